@@ -83,7 +83,7 @@ bench: build
 licences: $(VENV)/.python
 	$(BIN)/python licences/engine.py
 
-# docs/mutants.md. Hours; part of it with MUTANTS_OF=shallows-transport, MUTANTS="-f red.rs" or
+# evidence/mutants.md. Hours; part of it with MUTANTS_OF=shallows-transport, MUTANTS="-f red.rs" or
 # MUTANTS="--sharding round-robin --shard 0/25".
 MUTANTS_OF ?= shallows-switch shallows-transport
 mutants:

@@ -1,4 +1,4 @@
-"""How often the intervals of `shallows compare` hold the truth: the tables of docs/statistics.md.
+"""How often the intervals of `shallows compare` hold the truth: the tables of evidence/interval-coverage.md.
 
 Usage: python benches/interval_coverage.py [REPEATS]
 

@@ -8,7 +8,7 @@ beats the recommendation if it is better by more than 3 % in one of the goals, a
 before it no worse by more than that. Rivals of whom intervals say neither that they do nor that they do not
 go on, under more and more seeds, until nobody is left or `--most` packet-hops are spent. The intervals of a
 fabric hold together, over all rivals, goals and looks. Runs are kept in `target/bench/recommendations`, so
-that what was stopped goes on; the table is in docs/advisor.md.
+that what was stopped goes on; the table is in evidence/advisor.md.
 """
 
 from __future__ import annotations

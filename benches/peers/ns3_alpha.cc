@@ -1,4 +1,4 @@
-// Alpha of ns-3's DCTCP behind CoDel, with and without byte queue limits below the marker (docs/fidelity.md). For ns-3.37.
+// Alpha of ns-3's DCTCP behind CoDel, with and without byte queue limits below the marker (evidence/fidelity.md). For ns-3.37.
 //
 //   g++ -O1 -std=c++17 ns3_alpha.cc -o ns3_alpha -lns3-core -lns3-internet -lns3-network -lns3-point-to-point -lns3-traffic-control -lns3-applications
 //   ./ns3_alpha --rtt=10 --from=7 --stop=15 --limits=1

@@ -29,8 +29,9 @@ ELSEWHERE = {
         f"experiments/models/{model.name}": f"scenarios/{model.stem}.md"
         for model in sorted(ROOT.glob("experiments/models/*.toml"))
     },
+    **{f"evidence/{page.name}": f"evidence/{page.name}" for page in sorted(ROOT.glob("evidence/*.md"))},
 }
-"""Pages that lie outside docs/, and what they are called on the site. index.md is a page of its own there."""
+"""Sources outside docs/ and their names on the site. The site has its own index.md."""
 
 LINK = re.compile(r"(?<!!)\[([^\]]*)\]\(([^)#:]+)(#[^)]*)?\)")
 NOTE = re.compile(r"^<!-- (not run|run with [^:]+): (.+) -->$", re.MULTILINE)
@@ -58,6 +59,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
     """Point links at the site, show what tests do with a block, draw pictures in the page's colours."""
     name = page.file.src_uri
+    if name.startswith("evidence/"):
+        page.meta["search"] = {"exclude": True}
     source = next(
         (source for source, target in ELSEWHERE.items() if target == name != "index.md"), f"docs/{name}"
     )

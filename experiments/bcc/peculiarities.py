@@ -1,7 +1,7 @@
 """What each peculiarity of the authors' simulator changes.
 
 Runs `fig2-as-made.toml` with one setting at a time as the paper or the RFC has it, and prints the
-Markdown table of docs/fidelity.md: 180 runs of 50,000 flows, six minutes on two cores.
+Markdown table of evidence/fidelity.md: 180 runs of 50,000 flows, six minutes on two cores.
 
 Usage: python experiments/bcc/peculiarities.py FOLDER
 

@@ -2,7 +2,7 @@
 
 No registry has the models, and their licence is said in two ways, so that they are not here:
 `SHALLOWS_SONIC_BUILDIMAGE` names a copy of sonic-buildimage that has them, with the two modules of the IETF
-that they import. docs/formats.md says how it is made.
+that they import. evidence/advisor.md says how it is made.
 """
 
 import json

@@ -63,7 +63,7 @@ def test_the_hot_paths_stay_within_their_instructions(tmp_path: Path) -> None:
     # 12 pairs have some 600 open connections each after 5,000 packet-hops and 2,500 after 20,000. One look at
     # each of them for each flow would make the later hops 1.8 times as expensive.
     assert counts["connections-growth"] < 1.1
-    # Against one queue that drops at its tail, in instructions: docs/performance.md and a quarter.
+    # Against one queue that drops at its tail, in instructions: evidence/performance.md and a quarter.
     ports = {name: row["instructions"] for name, row in counts["ports"].items()}
     base = ports.pop("fifo")
     over = {name: cost / base for name, cost in ports.items() if cost / base > PORT_RATIOS.get(name, 3.5)}
@@ -81,7 +81,7 @@ def test_no_discipline_or_marker_adds_more_than_it_may_to_the_leaf_spine(tmp_pat
     assert base["packet_hops"] > 1_000_000
     assert all(row["packet_hops"] >= base["packet_hops"] for row in measured.values()), "all do the same work"
     assert not {name: row["dropped"] for name, row in measured.items() if row["dropped"]}
-    # The benchmark itself holds them to 1.6, which ports of several queues exceed (docs/performance.md).
+    # The benchmark itself holds them to 1.6, which ports of several queues exceed (evidence/performance.md).
     assert not {name: row["ratio"] for name, row in measured.items() if row["ratio"] > 3}
 
 

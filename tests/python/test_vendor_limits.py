@@ -128,7 +128,7 @@ def test_a_threshold_of_0_of_sonic_is_the_whole_buffer_and_said() -> None:
 
 @pytest.mark.parametrize("format_", ["eos", "avd", "nxos"])
 def test_weights_of_the_average_are_written_up_to_15(format_: str) -> None:
-    # pyavd's schema; of NX-OS from memory (docs/formats.md).
+    # pyavd's schema; of NX-OS from memory (evidence/advisor.md).
     def at(weight: int) -> tuple[str, tuple[str, ...]]:
         text = write(format_, None, told(replace(PLAIN, weight=weight)))
         return text.change, text.inexpressible

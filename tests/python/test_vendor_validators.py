@@ -67,7 +67,7 @@ def buildimage() -> Path:
     """A copy of sonic-buildimage."""
     folder = os.environ.get("SHALLOWS_SONIC_BUILDIMAGE")
     if folder is None:
-        pytest.skip("not run: needs a copy of sonic-buildimage; docs/formats.md says how it is named")
+        pytest.skip("not run: needs a copy of sonic-buildimage; evidence/advisor.md says how it is named")
     return Path(folder)
 
 
@@ -75,7 +75,7 @@ def buildimage() -> Path:
 def models(buildimage: Path, tmp_path_factory: pytest.TempPathFactory) -> Models:
     """SONiC's own."""
     if importlib.util.find_spec("yangson") is None:
-        pytest.skip("not run: needs yangson; docs/formats.md says how to get it")
+        pytest.skip("not run: needs yangson; evidence/advisor.md says how to get it")
     return Models(buildimage / "src" / "sonic-yang-models", tmp_path_factory.mktemp("yang"))
 
 

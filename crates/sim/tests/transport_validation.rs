@@ -333,7 +333,7 @@ fn dctcp_over_10_ms_has_the_throughput_of_ns3_and_the_alpha_of_the_analysis() {
     let (least, most) = throughputs(&report, 5.6, 15.0);
     assert!(least >= 48.0 && most <= 49.0, "{least} to {most}");
     // ns-3's alpha is between 0.06 and 0.085 with byte queue limits below its marker, and 0.128 on average without, which is
-    // what a switch port is (docs/fidelity.md). W* = 45.8 packets: the
+    // what a switch port is (evidence/fidelity.md). W* = 45.8 packets: the
     // fluid says 0.21. Three rounds do not win anything back: the marks are one on their way, byte counting counts one
     // whole window first, and of 3.5 packets the last half takes a round.
     let (found, expected) = (mean_alpha(&report, 7.0, 15.0), alpha_in_theory(ns3_window(10.0), 3.0));

@@ -1,8 +1,7 @@
-//! What happens to a packet inside a switch: buffer admission, marking, queueing, the choice of next hop.
+//! The decisions of a switch about a packet: buffer admission, marking, queueing, and the choice of the next hop.
 //!
-//! Every model is handed the time and a packet's header and returns a decision; nothing here knows whether it
-//! runs in a simulator or carries real frames. A port queues `(Header, T)`, where `T` is whatever the driver
-//! needs to find the rest of the packet.
+//! Each model receives the time and a packet's header and returns a decision. The same code runs in the simulator and
+//! on real frames. A port queues `(Header, T)`, where `T` is the driver's reference to the rest of the packet.
 #![forbid(unsafe_code)]
 
 pub mod aqm;

@@ -1,34 +1,34 @@
-//! What ports, disciplines, schedulers and markers tell each other of the queues of a port.
+//! Types that ports, disciplines, schedulers and markers share: drop reasons, waiting packets, queue states, readings.
 
 use shallows_core::packet::Header;
 use shallows_core::{Bytes, Instant};
 
 use crate::buffer::Memory;
 
-/// Why a packet was dropped.
+/// Reason for dropping a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum DropReason {
-    /// Its queue may grow no further.
+    /// The queue is at its limit.
     QueueLimit,
-    /// The queues of its port together may grow no further.
+    /// The queues of the port are together at their limit.
     PortLimit,
-    /// The pool had no room.
+    /// The pool has no room.
     PoolFull,
-    /// It made room for another packet.
+    /// The discipline dropped the packet to make room for another.
     PushedOut,
-    /// A marker dropped it, ECN-capable or not.
+    /// A marker dropped the packet, ECN-capable or not.
     Early,
-    /// A marker chose it, and it was not ECN-capable.
+    /// A marker chose the packet, and the packet was not ECN-capable.
     NotEct,
-    /// Likewise, and it was a pure acknowledgement.
+    /// A marker chose a pure acknowledgement, and it was not ECN-capable.
     NotEctAck,
-    /// The link of its port was down, or went down while it waited.
+    /// The link of the port was down, or went down while the packet waited.
     LinkDown,
 }
 
 impl DropReason {
-    /// Every reason, in the order of [`Counters::dropped`].
+    /// All reasons, in the order of [`Counters::dropped`].
     pub const ALL: [Self; 8] = [
         Self::QueueLimit,
         Self::PortLimit,
@@ -40,7 +40,7 @@ impl DropReason {
         Self::LinkDown,
     ];
 
-    /// The name under which results list it.
+    /// Name of the reason in results.
     pub fn name(self) -> &'static str {
         match self {
             Self::QueueLimit => "queue_limit",
@@ -55,59 +55,59 @@ impl DropReason {
     }
 }
 
-/// By which link a packet has come to a node: the number of the port beside it, among those of the node; fewer than 2^22.
+/// Ingress link of a packet at a node: the number of the port beside it among the node's ports; below 2^22.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ingress(pub u32);
 
 impl Ingress {
-    /// Of what the node sends itself, as a host does.
+    /// Marks a packet that the node itself sends, as a host does.
     pub const NONE: Self = Self((1 << 22) - 1);
 }
 
-/// The link by which a packet came, the queue that it joined, and the memory that holds its bytes, in one word.
+/// Ingress link, queue and memory of a packet, packed in one word.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Held(u32);
 
 impl Held {
-    /// Queues of a port.
+    /// Largest number of queues of a port.
     pub const MOST_QUEUES: usize = 256;
 
-    /// Of a packet that came by `ingress` and joined `queue`, with its bytes in `memory`.
+    /// Packs `ingress`, `queue` and the `memory` that holds the packet's bytes.
     #[inline]
     pub fn new(ingress: Ingress, queue: usize, memory: Memory) -> Self {
         debug_assert!(ingress <= Ingress::NONE && queue < Self::MOST_QUEUES);
         Self(ingress.0 << 10 | (queue as u32) << 2 | memory as u32)
     }
 
-    /// The link by which the packet came.
+    /// Ingress link of the packet.
     #[inline]
     pub fn ingress(self) -> Ingress {
         Ingress(self.0 >> 10)
     }
 
-    /// The queue that it joined.
+    /// Queue that the packet joined.
     #[inline]
     pub fn queue(self) -> usize {
         (self.0 >> 2) as usize % Self::MOST_QUEUES
     }
 
-    /// The memory that holds its bytes.
+    /// Memory that holds the packet's bytes.
     #[inline]
     pub fn memory(self) -> Memory {
         if self.0 & 1 == 0 { Memory::Private } else { Memory::Shared }
     }
 }
 
-/// A packet that waits.
+/// A waiting packet.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Item<T> {
-    /// Its header.
+    /// Header of the packet.
     pub header: Header,
-    /// What the driver gave with it.
+    /// The driver's reference to the rest of the packet.
     pub payload: T,
-    /// When it joined its queue.
+    /// Time at which the packet joined its queue.
     pub enqueued_at: Instant,
-    /// Its link, queue and memory.
+    /// Ingress link, queue and memory.
     pub held: Held,
 }
 
@@ -116,47 +116,47 @@ pub struct Item<T> {
 pub struct Left<T> {
     /// The packet.
     pub item: Item<T>,
-    /// The queue that held it.
+    /// Queue that held the packet.
     pub queue: usize,
-    /// Whether the service of this queue ends with it: its turn in a round is over, or it is empty.
+    /// Whether the queue's service ends with this packet: its turn in a round is over, or the queue is empty.
     pub ends_turn: bool,
 }
 
-/// What a queue may claim of its link.
+/// Share of the link that a queue may use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Share {
     /// All that queues of higher priority leave.
     #[default]
     Strict,
-    /// So many bytes in each round of a round-robin.
+    /// A quantum in each round of a round-robin.
     Round {
-        /// The bytes.
+        /// Bytes per round.
         quantum: Bytes,
     },
-    /// In proportion to its weight among the busy queues.
+    /// A share in proportion to the weight among the busy queues.
     Weight(u32),
 }
 
-/// One queue of a port as schedulers and markers see it.
+/// State of one queue of a port, as schedulers and markers see it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueState {
-    /// Bytes that wait.
+    /// Bytes waiting.
     pub backlog: Bytes,
-    /// Packets that wait.
+    /// Packets waiting.
     pub packets: u32,
-    /// Size of the packet at the head, where a scheduler chooses by it; nothing if none waits.
+    /// Size of the packet at the head, for schedulers that need it; zero if the queue is empty.
     pub head: Bytes,
-    /// What it may claim of the link.
+    /// Share of the link.
     pub share: Share,
 }
 
-/// One number that describes the state of a port, for traces.
+/// One number of a port's state, for traces.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reading {
-    /// What it is, with its unit: `backlog_bytes`, `round_time_us`.
+    /// Quantity with its unit: `backlog_bytes`, `round_time_us`.
     pub quantity: &'static str,
-    /// The queue that it is about, if one.
+    /// Queue that the number belongs to, if it belongs to one.
     pub queue: Option<usize>,
-    /// Its value.
+    /// The value.
     pub value: f64,
 }

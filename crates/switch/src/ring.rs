@@ -1,10 +1,10 @@
-//! A first-in first-out ring that never allocates once it has grown to its working size.
+//! A first-in first-out ring that does not allocate once it has its working size.
 
 use shallows_core::prefetch;
 
 /// A growable ring buffer of copyable items.
 ///
-/// Like `VecDeque`, less what a packet queue does not need, so that pushing and popping stay a few instructions.
+/// It omits the parts of `VecDeque` that a packet queue does not need, so that push and pop take a few instructions.
 #[derive(Clone, Debug)]
 pub struct Ring<T> {
     slots: Box<[T]>,
@@ -13,32 +13,32 @@ pub struct Ring<T> {
 }
 
 impl<T> Ring<T> {
-    /// Slots of an empty ring.
+    /// Slots after the first push.
     pub const SMALLEST: usize = 4;
 }
 
 impl<T: Copy + Default> Ring<T> {
-    /// An empty ring.
+    /// Creates an empty ring.
     pub fn new() -> Self {
         Self { slots: vec![T::default(); Self::SMALLEST].into_boxed_slice(), head: 0, len: 0 }
     }
 
-    /// How many items wait.
+    /// Number of items.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether nothing waits.
+    /// Whether the ring is empty.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Have the processor load the head.
+    /// Prefetches the head into the cache.
     pub fn prefetch(&self) {
         prefetch(&self.slots[self.head & (self.slots.len() - 1)]);
     }
 
-    /// Append `item` at the tail.
+    /// Appends `item` at the tail.
     #[inline(always)]
     pub fn push(&mut self, item: T) {
         if self.len == self.slots.len() {
@@ -50,24 +50,24 @@ impl<T: Copy + Default> Ring<T> {
         self.len += 1;
     }
 
-    /// Take the item at the head.
+    /// Removes the item at the head.
     #[inline]
     pub fn pop(&mut self) -> Option<T> {
         if self.len == 0 {
             return None;
         }
-        // There are slots. Said so here, it need not be checked at each use of the mask.
+        // Slots exist here. This check spares a bounds check at each use of the mask.
         let mask = self.slots.len().checked_sub(1)?;
         let item = self.slots[self.head & mask];
-        // The next one mostly lies on the same cache line, or was fetched with the one before this.
+        // The next item mostly lies on the same cache line, or was fetched with the one before.
         prefetch(&self.slots[(self.head + 2) & mask]);
         self.len -= 1;
-        // An empty ring begins anew: a queue that empties often stays on the same few cache lines.
+        // An empty ring restarts at slot 0, so a queue that empties often stays on the same few cache lines.
         self.head = if self.len == 0 { 0 } else { (self.head + 1) & mask };
         Some(item)
     }
 
-    /// Take the item at the tail, as push-out does.
+    /// Removes the item at the tail, for push-out.
     #[inline]
     pub fn pop_back(&mut self) -> Option<T> {
         if self.len == 0 {
@@ -77,7 +77,7 @@ impl<T: Copy + Default> Ring<T> {
         Some(self.slots[(self.head + self.len) & (self.slots.len() - 1)])
     }
 
-    /// The item at the head, which stays.
+    /// The item at the head, without removing it.
     #[inline]
     pub fn front(&self) -> Option<&T> {
         (self.len > 0).then(|| &self.slots[self.head & (self.slots.len() - 1)])

@@ -1,4 +1,4 @@
-//! Which of several equal-cost next hops a packet takes.
+//! Choice among equal-cost next hops.
 
 mod hash;
 mod ns2;
@@ -8,40 +8,40 @@ use shallows_core::packet::Header;
 
 use hash::{spread, symmetric_hash};
 
-/// How the switches of a network choose: equal-cost multipath, in which all packets of a connection take one path.
+/// Rule by which the switches of a network choose among equal-cost paths. All packets of a connection take one path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Config {
-    /// By a hash of the five-tuple, evenly: the two directions of a connection each for itself.
+    /// An even hash of the five-tuple. The two directions of a connection choose independently.
     FiveTuple {
-        /// By switch; different ones decorrelate the choices of successive switches.
+        /// Seed of each switch; different seeds decorrelate the choices of successive switches.
         seeds: Vec<u64>,
     },
-    /// By a hash of the five-tuple with its two ends in order, evenly: the same for both directions of a connection.
+    /// An even hash of the five-tuple with its two ends in order. Both directions of a connection take the same path.
     Symmetric {
-        /// By switch; all of one tier have the same one: those at both ends of a path must choose alike.
+        /// Seed of each switch. All switches of a tier share one seed, because both ends of a path must choose alike.
         seeds: Vec<u64>,
     },
-    /// As in MQ-ECN's ns-2 simulations, by a hash of node, source, destination and flow.
+    /// The hash of MQ-ECN's ns-2 simulations, over node, source, destination and flow.
     Ns2 {
-        /// How many hosts there are; they are the first nodes.
+        /// Number of hosts; hosts are the first nodes.
         hosts: u32,
-        /// The port number of a host's first connection; the next ones follow, one for each other host.
+        /// Port number of a host's first connection. The following numbers belong to one connection per other host.
         first_port: u16,
     },
-    /// As in BCC's ns-2 simulations, by numbers drawn for the connections that are open from the start.
+    /// The rule of BCC's ns-2 simulations: numbers drawn for the connections that are open from the start.
     Numbered {
-        /// Of each switch how many others are between it and the nearest host.
+        /// Tier of each switch: the number of switches between it and the nearest host.
         tiers: Vec<u32>,
-        /// How many hosts there are.
+        /// Number of hosts.
         hosts: u32,
-        /// How many connections each pair has from the start.
+        /// Number of connections that each pair has from the start.
         per_pair: u32,
-        /// The port number of a host's first connection; those to one host follow each other.
+        /// Port number of a host's first connection. Connections to one host have consecutive numbers.
         first_port: u16,
     },
 }
 
-/// What the switches of a network choose by.
+/// Path choice of all switches of a network.
 #[derive(Clone, Debug)]
 pub struct Ecmp(Kind);
 
@@ -54,7 +54,7 @@ enum Kind {
 }
 
 impl Ecmp {
-    /// With all that a choice needs drawn.
+    /// Prepares the choice, with all random numbers drawn.
     pub fn new(config: &Config) -> Self {
         Self(match config {
             Config::FiveTuple { seeds } => Kind::FiveTuple(seeds.as_slice().into()),
@@ -66,11 +66,11 @@ impl Ecmp {
         })
     }
 
-    /// One of `next_hops` for the packet with this `header` at a switch, by its number among switches.
+    /// Chooses one of `next_hops` for the packet with this `header` at the switch with number `switch`.
     ///
     /// # Panics
     ///
-    /// If there is no next hop.
+    /// Panics if `next_hops` is empty.
     #[inline]
     pub fn select(&self, switch: u32, header: &Header, next_hops: &[u32]) -> u32 {
         match &self.0 {
@@ -119,7 +119,7 @@ mod tests {
         assert!(same.abs_diff(2_000) < 158, "{same}");
     }
 
-    /// A connection's data and its acknowledgement.
+    /// Headers of a connection's data and of its acknowledgement.
     fn both_ways(source: u32, destination: u32, port: u16) -> (Header, Header) {
         let (source, destination) = (HostId(source), HostId(destination));
         let ack = Header::new(destination, source).with_ports(5_001, port).with_kind(PacketKind::PureAck);

@@ -1,43 +1,44 @@
-//! A token bucket that holds an egress port below the rate of its link.
+//! A token bucket that limits an egress port below the rate of its link.
 
 use shallows_core::{Bytes, Duration, Instant, Rate};
 
 /// Rate and depth of a token bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// Wire bits per second in the long run.
+    /// Long-run rate in wire bits per second.
     pub rate: Rate,
-    /// Depth of the bucket: the most that may pass at the rate of the link. It holds at least one packet.
+    /// Depth of the bucket: the most bytes that may pass at the rate of the link. The bucket holds at least one packet.
     pub burst: Bytes,
 }
 
-/// A token bucket: in any time *t* at most *burst + rate · t* passes. It starts full.
+/// A token bucket: in any time *t* at most *burst + rate · t* bytes pass. The bucket starts full.
 #[derive(Clone, Debug)]
 pub struct TokenBucket {
     config: Config,
-    /// When the bucket would be full if nothing more passed: it now lacks what flows in until then.
+    /// Time at which the bucket is full if nothing more passes. The missing tokens are those that flow in until then.
     full_at: Instant,
 }
 
 impl TokenBucket {
-    /// A full bucket.
+    /// Creates a full bucket.
     ///
     /// # Panics
     ///
-    /// If its rate is zero.
+    /// Panics if the rate is zero.
     pub fn new(config: Config) -> Self {
         assert!(config.rate.0 > 0, "a token bucket that never fills lets nothing pass");
         Self { config, full_at: Instant::ZERO }
     }
 
-    /// From when on a packet of `size` may go; a packet larger than the bucket waits until that is full.
+    /// Earliest time at which a packet of `size` may go. A packet larger than the bucket waits until the bucket is
+    /// full.
     pub fn ready_at(&self, now: Instant, size: Bytes) -> Instant {
         // Tokens at t are burst − rate · (full_at − t); they suffice from full_at − (burst − size)/rate on.
         let slack = self.config.rate.transmission_time(self.config.burst.saturating_sub(size));
         now.max(Instant(self.full_at.0.saturating_sub(slack.0)))
     }
 
-    /// A packet of `size` goes now.
+    /// Takes tokens for a packet of `size` that goes now.
     pub fn take(&mut self, now: Instant, size: Bytes) {
         let refill: Duration = self.config.rate.transmission_time(size);
         self.full_at = self.full_at.max(now) + refill;
@@ -51,7 +52,8 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Over any stretch of departures, bytes ≤ burst + rate · time, and a backlogged bucket wastes nothing.
+        /// Checks that over any stretch of departures bytes ≤ burst + rate · time, and that a backlogged bucket wastes
+        /// nothing.
         #[test]
         fn what_passes_stays_below_the_arrival_curve_and_reaches_it(
             sizes in prop::collection::vec(64u64..1_600, 2..60),

@@ -1,63 +1,65 @@
-//! Segmentation offload: how many segments a connection hands over at once, and when it waits to make them more.
+//! Segmentation offload: size of a connection's bursts, and the wait for larger ones.
 //!
-//! Linux (net/ipv4/tcp_output.c) fills buffers of several segments, which the card cuts (TSO) or the host right before it (GSO);
-//! their segments leave back to back. `tcp_tso_autosize` says how large a buffer is, `tcp_tso_should_defer` whether a connection
-//! waits until acknowledgements let it fill more of one. Of the latter the shares and limits are here. Not modelled: what it
-//! decides by clocks (a connection goes when its last buffer left a millisecond ago, or when the next acknowledgement is half an
-//! SRTT away), and `tcp_tso_rtt_log`, by which buffers grow where round trips are short (Linux 5.18).
+//! Linux (net/ipv4/tcp_output.c) fills buffers of several segments. The NIC (TSO), or the host right before it (GSO),
+//! cuts them, and their segments leave back to back. `tcp_tso_autosize` sets the size of a buffer.
+//! `tcp_tso_should_defer` decides whether a connection waits until acknowledgements let it fill more of one; this file
+//! has its shares and limits. Not modelled: its clocks (a connection sends when its last buffer left a millisecond ago,
+//! or when the next acknowledgement is half an SRTT away), and `tcp_tso_rtt_log`, which enlarges buffers for short
+//! round trips (Linux 5.18).
 
 use shallows_core::Bytes;
 
 use crate::config::Config;
 use crate::pacing_rate::PacingRate;
 
-/// How large bursts are.
+/// Size of bursts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tso {
-    /// Data of a burst, at most: `gso_max_size`, 65,536 in Linux.
+    /// Largest burst, in bytes of data: `gso_max_size`, 65,536 in Linux.
     pub largest: Bytes,
-    /// Whether the pacing rate says how large they are: as much as it sends in 2⁻¹⁰ s (Linux since 3.12). Otherwise all are as
-    /// large as they may be.
+    /// Whether the pacing rate sets the size: the data that it sends in 2⁻¹⁰ s (Linux since 3.12). Otherwise every
+    /// burst has the largest size.
     pub autosized: bool,
 }
 
-/// `tcp_min_tso_segs`: at least so many segments in a burst, whatever the rate.
+/// `tcp_min_tso_segs`: smallest burst in segments, whatever the rate.
 const MIN_SEGMENTS: u64 = 2;
-/// `tcp_tso_win_divisor`: as soon as a third of the window may leave, it does.
+/// `tcp_tso_win_divisor`: a third of the window is sent without further wait.
 const WIN_DIVISOR: u64 = 3;
 
-/// What a connection has to send, and how much of it is under way.
+/// Data that a connection has to send, and data in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Backlog {
     /// New data that may be sent now, in bytes.
     pub sendable: Bytes,
-    /// Data that is outstanding.
+    /// Outstanding data, in bytes.
     pub in_flight: Bytes,
-    /// Whether what may be sent is all that was written.
+    /// Whether `sendable` is all the data that was written.
     pub is_all: bool,
     /// cwnd.
     pub cwnd: Bytes,
-    /// What may be outstanding: the smaller of cwnd and what the receiver offers.
+    /// Limit of outstanding data: the smaller of cwnd and the receiver's window.
     pub usable_window: Bytes,
 }
 
 impl Tso {
-    /// Data of a full burst at this rate: whole segments, two at least.
+    /// Data of a full burst at this rate: whole segments, at least two.
     pub fn size(&self, config: &Config, rate: Option<PacingRate>) -> Bytes {
         let rate = rate.filter(|_| self.autosized);
         let bytes = rate.map_or(self.largest, |rate| rate.at_once().min(self.largest));
         config.mss * (bytes.0 / config.mss.0).max(MIN_SEGMENTS)
     }
 
-    /// How many segments leave as the next burst; none if the connection waits for acknowledgements. To be asked when nothing
-    /// is left of the one before.
+    /// Number of segments of the next burst; zero if the connection waits for acknowledgements. Call it when the last
+    /// burst has been handed over.
     ///
-    /// A connection that opens or repairs a loss has no `backlog`, and hands over what it may send one by one.
+    /// A connection that opens or repairs a loss has no `backlog`, and hands over its segments one by one.
     pub fn next(&self, config: &Config, rate: Option<PacingRate>, backlog: Option<Backlog>) -> u32 {
         let Some(backlog) = backlog else { return 1 };
         let (mss, window, sendable) = (config.mss.0, backlog.usable_window.0, backlog.sendable.0);
         let size = self.size(config, rate).0;
-        // Nothing waits that nobody would wake, or that cannot become more; a window probe is the sender's.
+        // A connection does not wait if no acknowledgement would wake it, or if its burst cannot grow. Window probes
+        // are the sender's.
         let goes = backlog.in_flight == Bytes(0)
             || backlog.is_all
             || sendable >= size
@@ -65,7 +67,7 @@ impl Tso {
         if !goes {
             return 0;
         }
-        // `tcp_cwnd_test`: half of cwnd at most, so that a window is two buffers at least.
+        // `tcp_cwnd_test`: at most half of cwnd, so that a window is at least two buffers.
         let most = (size / mss).min((backlog.cwnd.0 / mss / 2).max(1));
         u32::try_from(sendable.div_ceil(mss).clamp(1, most)).expect("a burst has few segments")
     }

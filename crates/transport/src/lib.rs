@@ -1,10 +1,9 @@
-//! TCP between two hosts: what a sender sends, what a receiver acknowledges, how the window moves.
+//! TCP between two hosts: segments to send, acknowledgements, and the congestion window.
 //!
-//! Every call is handed the time and a segment and returns a decision; no clock, no socket, no queue. A
-//! connection carries data one way, from a [`Sender`] at one host to a [`Receiver`] at the other, and what all
-//! connections of a run have in common is one [`Config`] that each call borrows. The driver owns the network
-//! and the timers. Not modelled: the FIN of the receiving side, urgent data, Nagle's algorithm, and a receiving
-//! application that is slower than the network.
+//! Each call receives the time and a segment and returns a decision. The crate has no clock, socket or queue. A
+//! connection carries data one way, from a [`Sender`] at one host to a [`Receiver`] at the other; all connections of a
+//! run borrow one [`Config`]. The driver owns the network and the timers. Not modelled: the FIN of the receiving side,
+//! urgent data, Nagle's algorithm, and receiving applications that are slower than the network.
 #![forbid(unsafe_code)]
 
 mod bursts;

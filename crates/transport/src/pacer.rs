@@ -1,24 +1,24 @@
-//! Pacing: a connection spreads its bursts over the round trip instead of sending a window at once.
+//! Pacing: a connection spreads its bursts over the round trip.
 //!
-//! Linux' `sch_fq` lets a buffer go at the time that TCP has written on it: `tcp_update_skb_after_send` (net/ipv4/tcp_output.c)
-//! puts the next one as much later as the pacing rate takes for this one, but not for the first ten segments. Not modelled: the
-//! rounds of `sch_fq`, by which connections share a card.
+//! Linux' `sch_fq` releases a buffer at the time that TCP assigned to it. `tcp_update_skb_after_send`
+//! (net/ipv4/tcp_output.c) delays the next buffer by the time that the pacing rate takes for this one, except for the
+//! first ten segments. Not modelled: the rounds of `sch_fq`, by which connections share a NIC.
 
 use shallows_core::{Bytes, Duration, Instant};
 
 use crate::pacing_rate::PacingRate;
 
-/// When the next burst of a connection may go.
+/// Time at which the next burst of a connection may start.
 #[derive(Clone, Copy, Debug)]
 pub struct Pacer {
     next: Instant,
-    /// How late the burst began that is being sent: up to half of its time is forgiven.
+    /// Lateness of the current burst; up to half of the burst's time is forgiven.
     late: Duration,
-    /// Segments that go before anything is paced.
+    /// Segments that leave before pacing starts.
     free: u8,
 }
 
-/// As many packets as `sch_fq` gives a new flow for its `initial_quantum`.
+/// Packets that `sch_fq` grants a new flow as `initial_quantum`.
 const FREE_SEGMENTS: u8 = 10;
 
 impl Default for Pacer {
@@ -28,18 +28,18 @@ impl Default for Pacer {
 }
 
 impl Pacer {
-    /// When the next burst may go; it has passed if that is now.
+    /// Time at which the next burst may start; in the past if it may start now.
     pub fn next(&self) -> Instant {
         self.next
     }
 
-    /// A burst begins now, which is not before its time.
+    /// Starts a burst now, which must not be before [`Self::next`].
     pub fn begin(&mut self, now: Instant) {
         self.late = now.saturating_since(self.next);
         self.next = self.next.max(now);
     }
 
-    /// A segment of the burst leaves, with `len` bytes of data, of a connection with this rate.
+    /// Records a segment of the burst with `len` bytes of data, of a connection with this rate.
     pub fn on_send(&mut self, rate: Option<PacingRate>, len: Bytes) {
         if self.free > 0 {
             self.free -= 1;

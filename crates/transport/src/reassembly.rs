@@ -1,16 +1,16 @@
-//! What a receiver holds above a gap, in the order in which SACK blocks report it (RFC 2018 §4).
+//! Data above a gap at a receiver, in the order in which SACK blocks report it (RFC 2018 §4).
 
 use shallows_core::packet::{MAX_SACK_BLOCKS, SackBlock};
 
 use crate::scoreboard::Range;
 
-/// Blocks of data that arrived out of order; apart from each other, the most recently changed first.
+/// Disjoint blocks of out-of-order data, the most recently changed first.
 ///
-/// Holds no memory until something is missing.
+/// Allocates nothing until something is missing.
 #[derive(Debug, Default)]
 pub(crate) struct Reassembly {
     blocks: Vec<Range>,
-    /// What of the last arrival was there before, and was not reported yet.
+    /// Duplicate part of the last arrival that was not reported yet.
     duplicate: Option<Range>,
 }
 
@@ -20,21 +20,21 @@ impl Reassembly {
         self.blocks.is_empty()
     }
 
-    /// Whether an acknowledgement has something to report beside its number.
+    /// Whether an acknowledgement has more to report than its number.
     #[inline]
     pub(crate) fn reports(&self) -> bool {
         !self.blocks.is_empty() || self.duplicate.is_some()
     }
 
-    /// Note what of an arriving `range` is there, as is everything below `next`: the first contiguous piece, for an
-    /// acknowledgement reports one (RFC 2883 §4).
+    /// Records the part of an arriving `range` that is present, as is everything below `next`: the first contiguous
+    /// piece, because an acknowledgement reports one (RFC 2883 §4).
     pub(crate) fn note_duplicate(&mut self, range: Range, next: u64) {
         let received = [Range { start: 0, end: next }];
         let common = |held: &Range| held.common(range);
         self.duplicate = received.iter().chain(&self.blocks).filter_map(common).min_by_key(|part| part.start);
     }
 
-    /// Keep `range`, which lies above a gap.
+    /// Stores `range`, which lies above a gap.
     pub(crate) fn insert(&mut self, range: Range) {
         let mut joined = range;
         self.blocks.retain(|&block| {
@@ -47,7 +47,7 @@ impl Reassembly {
         self.blocks.insert(0, joined);
     }
 
-    /// Everything below `next` has arrived. Gives out the blocks that continue it; returns how far they reach.
+    /// Removes the blocks that continue the data below `next`, and returns their end.
     pub(crate) fn advance(&mut self, next: u64) -> u64 {
         let mut reached = next;
         self.blocks.retain(|block| {
@@ -60,13 +60,13 @@ impl Reassembly {
         reached
     }
 
-    /// The blocks to report beside the acknowledgement `ack`, and how many: what came again is the first, once, and what holds
-    /// it, if that is above `ack`, the second (RFC 2883 §4).
+    /// Blocks to report with the acknowledgement `ack`, and their number. A duplicate is first, once; the block that
+    /// contains it, if above `ack`, is second (RFC 2883 §4).
     pub(crate) fn sack(&mut self, ack: u64) -> ([SackBlock; MAX_SACK_BLOCKS], u8) {
         let mut sack = [SackBlock::default(); MAX_SACK_BLOCKS];
         let mut count = 0;
         let blocks = self.duplicate.take().into_iter().chain(self.blocks.iter().copied());
-        // What is held lies within the window, but what came again may be of long ago.
+        // Stored data lies within the window, but a duplicate may be much older.
         let blocks = blocks.filter_map(|block| SackBlock::new(ack, block.start, block.end));
         for (slot, block) in sack.iter_mut().zip(blocks) {
             *slot = block;

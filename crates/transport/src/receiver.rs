@@ -1,4 +1,4 @@
-//! The receiving side of a connection: what it has, when it acknowledges, what it echoes.
+//! The receiving side of a connection: received data, acknowledgements, and the echo of marks.
 
 use shallows_core::packet::{AckSegment, DataSegment, Ecn, Flags, Header};
 use shallows_core::{Bytes, Instant};
@@ -9,7 +9,7 @@ use crate::reassembly::Reassembly;
 use crate::receive_window::ReceiveWindow;
 use crate::scoreboard::Range;
 
-/// What switches wrote on a packet.
+/// Marks that switches set on a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Marks {
     /// Congestion experienced (RFC 3168 §5).
@@ -19,20 +19,20 @@ pub struct Marks {
 }
 
 impl Marks {
-    /// Those of the packet with this header.
+    /// Marks of the packet with this header.
     #[inline]
     pub fn of(header: &Header) -> Self {
         Self { ce: header.ecn() == Ecn::Ce, incast: header.incast() }
     }
 
-    /// The flags that echo them.
+    /// Flags that echo these marks.
     #[inline]
     fn echo(self) -> u8 {
         (u8::from(self.ce) * Flags::ECE.0) | (u8::from(self.incast) * Flags::INCAST_ECHO.0)
     }
 }
 
-/// The acknowledgements to send for one arrival, in this order: none, one, or two.
+/// Acknowledgements to send for one arrival, in this order: none, one or two.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Acks {
     first: Option<AckSegment>,
@@ -56,23 +56,24 @@ pub struct Receiver {
     /// TS.Recent, the timestamp to echo (RFC 7323 §4.3).
     recent_timestamp: Instant,
     last_ack_sent: u64,
-    /// When a delayed acknowledgement is due; `Instant::MAX` if none is.
+    /// Time at which a delayed acknowledgement is due; `Instant::MAX` if none is.
     deadline: Instant,
     window: ReceiveWindow,
-    /// Segments in order that no acknowledgement covers yet.
+    /// In-order segments that no acknowledgement covers yet.
     pending: u32,
-    /// So many segments are acknowledged at once that could wait.
+    /// Remaining segments to acknowledge at once although they could wait.
     quick: u32,
-    /// What acknowledgements echo: DCTCP.CE (RFC 8257 §3.2), or ECE until CWR (RFC 3168 §6.1.3), and incast as DCTCP.CE.
+    /// Echo in acknowledgements: DCTCP.CE (RFC 8257 §3.2), or ECE until CWR (RFC 3168 §6.1.3), and incast like
+    /// DCTCP.CE.
     echo: u8,
-    /// What may be echoed, as far as both sides know it.
+    /// Flags that may be echoed, as both sides agreed.
     echoes: u8,
-    /// Whether ECE stays until CWR.
+    /// Whether ECE stays set until CWR.
     latches: bool,
 }
 
 impl Receiver {
-    /// A connection on which nothing arrived.
+    /// Creates the receiver of a new connection.
     pub fn new(config: &Config) -> Self {
         debug_assert!((config.mss.0..=u64::from(u32::MAX)).contains(&config.receive_window.0));
         debug_assert!(config.delayed_ack.segments > 0);
@@ -91,12 +92,13 @@ impl Receiver {
         }
     }
 
-    /// A connection of which nothing is remembered but that everything before `next` has come.
+    /// Creates a receiver that has everything before `next` and no other state.
     pub fn resuming(config: &Config, next: u64) -> Self {
         Self { next, last_ack_sent: next, ..Self::new(config) }
     }
 
-    /// A segment arrived, with these marks. Returns the acknowledgements to send now; none if it has neither data nor FIN.
+    /// Handles a segment with these marks. Returns the acknowledgements to send now; none if the segment has neither
+    /// data nor FIN.
     #[inline]
     pub fn on_data(&mut self, config: &Config, now: Instant, segment: &DataSegment, marks: Marks) -> Acks {
         let fin = segment.flags.0 & Flags::FIN.0;
@@ -114,7 +116,7 @@ impl Receiver {
         Acks { first: self.acknowledge_unless(waits, config, now), second: None }
     }
 
-    /// Several segments in a row arrived, which the host has merged into one (GRO): they count as many, and share an
+    /// Handles consecutive segments that the host has merged (GRO). They count individually and share an
     /// acknowledgement.
     #[inline(never)]
     pub fn on_merged(
@@ -136,7 +138,7 @@ impl Receiver {
         acks
     }
 
-    /// Whether too little came since the last acknowledgement for another one (RFC 5681 §4.2).
+    /// Whether too few segments arrived since the last acknowledgement for another one (RFC 5681 §4.2).
     #[inline]
     fn has_few(&self, config: &Config) -> bool {
         let enough = config.delayed_ack.segments;
@@ -152,14 +154,14 @@ impl Receiver {
         if waits && self.quick > 0 {
             self.quick -= 1;
         } else if waits {
-            // RFC 5681 §4.2: the oldest segment decides how long.
+            // RFC 5681 §4.2: the oldest segment sets the deadline.
             self.deadline = self.deadline.min(now + config.delayed_ack.timeout);
             return None;
         }
         Some(self.acknowledge(config, now))
     }
 
-    /// The marks of a packet are not what is being echoed. Says whether that changes what is.
+    /// Updates the echo for a packet whose marks differ from it. Returns whether the echo changes.
     fn changes_echo(&mut self, segment: &DataSegment, seen: u8) -> bool {
         if !self.latches {
             return true;
@@ -171,26 +173,26 @@ impl Receiver {
         false
     }
 
-    /// RFC 8257 §3.2: a change of marks is acknowledged at once, and what waited for an acknowledgement before it with the
-    /// old state, so that the sender attributes every byte. Pulser §III-B echoes incast per packet: likewise.
+    /// Acknowledges a change of marks at once, and first the waiting data with the old state, so that the sender
+    /// attributes every byte (RFC 8257 §3.2). Pulser §III-B echoes incast per packet in the same way.
     fn on_change(&mut self, config: &Config, now: Instant, segment: &DataSegment, seen: u8) -> Acks {
         let prior = (self.pending > 0).then(|| self.acknowledge(config, now));
         self.echo = seen;
         let in_order = self.accept(config, segment);
-        // ns-2: the segment that changes is like any other.
+        // ns-2 treats the segment that changes the echo like any other.
         let by_bytes = config.delayed_ack.counts == AckCounts::Bytes && !segment.flags.contains(Flags::FIN);
         let waits = in_order && by_bytes && self.has_few(config);
         Acks { first: prior, second: self.acknowledge_unless(waits, config, now) }
     }
 
-    /// A segment without data: a SYN is answered, anything else says nothing.
+    /// Handles a segment without data: answers a SYN and ignores anything else.
     #[cold]
     fn open(&mut self, config: &Config, now: Instant, segment: &DataSegment) -> Acks {
         if !segment.flags.contains(Flags::SYN) {
             return Acks::default();
         }
         let mut flags = Flags::ACK.with(Flags::SYN);
-        // RFC 3168 §6.1.1: the sender knows ECN, and this side says so if it does, too.
+        // RFC 3168 §6.1.1: the sender supports ECN; the answer states whether this side does, too.
         let knows = config.congestion.ecn_mode() != EcnMode::Off;
         if knows && segment.flags.contains(Flags::ECE.with(Flags::CWR)) {
             self.echoes = config.congestion.echoes().0;
@@ -202,10 +204,10 @@ impl Receiver {
         Acks { first: Some(answer), second: None }
     }
 
-    /// Data goes the other way on this connection: it carries the acknowledgement of what has come, which then goes no other way
-    /// (RFC 9293 §3.8.6.3). While something is missing it carries none: data here has no room for SACK blocks.
+    /// Adds the pending acknowledgement to data of the other direction, which replaces a separate acknowledgement (RFC
+    /// 9293 §3.8.6.3). Data carries none while something is missing, because it has no room for SACK blocks.
     pub fn carry(&mut self, config: &Config, now: Instant, data: DataSegment) -> DataSegment {
-        // A number that is zero in a header is not carried.
+        // The number zero in a header means no acknowledgement.
         if !self.reassembly.is_empty() || self.next as u32 == 0 {
             return data;
         }
@@ -214,18 +216,18 @@ impl Receiver {
         data.carrying(&self.acknowledge(config, now))
     }
 
-    /// From now on offer a window of `size` bytes, at least one segment and below 4 GiB. What was offered is not taken
-    /// back: a smaller window shows as data arrives.
+    /// Offers a window of `size` bytes from now on, at least one segment and below 4 GiB. An offer is never revoked: a
+    /// smaller window takes effect as data arrives.
     pub fn resize_window(&mut self, size: Bytes) {
         self.window.resize(size);
     }
 
-    /// The deadline has come. Returns the delayed acknowledgement, unless it went meanwhile.
+    /// Handles the deadline. Returns the delayed acknowledgement, unless it has been sent.
     pub fn on_timer(&mut self, config: &Config, now: Instant) -> Option<AckSegment> {
         (now >= self.deadline).then(|| self.acknowledge(config, now))
     }
 
-    /// When [`Self::on_timer`] is to be called.
+    /// Time at which to call [`Self::on_timer`].
     #[inline]
     pub fn deadline(&self) -> Option<Instant> {
         (self.deadline != Instant::MAX).then_some(self.deadline)
@@ -237,12 +239,12 @@ impl Receiver {
         self.next
     }
 
-    /// Take in a segment. Says whether it may wait for a delayed acknowledgement: it came in order and there is no gap
-    /// (RFC 5681 §4.2).
+    /// Stores a segment. Returns whether its acknowledgement may be delayed: it came in order and there is no gap (RFC
+    /// 5681 §4.2).
     #[inline]
     fn accept(&mut self, config: &Config, segment: &DataSegment) -> bool {
-        // RFC 7323 §4.3 (2), and Linux, tcp_replace_ts_recent: of a batch the first is echoed, so that the sample holds the delay,
-        // and never a segment that is older than what was echoed before.
+        // RFC 7323 §4.3 (2), and Linux, tcp_replace_ts_recent: the first timestamp of a batch is echoed, so that the
+        // sample includes the delay, and never an older one than echoed before.
         if segment.seq <= self.last_ack_sent && segment.tsval >= self.recent_timestamp {
             self.recent_timestamp = segment.tsval;
         }

@@ -1,20 +1,20 @@
 //! The retransmission timeout from measured round-trip times (RFC 6298).
 //!
-//! The gains are those of one sample per round trip; RFC 7323 appendix G would scale them when every
-//! acknowledgement gives a sample, which Linux and ns-2 do not.
+//! The gains assume one sample per round trip. RFC 7323 appendix G would scale them when every acknowledgement gives a
+//! sample; Linux and ns-2 do not.
 
 use shallows_core::Duration;
 
 /// Bounds of the retransmission timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RtoConfig {
-    /// Before the first RTT sample (RFC 6298 §2.1).
+    /// Timeout before the first RTT sample (RFC 6298 §2.1).
     pub initial: Duration,
-    /// At least (§2.4).
+    /// Smallest timeout (§2.4).
     pub minimum: Duration,
-    /// At most, backed off or not (§2.5); at least `minimum` and `initial`.
+    /// Largest timeout, with or without back-off (§2.5); at least `minimum` and `initial`.
     pub maximum: Duration,
-    /// *G*, the least that four RTTVAR count for (§2.2).
+    /// *G*: lower bound of the term 4 RTTVAR (§2.2).
     pub granularity: Duration,
 }
 
@@ -43,7 +43,7 @@ impl RttEstimator {
         Self { srtt: Duration::MAX, rttvar: Duration::ZERO, rto: config.initial }
     }
 
-    /// Take in the round-trip time of a segment that was sent once. Ends a back-off (RFC 6298 §5, last note).
+    /// Adds the round-trip time of a segment that was sent once. Ends a back-off (RFC 6298 §5, last note).
     #[inline]
     pub(crate) fn on_sample(&mut self, config: &RtoConfig, rtt: Duration) {
         if self.srtt == Duration::MAX {
@@ -59,7 +59,7 @@ impl RttEstimator {
         self.end_back_off(config);
     }
 
-    /// The timer fired: RFC 6298 §5.5.
+    /// Doubles the timeout after the timer has fired (RFC 6298 §5.5).
     pub(crate) fn back_off(&mut self, config: &RtoConfig) {
         self.rto = self.rto.saturating_double(1).min(config.maximum);
     }
@@ -69,12 +69,12 @@ impl RttEstimator {
         self.rto = self.unbounded(config).clamp(config.minimum, config.maximum);
     }
 
-    /// A SYN was lost: RFC 6298 §5.7.
+    /// Applies RFC 6298 §5.7 after a lost SYN.
     pub(crate) fn fall_back(&mut self, config: &RtoConfig) {
         self.rto = self.rto.max(Duration::from_secs(3)).min(config.maximum);
     }
 
-    /// The timeout as it follows from the samples, with neither bound nor back-off.
+    /// Timeout from the samples, without bounds and back-off.
     pub(crate) fn unbounded(&self, config: &RtoConfig) -> Duration {
         self.srtt().map_or(config.initial, |srtt| srtt + config.granularity.max(self.rttvar * 4))
     }
@@ -84,7 +84,7 @@ impl RttEstimator {
         self.rto
     }
 
-    /// SRTT as it is kept: `Duration::MAX` before the first sample.
+    /// Stored SRTT: `Duration::MAX` before the first sample.
     #[inline]
     pub(crate) fn raw_srtt(&self) -> Duration {
         self.srtt

@@ -1,4 +1,4 @@
-//! What the receiver has above the cumulative acknowledgement, and what follows for the holes (RFC 6675 §4).
+//! Selectively acknowledged data, and the state of the holes that follows from it (RFC 6675 §4).
 
 use shallows_core::packet::AckSegment;
 
@@ -19,19 +19,19 @@ impl Range {
         self.start <= other.end && other.start <= self.end
     }
 
-    /// What is in this range and in `other`.
+    /// The intersection of this range and `other`.
     pub(crate) fn common(self, other: Self) -> Option<Self> {
         let (start, end) = (self.start.max(other.start), self.end.min(other.end));
         (start < end).then_some(Self { start, end })
     }
 
-    /// The smallest range that holds this one and `other`.
+    /// The smallest range that contains this one and `other`.
     pub(crate) fn join(self, other: Self) -> Self {
         Self { start: self.start.min(other.start), end: self.end.max(other.end) }
     }
 }
 
-/// The ranges that were selectively acknowledged: sorted, apart from each other, above the cumulative one.
+/// Selectively acknowledged ranges: sorted, disjoint, above the cumulative acknowledgement.
 #[derive(Debug, Default)]
 pub(crate) struct Scoreboard {
     ranges: Vec<Range>,
@@ -46,7 +46,7 @@ impl Scoreboard {
         self.ranges.clear();
     }
 
-    /// Note that the receiver has `range`. Says whether that is news.
+    /// Records that the receiver has `range`. Returns whether that is new.
     pub(crate) fn insert(&mut self, range: Range) -> bool {
         let first = self.ranges.partition_point(|held| held.end < range.start);
         let touching = self.ranges[first..].iter().take_while(|held| held.touches(range)).count();
@@ -62,12 +62,12 @@ impl Scoreboard {
         true
     }
 
-    /// RFC 6675 §4 `Update`: take in what an acknowledgement up to `una` reports. Says whether any of it is news.
+    /// Records the report of an acknowledgement up to `una` (RFC 6675 §4 `Update`). Returns whether any of it is new.
     pub(crate) fn update(&mut self, una: u64, next: u64, segment: &AckSegment) -> bool {
         self.forget_below(una);
         let mut news = false;
         for (start, end) in segment.sack_ranges() {
-            // Anything else is old, or was never sent.
+            // Any other block is old, or was never sent.
             if una < start && start < end && end <= next {
                 news |= self.insert(Range { start, end });
             }
@@ -75,7 +75,7 @@ impl Scoreboard {
         news
     }
 
-    /// Forget everything below `una`.
+    /// Removes everything below `una`.
     pub(crate) fn forget_below(&mut self, una: u64) {
         let gone = self.ranges.partition_point(|held| held.end <= una);
         self.ranges.drain(..gone);
@@ -84,18 +84,18 @@ impl Scoreboard {
         }
     }
 
-    /// Whether the receiver claims to have the byte at `una`, which it nevertheless asks for: it reneged.
+    /// Whether the receiver reported the byte at `una` and nevertheless asks for it: it reneged.
     pub(crate) fn reneged(&self, una: u64) -> bool {
         self.ranges.first().is_some_and(|first| first.start <= una)
     }
 
-    /// Sequence number after the highest byte that was selectively acknowledged; zero if none was.
+    /// Sequence number after the highest selectively acknowledged byte; zero without one.
     pub(crate) fn highest(&self) -> u64 {
         self.ranges.last().map_or(0, |last| last.end)
     }
 
-    /// Every hole below the result is lost by RFC 6675's `IsLost`, no hole above it is: at least `threshold`
-    /// ranges, or more than `threshold − 1` segments' worth of bytes, lie above.
+    /// Upper end of the lost holes. Every hole below is lost by RFC 6675's `IsLost`, no hole above: at least
+    /// `threshold` ranges, or more than `threshold − 1` segments' worth of bytes, lie above.
     pub(crate) fn lost_below(&self, threshold: u32, mss: u64) -> u64 {
         let threshold = u64::from(threshold);
         let (mut ranges, mut bytes) = (0, 0);
@@ -109,7 +109,7 @@ impl Scoreboard {
         0
     }
 
-    /// How many of the bytes from `start` up to `end` were selectively acknowledged.
+    /// Selectively acknowledged bytes from `start` up to `end`.
     pub(crate) fn sacked_between(&self, start: u64, end: u64) -> u64 {
         let first = self.ranges.partition_point(|held| held.end <= start);
         self.ranges[first..]
@@ -119,7 +119,7 @@ impl Scoreboard {
             .sum()
     }
 
-    /// How many bytes were selectively acknowledged above the cumulative acknowledgement.
+    /// Selectively acknowledged bytes above the cumulative acknowledgement.
     pub(crate) fn total(&self) -> u64 {
         self.ranges.iter().map(|held| held.len()).sum()
     }

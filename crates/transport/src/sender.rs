@@ -1,8 +1,8 @@
-//! The sending side of a connection: what to send when, and what acknowledgements mean.
+//! The sending side of a connection: segments to send, and the processing of acknowledgements.
 //!
-//! In order, with nothing missing, an acknowledgement costs a few additions; the rest is behind `disordered`
-//! and in [`crate::recovery`]. Only the last segment of what was written may be short; nothing waits for more
-//! data (no Nagle).
+//! An in-order acknowledgement with nothing missing costs a few additions; everything else is behind `disordered` and
+//! in [`crate::recovery`]. Only the last segment of the written data may be short, and no segment waits for more data
+//! (no Nagle).
 
 mod cutting;
 pub(crate) mod interface;
@@ -33,43 +33,43 @@ pub struct Sender {
     una: u64,
     next: u64,
     written: u64,
-    /// The receiver takes bytes up to here.
+    /// End of the bytes that the receiver's window allows.
     limit: u64,
-    /// When the retransmission timer fires; `Instant::MAX` while it is off.
+    /// Time at which the retransmission timer fires; `Instant::MAX` while it is off.
     deadline: Instant,
     last_sent: Instant,
-    /// TS.Recent: what data echoes (RFC 7323 §4.3); zero before the first acknowledgement.
+    /// TS.Recent: timestamp that data echoes (RFC 7323 §4.3); zero before the first acknowledgement.
     recent: Instant,
-    /// The segment that is being timed ends here; zero for none.
+    /// End of the segment being timed; zero for none.
     timed_end: u64,
     timed_at: Instant,
     rtt: RttEstimator,
     window: Window,
     congestion: Algorithm,
-    /// The least acknowledgement that may reduce the window because of ECN.
+    /// Smallest acknowledgement number that may reduce the window because of ECN.
     reduce_from: u64,
-    /// What cwnd was last cut for.
+    /// Cause of the last reduction of cwnd.
     last_cut: Option<Congestion>,
     recovery: Option<Box<Recovery>>,
-    /// In [`State::Reducing`], how cwnd comes down.
+    /// The gradual reduction in [`State::Reducing`].
     reduction: Option<Box<Reduction>>,
     stats: Stats,
-    /// Something is missing, or being repaired, or times of segments are kept: `recovery` is in charge.
+    /// Whether `recovery` handles acknowledgements: something is missing, being repaired, or segments are timed.
     disordered: bool,
-    /// The window was reduced and the receiver does not know yet.
+    /// Whether the receiver must still learn of a reduction.
     cwr_due: bool,
     state: State,
-    /// As far as both sides use it.
+    /// ECN mode that both sides use.
     ecn: EcnMode,
     fin: Fin,
-    /// What the last acknowledgement advertised.
+    /// Window in the last acknowledgement.
     advertised: u32,
-    /// Its host holds it back, and nothing else does.
+    /// Whether only the host holds the connection back.
     held: bool,
 }
 
 impl Sender {
-    /// A connection on which nothing was written.
+    /// Creates a connection without written data.
     pub fn new(config: &Config) -> Self {
         debug_assert!((1..=u64::from(u16::MAX)).contains(&config.mss.0));
         debug_assert!(config.mss <= config.initial_window && config.initial_window <= config.max_window);
@@ -101,10 +101,10 @@ impl Sender {
         }
     }
 
-    /// The application appends `bytes`. Afterwards [`Self::poll_transmit`] may have something to send.
+    /// Appends `bytes` of the application. [`Self::poll_transmit`] may then return a segment.
     pub fn write(&mut self, config: &Config, now: Instant, bytes: u64) {
         assert!(self.fin == Fin::No, "nothing is written after the end");
-        // RFC 5681 §4.1: cwnd says nothing about a network that was not used for an RTO.
+        // RFC 5681 §4.1: cwnd is no information about a network that was unused for an RTO.
         let idle = if self.is_idle() && self.next > 0 {
             now.saturating_since(self.last_sent)
         } else {
@@ -127,8 +127,8 @@ impl Sender {
         self.written += bytes;
     }
 
-    /// The application will write no more. Where `config.fin` says so, the last segment carries a FIN, or one goes alone
-    /// if that is gone; it counts as a byte in every number (RFC 9293 §3.4).
+    /// Closes the connection: the application writes no more. If `config.fin` is set, the last segment carries a FIN,
+    /// or a separate FIN follows if that segment has left. The FIN counts as a byte in every number (RFC 9293 §3.4).
     pub fn close(&mut self, config: &Config) {
         if !config.fin || self.fin != Fin::No {
             return;
@@ -139,7 +139,7 @@ impl Sender {
         }
     }
 
-    /// The next segment to be sent now; to be called until it returns `None`, after every other call.
+    /// Returns the next segment to send now. Call it after every other call, until it returns `None`.
     #[inline]
     pub fn poll_transmit(&mut self, config: &Config, now: Instant) -> Option<Transmit> {
         if self.disordered || self.state != State::Open {
@@ -161,25 +161,25 @@ impl Sender {
         Some(self.transmit(config, now, self.next, len))
     }
 
-    /// Its host does (not) hold it back, by a rule such as [`SmallQueue`](crate::SmallQueue). A window that is not what limits
-    /// the sender does not grow.
+    /// Sets whether the host holds the connection back, by a rule such as [`SmallQueue`](crate::SmallQueue). A window
+    /// that does not limit the sender does not grow.
     pub fn hold(&mut self, config: &Config, held: bool) {
         let could_send = || {
             let len = self.unsent(config);
             len > 0 && self.next + len - self.una <= self.cwnd().0
         };
-        // RACK is told of every segment, in order or not.
+        // RACK receives every segment, in order or not.
         let repairs = self.disordered && !(config.recovery.keeps_times() && self.phase() == Phase::Open);
         self.held = held && (repairs || could_send());
     }
 
-    /// Whether it would send now if its host let it.
+    /// Whether a segment could be sent now if the host allowed it.
     #[inline]
     pub fn is_held(&self) -> bool {
         self.held
     }
 
-    /// An acknowledgement arrived.
+    /// Handles an acknowledgement.
     #[inline(always)]
     pub fn on_ack(&mut self, config: &Config, now: Instant, segment: &AckSegment) {
         if self.state == State::Open {
@@ -189,15 +189,15 @@ impl Sender {
         }
     }
 
-    /// Data came the other way on this connection. If it carries an acknowledgement of something new, that counts as one; it is
-    /// no duplicate otherwise (RFC 5681 §2).
+    /// Handles data of the other direction. Its acknowledgement counts if it covers something new; it is never a
+    /// duplicate (RFC 5681 §2).
     pub fn on_carried(&mut self, config: &Config, now: Instant, data: &DataSegment) {
         if let Some(ack) = data.carried(self.una, self.advertised) {
             self.on_ack(config, now, &ack);
         }
     }
 
-    /// As [`Self::take_ack`], for where it is rare.
+    /// [`Self::take_ack`], not inlined for rare callers.
     #[inline(never)]
     fn take_ack_rarely(&mut self, config: &Config, now: Instant, segment: &AckSegment, allowed: Growth) {
         self.take_ack(config, now, segment, allowed);
@@ -259,7 +259,7 @@ impl Sender {
         }
     }
 
-    /// The deadline has come. Does nothing if it was moved meanwhile.
+    /// Handles the deadline. Does nothing if the deadline was moved.
     pub fn on_timer(&mut self, config: &Config, now: Instant) {
         if self.congestion.deadline().is_some_and(|deadline| deadline <= now) {
             self.congestion.on_timer(&mut self.window, now);
@@ -270,7 +270,7 @@ impl Sender {
         if self.state == State::Held {
             self.state = State::Open;
             if self.una == self.next {
-                // Nothing was lost; the timer only held new data back.
+                // Nothing was lost; the timer only delayed new data.
                 self.deadline = Instant::MAX;
                 return;
             }
@@ -299,7 +299,7 @@ impl Sender {
         }
     }
 
-    /// When [`Self::on_timer`] is to be called; it moves with every call, mostly to later.
+    /// Time at which to call [`Self::on_timer`]. Every call may move it, mostly to later.
     #[inline]
     pub fn deadline(&self) -> Option<Instant> {
         let deadline = self.congestion.deadline().map_or(self.deadline, |own| own.min(self.deadline));
@@ -315,29 +315,29 @@ impl Sender {
         }
     }
 
-    /// Length of the next segment of unsent data; zero if there is none or the receiver has no room for it.
+    /// Length of the next segment of unsent data; zero if there is none, or if the receiver has no room for it.
     #[inline]
     fn unsent(&self, config: &Config) -> u64 {
         let len = (self.written - self.next).min(config.mss.0);
-        // With nothing outstanding a segment goes as a probe, instead of the persist timer of RFC 9293 §3.8.6.1.
+        // With nothing outstanding the segment is sent as a probe, instead of the persist timer of RFC 9293 §3.8.6.1.
         if self.next + len > self.limit && self.next > self.una { 0 } else { len }
     }
 
-    /// Whether something else than cwnd limited the sender when it last sent, `acked` bytes ago: its host, or the application.
+    /// Whether the host or the application, not cwnd, limited the sender when it last sent, `acked` bytes ago.
     #[inline]
     fn is_unused(&self, config: &Config, acked: u64) -> bool {
         let app_limited = || self.next - self.una + acked + config.mss.0 <= self.cwnd().0;
         self.held || (config.app_limited == AppLimited::Linux && app_limited())
     }
 
-    /// Whether cwnd grows although it is not used: in slow start up to twice what was outstanding (Linux,
+    /// Whether cwnd grows although it is not used: in slow start up to twice the outstanding data (Linux,
     /// `tcp_is_cwnd_limited`; RFC 7661 §4.3 has the reason).
     #[cold]
     fn may_grow_unused(&self, acked: u64) -> bool {
         self.window.in_slow_start() && self.cwnd().0 < 2 * (self.next - self.una + acked)
     }
 
-    /// The receiver has no room for the next segment: with nothing outstanding it goes all the same, as a probe.
+    /// Whether the receiver has no room for the next segment. With nothing outstanding the segment is sent as a probe.
     #[cold]
     fn poll_closed(&mut self, config: &Config, now: Instant, len: u64) -> Option<Transmit> {
         if self.next > self.una {
@@ -349,7 +349,7 @@ impl Sender {
         Some(transmit)
     }
 
-    /// RFC 3168 §6.1.6: a window probe carries neither ECT nor CWR, which was due or not before it.
+    /// Makes the segment a window probe, which carries neither ECT nor CWR (RFC 3168 §6.1.6).
     fn as_window_probe(&mut self, config: &Config, transmit: &mut Transmit, cwr_due: bool) {
         if config.ect == EctPolicy::Rfc3168 {
             transmit.ecn = Ecn::NotEct;
@@ -397,7 +397,7 @@ impl Sender {
     }
 
     fn on_ack_held(&mut self, config: &Config, now: Instant, segment: &AckSegment) {
-        // Another ECE may hold it back anew; otherwise the timer goes on.
+        // Another ECE may hold the sender back again; otherwise the timer continues.
         let deadline = self.deadline;
         self.state = State::Open;
         self.take_ack_rarely(config, now, segment, Growth::Allowed);
@@ -414,7 +414,7 @@ impl Sender {
         if retransmission {
             self.stats.retransmits += 1;
             if !config.recovery.dialect().repairs_leave_timing {
-                // RFC 6298 §3, Karn: nothing that may have been sent twice is timed.
+                // RFC 6298 §3, Karn: data that may have been sent twice is not timed.
                 self.timed_end = 0;
             }
         } else {
@@ -449,8 +449,8 @@ impl Sender {
         transmit
     }
 
-    /// The last segment of what was written carries a FIN, if the receiver's window has room for its number, too (RFC 9293
-    /// §3.4: a FIN is part of the sequence space); otherwise it goes alone.
+    /// Sets the FIN on the last written segment, if the receiver's window has room for its number (RFC 9293 §3.4: a FIN
+    /// is part of the sequence space). Otherwise the FIN is sent alone.
     #[cold]
     fn finish(&mut self, segment: &mut DataSegment) {
         if self.fin == Fin::Due {
@@ -487,8 +487,8 @@ impl Sender {
         Duration::MAX
     }
 
-    /// What is rare about an acknowledgement. Says whether it reveals a loss, and whether the timer goes on as it is; takes
-    /// from `growth` what cwnd may not grow for.
+    /// Handles the rare parts of an acknowledgement. Returns whether it reveals a loss, and whether the timer
+    /// continues; removes from `growth` the bytes for which cwnd may not grow.
     #[cold]
     fn on_ack_in_disorder(
         &mut self,
@@ -528,7 +528,7 @@ impl Sender {
         (outcome.begins, outcome.keeps_timer)
     }
 
-    /// New data was acknowledged. Says whether the timer was started anew.
+    /// Handles acknowledged new data. Returns whether the timer was restarted.
     fn end_back_off(&mut self, config: &Config, now: Instant, back_off: BackOffEnds) -> bool {
         let starts = back_off == BackOffEnds::AfterTimer && self.una < self.next;
         if starts {

@@ -1,33 +1,33 @@
-//! TCP Small Queues: how much of a connection may wait in its own host.
+//! TCP Small Queues: limit of a connection's data in its own host.
 //!
-//! Linux (net/ipv4/tcp_output.c, `tcp_small_queue_check`) lets a socket have in its host's queues what it sends in about a
-//! millisecond, and wakes it when one of its buffers has left. What waits is the memory of its buffers (`sk_wmem_alloc`). Not
-//! modelled: the doubled limit of retransmissions.
+//! Linux (net/ipv4/tcp_output.c, `tcp_small_queue_check`) lets a socket keep about a millisecond's worth of data in its
+//! host's queues, and wakes it when one of its buffers has left. The limit counts the memory of buffers
+//! (`sk_wmem_alloc`). Not modelled: the doubled limit of retransmissions.
 
 use shallows_core::Bytes;
 
 use crate::pacing_rate::PacingRate;
 
-/// The rule that holds a connection back.
+/// Rule that limits a connection's waiting data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SmallQueue {
-    /// At most so much of a connection waits: `tcp_limit_output_bytes`.
+    /// Upper limit in bytes: `tcp_limit_output_bytes`.
     pub limit_output: Bytes,
-    /// A full packet, of which two may always wait.
+    /// Size of a full packet; two may always wait.
     pub packet: Bytes,
-    /// What a buffer takes beside the packet that it holds, in bytes.
+    /// Overhead of a buffer beside its packet, in bytes.
     pub beside: u64,
 }
 
 impl SmallQueue {
-    /// Whether a connection with `queued` bytes in its host waits until some have left. Before its first round trip it has no
-    /// rate, and none is exceeded.
+    /// Whether a connection with `queued` bytes in its host must wait. Before its first round trip it has no rate, and
+    /// the rate sets no limit.
     #[inline]
     pub fn is_full(&self, rate: Option<PacingRate>, queued: Bytes) -> bool {
         self.is_full_of(self.packet, rate, queued)
     }
 
-    /// Likewise of one that hands over up to `unit` bytes at once, of which two may always wait.
+    /// Whether a connection that hands over up to `unit` bytes at once must wait. Two such units may always wait.
     #[inline]
     pub fn is_full_of(&self, unit: Bytes, rate: Option<PacingRate>, queued: Bytes) -> bool {
         if queued <= unit * 2 {
@@ -37,7 +37,7 @@ impl SmallQueue {
         memory > self.limit_output || rate.is_some_and(|rate| rate.is_exceeded(memory))
     }
 
-    /// What buffers of `unit` bytes take with so many `queued`.
+    /// Memory of buffers of `unit` bytes that hold `queued` bytes.
     #[inline]
     fn memory_of(&self, unit: Bytes, queued: Bytes) -> Bytes {
         if self.beside == 0 { queued } else { queued + Bytes(self.beside * queued.0.div_ceil(unit.0)) }

@@ -1,4 +1,4 @@
-//! A sender for tests of what its host asks of it.
+//! A sender for tests of its interface to the host.
 
 use shallows_core::packet::{AckSegment, Flags};
 use shallows_core::{Bytes, Duration, Instant};

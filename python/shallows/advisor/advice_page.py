@@ -1,4 +1,4 @@
-"""The page of an answer: what to set, what it buys, why, and how far that holds."""
+"""HTML page of an answer: the recommended setting, its effects, its reasons and its limits."""
 
 import math
 from collections.abc import Sequence
@@ -22,10 +22,10 @@ from shallows.runs.table import Table
 PAGE = "advice.html"
 
 GREY = 7
-"""The last of the looks, for what was dropped."""
+"""Most rounds that get their own grey, for dropped candidates."""
 
 LIMITS = (1, 4, 8)
-"""Busy ports for which a queue's limit is drawn."""
+"""Numbers of busy ports for which a queue's limit is drawn."""
 
 MOST_CURVES = 5
 
@@ -42,7 +42,7 @@ def write_advice(found: Answer, folder: Path) -> Path:
 
 
 def page(found: Answer) -> str:
-    """The page, as HTML."""
+    """Return the page as HTML."""
     recommendation, race = found.recommendation, found.race
     if recommendation is None or race is None:
         raise ShallowsError("there is no recommendation yet", "run the race first")
@@ -70,7 +70,7 @@ def page(found: Answer) -> str:
 
 
 def decision(found: Answer) -> str:
-    """The verdict in one paragraph."""
+    """Return the verdict in one paragraph."""
     recommendation = found.recommendation
     if recommendation is None:
         return ""
@@ -92,7 +92,7 @@ def decision(found: Answer) -> str:
 
 
 def _beside(other: Standing) -> str:
-    """What another setting does instead."""
+    """Describe the difference of another setting."""
     said = []
     for each in other.beside:
         if each.verdict == "cannot tell":
@@ -121,7 +121,7 @@ def _limits_note(found: Answer) -> list[Block]:
 
 
 def _configuration(found: Answer) -> list[Block]:
-    """The change to copy, what takes it back, and what the format cannot say."""
+    """Return the change, its rollback, and settings that the format lacks."""
     made = found.configured
     if made is None:
         return []
@@ -133,7 +133,7 @@ def _configuration(found: Answer) -> list[Block]:
 
 
 def _rows(made: Table) -> list[Block]:
-    # The section is called so already.
+    # The section already has this title.
     return [replace(table(made), title="")] if made.rows else []
 
 
@@ -146,7 +146,7 @@ def _folded(found: Answer) -> list[Block]:
 
 
 def _frontiers(recommendation: Recommendation) -> list[Chart]:
-    """Throughput and loss against the tail, at the highest load."""
+    """Return charts of throughput and loss against the tail, at the highest load."""
     tail, throughput, loss = AXES
     objectives = [each.objective for each in recommendation.standing.beside]
     top = max(objective.load for objective in objectives)
@@ -181,7 +181,7 @@ def _frontier(recommendation: Recommendation, across: Objective, up: Objective) 
 
 
 def _named(recommendation: Recommendation, standings: Sequence[Standing]) -> list[Standing]:
-    """What is recommended, what runs today, and who else is left, as far as there are colours."""
+    """Return the recommended setting, the current one, and other remaining ones, while colours last."""
     first = recommendation.candidate
 
     def order(each: Standing) -> tuple[bool, bool, bool]:
@@ -194,7 +194,7 @@ def _named(recommendation: Recommendation, standings: Sequence[Standing]) -> lis
 def _dots(
     name: str, look: int, those: Sequence[Standing], objectives: Sequence[Objective], units: Sequence[Unit]
 ) -> Line:
-    """Candidates as points, with the intervals of what is drawn upwards."""
+    """Return candidates as points, with the intervals of the vertical axis."""
     points, bars = [], []
     for each in those:
         across, up = (_at(each, objective) for objective in objectives)
@@ -207,7 +207,7 @@ def _dots(
 
 
 def _of_bars(lines: Sequence[Line]) -> str:
-    """Of how many points the intervals are drawn: few seeds have none, and some have no limit."""
+    """Count the points with intervals; some have too few seeds, and some intervals are unbounded."""
     points, bars = sum(len(line.points) for line in lines), sum(len(line.bars) for line in lines)
     if not bars:
         return "No bars: no setting has a 95 % interval with limits yet."
@@ -238,7 +238,7 @@ def _unit(objective: Objective, found: Sequence[Beside]) -> Unit:
 
 
 def _curves(found: Answer, chosen: Candidate) -> Chart:
-    """Marking curves, and how far a queue can grow while so many are busy."""
+    """Return a chart of marking curves, with the limits of a queue for several numbers of busy ports."""
     buffer = found.fabric.buffer
     limits = [
         (count, busy_share(buffer.pool, chosen.alpha, count) + buffer.private)
@@ -278,7 +278,7 @@ WATCH_NOTE = (
 
 
 def _watch(recommendation: Recommendation) -> list[tuple[str, str]]:
-    """Counters, and what they should say."""
+    """Return counters to monitor, with their expected values."""
     return [
         ("ECN-marked packets of each queue", "they grow at busy times, and long before drops do"),
         ("WRED and tail drops of each queue", _expected(recommendation, "loss_rate_in_switches")),

@@ -1,4 +1,4 @@
-"""An answer as tables, for the terminal and for its page."""
+"""Tables of an answer, for the terminal and for its page."""
 
 import math
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ MARKS = {"better": "▲", "worse": "▼", "cannot tell": "○"}
 
 
 def rules(found: Answer) -> Table:
-    """Every number that a rule gives."""
+    """Tabulate every number that a rule gives."""
     columns = ["number", "", "formula", "with", "valid for", "source"]
     rows = [
         [each.name, each.text, each.formula, each.given, each.valid_for, each.source] for each in found.rules
@@ -29,14 +29,14 @@ def rules(found: Answer) -> Table:
 
 
 def contradictions(found: Answer) -> Table:
-    """Where rules disagree, and why."""
+    """Tabulate the contradictions between rules, with reasons."""
     columns = ["question", "what they ask for", "because of", "here"]
     rows = [[each.name, each.numbers, each.cause, each.applies] for each in found.contradictions]
     return Table("Where rules contradict each other", columns, rows, names=4)
 
 
 def numbers(found: Answer) -> Table:
-    """What to set, and what runs today."""
+    """Tabulate the recommended and the current settings."""
     assert found.recommendation is not None  # noqa: S101 — called when there is one
     chosen, today = found.recommendation.candidate, found.today
     columns = ["setting", *(["today"] if today else []), "take", "in BDP", "in time"]
@@ -47,14 +47,14 @@ def numbers(found: Answer) -> Table:
 
 
 def reasons(found: Answer) -> list[tuple[str, str]]:
-    """Why each number is what it is."""
+    """Return the reason for each number."""
     assert found.recommendation is not None  # noqa: S101
     lines = _settings(found, found.recommendation.candidate, found.today)
     return [(name, reason) for name, _, _, reason in lines if reason != AS_ABOVE]
 
 
 Said = tuple[str, str, str]
-"""A setting as it is, in bandwidth-delay products, and in time on the link."""
+"""A setting in its own unit, in bandwidth-delay products, and in time on the link."""
 
 
 def _settings(found: Answer, chosen: Candidate, today: Candidate | None) -> list[tuple[str, Said, Said, str]]:
@@ -100,7 +100,7 @@ def _of_curve(found: Answer, curve: Curve | None) -> Said:
 
 
 def configuration(found: Answer) -> Table:
-    """What a format cannot say, what it rounds, and what that costs."""
+    """Tabulate what the format cannot express or rounds, with the cost."""
     made, recommendation = found.configured, found.recommendation
     if made is None or recommendation is None:
         return Table("", [], [])
@@ -119,7 +119,7 @@ def _cost(judged: Judgement) -> list[str]:
 
 
 def decisions(found: Answer) -> Table:
-    """Every candidate beside the recommended one, in every number."""
+    """Tabulate every candidate versus the recommended one, in every measure."""
     assert found.recommendation is not None  # noqa: S101
     recommended = found.recommendation
     first = recommended.standing
@@ -152,7 +152,7 @@ def _row(each: Standing, is_first: bool) -> list[str]:
 
 
 def classes(found: Answer) -> Table:
-    """The recommendation beside what was before, class by class."""
+    """Tabulate the recommendation versus the previous setting, by class."""
     columns = ["class", "number", found.before, "recommended", "change", "95 % interval", "verdict"]
     rows = [
         [
@@ -181,7 +181,7 @@ def _change(judged: Judgement) -> list[str]:
 
 
 def robust(found: Answer) -> Table:
-    """What if the fabric is not what its file says."""
+    """Tabulate the sensitivity analysis."""
     rows = [
         [f"{each.what.name} {each.what.level}", "flips" if each.flips else "holds", each.text]
         for each in found.effects
@@ -190,7 +190,7 @@ def robust(found: Answer) -> Table:
 
 
 def _flips(found: Answer) -> str:
-    """Where each what-if flips first."""
+    """Name the first change at which each sensitivity analysis prefers another setting."""
     first: dict[str, str] = {}
     for each in found.effects:
         if each.flips:
@@ -203,7 +203,7 @@ def _flips(found: Answer) -> str:
 
 
 def dropped(found: Answer) -> Table:
-    """Who was beaten by whom, with the intervals that say so."""
+    """Tabulate the dropped candidates, with the winner and the deciding intervals."""
     race = found.race
     rows = [
         [each.name, each.by, str(each.seeds), _told(each.changes)] for each in (race.drops if race else [])
@@ -213,13 +213,13 @@ def dropped(found: Answer) -> Table:
 
 
 def _told(changes: Sequence[tuple[str, float, float, float]]) -> str:
-    """The number in which the winner is ahead most clearly."""
+    """Return the measure in which the winner leads most clearly."""
     text, estimate, low, high = min(changes, key=lambda change: change[3])
     return f"{text} {signed(estimate * 100)} % ({signed(low * 100)} to {signed(high * 100)})"
 
 
 def curve_points(curve: Curve, end: float) -> list[tuple[float, float]]:
-    """Where the line of a marking curve bends, up to a backlog at which it is cut off.
+    """Return the corners of a marking curve, up to a backlog at which it is cut off.
 
     >>> curve_points(Curve(100, 300, 0.5), 200.0)
     [(0.0, 0.0), (100, 0.0), (200.0, 0.25)]

@@ -1,4 +1,4 @@
-"""What the rules say of a fabric, and where they contradict each other."""
+"""Rules of the literature applied to a fabric, and contradictions between them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -9,26 +9,26 @@ from shallows.advisor.rules import Advice, bdp
 from shallows.quantity import digits, ranges, size
 
 BUSY = (1, 4, 8, 16)
-"""Busy ports for which limits are shown."""
+"""Numbers of busy ports for which limits are shown."""
 
 METRE = 5e-9
-"""Seconds that light in fibre needs."""
+"""Seconds per metre of fibre."""
 
 
 @dataclass(frozen=True)
 class Contradiction:
-    """Two rules or habits that ask for different numbers, and why."""
+    """Two rules or habits that give different numbers, with the reason."""
 
     name: str
     numbers: str
-    """What they ask for here."""
+    """The numbers that they give here."""
     cause: str
     applies: str
-    """Which side this fabric is on."""
+    """The side that applies to this fabric."""
 
 
 def of_transport(each: TrafficClass, fabric: Fabric) -> Advice:
-    """The K that a class's transport needs with real hosts."""
+    """Return the K that a class's transport needs with real hosts."""
     link, rtt = fabric.links.rate, fabric.links.rtt
     match each.transport:
         case "dctcp":
@@ -40,7 +40,7 @@ def of_transport(each: TrafficClass, fabric: Fabric) -> Advice:
 
 
 def advised(fabric: Fabric) -> list[Advice]:
-    """Every number that a rule gives for this fabric, from a port's threshold to the hosts' timeout."""
+    """Return every number that a rule gives for this fabric, from thresholds to the hosts' timeout."""
     return [*_thresholds(fabric), *_classes(fabric), *_buffer(fabric), *_hosts(fabric)]
 
 
@@ -82,7 +82,7 @@ def _classes(fabric: Fabric) -> list[Advice]:
 
 
 def _of_queues(numbers: Sequence[int]) -> str:
-    """The name of a threshold that all of these queues have.
+    """Return the name of a threshold that all of these queues have.
 
     >>> _of_queues([2]), _of_queues([0, 1, 2, 5])
     ('K of queue 2, all queues busy', 'K of each of queues 0–2, 5, all queues busy')
@@ -123,12 +123,12 @@ def _alpha(fabric: Fabric) -> Advice:
 
 
 def chosen_alpha(fabric: Fabric) -> float:
-    """The α of the fabric, or that of the rule."""
+    """Return the α of the fabric, or that of the rule."""
     return fabric.buffer.alpha if fabric.buffer.alpha is not None else _alpha(fabric).number
 
 
 def contradictions(fabric: Fabric) -> list[Contradiction]:
-    """Where rules disagree about this fabric, and which cause applies."""
+    """Return the contradictions for this fabric, with the cause that applies."""
     link, rtt, pipe = fabric.links.rate, fabric.links.rtt, fabric.pipe
     transports = {each.transport for each in fabric.classes}
     found = []
@@ -165,7 +165,7 @@ def contradictions(fabric: Fabric) -> list[Contradiction]:
 
 
 def high_k(fabric: Fabric) -> float:
-    """The largest threshold that a transport of the fabric asks for."""
+    """Return the largest threshold that a transport of the fabric needs."""
     return max(of_transport(each, fabric).number for each in fabric.classes)
 
 

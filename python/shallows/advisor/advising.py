@@ -1,4 +1,4 @@
-"""Advises on a fabric: reads what is asked, races settings on its traffic, and writes the answer down."""
+"""Advises on a fabric: reads its inputs, simulates candidate settings, and writes the answer."""
 
 import json
 import math
@@ -23,7 +23,7 @@ from shallows.sweeps.sweeps import Engine, choose_engine
 DOCUMENT = "advice.json"
 
 BUDGET_S = 600.0
-"""Wall time of the simulations, unless another is named."""
+"""Default wall time of the simulations, in seconds."""
 
 
 def advise(
@@ -35,7 +35,7 @@ def advise(
     budget_s: float = BUDGET_S,
     jobs: int | None = None,
 ) -> Answer:
-    """Say what to set on a fabric's switches, by rules and by a race of settings on its own traffic.
+    """Recommend settings for a fabric's switches, by rules and by simulation of candidates.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def advise(
 
 
 def prepare(fabric: str | Path | Fabric, config: str | Path | None = None, to: str | None = None) -> Answer:
-    """An answer with what is known before anything is simulated: rules, and what runs today.
+    """Return an answer with rules and the current configuration, before any simulation.
 
     Raises
     ------
@@ -93,7 +93,7 @@ def prepare(fabric: str | Path | Fabric, config: str | Path | None = None, to: s
 
 
 def folder_for(found: Answer, out: str | Path | None) -> Path:
-    """The folder of an answer and its runs.
+    """Return the folder of an answer and its runs.
 
     Raises
     ------
@@ -113,7 +113,7 @@ def simulate(
     on_round: OnRound = lambda *_: None,
     on_what_if: OnWhatIf = lambda *_: None,
 ) -> None:
-    """Race settings, recommend one, and add what is known then to the answer; as `answer.answer` does.
+    """Simulate candidates, recommend one, and complete the answer, as `answer.answer` does.
 
     Raises
     ------
@@ -128,7 +128,7 @@ def simulate(
 
 
 def write(found: Answer, folder: Path) -> None:
-    """Write the answer as JSON and as a page, and the change with what takes it back.
+    """Write the answer as JSON and HTML, and the change with its rollback.
 
     Raises
     ------
@@ -144,7 +144,7 @@ def write(found: Answer, folder: Path) -> None:
 
 
 def unfit(made: Configured, switch: Switch, config: str | Path) -> str | None:
-    """Why a change does not fit the file that it is for."""
+    """Explain why a change does not fit its configuration; None if it fits."""
     if made.format != switch.format and {made.format, switch.format} != {"avd", "eos"}:
         return f"the configuration is {switch.format}'s: the change is to its translation, on no switch yet"
     if made.format != "sonic":

@@ -1,4 +1,4 @@
-"""All that is answered to a fabric's operator: rules, the race, the recommendation, and how far it holds."""
+"""The answer to a fabric's operator: rules, race, recommendation and sensitivity analysis."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -37,67 +37,67 @@ from shallows.sweeps.points import Outcome
 from shallows.sweeps.sweeps import Engine
 
 RACE_SHARE = 0.7
-"""Of the budget; the rest is for what-ifs."""
+"""Share of the budget for the race; the rest is for the sensitivity analysis."""
 
 SCENARIO = "race.toml"
-"""All that was simulated in the race, as a sweep."""
+"""File with all simulations of the race, as a sweep."""
 
 OnWhatIf = Callable[[WhatIf, Mapping[int, dict[str, Any]], Sequence[Outcome]], None]
 
 
 @dataclass(frozen=True)
 class ClassRow:
-    """One number of one class, before and after."""
+    """One measure of one class, before and after."""
 
     name: str
     metric: str
     judgement: Judgement
-    """Of what is recommended, with what is compared as the baseline."""
+    """Judgement of the recommendation, with the compared setting as the baseline."""
 
 
 @dataclass
 class Answer:
-    """What is known, more with each step."""
+    """The answer, completed step by step."""
 
     fabric: Fabric
     today: Candidate | None = None
     notes: list[str] = field(default_factory=list)
-    """Of what was read of today's configuration."""
+    """Notes of the reader of the current configuration."""
     race: Race | None = None
     recommendation: Recommendation | None = None
     effects: list[Effect] = field(default_factory=list)
     switch: Switch | None = None
-    """What was read of today's configuration."""
+    """The current configuration."""
     config: str | Path | None = None
-    """Where that is: a file, or a folder of files."""
+    """Its path: a file, or a folder of files."""
     to: str | None = None
-    """The format in which the change is wanted."""
+    """Format of the change."""
     configured: Configured | None = None
     rounding: list[tuple[Objective, Judgement]] = field(default_factory=list)
-    """What the format's rounding costs: the rounded setting, with the recommended one as the baseline."""
+    """Cost of the format's rounding: the rounded setting versus the recommended one."""
     before: str = ""
-    """The candidate that the recommendation is compared with, class by class."""
+    """Candidate that the recommendation is compared with, by class."""
     classes: list[ClassRow] = field(default_factory=list)
     written: dict[str, Path] = field(default_factory=dict)
-    """Files: `document`, `page`, and of a change `change` and `rollback`."""
+    """Written files: `document`, `page`, and of a change `change` and `rollback`."""
 
     @property
     def rules(self) -> list[Advice]:
-        """What rules say."""
+        """Return the numbers of rules."""
         return advised(self.fabric)
 
     @property
     def contradictions(self) -> list[Contradiction]:
-        """Where rules disagree."""
+        """Return the contradictions between rules."""
         return contradictions(self.fabric)
 
     @property
     def assumptions(self) -> list[str]:
-        """What was simplified, or assumed."""
+        """Return simplifications and assumptions."""
         return [*assumptions(self.fabric), *self.notes]
 
     def document(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return the answer as a JSON document."""
         found: dict[str, Any] = {
             "fabric": self.fabric.name,
             "goals": [goal.text for goal in self.fabric.goals],
@@ -165,7 +165,7 @@ def answer(
     on_what_if: OnWhatIf,
     most_rounds: int = 64,
 ) -> None:
-    """Run the race, recommend, and ask what if; what `found` knows grows with each step.
+    """Run the race, recommend a setting, and analyse its sensitivity, completing `found`.
 
     Parameters
     ----------
@@ -218,7 +218,7 @@ def answer(
 
 
 def _rounding(found: Answer, race: Race) -> list[tuple[Objective, Judgement]]:
-    """The rounded setting under seeds of the race, beside the recommended one."""
+    """Compare the rounded setting with the recommended one, under seeds of the race."""
     if found.configured is None or found.recommendation is None or found.configured.rounded is None:
         return []
     rounded, chosen = found.configured.rounded, found.recommendation.candidate
@@ -242,11 +242,11 @@ def _rounding(found: Answer, race: Race) -> list[tuple[Objective, Judgement]]:
 
 
 def _say_nothing(*_: object) -> None:
-    """Few runs need no progress."""
+    """Report nothing; short runs need no progress."""
 
 
 def _by_class(found: Answer) -> tuple[str, list[ClassRow]]:
-    """The recommendation beside what runs today, or beside the first default, class by class."""
+    """Compare the recommendation with the current setting or the first default, by class."""
     race, recommended = found.race, found.recommendation
     if race is None or recommended is None:
         return "", []

@@ -1,7 +1,7 @@
-"""Settings worth a simulation: what rules give, what vendors ship, and what lies between; as the chip has it.
+"""Candidate settings to simulate: rules, vendors' defaults, and values between them, as the chip supports.
 
-Their order is fixed: rules first, then defaults, then the space between. Of two that do equally well the
-earlier one is recommended, so that a number with a reason is preferred to one without.
+The order is fixed: rules, defaults, values between. Of two equally good candidates the earlier one is
+recommended, so a number with a reason precedes one without.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,17 +14,20 @@ from shallows.advisor.fabric import TRANSPORTS, Fabric
 from shallows.quantity import percent, size
 
 BETWEEN = (0.1, 0.25, 0.36, 0.5, 1.4)
-"""Thresholds in bandwidth-delay products, where rules leave gaps."""
+"""Thresholds in bandwidth-delay products that fill gaps between rules."""
 
 PMAX_OF_RAMPS = (0.1, 0.25, 1.0)
-"""Of ramps around the threshold of practice."""
+"""Maximum probabilities of ramps around the threshold of practice."""
 
 TODAY = "today"
 
 
 @dataclass(frozen=True)
 class Curve:
-    """Where marking begins, where it is certain, and the probability below that; a step if both are one."""
+    """A marking curve with a linear probability between two thresholds.
+
+    Marking starts at the first and is certain from the second on; a step if both are equal.
+    """
 
     kmin: int
     kmax: int
@@ -32,13 +35,13 @@ class Curve:
 
     @property
     def text(self) -> str:
-        """In words."""
+        """Return the curve in words."""
         if self.kmin == self.kmax:
             return size(self.kmin)
         return f"{size(self.kmin)} to {size(self.kmax)}, {percent(self.pmax)}"
 
     def marker(self, **where: Any) -> dict[str, Any]:
-        """As a scenario has it."""
+        """Return the curve as a scenario's marker."""
         if self.kmin == self.kmax:
             return {"kind": "threshold", "k": f"{self.kmin}B", **where}
         return {"kind": "red", "kmin": f"{self.kmin}B", "kmax": f"{self.kmax}B", "pmax": self.pmax, **where}
@@ -50,26 +53,26 @@ class Candidate:
 
     name: str
     why: str
-    """Where its numbers are from."""
+    """Origin of its numbers, in words."""
     origin: str
-    """`rule`, `default`, `between` or `today`."""
+    """Origin: `rule`, `default`, `between` or `today`."""
     queues: tuple[Curve | None, ...]
-    """The marking of each class's queue; none: nothing is marked there."""
+    """Marking of each class's queue; None marks nothing."""
     alpha: float
     pool: Curve | None = None
     sojourn: float | None = None
-    """Seconds; instead of curves of queues."""
+    """Threshold on waiting time in seconds, instead of queue curves."""
     follows: int | None = None
-    """MQ-ECN's K for a queue that is alone, in bytes; instead of curves of queues."""
+    """MQ-ECN's K for a lone queue, in bytes, instead of queue curves."""
 
     @property
     def settings(self) -> tuple[object, ...]:
-        """What makes two candidates the same."""
+        """Return the key that identifies equal candidates."""
         return self.queues, self.alpha, self.pool, self.sojourn, self.follows
 
     @property
     def text(self) -> str:
-        """Its numbers in one line."""
+        """Return its numbers in one line."""
         if self.sojourn is not None:
             marking = f"T {rules.seconds(self.sojourn)}"
         elif self.follows is not None:
@@ -81,7 +84,7 @@ class Candidate:
         return f"{marking}{pool}, α {rules.alpha_text(self.alpha)}"
 
     def markers(self, at: str) -> list[dict[str, Any]]:
-        """The markers of a scenario whose switches are set so."""
+        """Return the markers of a scenario with this setting."""
         found: list[dict[str, Any]] = []
         if self.sojourn is not None:
             found.append({"kind": "tcn", "threshold": f"{self.sojourn * 1e9:.0f}ns"})
@@ -98,7 +101,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Default:
-    """What a vendor ships, or its documents say."""
+    """A setting that a vendor ships or documents."""
 
     name: str
     kmin: int
@@ -123,11 +126,11 @@ DEFAULTS = (
     Default("NX-OS 150–3000 KB", 150_000, 3_000_000, 0.07, "Cisco's guides for AI and ML fabrics"),
     Default("step of 300 KB", 300_000, 300_000, 1.0, "Azure Local's network design"),
 )
-"""Published settings that are found on many switches, whatever their rate."""
+"""Published settings found on many switches, independent of their rate."""
 
 
 def candidates(fabric: Fabric, today: Candidate | None = None) -> list[Candidate]:
-    """All of them in their order, none twice; what runs today is always among them."""
+    """Return all distinct candidates in order; the current setting is always included."""
     found: list[Candidate] = []
     for each in [*([today] if today else []), *_rules(fabric), *_defaults(fabric), *_between(fabric)]:
         if all(each.settings != other.settings for other in found):
@@ -136,19 +139,19 @@ def candidates(fabric: Fabric, today: Candidate | None = None) -> list[Candidate
 
 
 def step(fabric: Fabric, threshold: float) -> Curve:
-    """A threshold, in whole cells."""
+    """Return a threshold, in whole cells."""
     rounded = fabric.rounded(threshold)
     return Curve(rounded, rounded)
 
 
 def ramp(fabric: Fabric, kmin: float, kmax: float, pmax: float) -> Curve:
-    """A ramp, in whole cells and with a probability of the chip's."""
+    """Return a ramp, in whole cells and with a probability that the chip supports."""
     low, high = fabric.rounded(kmin), fabric.rounded(kmax)
     return Curve(low, high, 1.0 if low == high else fabric.probability(pmax))
 
 
 def pool_curve(fabric: Fabric, alpha: float) -> Curve | None:
-    """BCC's curve of the pool; none where the pool is too small for the rule, or cannot mark."""
+    """Return BCC's pool curve; None if the pool is too small for the rule, or cannot mark."""
     if "pool" not in fabric.marks:
         return None
     buffer, link = fabric.buffer, fabric.links.rate
@@ -164,7 +167,7 @@ def _plain(fabric: Fabric, name: str, why: str, origin: str, threshold: float) -
 
 
 def _rules(fabric: Fabric) -> Iterator[Candidate]:
-    """What the rules give, the standard setting first."""
+    """Yield the rules' settings, the standard one first."""
     practice = [of_transport(each, fabric) for each in fabric.classes]
     standard = Candidate(
         "standard",
@@ -192,7 +195,7 @@ def _rules(fabric: Fabric) -> Iterator[Candidate]:
 
 
 def _of_classes(fabric: Fabric, standard: Candidate) -> Iterator[Candidate]:
-    """Thresholds that know of several queues."""
+    """Yield thresholds for several queues."""
     link, rtt = fabric.links.rate, fabric.links.rtt
     weights = [each.weight for each in fabric.classes if not each.strict]
     first = len(fabric.classes) - len(weights)
@@ -213,7 +216,7 @@ def _of_classes(fabric: Fabric, standard: Candidate) -> Iterator[Candidate]:
 
 
 def _defaults(fabric: Fabric) -> Iterator[Candidate]:
-    """What vendors ship. A threshold beyond the pool is kept: it never fires, as in such a switch."""
+    """Yield vendors' defaults. A threshold beyond the pool is kept; it never fires, as in such a switch."""
     alpha = chosen_alpha(fabric)
     count = len(fabric.classes)
     yield Candidate("no ECN", "SONiC's lossy queues: no WRED profile", "default", (None,) * count, alpha)
@@ -223,7 +226,7 @@ def _defaults(fabric: Fabric) -> Iterator[Candidate]:
 
 
 def _between(fabric: Fabric) -> Iterator[Candidate]:
-    """Other thresholds, ramps and α around the rules."""
+    """Yield other thresholds, ramps and α around the rules."""
     limit = fabric.buffer.pool + fabric.buffer.private
     standard = max(of_transport(each, fabric).number for each in fabric.classes)
     for share in BETWEEN:
@@ -255,5 +258,5 @@ def _other_alphas(fabric: Fabric, standard: float) -> Iterator[Candidate]:
 
 
 def _neighbours(alphas: Sequence[float], mine: float) -> list[float]:
-    """A quarter and four times it, as far as the chip has them."""
+    """Return a quarter of α and four times α, where the chip supports them."""
     return [each for each in sorted(alphas) if each in {mine / 4, mine * 4}]

@@ -1,6 +1,6 @@
-"""Chips: ports, memory and how it is divided, and which numbers they can express.
+"""Chips: ports, memory and its partitions, and the numbers that they support.
 
-Each number has its source and how certain it is; `chips.toml` is the table. What is not published is `None`.
+Each number has a source and a certainty; `chips.toml` is the table. Unpublished numbers are `None`.
 """
 
 import tomllib
@@ -22,7 +22,7 @@ Certainty = Literal["exact", "published", "inferred", "recall"]
 
 @dataclass(frozen=True)
 class Sourced(Generic[T]):
-    """A fact, how certain it is, and who says so."""
+    """A fact with its certainty and source."""
 
     value: T
     certainty: Certainty
@@ -31,7 +31,7 @@ class Sourced(Generic[T]):
 
 @dataclass(frozen=True)
 class Ports:
-    """How many ports of which rate in bit/s."""
+    """Number of ports of a rate, in bit/s."""
 
     count: int
     rate: int
@@ -41,52 +41,52 @@ class Ports:
 
 @dataclass(frozen=True)
 class Chip:
-    """One chip, and what its family can express."""
+    """One chip, with the numbers that its family supports."""
 
     name: str
     title: str
     family: str
     aliases: tuple[str, ...]
     platforms: tuple[str, ...]
-    """Parts of the names of systems that have it."""
+    """Substrings of the names of systems with this chip."""
 
     ports: tuple[Ports, ...]
     cell: Sourced[int] | None
-    """Bytes."""
+    """Size of a cell in bytes."""
 
     memory: Sourced[int] | None
-    """Bytes that packets can use, in all parts together."""
+    """Usable packet memory of all partitions together, in bytes."""
 
     parts: Sourced[int] | None
-    """Into how many memories it is divided; a queue uses one of them."""
+    """Number of partitions of the memory; a queue uses one of them."""
 
     nominal: Sourced[int] | None
-    """Bytes, as data sheets say."""
+    """Packet memory by data sheet, in bytes."""
 
     header: Sourced[int] | None
     """Bytes that the chip stores with each packet."""
 
     longest_queue: Sourced[int] | None
     probabilities: Sourced[tuple[Fraction, ...]] | None
-    """Which probabilities at the maximum there are, from 0 to 1; any if nothing is known."""
+    """Supported maximum probabilities, from 0 to 1; None if unknown, which allows any."""
 
     alphas: Sourced[tuple[Fraction, ...]] | None
     marks_at: Sourced[str]
     granularity: Sourced[str]
-    """Of the thresholds of WRED."""
+    """Granularity of WRED thresholds."""
 
     times: bool
-    """Whether thresholds may be times: the chip knows the rate of what it marks."""
+    """Whether thresholds may be times."""
 
     @property
     def part(self) -> int | None:
-        """Bytes of one part of the memory: what a queue can use at most, as far as that is known."""
+        """Return the size of one partition in bytes, a queue's upper limit; None if unknown."""
         if self.memory is None:
             return None
         return self.memory.value // (self.parts.value if self.parts else 1)
 
     def legal_probability(self, probability: Fraction) -> Fraction:
-        """What the chip makes of a probability: the next one below that it has.
+        """Return the next supported probability at or below this one.
 
         >>> str(chip("tomahawk").legal_probability(Fraction(20, 100)))
         '1/10'
@@ -96,7 +96,7 @@ class Chip:
         return max((legal for legal in self.probabilities.value if legal <= probability), default=Fraction(0))
 
     def legal_alpha(self, alpha: Fraction) -> Fraction:
-        """The next factor of the dynamic threshold at or below this one; the least if there is none.
+        """Return the next supported alpha at or below this one, or the smallest.
 
         >>> str(chip("tomahawk").legal_alpha(Fraction(3, 4)))
         '1/2'
@@ -107,7 +107,7 @@ class Chip:
         return max(legal) if legal else min(self.alphas.value)
 
     def to_cells(self, count: int) -> int | None:
-        """Whole cells in so many bytes, rounded down; nothing if the size of a cell is not known.
+        """Return the number of whole cells in `count` bytes, rounded down; None without a known cell size.
 
         >>> chip("th3").to_cells(166_912)
         657
@@ -115,12 +115,12 @@ class Chip:
         return None if self.cell is None else count // self.cell.value
 
     def whole_cells(self, count: int) -> int:
-        """Bytes, rounded down to whole cells; as they are if the size of a cell is not known."""
+        """Round bytes down to whole cells; unchanged without a known cell size."""
         cells = self.to_cells(count)
         return count if cells is None or self.cell is None else cells * self.cell.value
 
     def occupancy(self, packet: int) -> int:
-        """Bytes of memory that a packet of so many bytes takes: whole cells, with the chip's own header.
+        """Return the memory of a packet in bytes: whole cells, with the chip's own header.
 
         >>> chip("th2").occupancy(1518), chip("th2").occupancy(64)
         (1664, 208)
@@ -132,7 +132,7 @@ class Chip:
 
 
 def dynamic_limit(alpha: Fraction, memory: int, busy: int) -> int:
-    """Bytes that each of so many busy queues gets: αB/(1+nα) (Choudhury and Hahne 1998).
+    """Return the limit of each of `busy` queues in bytes: αB/(1+nα) (Choudhury and Hahne 1998).
 
     >>> [dynamic_limit(Fraction(1), 10_900_000, busy) for busy in (1, 4)]
     [5450000, 2180000]
@@ -141,7 +141,7 @@ def dynamic_limit(alpha: Fraction, memory: int, busy: int) -> int:
 
 
 def chip(name: str) -> Chip:
-    """The chip of that name or alias, in any case.
+    """Return the chip with this name or alias, ignoring case.
 
     Raises
     ------
@@ -157,7 +157,7 @@ def chip(name: str) -> Chip:
 
 
 def chip_of_platform(name: str) -> Chip | None:
-    """The chip of a system that is called so; nothing if none or several could be meant."""
+    """Return the chip of a system with this name; None if no chip or several match."""
     wanted = name.lower()
     found = [each for each in catalogue() if any(part in wanted for part in each.platforms)]
     return found[0] if len(found) == 1 else None
@@ -165,7 +165,7 @@ def chip_of_platform(name: str) -> Chip | None:
 
 @cache
 def catalogue() -> tuple[Chip, ...]:
-    """All chips, in the order of the table."""
+    """Return all chips, in the order of the table."""
     table = tomllib.loads((files("shallows.advisor") / "chips.toml").read_text(encoding="utf-8"))
     return tuple(
         _chip(name, entry, table["families"][entry["family"]]) for name, entry in table["chips"].items()
@@ -174,7 +174,7 @@ def catalogue() -> tuple[Chip, ...]:
 
 @cache
 def sources() -> Mapping[str, str]:
-    """What the first word of a source stands for."""
+    """Return the meaning of the first word of a source."""
     table = tomllib.loads((files("shallows.advisor") / "chips.toml").read_text(encoding="utf-8"))
     return dict(table["sources"])
 

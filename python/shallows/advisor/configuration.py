@@ -1,9 +1,9 @@
-"""What a switch can be told about queues, whoever's words it was told in: the neutral model.
+"""Vendor-neutral model of a switch's queue configuration.
 
-Readers make a `Switch` of a vendor's file, writers make a vendor's file of a `Switch`. Sizes are bytes once
-resolved; a threshold keeps the unit in which it was written, so that what is read can be written again. What
-a file does not say is `None`, never a guess. Where something was written (`Source`) takes no part in
-comparisons: two switches are equal if they are told the same.
+Readers build a `Switch` from a vendor's file, and writers build a vendor's file from a `Switch`. Sizes are in
+bytes once resolved; a threshold keeps its written unit, so that it can be written again. A missing value is
+`None`, never a guess. The position of a line (`Source`) does not affect comparisons: two switches are equal
+if their settings are.
 """
 
 from collections.abc import Iterator
@@ -13,10 +13,10 @@ from functools import cached_property
 from typing import Literal
 
 Unit = Literal["bytes", "cells", "percent", "ps"]
-"""Percent of what the queue may hold, or the time that its port needs to send it, in picoseconds."""
+"""Unit of a threshold; percent of the queue's limit, or `ps`, the port's time to send the queue."""
 
 Colour = Literal["all", "green", "yellow", "red"]
-"""Of packets, by a meter or a map; `all` where the platform or the file does not tell them apart."""
+"""Colour of packets by a meter or a map; `all` where platform or file do not distinguish colours."""
 
 COLOURS: tuple[Colour, ...] = ("green", "yellow", "red")
 
@@ -25,29 +25,29 @@ PS_PER_SECOND = 10**12
 
 @dataclass(frozen=True)
 class Scope:
-    """The ports and the queue that a line is about; what is not known is empty, and may be any of them."""
+    """Ports and queue of a line; an empty part is unknown, and may be any."""
 
     port: str = ""
     profile: str = ""
-    """Of ports (`PortProfile.name`)."""
+    """Name of the ports' profile (`PortProfile.name`)."""
 
     queue: int | None = None
 
 
 NOWHERE = Scope(queue=-1)
-"""The scope of a line that is understood and that nothing uses, such as a profile that no queue names."""
+"""Scope of a line that is understood and unused, such as a profile that no queue names."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where something was written, and how."""
+    """Position and text of a setting in its file."""
 
     file: str = ""
     place: str = ""
     """A line (`12`), or the path in a document (`WRED_PROFILE|A green_min_threshold`)."""
 
     text: str = ""
-    """As it is there, so far as it helps to find it."""
+    """The text there, as far as it helps to find it."""
 
     scope: Scope = field(default=Scope(), compare=False)
 
@@ -57,20 +57,20 @@ class Source:
 
 @dataclass(frozen=True)
 class Threshold:
-    """An amount of backlog, in the unit in which it was written."""
+    """An amount of backlog in its written unit."""
 
     amount: Fraction
     unit: Unit = "bytes"
 
     @classmethod
     def of_bytes(cls, count: int) -> "Threshold":
-        """So many bytes."""
+        """Create a threshold in bytes."""
         return cls(Fraction(count))
 
     def bytes(
         self, *, cell: int | None = None, rate: int | None = None, limit: int | None = None
     ) -> int | None:
-        """Bytes, rounded down; nothing if what it takes is not known.
+        """Return the threshold in bytes, rounded down; None if an input is unknown.
 
         Parameters
         ----------
@@ -94,27 +94,29 @@ class Threshold:
 
 @dataclass(frozen=True)
 class Curve:
-    """With which probability a packet is marked or dropped, by the backlog it meets.
+    """Probability of marking or dropping a packet, by the backlog that it finds.
 
-    None below the minimum, all above the maximum, and in between a line from 0 to `probability`.
+    Zero below the minimum, one above the maximum, and in between linear from 0 to `probability`.
     """
 
     minimum: Threshold | None
-    """`None`: the platform's own, which the file does not say."""
+    """Start of the curve; `None` is the platform's default, which the file does not state."""
 
     maximum: Threshold | None
     probability: Fraction | None = Fraction(1)
-    """At the maximum, from 0 to 1."""
+    """Probability at the maximum, from 0 to 1."""
 
     colour: Colour = "all"
     marks_ect: bool = True
-    """Whether packets of ECN-capable transports are marked; if not, they are dropped like the others."""
+    """Whether ECN-capable packets are marked; otherwise they are dropped like the others."""
 
     drops_not_ect: bool | None = None
-    """Whether other packets are dropped by this curve; `None`: it depends on the platform."""
+    """Whether other packets are dropped by this curve; `None` is platform-dependent."""
 
     weight: int | None = 0
-    """The average moves by 2^-weight of the difference; 0 is the backlog itself, `None` is not said."""
+    """Exponent of the average: it moves by 2^-weight of the difference; 0 is the backlog itself, `None` is
+    unknown.
+    """
 
     source: Source = field(default=Source(), compare=False)
     drops_above: bool = False
@@ -123,88 +125,89 @@ class Curve:
 
 @dataclass(frozen=True)
 class Marking:
-    """A profile of WRED and ECN: one curve, one for each colour, or one for marks and others for drops."""
+    """A WRED/ECN profile: one curve, one per colour, or separate curves for marks and drops."""
 
     name: str
     curves: tuple[Curve, ...]
     scope: Literal["queue", "port", "pool"] = "queue"
-    """Whose backlog it looks at."""
+    """Backlog that the curves compare."""
 
     source: Source = field(default=Source(), compare=False)
 
     @property
     def marks_ect(self) -> bool:
-        """Whether any curve of it marks."""
+        """Whether any of its curves marks."""
         return any(curve.marks_ect for curve in self.curves)
 
     def marking_curve(self) -> Curve | None:
-        """What ECN-capable packets meet that nobody coloured: the green ones."""
+        """Return the curve of uncoloured ECN-capable packets: the green one."""
         found = [curve for curve in self.curves if curve.marks_ect and curve.colour in ("all", "green")]
         return found[0] if found else None
 
 
 @dataclass(frozen=True)
 class Allotment:
-    """What a queue or a priority group may take of the memory.
+    """Memory that a queue or a priority group may take.
 
-    Of `alpha`, `limit` and `unlimited` at most one is given: a share of what is free, a fixed amount, or all.
+    At most one of `alpha`, `limit` and `unlimited` is set: a share of the free memory, a fixed amount, or
+    everything.
     """
 
     pool: str | None = None
     reserved: Threshold | None = None
-    """Its own, which no other can take."""
+    """Reserved buffer, which no other queue can take."""
 
     alpha: Fraction | None = None
-    """Dynamic threshold: it may hold alpha times what is free (Choudhury and Hahne 1998)."""
+    """Dynamic threshold: limit of alpha times the free memory (Choudhury and Hahne 1998)."""
 
     limit: Threshold | None = None
     unlimited: bool = False
     trims: bool = False
-    """Whether what it cannot take is trimmed to its header, not dropped."""
+    """Whether refused packets are trimmed to their headers instead of dropped."""
 
     name: str | None = field(default=None, compare=False)
-    """Of the profile that says so, where the vendor gives it one."""
+    """Name of the vendor's profile, if it has one."""
 
     source: Source = field(default=Source(), compare=False)
 
 
 @dataclass(frozen=True)
 class Scheduler:
-    """When a queue is served."""
+    """Service of a queue."""
 
     kind: Literal["strict", "dwrr", "wrr"]
     weight: int | None = None
     percent: Fraction | None = None
-    """Of the port's rate, where the vendor counts so."""
+    """Share of the port's rate, in vendors that use shares."""
 
     remainder: bool = False
-    """Whether it gets the percent of the rate that the others of its port leave."""
+    """Whether the queue gets the rest of its port's percentages."""
 
     shape: int | None = None
-    """At most so many bit/s."""
+    """Upper limit of the rate in bit/s."""
 
     shape_percent: Fraction | None = None
-    """At most so much of the port's rate, where the vendor counts so."""
+    """Upper limit as a share of the port's rate."""
 
     guaranteed: int | None = None
-    """At least so many bit/s."""
+    """Guaranteed rate in bit/s."""
 
     guaranteed_percent: Fraction | None = None
-    """At least so much of the port's rate, where the vendor counts so."""
+    """Guaranteed share of the port's rate."""
 
     name: str | None = field(default=None, compare=False)
     source: Source = field(default=Source(), compare=False)
 
     @property
     def has_rates(self) -> bool:
-        """Whether it says what a queue gets at least or at most."""
+        """Whether a queue has a guaranteed rate or an upper limit."""
         said = (self.shape, self.shape_percent, self.guaranteed, self.guaranteed_percent)
         return any(each is not None for each in said)
 
 
 @dataclass(frozen=True)
 class Queue:
-    """One queue of a port on its way out."""
+    """One egress queue of a port."""
 
     number: int
     scheduler: Scheduler | None = None
@@ -213,28 +216,28 @@ class Queue:
 
     allotment: Allotment | None = None
     lossless: bool = False
-    """Whether PFC holds back what goes into it."""
+    """Whether PFC pauses senders of its packets."""
 
     name: str | None = field(default=None, compare=False)
-    """Of its class, where the vendor gives it one."""
+    """Name of its class, if the vendor has one."""
 
     source: Source = field(default=Source(), compare=False)
 
 
 @dataclass(frozen=True)
 class PriorityGroup:
-    """Memory of a port for what came in by it with some priorities; PFC and headroom belong to it."""
+    """Ingress memory of a port for some priorities, with PFC and headroom."""
 
     number: int
     allotment: Allotment | None = None
     xoff: Threshold | None = None
-    """Headroom: what still fits in after PAUSE was sent."""
+    """Headroom: room for data that arrives after PAUSE."""
 
     xon: Threshold | None = None
-    """Backlog below which the sender may go on."""
+    """Backlog below which the sender may resume."""
 
     xon_offset: Threshold | None = None
-    """As far below the limit the sender may go on."""
+    """Distance below the limit at which the sender may resume."""
 
     source: Source = field(default=Source(), compare=False)
 
@@ -246,22 +249,22 @@ class Pool:
     name: str
     direction: Literal["ingress", "egress", "both"] = "both"
     size: int | None = None
-    """Bytes."""
+    """Size in bytes."""
 
     percent: Fraction | None = None
-    """Of the memory, where the vendor counts so."""
+    """Share of the memory, in vendors that use shares."""
 
     of_shared: bool = False
-    """Whether that is percent of what is left of the memory when ports have got their own."""
+    """Whether `percent` refers to the memory without the ports' own parts."""
 
     alpha: Fraction | None = None
-    """Of those of its users that have none of their own."""
+    """Default alpha of its users."""
 
     dynamic: bool = True
-    """Whether its users have dynamic thresholds; fixed ones if not."""
+    """Whether its users have dynamic thresholds; otherwise fixed ones."""
 
     headroom: int | None = None
-    """Bytes of headroom that all lossless priority groups share."""
+    """Headroom in bytes that all lossless priority groups share."""
 
     marking: str | None = None
     """Name of a `Marking` with the scope `pool`."""
@@ -271,7 +274,7 @@ class Pool:
 
 @dataclass(frozen=True)
 class Maps:
-    """From a packet to its queue: pairs, in order of the first."""
+    """Maps from a packet to its queue: pairs, ordered by their first part."""
 
     dscp_to_class: tuple[tuple[int, int], ...] = ()
     class_to_queue: tuple[tuple[int, int], ...] = ()
@@ -282,67 +285,67 @@ class Maps:
 
 @dataclass(frozen=True)
 class PortProfile:
-    """What all of these ports are told alike: ten thousand equal ports are one profile."""
+    """Common configuration of equal ports: ten thousand equal ports are one profile."""
 
     ports: tuple[str, ...]
-    """Their names; empty: all ports, or a template that the file applies to none by name."""
+    """Names of the ports; empty for all ports, or for a template applied to none by name."""
 
     rate: int | None = None
-    """Bit/s."""
+    """Rate in bit/s."""
 
     queues: tuple[Queue, ...] = ()
     groups: tuple[PriorityGroup, ...] = ()
     pfc: tuple[int, ...] = ()
-    """Priorities that are paused."""
+    """Paused priorities."""
 
     maps: Maps = Maps()
     cable: Fraction | None = None
-    """Metres."""
+    """Length in metres."""
 
     mtu: int | None = None
-    """Bytes."""
+    """MTU in bytes."""
 
     name: str | None = field(default=None, compare=False)
-    """Of the vendor's profile, where it has one."""
+    """Name of the vendor's profile, if it has one."""
 
     source: Source = field(default=Source(), compare=False)
     limits: tuple[Allotment, ...] = ()
-    """What all its queues, or all its priority groups, together may take of each pool."""
+    """Limits of all its queues, or of all its priority groups, together in each pool."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """Anything else that was understood and counts: PFC's watchdog, a host's RTO, `allow non-ect`."""
+    """Any other understood setting: PFC's watchdog, a host's RTO, `allow non-ect`."""
 
     name: str
-    """In this model's words: `pfc-watchdog.action`, `not-ect.allowed`, `host.rto_min`, …"""
+    """Name in this model: `pfc-watchdog.action`, `not-ect.allowed`, `host.rto_min`, …"""
 
     value: str
     scope: str = ""
-    """Of which port, route or interface, if not of the whole switch."""
+    """Port, route or interface; empty for the whole switch."""
 
     source: Source = field(default=Source(), compare=False)
 
 
 @dataclass(frozen=True)
 class Default:
-    """What nobody set, and what then holds."""
+    """A default that applies because nobody set a value."""
 
     what: str
-    """The setting, and of which queue or profile."""
+    """The setting, with its queue or profile."""
 
     value: str
-    """What the platform does; `unknown` where that is not published."""
+    """The platform's behaviour; `unknown` if it is not published."""
 
     citation: str = ""
 
 
 @dataclass(frozen=True)
 class Note:
-    """What a reader saw of a text that the model does not keep: blanks, or a name that nothing has."""
+    """An observation of a reader that the model does not keep: blanks, or an undefined name."""
 
     code: str
-    """Of the finding that it becomes."""
+    """Code of the resulting finding."""
 
     what: str
     source: Source = field(default=Source(), compare=False)
@@ -350,17 +353,17 @@ class Note:
 
 @dataclass(frozen=True)
 class Switch:
-    """All that was read of one switch or host."""
+    """Everything read from one switch or host."""
 
     format: str
     """`sonic`, `eos`, `avd`, `nvue`, `nxos`, `junos` or `tc`."""
 
     name: str | None = None
     platform: str | None = None
-    """As the file says, such as `x86_64-arista_7060x6_64pe_b` or an SKU."""
+    """Platform in the file, such as `x86_64-arista_7060x6_64pe_b` or an SKU."""
 
     chip: str | None = None
-    """A name of `chips`, if the file leaves no doubt."""
+    """Name of a chip in `chips`, if the file is unambiguous."""
 
     profiles: tuple[PortProfile, ...] = ()
     pools: tuple[Pool, ...] = ()
@@ -371,26 +374,26 @@ class Switch:
     """Lines or values about queues and buffers that were not understood."""
 
     understood: int = field(default=0, compare=False)
-    """How many lines or values about queues and buffers were."""
+    """Number of understood lines or values about queues and buffers."""
 
     notes: tuple[Note, ...] = field(default=(), compare=False)
     allotments: tuple[Allotment, ...] = ()
-    """Named shares of the memory that nothing uses."""
+    """Named allotments that nothing uses."""
 
     schedulers: tuple[Scheduler, ...] = ()
     """Named schedulers that nothing uses."""
 
     def marking(self, name: str | None) -> Marking | None:
-        """The profile of that name."""
+        """Return the profile with this name."""
         return self._markings.get(name) if name is not None else None
 
     def pool(self, name: str | None) -> Pool | None:
-        """The pool of that name."""
+        """Return the pool with this name."""
         return self._pools.get(name) if name is not None else None
 
     @cached_property
     def _markings(self) -> dict[str, Marking]:
-        """By name; of two with one name the first."""
+        """Return the profiles by name; the first of equal names."""
         return {marking.name: marking for marking in reversed(self.markings)}
 
     @cached_property
@@ -398,7 +401,7 @@ class Switch:
         return {pool.name: pool for pool in reversed(self.pools)}
 
     def queues(self) -> Iterator[tuple[PortProfile, Queue]]:
-        """Each queue of each profile of ports."""
+        """Yield each queue of each port profile."""
         for profile in self.profiles:
             for queue in profile.queues:
                 yield profile, queue

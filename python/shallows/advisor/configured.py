@@ -1,4 +1,4 @@
-"""The recommendation in a vendor's words: the smallest change to what there is, and how it is rounded."""
+"""The recommendation in a vendor's syntax: the smallest change, and its rounding."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -16,26 +16,26 @@ from shallows.errors import ShallowsError
 from shallows.quantity import size
 
 POOL = "shared"
-"""The name of the pool where the configuration has none."""
+"""Name of the pool where the configuration has none."""
 
 
 @dataclass(frozen=True)
 class Configured:
-    """A change in a vendor's words."""
+    """A change in a vendor's syntax."""
 
     format: str
     change: str
     rollback: str
     left_out: tuple[str, ...]
-    """What the format cannot say."""
+    """Settings that the format lacks."""
     others: str
-    """What becomes of packets that are not ECN-capable, if that is not what was simulated."""
+    """Treatment of packets that are not ECN-capable, if it differs from the simulation."""
     rounded: Candidate | None
-    """What the switch will do, if that is not what is recommended."""
+    """Setting after rounding, if it differs from the recommended one."""
 
 
 def configured(format_: str, before: Switch | None, fabric: Fabric, chosen: Candidate) -> Configured:
-    """Write the change, and read back what it says.
+    """Write the change, and read it back.
 
     Raises
     ------
@@ -43,8 +43,8 @@ def configured(format_: str, before: Switch | None, fabric: Fabric, chosen: Cand
         If there is no such format.
     """
     hints = memory_of(fabric)
-    # Off, as sonic-wred-profile.yang has it where nothing is said, some platforms mark nothing: issue 4545 of
-    # sonic-buildimage. Its own qos_config.j2 says true.
+    # With the flag off, the default of sonic-wred-profile.yang, some platforms mark nothing: issue 4545 of
+    # sonic-buildimage. Its own qos_config.j2 sets true.
     drops = True if format_ == "sonic" else None
     made = converted(told(before, fabric, chosen, drops_not_ect=drops), format_, hints)
     if before is not None:
@@ -71,10 +71,9 @@ def configured(format_: str, before: Switch | None, fabric: Fabric, chosen: Cand
 def told(
     before: Switch | None, fabric: Fabric, chosen: Candidate, *, drops_not_ect: bool | None = None
 ) -> Switch:
-    """What the switch shall be told: what it is told now, but for marks and α of the classes' queues.
+    """Return the target configuration: the current one with new marks and α of the classes' queues.
 
-    Whom a curve marks, and whether it drops the others, stays as it is at the queue; `drops_not_ect` is for a
-    queue that has none.
+    A curve keeps its colours, and its drops of other packets; `drops_not_ect` is for a queue without a curve.
     """
     switch = before or Switch("", profiles=(PortProfile((), rate=int(fabric.links.rate)),))
     names = {each.queue: f"ADVISED-{number}" for number, each in enumerate(fabric.classes)}
@@ -85,7 +84,7 @@ def told(
     there = {number: _there(switch, number) for number in names}
     if len({(curves[number], _manner(there[number])) for number in names}) == 1:
         names = dict.fromkeys(names, "ADVISED")
-    # A profile that marks these queues alone keeps its name: the change is then its numbers.
+    # A profile that marks only these queues keeps its name, so that the change consists of numbers.
     names = {number: _known(switch, number, {*names}, curves) or name for number, name in names.items()}
     made = {
         names[number]: _marking(fabric, names[number], curve, there[number], drops_not_ect=drops_not_ect)
@@ -99,7 +98,7 @@ def told(
 
 
 def _known(switch: Switch, number: int, ours: set[int], curves: Mapping[int, Curve | None]) -> str | None:
-    """The name of the marking of a queue, if it marks only queues that get the same curve."""
+    """Return the name of a queue's marking, if it marks only queues that get the same curve."""
     used: dict[str, set[int]] = {}
     for _, queue in switch.queues():
         if queue.marking:
@@ -111,7 +110,7 @@ def _known(switch: Switch, number: int, ours: set[int], curves: Mapping[int, Cur
 
 
 def _there(switch: Switch, number: int) -> Marking | None:
-    """What marks a queue now, at the first port where anything does."""
+    """Return the current marking of a queue, from the first port that has one."""
     found = (
         switch.marking(queue.marking)
         for _, queue in switch.queues()
@@ -121,12 +120,12 @@ def _there(switch: Switch, number: int) -> Marking | None:
 
 
 def _manner(there: Marking | None) -> object:
-    """Whom it marks, and whether it drops the others."""
+    """Return the colours that a marking marks, and whether it drops other packets."""
     return tuple((each.colour, each.drops_not_ect) for each in _marks(there))
 
 
 def _marks(there: Marking | None) -> list[SwitchCurve]:
-    """The curves that mark, if they do what is not coloured."""
+    """Return the curves that mark, if uncoloured packets are among them."""
     return [each for each in there.curves if each.marks_ect] if there and there.marking_curve() else []
 
 
@@ -139,7 +138,7 @@ def _marking(
     *,
     drops_not_ect: bool | None = None,
 ) -> Marking:
-    """A curve under a name, for whom what is there is for; as it is written already if it says the same."""
+    """Return a curve under a name, for the existing colours; as already written if it is equal."""
     if there is not None and there.name == name and in_bytes(there, fabric, []) == curve:
         return there
     made = [
@@ -164,7 +163,7 @@ def _profile(
     profile: PortProfile, names: Mapping[int, str], curves: Mapping[int, Curve | None], alpha: float
 ) -> PortProfile:
     queues = {queue.number: queue for queue in profile.queues}
-    # What other queues may take of which pool, for one of which nothing is said.
+    # Other queues may have an allotment in a pool; this queue has none.
     others = (each.allotment for each in profile.queues if each.allotment and not each.lossless)
     other = next((each for each in others if each.pool), Allotment())
     for number, name in names.items():
@@ -178,7 +177,7 @@ def _profile(
 
 
 def _with_pool(switch: Switch, fabric: Fabric, chosen: Candidate) -> Switch:
-    """The curve of the pool, at the pool that queues take from."""
+    """Set the pool's curve at the pool that the queues use."""
     if chosen.pool is None:
         return switch
     pools = switch.pools or (Pool(POOL, "egress", int(fabric.buffer.pool)),)
@@ -193,17 +192,17 @@ def _with_pool(switch: Switch, fabric: Fabric, chosen: Candidate) -> Switch:
 
 
 def _shown(format_: str, after: Switch) -> Switch | None:
-    """What a switch understands that is told all this in this format; nothing if it cannot be read again."""
+    """Return the switch that this format expresses; None if it cannot be read back."""
     try:
         whole = writers.write(format_, None, after).change
         return readers.reader(format_).read(whole, f"advice.{format_}")
     except ShallowsError:
-        # What a format cannot say at all is among what is left out.
+        # Settings that the format cannot express are listed in `left_out`.
         return None
 
 
 def _others(shown: Switch | None, fabric: Fabric) -> str:
-    """What becomes of packets that are not ECN-capable, unless they are dropped where others are marked."""
+    """Describe the treatment of packets without ECN, unless the switch drops them where others are marked."""
     if shown is None:
         return ""
     found = [_there(shown, each.queue) for each in fabric.classes]
@@ -221,7 +220,7 @@ def _others(shown: Switch | None, fabric: Fabric) -> str:
 
 
 def _read_back(format_: str, shown: Switch, fabric: Fabric, chosen: Candidate) -> Candidate | None:
-    """What that comes to; nothing if it is what is recommended."""
+    """Return the setting that the format expresses; None if it equals the recommended one."""
     try:
         read, _ = today_of(shown, fabric)
     except ShallowsError:
@@ -231,7 +230,7 @@ def _read_back(format_: str, shown: Switch, fabric: Fabric, chosen: Candidate) -
 
 
 def differences(rounded: Candidate, chosen: Candidate) -> str:
-    """What rounding changed, in words."""
+    """Describe the changes by rounding."""
     pairs = [*zip(rounded.queues, chosen.queues, strict=True), (rounded.pool, chosen.pool)]
     said = [
         f"{_said(theirs)} becomes {_said(mine)}" for mine, theirs in dict.fromkeys(pairs) if mine != theirs

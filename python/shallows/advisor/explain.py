@@ -1,4 +1,4 @@
-"""What a switch's configuration means: a verdict, curves, what happens to packets, and findings."""
+"""Meaning of a switch's configuration: verdict, curves, fate of packets, and findings."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,34 +15,34 @@ from shallows.quantity import digits, percent, ranges, rate, size
 from shallows.runs.table import Table
 
 ZONES = ("below the minimum", "in between", "above the maximum", "beyond the limit")
-"""Of a queue's backlog, when a packet comes."""
+"""Zones of a queue's backlog at a packet's arrival."""
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """All of it, to be printed, drawn or written as JSON."""
+    """Complete explanation, to print, draw or write as JSON."""
 
     resolved: Resolved
     findings: tuple[Finding, ...]
 
     @property
     def verdict(self) -> str:
-        """A few sentences."""
+        """Return a verdict of a few sentences."""
         return " ".join(_verdict(self.resolved, self.findings))
 
     @property
     def tables(self) -> list[Table]:
-        """Curves, limits, and what happens to which packets."""
+        """Return tables of curves, limits and the fate of packets."""
         made = [curves(self.resolved), reached(self.resolved), limits(self.resolved), zones(self.resolved)]
         return [table for table in made if table.rows]
 
     @property
     def sources(self) -> list[str]:
-        """What findings rest on, each once."""
+        """Return the distinct sources of the findings."""
         return list(dict.fromkeys(finding.citation for finding in self.findings if finding.citation))
 
     def document(self) -> dict[str, Any]:
-        """For JSON: sizes in bytes, times in microseconds, rates in bit/s."""
+        """Return a JSON document: sizes in bytes, times in microseconds, rates in bit/s."""
         switch, chip = self.resolved.switch, self.resolved.chip
         return {
             "format": switch.format,
@@ -64,12 +64,12 @@ class Explanation:
 
 @paused()
 def explain(resolved: Resolved) -> Explanation:
-    """What it means."""
+    """Explain a resolved configuration."""
     return Explanation(resolved, find(resolved))
 
 
 def alike(resolved: Resolved) -> list[list[Class]]:
-    """Classes that mark alike at ports of one rate: one row."""
+    """Group classes that mark alike at ports of one rate."""
     return together(
         resolved.classes,
         lambda each: (_curves(each), each.kmin, each.kmax, each.rate, each.reach, each.unread),
@@ -86,7 +86,7 @@ def _names(classes: Sequence[Class]) -> str:
 
 
 def numbers(classes: Sequence[Class]) -> str:
-    """Of queues, as a cell has them.
+    """Return the numbers of queues as a cell shows them.
 
     >>> from shallows.advisor.configuration import Queue
     >>> numbers([Class(Queue(n), (), None, None, None, None, None, None, None, None) for n in (0, 1, 2, 5)])
@@ -96,20 +96,20 @@ def numbers(classes: Sequence[Class]) -> str:
 
 
 def ports(classes: Sequence[Class]) -> int:
-    """How many ports have any of these."""
+    """Count the ports that have any of these classes."""
     found = {id(profile): len(profile.ports) for each in classes for profile in each.profiles}
     return sum(found.values())
 
 
 def _ports(classes: Sequence[Class]) -> str:
-    """How many have them, or the patterns that stand for who knows how many."""
+    """Count the ports, or name the patterns that stand for an unknown number."""
     names = {port for each in classes for profile in each.profiles for port in profile.ports}
     patterns = sorted(name for name in names if "*" in name)
     return ", ".join(patterns) or (f"{ports(classes):,}" if names else "–")
 
 
 def curves(resolved: Resolved) -> Table:
-    """Where each queue begins to mark, in bytes, time and bandwidth-delay products."""
+    """Tabulate the start of marking of each queue, in bytes, time and bandwidth-delay products."""
     columns = ["queues", "served", "profile", "ports", "rate", "marks", "at most", "µs", "BDP"]
     made = []
     for classes in alike(resolved):
@@ -146,7 +146,7 @@ def _curve_cells(resolved: Resolved, each: Class) -> list[str]:
 
 
 def reached(resolved: Resolved) -> Table:
-    """With which probability packets are marked at most: that at what the queue may hold."""
+    """Tabulate the highest marking probability of each queue: the one at the queue's limit."""
     busy = resolved.hints.busy
     made = []
     for classes in together(resolved.classes, lambda each: (_curves(each), each.kmin, each.kmax, each.reach)):
@@ -164,7 +164,7 @@ def reached(resolved: Resolved) -> Table:
 
 
 def pool_curves(resolved: Resolved) -> Iterator[tuple[Pool, Curve]]:
-    """Pools whose backlog marks, and how."""
+    """Yield pools with marking curves."""
     for pool in resolved.switch.pools:
         marking = resolved.switch.marking(pool.marking)
         curve = marking.marking_curve() if marking else None
@@ -180,7 +180,7 @@ def _pool_cells(resolved: Resolved, curve: Curve) -> list[str]:
 
 
 def as_written(curve: Curve) -> str:
-    """Its thresholds in their own unit.
+    """Return thresholds in their written unit.
 
     >>> from fractions import Fraction
     >>> from shallows.advisor.configuration import Threshold
@@ -196,7 +196,7 @@ def as_written(curve: Curve) -> str:
 
 
 def span(ends: Sequence[str]) -> str:
-    """From one to the other; one where both are the same.
+    """Return a range; one value if both ends are equal.
 
     >>> span(["1 MB", "2 MB"]), span(["1 MB", "1 MB"]), span([])
     ('1 MB – 2 MB', '1 MB', '–')
@@ -205,14 +205,14 @@ def span(ends: Sequence[str]) -> str:
 
 
 def percent_of(curve: Curve) -> str:
-    """The probability at its maximum; above it, all are marked."""
+    """Return the probability at the maximum; above it, all packets are marked."""
     if curve.probability is None:
         return "not known"
     return percent(float(curve.probability))
 
 
 def served(schedulers: Sequence[Scheduler | None]) -> str:
-    """When queues are served.
+    """Describe the service of queues.
 
     >>> served([Scheduler("dwrr", 14), Scheduler("dwrr", 15), None])
     'dwrr 14, dwrr 15, …'
@@ -229,7 +229,7 @@ def _served(scheduler: Scheduler | None) -> str:
 
 
 def limits(resolved: Resolved) -> Table:
-    """What a queue may hold, and where its senders are paused, by how many are busy."""
+    """Tabulate the limit of a queue, and the pause of its senders, by number of busy queues."""
     busy = resolved.hints.busy
     made = []
     for classes in together(resolved.classes, lambda each: (_share(each), each.limit, each.group_limit)):
@@ -268,7 +268,7 @@ def _share(each: Class) -> str:
 
 
 def zones(resolved: Resolved) -> Table:
-    """What happens to which packets, by the backlog that they meet."""
+    """Tabulate the fate of packets by the backlog that they find."""
     made = []
     rows = {id(each): [*zone_rows(resolved, each)] for each in resolved.classes}
     for classes in together(resolved.classes, lambda each: (_curves(each), str(rows[id(each)]))):
@@ -284,7 +284,7 @@ def zones(resolved: Resolved) -> Table:
 
 
 def zone_rows(resolved: Resolved, each: Class) -> Iterator[tuple[str, list[str]]]:
-    """Of a class: the packet's ECN bits, and what happens in each zone."""
+    """Yield the rows of a class: ECN bits, and the fate of a packet in each zone."""
     if not each.marking or not each.marking.curves:
         return
     drops = _dropped(resolved, each)
@@ -301,7 +301,7 @@ def zone_rows(resolved: Resolved, each: Class) -> Iterator[tuple[str, list[str]]
 
 
 def _dropped(resolved: Resolved, each: Class) -> list[str]:
-    """What happens to packets that are not ECN-capable."""
+    """Describe the treatment of packets that are not ECN-capable."""
     green = [curve for curve in _curves(each) if curve.colour in ("all", "green")]
     told = {resolved.drops_not_ect(curve): curve for curve in green}
     if True in told:
@@ -312,7 +312,7 @@ def _dropped(resolved: Resolved, each: Class) -> list[str]:
 
 
 def _zones(resolved: Resolved, each: Class, curve: Curve, what: str, above: str) -> list[str]:
-    """What a curve does in each zone."""
+    """Describe the effect of a curve in each zone."""
     highest = resolved.highest(each, curve)
     if highest is None:
         return ["passed", f"{what}, up to {percent_of(curve)}", above, "dropped"]
@@ -342,7 +342,7 @@ def _verdict(resolved: Resolved, findings: Sequence[Finding]) -> Iterator[str]:
 
 
 def _silent(resolved: Resolved, *, any_marks: bool) -> Iterator[str]:
-    """Queues that are known to mark nothing, and when they drop."""
+    """Yield sentences about queues that mark nothing, and when they drop."""
     silent = [each for each in resolved.classes if not each.curve and not each.unread]
     off = [each for each in resolved.classes if _is_off(each)]
     if off:
@@ -369,12 +369,12 @@ def _silent(resolved: Resolved, *, any_marks: bool) -> Iterator[str]:
 
 
 def _others(each: Class) -> list[str]:
-    """Colours of packets that are marked although those of no colour are not."""
+    """Return colours that are marked although uncoloured packets are not."""
     return [curve.colour for curve in _curves(each) if curve.marks_ect and not each.curve]
 
 
 def _dropped_early(resolved: Resolved, each: Class) -> str:
-    """Whom a queue drops early, from where to where, and with which probability."""
+    """Describe the early drops of a queue: packets, range and probability."""
     curve = resolved.early(each)
     assert curve is not None  # noqa: S101 - asked for such classes alone
     ends = [size(end) for end in resolved.ends(each, curve)]
@@ -386,7 +386,7 @@ def _dropped_early(resolved: Resolved, each: Class) -> str:
 
 
 def _unknown(resolved: Resolved) -> Iterator[str]:
-    """Queues of which a line about marking or dropping was not understood."""
+    """Yield sentences about queues with a line on marking or dropping that was not understood."""
     for classes in together(resolved.classes, lambda each: each.unread):
         each = classes[0]
         if each.unread is None:
@@ -420,7 +420,7 @@ def _marks(resolved: Resolved, classes: Sequence[Class]) -> str:
 
 
 def _at_most(each: Class) -> str:
-    """The probabilities that can be reached, where the queue may not hold as much as the curve's maximum."""
+    """Return the reachable probabilities if the queue's limit is below the curve's maximum."""
     if not each.reach or each.limit is None or each.kmax is None or each.curve is None:
         return ""
     held = dict(each.limit.at)
@@ -442,7 +442,7 @@ def _most(probability: str) -> str:
 
 
 def _to(text: str) -> str:
-    """A range, as a sentence has it."""
+    """Return a range as a sentence shows it."""
     return text.replace(" – ", " to ")
 
 

@@ -1,4 +1,4 @@
-"""What a configuration means, as a page."""
+"""HTML page of an explained configuration."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,20 +12,20 @@ from shallows.reports.page import Block, Cell, Section, chart, render, table
 from shallows.runs.table import Table
 
 MOST_CURVES = 8
-"""In a chart."""
+"""Most curves in a chart."""
 
 MOST_ROWS = 1_000
-"""Of a table or a list: a browser shows more of them slowly, and people read fewer."""
+"""Most rows of a table or list, which browsers can show quickly."""
 
 ROOM = 1.25
-"""How far the axis goes beyond what is drawn."""
+"""Factor by which the axis exceeds the drawn data."""
 
 VERDICTS = {"error": "worse", "warning": "cannot tell", "note": ""}
-"""Colours that findings borrow of comparisons."""
+"""Colours of comparisons that findings use."""
 
 
 def page(found: Explanation, files: Sequence[str]) -> str:
-    """The HTML text; whatever the files hold is escaped."""
+    """Return the page as HTML, with all text from files escaped."""
     switch, chip = found.resolved.switch, found.resolved.chip
     named = [switch.format, switch.platform, chip.title if chip else "chip not known"]
     return render(
@@ -44,7 +44,7 @@ def page(found: Explanation, files: Sequence[str]) -> str:
 
 
 def _cut(made: Table) -> Table:
-    """As many rows as a page can show."""
+    """Limit a table to the rows that a page can show."""
     return replace(
         made, rows=made.rows[:MOST_ROWS], note=" ".join(filter(None, (made.note, _more(made.rows))))
     )
@@ -56,7 +56,7 @@ def _more(rows: Sequence[object]) -> str:
 
 
 def _charts(resolved: Resolved) -> list[Block]:
-    """Curves over the backlog in KB; what a queue may hold is where a vertical line stands."""
+    """Return charts of curves over the backlog in KB, with vertical lines at queue limits."""
     rows = [classes for classes in alike(resolved) if _drawn(classes[0])]
     if not rows:
         return []
@@ -89,7 +89,7 @@ def _charts(resolved: Resolved) -> list[Block]:
 
 
 def _held(shown: Sequence[Sequence[Class]], end: float) -> list[Line]:
-    """Vertical lines, as many as can be told apart: those with most busy queues are the last to go."""
+    """Return vertical lines that remain distinguishable; those with most busy queues are kept longest."""
     room = len(looks()) - len(shown)
     for fewest in (1, 4, 16):
         lines = [line for classes in shown for line in _limits(classes, end, fewest)]
@@ -99,7 +99,7 @@ def _held(shown: Sequence[Sequence[Class]], end: float) -> list[Line]:
 
 
 def _limits(classes: Sequence[Class], end: float, fewest: int) -> list[Line]:
-    """Vertical lines, as far as the axis goes, with at least so many busy."""
+    """Return vertical lines within the axis, for at least `fewest` busy queues."""
     each = classes[0]
     told = [("may hold", each.limit), ("paused", each.group_limit)]
     return [
@@ -156,7 +156,7 @@ def _findings(findings: Sequence[Finding]) -> list[Block]:
 
 
 def _open(found: Explanation) -> list[Block]:
-    """What nobody set, and what was not understood."""
+    """Return blocks of defaults, and of lines that were not understood."""
     switch = found.resolved.switch
     blocks = [
         Block(

@@ -1,4 +1,4 @@
-"""A fabric as its operator describes it: chip, links, classes, traffic, goals (docs/advisor.md)."""
+"""A fabric as its operator describes it: chip, links, classes, traffic and goals (docs/advisor.md)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,30 +21,29 @@ TRANSPORTS = {
     "cubic": (1 - 0.7) / 0.7,
     "reno": LAMBDA_HALVING,
 }
-"""By name, the share of a bandwidth-delay product that each needs to fill a link."""
+"""Share of a bandwidth-delay product that each transport needs to fill a link."""
 
 MARKS = ("queue", "pool", "sojourn", "mq-ecn")
-"""What a switch may be able to mark by."""
+"""Markers that a switch may support."""
 
 MOST_HOSTS = 64
-"""That are simulated: what happens at a port does not need more."""
+"""Most simulated hosts; the behaviour at a port needs no more."""
 
 FEWEST_FLOWS = 2_000
-"""Of a run, unless the file says otherwise: with three seeds a 99th percentile of small flows has an "
-"interval."""
+"""Default number of flows per run: with three seeds a 99th percentile of small flows has an interval."""
 
 
 @dataclass(frozen=True)
 class Buffer:
-    """Memory of one pool, and how it is shared."""
+    """Memory of one pool, and its sharing."""
 
     pool: float
     ports: int
-    """That share it."""
+    """Number of ports that share it."""
     private: float
-    """Of each queue, in bytes."""
+    """Reserved buffer of each queue, in bytes."""
     alpha: float | None
-    """If it may not be chosen."""
+    """Fixed α; None if it may be chosen."""
 
 
 @dataclass(frozen=True)
@@ -53,21 +52,21 @@ class TrafficClass:
 
     name: str
     share: float
-    """Of the load."""
+    """Share of the load."""
     weight: float
-    """Of its queue in the round robin."""
+    """Weight of its queue in the round robin."""
     strict: bool
-    """Whether its queue goes before those with weights."""
+    """Whether its queue has strict priority over weighted queues."""
     transport: str
     sizes: object
-    """As in a scenario."""
+    """Flow sizes, as in a scenario."""
     queue: int
-    """Of a switch's configuration."""
+    """Queue in a switch's configuration."""
 
 
 @dataclass(frozen=True)
 class Incast:
-    """Many answers to one receiver at once, again and again."""
+    """Repeated simultaneous answers to one receiver."""
 
     senders: int
     size: float
@@ -78,7 +77,7 @@ class Incast:
 
 @dataclass(frozen=True)
 class Fabric:
-    """All of it, checked."""
+    """A complete, checked fabric."""
 
     name: str
     silicon: Silicon
@@ -86,35 +85,35 @@ class Fabric:
     buffer: Buffer
     classes: tuple[TrafficClass, ...]
     loads: tuple[float, ...]
-    """From the lowest to the highest."""
+    """Loads in ascending order."""
     incast: Incast | None
     rto: float
     initial_window: int
-    """In segments."""
+    """Initial window in segments."""
     goals: tuple[Goal, ...]
     marks: tuple[str, ...]
     hosts: int
-    """That are simulated at one switch, or all leaves together."""
+    """Number of simulated hosts, at one switch or at all leaves together."""
     flows: int
-    """Of a run, all classes together."""
+    """Number of flows per run, all classes together."""
     notes: tuple[str, ...] = ()
-    """What was assumed where the file says nothing."""
+    """Assumptions where the file is silent."""
     every_second: str | None = None
-    """What every second host runs in place of its classes' transport, if anything."""
+    """Transport of every second host instead of its classes', if any."""
 
     @property
     def pipe(self) -> float:
-        """Its bandwidth-delay product, in bytes."""
+        """Return its bandwidth-delay product in bytes."""
         return bdp(self.links.rate, self.links.rtt)
 
     @property
     def need(self) -> float:
-        """λ of the transport that needs most of it."""
+        """Return the largest λ of its transports."""
         return max(TRANSPORTS[each.transport] for each in self.classes)
 
     @property
     def window(self) -> float:
-        """Bytes of an initial window."""
+        """Return the bytes of an initial window."""
         return float(self.initial_window * (self.links.mtu - 52))
 
     @classmethod
@@ -130,7 +129,7 @@ class Fabric:
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any], file: str = "fabric.toml") -> "Fabric":
-        """A fabric of a dictionary that says what its file would say.
+        """Build a fabric from a dictionary with the content of its file.
 
         Raises
         ------
@@ -181,25 +180,25 @@ class Fabric:
         )
 
     def rounded(self, size: float) -> int:
-        """A threshold that the chip can have: whole cells, at least one."""
+        """Round a threshold to one that the chip supports: whole cells, at least one."""
         return max(1, round(size / self.silicon.cell)) * self.silicon.cell
 
     def probability(self, share: float) -> float:
-        """A probability that the chip can have: the next one below."""
+        """Round a probability down to one that the chip supports."""
         steps = [each for each in self.silicon.probabilities if each <= share + 1e-9]
         return max(steps) if steps else min(self.silicon.probabilities)
 
     def alphas(self) -> tuple[float, ...]:
-        """Those that may be chosen."""
+        """Return the values of α that may be chosen."""
         return self.silicon.alphas if self.buffer.alpha is None else (self.buffer.alpha,)
 
     def changed(self, **changes: Any) -> "Fabric":
-        """The same with another value of some fields."""
+        """Return a copy with other values of some fields."""
         return replace(self, **changes)
 
 
 LEAST_POOL, MOST_POOL = 10_000, 10**12
-"""Bytes."""
+"""Sizes in bytes."""
 
 BUFFER = ("pool", "ports_per_pool", "private", "alpha", "marks")
 TRAFFIC = ("load", "incast", "rto", "initial_window")
@@ -208,7 +207,7 @@ SIMULATED = ("hosts", "flows")
 
 
 def _name(table: Table, default: str) -> str:
-    """Of results, and so of files."""
+    """Return the name of results, and so of files."""
     name = table.text("name", default)
     if len(name) > 80 or not name.isprintable() or any(character in name for character in "/\\"):
         raise table.wrong(
@@ -234,7 +233,7 @@ def _buffer(table: Table, silicon: Silicon, notes: list[str]) -> Buffer:
 
 
 def pool_of(table: Table, default: float | None = None) -> float:
-    """Bytes that queues can share.
+    """Return the bytes that queues can share.
 
     Raises
     ------

@@ -1,8 +1,8 @@
-"""The end of a race: those who may still be better than the best by more than 3 % run until that is known.
+"""The end of a race: candidates that may be better than the best by more than 3 % run until this is known.
 
-A race ends when its looks drop nobody any more. By then a trade-off is drawn, but of those who are close in
-the goals a few seeds cannot tell which is best. So the best by estimates goes on, with those alone of whom
-intervals do not say that they are not better by more than what counts as none.
+A race ends when its looks drop nobody any more. A few seeds then show the trade-off, but do not rank
+candidates that are close in the goals. The best by estimates therefore continues, with those candidates that
+may be better by more than the indifference zone.
 """
 
 import time
@@ -11,13 +11,14 @@ from shallows.advisor.race import OnRound, Progress, Race
 from shallows.advisor.recommendation import contenders
 
 GROWTH = 4
-"""One in so many seeds is added between two looks: few looks leave each more of the error."""
+"""Divisor: 1/GROWTH of the seeds so far is added between two looks; few looks leave each more of the error.
+"""
 
 RESOLVED = "nobody is left who may be better than the best by more than what counts as none"
 
 
 def run_to_end(race: Race, budget_s: float, on_round: OnRound, most_rounds: int = 64) -> None:
-    """Run a race and its end, until the best is known, the budget is spent or there were so many seeds.
+    """Run a race and its end, until the best is known, the budget is spent or `most_rounds` is reached.
 
     Raises
     ------

@@ -1,7 +1,7 @@
-"""One finding about a configuration, as a linter says it, and what rules that make them share.
+"""A finding about a configuration, in the manner of a linter, and helpers of its rules.
 
-Each finding has a code, a place, what was found, why it matters, and what to do; it is computed from the
-model, the chip and what is known of the fabric alone, and never from a vendor's syntax.
+Each finding has a code, a place, an observation, a reason and a remedy. Rules use the model, the chip and the
+fabric, never a vendor's syntax.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -14,12 +14,12 @@ from shallows.advisor.resolved import Class, Resolved
 Severity = Literal["error", "warning", "note"]
 
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
-"""The gravest first."""
+"""Severities, the gravest first."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One of them."""
+    """One finding."""
 
     code: str
     severity: Severity
@@ -28,10 +28,10 @@ class Finding:
     fix: str
     citation: str
     source: Source = field(default=Source())
-    """Where it was written."""
+    """Position in the file."""
 
     def document(self) -> dict[str, str]:
-        """For JSON."""
+        """Return the finding as a JSON object."""
         fields = ("code", "severity", "what", "why", "fix", "citation")
         return {name: getattr(self, name) for name in fields} | {
             "file": self.source.file,
@@ -46,7 +46,7 @@ DT = "Choudhury and Hahne, Dynamic Queue Length Thresholds, IEEE/ACM ToN 6(2), 1
 
 
 def queues(classes: Sequence[Class]) -> str:
-    """Numbers of queues, as a sentence has them.
+    """Return numbers of queues as a sentence shows them.
 
     >>> from shallows.advisor.configuration import Queue
     >>> queues([Class(Queue(n), (), None, None, None, None, None, None, None, None) for n in (0, 1, 4)])
@@ -57,7 +57,7 @@ def queues(classes: Sequence[Class]) -> str:
 
 
 def together(classes: Sequence[Class], key: Callable[[Class], object] | None = None) -> list[list[Class]]:
-    """Classes of which a key is equal; by default, that differ in their numbers or ports alone."""
+    """Group classes with equal keys; by default, those that differ only in numbers or ports."""
     found: dict[object, list[Class]] = {}
     for each in classes:
         found.setdefault(key(each) if key else _told(each), []).append(each)

@@ -1,4 +1,4 @@
-"""All that is wrong, doubtful or worth knowing about a configuration."""
+"""All findings about a configuration."""
 
 from collections.abc import Sequence
 
@@ -10,6 +10,6 @@ RULES: Sequence[Rule] = (*findings_of_marking.RULES, *findings_of_memory.RULES, 
 
 
 def find(resolved: Resolved) -> tuple[Finding, ...]:
-    """All findings, the gravest first, and then in the order of the rules; each once."""
+    """Return all distinct findings, the gravest first, then in the order of the rules."""
     found = dict.fromkeys(finding for rule in RULES for finding in rule(resolved))
     return tuple(sorted(found, key=lambda finding: SEVERITIES.index(finding.severity)))

@@ -1,4 +1,4 @@
-"""Findings about fields that do not fit each other: modes of pools, maps of PFC, and its watchdog."""
+"""Findings about inconsistent fields: modes of pools, maps of PFC, and its watchdog."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ WATCHED = "pfc-watchdog.priorities"
 
 
 def modes(resolved: Resolved) -> Iterator[Finding]:
-    """Fixed limits in pools whose thresholds are dynamic, and the reverse."""
+    """Find fixed limits in pools with dynamic thresholds, and the reverse."""
     seen = set()
     for profile in resolved.switch.profiles:
         told = [(f"queue {queue.number}", queue.allotment) for queue in profile.queues]
@@ -43,7 +43,7 @@ def _limit(each: Allotment) -> str:
 
 
 def groups(resolved: Resolved) -> Iterator[Finding]:
-    """Lossless classes that are counted in a priority group whose pauses are for another priority."""
+    """Find lossless classes in a priority group that pauses another priority."""
     seen = set()
     for profile in resolved.switch.profiles:
         for wrong in _elsewhere(profile):
@@ -64,7 +64,7 @@ def groups(resolved: Resolved) -> Iterator[Finding]:
 
 
 def _elsewhere(profile: PortProfile) -> Iterator[tuple[int, int, int, int, int]]:
-    """Class, queue, group, priority, and the group that pauses that priority."""
+    """Yield class, queue, group, priority, and the group that pauses that priority."""
     to_queue, to_group = dict(profile.maps.class_to_queue), dict(profile.maps.class_to_group)
     for priority in profile.pfc:
         queue = dict(profile.maps.pfc_to_queue).get(priority, priority)
@@ -75,7 +75,7 @@ def _elsewhere(profile: PortProfile) -> Iterator[tuple[int, int, int, int, int]]
 
 
 def watchdogs(resolved: Resolved) -> Iterator[Finding]:
-    """Ports of SONiC with PFC for priorities that no watchdog watches."""
+    """Find SONiC ports with PFC for priorities without a watchdog."""
     if resolved.switch.format != "sonic":
         return
     watched = {

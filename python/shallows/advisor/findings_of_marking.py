@@ -1,4 +1,4 @@
-"""Findings about curves: what marks, whom it drops, and what the chip makes of its numbers."""
+"""Findings about curves: marks, drops, and rounding by the chip."""
 
 from collections.abc import Iterator
 from fractions import Fraction
@@ -13,17 +13,17 @@ from shallows.quantity import digits, percent, rate, size
 WRED = "SAI: saiwred.h; sonic-mgmt pull request 8179"
 RFC8257 = "RFC 8257 §3.1, §5"
 LATE_US = 1000.0
-"""A threshold of more than a millisecond in a datacenter is the wrong unit, or meant for another rate."""
+"""Limit of a plausible threshold: more than a millisecond means a wrong unit or another rate."""
 
 LATEST_US = 2500.0
-"""The longest maximum of a shipped configuration is 2,400 µs: SONiC's 12 MB at 40 Gb/s."""
+"""Limit of a plausible maximum: the longest shipped one is 2,400 µs, SONiC's 12 MB at 40 Gb/s."""
 
 FEWEST = 256
-"""Bytes: less than the smallest packet's cells marks all."""
+"""Limit in bytes: a threshold below the smallest packet's cells marks everything."""
 
 
 def never_fires(resolved: Resolved) -> Iterator[Finding]:
-    """Marks that no backlog can reach."""
+    """Find marks that no backlog can reach."""
     for each, curve in _marking(resolved):
         reason = never(each, curve)
         if reason:
@@ -40,7 +40,7 @@ def never_fires(resolved: Resolved) -> Iterator[Finding]:
 
 
 def never(each: Class, curve: Curve) -> str:
-    """Why it marks nothing; empty if it can."""
+    """Explain why a curve marks nothing; empty if it can mark."""
     if curve.probability == 0 and (each.kmax is None or each.limit is None or each.kmax >= each.limit.most):
         return "its probability is 0"
     if each.kmin is None or each.limit is None:
@@ -53,7 +53,7 @@ def never(each: Class, curve: Curve) -> str:
 
 
 def fires_after_limit(resolved: Resolved) -> Iterator[Finding]:
-    """Marks that begin beyond what a queue may hold as soon as several are busy."""
+    """Find marks that begin beyond a queue's limit once several queues are busy."""
     for each, curve in _marking(resolved):
         if each.kmin is None or each.limit is None or not each.limit.dynamic or never(each, curve):
             continue
@@ -73,7 +73,7 @@ def fires_after_limit(resolved: Resolved) -> Iterator[Finding]:
 
 
 def maximum_beyond_limit(resolved: Resolved) -> Iterator[Finding]:
-    """Curves whose end no backlog can reach, so that their highest probability is lower than it says."""
+    """Find curves whose end no backlog can reach, so that their highest probability is never applied."""
     for each, curve in _marking(resolved):
         if not each.reach or each.limit is None or each.kmax is None or each.kmin is None:
             continue
@@ -101,14 +101,14 @@ def maximum_beyond_limit(resolved: Resolved) -> Iterator[Finding]:
 
 
 def _or_alpha(resolved: Resolved, each: Class) -> str:
-    """Raising alpha helps, if the chip has a larger one."""
+    """Suggest a larger alpha if the chip has one."""
     alpha = each.queue.allotment.alpha if each.queue.allotment else None
     has = resolved.chip.alphas.value if resolved.chip and resolved.chip.alphas else ()
     return "" if alpha is None or (has and alpha >= max(has)) else ", or raise α"
 
 
 def no_profile(resolved: Resolved) -> Iterator[Finding]:
-    """Queues that mark nothing, whether they drop early or at their limit."""
+    """Find queues that mark nothing, whether they drop early or at their limit."""
     without = [each for each in resolved.classes if each.curve is None and each.unread is None]
     of_all = len(without) == len(resolved.classes)
     plain = [each for each in without if not (each.queue.scheduler and each.queue.scheduler.kind == "strict")]
@@ -130,13 +130,13 @@ def no_profile(resolved: Resolved) -> Iterator[Finding]:
 
 
 def _drops_early(resolved: Resolved, each: Class) -> bool:
-    """Whether packets without a colour are dropped before the limit."""
+    """Whether uncoloured packets are dropped before the limit."""
     curve = resolved.early(each)
     return curve is not None and curve.colour in ("all", "green")
 
 
 def not_known(resolved: Resolved) -> Iterator[Finding]:
-    """Queues of which a line about marking or dropping was not understood."""
+    """Find queues with a line about marking or dropping that was not understood."""
     for classes in together(resolved.classes, lambda each: (each.unread, each.curve is None)):
         source = classes[0].unread
         if source is None:
@@ -155,7 +155,7 @@ def not_known(resolved: Resolved) -> Iterator[Finding]:
 
 
 def not_ect_dropped(resolved: Resolved) -> Iterator[Finding]:
-    """Where what is not ECN-capable is dropped early, although the buffer has room."""
+    """Find early drops of packets that are not ECN-capable, although the buffer has room."""
     for classes in together(resolved.classes, lambda each: (_curves(each), each.kmin, each.queue.lossless)):
         first = classes[0]
         curves = [curve for curve in _curves(first) if resolved.drops_not_ect(curve)]
@@ -181,7 +181,7 @@ def not_ect_dropped(resolved: Resolved) -> Iterator[Finding]:
 
 
 def enable_false(resolved: Resolved) -> Iterator[Finding]:
-    """Marks without WRED: platforms differ in what they do then."""
+    """Find marks without WRED, which platforms treat differently."""
     for marking in _markings(resolved):
         curves = [curve for curve in marking.curves if curve.marks_ect and curve.drops_not_ect is None]
         if not curves or resolved.drops_not_ect(curves[0]) is not None:
@@ -212,7 +212,7 @@ def enable_false(resolved: Resolved) -> Iterator[Finding]:
 
 
 def probability(resolved: Resolved) -> Iterator[Finding]:
-    """Probabilities that the chip does not have."""
+    """Find probabilities that the chip does not support."""
     chip = resolved.chip
     if chip is None or chip.probabilities is None:
         return
@@ -234,7 +234,7 @@ def probability(resolved: Resolved) -> Iterator[Finding]:
 
 
 def steps(resolved: Resolved) -> Iterator[Finding]:
-    """Ramps without height."""
+    """Find ramps of zero width."""
     for marking in _markings(resolved):
         for curve in _each(marking):
             if _is_step(curve) and curve.probability is not None and 0 < curve.probability < 1:
@@ -255,7 +255,7 @@ def _is_step(curve: Curve) -> bool:
 
 
 def order(resolved: Resolved) -> Iterator[Finding]:
-    """Curves whose minimum lies above their maximum."""
+    """Find curves whose minimum exceeds their maximum."""
     for marking in _markings(resolved):
         for curve in _each(marking):
             low, high = curve.minimum, curve.maximum
@@ -273,7 +273,7 @@ def order(resolved: Resolved) -> Iterator[Finding]:
 
 
 def cells(resolved: Resolved) -> Iterator[Finding]:
-    """Thresholds that are no whole cells."""
+    """Find thresholds that are not whole cells."""
     chip = resolved.chip
     if chip is None or chip.cell is None:
         return
@@ -298,7 +298,7 @@ def cells(resolved: Resolved) -> Iterator[Finding]:
 
 
 def colours(resolved: Resolved) -> Iterator[Finding]:
-    """Colours of which the better one is marked earlier."""
+    """Find colours of which the better one is marked earlier."""
     for marking in _markings(resolved):
         by_colour = {curve.colour: curve for curve in marking.curves if curve.minimum and curve.maximum}
         present = [by_colour[colour] for colour in COLOURS if colour in by_colour]
@@ -317,7 +317,7 @@ def colours(resolved: Resolved) -> Iterator[Finding]:
 
 
 def weight(resolved: Resolved) -> Iterator[Finding]:
-    """Averages, which DCTCP must not have."""
+    """Find averages, which DCTCP must not have."""
     for marking in _markings(resolved):
         for curve in _each(marking):
             if curve.weight:
@@ -333,7 +333,7 @@ def weight(resolved: Resolved) -> Iterator[Finding]:
 
 
 def moving(resolved: Resolved) -> Iterator[Finding]:
-    """Percent of what moves."""
+    """Find thresholds in percent of a dynamic limit."""
     for each, curve in _marking(resolved):
         if curve.minimum and curve.minimum.unit == "percent" and each.limit and each.limit.dynamic:
             few, many = each.limit.at[0], each.limit.at[-1]
@@ -352,7 +352,7 @@ def moving(resolved: Resolved) -> Iterator[Finding]:
 
 
 def times(resolved: Resolved) -> Iterator[Finding]:
-    """Times on chips that have none."""
+    """Find times on chips that do not support them."""
     if resolved.chip is None or resolved.chip.times:
         return
     for marking in _markings(resolved):
@@ -370,7 +370,7 @@ def times(resolved: Resolved) -> Iterator[Finding]:
 
 
 def units(resolved: Resolved) -> Iterator[Finding]:
-    """Thresholds of a size that only another unit explains."""
+    """Find thresholds whose size suggests another unit."""
     for each, curve in _marking(resolved):
         said = _odd(each, curve)
         if not said or never(each, curve):
@@ -387,7 +387,7 @@ def units(resolved: Resolved) -> Iterator[Finding]:
 
 
 def _odd(each: Class, curve: Curve) -> str:
-    """Which end of a curve is odd, and why; empty if none is."""
+    """Name the implausible end of a curve with the reason; empty if none is."""
     ends = (("begin", curve.minimum, each.kmin, LATE_US), ("end", curve.maximum, each.kmax, LATEST_US))
     for verb, end, count, latest in ends:
         if end is None:
@@ -403,14 +403,14 @@ def _odd(each: Class, curve: Curve) -> str:
 
 
 def _wait(end: Threshold, count: int | None, rated: int | None) -> float | None:
-    """Microseconds that the port needs to send so much, as written or at its rate; nothing if not known."""
+    """Return the port's time to send a threshold in µs, as written or at its rate; None if unknown."""
     if end.unit == "ps":
         return float(end.amount / 10**6)
     return microseconds(count, rated) if rated and count is not None else None
 
 
 def speeds(resolved: Resolved) -> Iterator[Finding]:
-    """One threshold in bytes for ports of several rates."""
+    """Find one threshold in bytes for ports of several rates."""
     by_name: dict[str, list[Class]] = {}
     for each in resolved.classes:
         if each.marking and each.rate and each.kmin:
@@ -434,7 +434,7 @@ def speeds(resolved: Resolved) -> Iterator[Finding]:
 
 
 def unsaid(resolved: Resolved) -> Iterator[Finding]:
-    """Thresholds that nobody wrote."""
+    """Find thresholds that nobody set."""
     hidden = {each.marking.name: each.unread for each in resolved.classes if each.marking and each.unread}
     for marking in _markings(resolved):
         if marking.name in hidden:
@@ -486,12 +486,12 @@ RULES: tuple[Rule, ...] = (
 
 
 def _markings(resolved: Resolved) -> Iterator[Marking]:
-    """All profiles, whether or not a queue has them."""
+    """Yield all profiles, used or not."""
     yield from resolved.switch.markings
 
 
 def _each(marking: Marking) -> Iterator[Curve]:
-    """Its curves that do something; equal ones of several colours once."""
+    """Yield a profile's active curves; equal ones of several colours once."""
     seen = set()
     for curve in marking.curves:
         told = (curve.minimum, curve.maximum, curve.probability, curve.weight)
@@ -510,7 +510,7 @@ def _marking_of(each: Class) -> Iterator[tuple[Class, Curve]]:
 
 
 def _marking(resolved: Resolved) -> Iterator[tuple[Class, Curve]]:
-    """Of queues that differ in nothing but number and ports, one."""
+    """Yield one of each set of queues that differ only in number and ports."""
     for classes in together(resolved.classes):
         yield from _marking_of(classes[0])
 

@@ -1,4 +1,4 @@
-"""Findings about memory and service: pauses, headroom, sums, and what a reader has noted."""
+"""Findings about memory and service: pauses, headroom, sums, and notes of the reader."""
 
 from collections.abc import Iterator
 from fractions import Fraction
@@ -11,14 +11,14 @@ from shallows.advisor.unread import cited
 from shallows.quantity import digits, rate, size
 
 METRES_PER_SECOND = 2 * 10**8
-"""Light in fibre."""
+"""Speed of light in fibre."""
 
 SHARES = Fraction(1, 1000)
-"""Sums of percentages may be off by rounding."""
+"""Tolerance of sums of percentages, for rounding."""
 
 
 def headroom(rate: int, metres: Fraction, mtu: int) -> int | None:
-    """Bytes that still come in after the decision to pause, at most; nothing for an unknown rate.
+    """Return the most bytes that arrive after the decision to pause; None for an unknown rate.
 
     >>> headroom(100 * 10**9, Fraction(100), 1500), headroom(40 * 10**9, Fraction(100), 1500)
     (40876, 15712)
@@ -30,7 +30,7 @@ def headroom(rate: int, metres: Fraction, mtu: int) -> int | None:
 
 
 def pauses(resolved: Resolved) -> Iterator[Finding]:
-    """Lossless queues whose senders are paused before they see a mark."""
+    """Find lossless queues whose senders are paused before they see a mark."""
     for classes in together(resolved.classes):
         each = classes[0]
         limit, curve = each.group_limit, each.curve
@@ -57,7 +57,7 @@ def pauses(resolved: Resolved) -> Iterator[Finding]:
 
 
 def headrooms(resolved: Resolved) -> Iterator[Finding]:
-    """Headroom beside what physics asks for."""
+    """Compare headroom with the amount that IEEE 802.3 requires."""
     seen = set()
     for profile in resolved.switch.profiles:
         speed, metres = resolved.rate_of(profile), profile.cable or resolved.hints.cable
@@ -84,14 +84,14 @@ def headrooms(resolved: Resolved) -> Iterator[Finding]:
 
 
 def no_headroom(resolved: Resolved) -> Iterator[Finding]:
-    """Lossless queues whose priority group has none at all."""
+    """Find lossless queues whose priority group has no headroom."""
     for classes in together(resolved.classes):
         group = classes[0].group
         if group is None or group.xoff is not None or group.allotment is None:
             continue
         pool = resolved.switch.pool(group.allotment.pool)
         if pool is None or pool.headroom:
-            # Without a pool it is the platform that gives groups their headroom.
+            # Without a pool, the platform provides the headroom.
             continue
         hidden = classes[0].unread_memory
         yield Finding(
@@ -109,7 +109,7 @@ def no_headroom(resolved: Resolved) -> Iterator[Finding]:
 
 
 def sums(resolved: Resolved) -> Iterator[Finding]:
-    """Percentages that are more than all."""
+    """Find percentages that add up to more than 100."""
     for profile in resolved.switch.profiles:
         shares = [
             queue.scheduler.percent for queue in profile.queues if queue.scheduler and queue.scheduler.percent
@@ -142,7 +142,7 @@ def sums(resolved: Resolved) -> Iterator[Finding]:
 
 
 def beyond_memory(resolved: Resolved) -> Iterator[Finding]:
-    """Pools that are larger than the chip."""
+    """Find pools that are larger than the chip's memory."""
     chip = resolved.chip
     if chip is None or chip.memory is None:
         return
@@ -160,7 +160,7 @@ def beyond_memory(resolved: Resolved) -> Iterator[Finding]:
 
 
 def alphas(resolved: Resolved) -> Iterator[Finding]:
-    """Values of alpha that the chip does not have."""
+    """Find values of alpha that the chip does not support."""
     chip = resolved.chip
     if chip is None or chip.alphas is None:
         return
@@ -233,11 +233,11 @@ _SEEN: dict[str, tuple[Severity, str, str]] = {
         "correct it, or take it away",
     ),
 }
-"""How grave a note is, why, and what to do."""
+"""Severity, reason and remedy of each note."""
 
 
 def notes(resolved: Resolved) -> Iterator[Finding]:
-    """What the reader has seen."""
+    """Return the reader's notes as findings."""
     for note in resolved.switch.notes:
         severity, why, fix = _SEEN[note.code]
         yield Finding(note.code, severity, note.what, why, fix, "", note.source)

@@ -23,8 +23,7 @@ SHAPE = '"p99 of small flows below 1 ms at 80 % load, then throughput, then loss
 REMEDY = f"write goals such as {SHAPE}; docs/advisor.md has the words"
 
 DEFAULT = "loss below 0.1 %, then throughput, then p99 of small flows"
-"""What is wanted if nobody says so: BCC (INFOCOM '20) §IV-A prefers low loss, 0.1 % being too much, to "
-"throughput."""
+"""Default goals: BCC (INFOCOM '20) §IV-A prefers low loss, 0.1 % being too much, to throughput."""
 
 _GOAL = re.compile(
     r"(?P<what>.+?)(?: below (?P<bound>\S+(?: ?\S+)?))?(?: at (?P<load>[0-9.]+) ?% load)?", re.IGNORECASE
@@ -37,27 +36,27 @@ _QUERIES = re.compile(r"(?P<rank>p99|mean) of queries", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Goal:
-    """One number to be small, and what it has to stay below."""
+    """A measure to minimise, optionally with a bound."""
 
     said: str
-    """Which number, in the operator's words."""
+    """The measure in the operator's words."""
     metric: Metric
     bound: float | None = None
-    """In the metric's unit: µs, or a share of packets."""
+    """Bound in the metric's unit: µs, or a share of packets."""
     load: float | None = None
-    """At which load; the highest if none is named."""
+    """Load; None for the highest."""
     weight: float | None = None
-    """Beside the other goals; none where their order counts."""
+    """Weight among the goals; None where their order counts."""
 
     @property
     def text(self) -> str:
-        """The goal with its bound."""
+        """Return the goal with its bound."""
         bound = "" if self.bound is None else f" below {value_text(self.metric, self.bound)}"
         return f"{self.said}{bound}" + ("" if self.load is None else f" at {percent(self.load)} load")
 
 
 def value_text(metric: Metric, value: float | None) -> str:
-    """A metric's value with its unit.
+    """Format a metric's value with its unit.
 
     >>> value_text(Metric("fct_us.small.p99"), 1234.0), value_text(Metric("loss_rate_in_switches"), 0.00123)
     ('1.23 ms', '0.123 %')
@@ -73,14 +72,14 @@ TAIL = Goal("p99 of small flows", Metric("fct_us.small.p99"))
 THROUGHPUT = Goal("throughput", Metric("fct_us.large.mean"))
 LOSS = Goal("loss", Metric("loss_rate_in_switches"))
 AXES = (TAIL, THROUGHPUT, LOSS)
-"""What the Pareto set is spanned by, whatever the goals.
+"""Axes of the Pareto front, whatever the goals.
 
-Throughput is measured as papers do: as the mean time of large flows, which is short where it is high.
+Throughput is measured as in papers, by the mean time of large flows.
 """
 
 
 def parse(given: object, classes: Sequence[str]) -> list[Goal]:
-    """Goals as a fabric's file has them: a text, or a table of weights.
+    """Parse the goals of a fabric's file: a text, or a table of weights.
 
     Parameters
     ----------
@@ -199,7 +198,7 @@ def _refuse_contradictions(goals: Sequence[Goal]) -> None:
 
 
 def refuse_impossible(goals: Sequence[Goal], rtt: float, loads: Sequence[float]) -> None:
-    """Refuse what no setting can give.
+    """Reject bounds that no setting can meet.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What `shallows explain` is told beside a switch's file: by options, and by a fabric's file."""
+"""Hints for `shallows explain` beside a switch's file: from options, and from a fabric's file."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +13,7 @@ from shallows.advisor.silicon import chip_of
 
 
 def of_options(rate: str | None, rtt: str | None, chip: Chip | None, beside: Hints) -> Hints:
-    """What options say, and `beside` where they say nothing.
+    """Return the values of options, and `beside` for missing ones.
 
     Raises
     ------
@@ -22,14 +22,14 @@ def of_options(rate: str | None, rtt: str | None, chip: Chip | None, beside: Hin
     """
     given = {key: value for key, value in (("rate", rate), ("rtt", rtt)) if value is not None}
     told = _of_links(Table("--rate and --rtt", given, links.KEYS), chip)
-    # Neither a rate nor a round-trip time is ever zero.
+    # Rates and round-trip times are never zero.
     return replace(
         beside, chip=chip or beside.chip, rate=told.rate or beside.rate, rtt=told.rtt or beside.rtt
     )
 
 
 def of_fabric(path: str | Path) -> Hints:
-    """Chip, rate, round-trip time and MTU of a fabric's file, as far as it has them.
+    """Return chip, rate, round-trip time and MTU of a fabric's file, where it has them.
 
     Raises
     ------

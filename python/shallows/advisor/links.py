@@ -1,4 +1,4 @@
-"""Links of a fabric's file: rate, delays, the largest packet, and what leads upwards."""
+"""Links of a fabric's file: rate, delays, largest packet and uplinks."""
 
 from dataclasses import dataclass
 
@@ -8,39 +8,39 @@ from shallows.errors import ShallowsError
 KEYS = ("rate", "rtt", "delay", "host_delay", "mtu", "ports", "uplinks")
 
 DELAY_S = 1e-6
-"""Of a link, one way, unless the file says otherwise."""
+"""Default delay of a link, one way."""
 
 
 @dataclass(frozen=True)
 class Links:
-    """What connects hosts and switches."""
+    """Links between hosts and switches."""
 
     rate: float
-    """Of a host's link, in bit/s."""
+    """Rate of a host's link in bit/s."""
     rtt: float
-    """Base round trip between two hosts, in seconds, with all that hosts need."""
+    """Base round-trip time between two hosts in seconds, hosts included."""
     delay: float
-    """Of one link, one way."""
+    """Delay of one link, one way, in seconds."""
     mtu: int
     ports: int | None
-    """To hosts, of one switch; nothing: all that are no uplinks."""
+    """Host ports of one switch; None for all ports that are not uplinks."""
     uplinks: int
-    """Of each leaf, to as many spines; 0: one switch."""
+    """Uplinks of each leaf, to as many spines; 0 for one switch."""
     uplink_rate: float
 
     @property
     def hops(self) -> int:
-        """Links from one host to another."""
+        """Return the number of links from one host to another."""
         return 4 if self.uplinks else 2
 
     @property
     def host_delay(self) -> float:
-        """Spent in each host, one way: what of the round trip the links do not explain."""
+        """Return the delay in each host, one way: the part of the round trip without the links."""
         return max(0.0, (self.rtt - 2 * self.hops * self.delay) / 4)
 
 
 def links_of(table: Table) -> Links:
-    """All that the file says of links.
+    """Read all of a file's values about links.
 
     Raises
     ------
@@ -61,7 +61,7 @@ def links_of(table: Table) -> Links:
 
 
 def rate_of(table: Table, default: float | None = None) -> float:
-    """Bit/s of a link."""
+    """Return the rate of a link in bit/s."""
     rate = table.quantity("rate", "bits per second", default)
     if not 1e6 <= rate <= 1e13:
         raise table.wrong("rate", "a rate from 1Mbps to 10Tbps")
@@ -69,12 +69,12 @@ def rate_of(table: Table, default: float | None = None) -> float:
 
 
 def mtu_of(table: Table) -> int:
-    """Bytes of the largest IP packet."""
+    """Return the largest IP packet in bytes."""
     return table.whole("mtu", 576, 65_535, 1500)
 
 
 def times_of(table: Table) -> tuple[float, float] | None:
-    """Delay of a link, one way, and base round trip between hosts, in seconds; nothing if neither is said."""
+    """Return a link's one-way delay and the base round-trip time in seconds; None if neither is given."""
     hops = 4 if "uplinks" in table.content else 2
     delay = table.quantity("delay", "seconds", DELAY_S)
     if "rtt" in table.content:

@@ -1,31 +1,31 @@
-"""What tc and the kernel make of the numbers of `red`: iproute2's q_red.c and tc_red.c, Linux' net/red.h.
+"""Arithmetic of tc and the kernel for `red`: iproute2's q_red.c and tc_red.c, Linux' net/red.h.
 
-The kernel holds the probability at the maximum as a 32-bit number, in units of 2^-32. tc multiplies by 2^32
-in floating point, so that 1 overflows: on x86 it becomes 0, and the kernel takes (max - min) / 2^Plog.
+The kernel stores the probability at the maximum as a 32-bit number, in units of 2^-32. tc multiplies by 2^32
+in floating point, so 1 overflows: on x86 it becomes 0, and the kernel uses (max - min) / 2^Plog.
 """
 
 import math
 from fractions import Fraction
 
 AVERAGE_PACKET = 1_000
-"""Bytes: what tc-red(8) calls a good value of avpkt, which q_red.c demands."""
+"""Average packet in bytes, which q_red.c demands: tc-red(8) recommends this avpkt."""
 
 PROBABILITY = Fraction(1, 50)
-"""q_red.c: where a command says none."""
+"""Default probability of a command (q_red.c)."""
 
 CERTAIN = "0.9999999997"
 """The largest probability of ten digits that does not overflow: 4,294,967,294 of 2^32. tc prints it as 1."""
 
 MOST_SIZE = (1 << 32) - 1
-"""Bytes of a limit or a threshold: `get_size` of lib/utils_math.c refuses what is above UINT_MAX."""
+"""Largest limit or threshold in bytes: `get_size` of lib/utils_math.c rejects larger ones than UINT_MAX."""
 
 _ONE = 1 << 32
 
 
 def weight_of(minimum: int, burst: int, average: int = AVERAGE_PACKET) -> int | None:
-    """What tc makes of a burst: the least N from 1 whose average, moving by 2^-N, lets it through.
+    """Return tc's exponent for a burst: the least N from 1 whose average, moving by 2^-N, passes it.
 
-    As `tc_red_eval_ewma` of iproute2 does; nothing where it says that the burst is too small or too large.
+    As in `tc_red_eval_ewma` of iproute2; None where that rejects the burst.
 
     >>> weight_of(200_000, 200), weight_of(30_000, 55), weight_of(200_000, 100)
     (1, 5, None)
@@ -41,9 +41,9 @@ def weight_of(minimum: int, burst: int, average: int = AVERAGE_PACKET) -> int | 
 
 
 def plog_of(span: int, probability: Fraction) -> int | None:
-    """What tc makes of a probability over so many bytes from minimum to maximum: the least N above its log.
+    """Return tc's exponent for a probability over `span` bytes: the least N above its logarithm.
 
-    As `tc_red_eval_P` of iproute2 does; nothing where it fails, as it does for 0.
+    As in `tc_red_eval_P` of iproute2; None where that fails, as for 0.
 
     >>> plog_of(60_000, Fraction(1)), plog_of(60_000, Fraction(0))
     (16, None)
@@ -54,9 +54,9 @@ def plog_of(span: int, probability: Fraction) -> int | None:
 
 
 def probability_of(plog: int, span: int) -> Fraction:
-    """What the kernel makes of Plog where it gets no probability: span / 2^Plog, in six digits as tc prints.
+    """Return the kernel's probability from Plog alone: span / 2^Plog, in six digits as tc prints it.
 
-    As `red_set_parms` of net/red.h does, whose product has 32 bits.
+    As in `red_set_parms` of net/red.h, whose product has 32 bits.
 
     >>> float(probability_of(16, 60_000)), float(probability_of(21, 205_000))
     (0.915513, 0.0977039)
@@ -67,7 +67,7 @@ def probability_of(plog: int, span: int) -> Fraction:
 
 
 def applied(span: int, probability: Fraction) -> Fraction | None:
-    """The probability that the kernel applies for one that a command says; nothing if tc refuses it.
+    """Return the probability that the kernel applies for a command's; None if tc rejects it.
 
     >>> float(applied(60_000, Fraction(1, 50))), float(applied(60_000, Fraction(1)))
     (0.02, 0.915513)
@@ -82,7 +82,7 @@ def applied(span: int, probability: Fraction) -> Fraction | None:
 
 
 def fits(threshold: int, weight: int) -> bool:
-    """Whether the kernel takes a threshold: `red_check_params` wants fewer than 32 bits with the average's.
+    """Whether the kernel accepts a threshold: below 32 bits with the average's, by `red_check_params`.
 
     >>> fits((1 << 30) - 1, 1), fits(1 << 30, 1), fits(1 << 27, 4)
     (True, False, False)

@@ -1,9 +1,9 @@
-"""A race of candidates: each round runs one more seed of all that are left, and drops those that are beaten.
+"""Race of candidates: each round adds one seed to every remaining candidate, and drops the beaten ones.
 
-Under one seed all candidates meet the same flows, so that differences are judged by pairs
-(`comparison.verdicts`). One is dropped if another is better in a number and, in all the others, not worse by
-more than what nobody would notice; each by intervals that hold together: Bonferroni over all pairs that are
-left, all numbers, and all looks so far. docs/design.md says why this is no library's search.
+Under one seed all candidates meet the same flows, so differences are paired (`comparison.verdicts`). A
+candidate is dropped if another is better in one measure and, in all others, not worse by more than the
+indifference zone. All intervals hold jointly: Bonferroni over all remaining pairs, all measures, and all
+looks so far. docs/design.md gives the reasons.
 """
 
 import math
@@ -30,28 +30,28 @@ from shallows.sweeps.points import Outcome, Point, plan, write_index
 from shallows.sweeps.sweeps import Engine, run_points
 
 CONFIDENCE = 0.95
-"""Of everything that a race drops, together."""
+"""Joint confidence of all drops of a race."""
 
 DELTA = 0.03
-"""Relative differences of times that count as none."""
+"""Indifference zone of times, as a relative difference."""
 
 DELTA_LOSS = 1e-4
-"""Differences of loss that count as none."""
+"""Indifference zone of loss, as a difference."""
 
 FIRST_LOOK = 5
-"""Seeds before the first look: fewer say nothing of losses (`verdicts.SEEDS_ALONE`)."""
+"""Seeds before the first look; fewer do not bound losses (`verdicts.SEEDS_ALONE`)."""
 
 ALONE = 20
-"""From so many seeds on runs are not cut into blocks: at a race's confidence five alone bound nothing."""
+"""Number of seeds from which runs are not cut into batches; fewer bound nothing at a race's confidence."""
 
 FEWEST_ROUNDS = 8
-"""Before a set that no longer changes ends the race."""
+"""Fewest rounds before a stable set ends the race."""
 
 STABLE = 2
-"""Looks without a drop that end it."""
+"""Looks without a drop that end the race."""
 
 COOL_DOWN = 0.05
-"""Share of the arrivals at the end that is left out, as `shallows compare` does."""
+"""Share of the arrivals at the end to exclude, as in `shallows compare`."""
 
 RUNS = "runs"
 """Folder of the race's runs."""
@@ -61,55 +61,55 @@ OnRound = Callable[["Progress", Mapping[int, dict[str, Any]], Sequence[Outcome]]
 
 @dataclass(frozen=True)
 class Objective:
-    """A number at a load."""
+    """A measure at a load."""
 
     goal: Goal
     load: float
 
     @property
     def metric(self) -> Metric:
-        """What is measured."""
+        """Return its metric."""
         return self.goal.metric
 
     @property
     def delta(self) -> float:
-        """Differences that count as none."""
+        """Return its indifference zone."""
         return DELTA if self.metric.is_relative else DELTA_LOSS
 
     @property
     def text(self) -> str:
-        """In words."""
+        """Return the objective in words."""
         return f"{self.goal.said} at {percent(self.load)} load"
 
 
 @dataclass(frozen=True)
 class Drop:
-    """A candidate that is out, and why."""
+    """A dropped candidate, with the reason."""
 
     name: str
     by: str
-    """The candidate that beats it."""
+    """The winning candidate."""
     seeds: int
     confidence: float
-    """Of each interval."""
+    """Confidence of each interval."""
     changes: tuple[tuple[str, float, float, float], ...]
-    """Of each objective: its words, by how much the other is better or worse, and the limits of that."""
+    """Words, change and limits of the change of each objective."""
 
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a race is."""
+    """Progress of a race."""
 
     round: int
     kept: int
     of: int
     left_s: float
-    """Of its budget."""
+    """Remaining budget in seconds."""
 
 
 @dataclass
 class Race:
-    """Candidates, what they were measured as, and who is left.
+    """Candidates, their measurements, and the remaining ones.
 
     Parameters
     ----------
@@ -131,9 +131,9 @@ class Race:
     drops: list[Drop] = field(default_factory=list)
     rounds: int = 0
     ended: str = ""
-    """Why there was no further round."""
+    """Reason for the end of the race."""
     is_stable: bool = False
-    """Whether it ended because looks dropped nobody any more."""
+    """Whether the race ended because looks dropped nobody any more."""
     measured: dict[float, dict[str, dict[int, Sample]]] = field(default_factory=dict)
     """Samples by load, candidate and seed."""
     points: list[Point] = field(default_factory=list)
@@ -145,9 +145,9 @@ class Race:
         self.objectives = objectives(self.fabric)
 
     def run(self, budget_s: float, on_round: OnRound, most_rounds: int = 64) -> None:
-        """Run rounds until the set that is left no longer changes, or the next would exceed the budget.
+        """Run rounds until the remaining set is stable, or the next round would exceed the budget.
 
-        The first round always runs to its end.
+        The first round always completes.
 
         Raises
         ------
@@ -177,11 +177,11 @@ class Race:
         self.write()
 
     def write(self) -> None:
-        """Write down which points were run."""
+        """Write the list of simulated points."""
         write_index(self.folder / RUNS, self.points)
 
     def go_on(self, names: Sequence[str], count: int, progress: Progress, on_round: OnRound) -> None:
-        """Run so many seeds more of these alone, with those that one of them has missed, and look."""
+        """Run `count` more seeds of these candidates, with seeds that one of them missed, and look."""
         last = self.rounds + count
         lacking: dict[int, list[str]] = {}
         for name in names:
@@ -192,7 +192,7 @@ class Race:
         self._look()
 
     def _round(self, progress: Progress, on_round: OnRound) -> None:
-        """One more seed of each that is left, at each load."""
+        """Run one more seed of each remaining candidate, at each load."""
         self._run(self.kept, [self.rounds + 1], progress, on_round)
         self.rounds += 1
         if self.rounds == 1:
@@ -216,7 +216,7 @@ class Race:
                 self.measured.setdefault(load, {}).setdefault(name, {}).update(by_seed)
 
     def _choose(self) -> None:
-        """Objectives of which this traffic has flows; a goal that has none is a mistake."""
+        """Select objectives with flows in this traffic; a goal without flows is an error."""
         first = self.measured[self.objectives[0].load][self.candidates[0].name][1]
         for goal in self.fabric.goals:
             if not is_measured(goal.metric, first):
@@ -227,7 +227,7 @@ class Race:
         self.objectives = [each for each in self.objectives if is_measured(each.metric, first)]
 
     def _look(self) -> None:
-        """Drop whoever is beaten, in the fixed order; who is dropped beats nobody afterwards."""
+        """Drop beaten candidates in the fixed order; a dropped one beats nobody afterwards."""
         count = len(self.kept)
         pairs = count * (count - 1) // 2
         look = self.rounds - FIRST_LOOK + 1
@@ -244,7 +244,7 @@ class Race:
                     break
 
     def _may_beat(self, mine: Sequence[float | None], theirs: Sequence[float | None]) -> bool:
-        """Whether estimates leave room for it; intervals take longer."""
+        """Whether the estimates allow a win; intervals take longer to compute."""
         better = False
         for objective, one, other in zip(self.objectives, mine, theirs, strict=True):
             if one is None or other is None:
@@ -258,7 +258,7 @@ class Race:
     def _beats(
         self, one: str, other: str, confidence: float
     ) -> tuple[tuple[str, float, float, float], ...] | None:
-        """The changes by which one candidate beats another; nothing if it does not."""
+        """Return the changes by which one candidate beats another; None if it does not."""
         changes, better = [], False
         for objective in self.objectives:
             found = self.judge(objective, other, one, confidence)
@@ -272,36 +272,36 @@ class Race:
     def judge(
         self, objective: Objective, baseline: str, other: str, confidence: float = CONFIDENCE
     ) -> Judgement:
-        """One candidate beside another in one objective, by the seeds that both have."""
+        """Judge one candidate versus another in one objective, by their common seeds."""
         return judge_pair(self.measured[objective.load], objective.metric, baseline, other, confidence)
 
     def beats(self, goals: Sequence[Objective], one: str, other: str, confidence: float) -> bool | None:
-        """Whether one is better than another in the goals, as `decide` says it."""
+        """Whether one candidate is better than another in the goals, as `decide` defines it."""
         changes = [(goal.delta, self.judge(goal, other, one, confidence).change) for goal in goals]
         known = [(delta, change) for delta, change in changes if change is not None]
         return decide(known) if len(known) == len(goals) else None
 
     def value(self, objective: Objective, name: str) -> float | None:
-        """A candidate's number, of all its seeds whose traffic has such flows."""
+        """Return a candidate's value over all its seeds with such flows."""
         samples = self.measured[objective.load][name].values()
         return estimate(objective.metric, [each for each in samples if is_measured(objective.metric, each)])
 
     def seeds(self, name: str) -> int:
-        """How many a candidate has run."""
+        """Return the number of a candidate's seeds."""
         return len(next(iter(self.measured.values()))[name])
 
 
 def share_of_look(look: int) -> float:
-    """What a look may spend of the errors that all together may make: the shares add up to one.
+    """Return the share of the joint error that a look may use; the shares of all looks add up to one.
 
-    However many looks there are, that is, as the sum of 1/n² is π²/6.
+    The sum of 1/n² is π²/6, for any number of looks.
     """
     return 6 / (math.pi * look) ** 2
 
 
 @dataclass(frozen=True)
 class Ran:
-    """What a set of runs gave."""
+    """Results of a set of runs."""
 
     points: list[Point]
     measured: dict[float, dict[str, dict[int, Sample]]]
@@ -318,7 +318,7 @@ def run_set(
     on_update: Callable[[Mapping[int, dict[str, Any]], Sequence[Outcome]], None],
     metrics: Sequence[Metric],
 ) -> Ran:
-    """Run candidates at loads under seeds, as points of a sweep, and read what they say.
+    """Run candidates at loads under seeds, as points of a sweep, and read the results.
 
     Raises
     ------
@@ -345,9 +345,10 @@ def run_set(
 
 
 def decide(changes: Sequence[tuple[float, Interval]]) -> bool | None:
-    """Whether a rival beats, by the intervals of its changes in the goals' order; nothing if that is open.
+    """Decide whether a rival wins, by its changes in the goals' order; None if undecided.
 
-    It does if it is better in one by more than what counts as none, and in those before no worse by more.
+    It wins if it is better in one goal by more than the indifference zone, and not worse by more in those
+    before.
 
     >>> better, none, worse = Interval(-0.1, -0.2, -0.05), Interval(0, -0.02, 0.02), Interval(0.1, 0.05, 0.2)
     >>> wide = Interval(0, -1, 1)
@@ -359,7 +360,7 @@ def decide(changes: Sequence[tuple[float, Interval]]) -> bool | None:
     (None, None)
     """
     certain = True
-    """That whoever is not decided yet has not lost in a goal before."""
+    """Whether a rival without a decision has certainly not lost in an earlier goal."""
     ruled_out = True
     for delta, change in changes:
         if certain and change.high < -delta:
@@ -374,7 +375,7 @@ def decide(changes: Sequence[tuple[float, Interval]]) -> bool | None:
 def judge_pair(
     measured: Mapping[str, Mapping[int, Sample]], metric: Metric, baseline: str, other: str, confidence: float
 ) -> Judgement:
-    """One candidate beside another in one metric, by the seeds of both whose traffic has such flows."""
+    """Judge one candidate versus another in one metric, by their common seeds with such flows."""
     mine, theirs = measured[baseline], measured[other]
     both = [(mine[seed], theirs[seed]) for seed in mine if seed in theirs]
     pairs = [pair for pair in both if all(is_measured(metric, each) for each in pair)]
@@ -382,9 +383,9 @@ def judge_pair(
 
 
 def objectives(fabric: Fabric) -> list[Objective]:
-    """What decides: the goals at their loads, and tail, throughput and loss at the highest; none twice.
+    """Return the distinct objectives: goals at their loads, and tail, throughput and loss at the highest.
 
-    Throughput is looked at where it suffers first from low thresholds, at the lowest load, as well.
+    Throughput is also an objective at the lowest load, where low thresholds hurt it first.
     """
     highest, lowest = max(fabric.loads), min(fabric.loads)
     found = [Objective(goal, goal.load or highest) for goal in fabric.goals]
@@ -397,5 +398,5 @@ def objectives(fabric: Fabric) -> list[Objective]:
 
 
 def loads(of: Sequence[Objective]) -> list[float]:
-    """At which something is measured, from the lowest."""
+    """Return the loads of objectives in ascending order."""
     return sorted({objective.load for objective in of})

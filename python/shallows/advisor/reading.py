@@ -1,4 +1,4 @@
-"""A fabric's file, read key by key; what is wrong is said with its place and what is allowed."""
+"""Reads a fabric's file key by key; errors name the place and the allowed values."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,7 +11,7 @@ from shallows.quantity import parse_quantity
 REMEDY = "docs/advisor.md describes a fabric's file"
 
 KEYS = ("name", "chip", "goal", "links", "buffer", "traffic", "class", "simulated")
-"""Of the whole file."""
+"""Keys of the whole file."""
 
 _SAID = {
     "bytes": 'a size such as "3MB"',
@@ -20,11 +20,11 @@ _SAID = {
 }
 
 LARGEST = 1e18
-"""No quantity of a fabric is larger, in its base unit."""
+"""Largest quantity of a fabric, in its base unit."""
 
 
 def load(path: str | Path) -> dict[str, Any]:
-    """What a fabric's file says.
+    """Load a fabric's file.
 
     Raises
     ------
@@ -39,7 +39,7 @@ def load(path: str | Path) -> dict[str, Any]:
 
 
 class Table:
-    """One table, and where it stands.
+    """One table, with its place in the file.
 
     Parameters
     ----------
@@ -60,15 +60,15 @@ class Table:
             raise ShallowsError(f"{place}: unknown key {unknown[0]!r}", listed("the keys are", known))
 
     def wrong(self, key: str, expected: str) -> ShallowsError:
-        """A mistake in the value of a key."""
+        """Return the error for an invalid value of a key."""
         return ShallowsError(f"{self.place}: {key} = {self.content.get(key)!r} is not {expected}", REMEDY)
 
     def need(self, key: str, expected: str) -> ShallowsError:
-        """A key that is missing."""
+        """Return the error for a missing key."""
         return ShallowsError(f"{self.place}: {key} is missing", f"give {expected}; {REMEDY}")
 
     def quantity(self, key: str, of: str, default: float | None = None) -> float:
-        """A size, time or rate in its base unit; `default` where there is none, and none is an error."""
+        """Return a size, time or rate in its base unit; without `default`, a missing key is an error."""
         if key not in self.content:
             if default is None:
                 raise self.need(key, _SAID[of])
@@ -83,7 +83,7 @@ class Table:
         return float(found.number)
 
     def number(self, key: str, least: float, most: float, default: float | None = None) -> float:
-        """A plain number within limits."""
+        """Return a number within limits."""
         if key not in self.content and default is not None:
             return default
         value = self.content.get(key)
@@ -94,14 +94,14 @@ class Table:
         return float(value)
 
     def whole(self, key: str, least: int, most: int, default: int | None = None) -> int:
-        """A whole number within limits."""
+        """Return an integer within limits."""
         number = self.number(key, least, most, default)
         if number != int(number):
             raise self.wrong(key, "a whole number")
         return int(number)
 
     def size(self, key: str, least: int, most: int) -> int:
-        """Whole bytes within limits: a number, or a size with its unit."""
+        """Return integer bytes within limits, from a number or a size with its unit."""
         if isinstance(self.content.get(key), int):
             return self.whole(key, least, most)
         found = self.quantity(key, "bytes")
@@ -110,7 +110,7 @@ class Table:
         return int(found)
 
     def text(self, key: str, default: str | None = None, among: Sequence[str] = ()) -> str:
-        """A text, perhaps one of some."""
+        """Return a text, optionally one of `among`."""
         if key not in self.content and default is not None:
             return default
         value = self.content.get(key)
@@ -123,7 +123,7 @@ class Table:
         return value
 
     def flag(self, key: str) -> bool:
-        """True or false; false where it is left out."""
+        """Return a boolean; false if it is missing."""
         value = self.content.get(key, False)
         if not isinstance(value, bool):
             raise self.wrong(key, "true or false")

@@ -1,4 +1,4 @@
-"""Which of those that a race has left to take, how sure that is, and what it is beside the others."""
+"""Choice among the remaining candidates of a race, its certainty, and the comparison with the others."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -15,30 +15,30 @@ from shallows.quantity import percent, signed
 from shallows.series.metric import Metric
 
 LOSS_FLOOR = 1e-4
-"""Loss below this is as good as none where losses are weighed by their ratio."""
+"""Loss below this counts as none where losses are compared by ratio."""
 
 KEEPS, MISSES, OPEN = "keeps it", "misses it", "cannot tell"
 
 
 @dataclass(frozen=True)
 class Beside:
-    """A candidate beside the recommended one, in one objective."""
+    """A candidate versus the recommended one, in one objective."""
 
     objective: Objective
     value: float | None
     interval: Interval | None
-    """Of the value over seeds."""
+    """Interval of the value over seeds."""
     judgement: Judgement
-    """Of the candidate, with the recommended one as the baseline."""
+    """Judgement of the candidate, with the recommended one as the baseline."""
 
     @property
     def verdict(self) -> Verdict:
-        """Whether it is better or worse than what is recommended."""
+        """Return the verdict versus the recommendation."""
         return self.judgement.verdict
 
     @property
     def change_text(self) -> str:
-        """The change and its interval."""
+        """Return the change with its interval."""
         change = self.judgement.change
         if change is None or not (math.isfinite(change.low) and math.isfinite(change.high)):
             return self.judgement.reason or f"{self.verdict}, without limits"
@@ -51,46 +51,46 @@ class Beside:
 
 @dataclass(frozen=True)
 class Standing:
-    """All that is known of a candidate at the end."""
+    """Final state of a candidate."""
 
     candidate: Candidate
     seeds: int
     kept: bool
     beside: tuple[Beside, ...]
     bounds: tuple[tuple[Goal, str], ...]
-    """Of each goal with a bound, whether the candidate keeps it: `keeps it`, `misses it` or `cannot tell`."""
+    """Result for each goal with a bound: `keeps it`, `misses it` or `cannot tell`."""
 
 
 @dataclass(frozen=True)
 class Recommendation:
-    """What to take, and why."""
+    """The recommended setting, with reasons."""
 
     candidate: Candidate
     standings: tuple[Standing, ...]
-    """Of all candidates in their fixed order."""
+    """Standings of all candidates in their fixed order."""
     reasons: tuple[str, ...]
-    """In sentences, the verdict first."""
+    """Reasons in sentences, the verdict first."""
     equals: tuple[str, ...]
-    """Candidates that are left and cannot be told from it in the number that decided."""
+    """Remaining candidates that cannot be distinguished from it in the deciding measure."""
     decided_by: Objective
 
     @property
     def standing(self) -> Standing:
-        """That of the recommended candidate."""
+        """Return the standing of the recommended candidate."""
         return self.of(self.candidate.name)
 
     def of(self, name: str) -> Standing:
-        """That of a candidate."""
+        """Return the standing of a candidate."""
         return next(each for each in self.standings if each.candidate.name == name)
 
 
 def recommend(race: Race) -> Recommendation:
-    """Choose among those that are left.
+    """Choose among the remaining candidates.
 
-    Who keeps all bounds comes first, then those of whom that cannot be told; if all miss one, the
-    one that misses least. Among them the goals decide in their order: the best is taken, or the first in the
-    fixed order of whom intervals say that nobody is better by more than `race.DELTA`. With fewer than three
-    seeds nothing is told apart, and the first is taken at once. Weighted goals are weighed by logarithms.
+    Candidates that keep all bounds come first, then undecided ones; if all miss a bound, the one that misses
+    it least. Among these the goals decide in their order: the best wins, or the first in the fixed order that
+    nobody beats, by interval, by more than `race.DELTA`. With fewer than three seeds the first wins. Weighted
+    goals are compared by logarithms.
     """
     kept = [each for each in race.candidates if each.name in race.kept]
     bounded, checked = _bounded(race)
@@ -119,7 +119,7 @@ def recommend(race: Race) -> Recommendation:
 
 
 def _goals(race: Race) -> list[Objective]:
-    """The objectives that the operator named, in that order."""
+    """Return the operator's objectives in order."""
     highest = max(race.fabric.loads)
     return [Objective(goal, goal.load or highest) for goal in race.fabric.goals]
 
@@ -127,7 +127,7 @@ def _goals(race: Race) -> list[Objective]:
 def own_interval(
     metric: Metric, by_seed: Mapping[int, Sample], confidence: float = CONFIDENCE
 ) -> Interval | None:
-    """The interval of a candidate's own number over its seeds; nothing with fewer than three."""
+    """Return the interval of a candidate's value over its seeds; None with fewer than three."""
     import numpy as np
 
     if len(by_seed) < FEWEST_SEEDS:
@@ -145,7 +145,7 @@ def own_interval(
 
 
 def _bound(race: Race, objective: Objective, name: str) -> str:
-    """Whether a candidate keeps the bound of a goal."""
+    """Decide whether a candidate keeps the bound of a goal."""
     found = own_interval(objective.metric, race.measured[objective.load][name])
     bound = objective.goal.bound
     if found is None or bound is None:
@@ -156,7 +156,7 @@ def _bound(race: Race, objective: Objective, name: str) -> str:
 
 
 def _state(found: Sequence[str]) -> int:
-    """0: all bounds are kept, 1: cannot tell, 2: one is missed."""
+    """Return 0 if all bounds are kept, 1 if undecided, 2 if one is missed."""
     if MISSES in found:
         return 2
     return 1 if OPEN in found else 0
@@ -170,7 +170,7 @@ def _values(race: Race, objective: Objective, left: Sequence[Candidate]) -> dict
 def _least_missing(
     race: Race, left: Sequence[Candidate], bounded: Sequence[Objective]
 ) -> tuple[Candidate, Objective]:
-    """Of candidates that all miss a bound, the one that is furthest above a bound the least."""
+    """Return the candidate that misses its bounds least, where all miss one."""
     missed = [
         {name: value / (one.goal.bound or 1.0) for name, value in _values(race, one, left).items()}
         for one in bounded
@@ -179,9 +179,9 @@ def _least_missing(
 
 
 def contenders(race: Race) -> list[str]:
-    """The best by estimates, and who may be better by more than `race.DELTA`; nobody if that is known.
+    """Return the best by estimates, and rivals that may be better by more than `race.DELTA`.
 
-    Of weighted goals, and of bounds that all miss, estimates alone decide.
+    Empty if the best is known. Weighted goals, and bounds that all miss, use estimates alone.
     """
     kept = [each for each in race.candidates if each.name in race.kept]
     left, best = _keeping(kept, _bounded(race)[1])
@@ -197,7 +197,7 @@ def contenders(race: Race) -> list[str]:
 
 
 def _bounded(race: Race) -> tuple[list[Objective], dict[str, list[str]]]:
-    """Goals with a bound, and of each candidate whether it keeps them."""
+    """Return the goals with a bound, and each candidate's results for them."""
     bounded = [each for each in _goals(race) if each.goal.bound is not None]
     return bounded, {
         each.name: [_bound(race, objective, each.name) for objective in bounded] for each in race.candidates
@@ -205,7 +205,7 @@ def _bounded(race: Race) -> tuple[list[Objective], dict[str, list[str]]]:
 
 
 def _keeping(kept: Sequence[Candidate], checked: Mapping[str, Sequence[str]]) -> tuple[list[Candidate], int]:
-    """Those that are best in keeping bounds, and how good that is."""
+    """Return the candidates that keep bounds best, and how well they do."""
     states = {name: _state(found) for name, found in checked.items()}
     best = min(states[each.name] for each in kept)
     return [each for each in kept if states[each.name] == best], best
@@ -216,14 +216,14 @@ def _is_weighed(race: Race) -> bool:
 
 
 def _beats(race: Race, one: Candidate, other: Candidate, count: int) -> bool | None:
-    """Whether one of so many is better than another by more than what counts as none, by interval."""
+    """Whether one of `count` candidates is better by interval by more than the indifference zone."""
     goals = _deciding(race)
     share = share_of_look(max(1, race.rounds - FIRST_LOOK + 1)) / (count * (count - 1) / 2 * len(goals))
     return race.beats(goals, one.name, other.name, 1 - (1 - CONFIDENCE) * share)
 
 
 def _in_order(race: Race, left: Sequence[Candidate]) -> tuple[Candidate, Objective]:
-    """The best; or the first of whom it is known that nobody is better by more than what counts as none."""
+    """Return the best, or the first that nobody beats by more than the indifference zone."""
     best, decided_by = _best(race, left)
     for each in left[: left.index(best)]:
         if all(_beats(race, other, each, len(left)) is False for other in left if other is not each):
@@ -232,10 +232,10 @@ def _in_order(race: Race, left: Sequence[Candidate]) -> tuple[Candidate, Objecti
 
 
 def _best(race: Race, left: Sequence[Candidate]) -> tuple[Candidate, Objective]:
-    """Of those with most seeds the best by estimates, goals in their order, and which goal said so.
+    """Return the best by estimates among candidates with most seeds, and the deciding goal.
 
-    One with a bound has done its work unless it is the only one. In all but the last, who is within what
-    counts as none of the best stays.
+    A goal with a bound decides only if it is the only goal. In all but the last goal, candidates within the
+    indifference zone of the best remain.
     """
     most = max(race.seeds(each.name) for each in left)
     left = [each for each in left if race.seeds(each.name) == most]
@@ -252,7 +252,7 @@ def _best(race: Race, left: Sequence[Candidate]) -> tuple[Candidate, Objective]:
 
 
 def _deciding(race: Race) -> list[Objective]:
-    """Goals without a bound; all of them if each has one."""
+    """Return the goals without a bound; all goals if each has one."""
     return [each for each in _goals(race) if each.goal.bound is None] or _goals(race)
 
 

@@ -1,4 +1,4 @@
-"""What a configuration amounts to on a chip, at a rate: bytes, and what the buffer allows."""
+"""A configuration on a chip at a rate: sizes in bytes, and the limits of the buffer."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,116 +23,116 @@ from shallows.advisor.unread import Unread
 from shallows.collector import paused
 
 BUSY = (1, 4, 8, 16)
-"""How many queues of a pool are busy at once, in tables."""
+"""Numbers of busy queues in tables."""
 
 NO_LIMIT = Fraction(128)
-"""SONiC writes 7, an alpha of 128, where a queue of Spectrum shall have no limit."""
+"""SONiC's alpha of 128 (written as 7), which means no limit on Spectrum."""
 
 SPECTRUM = "NVIDIA Spectrum"
 
 
 @dataclass(frozen=True)
 class Hints:
-    """What no switch's file says."""
+    """Facts that no switch's file contains."""
 
     chip: Chip | None = None
     rate: int | None = None
-    """Bit/s of ports whose rate the file does not say."""
+    """Rate in bit/s of ports whose file does not state one."""
 
     rtt: int | None = None
     """Round-trip time without queues, in picoseconds."""
 
     mtu: int = 1500
-    """Bytes of the largest packet of a lossless class."""
+    """Largest packet of a lossless class, in bytes."""
 
     cable: Fraction | None = None
-    """Metres of cables whose length the file does not say."""
+    """Length in metres of cables whose file does not state one."""
 
     pool: int | None = None
-    """Bytes that queues can share, where percent of them are all that the file says."""
+    """Bytes that queues share, where the file states percentages only."""
 
     private: int = 0
-    """Bytes of each queue alone, where the file does not say."""
+    """Reserved buffer of each queue in bytes, where the file does not state it."""
 
     busy: Sequence[int] = BUSY
 
 
 @dataclass(frozen=True)
 class Limit:
-    """What a queue or a priority group may hold, by how many are busy."""
+    """Limit of a queue or priority group by the number of busy ones."""
 
     at: tuple[tuple[int, int], ...]
-    """Numbers of busy ones, and bytes for each of them."""
+    """Pairs of a number of busy queues and the limit in bytes."""
 
     memory: int
-    """Bytes of the pool, or of the whole chip where no pool is known."""
+    """Bytes of the pool, or of the whole chip if no pool is known."""
 
     dynamic: bool
     of_chip: bool = False
-    """Whether the size of no pool was known, and that of the chip's memory was taken."""
+    """Whether the chip's memory stands in for pools of unknown size."""
 
     alpha: Fraction | None = None
-    """Of a dynamic one."""
+    """Alpha of a dynamic limit."""
 
     @property
     def most(self) -> int:
-        """Bytes of the only busy one."""
+        """Return the limit of the only busy queue, in bytes."""
         return self.at[0][1]
 
 
 @dataclass(frozen=True)
 class Class:
-    """Queues of equal number that are told alike, at ports of one rate."""
+    """Equally configured queues with the same number, at ports of one rate."""
 
     queue: Queue
-    """One of them."""
+    """One of these queues."""
 
     profiles: tuple[PortProfile, ...]
-    """Of ports that have it."""
+    """Profiles of the ports with these queues."""
 
     rate: int | None
     marking: Marking | None
     curve: Curve | None
-    """What ECN-capable packets meet there."""
+    """Curve of ECN-capable packets."""
 
     kmin: int | None
-    """Bytes; nothing if they cannot be told."""
+    """Minimum in bytes; None if unknown."""
 
     kmax: int | None
     limit: Limit | None
     group: PriorityGroup | None
-    """That pauses senders to it, if it is lossless."""
+    """Priority group that pauses its senders, if it is lossless."""
 
     group_limit: Limit | None
     unread: Source | None = None
-    """The first line about marking or dropping that was not understood and may be about these queues."""
+    """First line about marking or dropping that was not understood and may concern these queues."""
 
     unread_memory: Source | None = None
-    """Likewise, about memory or pauses."""
+    """First line about memory or pauses that was not understood and may concern these queues."""
 
     @property
     def reach(self) -> tuple[tuple[int, Fraction], ...]:
-        """The highest probability of a mark, by how many queues are busy: that at the limit of the queue.
+        """Return the highest marking probability by number of busy queues: the one at the queue's limit.
 
-        Empty if curve or limit cannot be told.
+        Empty if curve or limit is unknown.
         """
         return _reach((self.kmin, self.kmax), self.curve, self.limit)
 
     @property
     def ports(self) -> int:
-        """How many ports have it."""
+        """Return the number of ports with these queues."""
         return sum(len(profile.ports) for profile in self.profiles)
 
     @property
     def name(self) -> str:
-        """As tables call it."""
+        """Return the name that tables use."""
         called = f" ({self.queue.name})" if self.queue.name else ""
         return f"queue {self.queue.number}{called}"
 
 
 @dataclass(frozen=True)
 class Resolved:
-    """A switch, what is known beside its file, and its queues in bytes."""
+    """A switch with its hints, and its queues in bytes."""
 
     switch: Switch
     hints: Hints
@@ -140,25 +140,25 @@ class Resolved:
     classes: tuple[Class, ...]
 
     def rate_of(self, profile: PortProfile) -> int | None:
-        """Bit/s of its ports, if anything says it."""
+        """Return the rate of its ports in bit/s, if known."""
         return profile.rate or self.hints.rate
 
     def bdp(self, rate: int | None) -> int | None:
-        """Bytes of a bandwidth-delay product, if rate and round-trip time are known."""
+        """Return the bandwidth-delay product in bytes, if rate and round-trip time are known."""
         if rate is None or self.hints.rtt is None:
             return None
         return rate * self.hints.rtt // (8 * PS_PER_SECOND)
 
     def drops_not_ect(self, curve: Curve) -> bool | None:
-        """As the curve says, or as the chip is known to do."""
+        """Whether other packets are dropped, by the curve or by the chip's known behaviour."""
         if curve.drops_not_ect is None and self.chip and self.chip.family == SPECTRUM:
             return False
         return curve.drops_not_ect
 
     def early(self, each: Class) -> Curve | None:
-        """The curve by which packets are dropped early where those that nobody coloured are not marked.
+        """Return the curve of early drops where uncoloured packets are not marked.
 
-        That of packets without a colour if there is one, and else that of the best colour.
+        It is that of uncoloured packets if there is one, and otherwise that of the best colour.
         """
         if each.curve is not None or each.marking is None:
             return None
@@ -166,13 +166,13 @@ class Resolved:
         return min(found, key=lambda curve: ("all", *COLOURS).index(curve.colour), default=None)
 
     def highest(self, each: Class, curve: Curve) -> Fraction | None:
-        """The probability at the limit of the only busy queue, where a curve's maximum cannot be reached."""
+        """Return the probability at a lone busy queue's limit, where a curve's maximum is unreachable."""
         ends = self.ends(each, curve)
         found = _reach(ends, curve, each.limit) if ends else ()
         return found[0][1] if found and each.limit and each.limit.most < ends[1] else None
 
     def ends(self, each: Class, curve: Curve) -> tuple[int, ...]:
-        """Bytes at which a curve begins and ends in these queues; empty if they cannot be told."""
+        """Return the bytes at which a curve begins and ends in these queues; empty if unknown."""
         found = [_bytes(end, self.chip, each.rate, each.limit) for end in (curve.minimum, curve.maximum)]
         known = tuple(end for end in found if end is not None)
         return known if len(known) == len(found) else ()
@@ -181,7 +181,7 @@ class Resolved:
 def _reach(
     ends: Sequence[int | None], curve: Curve | None, limit: Limit | None
 ) -> tuple[tuple[int, Fraction], ...]:
-    """The probability at what a queue may hold, by how many are busy; empty if it cannot be told."""
+    """Return the probability at the queue's limit, by number of busy queues; empty if unknown."""
     low, high = ends
     if curve is None or limit is None or low is None or high is None:
         return ()
@@ -197,13 +197,13 @@ def _reach(
 
 
 def microseconds(count: int, rate: int) -> float:
-    """How long a port of that rate needs for so many bytes."""
+    """Return a port's time to send `count` bytes, in µs."""
     return count * 8e6 / rate
 
 
 @paused()
 def resolve(switch: Switch, hints: Hints | None = None) -> Resolved:
-    """What each queue of a switch is told, in bytes, and what its buffer lets it hold."""
+    """Resolve the queues of a switch to bytes, with the limits of its buffer."""
     hints = hints or Hints()
     on = hints.chip or (chip(switch.chip) if switch.chip else None)
     marks, memory = Unread(switch.unread, "marking", "dropping"), Unread(switch.unread, "memory")
@@ -250,7 +250,7 @@ def _class(
 
 
 def _group(profile: PortProfile, queue: Queue) -> PriorityGroup | None:
-    """The priority group whose pauses hold back what goes into a lossless queue."""
+    """Return the priority group that pauses a lossless queue's senders."""
     if not queue.lossless:
         return None
     classes = [of for of, to in profile.maps.class_to_queue if to == queue.number] or [queue.number]
@@ -269,7 +269,7 @@ def _bytes(threshold: Threshold | None, on: Chip | None, rate: int | None, limit
 def limit_of(
     switch: Switch, allotment: Allotment | None, on: Chip | None, hints: Hints | None = None
 ) -> Limit | None:
-    """What a share of the memory amounts to; nothing if neither its pool nor the chip's memory is known."""
+    """Return the limit of an allotment; None if neither pool nor memory is known."""
     if allotment is None:
         return None
     hints = hints or Hints()
@@ -302,7 +302,7 @@ def limit_of(
 
 
 def pool_size(pool: Pool | None, on: Chip | None, shared: int | None = None) -> int | None:
-    """Bytes of a pool, if they can be told; `shared` are those that queues can share."""
+    """Return the bytes of a pool, if known; `shared` are those that queues can share."""
     if pool is None or pool.size is not None or pool.percent is None:
         return pool.size if pool else None
     whole = shared if pool.of_shared else on.memory.value if on and on.memory else None

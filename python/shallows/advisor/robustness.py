@@ -1,4 +1,4 @@
-"""What if the fabric is not what its file says: whether the recommendation holds, or where that ends."""
+"""Sensitivity analysis: whether the recommendation holds for other fabrics, and where that ends."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,10 +16,10 @@ from shallows.sweeps.points import Outcome
 from shallows.sweeps.sweeps import Engine
 
 SEEDS = 5
-"""Of each what-if: as many as losses need."""
+"""Seeds of each variant, as many as losses need."""
 
 RIVALS = 3
-"""Others that run beside what is recommended."""
+"""Number of rivals that run beside the recommendation."""
 
 HIGHEST_LOAD = 0.95
 
@@ -28,7 +28,7 @@ FOLDER = "what-if"
 
 @dataclass(frozen=True)
 class WhatIf:
-    """One thing that is different, by so much."""
+    """One change of the fabric, by an amount."""
 
     name: str
     level: str
@@ -39,22 +39,22 @@ class WhatIf:
 
 @dataclass(frozen=True)
 class Effect:
-    """What became of the recommendation there."""
+    """Effect on the recommendation."""
 
     what: WhatIf
     value: float | None
-    """Of the number that decided, for what is recommended."""
+    """Deciding measure of the recommended setting."""
     bounds: tuple[str, ...]
-    """Of each goal with a bound: kept, missed, or cannot tell."""
+    """Result for each goal with a bound: kept, missed or undecided."""
     better: tuple[str, ...]
-    """Rivals that are better by interval in the number that decided."""
+    """Rivals that are better by interval in the deciding measure."""
     flips: bool
-    """Whether the recommendation no longer is right."""
+    """Whether another setting is now better."""
     text: str
 
 
 def what_ifs(fabric: Fabric, load: float) -> list[WhatIf]:
-    """More load, longer round trips, another transport, wider incasts; each by some and by more."""
+    """Return variants: more load, longer RTTs, another transport and wider incasts, two amounts of each."""
     found = []
     for heavier in dict.fromkeys(min(load * more, HIGHEST_LOAD) for more in (1.1, 1.2)):
         if heavier > load:
@@ -64,7 +64,7 @@ def what_ifs(fabric: Fabric, load: float) -> list[WhatIf]:
         found.append(WhatIf("RTT", f"× {factor:g}", f"rtt-{factor:g}", replace(fabric, links=links), load))
     if any(each.transport != "cubic" for each in fabric.classes):
         classes = tuple(replace(each, transport="cubic") for each in fabric.classes)
-        # What a class says of its transport holds at all hosts.
+        # A class's transport holds at all hosts.
         if len({each.transport for each in fabric.classes}) == 1:
             half = replace(fabric, every_second="cubic")
             found.append(WhatIf("hosts", "half run CUBIC with ECN", "half-cubic", half, load))
@@ -76,7 +76,7 @@ def what_ifs(fabric: Fabric, load: float) -> list[WhatIf]:
             senders = min(round(fabric.incast.senders * factor), MOST_HOSTS - 1)
             if senders > fabric.incast.senders:
                 incast = replace(fabric.incast, senders=senders)
-                # The loaded ports stay as they are: more hosts send.
+                # The loaded ports stay as they are; more hosts send.
                 hosts = min(MOST_HOSTS, max(fabric.hosts, senders + 1))
                 changed = replace(fabric, incast=incast, hosts=hosts)
                 found.append(WhatIf("incast", f"{senders} senders", f"incast-{senders}", changed, load))
@@ -84,7 +84,7 @@ def what_ifs(fabric: Fabric, load: float) -> list[WhatIf]:
 
 
 def rivals(found: Recommendation) -> list[Candidate]:
-    """What runs today, then who is left, then the other rules, in their order."""
+    """Return rivals: the current setting, then remaining candidates, then other rules, in order."""
     others = [each for each in found.standings if each.candidate is not found.candidate]
     others.sort(key=lambda each: (each.candidate.origin != "today", not each.kept))
     return [each.candidate for each in others[:RIVALS]]
@@ -99,7 +99,7 @@ def check(
     on_update: Callable[[WhatIf, Mapping[int, dict[str, Any]], Sequence[Outcome]], None],
     seeds: int = SEEDS,
 ) -> list[Effect]:
-    """Run the recommendation and its rivals under each what-if, as long as there is time."""
+    """Run the recommendation and its rivals under each variant, while there is time."""
     objective = recommended.decided_by
     field = [recommended.candidate, *rivals(recommended)]
     bounded = [goal for goal in fabric.goals if goal.bound is not None]
@@ -165,6 +165,6 @@ def _stands(each: Candidate, recommended: Recommendation, measured: Mapping[str,
 
 
 def _beaten_before(recommended: Recommendation, each: Candidate) -> bool:
-    """Whether it was better in that number from the start, and not taken for another reason."""
+    """Whether the rival was already better in that measure, and rejected for another reason."""
     found = next(one for one in recommended.of(each.name).beside if one.objective == recommended.decided_by)
     return found.verdict == "better"

@@ -1,7 +1,7 @@
-"""What the literature says a number should be: a small function for each rule, with its formula and source.
+"""Rules of the literature: one function per rule, with its formula and source.
 
-Rates are in bits per second, times in seconds, sizes in bytes. Nothing here knows of a fabric or a chip;
-`advised.py` asks these rules what they say of one.
+Rates are in bits per second, times in seconds, sizes in bytes. This module depends on neither fabric nor
+chip; `advised.py` applies the rules.
 """
 
 import math
@@ -13,10 +13,10 @@ from typing import Literal
 from shallows.quantity import digits, percent, rate, size
 
 PACKET = 1500
-"""Bytes of the packets in which DCTCP's authors give their thresholds."""
+"""Bytes of the packets in which DCTCP's authors state their thresholds."""
 
 TSO = 65_536
-"""Bytes that a host with segmentation offload hands to its card at once, at most (GSO in Linux)."""
+"""Most bytes that a host with segmentation offload passes to its NIC at once (GSO in Linux)."""
 
 FLUID = 0.17
 """Share of a bandwidth-delay product that DCTCP needs in a fluid model."""
@@ -25,7 +25,7 @@ LAMBDA_DCTCP = 0.72
 """Share of a bandwidth-delay product that DCTCP needs with the bursts of real hosts."""
 
 LAMBDA_HALVING = 1.0
-"""The same of a transport that halves its window."""
+"""Share of a bandwidth-delay product that a transport which halves its window needs."""
 
 H = 8e-6
 """BCC's h, in seconds."""
@@ -43,30 +43,30 @@ DT = "Choudhury and Hahne (IEEE/ACM ToN, 1998)"
 
 @dataclass(frozen=True)
 class Advice:
-    """A number that a rule gives, and all that one needs to check it."""
+    """A number from a rule, with everything needed to check it."""
 
     name: str
     number: float
     unit: Unit
     formula: str
     inputs: tuple[tuple[str, str], ...]
-    """Symbols of the formula, and what they stand for here."""
+    """Symbols of the formula with their values."""
     source: str
     valid_for: str
 
     @property
     def text(self) -> str:
-        """The number as people read it."""
+        """Return the number with its unit."""
         return said(self.number, self.unit)
 
     @property
     def given(self) -> str:
-        """The inputs in one line."""
+        """Return the inputs in one line."""
         return ", ".join(f"{symbol} = {text}" for symbol, text in self.inputs)
 
 
 def said(number: float, unit: Unit) -> str:
-    """A number with its unit.
+    """Format a number with its unit.
 
     >>> said(142_857.1, "B"), said(5e-3, "s"), said(8e-6, "s"), said(0.1, "share"), said(0.5, "alpha")
     ('143 KB', '5 ms', '8 µs', '10 %', '1/2')
@@ -85,7 +85,7 @@ def said(number: float, unit: Unit) -> str:
 
 
 def seconds(value: float) -> str:
-    """A time in the unit that fits.
+    """Format a time in a suitable unit.
 
     >>> seconds(0.25), seconds(0.0024), seconds(57.6e-6), seconds(0)
     ('250 ms', '2.4 ms', '57.6 µs', '0 s')
@@ -97,7 +97,7 @@ def seconds(value: float) -> str:
 
 
 def alpha_text(alpha: float) -> str:
-    """An alpha as switches have it: a power of two.
+    """Format an alpha as switches write it: a power of two.
 
     >>> alpha_text(8), alpha_text(0.0078125)
     ('8', '1/128')
@@ -106,7 +106,7 @@ def alpha_text(alpha: float) -> str:
 
 
 def bdp(link: float, rtt: float) -> float:
-    """The bandwidth-delay product C · RTT, in bytes.
+    """Return the bandwidth-delay product C · RTT in bytes.
 
     >>> round(bdp(100e9, 80e-6))
     1000000
@@ -119,7 +119,7 @@ def _pipe(link: float, rtt: float) -> tuple[tuple[str, str], ...]:
 
 
 def dctcp_bound(link: float, rtt: float) -> Advice:
-    """The least K at which synchronised long flows never empty the queue."""
+    """Return the smallest K at which synchronised long flows never empty the queue."""
     return Advice(
         "K, DCTCP's bound",
         bdp(link, rtt) / 7,
@@ -132,7 +132,7 @@ def dctcp_bound(link: float, rtt: float) -> Advice:
 
 
 def dctcp_queue_minimum(link: float, rtt: float, k: float, flows: int, packet: int = PACKET) -> Advice:
-    """The lowest backlog of N synchronised flows, in packets; below zero the link is idle at times."""
+    """Return the lowest backlog of N synchronised flows, in packets; the link idles if it is negative."""
     pipe, threshold = bdp(link, rtt) / packet, k / packet
     amplitude = math.sqrt(2 * flows * (pipe + threshold)) / 2
     return Advice(
@@ -147,7 +147,7 @@ def dctcp_queue_minimum(link: float, rtt: float, k: float, flows: int, packet: i
 
 
 def dctcp_fluid(link: float, rtt: float) -> Advice:
-    """What DCTCP needs for full throughput if it sends like a fluid."""
+    """Return the K that DCTCP needs for full throughput in the fluid model."""
     return Advice(
         "K, DCTCP as a fluid",
         FLUID * bdp(link, rtt),
@@ -160,7 +160,7 @@ def dctcp_fluid(link: float, rtt: float) -> Advice:
 
 
 def dctcp_with_bursts(link: float, rtt: float, burst: float = TSO) -> Advice:
-    """The bound, and on top of it what a card sends at once."""
+    """Return the bound plus one burst of a NIC."""
     return Advice(
         "K, DCTCP with offload",
         bdp(link, rtt) / 7 + burst,
@@ -173,7 +173,7 @@ def dctcp_with_bursts(link: float, rtt: float, burst: float = TSO) -> Advice:
 
 
 def dctcp_practice(link: float, rtt: float) -> Advice:
-    """What those who run DCTCP have set: packets at 1 and 10 Gb/s, a share of the pipe above."""
+    """Return operators' settings for DCTCP: packets at 1 and 10 Gb/s, a share of the BDP above."""
     if link <= 10e9:
         packets = 20 if link <= 1e9 else 65
         return Advice(
@@ -197,7 +197,7 @@ def dctcp_practice(link: float, rtt: float) -> Advice:
 
 
 def halving(link: float, rtt: float) -> Advice:
-    """What a transport needs that halves its window at a mark."""
+    """Return the K of a transport that halves its window at a mark."""
     return Advice(
         "K, ECN* and Reno",
         LAMBDA_HALVING * bdp(link, rtt),
@@ -210,7 +210,7 @@ def halving(link: float, rtt: float) -> Advice:
 
 
 def cubic(link: float, rtt: float, beta: float = 0.7) -> Advice:
-    """What CUBIC needs, which keeps `beta` of its window at a mark."""
+    """Return the K of CUBIC, which keeps `beta` of its window at a mark."""
     return Advice(
         "K, CUBIC with ECN",
         (1 - beta) / beta * bdp(link, rtt),
@@ -225,7 +225,7 @@ def cubic(link: float, rtt: float, beta: float = 0.7) -> Advice:
 def per_class(
     link: float, rtt: float, weights: Sequence[float], place: int, share: float, first: int = 0
 ) -> Advice:
-    """MQ-ECN's threshold of one queue of a round-robin scheduler while all queues are busy.
+    """Return MQ-ECN's threshold of one round-robin queue while all queues are busy.
 
     Queues of the round robin are numbered from `first` on.
     """
@@ -246,7 +246,7 @@ def per_class(
 
 
 def sojourn(rtt: float, share: float) -> Advice:
-    """TCN's threshold: how long a packet may have waited."""
+    """Return TCN's threshold on the waiting time of a packet."""
     return Advice(
         "T, sojourn time",
         rtt * share,
@@ -259,7 +259,7 @@ def sojourn(rtt: float, share: float) -> Advice:
 
 
 def busy_share(pool: float, alpha: float, busy: int) -> float:
-    """What each of `busy` queues may have of a pool under Dynamic Threshold.
+    """Return the share of each of `busy` queues in a pool under Dynamic Threshold.
 
     >>> round(busy_share(3_145_728, 4, 8))
     381300
@@ -268,7 +268,7 @@ def busy_share(pool: float, alpha: float, busy: int) -> float:
 
 
 def share_of_pool(pool: float, alpha: float, busy: int, private: float = 0) -> Advice:
-    """What a queue may hold while so many are busy."""
+    """Return the limit of a queue while `busy` queues are busy."""
     return Advice(
         f"limit of a queue, {busy} busy",
         busy_share(pool, alpha, busy) + private,
@@ -281,7 +281,7 @@ def share_of_pool(pool: float, alpha: float, busy: int, private: float = 0) -> A
 
 
 def conservative(pool: float, alpha: float, busy: int, private: float, share: float) -> Advice:
-    """The K that leaves room for a round trip of overshoot even if all ports are busy."""
+    """Return the K that leaves room for a round trip of overshoot even if all ports are busy."""
     limit = busy_share(pool, alpha, busy) + private
     return Advice(
         "K, conservative",
@@ -303,7 +303,7 @@ def conservative(pool: float, alpha: float, busy: int, private: float, share: fl
 
 
 def required(link: float, rtt: float, share: float, private: float = 0) -> Advice:
-    """The buffer that a queue needs for full throughput without losses."""
+    """Return the buffer that a queue needs for full throughput without losses."""
     return Advice(
         "B_R, buffer of a queue",
         bdp(link, rtt) * (1 + share) - private,
@@ -316,7 +316,7 @@ def required(link: float, rtt: float, share: float, private: float = 0) -> Advic
 
 
 def pool_kmax(pool: float, alpha: float, needed: float) -> Advice:
-    """BCC's upper threshold of a pool; below zero where the pool is too small for even one queue."""
+    """Return BCC's upper threshold of a pool; negative if the pool is too small for one queue."""
     return Advice(
         "Kmax of the pool, BCC",
         pool - needed / alpha,
@@ -329,7 +329,7 @@ def pool_kmax(pool: float, alpha: float, needed: float) -> Advice:
 
 
 def pool_kmin(kmax: float, link: float, ports: int, h: float = H) -> Advice:
-    """BCC's lower threshold of a pool."""
+    """Return BCC's lower threshold of a pool."""
     return Advice(
         "Kmin of the pool, BCC",
         kmax - bdp(link, h) * ports,
@@ -342,10 +342,10 @@ def pool_kmin(kmax: float, link: float, ports: int, h: float = H) -> Advice:
 
 
 def burst_limit(pool: float, alpha: float, busy: int, private: float = 0) -> Advice:
-    """What an idle queue can take of a burst while `busy` others hold their share.
+    """Return the burst that an idle queue can absorb while `busy` others hold their share.
 
-    They hold αB/(1 + nα) each, which leaves B/(1 + nα); of what is left, the burst is stopped where it has
-    as much as α times the rest: α/(1 + α) of it, if the others do not shrink meanwhile.
+    They hold αB/(1 + nα) each, which leaves B/(1 + nα). The burst is limited where it holds α times the rest:
+    α/(1 + α) of it, if the others do not shrink meanwhile.
     """
     left = pool / (1 + busy * alpha)
     return Advice(
@@ -360,7 +360,7 @@ def burst_limit(pool: float, alpha: float, busy: int, private: float = 0) -> Adv
 
 
 def alpha_for(pool: float, alphas: Sequence[float], burst: float, busy: int, private: float = 0) -> Advice:
-    """The largest α of a chip with which a burst fits; if none is, that with which most of it does."""
+    """Return the largest α of a chip that fits a burst; otherwise the one that fits most of it."""
     best = max(sorted(alphas), key=lambda alpha: burst_limit(pool, alpha, busy, private).number)
     fitting = [each for each in sorted(alphas) if burst_limit(pool, each, busy, private).number >= burst]
     chosen = fitting[-1] if fitting else best
@@ -377,7 +377,7 @@ def alpha_for(pool: float, alphas: Sequence[float], burst: float, busy: int, pri
 
 
 def first_windows(senders: int, window: float) -> Advice:
-    """What an incast puts on a port at once."""
+    """Return the bytes that an incast sends to a port at once."""
     return Advice(
         "first windows of an incast",
         senders * window,
@@ -394,7 +394,7 @@ RESPONSE_QUANTA = {1: 2, 10: 67, 25: 80, 40: 118, 50: 147, 100: 394, 200: 453, 4
 """Longest response to PAUSE by rate in Gbit/s (IEEE 802.3 31B.3.7), in quanta of 512 bit times."""
 
 QUANTUM = 64
-"""Bytes."""
+"""Quantum of PAUSE in bytes."""
 
 FRAMING = 38
 """Bytes of a frame on the wire beyond its packet: header, check sum, preamble, gap."""
@@ -404,17 +404,17 @@ PAUSE = 84
 
 
 def after_pause(cable: float | Fraction, quanta: int, mtu: int) -> float | Fraction:
-    """Bytes that still come in after the decision to pause, at most; the cable holds so many, both ways.
+    """Return the most bytes that arrive after the decision to pause; `cable` is the data on it, both ways.
 
-    One's own frame that is being sent and the PAUSE frame behind it, the cable, the peer's response, and a
-    frame that the peer has just begun.
+    These are the own frame in transmission with the PAUSE frame behind it, the cable, the peer's response,
+    and a frame that the peer has just begun.
     """
     frame = mtu + FRAMING
     return frame + PAUSE + cable + quanta * QUANTUM + frame
 
 
 def headroom(link: float, cable: float, mtu: int) -> Advice:
-    """What still comes in after the decision to pause; `cable` is its delay one way."""
+    """Return the headroom for data after the decision to pause; `cable` is its one-way delay."""
     # Of the next rate that the standard has; from 10 Gb/s on, as PFC has none below.
     speeds = [count for speed, count in RESPONSE_QUANTA.items() if max(link, 10e9) <= speed * 1e9]
     quanta = speeds[0] if speeds else max(RESPONSE_QUANTA.values())
@@ -435,7 +435,7 @@ def headroom(link: float, cable: float, mtu: int) -> Advice:
 
 
 def least_rto(rtt: float, queueing: float, delayed_ack: float = 0.0) -> Advice:
-    """The least timeout that no queue makes fire in vain."""
+    """Return the smallest RTO that no queue triggers spuriously."""
     return Advice(
         "RTOmin",
         max(5e-3, 10 * (rtt + queueing) + delayed_ack),
@@ -451,7 +451,7 @@ def least_rto(rtt: float, queueing: float, delayed_ack: float = 0.0) -> Advice:
 def ramp_backlog(
     link: float, rtt: float, flows: int, kmin: float, kmax: float, pmax: float, packet: int
 ) -> float:
-    """Where DCTCP's long flows settle on a marking ramp, in bytes: p(q) = 2/W with W = (C·RTT + q)/N.
+    """Return the backlog at which DCTCP's long flows settle on a ramp: p(q) = 2/W, W = (C·RTT + q)/N.
 
     >>> [round(ramp_backlog(100e9, 30e-6, n, 2**20, 2**21, 0.05, 1500) / 1e6, 2) for n in (1, 8, 32)]
     [1.09, 1.34, 1.92]

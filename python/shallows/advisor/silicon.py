@@ -1,4 +1,4 @@
-"""What of a chip decides on advice: its memory, in how many parts, and which numbers it can be told."""
+"""Properties of a chip that affect advice: memory, partitions, and supported numbers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,16 +12,16 @@ from shallows.errors import ShallowsError
 T = TypeVar("T")
 
 ALPHAS = tuple(2.0**power for power in range(-7, 4))
-"""1/128 to 8: what is chosen from where nothing is published."""
+"""Default alphas, 1/128 to 8, where nothing is published."""
 
 PROBABILITIES = tuple(percent / 100 for percent in range(1, 101))
-"""Likewise."""
+"""Default probabilities where nothing is published."""
 
 CELL = 256
-"""Likewise, in bytes."""
+"""Default cell size in bytes."""
 
 PORTS = 32
-"""Likewise."""
+"""Default number of ports."""
 
 
 @dataclass(frozen=True)
@@ -30,17 +30,17 @@ class Silicon:
 
     name: str
     memory: float
-    """In bytes, all parts together."""
+    """Memory in bytes, all partitions together."""
     parts: int
-    """That share nothing with each other."""
+    """Number of separate partitions."""
     ports: int
     cell: int
-    """Bytes in which memory is given out."""
+    """Size of a memory cell in bytes."""
     alphas: tuple[float, ...]
     probabilities: tuple[float, ...]
     marks: tuple[str, ...]
     at: str
-    """Where a packet is marked: `enqueue` or `dequeue`."""
+    """Marking point: `enqueue` or `dequeue`."""
     source: str
 
 
@@ -48,7 +48,7 @@ KEYS = ("memory", "parts", "ports", "cell", "marks_at", "alphas", "probabilities
 
 
 def silicon_of(given: object, file: str, rate: float) -> Silicon:
-    """What advice needs of a chip, named or described by a table, with ports of this rate.
+    """Return the properties of a chip, named or described by a table, with ports of this rate.
 
     Raises
     ------
@@ -65,7 +65,7 @@ def silicon_of(given: object, file: str, rate: float) -> Silicon:
 
 
 def chip_of(given: object, file: str, rate: float | None) -> Chip:
-    """The chip that a fabric's file names, or describes by a table, with ports of this rate.
+    """Return the chip that a fabric's file names or describes, with ports of this rate.
 
     Raises
     ------
@@ -109,7 +109,7 @@ def _known(found: Chip, rate: float) -> Silicon:
 
 
 def _ports(found: Chip, rate: float) -> int:
-    """Ports of this rate: as published, or as many as carry the same together."""
+    """Return the number of ports of this rate: as published, or with the same total rate."""
     same = [each.count for each in found.ports if each.rate == rate]
     if same or not found.ports:
         return same[0] if same else PORTS

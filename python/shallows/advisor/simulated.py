@@ -1,10 +1,8 @@
-"""A fabric and a candidate as a scenario: small enough to run in seconds, and alike where it matters.
+"""A fabric and a candidate as a small scenario that behaves alike where it matters.
 
-One pool of the switch is loaded, as in BCC's §III-C: all of its ports receive, from hosts at other pools.
-Where a leaf
-has uplinks, leaves and spines of the same oversubscription carry all-to-all traffic. Where fewer ports are
-simulated
-than share a pool, memory shrinks with them.
+One pool of the switch is loaded, as in BCC's §III-C: all of its ports receive from hosts at other pools. With
+uplinks, leaves and spines of the same oversubscription carry all-to-all traffic. If fewer ports are simulated
+than share a pool, the memory shrinks in proportion.
 """
 
 import math
@@ -24,20 +22,20 @@ from shallows.quantity import size
 from shallows.runs.toml_text import toml_document, toml_value
 
 BINS = ("100KB", "1MB")
-"""What ends small, and where large begins: papers' 10 MB leaves few large flows in a run of seconds."""
+"""Upper bound of small flows and lower bound of large ones; papers' 10 MB would leave few large flows."""
 
 MOST_RECEIVERS = 8
-"""Ports of a pool that are simulated, at most; memory shrinks with them."""
+"""Most simulated ports of a pool; the memory shrinks in proportion."""
 
 LEAVES = 4
-"""Of a fabric with uplinks."""
+"""Leaves of a simulated fabric with uplinks."""
 
 TRIAL_S = 1
-"""Simulated time for which the engine says how many flows to expect."""
+"""Simulated time for which the engine predicts the number of flows."""
 
 
 def document(fabric: Fabric, candidate: Candidate, load: float) -> dict[str, Any]:
-    """What is simulated of a candidate at a load: a scenario, as a dictionary."""
+    """Return the scenario of a candidate at a load, as a dictionary."""
     return {
         "name": fabric.name,
         "topology": _topology(fabric),
@@ -50,41 +48,41 @@ def document(fabric: Fabric, candidate: Candidate, load: float) -> dict[str, Any
 
 
 def receivers(fabric: Fabric) -> int:
-    """Ports of the loaded pool."""
+    """Return the ports of the loaded pool."""
     return max(1, min(fabric.buffer.ports, MOST_RECEIVERS, fabric.hosts // 2))
 
 
 def scale(fabric: Fabric) -> float:
-    """Share of a pool's memory that is simulated."""
+    """Return the simulated share of a pool's memory."""
     return pool_ports(fabric) / fabric.buffer.ports
 
 
 def pool_ports(fabric: Fabric) -> int:
-    """Ports that share a simulated pool."""
+    """Return the ports that share a simulated pool."""
     if not fabric.links.uplinks:
         return receivers(fabric)
     return min(fabric.buffer.ports, hosts_per_leaf(fabric) + spines(fabric)[0])
 
 
 def hosts_per_leaf(fabric: Fabric) -> int:
-    """Of each leaf: as many as all hosts need."""
+    """Return the hosts of each leaf."""
     return max(2, math.ceil(fabric.hosts / LEAVES))
 
 
 def host_count(fabric: Fabric) -> int:
-    """Hosts of the simulated network."""
+    """Return the hosts of the simulated network."""
     return LEAVES * hosts_per_leaf(fabric) if fabric.links.uplinks else fabric.hosts
 
 
 def oversubscription(fabric: Fabric) -> float:
-    """What hosts of a leaf may send, over what its uplinks carry."""
+    """Return the ratio of a leaf's host rate to its uplink rate."""
     links = fabric.links
     down = links.ports or max(1, fabric.silicon.ports - links.uplinks)
     return down * links.rate / (links.uplinks * links.uplink_rate)
 
 
 def spines(fabric: Fabric) -> tuple[int, float]:
-    """How many are simulated, and the rate of the link to each, in bit/s."""
+    """Return the number of simulated spines, and the rate of each link to them in bit/s."""
     needed = hosts_per_leaf(fabric) * fabric.links.rate / oversubscription(fabric)
     count = max(1, round(needed / fabric.links.uplink_rate))
     return count, needed / count
@@ -106,7 +104,7 @@ def _topology(fabric: Fabric) -> dict[str, Any]:
 
 
 def switch(fabric: Fabric, candidate: Candidate) -> dict[str, Any]:
-    """The `[switch]` table of a candidate."""
+    """Return the `[switch]` table of a candidate."""
     buffer = fabric.buffer
     found: dict[str, Any] = {
         "buffer": {
@@ -125,7 +123,7 @@ def switch(fabric: Fabric, candidate: Candidate) -> dict[str, Any]:
 
 
 def _markers(fabric: Fabric, candidate: Candidate) -> list[dict[str, Any]]:
-    """Its markers; the curve of a pool keeps its distance from the end of the smaller one."""
+    """Return its markers; a pool's curve keeps its distance from the end of the smaller pool."""
     if candidate.pool is None or scale(fabric) == 1:
         return candidate.markers(fabric.silicon.at)
     part, curve = scale(fabric), candidate.pool
@@ -137,7 +135,7 @@ def _markers(fabric: Fabric, candidate: Candidate) -> list[dict[str, Any]]:
 
 
 def _uplink_overrides(fabric: Fabric, candidate: Candidate) -> list[dict[str, Any]]:
-    """Rules scale with the rate of a port; what vendors ship, and what runs today, is the same at all."""
+    """Rules scale with the rate of a port; vendors' defaults and the current setting are the same at all."""
     links = fabric.links
     if (
         not links.uplinks
@@ -173,7 +171,7 @@ def _port(fabric: Fabric) -> dict[str, Any]:
 
 def _tcp(fabric: Fabric) -> dict[str, Any]:
     name = fabric.classes[0].transport
-    # A handshake, which takes no part here, would have measured the round trip before the first timeout.
+    # A handshake, which is off here, would have measured the round trip before the first timeout.
     rto = {"initial": _time(fabric.rto), "min": _time(fabric.rto)}
     return {"congestion": _congestion(name), "initial_window": fabric.initial_window, "rto": rto}
 
@@ -183,7 +181,7 @@ def _congestion(name: str) -> dict[str, Any]:
 
 
 def _groups(fabric: Fabric) -> dict[str, Any]:
-    """Hosts that run another transport: every second one, so that senders and receivers have some of both."""
+    """Return the groups of hosts with another transport: every second one, sender or receiver."""
     name = fabric.every_second
     if name is None:
         return {}
@@ -192,7 +190,7 @@ def _groups(fabric: Fabric) -> dict[str, Any]:
 
 
 def _own_tcp(fabric: Fabric, place: int) -> dict[str, Any]:
-    """What connections of a class have that is not all hosts': its transport."""
+    """Return the class's own TCP keys: its transport."""
     name = fabric.classes[place].transport
     return {} if name == fabric.classes[0].transport else {"tcp": {"congestion": _congestion(name)}}
 
@@ -215,7 +213,7 @@ def _workloads(fabric: Fabric, load: float) -> list[dict[str, Any]]:
 
 
 def repeats(fabric: Fabric, incast: Incast, load: float) -> int:
-    """Rounds of the incast while the other flows arrive."""
+    """Return the number of incast rounds while other flows arrive."""
     lasting = fabric.flows / (load * sum(arrivals(fabric)))
     return max(1, int(lasting / incast.every))
 
@@ -246,12 +244,12 @@ def _poisson(fabric: Fabric, place: int) -> dict[str, Any]:
 
 
 def arrivals(fabric: Fabric) -> list[float]:
-    """Flows per second of each class at a load of one, as the engine expects them."""
+    """Return the expected flows per second of each class at a load of one, from the engine."""
     return [_arrivals(_trial(fabric, place)) * each.share for place, each in enumerate(fabric.classes)]
 
 
 def _trial(fabric: Fabric, place: int) -> str:
-    """A scenario of one class alone at half of the capacity."""
+    """Return a scenario of one class alone at half of the capacity."""
     workload = _poisson(fabric, place) | {"class": 0, "load": 0.5}
     buffer = {"kind": "dynamic-threshold", "pool": "100MB"}
     trial = {"topology": _topology(fabric), "switch": {"buffer": buffer}, "stop": {"at": f"{TRIAL_S}s"}}
@@ -273,7 +271,7 @@ def _arrivals(trial: str) -> float:
 def sweep_text(
     fabric: Fabric, candidates: Sequence[Candidate], loads: Sequence[float], seeds: Sequence[int]
 ) -> str:
-    """A scenario file whose sweep has all candidates as schemes, at all loads, under all seeds."""
+    """Return a sweep with all candidates as schemes, at all loads, under all seeds."""
     base = document(fabric, candidates[0], loads[0])
     together = _together(fabric, loads)
     lines = [toml_document(base), "", "[sweep]"]
@@ -309,7 +307,7 @@ def _together(fabric: Fabric, loads: Sequence[float]) -> Mapping[str, list[Any]]
 
 
 def _alone(fabric: Fabric) -> str:
-    """What one busy queue may hold on the switch, and of the smaller pool: thresholds between them differ."""
+    """Compare a busy queue's limits on the switch and on the smaller pool, between which results differ."""
     alpha, private = chosen_alpha(fabric), fabric.buffer.private
     real, here = (
         busy_share(pool, alpha, 1) + private
@@ -322,7 +320,7 @@ def _alone(fabric: Fabric) -> str:
 
 
 def assumptions(fabric: Fabric) -> list[str]:
-    """What was simplified, in sentences."""
+    """Return the simplifications in sentences."""
     links = fabric.links
     found = [*fabric.notes]
     if links.uplinks:
@@ -354,7 +352,7 @@ def assumptions(fabric: Fabric) -> list[str]:
         "the RTT, so "
         "that the first timeout is RTOmin.",
         "Every number was rounded to what the chip can have before it was simulated.",
-        # RFC 3168 §6.1.4 and 6.1.5; of DCTCP and ECN* every packet is capable, as papers have them.
+        # RFC 3168 §6.1.4 and 6.1.5; every packet of DCTCP and ECN* is ECN-capable, as in papers.
         "Markers drop what is not ECN-capable: Reno's packets, and acknowledgements and retransmissions of "
         "CUBIC.",
     ]
@@ -362,7 +360,7 @@ def assumptions(fabric: Fabric) -> list[str]:
 
 
 def _time(value: float) -> str:
-    """A time as a scenario has it.
+    """Format a time for a scenario.
 
     >>> _time(80e-6), _time(5e-3), _time(0.0), _time(18.25e-6)
     ('80us', '5ms', '0us', '18250ns')
@@ -374,7 +372,7 @@ def _time(value: float) -> str:
 
 
 def _rate(value: float) -> str:
-    """A rate as a scenario has it.
+    """Format a rate for a scenario.
 
     >>> _rate(25e9), _rate(1.5e9)
     ('25Gbps', '1500Mbps')

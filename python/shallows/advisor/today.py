@@ -1,4 +1,4 @@
-"""What runs today, as one of the candidates: a switch's configuration, as far as a simulation can have it."""
+"""The current configuration as a candidate, as far as the simulation can express it."""
 
 from collections.abc import Iterable
 from fractions import Fraction
@@ -13,11 +13,10 @@ from shallows.errors import ShallowsError
 
 
 def today_of(switch: Switch, fabric: Fabric) -> tuple[Candidate, list[str]]:
-    """The candidate that is configured, and what of the configuration was left aside or assumed.
+    """Return the configured candidate, with omissions and assumptions.
 
-    Each class is looked up by its queue's number, in the profile that most ports have. A fabric with one
-    class, whose
-    queue marks nothing, takes the first queue that does.
+    Each class uses its queue's number in the profile that most ports have. A fabric with one class, whose
+    queue marks nothing, uses the first queue that marks.
 
     Raises
     ------
@@ -80,7 +79,7 @@ def _curve(switch: Switch, queue: Queue | None, fabric: Fabric, notes: list[str]
 
 
 def memory_of(fabric: Fabric) -> Hints:
-    """What a fabric's file says of the memory that no switch's file has."""
+    """Return a fabric's facts about memory that no switch's file contains."""
     return Hints(
         rate=int(fabric.links.rate), pool=int(fabric.buffer.pool), private=int(fabric.buffer.private)
     )
@@ -93,9 +92,9 @@ def _pool(switch: Switch, fabric: Fabric, name: str | None, notes: list[str]) ->
 def in_bytes(
     marking: Marking | None, fabric: Fabric, notes: list[str], limit: int | None = None
 ) -> Curve | None:
-    """The curve of a marking; nothing if it never marks.
+    """Return the curve of a marking; None if it never marks.
 
-    `limit` is what its queue may hold, if its α is known; without, the fabric's α is taken.
+    `limit` is the limit of its queue if its α is known; otherwise the fabric's α applies.
 
     Raises
     ------
@@ -131,5 +130,5 @@ def in_bytes(
         notes.append(f"Profile {marking.name} does not say its probability; 100 % is simulated.")
     if curve.probability == 0:
         return None
-    # Below one byte there is no threshold: everything is marked.
+    # A threshold below one byte marks everything.
     return Curve(max(1, kmin), max(1, kmax), 1.0 if curve.probability is None else float(curve.probability))

@@ -1,8 +1,8 @@
-"""From a vendor's units to another's: cells, times, percent and bytes, where it is known of what they are.
+"""Converts units between vendors: cells, times, percent and bytes, where the inputs are known.
 
-Writers have the words of their vendor and no more. What a threshold in cells, in percent of what a queue may
-hold, or in microseconds is in bytes takes the chip, the memory or the rate; here they meet. What is not known
-is left as it is, for the writer to list, and the reason is said; what is rounded is said as well.
+Writers express only their vendor's units. A threshold in cells, in percent of a queue's limit, or in
+microseconds needs the chip, the memory or the rate to become bytes. An unknown conversion leaves the value
+for the writer to list, with the reason; rounding is reported as well.
 """
 
 from dataclasses import dataclass, field, replace
@@ -37,34 +37,34 @@ THRESHOLDS: dict[str, frozenset[Unit]] = {
     "junos": frozenset({"percent"}),
     "tc": frozenset({"bytes"}),
 }
-"""Units in which a format has thresholds of curves."""
+"""Units of thresholds in each format."""
 
 SHARES: dict[str, frozenset[Unit]] = {
     **dict.fromkeys(THRESHOLDS, frozenset({"bytes"})),
     "eos": _MEMORY,
     "avd": _MEMORY,
 }
-"""Units in which a format has memory."""
+"""Units of memory in each format."""
 
 PERCENT_OF_RATE = ("eos", "avd", "junos")
-"""Formats that have rates of queues in percent of the port's."""
+"""Formats with queue rates in percent of the port's."""
 
 
 @dataclass
 class Converted:
-    """A switch in the units of a format, and what was rounded or could not be known."""
+    """A switch in the units of a format, with notes on rounding and missing inputs."""
 
     switch: Switch
     said: dict[str, None] = field(default_factory=dict)
-    """In order."""
+    """Notes in order."""
 
     def say(self, what: str) -> None:
-        """Something of that, once."""
+        """Add a note once."""
         self.said[what] = None
 
 
 def converted(switch: Switch, format_: str, hints: Hints | None = None) -> Converted:
-    """A switch with its numbers in the units that a format has.
+    """Convert a switch's numbers to the units of a format.
 
     Parameters
     ----------
@@ -114,14 +114,14 @@ class _Conversion:
     """Queues by their marking."""
 
     foreign: bool
-    """Whether it was read in another format: what the two have in common stays as it is."""
+    """Whether the switch was read in another format; units common to both stay."""
 
     @property
     def cell(self) -> int | None:
         return self.on.cell.value if self.on and self.on.cell else None
 
     def pool(self, pool: Pool) -> Pool:
-        """With its size, where the format has sizes."""
+        """Convert a pool, with its size where the format has sizes."""
         known = pool_size(pool, self.on, self.hints.pool) if self.foreign and self.format == "sonic" else None
         return pool if known is None else replace(pool, size=known)
 
@@ -136,7 +136,7 @@ class _Conversion:
     def threshold(
         self, marking: Marking, threshold: Threshold | None, places: list[tuple[PortProfile, Queue]]
     ) -> Threshold | None:
-        """In a unit of the format; as it is if it cannot be told, or is not the same wherever it holds."""
+        """Convert a threshold; unchanged if it cannot be converted, or differs among its queues."""
         units = THRESHOLDS[self.format]
         if threshold is None or threshold.unit in units:
             return threshold
@@ -159,7 +159,7 @@ class _Conversion:
         return new
 
     def at(self, threshold: Threshold, profile: PortProfile | None, queue: Queue | None) -> Threshold | None:
-        """What a threshold is at a queue."""
+        """Convert a threshold at a queue."""
         rate = (profile.rate if profile else None) or self.hints.rate
         limit = limit_of(self.switch, queue.allotment, self.on, self.hints) if queue else None
         most = limit.most if limit and not limit.of_chip else None
@@ -171,7 +171,7 @@ class _Conversion:
         return Threshold(Fraction(round(Fraction(100 * count, most))), "percent")
 
     def missing(self, threshold: Threshold, places: list[tuple[PortProfile, Queue]]) -> str:
-        """What would have to be known."""
+        """Name the missing input."""
         if threshold.unit == "cells" and self.cell is None:
             return "how large a cell is takes the chip: --chip names it"
         if threshold.unit == "ps" and any((profile.rate or self.hints.rate) is None for profile, _ in places):
@@ -228,7 +228,7 @@ class _Conversion:
         )
 
     def memory(self, amount: Threshold | None, whole: int | None, what: str) -> Threshold | None:
-        """A part of the memory in a unit of the format, as far as it can be told."""
+        """Convert a part of the memory to a unit of the format, if possible."""
         if amount is None or amount.unit in SHARES[self.format]:
             return amount
         count = amount.bytes(cell=self.cell, limit=whole)
@@ -278,7 +278,7 @@ class _Conversion:
         return share, None
 
     def remaining(self, profile: PortProfile, where: str) -> Fraction | None:
-        """What the others of a port leave, if one takes it alone."""
+        """Return the rest of a port's percentages, if one queue takes it alone."""
         schedulers = [queue.scheduler for queue in profile.queues if queue.scheduler]
         left = 100 - sum((each.percent or Fraction(0) for each in schedulers), Fraction(0))
         if sum(each.remainder for each in schedulers) > 1 or any(each.guaranteed for each in schedulers):
@@ -293,7 +293,7 @@ class _Conversion:
 
 
 def _said(threshold: Threshold) -> str:
-    """As a sentence has it.
+    """Return a threshold as a sentence shows it.
 
     >>> _said(Threshold(Fraction(55), "percent")), _said(Threshold(Fraction(2 * 10**6), "ps"))
     ('55 %', '2 µs')

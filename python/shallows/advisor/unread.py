@@ -1,7 +1,7 @@
-"""Lines that a reader did not understand: whether they could change what is concluded of a queue.
+"""Lines that a reader did not understand, and whether they could change a conclusion about a queue.
 
-"Nothing marks" follows only if every line about marking was understood. A line is sorted by the words in it,
-and belongs to the ports and the queue in whose section it stands.
+"Nothing marks" follows only if every line about marking was understood. A line is classified by its words,
+and concerns the ports and the queue of its section.
 """
 
 import re
@@ -32,11 +32,11 @@ _WORDS: tuple[tuple[Topic, re.Pattern[str]], ...] = (
         ),
     ),
 )
-"""The first that fits a line is what it is about."""
+"""Topics; the first that fits a line applies."""
 
 
 def topic(source: Source) -> Topic | None:
-    """What a line is about, by its words.
+    """Return the topic of a line, by its words.
 
     >>> topic(Source(text="random-detect threshold burst-optimized ecn")), topic(Source(text="mtu 9216"))
     ('marking', None)
@@ -45,7 +45,7 @@ def topic(source: Source) -> Topic | None:
 
 
 class Unread:
-    """The lines about some topics that were not understood, by what they may concern."""
+    """Lines on some topics that were not understood, by the ports and queues that they may concern."""
 
     def __init__(self, sources: Iterable[Source], *topics: Topic) -> None:
         self._first: dict[Scope, Source] = {}
@@ -55,7 +55,7 @@ class Unread:
         self._ports = {scope.port for scope in self._first if scope.port}
 
     def about(self, profile: PortProfile, queue: int) -> Source | None:
-        """The first that may concern a queue of ports with this profile; nothing if none does."""
+        """Return the first line that may concern a queue of ports with this profile; None if none does."""
         if not self._first:
             return None
         places = [Scope(port=port) for port in profile.ports if port in self._ports]
@@ -64,7 +64,7 @@ class Unread:
         return next((self._first[scope] for scope in scopes if scope in self._first), None)
 
     def beside(self, profiles: Iterable[PortProfile]) -> dict[str, Source]:
-        """Those about ports that none of these profiles has, by port."""
+        """Return lines about ports outside these profiles, by port."""
         known = {port for profile in profiles for port in profile.ports}
         return {
             scope.port: source
@@ -74,7 +74,7 @@ class Unread:
 
 
 def cited(source: Source) -> str:
-    """A line that was not understood, as a sentence ends with it.
+    """Cite a line that was not understood, at the end of a sentence.
 
     >>> cited(Source("leaf.cfg", "12", "afd queue-desired 150 kbytes"))
     'leaf.cfg:12 was not understood: "afd queue-desired 150 kbytes"'

@@ -1,1 +1,1 @@
-"""Which of two schemes is better, as far as their runs can tell."""
+"""Comparison of schemes by intervals over their runs."""

@@ -1,7 +1,7 @@
-"""How far simulation and real TCP are apart: a verdict for each metric, by an interval over pairs of runs.
+"""Agreement of simulation and real TCP: a verdict for each metric, by an interval over pairs of runs.
 
-The two runs of a pair have the same seed, and so the same flows. docs/testbed.md says what is compared, and
-within which bounds the two agree.
+The two runs of a pair have the same seed, and so the same flows. docs/testbed.md lists the metrics and the
+bounds of agreement.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Verdict = Literal["agree", "differ", "cannot tell"]
 
 FEWEST_FLOWS = 100
-"""In each run, for a 99th percentile that is not merely the slowest flow."""
+"""Fewest flows of each run for a 99th percentile that is more than the slowest flow."""
 
 
 @dataclass(frozen=True)
@@ -33,19 +33,19 @@ class Agreement:
     metric: str
     title: str
     simulated: float | None
-    """The mean over runs, as `real` is."""
+    """Mean over the runs; `real` likewise is one."""
     real: float | None
     difference: float | None
-    """Real over simulated, less one; of shares and counts per flow, real less simulated."""
+    """Real over simulated, minus one; for shares and counts per flow, real minus simulated."""
     low: float | None
     high: float | None
-    """Limits of the 95 % interval; nothing with fewer than three pairs."""
+    """Limits of the 95 % interval; None with fewer than three pairs."""
     bound: float
-    """Differences up to this count as none."""
+    """Largest difference that counts as agreement."""
     is_relative: bool
     verdict: Verdict
     reason: str
-    """Why it cannot be told."""
+    """Reason for "cannot tell"."""
 
 
 @dataclass(frozen=True)
@@ -56,11 +56,11 @@ class _Metric:
     of: Callable[[Run], float]
     is_relative: bool = True
     reason: str = ""
-    """Why it means nothing here."""
+    """Reason for which the metric does not apply."""
 
 
 def agreements(simulated: Sequence[Run], real: Sequence[Run]) -> list[Agreement]:
-    """A verdict for each metric that these runs have.
+    """Return a verdict for each metric that these runs have.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def agreements(simulated: Sequence[Run], real: Sequence[Run]) -> list[Agreement]
 
 
 def unbelievable(real: Sequence[Run]) -> list[str]:
-    """Of runs that are not to be believed, which and why."""
+    """Name the invalid runs, with the reason for each."""
     return [
         f"{run.path}: {complaints[0]}" for run in real if (complaints := run.summary["health"]["complaints"])
     ]
@@ -122,7 +122,7 @@ def _queues(simulated: Sequence[Run], everything: Sequence[Run]) -> Iterator[_Me
 
 
 def queue(run: Run, port: str) -> "Series":
-    """The backlog of a port after the warm-up."""
+    """Return the backlog of a port after the warm-up."""
     (series,) = backlogs(run, [port]).values()
     warm_up = parse_time(run.scenario["measure"]["warm_up"]) * 1e6
     return series.between(warm_up) if warm_up else series
@@ -180,7 +180,7 @@ def _judge(metric: _Metric, simulated: Sequence[Run], real: Sequence[Run]) -> Ag
 
 
 def table(found: Sequence[Agreement], pairs: int) -> Table:
-    """For the terminal, and for `markdown`."""
+    """Build a table for the terminal and for `markdown`."""
     reasons = list(dict.fromkeys(each.reason for each in found if each.reason))
     rows = []
     for each in found:
@@ -215,19 +215,19 @@ def _difference(each: Agreement, value: float | None) -> str:
 
 
 def markdown(shown: Table) -> str:
-    """A table for documents."""
+    """Render a table as Markdown."""
     lines = [shown.columns, ["---"] * len(shown.columns), *shown.rows]
     text = "\n".join(f"| {' | '.join(line)} |" for line in lines)
     return f"{text}\n" + (f"\n{shown.note}\n" if shown.note else "")
 
 
 def document(found: Sequence[Agreement], pairs: int, notes: Sequence[str]) -> dict[str, Any]:
-    """All of it, for JSON."""
+    """Return everything as a JSON document."""
     return {"pairs": pairs, "notes": list(notes), "metrics": [asdict(each) for each in found]}
 
 
 def refuse_unbelievable(real: Sequence[Run]) -> None:
-    """Refuse runs whose machine did not keep up.
+    """Reject invalid runs: those whose machine did not keep up.
 
     Raises
     ------

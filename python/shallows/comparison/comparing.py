@@ -1,4 +1,4 @@
-"""Compares schemes: works through the points that they have in common, and judges each metric."""
+"""Compares schemes point by point and judges each metric."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -25,7 +25,7 @@ def compare(
     by: str | Sequence[str] | None = None,
     metrics: Sequence[str] | None = None,
 ) -> Comparison:
-    """Compare schemes, or other places of a sweep, by their finished runs.
+    """Compare schemes, or other values of a sweep, by their finished runs.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def compare(
 
 
 class _Comparer:
-    """Works through the points, and gathers what there is to note."""
+    """Compares the points one by one and collects notes."""
 
     def __init__(
         self,
@@ -95,15 +95,15 @@ class _Comparer:
         self.confidence, self.cool_down = confidence, cool_down
         self.metrics = metrics
         self.wanted = {metric.series for metric in map(Metric, metrics or ()) if metric.is_placed}
-        """Series that are of workloads, classes or groups."""
+        """Series of workloads, classes or groups."""
         self.is_ranked = metrics is not None or len(found.runs) > MANY
         self.notes: dict[str, dict[str, None]] = {}
-        """What is to be said, and of which places."""
+        """Notes, and the values that each applies to."""
         self.pairs = self.same_work = self.ranked = 0
         self.rankings: list[Ranking] = []
 
     def compare(self) -> Comparison:
-        """All verdicts, point by point."""
+        """Return all verdicts, point by point."""
         rows = []
         mine = self.found.runs[self.baseline]
         if self.wanted:
@@ -112,7 +112,7 @@ class _Comparer:
                 Metric(name).check_flows(offered)
         self._check_points(mine)
         for point, runs in mine.items():
-            # Of the others, which are read once, only what is ranked stays in memory.
+            # Samples of the others are read once, and only ranked data stays in memory.
             read: dict[Path, Sample] = {}
             self.kept: dict[str, dict[int, Sample]] = {self.baseline: {}}
             self.known: list[Metric] | None = None
@@ -137,7 +137,7 @@ class _Comparer:
 
     def _check_points(self, mine: dict[str, dict[int, Run]]) -> None:
         apart = [other for other in self.others if not mine.keys() & self.found.runs[other].keys()]
-        # Where a sweep leaves points out, so may all be that two places have in common.
+        # The pairs may lack common points because a sweep excludes some.
         if apart and (not self.found.places or apart == self.others):
             theirs = self.found.runs[apart[0]]
             raise ShallowsError(
@@ -165,7 +165,7 @@ class _Comparer:
         self.ranked += race.judged
 
     def _keep(self, name: str, seed: int, sample: Sample) -> None:
-        """What of a sample is ranked."""
+        """Keep the part of a sample that is ranked."""
         if self.is_ranked:
             wanted = {Metric(each).series for each in self.metrics or ()} | set(ranking.CANDIDATES)
             series = {each: values for each, values in sample.series.items() if each in wanted}
@@ -273,19 +273,19 @@ class _Comparer:
 
 
 def _said(text: str, places: Iterable[str]) -> str:
-    """A note, with the place or places that it is about."""
+    """Prefix a note with the values that it applies to."""
     first, *others = places
     more = f" and at {len(others)} more" if others else ""
     return f"{first}{more}: {text}" if first else text
 
 
 def _metrics(pairs: list[tuple[Sample, Sample]]) -> list[Metric]:
-    """What all these runs have."""
+    """Return the metrics that all these runs have."""
     everywhere = [side.series.keys() for pair in pairs for side in pair]
     series = [name for name in everywhere[0] if all(name in names for names in everywhere)]
     kinds = [(name, kind) for name in series if Metric(name).kind != PER_FLOW for kind in ("mean", "p99")]
     names = [Metric(name).summarised(kind).name for name, kind in kinds]
-    # Losses in the cards of hosts are no result of a network; where there are some, they must be seen.
+    # Losses in NICs are no result of the network; they are shown where there are any.
     totals = [
         name
         for name in TOTALS

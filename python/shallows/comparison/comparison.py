@@ -22,38 +22,38 @@ MAIN = {
     "loss_rate_in_cards",
     PER_FLOW,
 }
-"""Beside a tail of completion times."""
+"""Metrics shown first, besides a tail of completion times."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """One verdict: a scheme beside the baseline, in one metric, at one point of the sweep."""
+    """One verdict: a scheme versus the baseline, in one metric, at one point of the sweep."""
 
     point: Labels
     scheme: str
     metric: str
     verdict: Verdict
     reason: str
-    """Why it cannot be told."""
+    """Reason for "cannot tell"."""
     baseline_value: float | None
     value: float | None
     change: float | None
-    """Value over the baseline's, less one; of losses and `timeouts_per_flow` the difference."""
+    """Value over the baseline's, minus one; for losses and `timeouts_per_flow` the difference."""
     low: float | None
     high: float | None
-    """Limits of the change; null where the runs do not bound it or cannot tell."""
+    """Limits of the change; null where the runs do not bound it."""
     groups: str
-    """Between what the spread was measured: `5 seeds`, `21 blocks of 3 seeds`."""
+    """Groups that the spread is measured between: `5 seeds`, `21 blocks of 3 seeds`."""
 
     @property
     def has_interval(self) -> bool:
-        """Whether the change has a limit on one side at least."""
+        """Whether the change has at least one finite limit."""
         return self.low is not None or self.high is not None
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Schemes beside a baseline.
+    """Comparison of schemes with a baseline.
 
     Examples
     --------
@@ -69,15 +69,15 @@ class Comparison:
     cool_down: float
     rows: list[Row]
     notes: list[str] = field(default_factory=list)
-    """What a reader of the verdicts should know."""
+    """Notes for readers of the verdicts."""
     rankings: list[Ranking] = field(default_factory=list)
-    """Of more than six, or where metrics are named: all in their order, at each point of the sweep."""
+    """Rankings at each point of the sweep, with more than six values or with named metrics."""
 
     def main(self) -> list[Row]:
-        """The rows that are looked at first: of each size of flows what papers show of it."""
+        """Return the rows shown first: for each size of flows the metrics that papers show."""
         named = {row.metric for row in self.rows}
         tail = "fct_us.small.p99" if "fct_us.small.p99" in named else "fct_us.all.p99"
-        # What was asked of a workload, class or group was asked for by name.
+        # Metrics of a workload, class or group were named explicitly.
         return [
             row
             for row in self.rows
@@ -86,12 +86,12 @@ class Comparison:
 
     @property
     def is_large(self) -> bool:
-        """Whether more are compared than one looks at pair by pair."""
+        """Whether the comparison has too many values for a table of each pair."""
         return len({row.scheme for row in self.rows}) >= MANY
 
     @property
     def table(self) -> "pl.DataFrame":
-        """One row for each verdict; the labels of points are columns too."""
+        """Return a frame with one row per verdict; labels of points are columns too."""
         import polars as pl
 
         rows = [
@@ -101,7 +101,7 @@ class Comparison:
         return pl.DataFrame(rows, infer_schema_length=None)
 
     def document(self) -> dict[str, Any]:
-        """All of it, for JSON."""
+        """Return everything as a JSON document."""
         return {
             "baseline": self.baseline,
             "confidence": self.confidence,

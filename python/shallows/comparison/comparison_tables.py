@@ -1,4 +1,4 @@
-"""A comparison as tables, for the terminal."""
+"""Tables of a comparison for the terminal."""
 
 from shallows.comparison.comparison import Comparison, Row
 from shallows.comparison.ranking import Ranking, Standing
@@ -10,7 +10,7 @@ from shallows.series.metric import Metric
 
 
 def verdicts(comparison: Comparison, *, everything: bool = False) -> list[Table]:
-    """A table for each scheme and point: each metric with the interval of its change."""
+    """Build a table for each scheme and point: each metric with the interval of its change."""
     groups: dict[tuple[str, str], list[Row]] = {}
     for row in comparison.rows if everything else comparison.main():
         groups.setdefault((row.scheme, describe(row.point)), []).append(row)
@@ -37,7 +37,7 @@ def _verdict_row(row: Row, reasons: list[str]) -> list[str]:
 
 
 def verdict_cells(row: Row) -> list[str]:
-    """A metric with its unit, the baseline's value, the scheme's, the change, and its interval."""
+    """Return the cells of a row: metric with unit, baseline's value, scheme's value, change and interval."""
     show = percent if Metric(row.metric).is_loss else digits
     change, low, high = changes(row)
     between = f"{low} to {high}" if row.has_interval else NOTHING
@@ -45,12 +45,12 @@ def verdict_cells(row: Row) -> list[str]:
 
 
 def changes(row: Row) -> list[str]:
-    """A change and its limits in one way: percent, or factors where it may be more than twofold."""
+    """Format a change and its limits in percent, or as factors if it may be more than twofold."""
     return limits(row.metric, row.change, row.low, row.high)
 
 
 def limits(name: str, change: float | None, low: float | None, high: float | None) -> list[str]:
-    """Likewise, of a metric by its name."""
+    """Format a change and its limits as `changes` does, for a metric given by name."""
     metric, found = Metric(name), [change, low, high]
     if not metric.is_relative:
         points = metric.is_loss
@@ -64,11 +64,11 @@ def limits(name: str, change: float | None, low: float | None, high: float | Non
 
 
 MOST_RANKED = 20
-"""Places of a ranking that a terminal shows; more when all are asked for."""
+"""Number of ranked values that a terminal shows without `--all`."""
 
 
 def rankings(comparison: Comparison, *, everything: bool = False) -> list[Table]:
-    """Of each point, all places in their order, and those that no other beats."""
+    """Build tables of each point: all values in order, and the Pareto-optimal ones."""
     tables = []
     for ranking in comparison.rankings:
         tables.append(ranked(comparison, ranking, everything=everything))
@@ -78,7 +78,7 @@ def rankings(comparison: Comparison, *, everything: bool = False) -> list[Table]
 
 
 def ranked(comparison: Comparison, ranking: Ranking, *, everything: bool = False) -> Table:
-    """All places by the first metric, each beside the one that is first."""
+    """Build a table of all values by the first metric, each versus the first one."""
     metric = ranking.metrics[0]
     shown = ranking.standings if everything else ranking.standings[:MOST_RANKED]
     left = len(ranking.standings) - len(shown)
@@ -103,7 +103,7 @@ def ranked(comparison: Comparison, ranking: Ranking, *, everything: bool = False
 
 
 def not_beaten(ranking: Ranking) -> Table:
-    """The places that are left when those are gone that another beats."""
+    """Build a table of the Pareto-optimal values."""
     rows = [
         [each.place, _why(each), *(value_of(metric, each) for metric in ranking.metrics)]
         for each in ranking.kept
@@ -129,23 +129,23 @@ def _at(ranking: Ranking) -> str:
 
 
 def named(metric: str) -> str:
-    """A metric with its unit."""
+    """Return the name of a metric with its unit."""
     return Metric(metric).title + unit_of(metric)
 
 
 def unit_of(metric: str) -> str:
-    """The unit of a metric, as it stands behind its name."""
+    """Return the unit of a metric, as shown after its name."""
     return " µs" if "_us." in metric else " Gb/s" if metric == "goodput_gbps" else ""
 
 
 def value_of(metric: str, standing: Standing) -> str:
-    """The value of a metric at a place."""
+    """Format a metric's value."""
     show = percent if Metric(metric).is_loss else digits
     return show(standing.values[metric])
 
 
 def change_of(metric: str, standing: Standing) -> tuple[str, str]:
-    """The change beside the place that is first, and its interval."""
+    """Format the change versus the first value, and its interval."""
     if standing.verdict == "first" or standing.change is None:
         return NOTHING, NOTHING
     change, low, high = limits(metric, standing.change, standing.low, standing.high)

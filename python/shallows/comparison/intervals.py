@@ -1,9 +1,9 @@
-"""Confidence intervals for observations that depend on each other.
+"""Confidence intervals for dependent observations.
 
-The flows of one run share queues, so that a thousand of them say far less than a thousand independent ones
-would. What is independent is a run with another seed, and nearly so a long stretch of a run. These functions
-are handed the observations in such *groups* and measure the spread between groups only: never that of single
-flows. docs/statistics.md explains the formulas and shows how often the intervals hold what they promise.
+The flows of one run share queues, so a thousand of them carry far less information than a thousand
+independent ones. Runs with different seeds are independent, and long stretches of a run nearly so. These
+functions take observations in such *groups* and measure the spread between groups only, never between single
+flows. docs/statistics.md explains the formulas; evidence/interval-coverage.md shows their coverage.
 """
 
 import math
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Interval:
-    """An estimate and the limits between which the true value lies with the confidence asked for.
+    """An estimate with its confidence limits.
 
     A limit is infinite where the observations do not bound it.
     """
@@ -34,7 +34,7 @@ class Interval:
 
 
 def mean(groups: "Groups", confidence: float = 0.95) -> Interval:
-    """The mean over groups, each of which counts the same.
+    """Return the interval of the mean over groups, with equal weights.
 
     Parameters
     ----------
@@ -49,13 +49,13 @@ def mean(groups: "Groups", confidence: float = 0.95) -> Interval:
 
 
 FEWEST_SEEDS = 3
-"""With fewer, chance and difference look alike."""
+"""Fewest seeds for an interval."""
 
 
 def over_seeds(values: Sequence[float], confidence: float = 0.95) -> Interval | None:
-    """The interval of a mean over seeds: what bars of figures and reports show, and claims are judged by.
+    """Return the interval of a mean over seeds, as bars of figures show it and claims use it.
 
-    Nothing for fewer than three seeds, or where a value is not finite.
+    None for fewer than three seeds, or if a value is not finite.
 
     >>> found = over_seeds([1.0, 2.0, 3.0])
     >>> round(found.low, 2), round(found.high, 2), over_seeds([1.0, 2.0])
@@ -69,7 +69,7 @@ def over_seeds(values: Sequence[float], confidence: float = 0.95) -> Interval | 
 
 
 def said_of_bars(counts: Collection[int]) -> str:
-    """What to say below points that are means over so many seeds each, and their bars.
+    """Describe the bars of means over these numbers of seeds.
 
     >>> said_of_bars([3, 3]), said_of_bars([2, 5])
     ('Means of 3 seeds; bars: 95 % intervals.', 'Means of 2 to 5 seeds; bars, from 3 on: 95 % intervals.')
@@ -86,11 +86,11 @@ def said_of_bars(counts: Collection[int]) -> str:
 
 
 def percentile(groups: "Groups", rank: float = 0.99, confidence: float = 0.95) -> Interval:
-    """The nearest-rank percentile of all groups together.
+    """Return the interval of the nearest-rank percentile of all groups together.
 
-    Groups of a hundred observations have no 99th percentile worth the name, but they do have a share above
-    that of all groups together. The spread of these shares says between which ranks the true percentile lies
-    (Woodruff, JASA 1952), also where the distribution has a gap, as between flows with and without a timeout.
+    Groups of a hundred observations have no meaningful 99th percentile, but each has a share above the common
+    one. The spread of these shares bounds the rank of the true percentile (Woodruff, JASA 1952). This also
+    holds where the distribution has a gap, as between flows with and without a timeout.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def percentile(groups: "Groups", rank: float = 0.99, confidence: float = 0.95) -
     import numpy as np
 
     estimate = nearest_rank(groups, rank)
-    # Of observations that equal the percentile, as many are taken for above it as make the shares add up.
+    # Observations equal to the percentile count as above it until the shares add up.
     above, equal = (
         np.array([np.mean(test(group, estimate)) for group in groups]) for test in (np.greater, np.equal)
     )
@@ -115,19 +115,19 @@ def percentile(groups: "Groups", rank: float = 0.99, confidence: float = 0.95) -
 
 
 def mean_difference(baseline: "Groups", other: "Groups", confidence: float = 0.95) -> Interval:
-    """By how much the mean of `other` exceeds that of the baseline; their groups are pairs."""
+    """Return the interval of the mean of `other` minus that of the baseline; groups are pairs."""
     differences = means(other) - means(baseline)
     estimate, half = float(differences.mean()), _half_width(differences, confidence)
     return Interval(estimate, estimate - half, estimate + half)
 
 
 def mean_change(baseline: "Groups", other: "Groups", confidence: float = 0.95) -> Interval:
-    """The mean of `other` over that of the baseline, less one; their groups are pairs.
+    """Return the interval of the mean of `other` over that of the baseline, minus one; groups are pairs.
 
-    All observations are zero or more, and not all of one side are zero.
+    All observations must be zero or more, and neither side all zero.
     """
     mine, theirs = means(other), means(baseline)
-    # The logarithm of a ratio of means moves, to first order, by the difference of their relative deviations.
+    # To first order, the logarithm of a ratio of means changes by the difference of relative deviations.
     deviations = mine / mine.mean() - theirs / theirs.mean()
     ratio, half = math.log(mine.mean() / theirs.mean()), _half_width(deviations, confidence)
     return _change(ratio, half, half)
@@ -136,15 +136,15 @@ def mean_change(baseline: "Groups", other: "Groups", confidence: float = 0.95) -
 def percentile_change(
     baseline: "Groups", other: "Groups", rank: float = 0.99, confidence: float = 0.95
 ) -> Interval:
-    """The percentile of `other` over that of the baseline, less one; their groups are pairs.
+    """Return the interval of the paired percentile of `other` over that of the baseline, minus one.
 
-    The limits are the outermost ratios that a test does not reject. Were the true ratio r, the baseline's
-    values times r would have the same percentile as the other's; so both sides would have the same share
-    above that of all of them together, but for what varies between the pairs. Where the pairs agree closely
-    and few flows are near the percentile, that is too narrow; where groups are short or the distribution has
-    a gap, Student's interval of the pairs' own ratios is. The wider of the two counts, on each side.
+    The limits are the outermost ratios that a test does not reject. If the true ratio is r, the baseline's
+    values times r have the same percentile as the other's. Both sides then have the same share above the
+    common percentile, except for the variation between pairs. This is too narrow where the pairs agree
+    closely and few flows are near the percentile. Student's interval of the pairs' own ratios is too narrow
+    where groups are short or the distribution has a gap. The wider of the two applies, on each side.
 
-    All observations are positive.
+    All observations must be positive.
     """
     import numpy as np
 
@@ -159,7 +159,7 @@ def percentile_change(
 
 
 class _Tails:
-    """The largest values of two sides: all that a test of the ratio of their high percentiles looks at."""
+    """The largest values of two sides, sufficient for a test of the ratio of high percentiles."""
 
     def __init__(self, baseline: "Groups", other: "Groups", rank: float, confidence: float) -> None:
         import numpy as np
@@ -172,7 +172,7 @@ class _Tails:
         self.confidence = confidence
 
     def accepts(self, log_ratio: float) -> bool:
-        """Whether the pairs are what they could be if this were the true ratio."""
+        """Return whether the test accepts this ratio."""
         import numpy as np
 
         values = self.values[0] * math.exp(log_ratio), self.values[1]
@@ -186,7 +186,7 @@ class _Tails:
         return abs(float(differences.mean())) <= _half_width(differences, self.confidence)
 
     def reach(self, log_ratio: float, direction: int) -> float:
-        """Distance from a ratio that is accepted to the limit of those that are, in this direction."""
+        """Return the distance from an accepted ratio to the limit of accepted ratios in this direction."""
         near, far = 0.0, PRECISION
         while self.accepts(log_ratio + direction * far):
             near, far = far, 2 * far
@@ -199,14 +199,14 @@ class _Tails:
 
 
 PRECISION = 1e-5
-"""To which limits of a change of percentiles are found, as logarithm of a ratio."""
+"""Precision of the limits of a change of percentiles, as the logarithm of a ratio."""
 
 FARTHEST = math.log(1e6)
-"""Logarithm of a ratio beyond which a limit counts as none."""
+"""Logarithm of the ratio beyond which a limit counts as infinite."""
 
 
 def _largest(groups: "Groups", count: int) -> "tuple[NDArray[np.float64], NDArray[np.int64]]":
-    """The largest values of all groups together, and which group each is from."""
+    """Return the largest values of all groups together, and the group of each."""
     import numpy as np
 
     values = np.concatenate(groups)
@@ -216,29 +216,30 @@ def _largest(groups: "Groups", count: int) -> "tuple[NDArray[np.float64], NDArra
 
 
 def _change(log_ratio: float, down: float, up: float) -> Interval:
-    # Beyond e^700 a double holds nothing.
+    # e^700 is near the largest double.
     high = math.expm1(log_ratio + up) if log_ratio + up < 700 else math.inf
     return Interval(math.expm1(log_ratio), math.expm1(log_ratio - down), high)
 
 
 def means(groups: "Groups") -> "NDArray[np.float64]":
-    """The mean of each group."""
+    """Return the mean of each group."""
     import numpy as np
 
     return np.array([group.mean() for group in groups])
 
 
 def _half_width(values: "NDArray[np.float64]", confidence: float, around: float | None = None) -> float:
-    """Student's interval: half its width, for the mean of independent values or another centre."""
+    """Return half the width of Student's interval, for the mean of independent values or another centre."""
     centre = values.mean() if around is None else around
     deviation = math.sqrt(float(((values - centre) ** 2).sum()) / (values.size - 1))
     return student_t((1 + confidence) / 2, values.size - 1) * deviation / math.sqrt(values.size)
 
 
 def is_dependent(stretches: "NDArray[np.float64]") -> bool:
-    """Whether values that follow each other resemble each other more than chance allows.
+    """Whether consecutive values are significantly autocorrelated.
 
-    Chance: one in twenty, as the first autocorrelation of n independent values has deviation 1/sqrt(n).
+    The significance level is one in twenty; the first autocorrelation of n independent values has the
+    standard deviation 1/sqrt(n).
 
     Parameters
     ----------
@@ -252,7 +253,7 @@ def is_dependent(stretches: "NDArray[np.float64]") -> bool:
 
 @cache
 def student_t(probability: float, degrees: int) -> float:
-    """Quantile of Student's t distribution, for probabilities above one half.
+    """Return the quantile of Student's t distribution, for probabilities above one half.
 
     >>> round(student_t(0.975, 4), 3), round(student_t(0.975, 9), 3), round(student_t(0.995, 1), 2)
     (2.776, 2.262, 63.66)
@@ -264,7 +265,7 @@ def student_t(probability: float, degrees: int) -> float:
 
 
 def _two_sided(angle: float, degrees: int) -> float:
-    """P(|T| <= t) for tan(angle) = t / sqrt(degrees) (Abramowitz and Stegun 26.7.3, 26.7.4)."""
+    """Return P(|T| <= t) for tan(angle) = t / sqrt(degrees) (Abramowitz and Stegun 26.7.3, 26.7.4)."""
     odd, square = degrees % 2, math.cos(angle) ** 2
     term = math.cos(angle) if odd else 1.0
     total = term if degrees > 1 else 0.0

@@ -1,4 +1,4 @@
-"""Runs matched by scheme, point and seed, and whether two of them may be compared."""
+"""Matches runs by scheme, point and seed, and checks that pairs are comparable."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,15 +19,15 @@ class Matched:
     runs: dict[str, dict[str, dict[int, Run]]]
     points: dict[str, Labels]
     places: dict[str, Labels] = field(default_factory=dict)
-    """Of what is no scheme: where it is on the axes that are compared."""
+    """Labels of each value on the compared axes; empty for schemes."""
 
     @property
     def what(self) -> str:
-        """What is compared."""
+        """Return the word for the compared items: schemes or places."""
         return "place" if self.places else "scheme"
 
     def find(self, baseline: str) -> str:
-        """The scheme or place that is meant."""
+        """Return the scheme or value that `baseline` names."""
         known = self.places or {name: {} for name in self.runs}
         if (found := places.find(baseline, known)) is None:
             raise ShallowsError(
@@ -37,7 +37,7 @@ class Matched:
         return found
 
     def remedy(self) -> str:
-        """What to do where there is nothing to compare."""
+        """Return the remedy for a comparison without items."""
         if self.places:
             return "name an axis on which the sweep has several values"
         axes = {axis: None for run in self._all() for axis in run.labels if axis not in {"seed", "scheme"}}
@@ -51,7 +51,7 @@ class Matched:
 
     @classmethod
     def by(cls, folders: Sequence[str | Path | Sequence[Run]], by: Sequence[str]) -> "Matched":
-        """The places on some axes of a sweep, of which a folder may hold a part."""
+        """Match the values on some axes of a sweep, of which each folder may hold a part."""
         sides = [runs_in(Path(side)) if isinstance(side, str | Path) else list(side) for side in folders]
         everything = [run for side in sides for run in side]
         axes = places.axes_of(everything, by)
@@ -65,7 +65,7 @@ class Matched:
 
     @classmethod
     def of(cls, schemes: Sequence[str | Path | Sequence[Run]], names: Sequence[str] | None) -> "Matched":
-        """The runs of each scheme, which is a folder or a list; or of one folder, those of its schemes."""
+        """Match the runs of each scheme (a folder or a list), or of one folder's schemes."""
         sides = [runs_in(Path(side)) if isinstance(side, str | Path) else list(side) for side in schemes]
         everything = [run for side in sides for run in side]
         by_label = names is None and all("scheme" in run.labels for run in everything)
@@ -111,18 +111,18 @@ def _names(schemes: Sequence[str | Path | Sequence[Run]], sides: list[list[Run]]
 
 
 def named_at(scheme: str, point: str) -> str:
-    """A scheme with its point, in words."""
+    """Name a scheme with its point."""
     return f"{scheme} at {point}" if point else scheme
 
 
 def listing(values: Iterable[object]) -> str:
-    """The first six values, in words."""
+    """List the first six values in words."""
     shown = [str(value) or "no axes" for value in values]
     return ", ".join(shown[:6]) + (", …" if len(shown) > 6 else "")
 
 
 def refuse_if_different(runs: tuple[Run, Run], key: str) -> None:
-    """Refuse two runs whose scenarios have different values of a key.
+    """Reject two runs whose scenarios have different values of a key.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What is compared in a sweep over values: the places on its axes that `by` names."""
+"""Values of a sweep's axes that `by` compares instead of schemes."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,7 +9,7 @@ from shallows.runs.results import Run, axis_name
 
 
 def axes_of(runs: Sequence[Run], by: Sequence[str]) -> list[str]:
-    """The axes that are meant, each called by its key or the key's last word.
+    """Return the named axes; a name is a key or a key's last word.
 
     Raises
     ------
@@ -42,14 +42,14 @@ def _some(values: Sequence[str]) -> str:
 
 
 def place_of(run: Run, axes: Sequence[str]) -> dict[str, Any]:
-    """Where a run is on these axes."""
+    """Return the values of a run on these axes."""
     return {axis: run.labels.get(axis) for axis in axes}
 
 
 def find(wanted: str, places: Mapping[str, Mapping[str, Any]]) -> str | None:
-    """The place that is meant: by its name, by its values in the order of the axes, or by some `axis=value`.
+    """Find a place by its name, by its values in the order of the axes, or by some `axis=value`.
 
-    Quantities are compared as such: `90KB` is `0.09MB`. Nothing where none or several are meant.
+    Quantities are compared as such: `90KB` is `0.09MB`. None if no place or several places match.
 
     >>> places = {"A": {"k": "30KB", "load": 0.4}, "B": {"k": "90KB", "load": 0.4}}
     >>> find("90KB, 0.4", places), find("k=0.03MB", places), find("load=0.4", places)

@@ -1,6 +1,6 @@
-"""Many places beside each other: in what order they are, and which of them no other beats.
+"""Ranks many values, and finds the Pareto-optimal ones.
 
-Both rest on paired intervals, never on means alone, and say where the runs cannot tell.
+Both use paired intervals, never means alone, and report "cannot tell" where the runs do not decide.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,13 +22,13 @@ from shallows.quantity import finite
 from shallows.series.metric import Metric
 
 MANY = 6
-"""Places above which a table for each pair says less than their order."""
+"""Number of values above which a ranking replaces a table for each pair."""
 
 TWO = 2
-"""Metrics by which places are weighed unless others are named: as many as a chart has axes."""
+"""Default number of metrics for the Pareto front: the axes of a chart."""
 
 CANDIDATES = ("query_us.all", "fct_us.small", "fct_us.large", "fct_us.all")
-"""What is looked at first of these, where runs have it."""
+"""Metrics shown first, in this order, where runs have them."""
 
 Front = Literal["not beaten", "cannot tell", "beaten", "no value"]
 Labels = dict[str, Any]
@@ -36,43 +36,45 @@ Labels = dict[str, Any]
 
 @dataclass(frozen=True)
 class Standing:
-    """Where a place stands among all."""
+    """Standing of one value among all."""
 
     place: str
     values: dict[str, float | None]
-    """By metric."""
+    """Values by metric."""
     change: float | None
-    """In the first metric, beside the place that is first."""
+    """Change in the first metric, versus the first value."""
     low: float | None
     high: float | None
-    """Limits of the change; null where the runs do not bound it or cannot tell."""
+    """Limits of the change; null where the runs do not bound it."""
     verdict: str
-    """Beside the place that is first: `first`, `worse`, `cannot tell`."""
+    """Verdict versus the first value: `first`, `worse` or `cannot tell`."""
     reason: str
     front: Front | None
-    """Whether another place beats it in all metrics together; null where there is one metric only."""
+    """Whether another value beats this one in all metrics together; null with a single metric."""
     beaten_by: list[str]
     open_with: list[str]
-    """Places that it cannot be told from: neither beats the other, nor is each worse in a metric."""
+    """Values that this one cannot be distinguished from: neither beats the other, nor is each worse in a
+    metric.
+    """
 
 
 @dataclass(frozen=True)
 class Ranking:
-    """All places at one point of the rest of the sweep, best first."""
+    """All values at one point of the rest of the sweep, best first."""
 
     point: Labels
     metrics: list[str]
-    """The first makes the order; all of them together say who is beaten."""
+    """The first metric defines the order; all of them define who is beaten."""
     standings: list[Standing]
 
     @property
     def kept(self) -> list[Standing]:
-        """The places that no other is told to beat."""
+        """Return the values that no other beats."""
         return [each for each in self.standings if each.front in {"not beaten", "cannot tell"}]
 
 
 def choose(metrics: Sequence[str] | None, known: Sequence[Metric], flows: Mapping[str, int]) -> list[Metric]:
-    """The metrics that are asked for; by default what papers look at first, as far as the flows suffice.
+    """Return the requested metrics; by default those that papers show first, if the flows suffice.
 
     Parameters
     ----------
@@ -102,7 +104,7 @@ def choose(metrics: Sequence[str] | None, known: Sequence[Metric], flows: Mappin
 
     there = [series for series in CANDIDATES if flows.get(series) and f"{series}.mean" in names]
     found = [
-        # Of large flows papers show the mean.
+        # Papers show the mean of large flows.
         f"{series}.mean" if series == "fct_us.large" else with_tail(series)
         for series in there
         if series != "fct_us.all"
@@ -117,17 +119,17 @@ def _all(names: Sequence[str]) -> str:
 
 
 class Race:
-    """The places of one point under the same seeds, and what is known of each pair of them."""
+    """The values of one point under the same seeds, with the judgement of each pair."""
 
     def __init__(
         self, samples: Mapping[str, Mapping[int, Sample]], metrics: Sequence[Metric], confidence: float
     ) -> None:
         self.samples, self.metrics, self.confidence = samples, metrics, confidence
         self.judged = 0
-        """How many intervals were made."""
+        """Number of intervals computed."""
 
     def rank(self, point: Labels) -> Ranking:
-        """The order by the first metric, and which places are beaten in all of them."""
+        """Order the values by the first metric, and find the beaten ones by all metrics."""
         values = {place: self._values(place) for place in self.samples}
         main = self.metrics[0]
         sign = -1 if main.is_better_high else 1
@@ -146,7 +148,7 @@ class Race:
         return {metric.name: estimate(metric, samples) for metric in self.metrics}
 
     def judge(self, metric: Metric, baseline: str, other: str) -> Judgement:
-        """One place beside another, in one metric, by the seeds that both have."""
+        """Judge one value versus another in one metric, by their common seeds."""
         mine, theirs = self.samples[baseline], self.samples[other]
         pairs = [(mine[seed], theirs[seed]) for seed in mine if seed in theirs]
         if not pairs:
@@ -179,11 +181,10 @@ class Race:
 
 
 class _Front:
-    """Who beats whom.
+    """The Pareto front.
 
-    A place beats another if it is better by interval in one metric and in all others at least as good: the
-    interval of each is not on the wrong side of zero, nor is its estimate. Where there is no interval,
-    nobody is beaten.
+    A value beats another if it is better by interval in one metric and at least as good in all others:
+    neither the interval nor the estimate is on the wrong side of zero. Without an interval nobody is beaten.
     """
 
     def __init__(
@@ -194,7 +195,7 @@ class _Front:
         self.places = list(places)
         self.valued = [all(value is not None for value in values[place].values()) for place in places]
         self.beats = np.zeros((len(places), len(places)), bool)
-        """Whether the place of this row beats that of this column."""
+        """Whether the value of this row beats that of this column."""
         self.apart = np.zeros_like(self.beats)
         """Whether each is worse than the other in a metric, by interval."""
         for one in range(len(places)):
@@ -203,7 +204,8 @@ class _Front:
         reached = self.beats.copy()
         for middle in range(len(places)):
             reached |= np.outer(reached[:, middle], reached[middle])
-        # In a circle of chance verdicts each would beat the other, and none be left: those do not count.
+        # In a cycle of chance verdicts each value would beat the other, and none would remain; such verdicts
+        # do not count.
         self.counts = self.beats & ~reached.T
 
     def _meet(self, race: Race, one: int, other: int) -> None:
@@ -218,7 +220,7 @@ class _Front:
                 self.beats[winner, loser] = True
 
     def of(self, place: str) -> tuple[Front, list[str], list[str]]:
-        """What a place is, who beats it, and from whom it cannot be told."""
+        """Return the state of a value, the values that beat it, and those it cannot be distinguished from."""
         import numpy as np
 
         index = self.places.index(place)
@@ -228,14 +230,14 @@ class _Front:
             return "beaten", beaten_by, []
         settled = self.apart[index] | self.beats[index] | self.beats[:, index]
         settled |= ~np.array(self.valued) | (np.arange(len(self.places)) == index)
-        # Who is beaten itself may be left aside: what beats it is told from this place, or is not.
+        # A beaten value can be ignored: the value that beats it is distinguished from this one, or is listed.
         settled |= self.counts.any(axis=0)
         still_open = [self.places[each] for each in np.flatnonzero(~settled)]
         return "cannot tell" if still_open else "not beaten", [], still_open
 
 
 def _is_as_good(metric: Metric, judgement: Judgement, *, of_other: bool) -> bool:
-    """Whether an interval that holds zero has its estimate on the right side, or both are the same."""
+    """Whether an interval that contains zero has its estimate on the right side, or both values are equal."""
     change = judgement.change
     if change is None or judgement.reason not in {INCLUDES_ZERO, SAME}:
         return False

@@ -1,4 +1,4 @@
-"""What one run contributes to a comparison: its completion times in order of arrival, and its totals."""
+"""The data that a run contributes to a comparison: completion times in order of arrival, and totals."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -39,18 +39,18 @@ QUERIES = {
     "completion_us": "Float64",
     "counted": "Int64",
 }
-"""Likewise of queries.parquet."""
+"""Columns of queries.parquet that a comparison reads, and their types."""
 
 OF_GROUPS = dict.fromkeys(GROUPS, "String")
-"""Likewise of flows.parquet where hosts are in groups."""
+"""Further columns of flows.parquet where hosts are in groups."""
 
 SUMMARY = {"fct_us": dict, "simulated_s": int | float, **dict.fromkeys(TOTALS, int | float)}
-"""Likewise of summary.json."""
+"""Keys of summary.json that a comparison reads, and their types."""
 
 
 @dataclass(frozen=True)
 class Series:
-    """Observations in order of arrival; `incomplete` of them are lower limits."""
+    """Observations in order of arrival; `incomplete` of them are lower bounds."""
 
     values: "NDArray[np.float64]"
     incomplete: int = 0
@@ -58,12 +58,12 @@ class Series:
 
 @dataclass(frozen=True)
 class Sample:
-    """The flows and queries of a run that arrived between its warm-up and its cool-down, and its totals."""
+    """Flows and queries of a run that arrived between warm-up and cool-down, and its totals."""
 
     series: dict[str, Series]
     totals: dict[str, float]
     work: "tuple[pl.DataFrame, ...]"
-    """What was asked of the network, whenever it arrived."""
+    """Offered work, independent of the time of arrival."""
 
     def met_the_same(self, other: "Sample") -> bool:
         """Whether another run met the same flows and queries at the same times."""
@@ -73,11 +73,11 @@ class Sample:
 
 
 def read(run: Run, cool_down: float, wanted: Collection[str] = ()) -> Sample:
-    """The sample of a finished run.
+    """Read the sample of a finished run.
 
-    Late flows meet a network that empties, and when a run stops at a given time only the short ones among
-    them complete. So flows that arrived in the last part of the time in which flows arrived are left out. Of
-    what is not complete even so, the time that it has been under way is a lower limit, and stands for it.
+    Late flows meet a network that empties, and if a run stops at a given time only the short ones among them
+    complete. Flows that arrived in the last part of the arrival time are therefore excluded. An unfinished
+    flow counts with its age, a lower bound.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def read(run: Run, cool_down: float, wanted: Collection[str] = ()) -> Sample:
             if where.key == "workload":
                 asked = measured.filter(measured["workload"].is_in(where.values))
                 series |= _of_part({"query_us.all": _series(asked, "time")}, where.text)
-        # When an answer leaves depends on the network; when it is asked for does not, in an open loop.
+        # The network decides when an answer leaves; in an open loop it does not decide when a request does.
         asked = flows.filter(flows["query"].is_null())
     work = [asked.select("source", "destination", "size_bytes", "arrival_us")]
     if queries is not None:
@@ -130,17 +130,17 @@ def read(run: Run, cool_down: float, wanted: Collection[str] = ()) -> Sample:
 
 
 def _of_part(series: dict[str, Series], where: str) -> dict[str, Series]:
-    """Under the names that metrics of this part have."""
+    """Rename the series to the names that metrics of this part have."""
     return {Metric(name).at(where).name: found for name, found in series.items() if found.values.size}
 
 
 def _flow_series(
     run: Run, flows: "pl.DataFrame", end_us: float, cool_down: float, *, every_size: bool = False
 ) -> dict[str, Series]:
-    # Flows without end have no completion time.
+    # Unbounded flows have no completion time.
     sized = flows.filter(flows["size_bytes"].is_not_null())
     measured = _measured(sized, "arrival_us", "fct_us", end_us, cool_down)
-    # The ideal time is known of complete flows only. No flow is faster, so that one is a lower limit.
+    # Only complete flows have an ideal time. No flow is faster than ideal, so one is a lower bound.
     measured = measured.with_columns(slowdown=(measured["time"] / measured["ideal_us"]).fill_null(1.0))
     series = {}
     for name, chosen in _by_size(run, measured, every_size=every_size).items():
@@ -157,7 +157,7 @@ def _by_size(run: Run, flows: "pl.DataFrame", *, every_size: bool) -> "dict[str,
         name: flows.filter(flows["size_bytes"].is_between(low, high, closed="right"))
         for name, low, high in ranges
     }
-    # A size that all flows have says nothing of its own, but of a part it may be asked for.
+    # A size that all flows have adds no information, but a metric of a part may name it.
     most = flows.height if every_size else flows.height - 1
     return {"all": flows} | {name: some for name, some in chosen.items() if 0 < some.height <= most}
 
@@ -165,7 +165,7 @@ def _by_size(run: Run, flows: "pl.DataFrame", *, every_size: bool) -> "dict[str,
 def _measured(
     table: "pl.DataFrame", start: str, time: str, end_us: float, cool_down: float
 ) -> "pl.DataFrame":
-    """Rows after the warm-up and before the cool-down, in order of arrival, each with a `time`."""
+    """Return rows after the warm-up and before the cool-down, in order of arrival, each with a `time`."""
     import polars as pl
 
     counted = table.filter(pl.col("counted") == 1).sort(start, maintain_order=True)

@@ -1,4 +1,4 @@
-"""The verdict on one metric of two schemes: better, worse, or that it cannot be told."""
+"""Verdict on one metric of two schemes: better, worse or cannot tell."""
 
 import math
 from collections.abc import Sequence
@@ -18,24 +18,26 @@ if TYPE_CHECKING:
     from shallows.runs.ranks import Groups
 
 SEEDS_ALONE = 5
-"""From here on the spread between seeds is known well enough; with fewer, runs are cut into blocks."""
+"""Number of seeds from which seeds alone are groups; with fewer, runs are cut into batches."""
 
 BLOCKS = (20, 10)
-"""Blocks of all seeds together, at least (Schmeiser, Oper. Res. 1982: 10 to 30); fewer if so many depend."""
+"""Fewest batches of all seeds together (Schmeiser, Oper. Res. 1982: 10 to 30); the second if the first are
+dependent.
+"""
 
 FEWEST_FLOWS = 10
-"""In a group, for its mean."""
+"""Fewest flows of a batch, for its mean."""
 
 FEWEST_BEYOND = 20
-"""Flows above a percentile, all groups together."""
+"""Fewest flows above a percentile, in all groups together."""
 
 RANK = 0.99
 
 INCLUDES_ZERO = "the interval holds 0"
-"""Why most changes cannot be told: they may as well be none."""
+"""Reason of an undecided change whose interval contains zero."""
 
 SAME = "the same in every run"
-"""Why others cannot."""
+"""Reason of a change that is zero in every run."""
 
 Verdict = Literal["better", "worse", "cannot tell"]
 Pairs = Sequence[tuple[Sample, Sample]]
@@ -44,23 +46,25 @@ Pairs = Sequence[tuple[Sample, Sample]]
 
 @dataclass(frozen=True)
 class Judgement:
-    """A verdict and what it rests on."""
+    """A verdict with its interval and reason."""
 
     baseline_value: float | None = None
     value: float | None = None
     change: Interval | None = None
-    """By `intervals.mean_change` and its like; of metrics that are not relative, the difference."""
+    """Interval from `intervals.mean_change` and its like; for metrics that are not relative, of the
+    difference.
+    """
     groups: str = ""
     verdict: Verdict = "cannot tell"
     reason: str = ""
-    """Why it cannot be told."""
+    """Reason for "cannot tell"."""
 
 
 def judge(metric: Metric, pairs: Pairs, confidence: float, alone: int = SEEDS_ALONE) -> Judgement:
     """Judge one metric.
 
-    The interval of the change, over seeds or, with fewer than `alone` of them, over blocks of time, decides;
-    and of flows that are not complete only a lower limit is known, so that no verdict may rest on their being
+    The verdict follows the interval of the change over seeds, or over batches with fewer than `alone` seeds.
+    An unfinished flow only bounds its completion time from below, so no verdict may rest on such flows being
     fast.
     """
     theirs: Groups
@@ -90,13 +94,13 @@ def judge(metric: Metric, pairs: Pairs, confidence: float, alone: int = SEEDS_AL
 
 
 def estimate(metric: Metric, samples: Sequence[Sample]) -> float | None:
-    """The value of a metric, of all seeds together; nothing where a run has no such flows."""
+    """Return the value of a metric over all seeds together; None if a run has no such flows."""
     groups = [_values(metric, sample) for sample in samples]
     return _estimate(metric, groups) if groups and all(group.size for group in groups) else None
 
 
 def is_measured(metric: Metric, sample: Sample) -> bool:
-    """Whether a run has flows of which a metric speaks: of sizes that no flow has there is no series."""
+    """Whether a run has flows that the metric covers. Empty size bins have no series."""
     return metric.is_total or metric.series in sample.series
 
 
@@ -109,7 +113,7 @@ def _values(metric: Metric, sample: Sample) -> "NDArray[np.float64]":
 
 
 def _incomplete(metric: Metric, sample: Sample) -> int:
-    # Timeouts so far are no time; totals are what they are.
+    # Timeouts so far are not a time; totals stay as they are.
     measured = metric.is_relative and not metric.is_total
     return sample.series[metric.series].incomplete if measured else 0
 
@@ -132,7 +136,7 @@ def _change(metric: Metric, theirs: "Groups", mine: "Groups", confidence: float)
 
 
 def _blocks(metric: Metric, theirs: "Groups", mine: "Groups") -> "tuple[Groups, Groups] | None":
-    """Each run cut into blocks of equally many successive flows, long enough to be independent."""
+    """Cut each run into batches of equally many consecutive flows, long enough to be independent."""
     import numpy as np
 
     for wanted in BLOCKS:

@@ -1,1 +1,1 @@
-"""What papers claim, and whether runs bear it out."""
+"""Claims of papers, and their verdicts from runs."""

@@ -1,4 +1,4 @@
-"""What the paper published beside what was measured, as numbers; `figures` draws them."""
+"""Published and measured values in one table; `figures` draws them."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -15,13 +15,13 @@ from shallows.runs.results import describe, on_axis
 from shallows.series.metric import Metric
 
 BOUND = "ideal_"
-"""How bounds begin, before the name of the metric that they bound: one line for all schemes."""
+"""Prefix of bounds, before the metric that they bound: one line for all schemes."""
 
 
 def beside(experiment: Experiment, claims: Sequence[Claim], runs: Sequence[Measured]) -> Beside | None:
-    """Each metric that is to be shown or of which the paper's points are known, against the axis.
+    """Tabulate each shown metric, and each with published points, against the axis.
 
-    Nothing where there is nothing to show.
+    None if nothing is to be shown.
     """
     # A change from one scheme to another has no place on the axis of a metric.
     published = [c for c in claims if c.kind == "value" and c.points and c.versus is None]
@@ -61,11 +61,11 @@ def beside(experiment: Experiment, claims: Sequence[Claim], runs: Sequence[Measu
 
 
 UNITS = {"us": "µs", "ms": "ms", "gbps": "Gb/s", "bytes": "bytes"}
-"""How the last word of a metric's kind is written as its unit."""
+"""Unit of the last word of a metric's kind."""
 
 
 def title(metric: str, *, unit: bool = True) -> str:
-    """A metric in words.
+    """Return a metric in words.
 
     >>> title("fct_us.small.p99"), title("goodput_gbps@class0"), title("ideal_fct_us.all.p99.9")
     ('FCT, small, p99 (µs)', 'goodput, class0 (Gb/s)', 'ideal FCT, all, p99.9 (µs)')
@@ -79,7 +79,7 @@ def title(metric: str, *, unit: bool = True) -> str:
 
 
 def _normalised(runs: Sequence[Measured], experiment: Experiment) -> list[Measured]:
-    """Each over the run of the same seed and place that `normalised` selects."""
+    """Divide each run by the run of the same seed and point that `normalised` selects."""
     base = {
         (run.on(experiment.axis or ""), run.seed): run for run in runs if run.is_at(experiment.normalised)
     }
@@ -98,7 +98,7 @@ def _normalised(runs: Sequence[Measured], experiment: Experiment) -> list[Measur
 
 
 def _line(run: Measured, axis: str) -> str:
-    """What distinguishes a line: all but the axis and the seed."""
+    """Return the labels that distinguish a line: all except the axis and the seed."""
     kept = {key: value for key, value in run.labels.items() if key != "seed" and not on_axis({key: 0}, axis)}
     return describe(kept) if kept else "ours"
 
@@ -106,7 +106,7 @@ def _line(run: Measured, axis: str) -> str:
 def _ours(
     where: Callable[[Measured], float], metric: str, members: Sequence[Measured]
 ) -> list[tuple[float, float, float | None, float | None]]:
-    """Places, means over seeds, and the ends of their intervals."""
+    """Return points, means over seeds, and the ends of their intervals."""
     by_place: dict[float, list[float]] = {}
     for run in members:
         by_place.setdefault(where(run), []).append(run.value(metric))

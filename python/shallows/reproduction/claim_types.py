@@ -1,4 +1,4 @@
-"""What the values of `expected.toml` are: of each key, a test and what it asks for."""
+"""Types of the values in `expected.toml`: a test per key, with its requirement in words."""
 
 import math
 import re
@@ -17,7 +17,7 @@ def _is_flag(value: Any) -> bool:
 
 
 def is_number(value: Any) -> bool:
-    """Whether it is a finite number that a double holds; TOML has `inf`, `nan` and integers of any length."""
+    """Whether the value is a finite number that a double holds; TOML has `inf`, `nan` and long integers."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
     return abs(value) < 2**63 if isinstance(value, int) else math.isfinite(value)
@@ -36,7 +36,7 @@ def _is_count(value: Any) -> bool:
 
 
 def is_place(value: Any) -> bool:
-    """Whether it is a number, a size, a number of packets, or a time.
+    """Whether the value is a number, a size, a number of packets, or a time.
 
     >>> is_place(0.4), is_place("325KB"), is_place("20p"), is_place("2ms"), is_place("soon")
     (True, True, True, True, False)
@@ -79,7 +79,7 @@ TABLE: Rule = (_is_table, "a table")
 LISTS: Rule = (_is_table_of_lists, "a table of lists, such as { seed = [1] }")
 
 MOST_DILATED = 10_000
-"""How many times slower than the machine's a network's time may pass."""
+"""Largest dilation: factor by which network time may be slower than the machine's."""
 
 EXPERIMENT: Mapping[str, Rule] = {
     "figures": TEXTS,

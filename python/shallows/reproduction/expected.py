@@ -1,4 +1,4 @@
-"""What a paper claims: `expected.toml` of its folder, read and checked.
+"""Claims of a paper: reads and checks `expected.toml` of its folder.
 
 docs/claims.md describes the file.
 """
@@ -20,15 +20,15 @@ from shallows.series.measures import check, check_computed
 FILE = "expected.toml"
 
 Selection = Mapping[str, Any]
-"""Runs of a sweep by their labels: an axis, by its key or its last word, and its value."""
+"""Selection of a sweep's runs by labels: an axis (a key or its last word) and its value."""
 
 Place = float | str
-"""On an axis: a number, a size such as `325KB` or `20p`, or a time such as `2ms`."""
+"""Value on an axis: a number, a size such as `325KB` or `20p`, or a time such as `2ms`."""
 
 
 @dataclass(frozen=True)
 class Quick:
-    """How an experiment is reduced: other values, and only some points of its sweep."""
+    """Reduction of an experiment: changed values, and a subset of its sweep's points."""
 
     set: Mapping[str, Any] = field(default_factory=dict)
     only: Mapping[str, list[Any]] = field(default_factory=dict)
@@ -36,7 +36,7 @@ class Quick:
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure of docs/figures.md, of some runs of the experiment."""
+    """A figure of docs/figures.md, over some runs of the experiment."""
 
     figure: str
     where: Selection = field(default_factory=dict)
@@ -45,7 +45,7 @@ class Drawing:
 
     @property
     def options(self) -> dict[str, Any]:
-        """What is drawn of the runs; nothing where the figure decides."""
+        """Options of the figure; unset ones use its defaults."""
         return {key: list(kept) for key, kept in (("ports", self.ports), ("flows", self.flows)) if kept}
 
 
@@ -55,28 +55,28 @@ class Experiment:
 
     name: str
     figures: Sequence[str]
-    """Of the paper, and tables, that it is behind."""
+    """Figures and tables of the paper that the experiment supports."""
     scenario: Path
     set: Mapping[str, Any] = field(default_factory=dict)
     """Values that differ from the scenario's."""
     only: Mapping[str, list[Any]] = field(default_factory=dict)
-    """Points of its sweep that are run, by axis; by default all."""
+    """Points of the sweep that run, by axis; by default all."""
     axis: str | None = None
-    """Along which the figure is drawn and claims with several points are checked."""
+    """Axis of the figure, and of claims with several points."""
     show: Sequence[str] = ()
-    """Metrics that are drawn against the axis, beside those of which the paper's points are known."""
+    """Metrics drawn against the axis, besides those with published points."""
     normalised: Selection = field(default_factory=dict)
-    """Runs by whose values those that are drawn are divided, as papers show schemes relative to one."""
+    """Runs that all drawn values are divided by, since papers show schemes relative to one."""
     draw: Sequence[Drawing] = ()
     quick: Quick = field(default_factory=Quick)
     runs: bool = True
-    """Whether anything is simulated; if not, claims are about what its scenarios say before they run."""
+    """Whether anything is simulated; otherwise claims concern data that scenarios have before they run."""
     testbed: int | None = None
-    """With real TCP, and time dilated so many times; nothing for simulations."""
+    """Dilation with real TCP; None for simulations."""
 
     @property
     def fingerprint(self) -> str:
-        """Eight digits that are others once something else is run: of the scenario's keys and what is set."""
+        """Return eight digits of a hash over the scenario's keys and the set values."""
         keys = parse_toml(read_text(self.scenario, remedy=DESCRIBED))
         said = json.dumps([keys, self.set, self.only, self.testbed], sort_keys=True, default=str)
         return hashlib.sha256(said.encode()).hexdigest()[:8]
@@ -84,45 +84,45 @@ class Experiment:
 
 @dataclass(frozen=True)
 class Claim:
-    """A number or an ordering of the paper, and how close ours must come."""
+    """A number or an ordering of the paper, with its tolerance."""
 
     id: str
     experiment: str
     kind: str
     metric: str
     source: str
-    """Where the paper says it."""
+    """Place in the paper."""
     where: Selection = field(default_factory=dict)
-    """The runs that it is about."""
+    """The selected runs."""
     versus: Selection | None = None
-    """`value`: the runs of which it is the relative change."""
+    """`value`: runs against which the change is taken."""
     change: str = "relative"
     """With `versus`: `relative`, or the `difference`."""
     expected: Place | None = None
-    """A number; of a `crossing`, the first place on the axis where the metric is above `level`."""
+    """The number; for a `crossing`, the first place on the axis where the metric is above `level`."""
     points: Sequence[tuple[Place, float]] = ()
-    """`value`: places on the axis and numbers, instead of one number."""
+    """`value`: places on the axis with numbers, instead of one number."""
     relative: float = 0.0
     absolute: float = 0.0
     factor: float = 1.0
-    """`value`: how many times as large or as small it may be; at least 1."""
+    """`value`: tolerated factor in either direction; at least 1."""
     because: str = ""
-    """Why the tolerance is as wide as it is."""
+    """Reason for the width of the tolerance."""
     lower: Selection | None = None
     higher: Selection | None = None
     at: Sequence[Place] = ()
-    """`ordering`, `value` with an `extreme`: places on the axis; all if none are named."""
+    """`ordering`, `value` with an `extreme`: places on the axis; default: all."""
     extreme: str | None = None
-    """`value`: `lowest` or `highest`, that of the places where ours is; what a paper says as "up to"."""
+    """`value`: `lowest` or `highest` of our values over the places, for a paper's "up to"."""
     level: float | None = None
     over: Sequence[Place] = ()
-    """`value`: places on the axis whose mean it is."""
+    """`value`: places on the axis to average over."""
     steps: int = 0
-    """`crossing`: how many places on the axis it may be away."""
+    """`crossing`: tolerated distance in places on the axis."""
     quick: bool | None = None
-    """Whether the reduced run must show it too; by default, orderings and what needs no run."""
+    """Whether reduced runs also judge the claim; by default orderings and claims that need no run."""
     cause: str = ""
-    """If it does not hold: why."""
+    """Cause, if the claim does not hold."""
 
     @property
     def in_percent(self) -> bool:
@@ -131,7 +131,7 @@ class Claim:
 
     @property
     def is_quick(self) -> bool:
-        """Whether the reduced run checks it."""
+        """Whether reduced runs judge it."""
         return self.kind in {"ordering", "computed"} if self.quick is None else self.quick
 
 
@@ -146,7 +146,7 @@ KINDS = {
     "ordering": ({"where", "lower", "higher", "at"}, {"lower", "higher"}),
     "crossing": ({"where", "expected", "level", "steps", "because"}, {"expected", "level"}),
 }
-"""Of each kind of claim, the keys that it may and that it must have, beside those of all claims."""
+"""Allowed and required keys of each kind of claim, besides those of all claims."""
 
 COMMON, NEEDED = (
     {"id", "experiment", "kind", "metric", "source", "quick", "cause"},
@@ -156,7 +156,7 @@ COMMON, NEEDED = (
 
 @dataclass(frozen=True)
 class Paper:
-    """All that a folder of `experiments/` says about a paper."""
+    """All data of a folder of `experiments/` about a paper."""
 
     folder: Path
     title: str
@@ -164,7 +164,7 @@ class Paper:
     claims: Sequence[Claim]
 
     def choose(self, figure: str | None) -> list[Experiment]:
-        """Experiments behind a figure, by its name or by that of an experiment; all if none is asked for."""
+        """Return the experiments of a figure, by name of the figure or experiment; by default all."""
         everything = list(self.experiments.values())
         chosen = [each for each in everything if figure is None or figure in {*each.figures, each.name}]
         if not chosen:
@@ -175,20 +175,20 @@ class Paper:
         return chosen
 
     def claims_of(self, experiment: Experiment, *, quick: bool) -> list[Claim]:
-        """Those that this experiment must show."""
+        """Return the claims of an experiment."""
         mine = [claim for claim in self.claims if claim.experiment == experiment.name]
         return [claim for claim in mine if claim.is_quick or not quick]
 
 
 def find(paper: str, experiments: Path | None) -> Paper:
-    """Read the claims of a paper.
+    """Find a paper and read its claims.
 
     Raises
     ------
     ShallowsError
         If there is no such folder, or its `expected.toml` is wrong.
     """
-    # Of a checkout, whose `python/shallows` this is.
+    # In a checkout, experiments are beside `python/shallows`.
     parent = experiments or Path(__file__).resolve().parents[3] / "experiments"
     if not parent.is_dir():
         raise ShallowsError(
@@ -205,7 +205,7 @@ def find(paper: str, experiments: Path | None) -> Paper:
 
 
 def read(folder: Path) -> Paper:
-    """Read and check `expected.toml`; its errors name the claim and what is allowed."""
+    """Read and check `expected.toml`; errors name the claim and the allowed values."""
     path = folder / FILE
     try:
         document = parse_toml(read_text(path, remedy=DESCRIBED))
@@ -228,7 +228,7 @@ def read(folder: Path) -> Paper:
 
 
 def _check_together(path: Path, experiments: Mapping[str, Experiment], claims: Sequence[Claim]) -> None:
-    """Refuse claims of the same name, or that do not go with their experiment."""
+    """Reject claims with the same name, or that do not fit their experiment."""
     names = [claim.id for claim in claims]
     for claim in claims:
         if names.count(claim.id) > 1:
@@ -317,7 +317,7 @@ def _claim(path: Path, number: int, table: Any) -> Claim:
 
 
 def _check_metric(path: Path, what: str, metric: str, *, runs: bool) -> None:
-    """Refuse a name that is no metric; `check_metrics` asks later whether the scenarios have it."""
+    """Reject a name that is no metric; `check_metrics` later checks it against the scenarios."""
     try:
         (check if runs else check_computed)(metric)
     except ShallowsError as error:
@@ -331,7 +331,7 @@ def _check(
     rules: Mapping[str, Rule],
     needed: frozenset[str] | set[str] = frozenset(),
 ) -> None:
-    """Refuse a table that has other keys, lacks one, or has a value that its key does not take."""
+    """Reject a table with unknown, missing or invalid keys."""
     if not isinstance(table, dict):
         raise _refuse(path, f"{what} is not a table")
     if unknown := sorted(table.keys() - rules.keys()):

@@ -1,4 +1,4 @@
-"""What became of the claims of a paper, and the points of its experiments."""
+"""Findings: the claims of a paper with their verdicts, and the points of its experiments."""
 
 import math
 from collections.abc import Sequence, Set
@@ -24,28 +24,28 @@ from shallows.sweeps.points import Point, plan
 
 @dataclass(frozen=True)
 class Finding:
-    """What became of a claim."""
+    """Verdict of a claim."""
 
     claim: Claim
     checks: Sequence[Check]
 
     @property
     def verdict(self) -> str:
-        """The worst of all places."""
+        """Return the worst verdict of all places."""
         return judging.worst(self.checks)
 
     @property
     def seeds(self) -> int:
-        """How many seeds its verdict rests on: the fewest of all places that have it."""
+        """Return the number of seeds behind the verdict: the fewest of all places with that verdict."""
         return min(check.seeds for check in self.checks if check.verdict == self.verdict)
 
     @property
     def said(self) -> str:
-        """The verdict, with how many seeds it rests on if they are too few for an interval."""
+        """Return the verdict, with the number of seeds if these are too few for an interval."""
         return judging.said(self.verdict, self.seeds)
 
     def describe(self) -> dict[str, Any]:
-        """For `--json`."""
+        """Return the finding as a JSON object."""
         claim = self.claim
         described: dict[str, Any] = {
             "id": claim.id,
@@ -63,7 +63,7 @@ class Finding:
 
 
 def points_of(experiment: Experiment, parent: Path, *, quick: bool) -> list[Point]:
-    """The points of its sweep; of the reduced one, if it is quick."""
+    """Return the points of the sweep, reduced if `quick`."""
     changes = {**experiment.set, **(experiment.quick.set if quick else {})}
     source = replace(Source.read(experiment.scenario, override_texts(changes)), dilation=experiment.testbed)
     _, points = plan(source, parent / experiment.name)
@@ -72,7 +72,7 @@ def points_of(experiment: Experiment, parent: Path, *, quick: bool) -> list[Poin
 
 
 def check_selections(paper: Paper, experiment: Experiment, points: Sequence[Point], *, quick: bool) -> None:
-    """Refuse claims about runs that there will not be, or about numbers that these will not have.
+    """Reject claims about runs or metrics that the experiment lacks.
 
     Raises
     ------
@@ -91,7 +91,7 @@ def check_selections(paper: Paper, experiment: Experiment, points: Sequence[Poin
 
 
 def _asked(experiment: Experiment, source: Source) -> Value:
-    """Stands for the numbers of a run that is still to come: refuses those that it will not have."""
+    """Return a stand-in for a future run that rejects metrics it will lack."""
     if not experiment.runs:
         return cache(partial(compute, source))
     offered: list[Offered] = []
@@ -106,14 +106,14 @@ def _asked(experiment: Experiment, source: Source) -> Value:
 
 
 def document_of(paper: Paper, findings: Sequence[Finding], *, quick: bool) -> dict[str, Any]:
-    """All of them, for `--json`."""
+    """Return all findings as a JSON object."""
     described = [finding.describe() for finding in findings]
     holding = sum(finding.verdict == HOLDS for finding in findings)
     return {"paper": paper.title, "quick": quick, "holding": holding, "claims": described}
 
 
 def counted(findings: Sequence[Finding]) -> str:
-    """How many claims hold, and how many of them by one seed alone."""
+    """Count the claims that hold, and those that hold by one seed alone."""
     holding = [finding for finding in findings if finding.verdict == HOLDS]
     single = sum(finding.seeds == 1 for finding in holding)
     text = f"{len(holding)} of {len(findings)} claims hold"
@@ -121,7 +121,7 @@ def counted(findings: Sequence[Finding]) -> str:
 
 
 def number(claim: Claim, check: Check) -> str:
-    """What was measured, as its claim writes it."""
+    """Format the measured number as its claim does."""
     if math.isnan(check.ours):
         return NOTHING
     if not math.isfinite(check.ours):
@@ -135,7 +135,7 @@ def number(claim: Claim, check: Check) -> str:
 
 
 def markdown(findings: Sequence[Finding], paper: Paper) -> str:
-    """Every claim at every place, as a table for documents, and what was run for it."""
+    """Render every claim at every place as a Markdown table, with the experiments behind it."""
     lines = ["| claim | source | at | paper | ours | 95 % | verdict |", "|---|---|---|---|---|---|---|"]
     for finding in findings:
         for each in finding.checks:
@@ -146,12 +146,12 @@ def markdown(findings: Sequence[Finding], paper: Paper) -> str:
 
 
 def made_from(paper: Paper, names: Set[str]) -> str:
-    """A line that says which experiments results are of, and is another once they are."""
+    """Return a line that identifies the experiments by their fingerprints."""
     told = [f"{name} {each.fingerprint}" for name, each in paper.experiments.items() if name in names]
     return f"Made from: {', '.join(told)}\n"
 
 
 def _span(claim: Claim, check: Check) -> str:
-    """Both ends of what was measured; nothing if they are the same."""
+    """Format both ends of the measured range; empty if they are equal."""
     ends = [number(claim, replace(check, ours=end)) for end in (check.low, check.high)]
     return "" if check.low == check.high else " – ".join(ends)

@@ -1,8 +1,8 @@
-"""Whether what was measured is what a paper claims.
+"""Judges a claim against measured values.
 
-Each seed gives a value, or with two sides a difference of two runs that met the same flows. From three seeds
-on Student's interval over them counts, with fewer all that was measured: a claim holds if that lies within
-its tolerance, does not hold if it lies outside, and otherwise nothing can be told.
+Each seed gives a value, or for two sides the difference of two runs with the same flows. The range is
+Student's interval over the seeds, or, with fewer than three, all measured values. A claim holds if the range
+lies within its tolerance, does not hold if it lies outside, and cannot be told otherwise.
 """
 
 import math
@@ -24,22 +24,22 @@ Value = Callable[[str], float]
 
 @dataclass(frozen=True)
 class Measured:
-    """A run, or a point that needs none: where it stands in its sweep, and its numbers by name."""
+    """A run, or a point without one: its labels, and its metrics by name."""
 
     labels: Mapping[str, Any]
     value: Value
 
     @property
     def seed(self) -> Any:
-        """What pairs it with runs of other schemes."""
+        """Return the seed, which pairs runs of different schemes."""
         return self.labels.get("seed")
 
     def is_at(self, where: Selection) -> bool:
-        """Whether it is one of the runs that are selected."""
+        """Whether the selection contains the run."""
         return all(self.on(axis) == value for axis, value in where.items())
 
     def on(self, axis: str) -> Any:
-        """Its place on an axis, called by its key or its last word."""
+        """Return its value on an axis, given by key or last word."""
         return place_on(self.labels, axis)
 
 
@@ -54,15 +54,15 @@ class Check:
     high: float
     verdict: str
     seeds: int = 0
-    """How many it rests on; none where nothing runs."""
+    """Number of seeds; zero if nothing runs."""
 
     @property
     def said(self) -> str:
-        """The verdict, with how many seeds it rests on if they are too few for an interval."""
+        """Return the verdict, with the number of seeds if these are too few for an interval."""
         return said(self.verdict, self.seeds)
 
     def describe(self) -> dict[str, Any]:
-        """For `--json`."""
+        """Return the check as a JSON object."""
         return {
             "place": self.place,
             "paper": self.paper,
@@ -75,7 +75,7 @@ class Check:
 
 
 def said(verdict: str, seeds: int) -> str:
-    """A verdict in words.
+    """Return a verdict in words.
 
     >>> said("holds", 1), said("cannot tell", 2), said("holds", 3), said("holds", 0)
     ('holds (one seed)', 'cannot tell (two seeds)', 'holds', 'holds')
@@ -85,12 +85,12 @@ def said(verdict: str, seeds: int) -> str:
 
 
 def name(place: Place | None) -> str:
-    """A place in words."""
+    """Return a place in words."""
     return place if isinstance(place, str) else "" if place is None else digits(place)
 
 
 def choose(runs: Sequence[Measured], claim: Claim, where: Selection) -> list[Measured]:
-    """Those of the runs that a claim selects.
+    """Return the runs that a claim selects.
 
     Raises
     ------
@@ -110,7 +110,7 @@ def choose(runs: Sequence[Measured], claim: Claim, where: Selection) -> list[Mea
 
 
 def judge(claim: Claim, experiment: Experiment, runs: Sequence[Measured], *, quick: bool) -> list[Check]:
-    """A claim at each of its places; in a reduced run, at those that it has.
+    """Judge a claim at each of its places; in a reduced run, at those that exist.
 
     Raises
     ------
@@ -146,7 +146,7 @@ def judge(claim: Claim, experiment: Experiment, runs: Sequence[Measured], *, qui
 
 
 def worst(checks: Sequence[Check]) -> str:
-    """What a claim comes to at all its places."""
+    """Return the worst verdict of a claim over its places."""
     found = {check.verdict for check in checks}
     return next(verdict for verdict in (DOES_NOT_HOLD, CANNOT_TELL, HOLDS) if verdict in found)
 
@@ -154,7 +154,7 @@ def worst(checks: Sequence[Check]) -> str:
 def _at(
     claim: Claim, experiment: Experiment, runs: Sequence[Measured], where: Selection, place: Any
 ) -> dict[Any, float]:
-    """By seed, the metric of the runs that are selected at a place; one each."""
+    """Return the metric of the selected runs at a place, by seed, one run each."""
     there = {} if place is None or experiment.axis is None else {experiment.axis: place}
     chosen = choose(runs, claim, {**claim.where, **there, **where})
     if len({run.seed for run in chosen}) < len(chosen):
@@ -165,7 +165,7 @@ def _at(
 
 
 def _average(claim: Claim, experiment: Experiment, runs: Sequence[Measured], *, quick: bool) -> Check:
-    """Of a value at several places; in a reduced run, at those that it has."""
+    """Judge the mean over several places; in a reduced run, over those that exist."""
     there = {run.on(experiment.axis or "") for run in runs}
     places = [place for place in claim.over if place in there or not quick]
     found = [_values(claim, experiment, runs, place) for place in places]
@@ -177,7 +177,7 @@ def _value(claim: Claim, experiment: Experiment, runs: Sequence[Measured], place
 
 
 def _values(claim: Claim, experiment: Experiment, runs: Sequence[Measured], place: Any) -> list[float]:
-    """Of each seed, in order."""
+    """Return the values of all seeds in order."""
     mine = _at(claim, experiment, runs, {}, place)
     if claim.versus is None:
         return list(mine.values())
@@ -190,7 +190,7 @@ def _tolerated(claim: Claim, place: Any, values: list[float]) -> Check:
     number = order(dict(claim.points)[place] if claim.points else claim.expected)
     slack = abs(number) * claim.relative + claim.absolute + 1e-9 * abs(number)
     low, high = spread(values)
-    # Of a negative number the larger multiple is the lower limit.
+    # For a negative number, the larger multiple is the lower limit.
     least, most = sorted((number / claim.factor, number * claim.factor))
     least = -math.inf if claim.kind == "below" else least - slack
     verdict = within(low, high, least, most + slack)
@@ -234,7 +234,7 @@ def _crossing(claim: Claim, experiment: Experiment, runs: Sequence[Measured]) ->
 
 
 def spread(values: Sequence[float]) -> tuple[float, float]:
-    """Where the true value may lie: the interval over seeds, or with few of them all that was measured.
+    """Return the range of the true value: the interval over seeds, or with few of them all values.
 
     >>> spread([1.0, 2.0])
     (1.0, 2.0)
@@ -248,7 +248,7 @@ def spread(values: Sequence[float]) -> tuple[float, float]:
 
 
 def within(low: float, high: float, least: float, most: float) -> str:
-    """Whether an interval lies within limits, or outside.
+    """Compare an interval with limits: within, outside, or neither.
 
     >>> within(4, 5, 3, 6), within(2, 5, 3, 6), within(1, 2, 3, 6)
     ('holds', 'cannot tell', 'does not hold')

@@ -1,4 +1,4 @@
-"""Experiments that are like another, with values that differ: its claims are asked of them, too."""
+"""Experiments defined as variants of another, which inherit its claims."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -6,11 +6,11 @@ from typing import Any
 from shallows.bounded import quoted
 
 OWN = {"like", "causes"}
-"""Keys that only such an experiment has."""
+"""Keys that only such a variant has."""
 
 
 def completed(name: str, tables: Mapping[str, Any]) -> dict[str, Any]:
-    """The table of such an experiment with what it does not say itself; that of any other as it is.
+    """Complete a variant's table from the experiment that it is `like`; return other tables unchanged.
 
     Raises
     ------
@@ -32,7 +32,7 @@ def completed(name: str, tables: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def claims(name: str, table: Mapping[str, Any], listed: Sequence[Any]) -> list[dict[str, Any]]:
-    """Those of the experiment that this one is like, for this one; `causes` says by id why they do not hold.
+    """Return the inherited claims of a variant; `causes` gives, by id, why they do not hold.
 
     Raises
     ------

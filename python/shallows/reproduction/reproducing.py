@@ -1,4 +1,4 @@
-"""Reproduces a paper: runs its experiments, judges its claims, draws its figures, and writes them down."""
+"""Reproduces a paper: runs its experiments, judges its claims, and writes figures and claims."""
 
 import json
 import shlex
@@ -30,37 +30,37 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 RunSweep = Callable[[Path, list[Point], Engine], list[Outcome]]
-"""Runs the points of a sweep into its folder, and returns what became of each."""
+"""Function that runs the points of a sweep into its folder and returns the outcome of each."""
 
 
 @dataclass
 class Reproduction:
-    """A paper that was reproduced: what became of its claims, and what was written."""
+    """A reproduced paper: findings, and written files."""
 
     paper: Paper
     folder: Path
     findings: list[Finding] = field(default_factory=list)
-    """Of each claim that was judged."""
+    """Findings of the judged claims."""
     drawings: dict[str, Any] = field(default_factory=dict)
-    """By experiment, our values beside the paper's, for JSON."""
+    """Our values and the paper's by experiment, for JSON."""
     written: list[Path] = field(default_factory=list)
-    """Figures, and the table of claims."""
+    """Paths of figures, and of the table of claims."""
     failed: list[str] = field(default_factory=list)
-    """Experiments of which a point failed; their claims are not judged."""
+    """Experiments with a failed point; their claims are not judged."""
     not_run: dict[str, str] = field(default_factory=dict)
-    """Experiments that this machine cannot run, and why."""
+    """Experiments that this machine cannot run, with the reason."""
     document: dict[str, Any] = field(default_factory=dict)
-    """All of it, for JSON."""
+    """Everything as a JSON document."""
 
     @property
     def holds(self) -> bool:
-        """Whether everything was run, and every claim holds."""
+        """Whether everything ran and every claim holds."""
         is_complete = not self.failed and not self.not_run
         return is_complete and all(finding.verdict == HOLDS for finding in self.findings)
 
 
 def run_silently(folder: Path, points: list[Point], engine: Engine) -> list[Outcome]:
-    """Run the points of a sweep, and show nothing."""
+    """Run the points of a sweep without output."""
     enter(folder, points, replaces=True)
     return run_points(points, engine, lambda *_: None)
 
@@ -75,10 +75,10 @@ def reproduce(
     jobs: int | None = None,
     run_sweep: RunSweep = run_silently,
 ) -> Reproduction:
-    """Run a paper's experiments and judge what it claims.
+    """Run a paper's experiments and judge its claims.
 
-    Figures and claims are written into the folder, from which `shallows report` makes a page. Points that are
-    finished there are not run again.
+    Figures and claims are written into the folder, from which `shallows report` makes a page. Finished points
+    are not run again.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def reproduce(
     """
     found = expected.find(paper, Path(experiments) if experiments is not None else None)
     chosen = found.choose(figure)
-    # Those with real TCP each want the whole machine.
+    # Each experiment with real TCP needs the whole machine.
     engines = {each.name: choose_engine(jobs=1 if each.testbed else jobs) for each in chosen}
     folder = folder_of(out) if out is not None else Path(f"runs/{paper}{'-quick' if quick else ''}")
     check_writable(folder)
@@ -138,7 +138,7 @@ def reproduce(
 
 
 def _run(folder: Path, points: list[Point], engine: Engine, run_sweep: RunSweep) -> list[Run] | None:
-    """Run what is not finished; none if a point has failed."""
+    """Run unfinished points; return no runs if a point has failed."""
     outcomes = run_sweep(folder, points, engine)
     runs = [outcome.run for outcome in outcomes if outcome.run]
     return runs if len(runs) == len(outcomes) else None
@@ -163,7 +163,7 @@ def _judge_and_draw(
 
 
 def _draw(experiment: Experiment, runs: Sequence[Run], *, quick: bool) -> dict[str, "Figure"]:
-    """Its figures of docs/figures.md by name of their file; of a reduced run, those of runs that it has."""
+    """Draw an experiment's figures of docs/figures.md, by file name; in a reduced run, of existing runs."""
     found: dict[str, Figure] = {}
     for place, drawing in enumerate(experiment.draw, 1):
         kept = [run for run in runs if all(place_on(run.labels, a) == v for a, v in drawing.where.items())]

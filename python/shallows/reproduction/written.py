@@ -1,4 +1,4 @@
-"""The files of claims that a reproduction writes, and reading them again."""
+"""Reads the files of claims that a reproduction writes, and checks a folder for consistency."""
 
 from pathlib import Path
 from typing import Any
@@ -7,13 +7,13 @@ from shallows.bounded import parse_json, read_text
 from shallows.errors import ShallowsError
 
 CLAIMS = "claims*.json"
-"""Of the whole paper, and of single figures that were asked for."""
+"""Files of claims: of the whole paper, and of single figures."""
 
 NEEDED = {"paper", "quick", "claims", "drawings", "figures", "command", "build"}
 
 
 def check_same(folder: Path, paper: str, *, quick: bool) -> None:
-    """Refuse a folder with claims of another paper, or of quick runs beside full ones.
+    """Reject a folder with claims of another paper, or with both quick and full runs.
 
     Raises
     ------
@@ -25,7 +25,7 @@ def check_same(folder: Path, paper: str, *, quick: bool) -> None:
 
 
 def mixed(folder: Path) -> ShallowsError:
-    """The error of a folder whose claims are not of one paper, all quick or all full."""
+    """Return the error of a folder with claims of several papers, or of quick and full runs."""
     return ShallowsError(
         f"{folder} has claims of another paper, or of quick runs beside full ones",
         "reproduce each into a folder of its own: --out DIR",
@@ -33,7 +33,7 @@ def mixed(folder: Path) -> ShallowsError:
 
 
 def read_documents(folder: Path) -> list[dict[str, Any]]:
-    """The claims of a folder, of the whole paper or of single figures; what was judged last comes last.
+    """Return the claims of a folder, of the whole paper or of single figures; the newest come last.
 
     Raises
     ------
@@ -47,7 +47,7 @@ def _read(path: Path) -> dict[str, Any]:
     remedy = "give its `shallows reproduce` command again; finished runs are kept"
     try:
         document = parse_json(read_text(path, remedy=remedy))
-        # Earlier versions drew other bars, and did not say how many seeds they and verdicts rest on.
+        # Earlier versions drew other bars, and did not record the number of seeds.
         if (
             isinstance(document, dict)
             and document.keys() >= NEEDED

@@ -1,1 +1,1 @@
-"""Numbers of finished runs, by name. Nothing here draws."""
+"""Metrics and series of finished runs, by name."""

@@ -1,4 +1,4 @@
-"""Backlogs: of chosen ports and pools, of the busiest, of the fullest."""
+"""Backlogs of chosen ports and pools, of the busiest ports, and of the fullest pool."""
 
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def choose_ports(run: Run, wanted: Sequence[str], known: Iterable[str]) -> list[str]:
-    """Those of the names that match: names, patterns such as `switch0->*`, or kinds such as `to-host`."""
+    """Return the matching names: names, patterns such as `switch0->*`, or kinds such as `to-host`."""
     kinds = ports_of(run)
     names = list(dict.fromkeys(known))
     chosen: dict[str, None] = {}
@@ -28,7 +28,7 @@ def choose_ports(run: Run, wanted: Sequence[str], known: Iterable[str]) -> list[
 
 
 def backlogs(run: Run, ports: Sequence[str]) -> dict[str, Series]:
-    """Backlog over time of the ports and pools that match."""
+    """Return the backlog over time of the matching ports and pools."""
     known = backlog_table(run)["name"].unique(maintain_order=True).to_list()
     if run.queues is not None:
         known = [*ports_of(run), *known]  # a port that was never found with a backlog has no row
@@ -36,7 +36,7 @@ def backlogs(run: Run, ports: Sequence[str]) -> dict[str, Series]:
 
 
 def busiest(runs: Sequence[Run], most: int) -> list[str]:
-    """The ports with the longest queues of all these runs; those of hosts only if there are no others."""
+    """Return the ports with the longest queues over all runs; host ports only if there are no others."""
     import polars as pl
 
     frames = [backlog_table(run).select("kind", "name", pl.col("bytes").cast(float)) for run in runs]
@@ -52,7 +52,7 @@ def busiest(runs: Sequence[Run], most: int) -> list[str]:
 
 
 def fullest_pool(run: Run, above: float) -> dict[str, Series]:
-    """The pool of a switch that was fullest; none where it would only repeat the one port that is drawn."""
+    """Return the fullest pool of a switch; empty if it would only repeat the one drawn port."""
     import polars as pl
 
     hosts = {port.split("->")[0] for port, kind in ports_of(run).items() if kind == "nic"}
@@ -65,7 +65,7 @@ def fullest_pool(run: Run, above: float) -> dict[str, Series]:
 
 
 def backlog_table(run: Run) -> "pl.DataFrame":
-    """Time, kind, name and bytes of every port and pool that was recorded."""
+    """Return time, kind, name and bytes of every recorded port and pool."""
     import polars as pl
 
     if run.queues is not None:

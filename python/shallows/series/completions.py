@@ -1,4 +1,4 @@
-"""Flows that are complete, by their size."""
+"""Complete flows by size."""
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def completed(runs: Iterable[Run]) -> "pl.DataFrame":
-    """Flows that are complete and counted, of several runs."""
+    """Return the complete and counted flows of several runs."""
     import polars as pl
 
     columns = ["size_bytes", "fct_us", "slowdown", "counted"]
@@ -23,7 +23,7 @@ def completed(runs: Iterable[Run]) -> "pl.DataFrame":
 
 
 def size_bins(runs: Sequence[Run]) -> dict[str, tuple[int, int | None]]:
-    """Names of the size bins that occur, and the sizes between which they lie."""
+    """Return the names of the size bins that occur, with their bounds in bytes."""
     edges = [0, *map(parse_size, runs[0].scenario["measure"]["bins"]), None]
     if any(run.scenario["measure"]["bins"] != runs[0].scenario["measure"]["bins"] for run in runs):
         raise ShallowsError("these runs have different size bins", "give them the same measure.bins")
@@ -33,7 +33,7 @@ def size_bins(runs: Sequence[Run]) -> dict[str, tuple[int, int | None]]:
 
 
 def within(flows: "pl.DataFrame", low: int, high: int | None) -> "pl.DataFrame":
-    """Flows above one size and up to another."""
+    """Return flows above one size and up to another."""
     import polars as pl
 
     inside = pl.col("size_bytes") > low

@@ -1,4 +1,4 @@
-"""Numbers of a run's flows: goodput, fairness, concurrency, starvation. `measures` has their names."""
+"""Metrics of a run's flows: goodput, fairness, concurrency, starvation. `measures` maps names to them."""
 
 import math
 import re
@@ -26,20 +26,20 @@ LARGE = 1_000_000
 """Bytes above which a flow is large (DCTCP §2.2)."""
 
 CAUGHT_UP = 0.8
-"""Of the mean of all flows, what a flow must have that has caught up."""
+"""Share of the mean over all flows from which a flow counts as caught up."""
 
 SLICE_MS = 5
-"""Over which `catch_up_ms` takes goodput."""
+"""Interval of the goodput in `catch_up_ms`."""
 
 CONVERGENCE_WINDOW_US = 2_000
-"""Over which the goodput of a class is averaged: about 160 full packets at 1 Gbit/s."""
+"""Interval over which a class's goodput is averaged: about 160 full packets at 1 Gbit/s."""
 
 CONVERGED = 0.9
 """Share of its goodput in the second half of the run from which a class counts as converged."""
 
 
 def goodput_gbps(run: Run, _: None, where: Host | Flows) -> float:
-    """Application bytes over the simulated time that came in order: to a host, or of a class or group."""
+    """Return in-order application bytes over simulated time, to a host or of a class or group, in Gbit/s."""
     import polars as pl
 
     if isinstance(where, Flows):
@@ -55,13 +55,13 @@ def goodput_gbps(run: Run, _: None, where: Host | Flows) -> float:
 
 
 def goodput_ratio(run: Run, _: None, pair: Pair) -> float:
-    """Of two hosts, classes or groups; not a number if neither has received anything."""
+    """Return the ratio of two goodputs, of hosts, classes or groups; NaN if neither received anything."""
     first, second = goodput_gbps(run, _, pair.first), goodput_gbps(run, _, pair.second)
     return first / second if second else math.inf if first else math.nan
 
 
 def convergence_ms(run: Run, _: None, where: Flows) -> float:
-    """How long after its first flow a class or group first has its share, to a tenth."""
+    """Return the time from a class's or group's first flow until it has its share, to a tenth, in ms."""
     import numpy as np
     import polars as pl
 
@@ -86,22 +86,22 @@ def convergence_ms(run: Run, _: None, where: Flows) -> float:
 
 
 def flow_gbps(run: Run, _: None, where: Flows) -> float:
-    """Goodput of a flow from its arrival to the end of the run, on average over the flows."""
+    """Return the mean goodput of the flows, from arrival to the end of the run, in Gbit/s."""
     return float(_goodputs(run, where).mean())
 
 
 def jain(run: Run, _: None, where: Flows) -> float:
-    """Jain's index of the same goodputs."""
+    """Return Jain's index of the same goodputs."""
     return _index(_goodputs(run, where))
 
 
 def with_timeout(run: Run, _: None, where: Flows) -> float:
-    """The share of flows that had a timeout."""
+    """Return the share of flows that had a timeout."""
     return float((_flows(run, where)["timeouts"] > 0).to_numpy().mean())
 
 
 def jain_over(run: Run, slices: Window, span: Span) -> float:
-    """Jain's index of what flows acknowledge in each slice, on average over the slices of a span."""
+    """Return Jain's index of acknowledged bytes per slice, averaged over the slices of a span."""
     import numpy as np
 
     acked = _acked(run, np.arange(span.begin_us, span.end_us + 1, slices.us))
@@ -110,7 +110,7 @@ def jain_over(run: Run, slices: Window, span: Span) -> float:
 
 
 def catch_up_ms(run: Run, _: None, traced: Traced) -> float:
-    """From a flow's arrival until, over 5 ms, it has four fifths of the mean of all flows that are traced."""
+    """Return the time until a flow has four fifths of the traced flows' mean goodput over 5 ms, in ms."""
     import numpy as np
     import polars as pl
 
@@ -124,10 +124,10 @@ def catch_up_ms(run: Run, _: None, traced: Traced) -> float:
 
 
 def concurrent(run: Run, share: float, window: Window, *, above: int = 0, busy: bool = False) -> float:
-    """Flows of a host during a window, over all hosts and windows after the warm-up.
+    """Return the number of a host's concurrent flows per window, over all hosts after the warm-up.
 
-    A request and its answer are one, as they would share a connection. With `busy` only windows count in
-    which a host has such a flow.
+    A request and its answer count as one, because they would share a connection. With `busy` only windows
+    count in which a host has such a flow.
     """
     import numpy as np
     import polars as pl
@@ -162,7 +162,7 @@ def concurrent(run: Run, share: float, window: Window, *, above: int = 0, busy: 
 
 
 def _flows(run: Run, where: Flows, *, counted: bool = False) -> "pl.DataFrame":
-    """Those that are meant; only those that arrived after the warm-up, if asked for."""
+    """Return the selected flows; with `counted` only those that arrived after the warm-up."""
     import polars as pl
 
     mine = part(run, run.flows, where).filter((pl.col("counted") == 1) | (not counted))
@@ -172,7 +172,7 @@ def _flows(run: Run, where: Flows, *, counted: bool = False) -> "pl.DataFrame":
 
 
 def part(run: Run, flows: "pl.DataFrame", where: Flows) -> "pl.DataFrame":
-    """Those of these flows of a run that are meant.
+    """Return the selected flows of a run.
 
     Raises
     ------
@@ -207,7 +207,7 @@ def _index(shares: "Numbers") -> float:
 
 
 def _acked(run: Run, times: "Numbers") -> "dict[int, Numbers]":
-    """Of each flow that is traced, the bytes acknowledged at these times."""
+    """Return the bytes that each traced flow has acknowledged at these times."""
     import polars as pl
 
     end = float(run.summary["simulated_s"]) * 1e6
@@ -221,12 +221,12 @@ def _acked(run: Run, times: "Numbers") -> "dict[int, Numbers]":
 
 
 def acked_packets_over(run: Run, number: "OverFlows", last: Window) -> float:
-    """Over the flows that are traced, what was acknowledged last, in full segments."""
+    """Summarise the traced flows' last acknowledged data, in full segments."""
     return number(acked_packets(run, last.us))
 
 
 def acked_packets(run: Run, last_us: float) -> "pl.Series":
-    """Of each flow that is traced, what was acknowledged in so much time before the end, in full segments."""
+    """Return each traced flow's data acknowledged in the last `last_us`, in full segments."""
     import polars as pl
 
     flow_traces = table(run, "flow_traces")
@@ -243,7 +243,7 @@ def acked_packets(run: Run, last_us: float) -> "pl.Series":
 
 
 def gaps(column: str, run: Run, number: "OverFlows", where: Flows) -> float:
-    """Over the counted flows of a workload, class or group, their longest gaps."""
+    """Summarise the longest gaps of the counted flows of a workload, class or group."""
     found = _flows(run, where, counted=True)[column].drop_nulls()
     if found.is_empty():
         raise ShallowsError(f"no flow of {where.text!r} in {run.path} was sent", "let it run longer")
@@ -252,7 +252,7 @@ def gaps(column: str, run: Run, number: "OverFlows", where: Flows) -> float:
 
 @dataclass(frozen=True)
 class Moment:
-    """When a congestion window is read: at a time, or where it is least from then on."""
+    """Time at which a congestion window is read, or from which its minimum is taken."""
 
     us: int
     least: bool
@@ -268,12 +268,12 @@ class Moment:
         return cls(int(number), kind == "min")
 
     def check(self, offered: Offered) -> None:
-        """Refuse a time after the run."""
+        """Reject a time after the run."""
         refuse_after_end(self.us, offered, f"{self.us} µs")
 
 
 def window(run: Run, moment: Moment, traced: Traced) -> float:
-    """Of a traced flow: the window at a time, or the least from then on."""
+    """Return a traced flow's window at a time, or its minimum from then on."""
     import polars as pl
 
     mine = (pl.col("flow") == traced.flow) & (pl.col("quantity") == "cwnd_bytes")
@@ -290,7 +290,7 @@ def window(run: Run, moment: Moment, traced: Traced) -> float:
 
 @dataclass(frozen=True)
 class Bin:
-    """A size bin, and a number over its flows."""
+    """A size bin, and a statistic over its flows."""
 
     name: str
     number: Callable[["Numbers"], float]
@@ -324,7 +324,7 @@ class Bin:
         return cls(name[0], number)
 
     def check(self, offered: Offered) -> None:
-        """Refuse a bin that the scenario does not have."""
+        """Reject a bin that the scenario does not have."""
         _check_bin(self.name, offered.scenario)
 
 
@@ -339,25 +339,25 @@ def _check_bin(name: str, scenario: Mapping[str, Any]) -> None:
 
 
 def gbps_of_bin(run: Run, of: Bin) -> float:
-    """The mean over complete flows of a bin of their size by their time."""
+    """Return the mean of size over time, over complete flows of a bin, in Gbit/s."""
     flows, sizes, kept = _complete(run, of.name)
     return of.number(sizes[kept] * 8 / flows["fct_us"].cast(float).to_numpy()[kept] / 1e3)
 
 
 def ideal_gbps_of_bin(run: Run, of: Bin) -> float:
-    """The same in the bound of `ideal.py`."""
+    """Return the mean of size over time in the bound of `ideal.py`, in Gbit/s."""
     _, sizes, kept = _complete(run, of.name)
     return of.number(sizes[kept] * 8 / ideal.completion_us(run)[kept] / 1e3)
 
 
 def ideal_fct_us_of_bin(run: Run, of: Bin) -> float:
-    """A percentile over complete flows of a bin of what each takes if it is alone."""
+    """Return a percentile of the ideal times of a bin's complete flows, in µs."""
     flows, _, kept = _complete(run, of.name)
     return of.number(flows["ideal_us"].cast(float).to_numpy()[kept])
 
 
 def times(column: str, run: Run, of: Bin, where: Flows) -> float:
-    """Over complete flows of a bin, of some workloads, a class or a group."""
+    """Summarise a column over complete flows of a bin, of some workloads, a class or a group."""
     import polars as pl
 
     flows, _, kept = _complete(run, of.name)
@@ -371,7 +371,7 @@ def times(column: str, run: Run, of: Bin, where: Flows) -> float:
 
 
 def _complete(run: Run, bin_name: str) -> "tuple[pl.DataFrame, Numbers, Any]":
-    """Flows with a size by arrival, their sizes, and which of them are complete, counted and of a bin."""
+    """Return flows with a size, their sizes, and which are complete, counted and in a bin."""
     import polars as pl
 
     flows = run.flows.drop_nulls("size_bytes").sort("arrival_us", maintain_order=True)
@@ -384,7 +384,7 @@ def _complete(run: Run, bin_name: str) -> "tuple[pl.DataFrame, Numbers, Any]":
 
 
 def _bin(run: Run, name: str, sizes: Any) -> Any:
-    """Which of these sizes are in a bin, as in `summary.json`."""
+    """Return which of these sizes are in a bin, as in `summary.json`."""
     import numpy as np
 
     if name == "all":
@@ -398,7 +398,7 @@ OverFlows = Callable[["pl.Series"], float]
 
 
 def over_flows(words: Sequence[str]) -> OverFlows:
-    """A number over flows: `mean`, `variance`, `std`, `max`, or the share of flows `above_N` or `below_N`.
+    """Return a statistic over flows: `mean`, `variance`, `std`, `max`, or a share `above_N`, `below_N`.
 
     Raises
     ------

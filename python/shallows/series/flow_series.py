@@ -1,4 +1,4 @@
-"""What traced flows did over time: their windows, and what was acknowledged."""
+"""Traced flows over time: windows and acknowledged bytes."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def windows(run: Run, flows: Sequence[int] = (), most: int | None = None) -> dict[str, Series]:
-    """Congestion windows of these flows, or of the first that were traced; by default, of all."""
+    """Return the congestion windows of these flows, or of the first `most` traced ones (default: all)."""
     import polars as pl
 
     flow_traces = table(run, "flow_traces").filter(pl.col("quantity") == "cwnd_bytes")
@@ -20,13 +20,13 @@ def windows(run: Run, flows: Sequence[int] = (), most: int | None = None) -> dic
     lines = {}
     for flow in chosen if flows else chosen[:most]:
         one = flow_traces.filter(pl.col("flow") == flow)
-        # Nothing is drawn before a flow begins, or after it has ended.
+        # Lines start at a flow's arrival and stop at its end.
         lines[f"flow {flow}"] = Series.read(one, "value", _flow_end(run, flow))
     return lines
 
 
 def acked_bytes(run: Run, flow: int, flow_traces: "pl.DataFrame") -> "pl.DataFrame":
-    """What a flow's trace says, and its last acknowledgement, which has no row there."""
+    """Return a flow's trace, with a row for its last acknowledgement, which the trace lacks."""
     import polars as pl
 
     one = flow_traces.filter(pl.col("flow") == flow).select("time_us", "value")
@@ -38,7 +38,7 @@ def acked_bytes(run: Run, flow: int, flow_traces: "pl.DataFrame") -> "pl.DataFra
 
 
 def _flow_end(run: Run, flow: int) -> float:
-    """When a flow's last acknowledgement came, or the end of the run."""
+    """Return the time of a flow's last acknowledgement, or the end of the run."""
     import polars as pl
 
     arrival, took = run.flows.filter(pl.col("flow") == flow).select("arrival_us", "fct_sender_us").row(0)
@@ -46,5 +46,5 @@ def _flow_end(run: Run, flow: int) -> float:
 
 
 def end_us(run: Run) -> float:
-    """The end of a run."""
+    """Return the end of a run in µs."""
     return float(run.summary["simulated_s"]) * 1e6

@@ -1,8 +1,8 @@
-"""How fast the flows of a finished run could have been if nobody queued: a bound, which no scheme attains.
+"""Ideal completion times of a finished run's flows: a lower bound that no scheme attains.
 
-Senders know all and share links max-min fairly at any time, as a fluid. Paths are not those of the run: a
-flow uses all spines at once, so that only a host's links and those of a leaf together limit it. Each flow
-takes as long as its fluid needs, and the latency of its path (`ideal_us` of flows.parquet, beyond its bytes).
+Senders have full knowledge and share links max-min fairly at any time, as a fluid. A flow uses all spines at
+once, so only the links of hosts and of whole leaves limit it. Each flow takes its fluid time plus the latency
+of its path (`ideal_us` of flows.parquet, beyond its bytes).
 """
 
 import hashlib
@@ -22,35 +22,35 @@ if TYPE_CHECKING:
     Indices = NDArray[np.int64]
 
 STEP_S = 10e-6
-"""Shares are computed anew so often: a hundredth of what a megabyte takes at 10 Gbit/s."""
+"""Interval between computations of shares: a hundredth of a megabyte's time at 10 Gbit/s."""
 
 
 @dataclass(frozen=True)
 class Fluid:
-    """Flows with all that limits them."""
+    """Flows with the links that limit them."""
 
     arrivals_s: "Numbers"
-    """In order."""
+    """Arrival times in ascending order."""
     bits: "Numbers"
-    """On the wire."""
+    """Size on the wire in bits."""
     links: "Indices"
-    """Of each flow, the numbers of its links; a number may repeat."""
+    """Numbers of each flow's links; a number may repeat."""
     capacities_bps: "Numbers"
-    """By the number of the link."""
+    """Capacity by link number."""
 
     @property
     def digest(self) -> bytes:
-        """The same for the same flows: all schemes of one seed meet them."""
+        """Return a digest of the flows, which is the same for all schemes of one seed."""
         parts = (self.arrivals_s, self.bits, self.links, self.capacities_bps)
         return hashlib.sha256(b"".join(part.tobytes() for part in parts)).digest()
 
 
 _SCHEDULES: "dict[bytes, Numbers]" = {}
-"""What was computed before, by the flows."""
+"""Computed schedules by digest of the flows."""
 
 
 def completion_us(run: Run) -> "Numbers":
-    """Of each flow with a size, in order of arrival.
+    """Return the ideal completion time of each flow with a size, in order of arrival, in µs.
 
     Raises
     ------
@@ -77,10 +77,10 @@ def completion_us(run: Run) -> "Numbers":
 
 
 def schedule(fluid: Fluid, step_s: float = 0.0) -> "Numbers":
-    """How long each flow takes, in seconds, from when it is served first.
+    """Return the time that each flow takes from its first service, in seconds.
 
-    Shares change with each arrival and each end; with `step_s`, at most so often, and a flow that arrives
-    between two such times is served from the second on.
+    Shares change with each arrival and each end. With `step_s` they change at most once per step, and a flow
+    that arrives between two steps is served from the second on.
     """
     import numpy as np
 
@@ -106,7 +106,7 @@ def schedule(fluid: Fluid, step_s: float = 0.0) -> "Numbers":
 
 
 def shares(links: "Indices", capacities_bps: "Numbers") -> "Numbers":
-    """Max-min fair rates of flows over these links.
+    """Return the max-min fair rates of flows over these links.
 
     Examples
     --------
@@ -119,7 +119,7 @@ def shares(links: "Indices", capacities_bps: "Numbers") -> "Numbers":
     import numpy as np
 
     count, links = len(capacities_bps), np.sort(links, axis=1)
-    # A link that a flow names twice carries it once.
+    # A link that a flow names twice carries the flow once.
     once = np.column_stack([np.ones(len(links), dtype=bool), links[:, 1:] != links[:, :-1]])
     links = np.where(once, links, count)
     free = np.append(capacities_bps, np.inf)
@@ -130,7 +130,7 @@ def shares(links: "Indices", capacities_bps: "Numbers") -> "Numbers":
         fair = free / np.maximum(crossing, 1)
         fair[count] = np.inf
         least = fair[mine].min(axis=1)
-        # A link is what limits all its flows if none of them gets less elsewhere.
+        # A link limits all its flows if none of them gets less elsewhere.
         lowest = np.full(count + 1, np.inf)
         for column in mine.T:
             np.minimum.at(lowest, column, least)
@@ -146,7 +146,7 @@ def shares(links: "Indices", capacities_bps: "Numbers") -> "Numbers":
 
 
 def _links(topology: dict, sources: "Indices", destinations: "Indices") -> "tuple[Indices, Numbers]":  # type: ignore[type-arg]
-    """Of each flow what it crosses: its hosts' links and, between leaves, those of a leaf together."""
+    """Return the links of each flow: those of its hosts and, between leaves, of whole leaves."""
     import numpy as np
 
     kind = topology["kind"]

@@ -1,4 +1,4 @@
-"""What is asked of several runs: them by what distinguishes them, their tables and flows."""
+"""Inputs of figures and tables from several runs: their labels, tables and flows."""
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -19,11 +19,11 @@ NEEDED = {
     "pings": 'add a workload of kind "ping"',
     "queries": 'add a workload of kind "block-transfer", "partition-aggregate", or "incast" with think_time',
 }
-"""What a scenario must say so that a run has a table."""
+"""Scenario key that each table needs."""
 
 
 def as_list(runs: Runs) -> list[Run]:
-    """Several runs, or one."""
+    """Return one run or several as a list."""
     found = [runs] if isinstance(runs, Run) else list(runs)
     if not found:
         raise ShallowsError("there is no run to draw", "name the folder of one")
@@ -31,7 +31,7 @@ def as_list(runs: Runs) -> list[Run]:
 
 
 def table(run: Run, name: str) -> "pl.DataFrame":
-    """A table that not every run has."""
+    """Return a table that not every run has."""
     found: pl.DataFrame | None = getattr(run, name)
     if found is None:
         raise ShallowsError(f"{run.path} has no {name}.parquet", f"{NEEDED[name]}, and run it again")
@@ -39,7 +39,7 @@ def table(run: Run, name: str) -> "pl.DataFrame":
 
 
 def labels(run: Run) -> dict[str, Any]:
-    """What distinguishes a run: its place in its sweep, or what `--set` changed if it was made alone."""
+    """Return the labels of a run: its point in its sweep, or the values of `--set` if it ran alone."""
     if run.labels:
         return run.labels
     changes = (override.partition("=") for override in run.environment.get("overrides", []))
@@ -54,7 +54,7 @@ def _value(text: str) -> Any:
 
 
 def groups(runs: Sequence[Run], *without: str) -> dict[str, list[Run]]:
-    """Runs by what distinguishes them from the others, other than their seed and these axes."""
+    """Group runs by their labels, without their seed and these axes."""
     several = len({run.summary["name"] for run in runs}) > 1
     axes = {axis for run in runs for axis in labels(run)} - {"seed", *without}
     telling = {axis for axis in axes if len({str(labels(run).get(axis)) for run in runs}) > 1}
@@ -64,13 +64,13 @@ def groups(runs: Sequence[Run], *without: str) -> dict[str, list[Run]]:
         name = ", ".join(([run.summary["name"]] if several else []) + ([describe(kept)] if kept else []))
         found.setdefault(name, []).append(run)
     if len(found) > 1 and "" in found:
-        # What was run as its file stands, beside what was changed.
+        # The unchanged scenario is named beside the changed ones.
         found = {name or members[0].summary["name"]: members for name, members in found.items()}
     return found
 
 
 def choose_runs(runs: Sequence[Run], conditions: Iterable[tuple[str, str]]) -> list[Run]:
-    """Those of the runs whose labels have these values; an axis is called by its key or its last word.
+    """Return the runs whose labels have these values; an axis is a key or a key's last word.
 
     Raises
     ------
@@ -92,7 +92,7 @@ def choose_runs(runs: Sequence[Run], conditions: Iterable[tuple[str, str]]) -> l
 
 
 def _equal(text: str, place: str) -> bool:
-    """Whether two texts are the same, or the same number or quantity.
+    """Whether two texts are equal, or denote the same number or quantity.
 
     >>> _equal("0.80", "0.8"), _equal("2ms", "2000us"), _equal("2ms", "2"), _equal("a", "b")
     (True, True, False, False)
@@ -106,12 +106,12 @@ def _equal(text: str, place: str) -> bool:
 
 
 def _on(run: Run, axis: str) -> list[str]:
-    """The run's place on an axis, as text."""
+    """Return the run's value on an axis, as text."""
     return [str(value) for value in on_axis(labels(run), axis)]
 
 
 def choose_flows(run: Run, wanted: Sequence[int], traced: "pl.Series") -> list[int]:
-    """Flows to draw: those wanted, or all that were traced."""
+    """Return the flows to draw: the requested ones, or all traced ones."""
     known: list[int] = traced.unique().sort().to_list()
     if not known:
         raise ShallowsError(f"no flow of {run.path} was traced", "choose others with measure.flow_traces")

@@ -1,7 +1,7 @@
-"""Numbers of a run by name, as claims ask for them.
+"""Metrics of a run by name, as claims use them.
 
-A name is a path into `summary.json`, such as `fct_us.small.p99`, or `KIND.WHAT@WHERE`: a number of a port, a
-host, a class, a flow or several. docs/claims.md lists them.
+A name is a path into `summary.json`, such as `fct_us.small.p99`, or `KIND.WORDS@WHERE` for a port, a host, a
+class, one flow or several. docs/claims.md lists them.
 """
 
 import json
@@ -44,7 +44,7 @@ def _has_one_payload(offered: Offered) -> None:
 
 
 def _nothing(words: Sequence[str]) -> None:
-    """Refuse words of a number that there is only one of."""
+    """Reject words after a metric that takes none."""
     if words:
         raise UnknownMetric(f"{'.'.join(words)!r} says nothing of it", "leave it out")
 
@@ -59,18 +59,18 @@ def _window(words: Sequence[str]) -> Window:
 
 @dataclass(frozen=True)
 class Kind:
-    """How the rest of a name is read, and what makes a number of it and a run."""
+    """Parser of a metric's name, and the function that computes it."""
 
     what: Callable[[Sequence[str]], Any]
     where: Callable[[str], Any]
     number: Callable[[Run, Any, Any], float]
     needs: Sequence[Callable[[Offered], None]] = ()
-    """What the scenario must have, beside what the parts of the name ask for."""
+    """Requirements on the scenario, besides those of the name's parts."""
     together: Callable[[Any, Any], None] = lambda *_: None
-    """Refuses parts that do not go with each other."""
+    """Check that rejects parts that exclude each other."""
 
     def read(self, metric: Metric) -> tuple[Any, Any]:
-        """What and where it is."""
+        """Return the parsed words and place of a metric."""
         what, where = self.what(metric.words), self.where(metric.where)
         self.together(what, where)
         return what, where
@@ -110,7 +110,7 @@ PLACED: dict[str, Kind] = {
 
 
 def _everywhere(_: str) -> None:
-    """Of a number of the whole run."""
+    """Parse the place of a metric of the whole run, which has none."""
 
 
 def _of_whole(number: Callable[[Run, Bin], float]) -> Callable[[Run, Any, Any], float]:
@@ -124,11 +124,11 @@ BINNED: dict[str, Kind] = {
     ),
     "ideal_fct_us": Kind(Bin.percentile, _everywhere, _of_whole(flow_measures.ideal_fct_us_of_bin)),
 }
-"""Numbers of a size bin over the whole run that `summary.json` lacks."""
+"""Metrics of a size bin over the whole run that `summary.json` lacks."""
 
 
 def measure(run: Run, name: str) -> float:
-    """A number of a finished run.
+    """Return a metric of a finished run.
 
     Raises
     ------
@@ -152,7 +152,7 @@ def measure(run: Run, name: str) -> float:
 
 
 def check(name: str, offered: Offered | None = None) -> None:
-    """Refuse what cannot be a number of any run, or of no run of a scenario.
+    """Reject a name that is no metric of any run, or of no run of a scenario.
 
     Parameters
     ----------
@@ -188,7 +188,7 @@ def check(name: str, offered: Offered | None = None) -> None:
 
 
 def _kind(metric: Metric) -> Kind | None:
-    """How it is read; nothing if it is a path into `summary.json`."""
+    """Return the kind of a metric; None for a path into `summary.json`."""
     if metric.is_placed and metric.kind not in PLACED:
         raise UnknownMetric(f"{metric.kind!r} is of no port, host, flow or time")
     return (PLACED if metric.is_placed else BINNED).get(metric.kind)
@@ -203,7 +203,7 @@ def _check_parts(kind: Kind, parts: Sequence[Any], offered: Offered) -> None:
 
 
 Level = Callable[[Offered | None], Collection[str] | None]
-"""The words that may stand at a place of a path; nothing if any may."""
+"""Allowed words at a position of a path; None if any word is allowed."""
 
 
 def _words(*words: str) -> Level:
@@ -260,11 +260,11 @@ SUMMARY: Mapping[str, Sequence[Level]] = {
 """Numbers of `summary.json`, by the first word of their paths: the words that may follow."""
 
 COMPUTED = ("curves", "scenario", "buffer")
-"""First words of paths into what a scenario says before it runs."""
+"""First words of paths into data that a scenario has before it runs."""
 
 
 def _check_path(name: str, offered: Offered | None) -> None:
-    """Refuse a path that no `summary.json` has."""
+    """Reject a path that no `summary.json` has."""
     first, *words = name.split(".")
     if first == "marking_curves":
         if offered is not None and not _is_number(_follow(offered.curves, ".".join(words))):
@@ -284,7 +284,7 @@ def _check_path(name: str, offered: Offered | None) -> None:
 
 
 def check_computed(name: str) -> None:
-    """Refuse a name that is no path into what a scenario says before it runs.
+    """Reject a name that is no path into data that a scenario has before it runs.
 
     Raises
     ------
@@ -296,7 +296,7 @@ def check_computed(name: str) -> None:
 
 
 def compute(source: Source, name: str) -> float:
-    """A number of a scenario that needs no run: of its `curves`, its `scenario` as resolved, its `buffer`."""
+    """Compute a metric that needs no run, from a scenario's `curves`, resolved `scenario` or `buffer`."""
     experiment: _core.Experiment = source.parse()
     scenario = json.loads(experiment.resolved())
     curves = json.loads(experiment.marking_curves())
@@ -305,7 +305,7 @@ def compute(source: Source, name: str) -> float:
 
 
 def _buffer(scenario: dict[str, Any], curves: list[dict[str, Any]]) -> dict[str, float]:
-    """What each port of a switch has of its pool, and how many ports at their threshold fill it."""
+    """Return each switch port's share of its pool, and the number of ports whose thresholds fill it."""
     buffer, rate = scenario["switch"]["buffer"], scenario["topology"]["rate"]
     if "pool" not in buffer:
         return {}

@@ -1,4 +1,4 @@
-"""Names of metrics and their parts: the only place where names are taken apart.
+"""Names of metrics and their parts; this is the only parser of such names.
 
 A name is `KIND.WORD.WORD@WHERE`, such as `fct_us.small.p99@group=old`. docs/claims.md lists the kinds.
 """
@@ -14,7 +14,7 @@ from shallows.series import percentiles
 from shallows.series.offered import Offered
 
 TOTALS = ("goodput_gbps", "loss_rate_in_switches", "loss_rate_in_cards")
-"""Metrics of whole runs that schemes are compared by."""
+"""Metrics of whole runs that comparisons use."""
 
 PER_FLOW = "timeouts_per_flow"
 
@@ -24,12 +24,12 @@ GROUPS: tuple[Literal["group"], Literal["to_group"]] = ("group", "to_group")
 MOST_WORKLOADS, MOST_CLASSES = 1 << 16, 64
 
 MOST_STEPS = 1_000_000
-"""Slices of time that a metric may divide a run into."""
+"""Most slices of time into which a metric may divide a run."""
 
 
 @dataclass(frozen=True)
 class Metric:
-    """The name of a metric, and what its parts say.
+    """Parsed name of a metric.
 
     Examples
     --------
@@ -42,32 +42,32 @@ class Metric:
 
     @property
     def head(self) -> str:
-        """The name without whose or where it is."""
+        """Return the name without its place."""
         return self.name.partition("@")[0]
 
     @property
     def where(self) -> str:
-        """Whose it is, or where or when it was measured; empty for a whole run."""
+        """Return the place, flow or time of the metric; empty for a whole run."""
         return self.name.partition("@")[2]
 
     @property
     def is_placed(self) -> bool:
-        """Whether the name says whose it is, or where or when it was measured."""
+        """Whether the name has a place, flow or time."""
         return "@" in self.name
 
     @property
     def kind(self) -> str:
-        """The first word, which ends with the unit."""
+        """Return the first word, which ends with the unit."""
         return percentiles.words(self.head)[0]
 
     @property
     def words(self) -> list[str]:
-        """The words after the kind."""
+        """Return the words after the kind."""
         return percentiles.words(self.head)[1:]
 
     @property
     def flows(self) -> "Flows | None":
-        """The flows that it is of, if its name says so.
+        """Return the flows that the name selects, if any.
 
         Raises
         ------
@@ -80,7 +80,7 @@ class Metric:
             raise unknown.of(self.name) from None
 
     def check_flows(self, offered: Offered) -> None:
-        """Refuse a metric of flows that no run of the scenario has.
+        """Reject a metric of flows that no run of the scenario has.
 
         Raises
         ------
@@ -94,11 +94,11 @@ class Metric:
             raise unknown.of(self.name) from None
 
     def at(self, where: str) -> "Metric":
-        """The same metric of these flows only; of all if none are named."""
+        """Return the same metric for these flows only; for all flows if `where` is empty."""
         return Metric(f"{self.head}@{where}" if where else self.head)
 
     def summarised(self, statistic: str) -> "Metric":
-        """A number over the observations that this names.
+        """Return the metric of a statistic over these observations.
 
         >>> Metric("fct_us.small@0").summarised("p99").name
         'fct_us.small.p99@0'
@@ -107,39 +107,39 @@ class Metric:
 
     @property
     def series(self) -> str:
-        """The observations that it summarises, in comparisons: `fct_us.small@0`."""
+        """Return the name of the observations, for comparisons: `fct_us.small@0`."""
         *rest, last = [self.kind, *self.words]
         series = ".".join(rest) if last in {"mean", "p99"} and rest else self.head
         return Metric(series).at(self.where).name
 
     @property
     def is_percentile(self) -> bool:
-        """Whether it is the 99th percentile of its observations, not their mean."""
+        """Whether the metric is the 99th percentile of its observations rather than their mean."""
         return self.words[-1:] == ["p99"]
 
     @property
     def is_total(self) -> bool:
-        """Whether it is known of a whole run only."""
+        """Whether the metric exists for whole runs only."""
         return self.name in TOTALS
 
     @property
     def is_loss(self) -> bool:
-        """Whether it is a share of packets."""
+        """Whether the metric is a share of packets."""
         return self.kind.startswith("loss_rate")
 
     @property
     def is_relative(self) -> bool:
-        """Whether two values are compared by their ratio: not where zero is a usual value."""
+        """Whether values are compared by ratio, which needs a metric that is rarely zero."""
         return not self.is_loss and self.kind != PER_FLOW
 
     @property
     def is_better_high(self) -> bool:
-        """Whether more is better."""
+        """Whether higher is better."""
         return self.name == "goodput_gbps"
 
     @property
     def title(self) -> str:
-        """What comparisons call it in tables and figures.
+        """Return the title of the metric in tables and figures.
 
         >>> Metric("fct_us.0_to_1000.p99@2").title, Metric("slowdown.all.mean@to_group=old").title
         ('FCT 0 to 1000 p99, workload 2', 'slowdown all mean, to group old')
@@ -157,7 +157,7 @@ class Metric:
 
 
 def one_of(words: Collection[str], allowed: Collection[str], what: str) -> str:
-    """The one word that there is, if it is allowed.
+    """Return the single word of `words` if it is allowed.
 
     Raises
     ------
@@ -171,7 +171,7 @@ def one_of(words: Collection[str], allowed: Collection[str], what: str) -> str:
 
 
 def duration_us(text: str) -> float:
-    """A time above zero, in µs.
+    """Parse a time above zero; return it in µs.
 
     >>> duration_us("10ms"), duration_us("0.5s")
     (10000.0, 500000.0)
@@ -191,7 +191,7 @@ def duration_us(text: str) -> float:
 
 
 def refuse_after_end(begin_us: float, offered: Offered, text: str) -> None:
-    """Refuse a time that the run does not reach.
+    """Reject a time after the end of the run.
 
     Raises
     ------
@@ -206,7 +206,7 @@ def refuse_after_end(begin_us: float, offered: Offered, text: str) -> None:
 
 @dataclass(frozen=True)
 class Flows:
-    """The flows that a metric is of: those of workloads, a class, or the senders or receivers of a group."""
+    """Flows of a metric: those of workloads, of a class, or of a group's senders or receivers."""
 
     text: str
     key: Literal["workload", "class", "group", "to_group"]
@@ -217,7 +217,7 @@ class Flows:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read what follows the `@`.
+        """Parse the text after the `@`.
 
         >>> Flows.parse("0").places, Flows.parse("2..5").places, Flows.parse("0, 3").values
         ((range(0, 1),), (range(2, 5),), [0, 3])
@@ -251,16 +251,16 @@ class Flows:
 
     @property
     def values(self) -> list[int] | list[str]:
-        """What their column holds."""
+        """Return the selected values of the column."""
         return [self.group] if self.group else [each for place in self.places for each in place]
 
     @property
     def title(self) -> str:
-        """In words: `workload 2..5`, `class 1`, `to group old`."""
+        """Return the selection in words: `workload 2..5`, `class 1`, `to group old`."""
         return f"{self.key.replace('_', ' ')} {self.group or self.text.removeprefix('class')}"
 
     def check(self, offered: Offered) -> None:
-        """Refuse flows that no run of the scenario has.
+        """Reject flows that no run of the scenario has.
 
         Raises
         ------
@@ -297,19 +297,19 @@ def _no_flows(text: str) -> UnknownMetric:
 
 @dataclass(frozen=True)
 class Host:
-    """A host by its number; metrics are of what it has received."""
+    """A host by number; its metrics cover received data."""
 
     number: int
 
     def check(self, offered: Offered) -> None:
-        """Refuse a host that the network does not have."""
+        """Reject a host that the network does not have."""
         hosts = len(offered.network.hosts)
         if self.number >= hosts:
             raise UnknownMetric(f"there is no host {self.number}", f"hosts are 0 to {hosts - 1}")
 
 
 def host_or_flows(text: str) -> Host | Flows:
-    """A host by its number, a class, or a group."""
+    """Parse a host by number, a class or a group."""
     if re.fullmatch("[0-9]{1,9}", text):
         return Host(int(text))
     flows = Flows.parse(text)
@@ -322,33 +322,33 @@ def host_or_flows(text: str) -> Host | Flows:
 
 @dataclass(frozen=True)
 class Pair:
-    """Two that are compared."""
+    """Two hosts, classes or groups to compare."""
 
     first: Host | Flows
     second: Host | Flows
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read `ONE/OTHER`."""
+        """Parse `ONE/OTHER`."""
         first, slash, second = text.partition("/")
         if not slash:
             raise UnknownMetric(f"{text!r} is no pair", "write two hosts, classes or groups as ONE/OTHER")
         return cls(host_or_flows(first), host_or_flows(second))
 
     def check(self, offered: Offered) -> None:
-        """Refuse what the scenario does not have."""
+        """Reject hosts, classes or groups that the scenario does not have."""
         self.first.check(offered)
         self.second.check(offered)
 
 
 @dataclass(frozen=True)
 class Port:
-    """A port by its name, as in `counters.parquet`."""
+    """A port by name, as in `counters.parquet`."""
 
     name: str
 
     def check(self, offered: Offered) -> None:
-        """Refuse a port that the network does not have."""
+        """Reject a port that the network does not have."""
         if self.name not in offered.network.ports:
             raise UnknownMetric(
                 f"there is no port {self.name!r}", listed("ports are", _like(self.name, offered))
@@ -357,19 +357,19 @@ class Port:
 
 @dataclass(frozen=True)
 class Recorded:
-    """A port or pool whose backlog is recorded, from a time on."""
+    """A port or pool with a recorded backlog, from a time on."""
 
     name: str
     begin_us: float = 0.0
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read `PORT` or `PORT@10ms`."""
+        """Parse `PORT` or `PORT@10ms`."""
         name, at, begin = text.partition("@")
         return cls(name, duration_us(begin) if at else 0.0)
 
     def check(self, offered: Offered) -> None:
-        """Refuse what the network does not have, or the scenario does not record."""
+        """Reject a port or pool that the network lacks, or that the scenario does not record."""
         pool = self.name in offered.pools.values()
         if not pool:
             Port(self.name).check(offered)
@@ -387,26 +387,26 @@ class Recorded:
 
 
 def _like(name: str, offered: Offered) -> list[str]:
-    """Ports, those of the same node first."""
+    """Return known ports, those of the same node first."""
     node = name.split("->")[0]
     return sorted(offered.network.ports, key=lambda port: port.split("->")[0] != node)
 
 
 @dataclass(frozen=True)
 class Traced:
-    """A flow by its number, which is traced."""
+    """A traced flow by number."""
 
     flow: int
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read its number."""
+        """Parse a flow's number."""
         if not re.fullmatch("[0-9]{1,9}", text):
             raise UnknownMetric(f"{text!r} is no flow", "flows are numbered as in flows.parquet")
         return cls(int(text))
 
     def check(self, offered: Offered) -> None:
-        """Refuse a flow that is not traced."""
+        """Reject a flow that is not traced."""
         if not offered.may_trace_flow(self.flow):
             raise UnknownMetric(
                 f"flow {self.flow} is not traced", f"set measure.flow_traces = [{{ flows = [{self.flow}] }}]"
@@ -422,17 +422,17 @@ class Window:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read a time."""
+        """Parse a time."""
         return cls(duration_us(text), text)
 
     def check(self, offered: Offered) -> None:
-        """Refuse one that is longer than the run, or divides it into too many."""
+        """Reject a time that is longer than the run, or divides it into too many slices."""
         refuse_after_end(self.us, offered, self.text)
         if offered.end_us is not None:
             self.check_steps(offered.end_us)
 
     def check_steps(self, span_us: float) -> None:
-        """Refuse to divide a time into too many.
+        """Reject a division into too many slices.
 
         Raises
         ------
@@ -455,7 +455,7 @@ class Span:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read `12..14`.
+        """Parse `12..14`.
 
         >>> Span.parse("0..0.5")
         Span(begin_us=0.0, end_us=500000.0)
@@ -468,12 +468,12 @@ class Span:
         return span
 
     def check_slices(self, slices: Window) -> None:
-        """Refuse slices that are longer than the span, or too many."""
+        """Reject slices that are longer than the span, or too many."""
         length = self.end_us - self.begin_us
         if slices.us > length:
             raise UnknownMetric(f"{slices.text} is longer than the span", "name shorter slices")
         slices.check_steps(length)
 
     def check(self, offered: Offered) -> None:
-        """Refuse a part that the run does not reach."""
+        """Reject a part after the end of the run."""
         refuse_after_end(self.end_us, offered, f"{self.end_us / 1e6:g} s")

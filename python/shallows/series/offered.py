@@ -1,4 +1,4 @@
-"""What a scenario offers to metrics before it runs: workloads, size bins, ports, and what it records."""
+"""Data that a scenario offers to metrics before it runs: workloads, size bins, ports and recordings."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,11 +15,11 @@ SENDS_NO_FLOWS = {"udp", "ping"}
 """Kinds of workloads whose packets belong to no flow."""
 
 ASKS = {"partition-aggregate", "block-transfer"}
-"""Kinds of workloads that ask queries; an `incast` does if it has a `think_time`."""
+"""Kinds of workloads with queries; an `incast` has them with a `think_time`."""
 
 
 class Offered:
-    """What metrics of a run can be of, by its resolved scenario alone.
+    """Possible subjects of a run's metrics, from its resolved scenario alone.
 
     Parameters
     ----------
@@ -42,21 +42,21 @@ class Offered:
 
     @classmethod
     def of(cls, experiment: _core.Experiment) -> "Offered":
-        """What a parsed scenario offers."""
+        """Read the offer of a parsed scenario."""
         return cls(json.loads(experiment.resolved()), json.loads(experiment.marking_curves()))
 
     @cached_property
     def workloads(self) -> list[str]:
-        """The kind of each workload, in the scenario's order."""
+        """Return the kind of each workload, in the scenario's order."""
         return [each["kind"] for each in self.scenario["workload"]]
 
     def sends_flows(self, place: int) -> bool:
-        """Whether there is a workload at this place, and it sends flows."""
+        """Whether a workload exists at this place and sends flows."""
         return place < len(self.workloads) and self.workloads[place] not in SENDS_NO_FLOWS
 
     @cached_property
     def asking(self) -> list[int]:
-        """Places of workloads that ask queries."""
+        """Return the places of workloads with queries."""
         return [
             place
             for place, each in enumerate(self.scenario["workload"])
@@ -65,7 +65,7 @@ class Offered:
 
     @cached_property
     def classes(self) -> set[int] | None:
-        """Classes of service that flows have; nothing where a rule or a list of flows decides."""
+        """Return the classes of service of flows; None where a rule or a list of flows decides."""
         sending = [each for each in self.scenario["workload"] if each["kind"] not in SENDS_NO_FLOWS]
         if any(not isinstance(each["class"], int) or each["kind"] == "trace" for each in sending):
             return None
@@ -73,38 +73,38 @@ class Offered:
 
     @cached_property
     def ping_classes(self) -> set[int]:
-        """Classes of service of echoes."""
+        """Return the classes of service of pings."""
         return {each["class"] for each in self.scenario["workload"] if each["kind"] == "ping"}
 
     @cached_property
     def groups(self) -> list[str]:
-        """Names of the groups that hosts are in; none if the scenario has no `[[host.group]]`."""
+        """Return the names of the host groups; empty without `[[host.group]]`."""
         named = [group["name"] for group in self.scenario.get("host", {}).get("group", [])]
         return ["default", *named] if named else []
 
     @cached_property
     def bins(self) -> list[str]:
-        """Names of the size bins, after that of all flows together."""
+        """Return the names of the size bins, after that of all flows together."""
         return ["all", *bin_names(self.scenario)]
 
     @cached_property
     def markers(self) -> set[str]:
-        """Kinds of the markers of all ports."""
+        """Return the kinds of the markers of all ports."""
         return set(_marker_kinds(self.scenario))
 
     @cached_property
     def network(self) -> Network:
-        """Its hosts, switches and ports."""
+        """Return hosts, switches and ports."""
         return network(self.scenario["topology"])
 
     @cached_property
     def pools(self) -> dict[str, str]:
-        """The pool of each port."""
+        """Return the pool of each port."""
         return pools_of(self.network.ports, self.scenario["switch"]["buffer"])
 
     @cached_property
     def end_us(self) -> float | None:
-        """When the run ends at the latest, in µs, if the scenario says so."""
+        """Return the latest end of the run in µs, if the scenario states one."""
         at = self.scenario.get("stop", {}).get("at")
         return None if at is None else 1e6 * order(at)
 
@@ -120,13 +120,13 @@ class Offered:
         return any(pattern == kind or fnmatchcase(port, pattern) for pattern in wanted)
 
     def may_trace_flow(self, flow: int | None = None) -> bool:
-        """Whether a flow of this number, or any, may be traced; which are drawn only the run tells."""
+        """Whether a flow with this number, or any flow, may be traced; only the run draws them."""
         traces = self.scenario["measure"]["flow_traces"]
         return any(flow is None or flow in (trace.get("flows") or [flow]) for trace in traces)
 
 
 def bin_names(scenario: Mapping[str, Any]) -> list[str]:
-    """Names of the size bins of a resolved scenario, as `summary.json` has them.
+    """Return the names of a resolved scenario's size bins, as in `summary.json`.
 
     >>> bin_names({"measure": {"bins": ["100KB", "10MB"]}}), bin_names({"measure": {"bins": ["1KB"]}})
     (['small', 'medium', 'large'], ['0_to_1000', 'above_1000'])
@@ -139,7 +139,7 @@ def bin_names(scenario: Mapping[str, Any]) -> list[str]:
 
 
 def _marker_kinds(value: Any) -> Iterable[str]:
-    """Kinds in every list of `markers`, however deep."""
+    """Yield the kinds in every list of `markers`, at any depth."""
     if isinstance(value, Mapping):
         for key, kept in value.items():
             if key == "markers":

@@ -1,4 +1,4 @@
-"""How metrics name percentiles: `p50`, `p99.9`, `p999`."""
+"""Names of percentiles in metrics: `p50`, `p99.9`, `p999`."""
 
 import re
 from decimal import Decimal
@@ -6,15 +6,15 @@ from decimal import Decimal
 from shallows.errors import UnknownMetric
 
 NAMED = re.compile(r"p\.?\d.*", re.ASCII)
-"""What is meant as a percentile, be it one or not."""
+"""Words meant as a percentile, valid or not."""
 
 IN_PERCENT = re.compile(r"\d{1,2}(\.\d+)?|100(\.0+)?", re.ASCII)
 NINES = re.compile(r"99\d+", re.ASCII)
-"""As papers write 99.9 and 99.99 %: without the point."""
+"""Papers' way to write 99.9 and 99.99 %: without the point."""
 
 
 def words(name: str) -> list[str]:
-    """The parts of a metric's name, which points divide; the point of a number does not.
+    """Split a metric's name at its points, except for the point of a number.
 
     >>> words("ideal_fct_us.small.p99.9")
     ['ideal_fct_us', 'small', 'p99.9']
@@ -23,7 +23,7 @@ def words(name: str) -> list[str]:
 
 
 def is_percentile(word: str) -> bool:
-    """Whether a part of a metric's name asks for a percentile.
+    """Whether a part of a metric's name is a percentile.
 
     >>> is_percentile("p50"), is_percentile("p101"), is_percentile("peak_us")
     (True, True, False)
@@ -32,9 +32,9 @@ def is_percentile(word: str) -> bool:
 
 
 def parse(word: str) -> float:
-    """The share of observations that a percentile is not below.
+    """Return the rank of a percentile, as a share of the observations.
 
-    What follows the `p` is in percent. After 99 the point may be left out, as in papers.
+    The number after the `p` is in percent. After 99 the point may be omitted, as in papers.
 
     Raises
     ------

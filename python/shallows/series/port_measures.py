@@ -1,4 +1,4 @@
-"""Numbers of a run's ports; `measures` has their names."""
+"""Metrics of a run's ports; `measures` maps names to them."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def over_time(words: Sequence[str]) -> "Callable[[Series], float]":
-    """A number over time: `mean`, `std`, `max`, a percentile, the share `above_N`, or `peak_us`.
+    """Return a statistic over time: `mean`, `std`, `max`, a percentile, a share `above_N`, or `peak_us`.
 
     Raises
     ------
@@ -38,12 +38,12 @@ def over_time(words: Sequence[str]) -> "Callable[[Series], float]":
 
 
 def _peak_us(series: "Series") -> float:
-    """When it was highest for the last time."""
+    """Return the time at which the series was last at its maximum."""
     return float(series.times[1:][series.values[:-1] == series.max()][-1])
 
 
 def backlog(run: Run, number: "Callable[[Series], float]", where: Recorded) -> float:
-    """A number over time of the backlog of a port or pool, from a time on if one is given."""
+    """Return a statistic over time of the backlog of a port or pool, optionally from a time on."""
     series = of_port(run, where.name)
     end_us = float(run.summary["simulated_s"]) * 1e6
     if where.begin_us >= end_us:
@@ -52,12 +52,12 @@ def backlog(run: Run, number: "Callable[[Series], float]", where: Recorded) -> f
 
 
 def sent_gbps(run: Run, _: None, port: Port) -> float:
-    """Bytes on the wire that a port has sent, over the simulated time."""
+    """Return the bytes on the wire that a port has sent over the simulated time, in Gbit/s."""
     return _sent_bytes(run, port.name) * 8 / float(run.summary["simulated_s"]) / 1e9
 
 
 def repeated_share(run: Run, _: None, port: Port) -> float:
-    """Of the TCP bytes that a port has sent, those whose data came again; all flows of the run must pass it.
+    """Return the retransmitted share of a port's TCP bytes; all flows of the run must pass the port.
 
     Raises
     ------
@@ -78,7 +78,7 @@ def repeated_share(run: Run, _: None, port: Port) -> float:
 
 
 def payload(scenario: Mapping[str, Any]) -> int:
-    """Data in a full segment (docs/scenario.md), of a resolved scenario in which all hosts have the same."""
+    """Return the data in a full segment (docs/scenario.md), for a scenario with equal hosts."""
     mtu, timestamps = scenario["topology"]["mtu"], scenario["tcp"]["timestamps"]
     groups = scenario.get("host", {}).get("group", [])
     if any((group["mtu"], group["tcp"]["timestamps"]) != (mtu, timestamps) for group in groups):

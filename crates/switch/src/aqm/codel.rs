@@ -1,7 +1,9 @@
-//! CoDel (RFC 8289): drop or mark as packets leave, ever more often while even the shortest wait stays above a target.
+//! CoDel (RFC 8289): drops or marks packets at departure, increasingly often while even the shortest waiting time stays
+//! above a target.
 //!
-//! The pseudo-code of RFC 8289 §5 takes packets from the queue in a loop; here the port does, and asks for each whether it
-//! may pass. A drop should cost nothing on the wire (`egress_drop = "free"`), as there. Each queue has its own state.
+//! The pseudo-code of RFC 8289 §5 takes packets from the queue in a loop. Here the port takes them, and CoDel decides
+//! on each. A drop should cost nothing on the wire (`egress_drop = "free"`), as in the RFC. Each queue has its own
+//! state.
 
 use shallows_core::packet::{Ecn, Header};
 use shallows_core::{Bytes, Duration, Instant};
@@ -12,15 +14,15 @@ use crate::queue::Reading;
 /// Parameters of CoDel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    /// TARGET: the wait that is tolerated (RFC 8289 §4.4).
+    /// TARGET: tolerated waiting time (RFC 8289 §4.4).
     pub target: Duration,
-    /// INTERVAL: for how long the wait may stay above it; about the worst round-trip time (§4.3).
+    /// INTERVAL: time for which the wait may exceed the target; about the worst round-trip time (§4.3).
     pub interval: Duration,
-    /// MAXPACKET: with at most so much waiting nothing is done (§5.4).
+    /// MAXPACKET: CoDel does nothing while at most this much waits (§5.4).
     pub mtu: Bytes,
-    /// What is done to a packet. Marking is not in the RFC; as in Linux a mark takes the place of a drop.
+    /// Action on a chosen packet. Marking is not in the RFC; a mark replaces a drop, as in Linux.
     pub action: Action,
-    /// Beyond this wait every ECN-capable packet is marked, whatever CoDel says (Linux, `ce_threshold`).
+    /// Waiting time above which every ECN-capable packet is marked, independently of CoDel (Linux, `ce_threshold`).
     pub ce_threshold: Option<Duration>,
 }
 
@@ -37,36 +39,37 @@ impl Default for Config {
     }
 }
 
-/// Drops or marks by how long packets wait.
+/// Drops or marks by waiting time.
 #[derive(Clone, Debug)]
 pub struct Codel {
     config: Config,
     queues: Box<[State]>,
 }
 
-/// What RFC 8289 §5.3 keeps for a queue.
+/// State of a queue (RFC 8289 §5.3).
 #[derive(Clone, Copy, Debug, Default)]
 struct State {
-    /// When the wait will have been above the target for an interval, if it stays there.
+    /// Time at which the wait will have exceeded the target for an interval.
     first_above: Option<Instant>,
-    /// When to drop next.
+    /// Time of the next drop.
     drop_next: Instant,
-    /// Drops since the dropping state was entered.
+    /// Drops since CoDel entered the dropping state.
     count: u32,
-    /// What that was when it was last entered.
+    /// Value of `count` when CoDel last entered the dropping state.
     last_count: u32,
     dropping: bool,
-    /// The last packet was dropped on schedule: if the wait of the next one is too long too, the schedule moves on.
+    /// Whether the last packet was dropped on schedule. The schedule then advances if the next packet waited too long,
+    /// too.
     moves_on: bool,
 }
 
 impl Codel {
-    /// A marker at a port of so many `queues`.
+    /// Creates a marker at a port with this many `queues`.
     pub fn new(config: &Config, queues: usize) -> Self {
         Self { config: config.clone(), queues: vec![State::default(); queues].into() }
     }
 
-    /// RFC 8289 §5.6, `dodequeue`: whether the wait has been above the target for an interval.
+    /// Whether the wait has exceeded the target for an interval (RFC 8289 §5.6, `dodequeue`).
     fn is_late(config: &Config, state: &mut State, now: Instant, port: &PortView<'_>) -> bool {
         if port.sojourn < config.target || port.queue_backlog() <= config.mtu {
             state.first_above = None;
@@ -81,7 +84,7 @@ impl Codel {
         }
     }
 
-    /// RFC 8289 §5.5, `deque`: whether this packet is a victim.
+    /// Whether to drop or mark this packet (RFC 8289 §5.5, `deque`).
     fn takes(config: &Config, state: &mut State, now: Instant, port: &PortView<'_>) -> bool {
         let late = Self::is_late(config, state, now, port);
         let moves_on = std::mem::take(&mut state.moves_on);
@@ -116,7 +119,7 @@ impl Codel {
     }
 }
 
-/// The control law: INTERVAL/√count (RFC 8289 §5.5), in whole picoseconds.
+/// Time to the next drop by the control law: INTERVAL/√count (RFC 8289 §5.5), in whole picoseconds.
 fn spacing(config: &Config, count: u32) -> Duration {
     Duration((config.interval.0 as f64 / f64::from(count).sqrt()) as u64)
 }

@@ -1,11 +1,11 @@
 //! Explicit incast notification (Pulser §III-A, Algorithm 1): set where the backlog of a port grows fast.
 //!
-//! At every dequeue the growth of the backlog since the last one, as a share of the line rate, goes into a ring of *N*
-//! samples; the packet is notified if their average exceeds a threshold, or, once it has, while the backlog stays above a
-//! high-water mark. O(1) a packet: sums are kept in integers, so nothing drifts.
+//! Each dequeue adds a sample to a ring of *N*: the growth of the backlog since the last dequeue, as a share of the
+//! line rate. A packet is notified if the average exceeds a threshold, and then while the backlog stays above a
+//! high-water mark. Each packet costs O(1): integer sums do not drift.
 //!
-//! The ring starts with zeros. A dequeue at the same instant as the last one (a packet dropped at no cost) has no
-//! gradient: it is no sample, and what the backlog grew by counts in the next one.
+//! The ring starts with zeros. A dequeue at the same instant as the last one (a packet dropped at no cost) adds no
+//! sample; its growth counts in the next one.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,20 +18,20 @@ use crate::queue::Reading;
 /// Parameters of Algorithm 1.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    /// *N*: samples that are averaged.
+    /// *N*: number of samples to average.
     pub samples: usize,
     /// *EIN_threshold*, as a share of the line rate.
     pub threshold: f64,
-    /// *HighWaterMark*: where ECN would mark (§III-A).
+    /// *HighWaterMark*: the ECN threshold (§III-A).
     pub high_water: Bytes,
-    /// How the average is meant.
+    /// Meaning of the average.
     pub average: Average,
-    /// When the backlog is read.
+    /// Time at which the backlog is read.
     pub sampled: Sampled,
 }
 
 impl Config {
-    /// The paper's setting (§III-A) with this ECN threshold.
+    /// The paper's parameters (§III-A) with this ECN threshold.
     pub fn paper(high_water: Bytes) -> Self {
         Self {
             samples: 50,
@@ -43,36 +43,36 @@ impl Config {
     }
 }
 
-/// How "Average Gradient for last N samples" (Algorithm 1, line 7) is meant.
+/// Meaning of "Average Gradient for last N samples" (Algorithm 1, line 7).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "EinAverage")]
 pub enum Average {
-    /// The mean of the *N* gradients: what Algorithm 1 says.
+    /// The mean of the *N* gradients, as Algorithm 1 says.
     #[default]
     MeanOfRatios,
-    /// The growth over the last *N* samples by the time they took: less for a burst that follows a pause. Before there
-    /// are *N*, since the first dequeue.
+    /// The growth over the last *N* samples divided by their time: smaller for a burst after a pause. Before *N*
+    /// samples exist, since the first dequeue.
     RatioOfSums,
 }
 
-/// When the backlog is read.
+/// Time at which the backlog is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sampled {
-    /// Once the packet has left.
+    /// After the packet has left.
     #[default]
     After,
-    /// With the packet still there, as in the authors' testbed.
+    /// Before the packet leaves, as in the authors' testbed.
     Before,
 }
 
-/// Notifies of incast at one port.
+/// Incast detector of one port.
 #[derive(Clone, Debug)]
 pub struct Ein {
     config: Config,
     ring: Box<[Sample]>,
-    /// Where the oldest sample is.
+    /// Index of the oldest sample.
     oldest: usize,
     /// Sum of the gradients in the ring.
     sum: i64,
@@ -81,26 +81,26 @@ pub struct Ein {
     incast: bool,
 }
 
-/// One dequeue.
+/// Sample of one dequeue.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sample {
     /// Share of the line rate, in units of 2^-[`FRACTION`].
     gradient: i64,
-    /// What the backlog was before, and when.
+    /// Backlog and time of the previous dequeue.
     before: (Bytes, Instant),
 }
 
 /// Binary digits of a gradient after the point.
 const FRACTION: u32 = 30;
-/// The largest gradient that is told apart: a million times the line rate, so that the sum of the ring never overflows.
+/// Largest representable gradient: a million times the line rate, so that the sum of the ring never overflows.
 const STEEPEST: f64 = (1u64 << (20 + FRACTION)) as f64;
 
 impl Ein {
-    /// A detector that has seen nothing.
+    /// Creates a detector without samples.
     ///
     /// # Panics
     ///
-    /// If it averages no samples, or more than 4,096.
+    /// Panics if the number of samples is zero or above 4,096.
     pub fn new(config: &Config) -> Self {
         assert!((1..=4_096).contains(&config.samples), "not a number of samples: {}", config.samples);
         Self {
@@ -113,7 +113,7 @@ impl Ein {
         }
     }
 
-    /// Line 2: the gradient since the last dequeue joins the ring.
+    /// Adds the gradient since the last dequeue to the ring (line 2).
     fn sample(&mut self, now: Instant, backlog: Bytes, port: &PortView<'_>) {
         let Some(before) = self.last else {
             self.last = Some((backlog, now));
@@ -134,7 +134,7 @@ impl Ein {
         self.last = Some((backlog, now));
     }
 
-    /// The average gradient, as a share of the line rate.
+    /// Average gradient, as a share of the line rate.
     fn average(&self, port: &PortView<'_>) -> f64 {
         match self.config.average {
             Average::MeanOfRatios => self.sum as f64 / f64::from(1 << FRACTION) / self.ring.len() as f64,

@@ -1,10 +1,11 @@
-//! The incast detector that Pulser's authors released (Linux 4.4, a changed `sch_tbf`): by CE, in whole packet times.
+//! The incast detector that Pulser's authors released (Linux 4.4, a changed `sch_tbf`). It sets CE and counts whole
+//! packet times.
 //!
-//! Time is in whole packet times, the backlog in packets with the departing one. In a ring of 70 dequeues the growth
-//! between neighbours counts, undivided, where time has passed; CE is set if the sum reaches one twentieth of a packet for
-//! each, in integers: 70 packets; or if the *oldest* backlog in the ring exceeds 15 packets, since the index moves before
-//! the comparison. The sum telescopes, so the queue must grow by 70 packets in 70 dequeues, more than the testbed's
-//! token bucket held: there it was a threshold of 15 packets. Algorithm 1 is `ein`.
+//! Time is in whole packet times; the backlog is in packets, including the departing one. A ring of 70 dequeues sums
+//! the undivided growth between neighbours where time has passed. CE is set if the sum reaches one twentieth of a
+//! packet per sample, in integers: 70 packets; or if the *oldest* backlog in the ring exceeds 15 packets, because the
+//! index moves before the comparison. The sum telescopes, so the queue must grow by 70 packets in 70 dequeues. The
+//! testbed's token bucket held fewer, so there the detector was a threshold of 15 packets. `ein` is Algorithm 1.
 
 use shallows_core::packet::Header;
 use shallows_core::{Bytes, Duration, Instant};
@@ -15,7 +16,7 @@ use crate::queue::Reading;
 /// Parameters of the released detector.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    /// What counts as one unit of time.
+    /// Unit of time.
     pub packet_time: PacketTime,
     /// Dequeues in the ring (`sampleCnt`).
     pub samples: usize,
@@ -24,34 +25,34 @@ pub struct Config {
 }
 
 impl Default for Config {
-    /// The released constants, but for the unit of time, which suits a link of any rate.
+    /// The released constants, except for the unit of time, which suits a link of any rate.
     fn default() -> Self {
         Self { packet_time: PacketTime::Mtu(Bytes(1_500)), samples: 70, limit: 15 }
     }
 }
 
-/// What counts as one unit of time.
+/// Unit of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PacketTime {
-    /// What a packet of this size takes on the link.
+    /// Transmission time of a packet of this size.
     Mtu(Bytes),
     /// A fixed time: 250 µs in the released code, about 1,500 B at 50 Mbit/s.
     Fixed(Duration),
 }
 
-/// Marks CE at one port as the released detector does.
+/// Sets CE at one port as the released detector does.
 #[derive(Clone, Debug)]
 pub struct EinReleased {
     config: Config,
     ring: Box<[Sample]>,
-    /// Where the oldest sample is, which the next one replaces.
+    /// Index of the oldest sample, which the next one replaces.
     oldest: usize,
     /// Sum of the growth between neighbours in the ring.
     sum: i64,
     marked: bool,
 }
 
-/// One dequeue: when, in packet times, and what waited.
+/// Sample of one dequeue: time in packet times, and backlog.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sample {
     time: u64,
@@ -59,18 +60,18 @@ struct Sample {
 }
 
 impl Sample {
-    /// What the backlog grew by since `earlier`, if time has passed.
+    /// Growth of the backlog since `earlier`; zero if no time has passed.
     fn growth_since(self, earlier: Self) -> i64 {
         if self.time > earlier.time { self.packets - earlier.packets } else { 0 }
     }
 }
 
 impl EinReleased {
-    /// A detector that has seen nothing.
+    /// Creates a detector without samples.
     ///
     /// # Panics
     ///
-    /// If its ring holds fewer than two samples or its unit of time is nothing.
+    /// Panics if the ring holds fewer than two samples or the unit of time is zero.
     pub fn new(config: &Config) -> Self {
         assert!(config.samples >= 2, "two samples make a difference, not {}", config.samples);
         let timeless = [PacketTime::Mtu(Bytes(0)), PacketTime::Fixed(Duration::ZERO)];
@@ -107,7 +108,7 @@ impl Aqm for EinReleased {
             PacketTime::Mtu(size) => port.rate.transmission_time(size),
             PacketTime::Fixed(unit) => unit,
         };
-        // The departing packet is still in the length that it reads.
+        // The length includes the departing packet.
         let packets = 1 + port.queues.iter().map(|queue| i64::from(queue.packets)).sum::<i64>();
         self.push(Sample { time: now.0 / unit.0, packets });
         let average = self.sum / self.ring.len() as i64;

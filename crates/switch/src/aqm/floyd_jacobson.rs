@@ -1,10 +1,10 @@
-//! RED as Floyd and Jacobson wrote it (ToN '93), marking or dropping; `red-classic` in scenarios.
+//! RED as Floyd and Jacobson published it (ToN '93), marking or dropping; `red-classic` in scenarios.
 //!
-//! The average moves with every arrival, also of packets that the buffer refuses, and makes up for the time that the
-//! port idles; marks are spaced by a count. Where ns-2's RED (red.cc) does otherwise, a parameter says so; its automatic
-//! configuration is [`Thresholds::Automatic`]. The curve of switches on the instantaneous backlog is `red`.
+//! The average moves with every arrival, including packets that the buffer refuses, and accounts for the port's idle
+//! time. A count spaces the marks. Parameters select ns-2's rules (red.cc) where they differ; [`Thresholds::Automatic`]
+//! is ns-2's automatic configuration. `red` has the curve of switches on the instantaneous backlog.
 //!
-//! The count sees packets that the buffer admits; ns-2 lets an overflow start it anew.
+//! The count sees only packets that the buffer admits; ns-2 restarts it at an overflow.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,30 +19,30 @@ use crate::queue::Reading;
 /// Parameters of RED.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    /// Whose backlog is averaged.
+    /// Backlog to average.
     pub scope: Scope,
-    /// In what.
+    /// Unit of the backlog.
     pub unit: Unit,
-    /// Between which averages it acts, and how fast they move.
+    /// Thresholds on the average, and the average's weight.
     pub thresholds: Thresholds,
-    /// *max_p*: probability just below the maximum threshold.
+    /// *max_p*: marking probability just below the maximum threshold.
     pub max_p: f64,
-    /// What happens above the maximum threshold.
+    /// Rule above the maximum threshold.
     pub above: Above,
-    /// What is done to a packet.
+    /// Action on a chosen packet.
     pub action: Action,
-    /// What is done to one that the average alone condemns.
+    /// Action on a packet that the average alone selects.
     pub forced: Forced,
-    /// How marks follow one another.
+    /// Spacing between marks.
     pub spacing: Spacing,
-    /// Whether large packets are likelier victims.
+    /// Whether larger packets are more likely to be chosen.
     pub weighing: Weighing,
-    /// What idle time does to the average.
+    /// Effect of idle time on the average.
     pub idle: Idle,
-    /// Whether a packet that finds an empty queue may be a victim.
+    /// Whether a packet that finds an empty queue may be chosen.
     pub empty_queue: EmptyQueue,
-    /// The packet in whose transmission times idle time is counted; with [`Weighing::Bytes`] and in automatic
-    /// configuration also the mean packet.
+    /// Packet whose transmission time is the unit of idle time; with [`Weighing::Bytes`] and in automatic configuration
+    /// also the mean packet.
     pub typical_packet: Bytes,
 }
 
@@ -67,7 +67,7 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Every choice as ns-2's defaults make it (ns-default.tcl): RED in bytes, gentle, dropping, with `wait_`.
+    /// All choices of ns-2's defaults (ns-default.tcl): RED in bytes, gentle, dropping, with `wait_`.
     pub fn as_released() -> Self {
         Self {
             unit: Unit::Bytes,
@@ -82,7 +82,7 @@ impl Config {
         }
     }
 
-    /// Between which averages it acts, unless it derives them from the link.
+    /// Range of averages in which RED acts; `None` if the range follows from the link.
     pub(super) fn range(&self) -> Option<Range> {
         let Thresholds::Explicit { min, max, .. } = self.thresholds else { return None };
         let gauge = Gauge { scope: self.scope, unit: self.unit, ..Gauge::default() };
@@ -90,10 +90,10 @@ impl Config {
     }
 }
 
-/// Between which averages RED acts.
+/// Thresholds of RED.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Thresholds {
-    /// As given.
+    /// Given thresholds.
     Explicit {
         /// *min_th*.
         min: Level,
@@ -102,36 +102,36 @@ pub enum Thresholds {
         /// *w_q*: weight of the new value in the average.
         weight: f64,
     },
-    /// As ns-2 derives them from the rate of the link (red.cc, `initialize_params`).
+    /// Thresholds that ns-2 derives from the rate of the link (red.cc, `initialize_params`).
     Automatic {
         /// Twice the queueing delay at the minimum threshold.
         target_delay: Duration,
     },
 }
 
-/// What happens above the maximum threshold.
+/// Rule above the maximum threshold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Above {
-    /// Every packet is a victim (the paper).
+    /// Chooses every packet (the paper).
     #[default]
     Certain,
-    /// The probability grows on, from *max_p* to one at twice the threshold (ns-2's `gentle_`).
+    /// The probability grows from *max_p* to one at twice the threshold (ns-2's `gentle_`).
     Gentle,
 }
 
-/// What is done to a packet that the average alone condemns, with no draw.
+/// Action on a packet that the average alone selects, without a random draw.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Forced {
-    /// What is done to any packet that is chosen (the paper, Fig. 1: "mark the arriving packet").
+    /// The same as on any chosen packet (the paper, Fig. 1: "mark the arriving packet").
     #[default]
     AsBelow,
-    /// It is dropped, ECN-capable or not (RFC 3168 §7; ns-2).
+    /// Drops the packet, ECN-capable or not (RFC 3168 §7; ns-2).
     Drop,
 }
 
 impl Forced {
-    /// What it adds to the verdicts on other packets.
+    /// Verdict that this action adds to the one on other packets.
     pub(super) fn verdict(self) -> Verdict {
         match self {
             Self::AsBelow => Verdict::PASS,
@@ -140,7 +140,7 @@ impl Forced {
     }
 }
 
-/// How marks follow one another at a steady probability *p*.
+/// Spacing between marks at a steady probability *p*.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "RedSpacing")]
@@ -151,40 +151,40 @@ pub enum Spacing {
     /// Uniformly, 1 to 1/p − 1 apart: Fig. 2's count includes the packet, except for the first above the minimum
     /// threshold; so does ns-2's without `wait_`.
     Counted,
-    /// Uniformly, 1/p to 2/p − 1 apart: ns-2's `wait_`.
+    /// Uniform, 1/p to 2/p − 1 apart: ns-2's `wait_`.
     Wait,
-    /// Every packet on its own: §7, Method 1.
+    /// Independent decisions per packet: §7, Method 1.
     Geometric,
 }
 
-/// What counts for the count and the probability.
+/// Unit of the count and of the probability.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Weighing {
     /// Packets.
     #[default]
     Packets,
-    /// Bytes, in typical packets: the count in whole ones, and the final probability in proportion to the packet's size
-    /// (ns-2's `bytes_`; the paper's §4 has the latter before the count).
+    /// Bytes in units of typical packets: the count in whole ones, and the final probability in proportion to the
+    /// packet's size (ns-2's `bytes_`; the paper's §4 applies the size before the count).
     Bytes,
 }
 
-/// What idle time does to the average.
+/// Effect of idle time on the average.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Idle {
     /// *avg ← (1 − w)^m · avg*, where *m* is the idle time in typical packets, in place of a sample (§4).
     #[default]
     Paper,
-    /// Likewise with *m* rounded down, and then the sample of the empty queue (ns-2).
+    /// The same with *m* rounded down, followed by a sample of the empty queue (ns-2).
     AsReleased,
 }
 
-/// Whether a packet that finds an empty queue may be a victim, the average being what it is.
+/// Whether a packet that finds an empty queue may be chosen, whatever the average.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EmptyQueue {
-    /// It may (the paper).
+    /// The packet may be chosen (the paper).
     #[default]
     Judged,
-    /// It may not, and the count starts anew (ns-2: its queue must hold more than one packet or byte).
+    /// The packet is spared and the count restarts (ns-2: the queue must hold more than one packet or byte).
     Spared,
 }
 
@@ -193,29 +193,29 @@ pub enum EmptyQueue {
 pub struct FloydJacobson {
     config: Config,
     meter: Meter,
-    /// By queue, or one for the port.
+    /// Averages, one per queue or one for the port.
     averages: Box<[Average]>,
     line: Option<Line>,
-    /// Time that the port has idled.
+    /// Total idle time of the port.
     idle: Duration,
-    /// Up to when that is known.
+    /// Time up to which idle time is known.
     idle_until: Instant,
     stream: Stream,
 }
 
-/// An average, and the count that goes with it.
+/// An average with its count.
 #[derive(Clone, Copy, Debug, Default)]
 struct Average {
     value: f64,
-    /// Idle time of the port that it has made up for.
+    /// Idle time of the port that the average already includes.
     idle: Duration,
     /// Packets or bytes since the last mark.
     count: u64,
-    /// Whether the last packet was judged.
+    /// Whether the last packet had a probability between 0 and 1.
     judged: bool,
 }
 
-/// The numbers that depend on the rate of the link.
+/// Parameters that depend on the rate of the link.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Line {
     min: f64,
@@ -225,7 +225,7 @@ struct Line {
     packet_time: Duration,
 }
 
-/// What the average says of a packet.
+/// Decision by the average.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Judgement {
     Below,
@@ -234,11 +234,11 @@ enum Judgement {
 }
 
 impl FloydJacobson {
-    /// A marker at a port of so many `queues` that draws from `stream`.
+    /// Creates a marker at a port with this many `queues`. `stream` supplies its random numbers.
     ///
     /// # Panics
     ///
-    /// If the thresholds, the weight or *max_p* are not RED's, or the typical packet has no size.
+    /// Panics if the thresholds, the weight or *max_p* are invalid, or if the typical packet has size zero.
     pub fn new(config: &Config, queues: usize, stream: Stream) -> Self {
         if let Thresholds::Explicit { min, max, weight } = config.thresholds {
             assert!(min <= max && weight > 0.0 && weight <= 1.0, "not RED's: {min:?}, {max:?}, {weight}");
@@ -266,7 +266,7 @@ impl FloydJacobson {
         *self.line.get_or_insert_with(|| Line::new(&self.config, rate))
     }
 
-    /// Whether `average` condemns a packet, or with what probability.
+    /// Decision for this `average`: always, never, or a probability.
     fn judge(&self, line: &Line, average: f64) -> Judgement {
         let max_p = self.config.max_p;
         if average < line.min {
@@ -282,7 +282,7 @@ impl FloydJacobson {
         }
     }
 
-    /// Raise the probability *p* by the count (§7, Method 2; ns-2's `modify_p`), and count the packet.
+    /// Raises the probability *p* by the count (§7, Method 2; ns-2's `modify_p`), and counts the packet.
     fn space(&mut self, index: usize, p: f64, size: Bytes) -> f64 {
         let Config { spacing, weighing, typical_packet, .. } = self.config;
         let (own, unit) = match weighing {
@@ -309,7 +309,7 @@ impl FloydJacobson {
         }
     }
 
-    /// The time that the port has idled since it was last asked.
+    /// Adds the port's idle time since the last call.
     fn count_idle_time(&mut self, now: Instant, port: &PortView<'_>) {
         if port.port_backlog.0 == 0 && now > port.busy_until {
             self.idle += now.saturating_since(port.busy_until.max(self.idle_until));
@@ -318,7 +318,7 @@ impl FloydJacobson {
     }
 }
 
-/// *p/rest*, or certainty where the count has used up *1/p*.
+/// Returns *p/rest*, or certainty where the count has used up *1/p*.
 fn raise(p: f64, rest: f64) -> f64 {
     if rest > 0.0 { (p / rest).min(1.0) } else { 1.0 }
 }
@@ -382,7 +382,7 @@ impl Aqm for FloydJacobson {
             }
             Judgement::Chance(p) => {
                 let spaced = self.space(index, p, header.size());
-                // Certain outcomes draw no number.
+                // Certain outcomes use no random number.
                 if spaced >= 1.0 || (spaced > 0.0 && self.stream.uniform() < spaced) {
                     self.averages[index].count = 0;
                     self.config.action.verdict()

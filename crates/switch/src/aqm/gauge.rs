@@ -1,4 +1,4 @@
-//! What a marker compares: whose backlog, in which unit, when, and whether as it is or averaged.
+//! The quantity that a marker compares: its scope, unit, sampling point and average.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,31 +8,31 @@ use shallows_core::packet::Header;
 use super::interface::{Hears, PortView};
 use crate::queue::Reading;
 
-/// Whose backlog a marker compares.
+/// Backlog that a marker compares: of the queue, the port or the pool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scope {
-    /// That of the packet's queue.
+    /// Backlog of the packet's queue.
     #[default]
     Queue,
-    /// That of all queues of the port.
+    /// Backlog of all queues of the port.
     Port,
-    /// What the pool holds that the queue shares.
+    /// Occupancy of the pool that the queue shares.
     Pool,
 }
 
-/// When a marker looks.
+/// Point at which a marker compares.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Point {
-    /// As the packet joins its queue.
+    /// When the packet joins its queue.
     #[default]
     Enqueue,
-    /// As it leaves for the link.
+    /// When the packet leaves for the link.
     Dequeue,
 }
 
-/// In what a backlog is counted.
+/// Unit of a backlog.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unit {
@@ -43,36 +43,36 @@ pub enum Unit {
     Packets,
 }
 
-/// Over how long a backlog is seen.
+/// Averaging of a backlog.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Averaging {
-    /// As it is now.
+    /// No averaging: the current backlog.
     #[default]
     Instantaneous,
-    /// *average ← (1 − weight) · average + weight · backlog* at each packet that the marker sees at its point. A queue
-    /// and the pool it shares have an average for each queue of the port, the port has one.
+    /// *average ← (1 − weight) · average + weight · backlog* at each packet that the marker sees at its point. With
+    /// scope `queue` or `pool` each queue of the port has its own average; with scope `port` there is one.
     Ewma {
         /// Weight of the new value, in (0, 1].
         weight: f64,
     },
 }
 
-/// What a marker measures: whose backlog, when, and whether the packet itself counts.
+/// Quantity that a marker compares: scope, point, unit and averaging.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Gauge {
-    /// Whose backlog.
+    /// Backlog to compare.
     pub scope: Scope,
-    /// When.
+    /// Point of comparison.
     pub point: Point,
-    /// Whether the arriving or departing packet is added to the backlog.
+    /// Whether to add the arriving or departing packet to the backlog.
     pub counts_packet: bool,
-    /// In what it is counted.
+    /// Unit of the backlog.
     pub unit: Unit,
-    /// Whether it is averaged.
+    /// Averaging of the backlog.
     pub averaging: Averaging,
 }
 
-/// An amount of what a [`Gauge`] measures: bytes or packets, as its unit says.
+/// An amount in the unit of a [`Gauge`]: bytes or packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Level(pub u64);
 
@@ -82,31 +82,31 @@ impl From<Bytes> for Level {
     }
 }
 
-/// Between which backlogs a marker acts.
+/// Backlog range in which a marker acts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Range {
-    /// What it measures.
+    /// Quantity that the marker compares.
     pub gauge: Gauge,
-    /// Up to here it does nothing.
+    /// Upper end of the range in which the marker does nothing.
     pub kmin: Level,
-    /// From here on it acts on every packet.
+    /// Lower end of the range in which the marker acts on every packet.
     pub kmax: Level,
     /// Probability just below `kmax`.
     pub pmax: f64,
 }
 
-/// A gauge at work.
+/// State of a gauge at a port.
 #[derive(Clone, Debug)]
 pub(super) struct Meter {
     pub(super) point: Point,
     counts_packet: bool,
     source: Source,
     gauge: Gauge,
-    /// By queue, or one; none if the backlog is taken as it is.
+    /// Averages, one or one per queue; empty without averaging.
     averages: Box<[f64]>,
 }
 
-/// The plain readings apart from all others, so that what most switches do stays one comparison.
+/// Plain readings, separate from all others, so that the common case is one comparison.
 #[derive(Clone, Copy, Debug)]
 enum Source {
     QueueBytes,
@@ -116,11 +116,11 @@ enum Source {
 }
 
 impl Meter {
-    /// A meter at a port of so many `queues`.
+    /// Creates a meter at a port with this many `queues`.
     ///
     /// # Panics
     ///
-    /// If the weight of an average is not in (0, 1].
+    /// Panics if the weight of an average is not in (0, 1].
     pub(super) fn new(gauge: Gauge, queues: usize) -> Self {
         let averages = match (gauge.averaging, gauge.scope) {
             (Averaging::Instantaneous, _) => 0,
@@ -144,17 +144,17 @@ impl Meter {
         }
     }
 
-    /// Whether the backlog is above `threshold`. Moves the average, if there is one.
+    /// Whether the backlog is above `threshold`. Updates the average, if there is one.
     #[inline]
     pub(super) fn exceeds(&mut self, threshold: u64, header: &Header, port: &PortView<'_>) -> bool {
         match self.plain(header, port) {
             Some(backlog) => backlog > threshold,
-            // Copies for what is out of line, so that otherwise all stays in registers.
+            // The copies for the out-of-line path keep everything else in registers.
             None => self.other(&{ *header }, &{ *port }) > threshold as f64,
         }
     }
 
-    /// The backlog. Moves the average, if there is one.
+    /// Backlog in the gauge's unit. Updates the average, if there is one.
     #[inline]
     pub(super) fn read(&mut self, header: &Header, port: &PortView<'_>) -> f64 {
         self.plain(header, port)
@@ -185,7 +185,7 @@ impl Meter {
         *average
     }
 
-    /// What waits now, without the packet itself.
+    /// Backlog without the current packet.
     pub(super) fn backlog(&self, port: &PortView<'_>) -> u64 {
         match (self.gauge.unit, self.gauge.scope) {
             (Unit::Bytes, Scope::Queue) => port.queue_backlog().0,
@@ -197,7 +197,7 @@ impl Meter {
         }
     }
 
-    /// Tell the averages.
+    /// Passes the averages to `tell`.
     pub(super) fn observe(&self, tell: &mut dyn FnMut(Reading)) {
         let quantity = average_name(self.gauge.unit);
         for (queue, &value) in self.averages.iter().enumerate() {
@@ -207,7 +207,7 @@ impl Meter {
     }
 }
 
-/// What traces call an average in this unit.
+/// Name of an average in traces, in this unit.
 pub(super) fn average_name(unit: Unit) -> &'static str {
     match unit {
         Unit::Bytes => "average_bytes",

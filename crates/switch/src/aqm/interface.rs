@@ -1,4 +1,4 @@
-//! What a port asks of its markers, what it shows them, and what they answer.
+//! Interface between a port and its markers.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,36 +8,36 @@ use shallows_core::{Bytes, Duration, Instant, Rate};
 use crate::buffer::{Pool, SharedBuffer};
 use crate::queue::{QueueState, Reading};
 
-/// What a marker decides about one packet; bits, so that the verdicts of several markers add up.
+/// Verdict of a marker on one packet. Verdicts are bits, so those of several markers combine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Verdict(u8);
 
 impl Verdict {
-    /// Leave it alone.
+    /// Leave the packet unchanged.
     pub const PASS: Self = Self(0);
-    /// Set CE if it is ECN-capable; otherwise drop it (RFC 3168 §5).
+    /// Set CE if the packet is ECN-capable; otherwise drop it (RFC 3168 §5).
     pub const MARK: Self = Self(1);
     /// Set the explicit incast notification (Pulser §III-A).
     pub const INCAST: Self = Self(2);
-    /// Drop it, ECN-capable or not.
+    /// Drop the packet, ECN-capable or not.
     pub const DROP: Self = Self(4);
 
-    /// Whether the packet is to be marked.
+    /// Whether to mark the packet.
     pub fn marks(self) -> bool {
         self.0 & Self::MARK.0 != 0
     }
 
-    /// Whether the packet is to carry the explicit incast notification.
+    /// Whether to set the explicit incast notification.
     pub fn notifies_incast(self) -> bool {
         self.0 & Self::INCAST.0 != 0
     }
 
-    /// Whether the packet is to be dropped.
+    /// Whether to drop the packet.
     pub fn drops(self) -> bool {
         self.0 & Self::DROP.0 != 0
     }
 
-    /// This verdict and `other` together.
+    /// Combines this verdict with `other`.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)
@@ -50,75 +50,75 @@ impl Verdict {
 
 /// One egress port as its markers see it.
 ///
-/// A backlog is the bytes that wait: neither the packet on the wire nor the arriving or departing one is in it.
+/// A backlog counts waiting bytes, without the packet on the wire and without the arriving or departing packet.
 #[derive(Clone, Copy, Debug)]
 pub struct PortView<'a> {
     /// Rate of the link.
     pub rate: Rate,
-    /// The queue of the packet.
+    /// Queue of the packet.
     pub queue: usize,
     /// All queues of the port.
     pub queues: &'a [QueueState],
     /// Bytes waiting at the port.
     pub port_backlog: Bytes,
-    /// The memory of the switch, and the number in it of the packet's queue: only those who ask pay for the look-up.
+    /// Memory of the switch. Markers look up the packet's queue by `account` only when they need it.
     pub buffer: &'a SharedBuffer,
-    /// That number.
+    /// Number of the packet's queue in `buffer`.
     pub account: usize,
-    /// When the link is free: in the past if the port idles.
+    /// Time at which the link is free; in the past if the port is idle.
     pub busy_until: Instant,
-    /// How long the departing packet has waited; zero for one that arrives.
+    /// Waiting time of the departing packet; zero for an arriving packet.
     pub sojourn: Duration,
 }
 
 impl PortView<'_> {
-    /// Bytes waiting in the queue of the packet.
+    /// Bytes waiting in the packet's queue.
     #[inline]
     pub fn queue_backlog(&self) -> Bytes {
         self.queues[self.queue].backlog
     }
 
-    /// The pool that the queue shares.
+    /// Pool that the queue shares.
     #[inline]
     pub fn pool(&self) -> &Pool {
         self.buffer.pool_of(self.account)
     }
 }
 
-/// Marks packets, or drops them early. Reads no clock and never touches the packet.
+/// A model that marks packets or drops them early. It reads no clock and never changes the packet.
 pub trait Aqm {
-    /// What it must hear of.
+    /// Events that the marker needs.
     fn hears(&self) -> Hears;
 
-    /// A packet has arrived, also one that the buffer is about to refuse.
+    /// Handles the arrival of a packet, before the buffer admits or refuses it.
     fn on_arrival(&mut self, _now: Instant, _header: &Header, _port: &PortView<'_>) {}
 
-    /// A packet that the buffer admits is about to join its queue.
+    /// Returns the verdict on a packet that the buffer admits and that is about to join its queue.
     fn on_enqueue(&mut self, _now: Instant, _header: &Header, _port: &PortView<'_>) -> Verdict {
         Verdict::PASS
     }
 
-    /// A packet has left its queue and is about to go on the link.
+    /// Returns the verdict on a packet that has left its queue and is about to enter the link.
     fn on_dequeue(&mut self, _now: Instant, _header: &Header, _port: &PortView<'_>) -> Verdict {
         Verdict::PASS
     }
 
-    /// The turn of `port.queue` in a round is over: its quantum is used up, or it is empty. Its last packet is on the
-    /// wire until `port.busy_until`.
+    /// Handles the end of `port.queue`'s turn in a round: its quantum is used up, or the queue is empty. Its last
+    /// packet is on the wire until `port.busy_until`.
     fn on_turn(&mut self, _now: Instant, _port: &PortView<'_>) {}
 
-    /// Tell what traces should show.
+    /// Passes the marker's state to `tell`, for traces.
     fn observe(&self, _port: &PortView<'_>, _tell: &mut dyn FnMut(Reading)) {}
 }
 
-/// What a marker does to a packet that it has chosen.
+/// Action on a packet that a marker has chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Action {
-    /// It is marked, or dropped if it is not ECN-capable.
+    /// Marks the packet, or drops it if it is not ECN-capable.
     #[default]
     Mark,
-    /// It is dropped.
+    /// Drops the packet.
     Drop,
 }
 
@@ -131,7 +131,7 @@ impl Action {
     }
 }
 
-/// What a marker must hear of, or the markers of a port together; bits.
+/// Events that one marker, or all markers of a port, need; as bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hears(u8);
 
@@ -143,13 +143,13 @@ impl Hears {
     /// [`Aqm::on_arrival`].
     pub const ARRIVALS: Self = Self(4);
 
-    /// These and those of `other`.
+    /// Combines these events with those of `other`.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// Whether all of `other` are among these.
+    /// Whether all events of `other` are among these.
     #[inline]
     pub fn includes(self, other: Self) -> bool {
         self.0 & other.0 == other.0

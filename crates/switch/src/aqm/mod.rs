@@ -1,8 +1,8 @@
-//! Active queue management: what marks packets, or drops them early.
+//! Active queue management: markers, which mark packets or drop them early.
 //!
-//! A port has a list of markers and asks every one, since its state must advance; the port carries out the
-//! verdict and counts it. To add one: a file here, a variant of [`Marker`] and of [`Config`], a row in
-//! `docs/models.md`.
+//! A port calls every marker in its list, because each must update its state. The port executes the verdict and counts
+//! it. A new marker needs a file here, a variant of [`Marker`] and of [`Config`], and a row in `docs/models.md` and in
+//! `evidence/models.md`.
 
 mod codel;
 mod ein;
@@ -38,30 +38,30 @@ pub use threshold::Threshold;
 
 use crate::queue::{Reading, Share};
 
-/// A marker at its port, with what it has done there.
+/// A marker at its port, with its counts.
 #[derive(Clone, Debug)]
 pub struct Installed {
     marker: Marker,
-    /// Bit *q*: whether it looks at packets of queue *q*.
+    /// Bit *q*: whether the marker handles packets of queue *q*.
     queues: u64,
-    /// What it is called in scenarios.
+    /// Name of the marker in scenarios.
     name: &'static str,
     counts: MarkerCounts,
 }
 
-/// Packets by what one marker wanted of them, whether or not another wanted the same.
+/// Packets by the verdict of one marker, regardless of other markers' verdicts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MarkerCounts {
-    /// To be given CE, or dropped for want of ECN.
+    /// Packets to mark with CE, or to drop because they are not ECN-capable.
     pub marked: u64,
-    /// To be given the incast notification.
+    /// Packets to mark with the incast notification.
     pub incast: u64,
-    /// To be dropped.
+    /// Packets to drop.
     pub dropped: u64,
 }
 
 impl Installed {
-    /// The marker of `config` at a port whose queues have these `shares`; it draws from `stream`.
+    /// Builds the marker of `config` at a port whose queues have these `shares`. `stream` supplies its random numbers.
     pub fn new(config: &Placed, shares: &[Share], stream: Stream) -> Self {
         Self {
             marker: config.marker.build(shares, stream),
@@ -71,22 +71,22 @@ impl Installed {
         }
     }
 
-    /// What it is called in scenarios.
+    /// Name of the marker in scenarios.
     pub fn name(&self) -> &'static str {
         self.name
     }
 
-    /// What it has done so far.
+    /// Counts so far.
     pub fn counts(&self) -> MarkerCounts {
         self.counts
     }
 
-    /// The marker itself.
+    /// The marker.
     pub fn marker(&self) -> &Marker {
         &self.marker
     }
 
-    /// Put a question to the marker, if the packet's queue is one that it looks at, and count the answer.
+    /// Calls the marker if it handles the packet's queue, and counts the verdict.
     #[inline(always)]
     pub(crate) fn ask(
         &mut self,
@@ -105,7 +105,7 @@ impl Installed {
         verdict
     }
 
-    /// Tell the marker of something that is not for it to decide.
+    /// Notifies the marker of an event that needs no verdict.
     #[inline]
     pub(crate) fn tell(&mut self, port: &PortView<'_>, news: impl FnOnce(&mut Marker)) {
         if self.queues >> port.queue & 1 != 0 {
@@ -114,19 +114,19 @@ impl Installed {
     }
 }
 
-/// A marker before it is placed at a port, and the queues that it looks at.
+/// A marker to be placed at a port, and the queues that it handles.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Placed {
     /// The marker.
     pub marker: Config,
-    /// Bit *q*: whether it looks at packets of queue *q*.
+    /// Bit *q*: whether the marker handles packets of queue *q*.
     pub queues: u64,
-    /// What it is called in results.
+    /// Name of the marker in results.
     pub name: &'static str,
 }
 
 impl Placed {
-    /// A marker that looks at every queue.
+    /// Creates a marker that handles every queue.
     pub fn everywhere(marker: Config) -> Self {
         let name = marker.name();
         Self { marker, queues: u64::MAX, name }
@@ -136,47 +136,47 @@ impl Placed {
 /// A marker and its parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Config {
-    /// Mark all above one threshold: DCTCP's setting, Kmin = Kmax.
+    /// Marks all packets above one threshold: DCTCP's setting, Kmin = Kmax.
     Threshold {
-        /// What it measures.
+        /// Quantity that the marker compares.
         gauge: Gauge,
         /// *K*.
         threshold: Level,
-        /// How the queues of a port divide it.
+        /// Division of the threshold among the queues of a port.
         split: Split,
     },
-    /// Mark with a probability that grows from Kmin to Kmax.
+    /// Marks with a probability that grows from Kmin to Kmax.
     Red {
-        /// What it measures.
+        /// Quantity that the marker compares.
         gauge: Gauge,
-        /// Up to here nothing is marked.
+        /// Upper end of the range without marks.
         kmin: Level,
-        /// From here on everything is.
+        /// Lower end of the range in which every packet is marked.
         kmax: Level,
-        /// Probability just below Kmax.
+        /// Marking probability just below Kmax.
         pmax: f64,
-        /// How marks follow one another.
+        /// Spacing between marks.
         spacing: Spacing,
     },
-    /// Mark by what each queue can get of the link.
+    /// Marks by the rate that each queue can get of the link (MQ-ECN).
     MqEcn(Arc<MqEcnConfig>),
-    /// RED as Floyd and Jacobson wrote it.
+    /// RED as Floyd and Jacobson published it.
     FloydJacobson(FloydJacobsonConfig),
-    /// Notify of incast where the backlog grows fast.
+    /// Notifies of incast where the backlog grows fast (EIN).
     Ein(EinConfig),
-    /// Likewise, as the switch of Pulser's testbed does it: by CE.
+    /// The incast detector of Pulser's testbed switch, which sets CE.
     EinReleased(EinReleasedConfig),
-    /// Mark what has waited longer than a threshold, as it leaves (TCN).
+    /// Marks packets at departure that waited longer than a threshold (TCN).
     Tcn {
         /// *T*: the standard threshold over the rate of the link.
         threshold: Duration,
     },
-    /// Mark or drop where the shortest wait stays too long.
+    /// Marks or drops while the shortest waiting time stays too long (CoDel).
     Codel(CodelConfig),
 }
 
 impl Config {
-    /// The marker of one port, whose queues have these `shares`; it draws from `stream`.
+    /// Builds the marker of one port whose queues have these `shares`. `stream` supplies its random numbers.
     pub fn build(&self, shares: &[Share], stream: Stream) -> Marker {
         match *self {
             Self::MqEcn(ref config) => MqEcn::new(config, shares, stream).into(),
@@ -194,7 +194,8 @@ impl Config {
         }
     }
 
-    /// Between which backlogs it acts at a port of this `rate` whose queues have these `shares`; none if it does not compare a backlog.
+    /// Backlog range in which the marker acts, at a port of this `rate` whose queues have these `shares`. `None` if the
+    /// marker does not compare a backlog.
     pub fn thresholds(&self, shares: &[Share], rate: Rate) -> Option<Range> {
         match *self {
             Self::Threshold { gauge, threshold, split } => {
@@ -214,7 +215,8 @@ impl Config {
         }
     }
 
-    /// The single threshold *K* above which it marks every packet, what it compares with it, and how the queues divide it for good.
+    /// The single threshold *K* above which the marker marks every packet, with the compared quantity and the fixed
+    /// division among queues.
     pub fn single_threshold(&self) -> Option<(Gauge, Level, Split)> {
         match *self {
             Self::Threshold { gauge, threshold, split } => Some((gauge, threshold, split)),
@@ -226,7 +228,7 @@ impl Config {
         }
     }
 
-    /// All that it may ever do to a packet.
+    /// All verdicts that the marker can return.
     pub fn verdicts(&self) -> Verdict {
         match self {
             Self::Ein(_) => Verdict::INCAST,
@@ -241,7 +243,7 @@ impl Config {
         }
     }
 
-    /// What it is called in scenarios.
+    /// Name of the marker in scenarios.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Threshold { .. } => "threshold",
@@ -256,22 +258,22 @@ impl Config {
     }
 }
 
-/// Defines [`Marker`] and hands each call to the variant it holds. The plain ones come first: they are on the path of
-/// nearly every packet, and that is worth a branch of its own. All others are out of line, in a box.
+/// Defines [`Marker`] and dispatches each call to the current variant. The plain markers come first and get a branch of
+/// their own, because nearly every packet meets one. All others are boxed and out of line.
 macro_rules! markers {
     ([$($plain:ident),*], [$($name:ident),*]) => {
-        /// Any marker, dispatched without a pointer to code: ports hold them side by side. Large ones live in a box.
+        /// Any marker, dispatched without function pointers. Ports hold markers side by side; large ones are boxed.
         #[derive(Clone, Debug)]
         pub enum Marker {
             $(
                 #[doc = concat!("See [`", stringify!($plain), "`].")]
                 $plain($plain),
             )*
-            /// A larger one.
+            /// A large marker.
             Boxed(Box<Boxed>),
         }
 
-        /// A marker that is larger, or does more for a packet than compare.
+        /// A marker that is large, or does more per packet than compare.
         #[derive(Clone, Debug)]
         pub enum Boxed {
             $(
@@ -288,7 +290,7 @@ macro_rules! markers {
             }
         )*
 
-        // Copies are made here for whoever is out of line, so that for the plain ones all stays in registers.
+        // The copies made here for out-of-line markers keep everything in registers for the plain ones.
         impl Aqm for Marker {
             fn hears(&self) -> Hears {
                 match self {

@@ -1,10 +1,11 @@
-//! MQ-ECN (Bai, Chen, Chen, Kim, Wu; NSDI '16): the threshold of a queue follows the rate that it can get.
+//! MQ-ECN (Bai, Chen, Chen, Kim, Wu; NSDI '16): the threshold of a queue follows the rate that the queue can get.
 //!
-//! A queue served in rounds gets *quantum/T_round*, so its share of the standard threshold is that over the rate of the
-//! link, at most one. Where there are no rounds (WFQ), the share is its weight among the queues that have a backlog.
-//! Queues of strict priority keep the standard threshold. The scheduler says when a turn ends; all else is here.
+//! A queue served in rounds gets the rate *quantum/T_round*. Its share of the standard threshold is that rate over the
+//! rate of the link, at most one. Without rounds (WFQ), the share is the queue's weight among the backlogged queues.
+//! Queues of strict priority keep the standard threshold. The scheduler reports the end of each turn; this file has the
+//! rest.
 //!
-//! It learns from every queue of its port, so it must look at all of them.
+//! The marker must see the packets of every queue of its port.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,30 +21,30 @@ use super::red::Curve;
 use super::split::Split;
 use crate::queue::{Reading, Share};
 
-/// Below this round time thresholds are the standard ones (MQ-ECN's released simulator, dwrr.cc).
+/// Shortest round time that lowers thresholds (MQ-ECN's released simulator, dwrr.cc).
 const SHORTEST_ROUND_PS: f64 = 1_000.0;
 
 /// Parameters of MQ-ECN.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    /// What a queue would mark by that has the link to itself.
+    /// Marking rule of a queue that has the link to itself.
     pub standard: Standard,
-    /// When it marks.
+    /// Point at which the marker compares.
     pub point: Point,
-    /// Whether the arriving or departing packet is part of the length, as in the released simulator.
+    /// Whether the length includes the arriving or departing packet, as in the released simulator.
     pub counts_packet: bool,
     /// *β*: weight of the old round time.
     pub beta: f64,
-    /// The largest packet, whose time on the wire is the unit of time.
+    /// Largest packet; its transmission time is the unit of time.
     pub mtu: Bytes,
-    /// *T_idle*, after which an idle port counts a round of no length; nothing for one MTU time.
+    /// *T_idle*: an idle port counts one empty round per *T_idle*. Default: one MTU time.
     pub idle_time: Option<Duration>,
-    /// When a port begins to idle.
+    /// Event from which idle time counts.
     pub idle_since: IdleSince,
 }
 
 impl Config {
-    /// The paper's setting (§5, §3.3.1) for this standard threshold *C · RTT · λ*.
+    /// The paper's parameters (§5, §3.3.1) for this standard threshold *C · RTT · λ*.
     pub fn paper(threshold: Bytes) -> Self {
         Self {
             standard: Standard::Threshold(threshold),
@@ -56,12 +57,13 @@ impl Config {
         }
     }
 
-    /// What it compares.
+    /// Quantity that the marker compares.
     pub(super) fn gauge(&self) -> Gauge {
         Gauge { point: self.point, counts_packet: self.counts_packet, ..Gauge::default() }
     }
 
-    /// Between which backlogs it marks: while all queues are busy each has its share of the standard threshold, alone it has all of it.
+    /// Backlog range in which the marker acts: from the queue's share while all queues are busy to the whole standard
+    /// threshold.
     pub(super) fn range(&self, shares: &[Share]) -> Range {
         let (kmin, kmax, pmax) = match self.standard {
             Standard::Threshold(k) => (k.into(), k.into(), 1.0),
@@ -71,18 +73,18 @@ impl Config {
     }
 }
 
-/// Marking under the single-queue model.
+/// Marking rule of the single-queue model.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Standard {
-    /// Everything strictly above *K* (§3.2, Eq. 5).
+    /// Marks everything strictly above *K* (§3.2, Eq. 5).
     Threshold(Bytes),
-    /// With a probability between two thresholds (§3.4, "Probabilistic Marking").
+    /// Marks with a probability between two thresholds (§3.4, "Probabilistic Marking").
     Probabilistic {
         /// *Kmin*.
         kmin: Level,
         /// *Kmax*.
         kmax: Level,
-        /// *Pmax*, which is the same for every queue.
+        /// *Pmax*, the same for every queue.
         pmax: f64,
     },
 }
@@ -96,69 +98,69 @@ impl Standard {
     }
 }
 
-/// When a port begins to idle.
+/// Event from which a port counts as idle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum IdleSince {
-    /// When the last packet has left the link (§3.3.1, "when the switch port is idle").
+    /// The last packet has left the link (§3.3.1, "when the switch port is idle").
     #[default]
     LinkFree,
-    /// When the transmission of the last packet began, as in the released simulator.
+    /// The transmission of the last packet began, as in the released simulator.
     AsReleased,
 }
 
-/// Marks by each queue's share of the standard threshold. What a packet needs of it comes first.
+/// Marks by each queue's share of the standard threshold. The fields that every packet needs come first.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct MqEcn {
     /// *T_round* in picoseconds.
     round_time: f64,
-    /// Smoothed sum of the weights of the queues with a backlog.
+    /// Smoothed sum of the weights of backlogged queues.
     weight_sum: f64,
-    /// Idle time up to here has been counted.
+    /// Time up to which idle time has been counted.
     counted_until: Instant,
     /// Start of the last transmission that left the port empty.
     emptied_at: Instant,
     queues: Box<[Queue]>,
-    /// The same for all ports.
+    /// Configuration, shared by all ports.
     config: Arc<Config>,
-    /// When the sum of weights was last sampled.
+    /// Time of the last sample of the sum of weights.
     sampled_at: Option<Instant>,
     stream: Stream,
 }
 
-/// What the marker knows of one queue.
+/// State of one queue.
 #[derive(Clone, Copy, Debug)]
 struct Queue {
-    /// When its last turn ended, or when it became active if that is later.
+    /// End of the queue's last turn, or the later time at which it became active.
     start: Instant,
     claim: Claim,
 }
 
-/// What a queue may claim of the link.
+/// Share of the link that a queue may use.
 #[derive(Clone, Copy, Debug)]
 enum Claim {
-    /// All of it.
+    /// The whole link.
     Strict,
-    /// Its quantum out of every round: the quantum's time on a link of 1 bit/s, in picoseconds.
+    /// A quantum per round: the quantum's time on a link of 1 bit/s, in picoseconds.
     Round(f64),
-    /// Its weight among those of the busy queues.
+    /// A weight among the busy queues.
     Weight(u32),
 }
 
 impl MqEcn {
-    /// A marker for queues with these `shares`, which draws from `stream`.
+    /// Creates a marker for queues with these `shares`. `stream` supplies its random numbers.
     ///
     /// # Panics
     ///
-    /// If *β* is not in \[0, 1), the MTU or *T_idle* is zero, or the standard curve is none.
+    /// Panics if *β* is not in \[0, 1), if the MTU or *T_idle* is zero, or if the standard curve is invalid.
     pub fn new(config: &Arc<Config>, shares: &[Share], stream: Stream) -> Self {
         assert!((0.0..1.0).contains(&config.beta), "not the weight of the old round time: {}", config.beta);
         assert!(
             config.mtu.0 > 0 && config.idle_time != Some(Duration::ZERO),
             "idle time is counted in slots"
         );
-        // Refused here, not at the first packet.
+        // Fails here instead of at the first packet.
         config.standard.curve();
         let claim = |share: &Share| match *share {
             Share::Strict => Claim::Strict,
@@ -178,7 +180,7 @@ impl MqEcn {
         }
     }
 
-    /// What `queue` may claim of the link, at most 1 (Eq. 5: *min(quantum/T_round, C)/C*).
+    /// Share of the link that `queue` may use, at most 1 (Eq. 5: *min(quantum/T_round, C)/C*).
     fn claim(&self, queue: usize, rate: Rate) -> f64 {
         match self.queues[queue].claim {
             // §3.4: "we statically set their marking thresholds to the standard marking threshold".
@@ -199,7 +201,7 @@ impl MqEcn {
         let length = (port.queue_backlog() + own).0 as f64;
         let claim = || self.claim(port.queue, port.rate);
         match self.config.standard {
-            // No threshold lies below an empty queue, whose share need not be worked out.
+            // An empty queue is below every threshold, so its share need not be computed.
             Standard::Threshold(k) => Verdict::mark_if(length > 0.0 && length > k.0 as f64 * claim()),
             Standard::Probabilistic { .. } => {
                 let curve = self.config.standard.curve().scaled(claim());
@@ -210,7 +212,8 @@ impl MqEcn {
         }
     }
 
-    /// An arrival at an empty port: for each whole *T_idle* that it has idled, "as if we get a T_sample of 0" (§3.3.1).
+    /// Counts the idle time before an arrival at an empty port: for each whole *T_idle*, "as if we get a T_sample of 0"
+    /// (§3.3.1).
     fn count_idle_time(&mut self, now: Instant, port: &PortView<'_>) {
         let since = match self.config.idle_since {
             IdleSince::LinkFree => port.busy_until,
@@ -227,13 +230,13 @@ impl MqEcn {
         }
     }
 
-    /// One step of the exponential filter (Eq. 6): *β* weighs the old value.
+    /// Takes one step of the exponential filter (Eq. 6); *β* weighs the old value.
     fn smooth(&self, old: f64, sample: f64) -> f64 {
         self.config.beta * old + (1.0 - self.config.beta) * sample
     }
 
-    /// The WFQ form: at most once in an MTU time, the weights of all queues that are not empty, and of the one that has
-    /// just sent, which was not empty until now.
+    /// Samples the weights for WFQ, at most once per MTU time: those of all queues that are not empty, and of the queue
+    /// that has just sent.
     fn sample_weights(&mut self, now: Instant, port: &PortView<'_>) {
         let slot = port.rate.transmission_time(self.config.mtu);
         if self.sampled_at.is_some_and(|last| now.saturating_since(last) < slot) {
@@ -264,7 +267,7 @@ impl Aqm for MqEcn {
             self.count_idle_time(now, port);
         }
         if port.queues[port.queue].packets == 0 {
-            // Released simulator: a newly active queue begins now, but not before its last turn has ended.
+            // Released simulator: a newly active queue starts now, but not before the end of its last turn.
             let start = &mut self.queues[port.queue].start;
             *start = now.max(*start);
         }
@@ -304,8 +307,8 @@ impl Aqm for MqEcn {
     }
 }
 
-/// `base` to the `exponent`, by products alone: a port that was idle asks for it with nearly every packet, and
-/// `libm::pow` took 3 % of a run's time.
+/// Raises `base` to `exponent` by products. A port that was idle needs this for nearly every packet, and `libm::pow`
+/// took 3 % of a run's time.
 fn power(mut base: f64, mut exponent: u64) -> f64 {
     let mut found = 1.0;
     while exponent > 0 {

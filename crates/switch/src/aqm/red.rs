@@ -1,8 +1,8 @@
-//! RED-style marking as switches do it for ECN: a probability on the backlog, which may be averaged.
+//! RED-style ECN marking as switches implement it: a probability that depends on the backlog, which may be averaged.
 //!
-//! The curve of WRED profiles and of the SONiC test plan: nothing up to Kmin, linear to Pmax at Kmax, everything
-//! from there on; every packet is decided on its own, unless marks are to be spaced as in BCC's released simulator.
-//! RED as Floyd and Jacobson wrote it, with the average over every arrival and idle times, is another model.
+//! The curve is that of WRED profiles and of the SONiC test plan: zero up to Kmin, linear to Pmax at Kmax, one above.
+//! Each packet is decided independently, unless marks are spaced as in BCC's released simulator. `floyd_jacobson.rs`
+//! has RED as published, with an average over every arrival and idle times.
 
 use shallows_core::packet::Header;
 use shallows_core::random::Stream;
@@ -12,7 +12,7 @@ use super::gauge::{Gauge, Level, Meter, Point};
 use super::interface::{Aqm, Hears, PortView, Verdict};
 use crate::queue::Reading;
 
-/// A marking probability by backlog: nothing up to Kmin, *Pmax* just below Kmax, certainty from there on.
+/// Marking probability by backlog: zero up to Kmin, *Pmax* just below Kmax, one above.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Curve {
     kmin: f64,
@@ -21,15 +21,17 @@ pub struct Curve {
 }
 
 impl Curve {
+    /// Creates a curve.
+    ///
     /// # Panics
     ///
-    /// If `kmin` exceeds `kmax` or `pmax` is no probability.
+    /// Panics if `kmin` exceeds `kmax` or `pmax` is not a probability.
     pub fn new(kmin: u64, kmax: u64, pmax: f64) -> Self {
         assert!(kmin <= kmax && (0.0..=1.0).contains(&pmax), "not a RED curve: {kmin}, {kmax}, {pmax}");
         Self { kmin: kmin as f64, kmax: kmax as f64, pmax }
     }
 
-    /// Probability of a mark at this `backlog`.
+    /// Marking probability at this `backlog`.
     #[inline]
     pub fn probability(&self, backlog: f64) -> f64 {
         if backlog >= self.kmax {
@@ -41,28 +43,28 @@ impl Curve {
         }
     }
 
-    /// With both thresholds times `factor` (MQ-ECN §3.4, "Probabilistic Marking").
+    /// The curve with both thresholds multiplied by `factor` (MQ-ECN §3.4, "Probabilistic Marking").
     #[must_use]
     pub fn scaled(self, factor: f64) -> Self {
         Self { kmin: self.kmin * factor, kmax: self.kmax * factor, ..self }
     }
 
-    /// Where it ends: everything is marked from here on.
+    /// Upper threshold; every packet above it is marked.
     pub fn kmax(&self) -> f64 {
         self.kmax
     }
 }
 
-/// How marks between the thresholds follow one another.
+/// Spacing between marks on the slope of the curve.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Spacing {
-    /// Every packet is decided on its own, as switches do.
+    /// Each packet is decided independently, as in switches.
     #[default]
     Independent,
-    /// More likely with every byte that has passed unmarked, as in BCC's released simulator (myred.cc), which has RED's
-    /// count in bytes, one for each port.
+    /// The probability grows with every unmarked byte, as in BCC's released simulator (myred.cc), which keeps RED's
+    /// count in bytes, one per port.
     Count {
-        /// The size that counts as one packet.
+        /// Size that counts as one packet.
         packet: Bytes,
     },
 }
@@ -79,11 +81,11 @@ pub struct Red {
 }
 
 impl Red {
-    /// A marker at a port of so many `queues` that draws from `stream`.
+    /// Creates a marker at a port with this many `queues`. `stream` supplies its random numbers.
     ///
     /// # Panics
     ///
-    /// If marks are to be spaced in packets of no size.
+    /// Panics if marks are spaced in packets of size zero.
     pub fn new(gauge: Gauge, queues: usize, curve: Curve, spacing: Spacing, stream: Stream) -> Self {
         assert!(spacing != Spacing::Count { packet: Bytes(0) }, "a packet that counts has a size");
         Self { meter: Meter::new(gauge, queues), curve, spacing, unmarked: Bytes(0), stream }
@@ -98,7 +100,7 @@ impl Red {
         if let Spacing::Count { packet } = self.spacing {
             probability = self.spaced(probability, header.size(), packet);
         }
-        // Certain outcomes draw no number.
+        // Certain outcomes use no random number.
         let marks = probability >= 1.0 || (probability > 0.0 && self.stream.uniform() < probability);
         if marks {
             self.unmarked = Bytes(0);
@@ -106,8 +108,9 @@ impl Red {
         Verdict::mark_if(marks)
     }
 
-    /// BCC's released simulator (myred.cc) as FACTS states it, after `modify_p` of ns-2's RED: *p/(1 − c·p)*, where *c*
-    /// is the whole packets' worth of bytes since the last mark, this packet included; then in proportion to its size.
+    /// Probability with spacing. BCC's released simulator (myred.cc), after `modify_p` of ns-2's RED: *p/(1 − c·p)*,
+    /// where *c* is the number of whole packets in the bytes since the last mark, this packet included; then in
+    /// proportion to the packet's size.
     fn spaced(&mut self, probability: f64, size: Bytes, packet: Bytes) -> f64 {
         if probability <= 0.0 || probability >= 1.0 {
             self.unmarked = Bytes(0);

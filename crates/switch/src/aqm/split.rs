@@ -1,4 +1,4 @@
-//! How a threshold is divided among the queues of a port.
+//! Division of a threshold among the queues of a port.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,19 +6,20 @@ use serde::{Deserialize, Serialize};
 use super::gauge::Level;
 use crate::queue::Share;
 
-/// How the queues of a port divide a threshold.
+/// Division of a threshold among the queues of a port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Split {
-    /// Each has all of it: the "standard" threshold of MQ-ECN §2.
+    /// Each queue has the whole threshold: the "standard" threshold of MQ-ECN §2.
     #[default]
     Standard,
-    /// Each has its share by quantum or weight: the "minimum" threshold. Queues of strict priority have all of it.
+    /// Each queue has its share by quantum or weight: the "minimum" threshold. Queues of strict priority have the whole
+    /// threshold.
     Minimum,
 }
 
 impl Split {
-    /// The part of `whole` that each queue with these shares has.
+    /// Threshold of each queue with these shares.
     pub fn divide(self, whole: Level, shares: &[Share]) -> Box<[Level]> {
         let claim = |share: &Share| match *share {
             Share::Strict => 0,
@@ -35,7 +36,7 @@ impl Split {
         shares.iter().map(part).collect()
     }
 
-    /// The least part of `whole` that a queue has.
+    /// Smallest threshold of any queue with these shares.
     pub(super) fn least(self, whole: Level, shares: &[Share]) -> Level {
         self.divide(whole, shares).iter().copied().min().unwrap_or(whole)
     }

@@ -1,20 +1,21 @@
-//! TCN (Bai, Chen, Chen, Kim, Wu; CoNEXT '16): mark what has waited longer than *T*, as it leaves.
+//! TCN (Bai, Chen, Chen, Kim, Wu; CoNEXT '16): marks a packet at departure if it waited longer than *T*.
 //!
-//! The wait is that of the packet in its own queue, so one threshold suits every scheduler and every number of queues.
+//! The waiting time is that of the packet in its own queue, so one threshold suits every scheduler and any number of
+//! queues.
 
 use shallows_core::packet::Header;
 use shallows_core::{Duration, Instant};
 
 use super::interface::{Aqm, Hears, PortView, Verdict};
 
-/// Marks by the time that a packet has waited.
+/// Marks by waiting time.
 #[derive(Clone, Debug)]
 pub struct Tcn {
     threshold: Duration,
 }
 
 impl Tcn {
-    /// A marker of what has waited longer than `threshold`, *RTT · λ*.
+    /// Creates a marker with this `threshold`, *RTT · λ*.
     pub fn new(threshold: Duration) -> Self {
         Self { threshold }
     }

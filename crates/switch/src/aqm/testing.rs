@@ -1,4 +1,4 @@
-//! A port as markers see it, made up for tests.
+//! A port as markers see it, for tests.
 
 use shallows_core::{Bytes, Duration, Instant, Rate};
 
@@ -6,7 +6,7 @@ use super::PortView;
 use crate::buffer::{Config, Policy, PrivateRule, SharedBuffer};
 use crate::discipline::QueueState;
 
-/// What a marker is shown.
+/// State that a test shows to a marker.
 #[derive(Clone, Debug)]
 pub(crate) struct Seen {
     pub(crate) rate: Rate,
@@ -19,7 +19,7 @@ pub(crate) struct Seen {
 }
 
 impl Seen {
-    /// One queue with this backlog at a port of 100 Gbit/s.
+    /// A queue with this backlog at a port of 100 Gbit/s.
     pub(crate) fn queue(backlog: u64) -> Self {
         Self {
             rate: Rate::from_gbps(100),
@@ -44,7 +44,7 @@ impl Seen {
         seen
     }
 
-    /// So much is held in the pool, in so many packets.
+    /// Puts `used` bytes in `packets` packets into the pool.
     pub(crate) fn hold(&mut self, used: u64, packets: u64) {
         for packet in 0..packets {
             let size = used / packets + u64::from(packet < used % packets);
@@ -66,7 +66,7 @@ impl Seen {
     }
 }
 
-/// One pool that nothing fills.
+/// A pool that nothing fills.
 fn buffer() -> SharedBuffer {
     let mut buffer = SharedBuffer::new(&Config {
         policy: Policy::CompleteSharing,

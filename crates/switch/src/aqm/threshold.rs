@@ -1,4 +1,4 @@
-//! Marking above one threshold: what DCTCP asks of a switch (RFC 8257 §3.1) if the backlog is not averaged.
+//! Marking above one threshold, as DCTCP requires (RFC 8257 §3.1) if the backlog is not averaged.
 
 use shallows_core::Instant;
 use shallows_core::packet::Header;
@@ -7,16 +7,16 @@ use super::gauge::{Gauge, Level, Meter, Point};
 use super::interface::{Aqm, Hears, PortView, Verdict};
 use crate::queue::Reading;
 
-/// Marks every packet that finds more than *K*.
+/// Marks every packet that finds a backlog above *K*.
 #[derive(Clone, Debug)]
 pub struct Threshold {
     meter: Meter,
-    /// By queue.
+    /// Thresholds by queue.
     thresholds: Box<[Level]>,
 }
 
 impl Threshold {
-    /// A marker at so much of what `gauge` measures, by queue of the packet.
+    /// Creates a marker that compares `gauge` with the threshold of the packet's queue.
     pub fn new(gauge: Gauge, thresholds: Box<[Level]>) -> Self {
         Self { meter: Meter::new(gauge, thresholds.len()), thresholds }
     }

@@ -1,12 +1,13 @@
 //! Active Buffer Management (Addanki, Apostolaki, Ghobadi, Schmid, Vanbever; SIGCOMM '22): thresholds that also depend
-//! on how many queues are congested and how fast each drains.
+//! on the number of congested queues and on the drain rate of each.
 //!
-//! *T = α_p · 1/n_p · (B − Q) · μ/b* for a queue of priority *p*: *n_p* congested queues of that priority share the pool,
-//! and a queue that drains at half the rate of its port may hold half as much, so that all drain in the same time.
+//! *T = α_p · 1/n_p · (B − Q) · μ/b* for a queue of priority *p*, where *n_p* congested queues of that priority share
+//! the pool. A queue that drains at half the rate of its port may hold half as much, so that all queues drain in the
+//! same time.
 //!
-//! Simplified: the buffer knows no time, so *μ/b* is the queue's share of the last bytes that its port sent, which is the
-//! same while the port is busy; for the first packets of a flow there is no higher *α*. The priority of a queue is its
-//! place at its port.
+//! Deviations: the buffer has no clock, so *μ/b* is the queue's share of the last bytes that its port sent, which is
+//! the same while the port is busy. The first packets of a flow get no higher *α*. The priority of a queue is its
+//! position at its port.
 
 use shallows_core::Bytes;
 
@@ -15,11 +16,11 @@ use super::pool::{Pool, Queue};
 /// Parameters of ABM.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    /// *α_p* by priority; the last one holds for all that follow.
+    /// *α_p* by priority; the last value also applies to all later priorities.
     pub alpha: Vec<f64>,
-    /// A queue counts in *n_p* while it holds at least this share of its threshold. It is looked at when a packet joins or leaves it.
+    /// Share of its threshold from which a queue counts in *n_p*. Evaluated when a packet joins or leaves the queue.
     pub congested: f64,
-    /// Bytes that a port sends from one measurement of drain rates to the next: about one round-trip time's.
+    /// Bytes that a port sends between two measurements of drain rates: about one round-trip time's worth.
     pub window: Bytes,
 }
 
@@ -30,23 +31,23 @@ impl Default for Config {
 }
 
 impl Config {
-    /// The most that each of `busy` queues can hold for long in a pool of this size.
+    /// Largest steady backlog of each of `busy` queues in a pool of this size.
     ///
-    /// Eq. 1 with M congested queues of one priority that share the drain of their ports alone: q = α/M · (B − M·q), so that
-    /// q = αB/(M·(1 + α)).
+    /// Eq. 1 with M congested queues of one priority, each the only one of its port: q = α/M · (B − M·q), so q =
+    /// αB/(M·(1 + α)).
     pub(super) fn limit(&self, pool: Bytes, busy: usize) -> Bytes {
         let alpha = self.alpha.iter().copied().fold(0.0, f64::max);
         Bytes((alpha * pool.0 as f64 / (busy as f64 * (1.0 + alpha))) as u64)
     }
 }
 
-/// ABM at work: what it knows of each queue and port.
+/// State of ABM for all queues and ports.
 #[derive(Clone, Debug)]
 pub(super) struct Abm {
     config: Config,
     queues: Vec<Member>,
     ports: Vec<Port>,
-    /// By pool and priority: how many of its queues are congested.
+    /// Number of congested queues by pool and priority.
     congested: Vec<Vec<u32>>,
 }
 
@@ -54,15 +55,15 @@ pub(super) struct Abm {
 struct Member {
     port: usize,
     priority: usize,
-    /// Whether it counts in *n_p*.
+    /// Whether the queue counts in *n_p*.
     congested: bool,
     /// Bytes sent in this window.
     sent: Bytes,
-    /// Whether it holds something.
+    /// Whether the queue holds packets.
     occupied: bool,
-    /// Whether it has ever since this window began.
+    /// Whether the queue has held packets throughout this window.
     backlogged: bool,
-    /// *μ/b* as of the last window.
+    /// *μ/b* of the last window.
     drain_rate: f64,
 }
 
@@ -75,16 +76,18 @@ struct Port {
 }
 
 impl Abm {
+    /// Creates the state without queues.
+    ///
     /// # Panics
     ///
-    /// If there is no *α*, or the window is nothing.
+    /// Panics if there is no *α* or the window is zero.
     pub(super) fn new(config: &Config) -> Self {
         assert!(!config.alpha.is_empty(), "every priority needs an alpha");
         assert!(config.window.0 > 0, "a drain rate is measured over some bytes");
         Self { config: config.clone(), queues: Vec::new(), ports: Vec::new(), congested: Vec::new() }
     }
 
-    /// A queue is added: the first of a port, or the next of the last port.
+    /// Adds a queue: the first of a new port, or the next one of the last port.
     pub(super) fn add_queue(&mut self, pool: usize, place: Place) {
         if place == Place::NewPort || self.ports.is_empty() {
             self.ports.push(Port { first: self.queues.len(), queues: 0, sent: Bytes(0) });
@@ -108,7 +111,7 @@ impl Abm {
         priorities.resize(priorities.len().max(priority + 1), 0);
     }
 
-    /// How far `queue`, whose number is `index`, may grow now.
+    /// Limit of `queue` with number `index` now.
     pub(super) fn threshold(&self, index: usize, queue: &Queue, pool: &Pool) -> Bytes {
         let Member { priority, drain_rate, .. } = self.queues[index];
         let alpha = self.config.alpha[priority.min(self.config.alpha.len() - 1)];
@@ -121,20 +124,20 @@ impl Abm {
         queue.shared + size <= self.threshold(index, queue, pool)
     }
 
-    /// A packet has joined `queue`.
+    /// Records that a packet has joined `queue`.
     #[cold]
     pub(super) fn on_take(&mut self, index: usize, queue: &Queue, pool: &Pool) {
         self.queues[index].occupied = true;
         self.count_congestion(index, queue, pool);
     }
 
-    /// A packet of `size` has left `queue`.
+    /// Records that a packet of `size` has left `queue`.
     #[cold]
     pub(super) fn on_release(&mut self, index: usize, queue: &Queue, pool: &Pool, size: Bytes) {
         let member = &mut self.queues[index];
         member.sent += size;
         if queue.packets == 0 {
-            // An empty queue has no drain rate; if it kept one of zero, nothing could ever join it.
+            // An empty queue has no drain rate. A stored rate of zero would admit no packet ever again.
             (member.occupied, member.backlogged, member.drain_rate) = (false, false, 1.0);
         }
         let port = &mut self.ports[member.port];
@@ -146,11 +149,11 @@ impl Abm {
         self.count_congestion(index, queue, pool);
     }
 
-    /// The window of a port ends: the share of each queue becomes its drain rate.
+    /// Ends the window of a port: the share of each queue becomes its drain rate.
     fn measure(&mut self, number: usize, port: Port) {
         for member in &mut self.queues[port.first..port.first + port.queues] {
             let share = member.sent.0 as f64 / port.sent.0 as f64;
-            // A queue that was empty meanwhile is not held back by the scheduler: it counts as one.
+            // The scheduler did not delay a queue that was empty in the meantime, so its rate is one.
             member.drain_rate = if member.backlogged { share } else { 1.0 };
             member.sent = Bytes(0);
             member.backlogged = member.occupied;
@@ -168,12 +171,12 @@ impl Abm {
     }
 }
 
-/// Where a queue is added.
+/// Position of an added queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
-    /// It is the first of a port.
+    /// The first queue of a port.
     NewPort,
-    /// It follows the last one at the same port.
+    /// The next queue of the last port.
     SamePort,
 }
 

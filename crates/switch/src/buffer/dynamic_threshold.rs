@@ -1,4 +1,4 @@
-//! Dynamic Threshold: a queue may grow to *T = α · (B − U)* (Choudhury and Hahne, ToN '98; BCC Eq. 1).
+//! Dynamic Threshold: limits a queue to *T = α · (B − U)* (Choudhury and Hahne, ToN '98; BCC Eq. 1).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,31 +6,31 @@ use shallows_core::Bytes;
 
 use super::pool::{Pool, Queue};
 
-/// *T = α · (B − U)*, where *B* is the size of the pool and *U* what it holds.
+/// *T = α · (B − U)*, where *B* is the size of the pool and *U* its occupancy.
 #[derive(Clone, Debug)]
 pub struct DynamicThreshold {
     /// *α*: powers of two from 1/128 to 8 on Tomahawk (BCC §IV-B).
     pub alpha: f64,
-    /// Which backlog the threshold bounds.
+    /// Backlog that the threshold bounds.
     pub counts: DtCounts,
 }
 
-/// Which backlog of a queue Dynamic Threshold compares.
+/// Backlog of a queue that Dynamic Threshold compares.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DtCounts {
-    /// Only what the queue holds in the pool.
+    /// Bytes that the queue holds in the pool.
     #[default]
     Shared,
-    /// What it holds in all, its private bytes too, as in BCC's released simulator.
+    /// All bytes of the queue, including its reserved buffer, as in BCC's released simulator.
     Total,
 }
 
 impl DynamicThreshold {
-    /// The most that each of `busy` queues can hold for long in a pool of this size, beside its `private` bytes.
+    /// Largest steady backlog of each of `busy` queues in a pool of this size, beside its reserved bytes `private`.
     ///
-    /// Choudhury and Hahne (ToN '98): M equal queues hold αB/(1 + αM) each. Where the threshold bounds the private bytes p too,
-    /// q = α(B − M(q − p)) instead, so that q − p = (αB − p)/(1 + αM).
+    /// Choudhury and Hahne (ToN '98): M equal queues hold αB/(1 + αM) each. Where the threshold also bounds the
+    /// reserved bytes p, q = α(B − M(q − p)), so q − p = (αB − p)/(1 + αM).
     pub(super) fn limit(&self, pool: Bytes, private: Bytes, busy: usize) -> Bytes {
         let bounded = match self.counts {
             DtCounts::Shared => 0.0,
@@ -40,7 +40,7 @@ impl DynamicThreshold {
         Bytes(share.max(0.0) as u64)
     }
 
-    /// How far a queue may grow now.
+    /// Current limit of a queue.
     #[inline]
     pub fn threshold(&self, pool: &Pool) -> Bytes {
         pool.size.saturating_sub(pool.used).scale(self.alpha)

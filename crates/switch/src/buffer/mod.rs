@@ -1,7 +1,7 @@
-//! The packet memory of a switch: bytes reserved for each queue, and pools that queues share.
+//! The packet memory of a switch: a reserved buffer for each queue, and pools that queues share.
 //!
-//! `SharedBuffer` counts the bytes; a [`Policy`] only decides how far each queue may grow, so no policy can
-//! corrupt the accounting. Nothing is ever pushed out. A policy with a state is told what joins and leaves.
+//! `SharedBuffer` counts the bytes. A [`Policy`] only limits each queue, so no policy can corrupt the accounting. The
+//! buffer never pushes packets out. A policy with state receives every join and leave.
 
 mod abm;
 mod dynamic_threshold;
@@ -15,12 +15,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shallows_core::{Bytes, prefetch_all};
 
-/// Which part of a switch's memory holds a packet.
+/// Part of a switch's memory that holds a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Memory {
-    /// The bytes reserved for its queue.
+    /// The reserved buffer of the packet's queue.
     Private,
-    /// The pool that its queue shares with others.
+    /// The pool that the queue shares with others.
     #[default]
     Shared,
 }
@@ -35,7 +35,7 @@ pub enum Limit {
 }
 
 impl Limit {
-    /// The bound in bytes, if every packet has this size.
+    /// The bound in bytes if every packet has this size.
     pub fn in_bytes(self, packet: Bytes) -> Bytes {
         match self {
             Self::Bytes(limit) => limit,
@@ -44,44 +44,44 @@ impl Limit {
     }
 }
 
-/// How a buffer is divided.
+/// Division of a buffer.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// What decides how far a queue may grow.
+    /// Rule that limits each queue.
     pub policy: Policy,
-    /// Size of each pool, which its queues share.
+    /// Size of each pool.
     pub pools: Vec<Bytes>,
-    /// How the reserved bytes are counted.
+    /// Accounting of reserved bytes.
     pub private_rule: PrivateRule,
 }
 
-/// How long each queue may grow into its pool.
+/// Rule that limits each queue's use of its pool.
 #[derive(Clone, Debug)]
 pub enum Policy {
-    /// In proportion to what the pool has free.
+    /// A share of the free pool.
     DynamicThreshold(DynamicThreshold),
-    /// As long as its pool holds no more than a fixed limit: every port has a pool of its own, in which its queues share.
+    /// A fixed limit per pool. Every port has its own pool, which its queues share.
     StaticPartition {
         /// The limit of each pool.
         limit: Limit,
     },
-    /// As long as the pool has room.
+    /// No limit but the size of the pool.
     CompleteSharing,
-    /// In proportion to what the pool has free, to the rate at which it drains, and to one over the congested queues.
+    /// A share of the free pool, scaled by the drain rate and divided by the number of congested queues.
     Abm(AbmConfig),
 }
 
 impl Config {
-    /// The most that each of `busy` ports can hold for long in a pool of this size, if each has one queue with `private` bytes of its
-    /// own, and packets have the size `packet`.
+    /// Largest steady backlog of each of `busy` ports in a pool of this size. Each port has one queue with `private`
+    /// reserved bytes, and packets have the size `packet`.
     pub fn limit(&self, pool: Bytes, private: Bytes, busy: usize, packet: Bytes) -> Bytes {
         let private = self.private_rule.usable(private, packet);
         self.policy.limit(pool, private, busy, packet) + private
     }
 
-    /// The most that the pool itself can hold for long, likewise.
+    /// Largest steady occupancy of the pool under the same conditions.
     pub fn pool_limit(&self, pool: Bytes, private: Bytes, busy: usize, packet: Bytes) -> Bytes {
-        // Where queues take what is free they have all of it, which does not divide evenly.
+        // Queues that take all free memory use the whole pool, also where it does not divide evenly.
         if matches!(self.policy, Policy::CompleteSharing) {
             return pool;
         }
@@ -91,7 +91,7 @@ impl Config {
 }
 
 impl Policy {
-    /// The most that each of `busy` ports can hold for long in a pool of this size, beside its `private` bytes.
+    /// Largest steady backlog of each of `busy` ports in a pool of this size, beside the `private` reserved bytes.
     fn limit(&self, pool: Bytes, private: Bytes, busy: usize, packet: Bytes) -> Bytes {
         match self {
             Self::DynamicThreshold(threshold) => threshold.limit(pool, private, busy),
@@ -102,20 +102,20 @@ impl Policy {
     }
 }
 
-/// How the private bytes, those reserved for a queue, are counted.
+/// Accounting of a queue's reserved bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PrivateRule {
-    /// A packet takes its size from the reserve and gives it back when it leaves.
+    /// A packet takes its size from the reserved buffer and returns it when it leaves.
     #[default]
     Exact,
-    /// As in BCC's released simulator (myred.cc, 2017): the test and the counter use packet size *plus backlog*,
-    /// the release only the packet size, so that the counter leaks upward until about one packet fits.
+    /// As in BCC's released simulator (myred.cc, 2017): test and counter use packet size *plus backlog*, the release
+    /// only the packet size. The counter leaks upward until about one packet fits.
     AsReleased,
 }
 
 impl PrivateRule {
-    /// What a packet that finds this `backlog` in its queue adds to the counter.
+    /// Amount that a packet adds to the counter if it finds this `backlog`.
     #[inline(always)]
     fn charge(self, backlog: Bytes, size: Bytes) -> Bytes {
         match self {
@@ -124,7 +124,7 @@ impl PrivateRule {
         }
     }
 
-    /// How many of so many reserved bytes a busy queue can use, if packets have the size `packet`.
+    /// Reserved bytes that a busy queue can use, out of `reserved`, if packets have the size `packet`.
     fn usable(self, reserved: Bytes, packet: Bytes) -> Bytes {
         match self {
             Self::Exact => reserved,
@@ -134,19 +134,19 @@ impl PrivateRule {
     }
 }
 
-/// Why a buffer refused a packet.
+/// Reason for refusing a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// The policy lets the queue grow no further.
+    /// The queue is at the policy's limit.
     QueueLimit,
-    /// The pool has no room left.
+    /// The pool is full.
     PoolFull,
 }
 
 /// Occupancy of a switch's packet memory.
 ///
-/// Invariants: a pool's `used` is the sum of its queues' shared bytes and never exceeds its size; a queue's
-/// backlog is its private and shared bytes together.
+/// Invariants: `used` of a pool is the sum of its queues' shared bytes and never exceeds the pool's size. The backlog
+/// of a queue is the sum of its reserved and shared bytes.
 #[derive(Clone, Debug)]
 pub struct SharedBuffer {
     policy: Policy,
@@ -158,11 +158,11 @@ pub struct SharedBuffer {
 }
 
 impl SharedBuffer {
-    /// An empty buffer without queues.
+    /// Creates an empty buffer without queues.
     ///
     /// # Panics
     ///
-    /// If there is no pool.
+    /// Panics if there is no pool.
     pub fn new(config: &Config) -> Self {
         assert!(!config.pools.is_empty(), "a buffer has at least one pool");
         Self {
@@ -177,26 +177,27 @@ impl SharedBuffer {
         }
     }
 
-    /// Have the processor load its accounts.
+    /// Prefetches the accounts into the cache.
     pub fn prefetch(&self) {
         prefetch_all(&self.queues);
         prefetch_all(&self.pools);
     }
 
-    /// Add a queue that shares `pool` and has `private` bytes of its own, the first of a port; returns its number.
+    /// Adds the first queue of a port, which shares `pool` and has `private` reserved bytes. Returns its number.
     ///
     /// # Panics
     ///
-    /// If there is no such pool.
+    /// Panics if the pool does not exist.
     pub fn add_queue(&mut self, pool: usize, private: Bytes) -> usize {
         self.add(pool, private, Place::NewPort)
     }
 
-    /// Likewise, but the next queue of the same port as the one added last. Only [`Policy::Abm`] tells the difference.
+    /// Adds the next queue of the port of the last added queue. Only [`Policy::Abm`] distinguishes this from
+    /// [`Self::add_queue`].
     ///
     /// # Panics
     ///
-    /// If there is no such pool.
+    /// Panics if the pool does not exist.
     pub fn add_sibling(&mut self, pool: usize, private: Bytes) -> usize {
         self.add(pool, private, Place::SamePort)
     }
@@ -217,7 +218,7 @@ impl SharedBuffer {
         self.queues.len() - 1
     }
 
-    /// Where a packet of `size` would be held that joins `queue`, or why there is no room for it.
+    /// Memory for a packet of `size` that joins `queue`, or the reason for refusing it.
     #[inline(always)]
     pub fn room(&self, queue: usize, size: Bytes) -> Result<Memory, Refusal> {
         let account = &self.queues[queue];
@@ -237,7 +238,7 @@ impl SharedBuffer {
         Ok(Memory::Shared)
     }
 
-    /// Hold a packet of `size` in `queue`, where [`Self::room`] has found that it fits.
+    /// Stores a packet of `size` in `queue`, after [`Self::room`] has accepted it.
     #[inline(always)]
     pub fn take(&mut self, queue: usize, size: Bytes, memory: Memory) {
         let account = &mut self.queues[queue];
@@ -259,7 +260,7 @@ impl SharedBuffer {
         }
     }
 
-    /// Take room for a packet of `size` in `queue`, or say why there is none.
+    /// Stores a packet of `size` in `queue` if there is room.
     #[inline]
     pub fn admit(&mut self, queue: usize, size: Bytes) -> Result<Memory, Refusal> {
         let memory = self.room(queue, size)?;
@@ -267,7 +268,7 @@ impl SharedBuffer {
         Ok(memory)
     }
 
-    /// Give back the `size` bytes that a packet of `queue` held in `memory`.
+    /// Frees the `size` bytes that a packet of `queue` held in `memory`.
     #[inline(always)]
     pub fn release(&mut self, queue: usize, size: Bytes, memory: Memory) {
         let account = &mut self.queues[queue];
@@ -289,10 +290,10 @@ impl SharedBuffer {
         }
     }
 
-    /// Whether the policy lets a queue grow by `size` in its pool.
+    /// Whether the policy lets `queue` grow by `size` in its pool.
     #[inline(always)]
     fn within_limit(&self, index: usize, queue: &Queue, pool: &Pool, size: Bytes) -> bool {
-        // The usual one comes alone, so that it costs one comparison.
+        // The usual policy comes first, so that it costs one comparison.
         if let Policy::DynamicThreshold(threshold) = &self.policy {
             return threshold.admits(queue, pool, size);
         }
@@ -325,22 +326,22 @@ impl SharedBuffer {
         abm.on_release(queue, account, &self.pools[account.pool], size);
     }
 
-    /// The pool that `queue` shares.
+    /// Pool that `queue` shares.
     pub fn pool_of(&self, queue: usize) -> &Pool {
         &self.pools[self.queues[queue].pool]
     }
 
-    /// The pools, by number.
+    /// Pools by number.
     pub fn pools(&self) -> &[Pool] {
         &self.pools
     }
 
-    /// What `queue` holds.
+    /// Account of `queue`.
     pub fn queue(&self, queue: usize) -> &Queue {
         &self.queues[queue]
     }
 
-    /// How far `queue` may grow into its pool now, where the policy has such a threshold.
+    /// Current limit of `queue` in its pool, if the policy has one.
     pub fn threshold(&self, queue: usize) -> Option<Bytes> {
         let (account, pool) = (&self.queues[queue], self.pool_of(queue));
         match (&self.policy, &self.abm) {
@@ -350,11 +351,11 @@ impl SharedBuffer {
         }
     }
 
-    /// Check the invariants of the accounting.
+    /// Checks the invariants of the accounting.
     ///
     /// # Panics
     ///
-    /// If the books do not balance, which is a defect of this program.
+    /// Panics if an invariant is violated, which is a defect of this program.
     pub fn audit(&self) {
         for (number, pool) in self.pools.iter().enumerate() {
             let held: u64 =

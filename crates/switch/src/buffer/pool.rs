@@ -1,35 +1,36 @@
-//! What pools and queues hold.
+//! Accounts of pools and queues.
 
 use shallows_core::Bytes;
 
 /// A part of the memory that several queues share.
 #[derive(Clone, Copy, Debug)]
 pub struct Pool {
-    /// Its size.
+    /// Size of the pool.
     pub size: Bytes,
-    /// How much of it holds packets.
+    /// Occupied bytes.
     pub used: Bytes,
-    /// How many packets.
+    /// Packets in the pool.
     pub packets: u32,
 }
 
-/// What one queue holds.
+/// Account of one queue.
 #[derive(Clone, Copy, Debug)]
 pub struct Queue {
     pub(super) pool: usize,
     pub(super) private_size: Bytes,
-    /// What counts against the reserve; differs from the private backlog only under [`super::PrivateRule::AsReleased`].
+    /// Counter of the reserved buffer; differs from the reserved bytes in use only under
+    /// [`super::PrivateRule::AsReleased`].
     pub(super) private_counter: Bytes,
-    /// Bytes held in the reserve.
+    /// Bytes in the reserved buffer.
     pub private: Bytes,
-    /// Bytes held in the pool.
+    /// Bytes in the pool.
     pub shared: Bytes,
-    /// Packets held.
+    /// Packets of the queue.
     pub packets: u32,
 }
 
 impl Queue {
-    /// Bytes held.
+    /// Bytes of the queue.
     pub fn backlog(&self) -> Bytes {
         self.private + self.shared
     }

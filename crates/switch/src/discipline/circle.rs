@@ -1,14 +1,14 @@
-//! Buckets that are served in turn: a first-in first-out queue each, and a circle through those that hold packets.
+//! Buckets that are served in turn: a first-in first-out queue each, and a circle of those that hold packets.
 
 use shallows_core::Bytes;
 
 use crate::queue::{Item, QueueState};
 use crate::ring::Ring;
 
-/// Buckets, of which those in the circle wait for service. A bucket joins it behind all others.
+/// Buckets, of which those in the circle wait for service. A bucket joins the circle behind all others.
 ///
-/// A bucket that push-out has emptied may stay in the circle, so that the packet for which it made room keeps its turn;
-/// [`Self::current`] drops it if that packet never came.
+/// A bucket that push-out has emptied may stay in the circle, so that the packet that caused the push-out keeps the
+/// bucket's turn. [`Self::current`] removes the bucket if that packet never came.
 #[derive(Clone, Debug)]
 pub(super) struct Circle<T> {
     buckets: Box<[Bucket<T>]>,
@@ -25,14 +25,14 @@ struct Bucket<T> {
     next: usize,
 }
 
-/// Bytes of so many empty buckets.
+/// Bytes of this many empty buckets.
 pub(super) fn footprint<T>(buckets: u32) -> u64 {
     let each = size_of::<Bucket<T>>() + Ring::<Item<T>>::SMALLEST * size_of::<Item<T>>();
     u64::from(buckets) * each as u64
 }
 
 impl<T: Copy + Default> Circle<T> {
-    /// So many empty buckets.
+    /// Creates this many empty buckets.
     pub(super) fn new(buckets: usize) -> Self {
         let bucket =
             || Bucket { ring: Ring::new(), backlog: Bytes(0), in_circle: false, previous: 0, next: 0 };
@@ -43,12 +43,12 @@ impl<T: Copy + Default> Circle<T> {
         }
     }
 
-    /// How many buckets there are.
+    /// Number of buckets.
     pub(super) fn len(&self) -> usize {
         self.buckets.len()
     }
 
-    /// What all hold together, as the one account of the port.
+    /// Contents of all buckets, as the single account of the port.
     #[inline]
     pub(super) fn total(&self) -> &[QueueState; 1] {
         &self.total
@@ -72,7 +72,7 @@ impl<T: Copy + Default> Circle<T> {
         self.buckets[bucket].ring.front().map(|item| item.header.size())
     }
 
-    /// Append a packet to `bucket`; says whether the bucket has joined the circle with it.
+    /// Appends a packet to `bucket`. Returns whether the bucket has joined the circle.
     #[inline]
     pub(super) fn push(&mut self, bucket: usize, item: Item<T>) -> bool {
         let size = item.header.size();
@@ -87,14 +87,14 @@ impl<T: Copy + Default> Circle<T> {
         joins
     }
 
-    /// Take the packet at the head of `bucket`, which stays in the circle.
+    /// Removes the packet at the head of `bucket`, which stays in the circle.
     #[inline]
     pub(super) fn pop(&mut self, bucket: usize) -> Option<Item<T>> {
         let item = self.buckets[bucket].ring.pop()?;
         Some(self.left(bucket, item))
     }
 
-    /// Take the packet at the tail of `bucket`, which stays in the circle.
+    /// Removes the packet at the tail of `bucket`, which stays in the circle.
     pub(super) fn pop_back(&mut self, bucket: usize) -> Option<Item<T>> {
         let item = self.buckets[bucket].ring.pop_back()?;
         Some(self.left(bucket, item))
@@ -109,7 +109,7 @@ impl<T: Copy + Default> Circle<T> {
         item
     }
 
-    /// The bucket whose turn it is, which holds packets.
+    /// The bucket that has the turn; it holds packets.
     #[inline]
     pub(super) fn current(&mut self) -> Option<usize> {
         loop {
@@ -121,13 +121,13 @@ impl<T: Copy + Default> Circle<T> {
         }
     }
 
-    /// The turn passes to the next bucket.
+    /// Passes the turn to the next bucket.
     #[inline]
     pub(super) fn advance(&mut self) {
         self.current = self.current.map(|bucket| self.buckets[bucket].next);
     }
 
-    /// The buckets in the circle, from the one whose turn it is.
+    /// Buckets in the circle, from the one that has the turn.
     pub(super) fn round(&self) -> impl Iterator<Item = usize> + '_ {
         let next =
             |&bucket: &usize| Some(self.buckets[bucket].next).filter(|&next| Some(next) != self.current);
@@ -143,7 +143,7 @@ impl<T: Copy + Default> Circle<T> {
         (joined.in_circle, joined.previous, joined.next) = (true, previous, next);
     }
 
-    /// A bucket leaves the circle, if it is in it; if it had the turn, the next has it.
+    /// Removes a bucket from the circle, if it is there. If it had the turn, the next one has it.
     #[inline]
     pub(super) fn unlink(&mut self, bucket: usize) {
         let Bucket { previous, next, in_circle, .. } = self.buckets[bucket];

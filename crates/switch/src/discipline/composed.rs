@@ -11,37 +11,37 @@ use crate::queue::{DropReason, Item, Left, QueueState, Reading};
 use crate::ring::Ring;
 use crate::scheduler::{self, AnyScheduler, Every, May, Paused, Scheduler};
 
-/// What a composed port is made of.
+/// Configuration of a port with classes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    /// Who sends next, and with that how many queues there are.
+    /// Scheduler, which also defines the number of queues.
     pub scheduler: scheduler::Config,
-    /// By class (DSCP): the queue that its packets join. Classes beyond the end join queue 0, as in MQ-ECN's qdisc.
-    /// All ports of the same kind look it up in the same place.
+    /// Queue of each class (DSCP). Classes beyond the end join queue 0, as in MQ-ECN's qdisc. All ports of the same
+    /// kind share this table.
     pub queue_of_class: Arc<[u8]>,
-    /// How far its queues may grow, whatever the buffer allows.
+    /// Limits of the queues, inside those of the buffer.
     pub limits: Limits,
 }
 
-/// Bounds of a port's own, inside those of its buffer.
+/// Limits of a port, inside those of its buffer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
-    /// By queue; no entry is no limit.
+    /// Limit of each queue; an empty list is no limit.
     pub queues: Vec<Limit>,
-    /// Of all queues together, first come, first served.
+    /// Limit of all queues together, first come, first served.
     pub port: Option<Limit>,
 }
 
 impl Limits {
-    /// The most that a queue may hold, if packets have the size `packet` and something bounds it.
+    /// Limit of a queue in bytes, if there is one and packets have the size `packet`.
     pub(super) fn of_a_queue(&self, packet: Bytes) -> Option<Bytes> {
         let longest = self.queues.iter().map(|limit| limit.in_bytes(packet)).max();
         longest.into_iter().chain(self.port.map(|limit| limit.in_bytes(packet))).min()
     }
 
-    /// The most that all queues may hold together, likewise.
+    /// Limit of all queues together in bytes, if there is one and packets have the size `packet`.
     pub(super) fn of_the_port(&self, packet: Bytes) -> Option<Bytes> {
-        // Every queue has a limit, or none has.
+        // Either all queues have a limit, or none has.
         let queues = self.queues.iter().map(|limit| limit.in_bytes(packet));
         let all = queues.reduce(|sum, limit| Bytes(sum.0.saturating_add(limit.0)));
         all.into_iter().chain(self.port.map(|limit| limit.in_bytes(packet))).min()
@@ -55,7 +55,7 @@ pub struct Composed<T> {
     queues: Box<[QueueState]>,
     queue_of_class: Arc<[u8]>,
     limits: Limits,
-    /// Of all queues together.
+    /// Packets in all queues.
     packets: u32,
     backlog: Bytes,
     scheduler: AnyScheduler,
@@ -63,11 +63,11 @@ pub struct Composed<T> {
 }
 
 impl<T: Copy + Default> Composed<T> {
-    /// Empty queues at a link of this rate.
+    /// Creates empty queues at a link of this rate.
     ///
     /// # Panics
     ///
-    /// If a class is sent to a queue that does not exist.
+    /// Panics if a class is assigned to a queue that does not exist.
     pub fn new(config: &Config, rate: Rate) -> Self {
         let queues: Vec<QueueState> = config
             .scheduler

@@ -1,4 +1,4 @@
-//! One queue, first in, first out.
+//! One first-in first-out queue.
 
 use shallows_core::packet::Header;
 use shallows_core::{Bytes, Instant};
@@ -7,7 +7,7 @@ use super::interface::Discipline;
 use crate::queue::{DropReason, Item, Left, QueueState};
 use crate::ring::Ring;
 
-/// One queue. What it holds is bounded by the buffer alone.
+/// One queue, limited by the buffer alone.
 #[derive(Clone, Debug)]
 pub struct Fifo<T> {
     ring: Ring<Item<T>>,

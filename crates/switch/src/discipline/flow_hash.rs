@@ -1,10 +1,10 @@
-//! Which packets count as one flow, and how flows spread over bins and buckets.
+//! Definition of a flow, and the hash that spreads flows over bins and buckets.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shallows_core::packet::{Header, mix};
 
-/// What a packet is hashed by.
+/// Fields that a packet is hashed by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FlowHash {
@@ -13,10 +13,10 @@ pub enum FlowHash {
     FiveTuple,
     /// Both addresses, under a seed: a conversation in the sense of SFQ (McKenney, INFOCOM '90).
     AddressPair,
-    /// The source address alone, by the arithmetic of ns-2's drr.cc with its default `mask_`: no seed, so neighbours by
-    /// number hardly ever meet.
+    /// The source address alone, by the arithmetic of ns-2's drr.cc with its default `mask_`. Without a seed;
+    /// neighbouring addresses hardly ever collide.
     SourceOnly,
-    /// The sum of both addresses, by the arithmetic of ns-2's sfq.cc: no seed, and both directions meet.
+    /// The sum of both addresses, by the arithmetic of ns-2's sfq.cc. Without a seed; both directions share a bucket.
     AddressSum,
 }
 
@@ -26,7 +26,7 @@ impl FlowHash {
         matches!(self, Self::FiveTuple | Self::AddressPair)
     }
 
-    /// Which of so many buckets the packet belongs to.
+    /// Bucket of the packet, out of `buckets`.
     #[inline]
     pub(super) fn bucket(self, header: &Header, seed: u64, buckets: usize) -> usize {
         let (source, destination) = (u64::from(header.source.0), u64::from(header.destination.0));
@@ -41,13 +41,13 @@ impl FlowHash {
     }
 }
 
-/// `0..count` in proportion to a hash that is uniform over 64 bits.
+/// Maps a hash that is uniform over 64 bits to `0..count`.
 #[inline]
 pub(super) fn spread(hash: u64, count: usize) -> usize {
     ((u128::from(hash) * count as u128) >> 64) as usize
 }
 
-/// What ns-2's queues make of an address: k + ⌊k/2⁸⌋ − ⌊k/2⁴⌋ − 1.
+/// ns-2's arithmetic on an address: k + ⌊k/2⁸⌋ − ⌊k/2⁴⌋ − 1.
 fn fold(address: u64) -> i64 {
     let address = address as i64;
     address + (address >> 8) - (address >> 4) - 1

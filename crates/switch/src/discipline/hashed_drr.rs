@@ -1,7 +1,8 @@
-//! Deficit round-robin over hashed buckets with longest-bucket head drop: ns-2's `Queue/DRR`, HCF's comparator.
+//! Deficit round-robin over hashed buckets with head drop from the longest bucket: ns-2's `Queue/DRR`, HCF's
+//! comparator.
 //!
-//! Source: DRR (Shreedhar and Varghese, SIGCOMM '95) as ns-2.35's drr.cc has it. The circle of buckets is in
-//! [`super::circle`].
+//! Source: DRR (Shreedhar and Varghese, SIGCOMM '95) as in ns-2.35's drr.cc. [`super::circle`] has the circle of
+//! buckets.
 
 use shallows_core::packet::Header;
 use shallows_core::random::Stream;
@@ -16,13 +17,13 @@ use crate::queue::{DropReason, Item, Left, QueueState, Reading};
 /// Parameters; the defaults are ns-2's, except for the hash.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    /// How many buckets flows are hashed to (`buckets_`).
+    /// Number of buckets (`buckets_`).
     pub buckets: u32,
     /// Bytes that a bucket earns at each visit (`quantum_`).
     pub quantum: Bytes,
-    /// How much all buckets hold together (`blimit_`, in bytes there).
+    /// Limit of all buckets together (`blimit_`, in bytes in ns-2).
     pub limit: Limit,
-    /// What a packet is hashed by: HCF §5.1.1 says "in the same way as HCF", ns-2 takes [`FlowHash::SourceOnly`].
+    /// Fields that a packet is hashed by. HCF §5.1.1 says "in the same way as HCF"; ns-2 uses [`FlowHash::SourceOnly`].
     pub hash: FlowHash,
 }
 
@@ -47,15 +48,15 @@ pub struct HashedDrr<T> {
     limit: Limit,
     hash: FlowHash,
     seed: u64,
-    /// The bucket of the packet last placed.
+    /// Bucket of the packet last placed.
     placed: usize,
 }
 
-/// What a bucket may send.
+/// State of a bucket's turn.
 #[derive(Clone, Copy, Debug, Default)]
 struct Turn {
     deficit: Bytes,
-    /// Whether it has had its quantum for the visit under way.
+    /// Whether the bucket has received its quantum for the current visit.
     begun: bool,
 }
 
@@ -65,11 +66,11 @@ pub(super) fn footprint<T>(config: &Config) -> u64 {
 }
 
 impl<T: Copy + Default> HashedDrr<T> {
-    /// Empty buckets under a hash that `stream` chooses.
+    /// Creates empty buckets with a hash drawn from `stream`.
     ///
     /// # Panics
     ///
-    /// If there is no bucket or the quantum is zero.
+    /// Panics if there is no bucket or the quantum is zero.
     pub fn new(config: &Config, mut stream: Stream) -> Self {
         assert!(config.buckets > 0, "hashed-drr: flows are hashed to at least one bucket");
         assert!(config.quantum > Bytes(0), "hashed-drr: a quantum of zero serves nothing");
@@ -99,23 +100,23 @@ impl<T: Copy + Default> HashedDrr<T> {
         }
     }
 
-    /// The bucket with most bytes, a packet of `size` that arrives in `own` included; of equals the first in the
-    /// round, where a new bucket is last (drr.cc, getMaxflow). As there, the steps are as many as the buckets that
-    /// hold packets.
+    /// The bucket with the most bytes, counting a packet of `size` that arrives in `own`. The first in the round wins a
+    /// tie; a new bucket is last (drr.cc, getMaxflow). The steps are as many as the buckets that hold packets, as in
+    /// ns-2.
     fn longest(&self, own: usize, size: Bytes) -> usize {
         let held = |bucket| self.circle.backlog(bucket) + if bucket == own { size } else { Bytes(0) };
         let longer = |longest, bucket| if held(bucket) > held(longest) { bucket } else { longest };
         self.circle.round().chain([own]).reduce(longer).expect("there is at least the own bucket")
     }
 
-    /// The bucket that sends next, once the turn has passed to it.
+    /// The bucket that sends next, after the turn has passed to it.
     #[inline]
     fn select(&mut self) -> Option<usize> {
         loop {
             let bucket = self.circle.current()?;
             let head = self.circle.head(bucket)?;
             let turn = &mut self.turns[bucket];
-            // DRR §3: a quantum at each visit, and what is left of it is kept for the next.
+            // DRR §3: each visit adds a quantum, and the rest is kept for the next visit.
             if !turn.begun {
                 turn.deficit += self.quantum;
                 turn.begun = true;
@@ -139,7 +140,7 @@ impl<T: Copy + Default> Discipline<T> for HashedDrr<T> {
         let own = self.bucket_of(arriving);
         let longest = self.longest(own, arriving.size());
         let Some(item) = self.circle.pop(longest) else {
-            // The bucket of the arriving packet, which goes with it.
+            // The bucket of the arriving packet leaves with it.
             self.circle.unlink(longest);
             return None;
         };

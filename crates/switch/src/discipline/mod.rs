@@ -1,7 +1,7 @@
-//! What stands between arrival and link of one egress port: its queues, and which of them sends next.
+//! Queues of an egress port, and the choice of the next packet.
 //!
-//! Buffer and markers surround every discipline, so ECN works with each of them. To add one: a file here, a variant
-//! of [`Config`] and of [`AnyDiscipline`], a row in `docs/models.md`.
+//! Buffer and markers surround every discipline, so ECN works with each of them. A new discipline needs a file here, a
+//! variant of [`Config`] and of [`AnyDiscipline`], and a row in `docs/models.md` and in `evidence/models.md`.
 
 mod circle;
 mod composed;
@@ -30,24 +30,24 @@ use crate::queue::DropReason;
 pub use crate::queue::{Item, Left, QueueState, Reading, Share};
 use crate::scheduler;
 
-/// A discipline before it is placed at a port.
+/// A discipline to be placed at a port.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Config {
-    /// One queue, first in, first out.
+    /// One first-in first-out queue.
     #[default]
     Fifo,
     /// A queue for each class of service, and a scheduler among them.
     Composed(composed::Config),
     /// Two queues that swap, and credits by bin: Hashed Credits Fair.
     Hcf(hcf::Config),
-    /// Deficit round-robin over hashed buckets, which drops from the head of the longest.
+    /// Deficit round-robin over hashed buckets, with drops from the head of the longest.
     HashedDrr(hashed_drr::Config),
     /// Stochastic Fairness Queueing.
     Sfq(sfq::Config),
 }
 
 impl Config {
-    /// Queues that a port of this discipline accounts for in its buffer.
+    /// Number of queues for which a port of this discipline has accounts in its buffer.
     pub fn queues(&self) -> usize {
         match self {
             Self::Composed(config) => config.scheduler.shares().len(),
@@ -55,8 +55,8 @@ impl Config {
         }
     }
 
-    /// Whether its queues can be paused, each for itself, so that it can carry a lossless class. Disciplines that choose among packets by
-    /// hash or credit have no queue of a class.
+    /// Whether its queues can be paused separately, so that it can carry a lossless class. Disciplines that choose
+    /// packets by hash or credit have no queue per class.
     pub fn can_pause(&self) -> bool {
         match self {
             Self::Fifo | Self::Composed(_) => true,
@@ -64,7 +64,7 @@ impl Config {
         }
     }
 
-    /// The most that it lets a queue hold, if packets have the size `packet`; none if only the buffer bounds it.
+    /// Limit of a queue in bytes if packets have the size `packet`; `None` if only the buffer limits it.
     pub fn queue_limit(&self, packet: Bytes) -> Option<Bytes> {
         match self {
             Self::Composed(config) => config.limits.of_a_queue(packet),
@@ -72,7 +72,8 @@ impl Config {
         }
     }
 
-    /// The most that it lets all queues of the port hold together, likewise.
+    /// Limit of all queues of the port in bytes if packets have the size `packet`; `None` if only the buffer limits
+    /// them.
     pub fn port_limit(&self, packet: Bytes) -> Option<Bytes> {
         match self {
             Self::Fifo => None,
@@ -83,7 +84,7 @@ impl Config {
         }
     }
 
-    /// What each of these queues may claim of the link.
+    /// Share of the link that each queue may use.
     pub fn shares(&self) -> Vec<Share> {
         match self {
             Self::Composed(config) => config.scheduler.shares(),
@@ -91,7 +92,7 @@ impl Config {
         }
     }
 
-    /// Bytes that a port takes for what this counts (bins, buckets), before a packet waits.
+    /// Bytes of a port's bins or buckets before any packet waits.
     pub fn footprint<T>(&self) -> u64 {
         match self {
             Self::Fifo | Self::Composed(_) => 0,
@@ -101,7 +102,7 @@ impl Config {
         }
     }
 
-    /// The discipline of one port, whose link has this rate; it draws from `stream`.
+    /// Builds the discipline of one port whose link has this rate. `stream` supplies its random numbers.
     pub fn build<T: Copy + Default>(&self, rate: Rate, stream: Stream) -> AnyDiscipline<T> {
         match self {
             Self::Fifo => AnyDiscipline::Fifo(Fifo::default()),
@@ -116,10 +117,10 @@ impl Config {
 pub use composed::Config as ComposedConfig;
 pub use scheduler::Config as SchedulerConfig;
 
-/// Defines [`AnyDiscipline`] and hands each call to the variant it holds.
+/// Defines [`AnyDiscipline`] and dispatches each call to the current variant.
 macro_rules! disciplines {
     ($($name:ident($type:ty)),*) => {
-        /// Any discipline, dispatched without a pointer to code. Those that are large and rare live in a box.
+        /// Any discipline, dispatched without function pointers. Large and rare ones are boxed.
         #[derive(Clone, Debug)]
         pub enum AnyDiscipline<T> {
             $(

@@ -1,8 +1,8 @@
-//! What recurs at fixed times: the multiples of a period.
+//! Events at the multiples of a period.
 
 use shallows_core::{Duration, Instant};
 
-/// Falls due at every multiple of its period.
+/// An event that is due at every multiple of its period.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Periodic {
     period: Duration,
@@ -10,17 +10,17 @@ pub(super) struct Periodic {
 }
 
 impl Periodic {
-    /// First due one `period` after time zero.
+    /// Creates an event that is first due one `period` after time zero.
     ///
     /// # Panics
     ///
-    /// If the period is zero.
+    /// Panics if the period is zero.
     pub(super) fn new(period: Duration) -> Self {
         assert!(period > Duration::ZERO, "what recurs needs a period");
         Self { period, next: Instant::ZERO + period }
     }
 
-    /// The latest multiple up to `now`, if one has passed since this was last asked; several count as one.
+    /// The latest multiple up to `now`, if one has passed since the last call. Several count as one.
     #[inline]
     pub(super) fn due(&mut self, now: Instant) -> Option<Instant> {
         if now < self.next {

@@ -1,7 +1,7 @@
-//! Stochastic Fairness Queueing: flows hashed to buckets that send a packet each in turn.
+//! Stochastic Fairness Queueing: flows are hashed to buckets that send one packet each in turn.
 //!
-//! Source: SFQ (McKenney, INFOCOM '90), and ns-2.35's sfq.cc for its rule of drops. The circle of buckets is in
-//! [`super::circle`].
+//! Source: SFQ (McKenney, INFOCOM '90), and ns-2.35's sfq.cc for its drop rule. [`super::circle`] has the circle of
+//! buckets.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,15 +18,16 @@ use crate::queue::{DropReason, Item, Left, QueueState, Reading};
 /// Parameters; the sizes are ns-2's, the rest McKenney's.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    /// How many buckets flows are hashed to.
+    /// Number of buckets.
     pub buckets: u32,
-    /// Packets that all buckets hold together.
+    /// Limit of all buckets together, in packets.
     pub max_packets: u32,
-    /// What a packet is hashed by; ns-2 takes [`FlowHash::AddressSum`].
+    /// Fields that a packet is hashed by; ns-2 uses [`FlowHash::AddressSum`].
     pub hash: FlowHash,
-    /// How often the hash is perturbed, if ever. What waits stays where it is, so a flow may be reordered then.
+    /// Time between changes of the hash, if it changes. Waiting packets stay in their buckets, so a change may reorder
+    /// a flow.
     pub perturbation: Option<Duration>,
-    /// What is dropped.
+    /// Drop rule.
     pub drop: DropRule,
 }
 
@@ -43,19 +44,19 @@ impl Default for Config {
     }
 }
 
-/// Who loses a packet when many wait.
+/// Drop rule of a full port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "SfqDrop")]
 pub enum DropRule {
-    /// Buffer stealing: when all buffers are taken, the longest bucket, the arriving packet included, loses its last
-    /// packet; of equals the one of the arriving packet, which is then refused.
+    /// Buffer stealing: the longest bucket, counting the arriving packet, loses its last packet. In a tie the arriving
+    /// packet is refused.
     #[default]
     StealTail,
-    /// Likewise, but it loses its first.
+    /// Buffer stealing from the head: the longest bucket loses its first packet.
     StealHead,
-    /// As in ns-2's sfq.cc: the arriving packet, if its bucket holds at least half of the room left, or more than a
-    /// fair share while there is less room than buckets.
+    /// The rule of ns-2's sfq.cc: refuse the arriving packet if its bucket holds at least half of the room left, or
+    /// more than a fair share while there is less room than buckets.
     AsNs2,
 }
 
@@ -69,7 +70,7 @@ pub struct Sfq<T> {
     seed: u64,
     perturbation: Option<Periodic>,
     stream: Stream,
-    /// The bucket of the packet last placed.
+    /// Bucket of the packet last placed.
     placed: usize,
 }
 
@@ -79,11 +80,11 @@ pub(super) fn footprint<T>(config: &Config) -> u64 {
 }
 
 impl<T: Copy + Default> Sfq<T> {
-    /// Empty buckets under hashes that `stream` chooses.
+    /// Creates empty buckets with hashes drawn from `stream`.
     ///
     /// # Panics
     ///
-    /// If there is no bucket or no room, or if a hash without seed shall be perturbed.
+    /// Panics if there is no bucket or no room, or if a hash without seed is to change.
     pub fn new(config: &Config, mut stream: Stream) -> Self {
         let Config { buckets, max_packets, hash, perturbation, drop } = *config;
         assert!(buckets > 0, "sfq: flows are hashed to at least one bucket");
@@ -104,15 +105,15 @@ impl<T: Copy + Default> Sfq<T> {
 
     #[inline]
     fn bucket_of(&mut self, now: Instant, header: &Header) -> usize {
-        // SFQ (INFOCOM '90): another hash from time to time, so that flows that collide do not collide for ever.
+        // SFQ (INFOCOM '90): the hash changes from time to time, so that flows do not collide for ever.
         if self.perturbation.as_mut().and_then(|periodic| periodic.due(now)).is_some() {
             self.seed = self.stream.next_u64();
         }
         self.hash.bucket(header, self.seed, self.circle.len())
     }
 
-    /// The bucket with most packets, one that arrives in `own` included. The steps are as many as the buckets that hold
-    /// packets, and only when all buffers are taken.
+    /// The bucket with the most packets, counting one that arrives in `own`. The steps are as many as the buckets that
+    /// hold packets, and are taken only when the port is full.
     fn longest(&self, own: usize) -> usize {
         let arriving = (own, self.circle.packets(own) + 1);
         let longer = |longest: (usize, u32), bucket| {
@@ -122,7 +123,7 @@ impl<T: Copy + Default> Sfq<T> {
         self.circle.round().fold(arriving, longer).0
     }
 
-    /// ns-2.35 sfq.cc, enque().
+    /// Admission rule of ns-2.35 sfq.cc, enque().
     fn admit_as_ns2(&self) -> Result<usize, DropReason> {
         let used = self.circle.packets(self.placed);
         let left = self.max_packets - self.circle.total()[0].packets;
@@ -147,7 +148,7 @@ impl<T: Copy + Default> Discipline<T> for Sfq<T> {
         let longest = self.longest(own);
         let item = match self.drop {
             DropRule::StealHead => self.circle.pop(longest)?,
-            // Its last packet is the arriving one: `place` refuses that.
+            // The last packet is the arriving one; `place` refuses it.
             _ if longest == own => return None,
             _ => self.circle.pop_back(longest)?,
         };

@@ -1,16 +1,16 @@
-//! The paths of published ns-2 simulations.
+//! Paths of published ns-2 simulations.
 
 use shallows_core::mrg32k3a::Mrg32k3a;
 use shallows_core::packet::Header;
 
 use super::hash::{data_direction, spread, symmetric_hash};
 
-/// The hash of ns-2's multipath classifier as patched for DCTCP, which MQ-ECN's simulations use: of the numbers of node,
-/// source, destination and flow, by Tcl's hash of strings. It is far from even: of the twelve uplinks of a leaf some get
-/// 1.4 times their part.
+/// Hash of ns-2's multipath classifier as patched for DCTCP and used in MQ-ECN's simulations: Tcl's string hash over
+/// the numbers of node, source, destination and flow. It is far from even: some of a leaf's twelve uplinks get 1.4
+/// times their share.
 ///
-/// Flows are numbered as in MQ-ECN's script, by receiver, then by sender, one for each pair; connections that are opened
-/// later than these all have the number 0.
+/// Flows are numbered as in MQ-ECN's script, by receiver, then by sender, one per pair. Connections that open later
+/// have number 0.
 #[derive(Clone, Debug)]
 pub(super) struct Ns2 {
     pub(super) hosts: u32,
@@ -29,7 +29,7 @@ impl Ns2 {
         let opened_first = u32::from(port.wrapping_sub(self.first_port)) < others;
         let flow = if opened_first { to * others + from - u32::from(from > to) } else { 0 };
         let bytes = [node, source, destination, flow].map(u32::to_le_bytes);
-        // Characters have a sign.
+        // Characters are signed.
         bytes
             .as_flattened()
             .iter()
@@ -37,18 +37,18 @@ impl Ns2 {
     }
 }
 
-/// ns-2's multipath classifier as BCC's simulations have it: the number of a connection, halved once for each link behind
-/// the packet, modulo the number of next hops. Both ends send under one number, so that acknowledgements take the way of
+/// ns-2's multipath classifier as used in BCC's simulations: the number of a connection, halved once per link behind
+/// the packet, modulo the number of next hops. Both ends send under one number, so acknowledgements take the path of
 /// their data.
 ///
-/// Numbers are drawn as in BCC's script: by receiver, then by sender from the host after it on, some for each pair, from a
-/// generator of its own. Which number a connection that is opened later drew depends on all that were before it; these
-/// take a way by [`super::Config::Symmetric`]'s hash.
+/// Numbers are drawn as in BCC's script: by receiver, then by sender from the host after it, several per pair, from a
+/// separate generator. The number of a connection that opens later depends on all earlier ones; such connections use
+/// the hash of [`super::Config::Symmetric`].
 #[derive(Clone, Debug)]
 pub(super) struct Numbered {
-    /// Of the connections that are open from the start.
+    /// Numbers of the connections that are open from the start.
     numbers: Box<[u32]>,
-    /// By switch: how many links are behind a packet that has several ways before it, which is on its way up.
+    /// Links behind an upward packet that has a choice, by switch.
     links_behind: Box<[u32]>,
     hosts: u32,
     per_pair: u32,
@@ -61,14 +61,14 @@ impl Numbered {
         Self { numbers: Self::draw(hosts, per_pair), links_behind, hosts, per_pair, first_port }
     }
 
-    /// The numbers of `per_pair` connections from each of `hosts` to every other.
+    /// Draws the numbers of `per_pair` connections from each of `hosts` to every other.
     fn draw(hosts: u32, per_pair: u32) -> Box<[u32]> {
         const SEED: u32 = 2_199;
         const LEAST: f64 = 1e6;
         const MOST: f64 = 9_999_999.0;
         let mut generator = Mrg32k3a::new(SEED);
         let count = u64::from(hosts) * u64::from(hosts.saturating_sub(1)) * u64::from(per_pair);
-        // ns-2's `uniform` is written in Tcl, with an integer of 31 bits; an attribute takes the whole part.
+        // ns-2's `uniform` is written in Tcl with a 31-bit integer; an attribute takes the integer part.
         let mut draw = || {
             let integer = (generator.uniform() * 2_147_483_648.0).floor();
             (LEAST + (MOST - LEAST) * (integer / 2_147_483_647.0)) as u32

@@ -1,6 +1,6 @@
-//! Deficit weighted round-robin: in each turn a queue may send its quantum and what its last turn left over.
+//! Deficit weighted round-robin: in each turn a queue may send its quantum and the rest of its last turn.
 //!
-//! Shreedhar and Varghese (ToN '96) [S&V], as MQ-ECN (NSDI '16) §3.3.2 and its released simulator have it.
+//! Source: Shreedhar and Varghese (ToN '96) [S&V], as in MQ-ECN (NSDI '16) §3.3.2 and its released simulator.
 
 use shallows_core::{Bytes, Instant};
 
@@ -10,8 +10,8 @@ use crate::ring::Ring;
 
 /// A list of the queues that hold packets; the first has the turn.
 ///
-/// O(1) steps per packet while every quantum holds the largest packet (S&V Theorem 4.7, MQ-ECN §3.3.2). Smaller quanta
-/// work too: what no queue can use passes all at once, so a choice never visits a queue more than twice.
+/// Each packet takes O(1) steps while every quantum holds the largest packet (S&V Theorem 4.7, MQ-ECN §3.3.2). With
+/// smaller quanta, rounds in which no queue can send pass at once, so a choice visits each queue at most twice.
 #[derive(Clone, Debug)]
 pub struct Dwrr {
     quanta: Box<[Bytes]>,
@@ -24,11 +24,11 @@ pub struct Dwrr {
 }
 
 impl Dwrr {
-    /// A queue for each quantum, all of them empty.
+    /// Creates one empty queue per quantum.
     ///
     /// # Panics
     ///
-    /// If a quantum is zero, or there are more than 256 queues.
+    /// Panics if a quantum is zero, or if there are more than 256 queues.
     pub fn new(quanta: &[Bytes]) -> Self {
         assert!(
             quanta.iter().all(|quantum| quantum.0 > 0),
@@ -45,7 +45,7 @@ impl Dwrr {
         }
     }
 
-    /// Let the rounds pass in which no queue could send, all at once.
+    /// Skips the rounds in which no queue could send.
     #[cold]
     fn skip_idle_rounds(&mut self, queues: &[QueueState], may: impl May) {
         let busy = || (0..queues.len()).filter(|&queue| queues[queue].packets > 0 && may.has(queue));
@@ -78,7 +78,7 @@ impl Scheduler for Dwrr {
                 self.visits += 1;
             }
             if !may.has(queue) {
-                // It keeps its deficit, and gets no quantum in a round in which it may not send.
+                // The queue keeps its deficit, and gets no quantum in a round in which it may not send.
             } else if !self.serving {
                 // S&V Fig. 3: the quantum is added once per round, when the queue reaches the head of the list.
                 self.deficits[queue] += self.quanta[queue];
@@ -90,7 +90,7 @@ impl Scheduler for Dwrr {
                 }
                 waiting = true;
             }
-            // Only now, with its last packet sent, does it go behind what became active meanwhile, as released.
+            // Its last packet has now been sent, so it goes behind queues that became active meanwhile, as released.
             self.active.pop();
             self.active.push(queue as u8);
             self.serving = false;
@@ -120,7 +120,7 @@ impl Scheduler for Dwrr {
 
     #[inline]
     fn pass(&mut self, _now: Instant, _queue: usize, _size: Bytes) -> Option<bool> {
-        // Alone, it has rounds until it is sent, and leaves no deficit.
+        // A lone queue gets rounds until its packet is sent, and keeps no deficit.
         Some(true)
     }
 

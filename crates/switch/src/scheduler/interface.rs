@@ -1,26 +1,26 @@
-//! What a port of several queues asks of its scheduler.
+//! Interface between a port with several queues and its scheduler.
 
 use shallows_core::{Bytes, Instant, Rate};
 
 use crate::queue::{QueueState, Reading};
 
-/// Which queues of a port may send.
+/// The set of queues of a port that may send.
 pub trait May: Copy {
-    /// Bit *q*: whether queue *q* may, of the first 64.
+    /// Bits of the first 64 queues; bit *q* is set if queue *q* may send.
     fn bits(self) -> u64;
 
-    /// Whether this one may.
+    /// Whether `queue` may send.
     #[inline]
     fn has(self, queue: usize) -> bool {
         queue >= 64 || self.bits() >> queue & 1 != 0
     }
 
-    /// For a scheduler that has the queues from this one on.
+    /// The set for a scheduler that serves the queues from `queue` on.
     #[must_use]
     fn from(self, queue: usize) -> Self;
 }
 
-/// Every queue may: so it is at a port at which none is paused, and the compiler leaves out what asks.
+/// The set of all queues, for ports without paused queues. The compiler then removes the checks.
 #[derive(Clone, Copy, Debug)]
 pub struct Every;
 
@@ -41,22 +41,22 @@ impl May for Every {
     }
 }
 
-/// Some of the first 64 queues are paused.
+/// The paused queues among the first 64.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Paused(u64);
 
 impl Paused {
-    /// Whether none is.
+    /// Whether no queue is paused.
     #[inline(always)]
     pub fn is_none(self) -> bool {
         self.0 == 0
     }
 
-    /// Pause this one, or let it send again.
+    /// Pauses or resumes `queue`.
     ///
     /// # Panics
     ///
-    /// If it is none of the first 64.
+    /// Panics if `queue` is not one of the first 64.
     pub fn set(&mut self, queue: usize, paused: bool) {
         assert!(queue < 64, "the paused queues are the bits of one word");
         self.0 = self.0 & !(1 << queue) | u64::from(paused) << queue;
@@ -75,29 +75,29 @@ impl May for Paused {
     }
 }
 
-/// Chooses among the queues of a port.
+/// Chooses the queue of a port that sends next.
 pub trait Scheduler {
-    /// A packet of `size` has joined `queue`; it is alone there if that now holds one packet.
+    /// Records that a packet of `size` has joined `queue`. The queue was empty before if it now holds one packet.
     fn on_enqueue(&mut self, _now: Instant, _queue: usize, _size: Bytes, _queues: &[QueueState]) {}
 
-    /// The queue whose head goes next, of those that may send; nothing if all of those are empty. Asked again before anything left, it
-    /// answers the same unless packets have arrived or others may send in between. A queue that has the turn and may not send loses
-    /// it, and nobody is told that it ended.
+    /// Selects the queue whose head goes next, among those that may send. `None` if all of these are empty. Repeated
+    /// calls return the same queue unless packets arrive or other queues may send in between. A queue that has the turn
+    /// and may not send loses the turn; markers do not see that turn end.
     fn select(&mut self, now: Instant, queues: &[QueueState], may: impl May) -> Option<usize>;
 
-    /// A packet of `size` has left the `queue` that was selected; `queues` is what remains. Says whether the turn of that
-    /// queue ends with it.
+    /// Records that a packet of `size` has left the selected `queue`; `queues` is the state afterwards. Returns whether
+    /// the queue's turn ends.
     fn on_dequeue(&mut self, _now: Instant, _queue: usize, _size: Bytes, _queues: &[QueueState]) -> bool {
         false
     }
 
-    /// A packet of `size` passes `queue` while all queues are empty: the state is as if it had joined and left at once. Says whether a
-    /// turn ends with it; nothing if the packet must join and leave indeed.
+    /// Records that a packet of `size` passes `queue` while all queues are empty, with the effect of joining and
+    /// leaving at once. Returns whether a turn ends; `None` if the packet must join and leave explicitly.
     fn pass(&mut self, now: Instant, queue: usize, size: Bytes) -> Option<bool>;
 
-    /// The link has another rate from now on.
+    /// Changes the rate of the link from now on.
     fn set_rate(&mut self, _now: Instant, _rate: Rate) {}
 
-    /// Tell what traces should show.
+    /// Passes the scheduler's state to `tell`, for traces.
     fn observe(&self, _tell: &mut dyn FnMut(Reading)) {}
 }

@@ -1,7 +1,8 @@
-//! Which queue of a port sends next. While none is paused, schedulers are work-conserving, and round-robins take O(1) steps per packet.
+//! Choice of the queue of a port that sends next. Schedulers are work-conserving while no queue is paused, and
+//! round-robins take O(1) steps per packet.
 //!
-//! A scheduler knows turns (whose service ended when), not thresholds. To add one: a file here, a variant of
-//! [`Config`] and of [`AnyScheduler`], a row in `docs/models.md`.
+//! A scheduler reports the end of turns and does not depend on thresholds. A new scheduler needs a file here, a variant
+//! of [`Config`] and of [`AnyScheduler`], and a row in `docs/models.md` and in `evidence/models.md`.
 
 mod dwrr;
 mod interface;
@@ -22,44 +23,44 @@ pub use wrr::{Order, Wrr};
 
 use crate::queue::{QueueState, Reading, Share};
 
-/// A scheduler before it is placed at a port. The number of entries is the number of queues.
+/// A scheduler to be placed at a port. It has one entry per queue.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Config {
-    /// Always the first queue that is not empty.
+    /// The first queue that is not empty always sends.
     StrictPriority {
-        /// How many.
+        /// Number of queues.
         queues: usize,
     },
     /// Strict priority above another scheduler.
     StrictAbove {
-        /// How many have strict priority. They come first.
+        /// Number of queues with strict priority. They come first.
         queues: usize,
-        /// Who divides what they leave, among queues that follow.
+        /// Scheduler of the remaining queues.
         below: Box<Self>,
     },
     /// Round-robin by bytes, without carry-over.
     Wrr {
-        /// What each queue may send in a round.
+        /// Bytes that each queue may send per round.
         quanta: Vec<Bytes>,
-        /// In which order they have their turns.
+        /// Order of the turns.
         order: Order,
     },
-    /// Round-robin by bytes; what a turn leaves over is added to the next.
+    /// Round-robin by bytes; the rest of a turn is added to the next.
     Dwrr {
-        /// What each queue may send in a round, on average.
+        /// Bytes that each queue may send per round on average.
         quanta: Vec<Bytes>,
     },
     /// Weighted fair queueing.
     Wfq {
-        /// In what proportion the busy queues divide the link.
+        /// Weights by which the busy queues divide the link.
         weights: Vec<u32>,
-        /// By which time.
+        /// Definition of virtual time.
         virtual_time: VirtualTime,
     },
 }
 
 impl Config {
-    /// What each queue may claim of the link.
+    /// Share of the link that each queue may use.
     pub fn shares(&self) -> Vec<Share> {
         match self {
             Self::StrictPriority { queues } => vec![Share::Strict; *queues],
@@ -75,7 +76,7 @@ impl Config {
         }
     }
 
-    /// The scheduler of one port, whose link has this rate.
+    /// Builds the scheduler of one port whose link has this rate.
     pub fn build(&self, rate: Rate) -> AnyScheduler {
         match self {
             Self::StrictPriority { .. } => AnyScheduler::StrictPriority(StrictPriority),
@@ -97,10 +98,10 @@ impl Config {
     }
 }
 
-/// Defines [`AnyScheduler`] and hands each call to the variant it holds.
+/// Defines [`AnyScheduler`] and dispatches each call to the current variant.
 macro_rules! schedulers {
     ($($name:ident($type:ty)),*) => {
-        /// Any scheduler, dispatched without a pointer to code.
+        /// Any scheduler, dispatched without function pointers.
         #[derive(Clone, Debug)]
         pub enum AnyScheduler {
             $(

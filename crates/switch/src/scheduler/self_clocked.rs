@@ -1,6 +1,6 @@
 //! Fair queueing by tags alone: SCFQ (Golestani, INFOCOM '94), and the WFQ of MQ-ECN's development code.
 //!
-//! Both take the virtual time from tags that they have given, so that no GPS must be followed.
+//! Both derive virtual time from assigned tags, so they need not follow GPS.
 
 use shallows_core::{Bytes, Instant};
 
@@ -8,16 +8,16 @@ use super::interface::{May, Scheduler};
 use super::wfq::{NO_TAG, earliest, span};
 use crate::queue::QueueState;
 
-/// Which tag is the virtual time.
+/// Tag that defines virtual time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reference {
-    /// That of the packet on the wire (Golestani, §III).
+    /// Tag of the packet on the wire (Golestani, §III).
     InService,
-    /// The largest given so far (MQ-ECN's development code).
+    /// Largest tag assigned so far (MQ-ECN's development code).
     Latest,
 }
 
-/// Queues with weights; a tag for each head.
+/// Queues with weights, and a tag for each head.
 #[derive(Clone, Debug)]
 pub struct SelfClocked {
     weights: Box<[u32]>,
@@ -28,11 +28,11 @@ pub struct SelfClocked {
 }
 
 impl SelfClocked {
-    /// A queue for each weight, all of them empty.
+    /// Creates one empty queue per weight.
     ///
     /// # Panics
     ///
-    /// If a weight is zero.
+    /// Panics if a weight is zero.
     pub fn new(weights: &[u32], reference: Reference) -> Self {
         assert!(weights.iter().all(|&weight| weight > 0), "a queue without weight would never send");
         Self {
@@ -43,7 +43,7 @@ impl SelfClocked {
         }
     }
 
-    /// The head of `queue` starts at this virtual time.
+    /// Assigns a tag to the head of `queue`, which starts at this virtual time.
     #[inline]
     fn tag_head(&mut self, queue: usize, start: u128, size: Bytes) {
         let tag = start + span(size, self.weights[queue]);
@@ -82,7 +82,7 @@ impl Scheduler for SelfClocked {
 
     #[inline]
     fn pass(&mut self, _now: Instant, queue: usize, size: Bytes) -> Option<bool> {
-        // Its tag is the latest given, and that of the packet on the wire.
+        // This tag is the latest, and that of the packet on the wire.
         self.virtual_time += span(size, self.weights[queue]);
         Some(false)
     }

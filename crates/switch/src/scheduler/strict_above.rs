@@ -1,7 +1,7 @@
-//! Strict priority above another scheduler: the first queues by priority, and what they leave to the rest.
+//! Strict priority above another scheduler: the first queues are served by priority, and the rest get what remains.
 //!
-//! MQ-ECN (NSDI '16) §3.4: operators reserve a few queues of strict higher priority for control messages; the others are
-//! scheduled by DWRR or WRR "in the lowest priority".
+//! MQ-ECN (NSDI '16) §3.4: operators reserve a few queues of strict higher priority for control messages; the others
+//! are scheduled by DWRR or WRR "in the lowest priority".
 
 use shallows_core::{Bytes, Instant, Rate};
 
@@ -9,7 +9,7 @@ use super::interface::{May, Scheduler};
 use super::strict_priority::StrictPriority;
 use crate::queue::{QueueState, Reading};
 
-/// Queues 0, 1, … by priority; those from `above` on, renumbered from 0, belong to the scheduler below.
+/// Queues 0, 1, … by priority. Queues from `above` on, renumbered from 0, belong to the scheduler below.
 #[derive(Clone, Debug)]
 pub struct StrictAbove<S> {
     above: usize,
@@ -17,7 +17,7 @@ pub struct StrictAbove<S> {
 }
 
 impl<S> StrictAbove<S> {
-    /// So many queues of strict priority `above` those of the scheduler `below`.
+    /// Puts `above` queues of strict priority above those of the scheduler `below`.
     pub fn new(above: usize, below: S) -> Self {
         Self { above, below: Box::new(below) }
     }
@@ -41,7 +41,7 @@ impl<S: Scheduler> Scheduler for StrictAbove<S> {
 
     #[inline]
     fn on_dequeue(&mut self, now: Instant, queue: usize, size: Bytes, queues: &[QueueState]) -> bool {
-        // Strict priority knows no rounds (MQ-ECN §3.4). A turn below waits while it is held up, and goes on after.
+        // Strict priority has no rounds (MQ-ECN §3.4). A turn below waits while it is interrupted and then continues.
         queue
             .checked_sub(self.above)
             .is_some_and(|queue| self.below.on_dequeue(now, queue, size, &queues[self.above..]))

@@ -1,11 +1,11 @@
-//! Strict priority: always the first queue that is not empty.
+//! Strict priority: the first queue that is not empty always sends.
 
 use shallows_core::{Bytes, Instant};
 
 use super::interface::{May, Scheduler};
 use crate::queue::QueueState;
 
-/// Queue 0 before queue 1, and so on.
+/// Serves queue 0 before queue 1, and so on.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StrictPriority;
 

@@ -1,7 +1,7 @@
-//! Weighted fair queueing: packets in the order in which an ideal fluid server would finish them.
+//! Weighted fair queueing: packets leave in the order in which an ideal fluid server would finish them.
 //!
 //! This is the WFQ of Demers, Keshav and Shenker (SIGCOMM '89), which MQ-ECN cites, with weights: PGPS of Parekh and
-//! Gallager (ToN '93) [PG]. Its virtual time is that of GPS itself; cheaper ones are in [`super::SelfClocked`].
+//! Gallager (ToN '93) [PG]. Its virtual time is that of GPS. [`super::SelfClocked`] has cheaper definitions.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,36 +11,37 @@ use super::interface::{May, Scheduler};
 use crate::queue::QueueState;
 use crate::ring::Ring;
 
-/// What tells the time by which the queues of `wfq` are served.
+/// Definition of the virtual time by which `wfq` serves its queues.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum VirtualTime {
-    /// GPS on the same arrivals: WFQ proper. No packet leaves later than under GPS by more than one packet.
+    /// GPS on the same arrivals: WFQ proper. No packet leaves more than one packet later than under GPS.
     #[default]
     Gps,
-    /// The packet on the wire: SCFQ (Golestani, INFOCOM '94). Later by up to one packet of every other queue.
+    /// The packet on the wire: SCFQ (Golestani, INFOCOM '94). A packet may be late by one packet of every other queue.
     SelfClocked,
-    /// The latest tag given so far, as MQ-ECN's development code has it: a queue that becomes busy waits behind the
-    /// heads of all others.
+    /// The latest assigned tag, as in MQ-ECN's development code: a queue that becomes busy waits behind the heads of
+    /// all others.
     AsReleased,
 }
 
-/// A byte in units of work: rate (bit/s) times time (ps), so that work is whole.
+/// A byte in units of work: rate (bit/s) times time (ps), so that work is an integer.
 const BYTE: u64 = 8_000_000_000_000;
 
-/// The work of a packet. Sums of it need 128 bits, which hold 10²⁵ bytes; one packet fits 64.
+/// Work of a packet. Sums need 128 bits, which hold 10²⁵ bytes; one packet fits 64 bits.
 #[inline]
 fn work(size: Bytes) -> u64 {
     size.0.checked_mul(BYTE).expect("a packet is smaller than 2 MB")
 }
 
-/// Virtual time that a packet takes: its work over the weight of its queue.
+/// Virtual time of a packet: its work over the weight of its queue.
 #[inline]
 pub(super) fn span(size: Bytes, weight: u32) -> u128 {
     u128::from(work(size) / u64::from(weight))
 }
 
-/// The queue whose head has the smallest finish tag, of those that may send; of equals the first. Empty queues have [`NO_TAG`].
+/// Selects the queue whose head has the smallest finish tag, among those that may send; the first of equal ones. Empty
+/// queues have [`NO_TAG`].
 #[inline]
 pub(super) fn earliest(tags: &[u128], may: impl May) -> Option<usize> {
     let (mut queue, mut earliest) = (0, NO_TAG);
@@ -52,10 +53,10 @@ pub(super) fn earliest(tags: &[u128], may: impl May) -> Option<usize> {
     (earliest != NO_TAG).then_some(queue)
 }
 
-/// The finish tag of no packet.
+/// Finish tag of an empty queue.
 pub(super) const NO_TAG: u128 = u128::MAX;
 
-/// Queues with weights. A packet costs a pass over the queues, of which ports have few.
+/// Queues with weights. Each packet takes a pass over the queues, of which ports have few.
 #[derive(Clone, Debug)]
 pub struct Wfq {
     /// Finish tags of the heads.
@@ -66,11 +67,11 @@ pub struct Wfq {
 }
 
 impl Wfq {
-    /// A queue for each weight, all of them empty, at a link of this rate.
+    /// Creates one empty queue per weight at a link of this rate.
     ///
     /// # Panics
     ///
-    /// If a weight is zero, or there are more than 64 queues.
+    /// Panics if a weight is zero, or if there are more than 64 queues.
     pub fn new(weights: &[u32], rate: Rate) -> Self {
         assert!(weights.len() <= 64, "the busy queues are the bits of one word");
         assert!(weights.iter().all(|&weight| weight > 0), "a queue without weight would never send");
@@ -126,19 +127,20 @@ impl Scheduler for Wfq {
     }
 }
 
-/// The virtual time of GPS. It advances with the work done, not with time, and so also holds for what strict priority or
-/// a shaper leaves of the link.
+/// Virtual time of GPS. It advances with the work done instead of with time, and is therefore also valid below strict
+/// priority or a shaper.
 #[derive(Clone, Debug)]
 struct Gps {
     rate: Rate,
     virtual_time: u128,
-    /// By queue: its weight, and the virtual time at which GPS has sent all that has arrived in it.
+    /// Weight of each queue, and the virtual time at which GPS has sent everything that has arrived in it.
     queues: Box<[(u32, u128)]>,
     /// Bit *q*: whether GPS still serves queue *q*.
     busy: u64,
-    /// Weights of these queues.
+    /// Sum of the weights of these queues.
     weights: u64,
-    /// Before this none of them is done. It is found anew when reached, so that an arrival may leave it early.
+    /// Virtual time before which none of these queues finishes. It is recomputed when reached, so an arrival may leave
+    /// it too early.
     next: u128,
     on_wire: Sending,
 }
@@ -148,12 +150,12 @@ struct Gps {
 struct Sending {
     since: Instant,
     work: u64,
-    /// The part of it that has been counted.
+    /// Part of its work that has been counted.
     counted: u64,
 }
 
 impl Gps {
-    /// PG §III: F = max(F of its predecessor, V(now)) + L/w.
+    /// Assigns the finish tag, PG §III: F = max(F of its predecessor, V(now)) + L/w.
     #[inline]
     fn arrival(&mut self, now: Instant, queue: usize, size: Bytes) -> u128 {
         let since = now.saturating_since(self.on_wire.since);
@@ -170,7 +172,7 @@ impl Gps {
         tag
     }
 
-    /// The packet on the wire is sent to its end at the rate at which it began. GPS counts its rest as sent now.
+    /// Changes the rate. The packet on the wire finishes at its old rate; GPS counts its rest as sent now.
     fn set_rate(&mut self, now: Instant, rate: Rate) {
         self.count(self.on_wire.work);
         self.on_wire = Sending { since: now, ..Sending::default() };
@@ -184,12 +186,12 @@ impl Gps {
         self.on_wire = Sending { since: now, work: work(size), counted: 0 };
     }
 
-    /// The packet on the wire is sent up to here; GPS does the same work.
+    /// Counts the packet on the wire up to now; GPS does the same work.
     #[inline]
     fn count(&mut self, done: u64) {
         let mut work = done - self.on_wire.counted;
         self.on_wire.counted = done;
-        // Tags are rounded down: GPS may be done first, by less than 10⁻¹² B for each packet and unit of weight.
+        // Tags are rounded down, so GPS may finish early by less than 10⁻¹² B per packet and unit of weight.
         while work > 0 && self.weights > 0 {
             // PG §III: V grows with work over the weights of the busy queues, until one of them is done.
             let until_next = (self.next - self.virtual_time) * u128::from(self.weights);
@@ -207,7 +209,7 @@ impl Gps {
         }
     }
 
-    /// Which queues GPS still serves, and when the first is done.
+    /// Finds the queues that GPS still serves, and the first finish time.
     fn find_next(&mut self) {
         (self.weights, self.next) = (0, NO_TAG);
         let mut rest = self.busy;

@@ -1,4 +1,4 @@
-//! Weighted round-robin with byte quanta: in each round a queue may send its quantum; what it leaves is lost.
+//! Weighted round-robin with byte quanta: in each round a queue may send its quantum, without carry-over.
 //!
 //! MQ-ECN (NSDI '16) §3.3.2: "in each round queue i can at most transmit Q_i", as in the chips of its time.
 
@@ -10,35 +10,35 @@ use super::interface::{Every, May, Scheduler};
 use crate::queue::QueueState;
 use crate::ring::Ring;
 
-/// In which order the queues of a round take their turns.
+/// Order of the turns in a round.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Order {
     /// By number: MQ-ECN §3.3.1 ("move forward to next queue") and its released simulator.
     #[default]
     Cyclic,
-    /// As they became busy, in a list: MQ-ECN §4.1, its qdisc for Linux.
+    /// By the time at which queues became busy, in a list: MQ-ECN §4.1, its qdisc for Linux.
     Activation,
 }
 
 /// Byte quanta without carry-over.
 ///
-/// A turn sends at least one packet, even one that exceeds the quantum: both released codes would look for a smaller one
-/// for ever.
+/// A turn sends at least one packet, even one that exceeds the quantum. Both released codes would search for a smaller
+/// one for ever.
 #[derive(Clone, Debug)]
 pub struct Wrr {
     quanta: Box<[Bytes]>,
     rotation: Rotation,
-    /// What the turn under way may still send; nothing is known of a turn that has sent nothing yet.
+    /// Bytes that the current turn may still send; `None` before its first packet.
     left: Option<Bytes>,
 }
 
 impl Wrr {
-    /// A queue for each quantum, all of them empty.
+    /// Creates one empty queue per quantum.
     ///
     /// # Panics
     ///
-    /// If a quantum is zero, or there are more than 64 queues.
+    /// Panics if a quantum is zero, or if there are more than 64 queues.
     pub fn new(quanta: &[Bytes], order: Order) -> Self {
         assert!(quanta.iter().all(|quantum| quantum.0 > 0), "a quantum of zero is no share");
         assert!(quanta.len() <= 64, "the busy queues are the bits of one word");
@@ -97,10 +97,10 @@ impl Scheduler for Wrr {
     }
 }
 
-/// The busy queues, and which of them has the turn.
+/// The busy queues, and the one that has the turn.
 #[derive(Clone, Debug)]
 enum Rotation {
-    /// Bit *q*: whether queue *q* is busy; the turn is that of `current`, or of the next busy one.
+    /// Bit *q*: whether queue *q* is busy. The turn belongs to `current`, or to the next busy queue.
     Cyclic { busy: u64, current: u32 },
     /// The first has the turn.
     Activation(Ring<u8>),
@@ -115,7 +115,7 @@ impl Rotation {
         }
     }
 
-    /// The queue that had the turn last, if it is busy.
+    /// The queue that had the last turn, if it is busy.
     #[inline]
     fn turn(&self) -> Option<usize> {
         match self {
@@ -124,7 +124,7 @@ impl Rotation {
         }
     }
 
-    /// The queue that has the turn, which it keeps whatever arrives while it may send.
+    /// The queue that has the turn. Arrivals do not change it while the queue may send.
     #[inline]
     fn current(&mut self, may: impl May) -> Option<usize> {
         match self {
@@ -150,7 +150,7 @@ impl Rotation {
         }
     }
 
-    /// The turn passes on; its queue stays busy.
+    /// Passes the turn on; the queue stays busy.
     #[inline]
     fn advance(&mut self) {
         match self {
@@ -162,7 +162,7 @@ impl Rotation {
         }
     }
 
-    /// The turn passes on; its queue is empty.
+    /// Passes the turn on; the queue is empty.
     #[inline]
     fn leave(&mut self) {
         match self {

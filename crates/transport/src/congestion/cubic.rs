@@ -1,6 +1,6 @@
-//! CUBIC: the window follows a cubic function of the time since it was last reduced (RFC 9438).
+//! CUBIC: the window follows a cubic function of the time since its last reduction (RFC 9438).
 //!
-//! Formulas count in segments and seconds, as the RFC does. `hystart.rs` ends slow start (§4.10).
+//! Formulas use segments and seconds, as in the RFC. `hystart.rs` ends slow start (§4.10).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,50 +15,51 @@ use super::window::Window;
 pub struct Config {
     /// Whether connections use classic ECN.
     pub ecn: bool,
-    /// *C*, how aggressively the window grows, in segments/s³; above 0.
+    /// *C*: scaling of the window's growth, in segments/s³; above 0.
     pub c: f64,
-    /// *β*, what a reduction leaves; above 0, below 1.
+    /// *β*: share of the window that a reduction leaves; above 0, below 1.
     pub beta: f64,
-    /// Whether a flow that was reduced before it regained its old window leaves room to new ones (§4.7).
+    /// Whether a flow that is reduced before it regained its old window leaves room for new flows (§4.7).
     pub fast_convergence: bool,
-    /// What ends slow start early.
+    /// Early end of slow start.
     pub hystart: hystart::Config,
-    /// In what it counts.
+    /// Unit of the window.
     pub counting: Counting,
-    /// By what clock it does, where it counts whole segments.
+    /// Clock of the growth, with `counting` in whole segments.
     pub clock: Clock,
 }
 
-/// How often Linux computes anew how fast a window grows (tcp_cubic.c, `bictcp_update`); both zero: at every acknowledgement.
+/// Interval between computations of the growth in Linux (tcp_cubic.c, `bictcp_update`). Both zero: at every
+/// acknowledgement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Clock {
-    /// Time goes on in steps of this (a jiffy); the cubic function is looked at once in each.
+    /// Step of time (a jiffy); the cubic function is evaluated once per step.
     pub tick: Duration,
-    /// A window that has not changed is not looked at again, and Reno's not followed, before more than this has passed (`HZ / 32`).
+    /// Time for which an unchanged window is not evaluated again, nor Reno's followed (`HZ / 32`).
     pub hold: Duration,
 }
 
 impl Clock {
-    /// The tick that is on now began then.
+    /// Start of the current tick.
     fn now(self, now: Instant) -> Instant {
         now.0.checked_rem(self.tick.0).map_or(now, |into| Instant(now.0 - into))
     }
 
-    /// So long a time in whole ticks, rounded up.
+    /// `time` in whole ticks, rounded up.
     fn whole(self, time: Duration) -> Duration {
         time.0.checked_next_multiple_of(self.tick.0).map_or(time, Duration)
     }
 }
 
-/// In what CUBIC counts.
+/// Unit of CUBIC's window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Counting {
-    /// Fractions of segments: the window is where the formulas have it (RFC 9438).
+    /// Fractions of segments: the window follows the formulas (RFC 9438).
     #[default]
     Exact,
-    /// Whole segments, as Linux (tcp_cubic.c): a window grows by one for as many acknowledgements as the formulas ask for, and what Reno would
-    /// have is not followed faster where the old window is regained.
+    /// Whole segments, as in Linux (tcp_cubic.c): the window grows by one segment per number of acknowledgements that
+    /// the formulas give. Reno's window does not grow faster after the old window is regained.
     Segments,
 }
 
@@ -77,23 +78,23 @@ impl Default for Config {
     }
 }
 
-/// The state of one connection.
+/// State of one connection.
 #[derive(Clone, Debug)]
 pub struct Cubic {
     config: Config,
-    /// W_max that the next epoch aims at; zero where there was no reduction that says so.
+    /// W_max of the next epoch; zero where no reduction set it.
     w_max: f64,
-    /// cwnd when it was last reduced; zero before.
+    /// cwnd before the last reduction; zero before the first.
     cwnd_prior: f64,
-    /// A stage of congestion avoidance, from its first acknowledgement on.
+    /// Current stage of congestion avoidance, from its first acknowledgement on.
     epoch: Option<Epoch>,
-    /// Part of a byte that cwnd does not show yet.
+    /// Fraction of a byte that cwnd does not show yet.
     credit: f64,
-    /// Segments acknowledged that have not grown cwnd yet, where whole ones count (`snd_cwnd_cnt`).
+    /// Acknowledged segments that have not grown cwnd yet, with whole segments (`snd_cwnd_cnt`).
     pending: u64,
-    /// So many of them grow it by one (`cnt`).
+    /// Acknowledged segments that grow cwnd by one (`cnt`).
     each: u64,
-    /// When that was last computed, and for which window (`last_time`, `last_cwnd`).
+    /// Time and window of the last computation (`last_time`, `last_cwnd`).
     computed: Option<(Instant, u64)>,
     hystart: HyStart,
 }
@@ -101,12 +102,12 @@ pub struct Cubic {
 #[derive(Clone, Copy, Debug)]
 struct Epoch {
     start: Instant,
-    /// When the plateau is reached, in seconds after the start.
+    /// Time from the start of the epoch to the plateau, in seconds.
     k: f64,
     w_max: f64,
-    /// What Reno would have (§4.3).
+    /// Window that Reno would have (§4.3).
     w_est: f64,
-    /// Segments acknowledged that have not grown it yet, where whole ones count (`ack_cnt`).
+    /// Acknowledged segments that have not grown `w_est` yet, with whole segments (`ack_cnt`).
     pending: u64,
 }
 
@@ -117,7 +118,7 @@ impl Epoch {
         Self { start: now, k, w_max: w_max.max(cwnd), w_est: cwnd, pending: 0 }
     }
 
-    /// RFC 9438 §4.2 Eq. 1.
+    /// The cubic function (RFC 9438 §4.2 Eq. 1).
     fn w_cubic(&self, t: f64, c: f64) -> f64 {
         let distance = t - self.k;
         c * distance * distance * distance + self.w_max
@@ -125,7 +126,7 @@ impl Epoch {
 }
 
 impl Cubic {
-    /// A new connection.
+    /// Creates the state of a new connection.
     pub fn new(config: &Config) -> Self {
         let hystart = HyStart::new(config.hystart);
         Self {
@@ -141,7 +142,7 @@ impl Cubic {
         }
     }
 
-    /// Grow in congestion avoidance.
+    /// Grows the window in congestion avoidance.
     fn avoid(&mut self, window: &mut Window, ack: &Ack) {
         let Config { c, beta, .. } = self.config;
         let mss = window.mss().0 as f64;
@@ -156,8 +157,8 @@ impl Cubic {
         let grown = if epoch.w_cubic(t, c) < epoch.w_est {
             epoch.w_est
         } else {
-            // RFC 9438 §4.2, §4.4 and §4.5: towards where the function is a round trip later, and no further than half
-            // as much again. An acknowledgement of several segments counts for each of them, as in Linux.
+            // RFC 9438 §4.2, §4.4 and §4.5: towards the function's value one round trip later, by at most one half. An
+            // acknowledgement of several segments counts for each of them, as in Linux.
             let rtt = if ack.srtt == Duration::MAX { Duration::ZERO } else { ack.srtt };
             let target = epoch.w_cubic(t + rtt.as_secs_f64(), c).clamp(cwnd, 1.5 * cwnd);
             cwnd + (target - cwnd) / cwnd * acked
@@ -168,7 +169,7 @@ impl Cubic {
         window.set_cwnd(window.cwnd().0 + whole);
     }
 
-    /// Likewise in whole segments: Linux, `bictcp_update` and `tcp_cong_avoid_ai`.
+    /// Grows the window in congestion avoidance in whole segments: Linux, `bictcp_update` and `tcp_cong_avoid_ai`.
     fn avoid_in_segments(&mut self, window: &mut Window, ack: &Ack) {
         let mss = window.mss().0;
         let (cwnd, acked) = (window.cwnd().0 / mss, ack.growth.0.div_ceil(mss));
@@ -188,7 +189,7 @@ impl Cubic {
         window.set_cwnd((cwnd + more) * mss);
     }
 
-    /// How many acknowledged segments grow the window by one.
+    /// Computes the number of acknowledged segments that grow the window by one.
     fn compute(&mut self, now: Instant, cwnd: u64, acked: u64, srtt: Duration) {
         let Config { c, beta, clock, .. } = self.config;
         let w_max = self.w_max.floor();
@@ -215,7 +216,7 @@ impl Cubic {
         self.each = self.each.min(cwnd.checked_div(ahead(epoch.w_est)).unwrap_or(u64::MAX)).max(2);
     }
 
-    /// RFC 9438 §4.6 and §4.7: note the window that a reduction ends.
+    /// Records the window before a reduction (RFC 9438 §4.6 and §4.7).
     fn note(&mut self, window: &Window) {
         let cwnd = window.cwnd().0 as f64 / window.mss().0 as f64;
         self.cwnd_prior = cwnd;
@@ -226,7 +227,7 @@ impl Cubic {
         self.pending = 0;
     }
 
-    /// What a reduction leaves of a window.
+    /// Window after a reduction.
     fn reduced(&self, window: &Window, base: Bytes) -> u64 {
         let left = base.scale(self.config.beta).0;
         match self.config.counting {
@@ -243,7 +244,7 @@ impl CongestionControl for Cubic {
             return;
         }
         let growth = if window.in_slow_start() { self.hystart.growth(window, ack) } else { ack.growth };
-        // HyStart may just have ended it.
+        // HyStart may just have ended slow start.
         if window.in_slow_start() {
             window.grow(growth);
         } else if self.config.counting == Counting::Segments {
@@ -277,7 +278,7 @@ impl CongestionControl for Cubic {
     }
 
     fn on_idle(&mut self, idle: Duration) {
-        // RFC 9438 §4.2: the time for which nothing could grow the window does not count.
+        // RFC 9438 §4.2: time in which nothing could grow the window does not count.
         if let Some(epoch) = &mut self.epoch {
             epoch.start = epoch.start + idle;
         }

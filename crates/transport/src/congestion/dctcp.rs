@@ -1,4 +1,4 @@
-//! DCTCP: the window is cut in proportion to the fraction of bytes that were marked (RFC 8257).
+//! DCTCP: cuts the window in proportion to the fraction of marked bytes (RFC 8257).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,37 +17,37 @@ pub struct Config {
     pub gain: f64,
     /// Alpha of a new connection, 0 to 1. Default 1 (RFC 8257 §3.3, Linux); the papers' simulators have 0.
     pub initial_alpha: f64,
-    /// Which acknowledgement ends an observation window. Default `"passed"`.
+    /// Acknowledgement that ends an observation window. Default `"passed"`.
     pub window_end: WindowEnd,
     /// Whether duplicate acknowledgements count in the fraction. Default `"ignored"`.
     pub duplicate_acks: DuplicateAcks,
-    /// Which acknowledgements with ECE, beside one that cuts cwnd, grow it. Default `"all"`.
+    /// Acknowledgements with ECE that grow cwnd, besides the one that cuts it. Default `"all"`.
     pub ece_growth: EceGrowth,
-    /// How alpha is computed. Default `"float"`.
+    /// Arithmetic of alpha. Default `"float"`.
     pub arithmetic: Arithmetic,
 }
 
-/// How alpha is computed.
+/// Arithmetic of alpha.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Arithmetic {
-    /// As a fraction; zero below 2⁻³⁰ (ns-2, ns-3).
+    /// A fraction; zero below 2⁻³⁰ (ns-2, ns-3).
     #[default]
     Float,
-    /// In whole 1,024ths, of which those vanish that are too few to decay (Linux). The gain `g` is 1, 1/2, 1/4, … or 1/1024.
+    /// Whole 1,024ths; a remainder too small to decay becomes zero (Linux). The gain `g` is 1, 1/2, 1/4, … or 1/1024.
     Fixed,
-    /// The same, and a cut is of whole segments, rounded down, as Linux has no others: of three segments at most one goes.
+    /// Whole 1,024ths, and cuts of whole segments, rounded down, as in Linux: of three segments at most one is cut.
     Segments,
 }
 
-/// Which acknowledgement ends an observation window, whose end is the highest sequence number sent at its start.
+/// Acknowledgement that ends an observation window. The window's end is the highest sequence number sent at its start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WindowEnd {
-    /// One beyond its end (RFC 8257 §3.3 step 4; ns-2).
+    /// The first one beyond the window's end (RFC 8257 §3.3 step 4; ns-2).
     #[default]
     Passed,
-    /// One that reaches its end (Linux, ns-3).
+    /// The first one that reaches the window's end (Linux, ns-3).
     Reached,
 }
 
@@ -55,23 +55,23 @@ pub enum WindowEnd {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DuplicateAcks {
-    /// They acknowledge no bytes (RFC 8257 §3.3 step 1).
+    /// They acknowledge no bytes, so they do not count (RFC 8257 §3.3 step 1).
     #[default]
     Ignored,
     /// Each counts as one segment (ns-2).
     OneSegment,
 }
 
-/// Which acknowledgements with ECE grow cwnd, besides the one that cuts it, which never does.
+/// Acknowledgements with ECE that grow cwnd, besides the one that cuts it, which never does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum EceGrowth {
-    /// All: DCTCP does not change how cwnd grows (RFC 8257 §3.4).
+    /// All of them: DCTCP does not change the growth of cwnd (RFC 8257 §3.4).
     #[default]
     All,
-    /// All but the first of a run of them (ns-2's `ecn_burst_`).
+    /// All except the first of a run (ns-2's `ecn_burst_`).
     NotFirst,
-    /// None (RFC 3168 §6.1.2).
+    /// None of them (RFC 3168 §6.1.2).
     None,
 }
 
@@ -89,7 +89,7 @@ impl Default for Config {
     }
 }
 
-/// The state of one connection.
+/// State of one connection.
 #[derive(Clone, Copy, Debug)]
 pub struct Dctcp {
     alpha: f64,
@@ -102,19 +102,19 @@ pub struct Dctcp {
     ece_growth: EceGrowth,
     arithmetic: Arithmetic,
     previous_ece: bool,
-    /// The last acknowledgement carried ECE, and so did the one before it.
+    /// Whether the last two acknowledgements carried ECE.
     in_run: bool,
 }
 
 /// Alpha = 1 in [`Arithmetic::Fixed`].
 const FIXED_ONE: f64 = 1_024.0;
 
-/// Below this alpha is zero: no cwnd of up to 2³⁰ bytes would lose a byte to it. RFC 8257 §4.2 demands that alpha
-/// can reach zero, which a decaying fraction alone never does.
+/// Smallest alpha above zero: a smaller one would not take a byte from a cwnd of up to 2³⁰ bytes. RFC 8257 §4.2 demands
+/// that alpha can reach zero, which a decaying fraction never does.
 const NEGLIGIBLE: f64 = 1.0 / (1 << 30) as f64;
 
 impl Dctcp {
-    /// A new connection.
+    /// Creates the state of a new connection.
     pub fn new(config: &Config) -> Self {
         Self {
             alpha: config.initial_alpha,
@@ -131,7 +131,7 @@ impl Dctcp {
         }
     }
 
-    /// RFC 8257 §3.3 steps 1 to 4.
+    /// Observes an acknowledgement (RFC 8257 §3.3 steps 1 to 4).
     #[inline]
     fn observe(&mut self, mss: Bytes, ack: &Ack) {
         let bytes = match self.duplicate_acks {
@@ -151,7 +151,7 @@ impl Dctcp {
         }
     }
 
-    /// RFC 8257 §3.3 steps 5 to 8.
+    /// Updates alpha at the end of an observation window (RFC 8257 §3.3 steps 5 to 8).
     fn update_alpha(&mut self, next: u64) {
         self.alpha = match self.arithmetic {
             Arithmetic::Float => {
@@ -167,8 +167,9 @@ impl Dctcp {
         self.bytes_marked = 0;
     }
 
-    /// RFC 8257 §3.3 step 7 in 1,024ths, each term rounded down. A decay that rounds to nothing takes all that is left
-    /// (§4.2: alpha must be able to reach zero), as in Linux's tcp_dctcp.c, which counts packets where this counts bytes.
+    /// Updates alpha in 1,024ths (RFC 8257 §3.3 step 7), each term rounded down. A decay that rounds to zero takes the
+    /// whole rest (§4.2: alpha must be able to reach zero), as in Linux's tcp_dctcp.c, which counts packets instead of
+    /// bytes.
     #[cold]
     fn fixed_alpha(&self) -> f64 {
         let alpha = (self.alpha * FIXED_ONE) as u64;
@@ -181,7 +182,7 @@ impl Dctcp {
         ((alpha - decay) as f64 + rise as f64) / FIXED_ONE
     }
 
-    /// What a mark leaves of cwnd: RFC 8257 §3.3 step 9; in whole segments `dctcp_ssthresh` of Linux's tcp_dctcp.c.
+    /// cwnd after a cut: RFC 8257 §3.3 step 9; in whole segments `dctcp_ssthresh` of Linux's tcp_dctcp.c.
     fn cut(&self, cwnd: Bytes, mss: Bytes) -> u64 {
         if self.arithmetic != Arithmetic::Segments {
             return cwnd.0 - cwnd.scale(self.alpha / 2.0).0;
@@ -220,11 +221,11 @@ impl CongestionControl for Dctcp {
             Congestion::Ecn => {
                 window.reduce(self.cut(window.cwnd(), window.mss()));
                 if self.in_run && self.ece_growth == EceGrowth::NotFirst {
-                    // ns-2 cuts first, and then lets every acknowledgement within a run count.
+                    // ns-2 cuts first, and then counts every acknowledgement within a run.
                     window.count_reducing_ack();
                 }
             }
-            // RFC 8257 §3.5: as conventional TCP, whatever alpha is.
+            // RFC 8257 §3.5: conventional TCP, whatever alpha is.
             Congestion::Loss => window.halve(flight_size),
             Congestion::Timeout => window.collapse(flight_size, false),
             Congestion::RepeatedTimeout => window.collapse(flight_size, true),

@@ -1,30 +1,31 @@
-//! Ends of slow start before a loss: HyStart++ (RFC 9406), and HyStart as in Linux' CUBIC.
+//! End of slow start before a loss: HyStart++ (RFC 9406), and HyStart of Linux' CUBIC.
 //!
-//! Both want a round-trip time with each acknowledgement, which timestamps or RACK give. The limit of growth for one
-//! acknowledgement, *L* in RFC 9406, is that of slow start in general.
+//! Both need a round-trip time with each acknowledgement, which timestamps or RACK supply. The limit of growth per
+//! acknowledgement, *L* in RFC 9406, is the general one of slow start.
 
 use shallows_core::{Bytes, Duration, Instant};
 
 use super::interface::Ack;
 use super::window::Window;
 
-/// What ends slow start, beside losses and marks.
+/// Rule that ends slow start, besides losses and marks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Config {
-    /// Nothing.
+    /// No rule.
     #[default]
     Off,
-    /// Round-trip times that grow, after which a slower growth makes sure (RFC 9406).
+    /// Growing round-trip times, confirmed by a phase of slower growth (RFC 9406).
     PlusPlus,
-    /// Trains of acknowledgements as long as half the round-trip time, or round-trip times that grow (Linux, tcp_cubic.c).
+    /// Trains of acknowledgements as long as half the round-trip time, or growing round-trip times (Linux,
+    /// tcp_cubic.c).
     Linux {
-        /// `HYSTART_DELAY_MIN`. All other times of Linux' are in proportion: it is a unit of time.
+        /// `HYSTART_DELAY_MIN`. All other times of Linux' HyStart are multiples of it.
         delay: Duration,
     },
 }
 
 impl Config {
-    /// As Linux has it.
+    /// Linux' values.
     pub const LINUX: Self = Self::Linux { delay: MIN_RTT_THRESH };
 
     /// RFC 9406 §4.3 *MIN_RTT_THRESH*; `HYSTART_DELAY_MIN` of Linux.
@@ -38,9 +39,9 @@ impl Config {
 
 /// RFC 9406 §4.3, and 4 ms in Linux, too.
 const MIN_RTT_THRESH: Duration = Duration::from_millis(4);
-/// 16 ms over that: RFC 9406 §4.3 *MAX_RTT_THRESH*; `HYSTART_DELAY_MAX` of Linux.
+/// Ratio of 16 ms to the minimum: RFC 9406 §4.3 *MAX_RTT_THRESH*; `HYSTART_DELAY_MAX` of Linux.
 const MAX_OVER_MIN: u64 = 4;
-/// 4 ms over what ends a train, `hystart_ack_delta_us`; and over the most that bursts may take (`hystart_ack_delay`).
+/// Ratio of 4 ms to the gap that ends a train (`hystart_ack_delta_us`), and to the longest burst (`hystart_ack_delay`).
 const MIN_OVER_ACK_DELTA: u64 = 2;
 const MIN_OVER_ACK_DELAY: u64 = 4;
 /// RFC 9406 §4.3 *MIN_RTT_DIVISOR*; Linux: `delay_min >> 3`.
@@ -55,20 +56,21 @@ const LOW_WINDOW: u64 = 16;
 /// tcp_cubic.c, `hystart_ack_delay`: four of the largest bursts at the pacing rate.
 const BURSTS: u128 = 4 * 65_536;
 
-/// The state of one connection.
+/// State of one connection.
 #[derive(Clone, Debug)]
 pub(super) struct HyStart {
     config: Config,
-    /// The round ends when this is acknowledged.
+    /// Sequence number whose acknowledgement ends the round.
     round_end: u64,
     round_start: Instant,
     last_ack: Instant,
     samples: u32,
-    /// The least round-trip times of this round and of the one before; Linux has that of all rounds in the place of the latter.
+    /// Smallest round-trip times of this round and of the one before; Linux uses that of all rounds instead of the
+    /// latter.
     current: Duration,
     reference: Duration,
     css: Option<Css>,
-    /// It has ended slow start.
+    /// Whether slow start has ended.
     done: bool,
 }
 
@@ -95,14 +97,16 @@ impl HyStart {
         }
     }
 
-    /// A loss, a mark or a timeout ends slow start. RFC 9406 §4.3: what comes later is as usual; Linux begins anew after a timeout.
+    /// Handles a loss, a mark or a timeout, which end slow start. RFC 9406 §4.3: later slow starts are unmodified;
+    /// Linux restarts HyStart after a timeout.
     pub(super) fn on_congestion(&mut self, timeout: bool) {
         self.css = None;
         self.done = !(timeout && matches!(self.config, Config::Linux { .. }));
         (self.round_end, self.samples, self.current) = (0, 0, Duration::MAX);
     }
 
-    /// An acknowledgement grows the window in slow start. Says by how many bytes of it; ends slow start if it is time.
+    /// Handles an acknowledgement in slow start. Returns the bytes by which the window grows; ends slow start if a rule
+    /// applies.
     pub(super) fn growth(&mut self, window: &mut Window, ack: &Ack) -> Bytes {
         if !self.done {
             match self.config {
@@ -118,7 +122,7 @@ impl HyStart {
     }
 
     fn plus_plus(&mut self, window: &mut Window, ack: &Ack) {
-        // The acknowledgement of the end is the last of its round.
+        // The acknowledgement of the round's end is the last of its round.
         if ack.number > self.round_end {
             self.reference = self.current;
             self.begin_round(ack);
@@ -139,7 +143,7 @@ impl HyStart {
             return;
         }
         match self.css {
-            // RFC 9406 §4.2: the round-trip time has come down again; slow start goes on.
+            // RFC 9406 §4.2: the round-trip time has fallen again, so slow start continues.
             Some(css) if self.current < css.baseline => self.css = None,
             None if self.current >= self.reference + self.threshold() => {
                 self.css = Some(Css { baseline: self.current, rounds: 1 });
@@ -187,7 +191,7 @@ impl HyStart {
         (self.reference / MIN_RTT_DIVISOR).clamp(least, least * MAX_OVER_MIN)
     }
 
-    /// The pacing rate in slow start is twice cwnd in every SRTT (`tcp_update_pacing_rate`).
+    /// Allowance for bursts. The pacing rate in slow start is twice cwnd per SRTT (`tcp_update_pacing_rate`).
     fn ack_delay(&self, window: &Window, ack: &Ack) -> Duration {
         if ack.srtt == Duration::MAX {
             return Duration::ZERO;
@@ -196,7 +200,7 @@ impl HyStart {
         u64::try_from(delay).map_or(Duration::MAX, Duration).min(self.config.delay() / MIN_OVER_ACK_DELAY)
     }
 
-    /// RFC 9406 §4.2: congestion avoidance begins.
+    /// Begins congestion avoidance (RFC 9406 §4.2).
     fn end(&mut self, window: &mut Window) {
         self.css = None;
         self.done = true;

@@ -1,8 +1,8 @@
-//! Congestion control: what turns signals of congestion into a window.
+//! Congestion control: algorithms that turn congestion signals into a window.
 //!
-//! The sender owns sequencing, loss detection, the inflation of the window during fast recovery and the rule of one
-//! reduction per window; an algorithm moves cwnd and ssthresh, which it is handed as one [`Window`]. To add one: a file here, a line in `algorithms!`, a
-//! variant of [`Config`] with its arms.
+//! The sender owns sequence numbers, loss detection, the inflation of the window during fast recovery and the rule of
+//! one reduction per window. An algorithm moves cwnd and ssthresh through a [`Window`]. A new algorithm needs a file
+//! here, a line in `algorithms!`, and a variant of [`Config`] with its arms.
 
 pub mod cubic;
 pub mod dctcp;
@@ -44,7 +44,7 @@ pub enum Config {
 }
 
 impl Config {
-    /// How connections under this algorithm use ECN.
+    /// Use of ECN by connections with this algorithm.
     #[inline]
     pub fn ecn_mode(&self) -> EcnMode {
         match self {
@@ -58,7 +58,7 @@ impl Config {
         }
     }
 
-    /// The same without ECN. What lives on marks is Reno then, as in Linux (`dctcp_init`).
+    /// The algorithm without ECN. Algorithms that depend on marks become Reno, as in Linux (`dctcp_init`).
     #[must_use]
     pub fn without_ecn(self) -> Self {
         match self {
@@ -69,7 +69,7 @@ impl Config {
         }
     }
 
-    /// Whether the algorithm answers a rate: its connections are paced, whatever else their hosts do.
+    /// Whether the algorithm returns a rate. Its connections are then paced, whatever else their hosts do.
     pub fn sets_rate(&self) -> bool {
         match self {
             Self::Reno(_) | Self::Dctcp(_) | Self::Cubic(_) | Self::Pulser(_) => false,
@@ -78,12 +78,12 @@ impl Config {
         }
     }
 
-    /// Whether it reacts to explicit incast notifications.
+    /// Whether the algorithm reacts to explicit incast notifications.
     pub fn hears_incast(&self) -> bool {
         matches!(self, Self::Pulser(pulser) if pulser.signal == pulser::Signal::Incast)
     }
 
-    /// Whether it answers ECE by a smaller window.
+    /// Whether the algorithm reduces its window after ECE.
     pub fn answers_ece(&self) -> bool {
         match self {
             Self::Pulser(pulser) => pulser.signal != pulser::Signal::Ece,
@@ -91,17 +91,17 @@ impl Config {
         }
     }
 
-    /// Whether it needs a round-trip time with each acknowledgement.
+    /// Whether the algorithm needs a round-trip time with each acknowledgement.
     pub fn needs_rtt_of_each_ack(&self) -> bool {
         matches!(self, Self::Cubic(cubic) if cubic.hystart != hystart::Config::Off)
     }
 
-    /// Whether its window grows in congestion avoidance in a way of its own, so that no [`Avoidance`] applies.
+    /// Whether the algorithm has its own growth in congestion avoidance, so that [`Avoidance`] does not apply.
     pub fn has_own_avoidance(&self) -> bool {
         matches!(self, Self::Cubic(_))
     }
 
-    /// What a receiver echoes of what switches wrote on packets.
+    /// Flags that a receiver echoes.
     pub(crate) fn echoes(&self) -> Flags {
         match self {
             _ if self.hears_incast() => Flags::ECE.with(Flags::INCAST_ECHO),
@@ -110,7 +110,7 @@ impl Config {
         }
     }
 
-    /// The state of a new connection.
+    /// Creates the state of a new connection.
     pub(crate) fn build(&self) -> Algorithm {
         match self {
             Self::Reno(_) => Algorithm::Reno(Reno),
@@ -123,10 +123,10 @@ impl Config {
     }
 }
 
-/// Defines [`Algorithm`] and hands each call to the variant it holds.
+/// Defines [`Algorithm`] and dispatches each call to the current variant.
 macro_rules! algorithms {
     ($($(#[$attribute:meta])* $name:ident($state:ty)),*) => {
-        /// Any algorithm; those with much state keep it elsewhere.
+        /// Any algorithm; large states are boxed.
         #[derive(Clone, Debug)]
         pub enum Algorithm {
             $(

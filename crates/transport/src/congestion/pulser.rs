@@ -1,8 +1,8 @@
-//! Pulser: DCTCP that brakes when a switch says that an incast begins (Pulser, ANCS '19 §III-B).
+//! Pulser: DCTCP with a brake that a switch's incast notification applies (Pulser, ANCS '19 §III-B).
 //!
-//! What the paper leaves open is decided so. While the brake is on, cwnd does not grow. Marks go on to move alpha and to
-//! cut cwnd below `safe_window`; what was saved is as the brake found it. A loss halves what was saved, too, and cwnd
-//! stays at most `safe_window`. A timeout, and a restart after idleness, forget what was saved.
+//! The paper leaves these rules open. While the brake is on, cwnd does not grow. Marks still move alpha and cut cwnd
+//! below `safe_window`; the saved window keeps its value. A loss also halves the saved window, and cwnd stays at most
+//! `safe_window`. A timeout, or a restart after idleness, forgets the saved window.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,38 +16,38 @@ use super::window::Window;
 /// Parameters of [`Pulser`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Config {
-    /// What it is without the brake.
+    /// DCTCP's parameters without the brake.
     pub dctcp: dctcp::Config,
-    /// cwnd while the brake is on (*cwnd_safe*); at least one segment. The paper: four.
+    /// cwnd while the brake is on (*cwnd_safe*); at least one segment. The paper uses four.
     pub safe_window: Bytes,
-    /// What lets the brake go.
+    /// Signal that releases the brake.
     pub restore: Restore,
-    /// What pulls the brake.
+    /// Signal that applies the brake.
     pub signal: Signal,
 }
 
-/// What lets Pulser's brake go.
+/// Signal that releases Pulser's brake.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Restore {
-    /// The first acknowledgement without the signal (the authors' testbed).
+    /// The first acknowledgement without the notification (the authors' testbed).
     #[default]
     FirstCleanAck,
-    /// A window of data, all of whose acknowledgements are without it.
+    /// A window of data whose acknowledgements all lack the notification.
     CleanWindow,
 }
 
-/// What pulls the brake.
+/// Signal that applies the brake.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Signal {
     /// The echo of an explicit incast notification (§III).
     #[default]
     Incast,
-    /// ECE, which then cuts cwnd in no other way, and sets ssthresh to the safe window: the testbed as released.
+    /// ECE, which then has no other effect on cwnd, and sets ssthresh to the safe window: the testbed as released.
     Ece,
 }
 
-/// The state of one connection.
+/// State of one connection.
 #[derive(Clone, Debug)]
 pub struct Pulser {
     dctcp: Dctcp,
@@ -59,14 +59,14 @@ pub struct Pulser {
 
 #[derive(Clone, Copy, Debug)]
 struct Brake {
-    /// cwnd to return to.
+    /// cwnd to restore.
     saved: u64,
-    /// What was sent by the last acknowledgement with the signal.
+    /// Highest sequence number sent before the last acknowledgement with the notification.
     sent: u64,
 }
 
 impl Pulser {
-    /// A new connection.
+    /// Creates the state of a new connection.
     pub fn new(config: &Config) -> Self {
         Self {
             dctcp: Dctcp::new(&config.dctcp),
@@ -77,7 +77,7 @@ impl Pulser {
         }
     }
 
-    /// Pulser §III-B: the window is saved once, and returns when a batch of acknowledgements has no signal.
+    /// Saves the window once, and restores it when a batch of acknowledgements lacks the notification (Pulser §III-B).
     fn steer(&mut self, window: &mut Window, ack: &Ack) {
         let signalled = match self.signal {
             Signal::Incast => ack.flags.contains(Flags::INCAST_ECHO),
@@ -88,7 +88,7 @@ impl Pulser {
             Some(brake) => {
                 let released = match self.restore {
                     Restore::FirstCleanAck => true,
-                    // All that was on its way then has been heard of.
+                    // All packets in flight at that time have been acknowledged.
                     Restore::CleanWindow => ack.number >= brake.sent,
                 };
                 if released {
@@ -108,7 +108,7 @@ impl Pulser {
         }
     }
 
-    /// cwnd is at most the safe window; a smaller one is not raised.
+    /// Limits cwnd to the safe window; does not raise a smaller one.
     fn hold(&self, window: &mut Window) {
         window.set_cwnd(window.cwnd().0.min(self.safe_window));
     }

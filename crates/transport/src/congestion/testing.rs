@@ -1,6 +1,7 @@
-//! A congestion control for tests: a rate, and a deadline that comes again and again.
+//! A congestion control for tests: a rate, and a recurring deadline.
 //!
-//! It shows what a control by rate needs: this file and its places in `mod.rs`. Senders, pacers and hosts do the rest.
+//! It shows the parts of a rate-based control: this file and its places in `mod.rs`. Senders, pacers and hosts need no
+//! change.
 
 use shallows_core::{Bytes, Duration, Instant, Rate};
 
@@ -10,13 +11,13 @@ use super::window::Window;
 /// Parameters of [`Timed`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Config {
-    /// The rate of a new connection.
+    /// Rate of a new connection.
     pub rate: Rate,
-    /// The rate doubles after each such time while something is outstanding.
+    /// Time after which the rate doubles while data is outstanding.
     pub every: Duration,
 }
 
-/// The state of one connection.
+/// State of one connection.
 #[derive(Clone, Debug)]
 pub struct Timed {
     rate: Rate,
@@ -25,7 +26,7 @@ pub struct Timed {
 }
 
 impl Timed {
-    /// A new connection.
+    /// Creates the state of a new connection.
     pub(super) fn new(config: &Config) -> Self {
         Self { rate: config.rate, every: config.every, deadline: None }
     }

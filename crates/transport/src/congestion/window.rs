@@ -1,31 +1,32 @@
-//! cwnd and ssthresh, and the ways RFC 5681 moves them; algorithms choose among these.
+//! cwnd and ssthresh, and RFC 5681's ways to move them; algorithms choose among these.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shallows_core::Bytes;
 
-/// How cwnd grows in congestion avoidance, by about one segment per round trip.
+/// Growth of cwnd in congestion avoidance, by about one segment per round trip.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Avoidance {
-    /// One segment once a whole cwnd was acknowledged: what RFC 5681 §3.1 recommends.
+    /// One segment after a whole cwnd was acknowledged, as RFC 5681 §3.1 recommends.
     #[default]
     ByteCounting,
-    /// SMSS²/cwnd for each acknowledgement of new data (RFC 5681 Eq. 3; ns-2): half as fast with delayed ones.
+    /// SMSS²/cwnd for each acknowledgement of new data (RFC 5681 Eq. 3; ns-2). Half as fast with delayed
+    /// acknowledgements.
     PerAck,
-    /// One segment once as many acknowledgements of new data came as cwnd has segments (ns-2's `windowOption_ 0`). Every
-    /// reduction and restart starts the count anew, and so does every segment: nothing is carried over.
+    /// One segment after as many acknowledgements of new data as cwnd has segments (ns-2's `windowOption_ 0`). Every
+    /// reduction, restart and added segment resets the count without carry-over.
     Counted,
 }
 
-/// Of what a loss leaves one half.
+/// Quantity that a loss halves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LossBase {
-    /// FlightSize: what is sent but not acknowledged (RFC 5681 Eq. 4).
+    /// FlightSize: data sent but not acknowledged (RFC 5681 Eq. 4).
     #[default]
     FlightSize,
-    /// cwnd, whether it was used or not (ns-2, Linux).
+    /// cwnd, used or not (ns-2, Linux).
     Cwnd,
 }
 
@@ -44,21 +45,21 @@ pub struct Window {
     loss_base: LossBase,
 }
 
-/// What the window of a new connection follows from.
+/// Inputs for the window of a new connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Start {
     pub(crate) cwnd: Bytes,
     pub(crate) maximum: Bytes,
     pub(crate) minimum: Bytes,
     pub(crate) mss: Bytes,
-    /// In segments.
+    /// Limit in segments.
     pub(crate) slow_start_limit: u32,
     pub(crate) avoidance: Avoidance,
     pub(crate) loss_base: LossBase,
 }
 
 impl Window {
-    /// The window of a new connection.
+    /// Creates the window of a new connection.
     pub(crate) fn new(start: Start) -> Self {
         let narrow = |bytes: Bytes| u32::try_from(bytes.0).expect("segments and least windows are small");
         Self {
@@ -98,7 +99,7 @@ impl Window {
         Bytes(u64::from(self.mss))
     }
 
-    /// Grow for an acknowledgement of `acked` new bytes.
+    /// Grows the window for an acknowledgement of `acked` new bytes.
     #[inline]
     pub fn grow(&mut self, acked: Bytes) {
         let mss = u64::from(self.mss);
@@ -122,12 +123,12 @@ impl Window {
         self.cwnd = self.cwnd.min(self.maximum);
     }
 
-    /// What slow start grows by for an acknowledgement of `acked` new bytes.
+    /// Growth in slow start for an acknowledgement of `acked` new bytes.
     pub(crate) fn slow_start_growth(&self, acked: Bytes) -> Bytes {
         acked.min(Bytes(u64::from(self.slow_start_limit)))
     }
 
-    /// ns-2's tcp.cc, `opencwnd` with `windowOption_ 0`.
+    /// Counts an acknowledgement (ns-2's tcp.cc, `opencwnd` with `windowOption_ 0`).
     fn count(&mut self) {
         let mss = u64::from(self.mss);
         self.counted += 1;
@@ -137,32 +138,32 @@ impl Window {
         }
     }
 
-    /// The acknowledgement that has just reduced cwnd counts for what comes, where acknowledgements are counted.
+    /// Counts the acknowledgement that has just reduced cwnd, with avoidance by counted acknowledgements.
     pub(crate) fn count_reducing_ack(&mut self) {
         if self.avoidance == Avoidance::Counted {
             self.grow(self.mss());
         }
     }
 
-    /// Reduce to `cwnd` because of ECN, but not below the least window.
+    /// Reduces cwnd to `cwnd` because of ECN, but not below the minimum window.
     pub(crate) fn reduce(&mut self, cwnd: u64) {
         self.cwnd = cwnd.max(u64::from(self.minimum));
         self.set_ssthresh(cwnd);
     }
 
-    /// Reduce to `ssthresh` because a loss was detected.
+    /// Reduces cwnd to `ssthresh` after a detected loss.
     pub(crate) fn lose(&mut self, ssthresh: u64) {
         self.set_ssthresh(ssthresh);
         // RFC 6675 §5 step 4.2.
         self.cwnd = self.ssthresh.min(self.maximum);
     }
 
-    /// Reduce because `flight_size` bytes lost one of theirs.
+    /// Halves the window after a loss among `flight_size` bytes.
     pub(crate) fn halve(&mut self, flight_size: Bytes) {
         self.lose(self.loss_base(flight_size) / 2);
     }
 
-    /// Start over because the retransmission timer fired; without `ssthresh` it stays.
+    /// Restarts from one segment after a timeout; `None` keeps ssthresh.
     pub(crate) fn start_over(&mut self, ssthresh: Option<u64>) {
         if let Some(ssthresh) = ssthresh {
             self.set_ssthresh(ssthresh);
@@ -171,18 +172,18 @@ impl Window {
         self.cwnd = u64::from(self.mss);
     }
 
-    /// Start over, in slow start up to half of what was lost.
+    /// Restarts from one segment, with ssthresh at half of the lost data.
     pub(crate) fn collapse(&mut self, flight_size: Bytes, repeated: bool) {
         // RFC 5681 §3.1: ssthresh is held while the same segment times out again.
         self.start_over((!repeated).then(|| self.loss_base(flight_size) / 2));
     }
 
-    /// Set cwnd, within its maximum, and leave ssthresh alone.
+    /// Sets cwnd, within its maximum, without changing ssthresh.
     pub(crate) fn set_cwnd(&mut self, cwnd: u64) {
         self.cwnd = cwnd.min(self.maximum);
     }
 
-    /// Start from `restart_window` again, in slow start unless ssthresh says otherwise (RFC 5681 §4.1).
+    /// Restarts from `restart_window`, in slow start unless ssthresh is lower (RFC 5681 §4.1).
     pub(crate) fn restart(&mut self, restart_window: Bytes) {
         self.cwnd = restart_window.0;
         if self.avoidance == Avoidance::Counted {
@@ -190,13 +191,13 @@ impl Window {
         }
     }
 
-    /// Go back to what a timeout has changed, unless this is more.
+    /// Restores cwnd and ssthresh from before a timeout, where they were larger.
     pub(crate) fn undo(&mut self, cwnd: u64, ssthresh: u64) {
         self.cwnd = self.cwnd.max(cwnd);
         self.set_ssthresh(self.ssthresh.max(ssthresh));
     }
 
-    /// Of what a loss leaves a part.
+    /// Quantity that a loss reduces.
     pub(crate) fn loss_base(&self, flight_size: Bytes) -> u64 {
         match self.loss_base {
             LossBase::FlightSize => flight_size.0,

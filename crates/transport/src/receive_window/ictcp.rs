@@ -20,25 +20,25 @@ use shallows_core::{Bytes, Duration, Instant, Rate};
 pub struct Config {
     /// Share of the link's rate that may be used (α).
     pub share: f64,
-    /// A window of which at most this share is unused may grow (γ₁).
+    /// Largest unused share at which a window grows (γ₁).
     pub gamma1: f64,
-    /// One of which more than this share is unused shrinks (γ₂).
+    /// Unused share above which a window shrinks (γ₂).
     pub gamma2: f64,
-    /// Weight of what was measured before (β).
+    /// Weight of the old measurement (β).
     pub beta: f64,
-    /// After so many round trips in a row; at least 1.
+    /// Consecutive round trips before a window shrinks; at least 1.
     pub decrease_after: u32,
     /// Windows above the average shrink while less than this share of the link's rate is available.
     pub fairness: f64,
-    /// A connection with a longer RTT is not controlled.
+    /// RTT above which a connection is not controlled.
     pub rtt_limit: Duration,
-    /// The window of a new connection, and the least; at least one segment.
+    /// Window of a new connection, and the smallest window; at least one segment.
     pub minimum: Bytes,
-    /// The largest window, and that of a connection which is not controlled.
+    /// Largest window, and the window of a connection that is not controlled.
     pub maximum: Bytes,
 }
 
-/// The control of one network card.
+/// Control of one NIC.
 #[derive(Debug)]
 pub struct Ictcp {
     config: Config,
@@ -49,45 +49,45 @@ pub struct Ictcp {
     connections: BTreeMap<u32, Connection>,
 }
 
-/// The slots of a card: two sub-slots of *T* each, one to measure and one to grow in.
+/// Slots of a NIC: two sub-slots of *T* each, one to measure and one to grow in.
 #[derive(Clone, Copy, Debug)]
 struct Clock {
     sub_slot: SubSlot,
     /// *T*.
     length: Duration,
-    /// When the sub-slot ends.
+    /// End of the sub-slot.
     end: Instant,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum SubSlot {
-    /// So many bytes have come in.
+    /// Bytes received so far.
     Measuring { bytes: u64 },
-    /// The windows may grow by so much throughput, in bytes per second.
+    /// Throughput by which windows may still grow, in bytes per second.
     Growing { quota: f64 },
 }
 
-/// What is known of one connection.
+/// State of one connection.
 #[derive(Clone, Debug)]
 struct Connection {
     window: u64,
     slow_start: bool,
     srtt: Option<Duration>,
-    /// The newest timestamp that data has echoed.
+    /// Newest timestamp that data has echoed.
     echoed: Instant,
     last_arrival: Instant,
     last_increase: Option<Instant>,
     round: Option<Round>,
     /// b_m, in bytes per second.
     measured: f64,
-    /// Rounds in a row in which too much of the window was unused.
+    /// Consecutive rounds in which too much of the window was unused.
     unused_rounds: u32,
     /// Bytes in this slot, and in the last.
     in_slot: u64,
     in_last_slot: u64,
 }
 
-/// A round trip that is being measured.
+/// The round trip under measurement.
 #[derive(Clone, Copy, Debug)]
 struct Round {
     start: Instant,
@@ -95,13 +95,13 @@ struct Round {
 }
 
 impl Ictcp {
-    /// For a card whose link carries `rate`, and segments of at most `mss` bytes.
+    /// Creates the control of a NIC whose link carries `rate`, with segments of at most `mss` bytes.
     pub fn new(config: &Config, mss: Bytes, rate: Rate) -> Self {
         let capacity = rate.0 as f64 / 8.0;
         Self { config: *config, mss: mss.0, capacity, clock: None, connections: BTreeMap::new() }
     }
 
-    /// A packet of any kind arrived, of this size on the wire. To be called before [`Self::on_data`] for the same packet.
+    /// Records a packet of any kind with this size on the wire. Call it before [`Self::on_data`] for the same packet.
     pub fn on_packet(&mut self, now: Instant, wire_size: Bytes) {
         self.advance(now);
         if let Some(Clock { sub_slot: SubSlot::Measuring { bytes }, .. }) = &mut self.clock {
@@ -109,8 +109,8 @@ impl Ictcp {
         }
     }
 
-    /// `payload` bytes of `connection` arrived and echo an acknowledgement that was sent at `echo`, zero if none was.
-    /// Returns the window to advertise from now on.
+    /// Records `payload` bytes of `connection` that echo an acknowledgement sent at `echo` (zero if none). Returns the
+    /// window to advertise from now on.
     pub fn on_data(&mut self, now: Instant, connection: u32, payload: Bytes, echo: Instant) -> Bytes {
         self.advance(now);
         let state = self.connections.entry(connection).or_insert_with(|| Connection::new(&self.config, now));
@@ -140,18 +140,18 @@ impl Ictcp {
         Bytes(state.window)
     }
 
-    /// A connection has closed.
+    /// Removes a closed connection.
     pub fn close(&mut self, connection: u32) {
         self.connections.remove(&connection);
     }
 
-    /// Move the clock on: CoNEXT '10 §4.1.
+    /// Advances the clock (CoNEXT '10 §4.1).
     fn advance(&mut self, now: Instant) {
         while let Some(clock) = &mut self.clock
             && now >= clock.end
         {
             if now >= clock.end + clock.length * 4 {
-                // Nothing came for so long; what the slots between would say is not asked.
+                // Nothing arrived for this long, so the slots in between are skipped.
                 clock.end = now;
                 clock.sub_slot = SubSlot::Growing { quota: 0.0 };
             }
@@ -179,7 +179,7 @@ impl Ictcp {
         }
     }
 
-    /// T = Σ wᵢ·RTTᵢ, weighted with the traffic of the slot that ends; as before if there was none.
+    /// Computes T = Σ wᵢ·RTTᵢ, weighted with the traffic of the slot that ends; unchanged without traffic.
     fn slot_length(&mut self) -> Option<Duration> {
         let (mut sum, mut total) = (0u128, 0u128);
         for connection in self.connections.values_mut() {
@@ -193,7 +193,7 @@ impl Ictcp {
         sum.checked_div(total).map(|mean| Duration(mean as u64).max(Duration(1))).or(length)
     }
 
-    /// Windows above the average of all give up a segment (CoNEXT '10 §4.4).
+    /// Takes a segment from windows above the average (CoNEXT '10 §4.4).
     fn even_out(&mut self) {
         let live = |connection: &Connection| connection.in_slot + connection.in_last_slot > 0;
         let (sum, count) = self
@@ -226,7 +226,7 @@ impl Connection {
         }
     }
 
-    /// Take in an arrival; returns the smoothed round-trip time if there is one.
+    /// Records an arrival; returns the smoothed round-trip time if there is one.
     fn take(&mut self, now: Instant, payload: Bytes, echo: Instant, limit: Duration) -> Option<Duration> {
         let silent = now - self.last_arrival > limit;
         self.last_arrival = now;
@@ -245,7 +245,7 @@ impl Connection {
         self.srtt
     }
 
-    /// A round trip with a throughput of `rate` (b_s) has ended: CoNEXT '10 §4.3.
+    /// Decides at the end of a round trip with a throughput of `rate` (b_s) (CoNEXT '10 §4.3).
     fn decide(&mut self, now: Instant, rate: f64, config: &Config, mss: u64, clock: &mut Clock) {
         let rtt = self.srtt.expect("a round is measured with it");
         self.measured = rate.max(config.beta * self.measured + (1.0 - config.beta) * rate);
@@ -270,7 +270,7 @@ impl Connection {
         }
     }
 
-    /// By as much again in slow start, by a segment after it, as far as the quota allows.
+    /// Doubles the window in slow start and adds a segment afterwards, as far as the quota allows.
     fn grow(&mut self, now: Instant, rtt: Duration, config: &Config, mss: u64, quota: &mut f64) {
         let room = config.maximum.0 - self.window.min(config.maximum.0);
         let throughput = |step: u64| step as f64 / rtt.as_secs_f64();

@@ -1,5 +1,5 @@
-//! The course of a recovery, however losses are found: when it begins and ends, its first retransmission, and how much may go
-//! meanwhile.
+//! The course of a recovery, independent of the method that detects losses: its begin and end, its first
+//! retransmission, and its limit on transmissions.
 
 use shallows_core::packet::AckSegment;
 
@@ -9,18 +9,18 @@ use super::undo::Undo;
 use crate::config::Config;
 use crate::scoreboard::Range;
 
-/// Where a connection is with the repair of losses.
+/// State of a connection's loss recovery.
 #[derive(Debug, Default)]
 pub(super) struct Course {
     pub(super) phase: Phase,
-    /// It ends when everything below is acknowledged (*RecoveryPoint*).
+    /// Recovery ends when everything below is acknowledged (*RecoveryPoint*).
     pub(super) point: u64,
-    /// The first retransmission, which no window holds back, is due.
+    /// Whether the first retransmission, which no window limits, is due.
     pub(super) first_due: bool,
-    /// Proportional rate reduction, where it is wanted.
+    /// Proportional rate reduction, if enabled.
     bound: Option<Bound>,
     prr: Option<Prr>,
-    /// What acknowledgements during recovery delivered, of which `prr` does not know yet.
+    /// Bytes that acknowledgements delivered during recovery and `prr` has not processed.
     delivered: Option<Delivery>,
     pub(super) undo: Undo,
 }
@@ -30,7 +30,7 @@ impl Course {
         Self { bound, ..Self::default() }
     }
 
-    /// A loss is found: fast recovery (RFC 6675 §5 step 4).
+    /// Begins fast recovery after a detected loss (RFC 6675 §5 step 4).
     pub(super) fn begin(&mut self, data: Outstanding) {
         self.undo.begin(data.una);
         self.phase = Phase::Recovery;
@@ -40,7 +40,7 @@ impl Course {
         self.delivered = None;
     }
 
-    /// The retransmission timer fired.
+    /// Begins recovery after an expiry of the retransmission timer.
     pub(super) fn time_out(&mut self, data: Outstanding) {
         if self.phase == Phase::Open {
             self.undo.begin(data.una);
@@ -49,7 +49,8 @@ impl Course {
         self.point = data.next;
     }
 
-    /// What an acknowledgement reports to have come again (RFC 2883), and whether everything is reported now that was sent again.
+    /// Processes an acknowledgement's report of duplicate data (RFC 2883). Returns whether all retransmitted data has
+    /// been reported.
     pub(super) fn hear(&mut self, config: &Config, next: u64, segment: &AckSegment) -> (Option<Range>, bool) {
         if !config.dsack {
             return (None, false);
@@ -59,8 +60,8 @@ impl Course {
         (reported, reported.is_some_and(|range| self.undo.on_report(range)))
     }
 
-    /// It ends where all is acknowledged that was outstanding when it began (RFC 6675 §5 step A), or where it was for nothing.
-    /// Says whether it does.
+    /// Ends recovery when all data outstanding at its begin is acknowledged (RFC 6675 §5 step A), or when it was
+    /// spurious. Returns whether it ends.
     pub(super) fn end(&mut self, una: u64, spurious: bool) -> bool {
         let ends = self.phase != Phase::Open && (una >= self.point || spurious);
         if ends {
@@ -70,8 +71,8 @@ impl Course {
         ends
     }
 
-    /// An acknowledgement has delivered so many bytes (RFC 6937 §2 DeliveredData), and is `safe` or tells of further losses
-    /// (RFC 9937).
+    /// Records that an acknowledgement has delivered `bytes` (RFC 6937 §2 DeliveredData), and whether it is `safe` or
+    /// reports further losses (RFC 9937).
     pub(super) fn deliver(&mut self, bytes: u64, safe: bool) {
         if self.phase == Phase::Recovery && self.bound.is_some() {
             let before = self.delivered.map_or(0, |before| before.bytes);
@@ -79,14 +80,14 @@ impl Course {
         }
     }
 
-    /// What acknowledgements have said since the last time: before anything is sent.
+    /// Processes recorded deliveries, before anything is sent.
     pub(super) fn take_in(&mut self, pipe: u64, cwnd: u64, mss: u64) {
         if let (Some(prr), Some(delivery)) = (&mut self.prr, self.delivered.take()) {
             prr.on_ack(delivery, pipe, cwnd, mss);
         }
     }
 
-    /// How much may go, with so much in the network.
+    /// Bytes that may be sent, with `pipe` bytes in the network.
     pub(super) fn room(&self, cwnd: u64, pipe: u64) -> u64 {
         match &self.prr {
             Some(prr) if self.phase == Phase::Recovery => prr.allowed(),
@@ -94,7 +95,7 @@ impl Course {
         }
     }
 
-    /// These bytes go, and SND.NXT is `next`.
+    /// Records that `range` is sent, with SND.NXT at `next`.
     pub(super) fn on_send(&mut self, config: &Config, range: Range, next: u64) {
         if config.dsack && range.start < next {
             self.undo.on_send_again(range);

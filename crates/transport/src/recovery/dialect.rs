@@ -1,44 +1,46 @@
-//! Rules of a sender in which ns-2 differs from the RFCs, whatever it does about what is lost.
+//! Sender rules in which ns-2 differs from the RFCs, apart from the repair of losses.
 
 use super::interface::Method;
 
-/// One sender's rules. Each field is a rule; [`RFC`] has what the RFCs say.
+/// Rules of one sender. [`RFC`] follows the RFCs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Dialect {
-    /// Whether a fast retransmit starts the retransmission timer anew, and ends the timing of a segment.
+    /// Whether a fast retransmit restarts the retransmission timer and stops timing a segment.
     pub(crate) fast_retransmit_restarts_timer: bool,
-    /// Whether a segment goes on being timed when another is sent again. RFC 6298 §3 (Karn) times nothing that may have been
+    /// Whether a segment stays timed when another is retransmitted. RFC 6298 §3 (Karn) times nothing that may have been
     /// sent twice.
     pub(crate) repairs_leave_timing: bool,
-    /// What ends the back-off of the timer while something is missing.
+    /// Event that ends the back-off of the timer while something is missing.
     pub(crate) back_off_ends: BackOffEnds,
-    /// Which ECE cuts the window.
+    /// ECE that cuts the window.
     pub(crate) ece: Ece,
-    /// Whether a loss within a window that was cut for ECN counts as what the window was last cut for. It is not cut again.
+    /// Whether a loss within a window that was cut for ECN becomes the recorded cause of the last cut. The window is
+    /// not cut again.
     pub(crate) loss_replaces_cut_for_ecn: bool,
-    /// Whether a lost SYN costs its wait alone: no smaller window and no longer timer (RFC 5681 §3.1, RFC 6298 §5.7).
+    /// Whether a lost SYN costs only its waiting time: no smaller window and no longer timer (RFC 5681 §3.1, RFC 6298
+    /// §5.7).
     pub(crate) lost_syn_costs_wait_alone: bool,
 }
 
-/// What ends the back-off of the retransmission timer while something is missing.
+/// Event that ends the back-off of the retransmission timer while something is missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BackOffEnds {
-    /// A round-trip time that is measured (RFC 6298 §5).
+    /// A measured round-trip time (RFC 6298 §5).
     WithSample,
     /// Any acknowledgement of new data.
     WithNewData,
-    /// Likewise, once the timer has been started anew, still backed off.
+    /// Any acknowledgement of new data, after the timer was restarted with its back-off.
     AfterTimer,
 }
 
-/// Which ECE cuts the window.
+/// ECE that cuts the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ece {
-    /// Of data beyond the last cut (RFC 3168 §6.1.2).
+    /// One for data beyond the last cut (RFC 3168 §6.1.2).
     OncePerWindow,
-    /// And the first after a timeout; on an acknowledgement of new data or a duplicate (`TcpAgent::ecn`).
+    /// Also the first one after a timeout; on an acknowledgement of new data or a duplicate (`TcpAgent::ecn`).
     AfterTimeout,
-    /// Likewise, but only on an acknowledgement of new data (`FullTcpAgent::recv`).
+    /// Also the first one after a timeout, but only on an acknowledgement of new data (`FullTcpAgent::recv`).
     AfterTimeoutOnNewData,
 }
 
@@ -67,7 +69,7 @@ const NS2_FULL_TCP: Dialect =
     Dialect { back_off_ends: BackOffEnds::AfterTimer, ece: Ece::AfterTimeoutOnNewData, ..NS2_SACK1 };
 
 impl Method {
-    /// The rules of the sender that repairs losses this way.
+    /// Rules of a sender with this loss recovery.
     #[inline]
     pub(crate) fn dialect(self) -> &'static Dialect {
         match self {
@@ -79,8 +81,8 @@ impl Method {
 }
 
 impl Ece {
-    /// Whether an ECE cuts cwnd that comes `beyond` the window that was last cut, or not; on `new_data`, or on a duplicate; and
-    /// `after_timeout`, if that was the last cut.
+    /// Whether an ECE cuts cwnd, given whether it is `beyond` the last cut's window, on `new_data` or a duplicate, and
+    /// `after_timeout` if that was the last cut.
     #[inline]
     pub(crate) fn cuts(self, beyond: bool, new_data: bool, after_timeout: bool) -> bool {
         match self {

@@ -1,9 +1,9 @@
-//! Whether a retransmission timeout was spurious (F-RTO, RFC 5682 §3.1, with selective acknowledgements).
+//! Detection of spurious retransmission timeouts (F-RTO, RFC 5682 §3.1, with selective acknowledgements).
 //!
-//! After the first segment has been sent again, new data goes in the place of further retransmissions: if what comes back then is of
-//! data that was sent once, the acknowledgements were late, and nothing is lost.
+//! After the first retransmission the sender sends new data instead of further retransmissions. If the answer
+//! acknowledges data that was sent once, the acknowledgements were late and nothing is lost.
 
-/// New segments that go before anything else is sent again (§3.1 step 2b).
+/// New segments sent before any further retransmission (§3.1 step 2b).
 const NEW_SEGMENTS: u8 = 2;
 
 /// The steps of RFC 5682 §3.1.
@@ -12,30 +12,30 @@ pub(super) enum Frto {
     /// Conventional recovery, or none.
     #[default]
     Off,
-    /// The first segment was sent again; it ends here.
+    /// The first segment was retransmitted; it ends at `end`.
     Sent { end: u64 },
-    /// It has arrived, and so many new segments may go.
+    /// The first segment has arrived, and `left` new segments may be sent.
     Asking { left: u8 },
 }
 
-/// What an acknowledgement tells.
+/// Evidence in an acknowledgement.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Evidence {
-    /// Up to where everything is acknowledged, and whether that is new.
+    /// Cumulative acknowledgement, and whether it is new.
     pub(super) una: u64,
     pub(super) advances: bool,
     /// SND.NXT when the timer fired (*recover*).
     pub(super) recover: u64,
-    /// Data below `recover` that was sent once is newly acknowledged, selectively or not.
+    /// Whether data below `recover` that was sent once is newly acknowledged, selectively or not.
     pub(super) original: bool,
 }
 
 impl Frto {
-    /// Take in an acknowledgement. Says whether it proves that the timeout was spurious.
+    /// Processes an acknowledgement. Returns whether it proves the timeout spurious.
     pub(super) fn on_ack(&mut self, evidence: Evidence) -> bool {
         let Evidence { una, advances, recover, original } = evidence;
         let (next, spurious) = match *self {
-            // Step 2: duplicates are waited out.
+            // Step 2: duplicates change nothing.
             Self::Sent { .. } if !advances => (*self, false),
             Self::Sent { end } if una >= end && una < recover => (Self::Asking { left: NEW_SEGMENTS }, false),
             // Step 3.
@@ -46,8 +46,8 @@ impl Frto {
         spurious
     }
 
-    /// Whether new data goes now, of which there is `some` or not; and nothing is sent again until there is an answer. Without new
-    /// data recovery is conventional (step 2b).
+    /// Whether to send new data now (`some` states whether there is any) and retransmit nothing until an answer
+    /// arrives. Without new data, recovery is conventional (step 2b).
     pub(super) fn asks(&mut self, some: bool) -> Option<bool> {
         match *self {
             Self::Asking { left: NEW_SEGMENTS } if !some => {

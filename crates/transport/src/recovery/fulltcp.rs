@@ -1,38 +1,38 @@
-//! Loss recovery with selective acknowledgements as ns-2.35 has it in `Agent/TCP/FullTcp/Sack` (`tcp-full.cc`).
+//! Loss recovery with selective acknowledgements as in ns-2.35's `Agent/TCP/FullTcp/Sack` (`tcp-full.cc`).
 //!
-//! It is older than RFC 6675 and sends less during fast recovery: what is lost counts as in the network until an
-//! acknowledgement arrives in its place. And it gives up earlier: a loss within the window that was last cut for a loss, and
-//! what a timeout sent again, wait for the timer.
+//! It is older than RFC 6675 and sends less during fast recovery: lost data counts as in the network until an
+//! acknowledgement replaces it. It also gives up earlier: a loss within the window that was last cut for a loss, and
+//! retransmissions after a timeout, wait for the timer.
 
 use super::interface::{Allowance, Arrival, Outcome, Outstanding, Phase, at_most_a_segment, non_empty};
 use crate::config::Config;
 use crate::scoreboard::{Range, Scoreboard};
 
-/// The variables of `FullTcpAgent` and `SackFullTcpAgent`; in brackets their names there.
+/// Variables of `FullTcpAgent` and `SackFullTcpAgent`; brackets show their names there.
 #[derive(Debug, Default)]
 pub(crate) struct FullTcp {
     scoreboard: Scoreboard,
-    /// Acknowledgements up to what was sent at the last cut are partial [`fastrecov_`].
+    /// Whether acknowledgements up to the data sent at the last cut are partial [`fastrecov_`].
     fast: bool,
-    /// `pipe` limits what goes out, not the window [`pipectrl_`].
+    /// Whether `pipe` limits transmissions instead of the window [`pipectrl_`].
     by_pipe: bool,
-    /// [`pipe_`]; falls below zero where acknowledgements come that it did not count on.
+    /// [`pipe_`]; may fall below zero after unexpected acknowledgements.
     pipe: i64,
     dup_acks: u32,
-    /// What is sent next where no hole is filled [`t_seqno_`]; a timeout sets it back.
+    /// Next data to send if no hole is filled [`t_seqno_`]; a timeout moves it back.
     send_from: u64,
-    /// Holes from here on were not filled yet [`h_seqno_`].
+    /// Start of the holes that were not filled yet [`h_seqno_`].
     fill_from: u64,
-    /// The segment that fast retransmit sends is due; `pipe` does not count it.
+    /// Whether the segment of fast retransmit is due; `pipe` does not count it.
     first_due: bool,
-    /// The timer has fired: a segment goes whatever the limits are.
+    /// Whether the timer has fired, so that a segment is sent regardless of limits.
     forced: bool,
-    /// Something is missing or being repaired; else `send_from` and `fill_from` are what is sent next.
+    /// Whether something is missing or being repaired. Otherwise `send_from` and `fill_from` are at the next new data.
     busy: bool,
 }
 
 impl FullTcp {
-    /// Whether all is in order; not before everything is acknowledged, as until then `fill_from` trails.
+    /// Whether everything is in order. False until all data is acknowledged, because `fill_from` trails.
     pub(super) fn is_idle(&self) -> bool {
         !self.busy
     }
@@ -46,12 +46,12 @@ impl FullTcp {
         }
     }
 
-    /// The estimate of how many bytes are in the network.
+    /// Estimated bytes in the network.
     pub(super) fn pipe(&self, data: Outstanding) -> u64 {
         if self.by_pipe { self.pipe.max(0) as u64 } else { data.next - data.una }
     }
 
-    /// How much of what is outstanding was selectively acknowledged.
+    /// Selectively acknowledged part of the outstanding bytes.
     pub(super) fn sacked(&self, data: Outstanding) -> u64 {
         self.scoreboard.sacked_between(data.una, data.next)
     }
@@ -61,7 +61,7 @@ impl FullTcp {
         self.fast && data.una < data.cut_at
     }
 
-    /// Take in an acknowledgement.
+    /// Processes an acknowledgement.
     pub(super) fn on_ack(&mut self, config: &Config, data: Outstanding, arrival: Arrival<'_>) -> Outcome {
         self.rouse(data);
         let partial = self.is_partial(data);
@@ -77,7 +77,7 @@ impl FullTcp {
             self.send_from = self.send_from.max(data.una);
             self.fill_from = self.fill_from.max(data.una);
             if partial {
-                // What it reveals to be lost has left the network, too.
+                // Data that the acknowledgement reveals as lost has left the network, too.
                 self.pipe -= segment;
             } else {
                 self.fast = false;
@@ -93,7 +93,7 @@ impl FullTcp {
         Outcome { begins, ..Outcome::default() }
     }
 
-    /// The retransmission timer fired. Says whether ssthresh stays: where the last cut was for ECN.
+    /// Handles the retransmission timer. Returns whether ssthresh stays, which it does if the last cut was for ECN.
     pub(super) fn on_timeout(&mut self, data: Outstanding) -> bool {
         self.rouse(data);
         self.busy = true;
@@ -106,7 +106,7 @@ impl FullTcp {
         data.cut_for_ecn()
     }
 
-    /// The bytes to send next, if any may go, and count them as sent.
+    /// Returns the bytes to send next, if any may be sent, and counts them as sent.
     pub(super) fn next_segment(
         &mut self,
         config: &Config,
@@ -139,7 +139,7 @@ impl FullTcp {
         Some(range)
     }
 
-    /// After order, both go on where new data does.
+    /// Moves both positions to new data after a period of order.
     fn rouse(&mut self, data: Outstanding) {
         if !self.busy {
             self.send_from = data.next;
@@ -147,7 +147,7 @@ impl FullTcp {
         }
     }
 
-    /// Says whether fast recovery begins (`dupack_action`).
+    /// Handles a duplicate. Returns whether fast recovery begins (`dupack_action`).
     fn on_duplicate(&mut self, config: &Config, data: Outstanding) -> bool {
         if data.una == data.next {
             self.dup_acks = 0;
@@ -169,8 +169,8 @@ impl FullTcp {
         true
     }
 
-    /// `nxt_tseq`: below what was sent at the last cut, whichever its reason, the first hole under something that was
-    /// selectively acknowledged; otherwise on from `send_from`, be that with what the receiver has.
+    /// Next data to send (`nxt_tseq`). Below the data sent at the last cut it is the first hole below selectively
+    /// acknowledged data; otherwise it continues from `send_from`, even with data that the receiver has.
     fn next_start(&mut self, data: Outstanding) -> u64 {
         if data.una < data.cut_at
             && let Some(hole) = self.scoreboard.hole_from(self.fill_from, self.scoreboard.highest())
@@ -181,7 +181,7 @@ impl FullTcp {
         self.send_from
     }
 
-    /// `send_allowed`.
+    /// Whether a segment may be sent (`send_allowed`).
     fn may_send(&self, config: &Config, data: Outstanding, allowance: Allowance, range: Range) -> bool {
         if !self.by_pipe {
             return range.end - data.una <= allowance.cwnd;

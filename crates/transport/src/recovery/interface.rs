@@ -1,4 +1,4 @@
-//! What a sender tells the repair of losses, and what follows from it.
+//! Interface between a sender and its loss recovery.
 
 use shallows_core::packet::AckSegment;
 use shallows_core::{Bytes, Duration, Instant};
@@ -7,43 +7,44 @@ use super::prr::Bound;
 use crate::congestion::Congestion;
 use crate::scoreboard::Range;
 
-/// How losses are repaired.
+/// Method of loss recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
-    /// With selective acknowledgements (RFC 6675), under proportional rate reduction (RFC 6937) if a bound is named.
+    /// Selective acknowledgements (RFC 6675), with proportional rate reduction (RFC 6937) if a bound is given.
     Sack(Option<Bound>),
-    /// With them and by time, with tail loss probes (RACK-TLP, RFC 8985), likewise.
+    /// Selective acknowledgements and time, with tail loss probes (RACK-TLP, RFC 8985), and rate reduction if a bound
+    /// is given.
     Rack(Option<Bound>),
-    /// With them, as ns-2's `Agent/TCP/FullTcp/Sack`.
+    /// Selective acknowledgements as in ns-2's `Agent/TCP/FullTcp/Sack`.
     FullTcp,
-    /// With them, as ns-2's `Agent/TCP/Sack1`.
+    /// Selective acknowledgements as in ns-2's `Agent/TCP/Sack1`.
     Sack1,
-    /// Without them, until everything is repaired that was outstanding when the loss was found (RFC 6582).
+    /// Recovery without SACK, until all data outstanding at the detection is acknowledged (RFC 6582).
     NewReno,
-    /// Without them, until the first acknowledgement of new data (RFC 5681 §3.2).
+    /// Recovery without SACK, until the first acknowledgement of new data (RFC 5681 §3.2).
     Reno,
 }
 
 impl Method {
-    /// Whether receivers report what they hold above a gap.
+    /// Whether receivers report data above a gap.
     pub fn uses_sack(self) -> bool {
         !matches!(self, Self::NewReno | Self::Reno)
     }
 
-    /// Whether it knows when each segment was sent, and so has its state from the start.
+    /// Whether the method records the time of each segment, and so needs its state from the start.
     pub(crate) fn keeps_times(self) -> bool {
         matches!(self, Self::Rack(_))
     }
 }
 
-/// What is sent but not acknowledged: bytes from `una` up to `next`.
+/// Outstanding data: bytes from `una` up to `next`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Outstanding {
     pub(crate) una: u64,
     pub(crate) next: u64,
-    /// `next` when cwnd was last cut.
+    /// Value of `next` at the last cut of cwnd.
     pub(crate) cut_at: u64,
-    /// What that was for.
+    /// Cause of the last cut.
     pub(crate) cut_for: Option<Congestion>,
 }
 
@@ -55,12 +56,12 @@ impl Outstanding {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// No loss is being repaired, though something may be missing.
+    /// No repair in progress, though something may be missing.
     #[default]
     Open,
     /// Fast recovery (RFC 5681 §3.2, RFC 6675 §5).
     Recovery,
-    /// After a timeout (RFC 5681 §3.1, RFC 6675 §5.1): what was outstanding counts as lost.
+    /// Repair after a timeout (RFC 5681 §3.1, RFC 6675 §5.1): all outstanding data counts as lost.
     Timeout,
 }
 
@@ -68,32 +69,32 @@ pub(super) enum Phase {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrival<'a> {
     pub(crate) segment: &'a AckSegment,
-    /// Bytes that it newly acknowledges.
+    /// Newly acknowledged bytes.
     pub(crate) acked: u64,
     /// Whether it is a duplicate by RFC 5681 §2.
     pub(crate) duplicate: bool,
 }
 
-/// What follows from an acknowledgement.
+/// Consequences of an acknowledgement.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Outcome {
-    /// Fast recovery begins.
+    /// Whether fast recovery begins.
     pub(crate) begins: bool,
-    /// A probe has repaired a loss (RFC 8985 §7.4).
+    /// Whether a probe has repaired a loss (RFC 8985 §7.4).
     pub(crate) repaired: bool,
-    /// What was found lost was not (RFC 5682, RFC 3708).
+    /// Whether a detected loss was spurious (RFC 5682, RFC 3708).
     pub(crate) spurious: bool,
-    /// It ends, and nothing beyond this may be sent at once.
+    /// Set when recovery ends: limit of the data that may be sent at once.
     pub(crate) burst_limit: Option<u64>,
-    /// The retransmission timer goes on as it is.
+    /// Whether the retransmission timer continues unchanged.
     pub(crate) keeps_timer: bool,
 }
 
-/// What the sender's clock says.
+/// Times of the sender.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
     pub(crate) now: Instant,
-    /// The smoothed round-trip time; `Duration::MAX` before the first sample.
+    /// Smoothed round-trip time; `Duration::MAX` before the first sample.
     pub(crate) srtt: Duration,
     pub(crate) rto: Duration,
 }
@@ -105,26 +106,26 @@ pub(crate) struct Prior {
     pub(crate) ssthresh: u64,
 }
 
-/// What the sender's timer was for.
+/// Purpose of the sender's timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Expiry {
     /// The retransmission timeout.
     Timeout,
-    /// A loss that is found by time: fast recovery begins.
+    /// A loss detected by time: fast recovery begins.
     Found,
-    /// Something that recovery does by itself.
+    /// An internal event of recovery.
     Nothing,
 }
 
-/// How much may be sent.
+/// Limits on transmissions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Allowance {
     pub(crate) cwnd: u64,
-    /// Length of the next segment of unsent data; zero if there is none or the receiver has no room for it.
+    /// Length of the next segment of unsent data; zero if there is none, or if the receiver has no room for it.
     pub(crate) unsent: u64,
 }
 
-/// What was sent from `start` on, up to `next`.
+/// The data sent from `start` up to `next`, at most one segment.
 pub(super) fn at_most_a_segment(start: u64, next: u64, mss: Bytes) -> Range {
     Range { start, end: next.min(start + mss.0) }
 }

@@ -1,7 +1,7 @@
-//! Loss detection and recovery: which kinds there are, and what they share.
+//! Loss detection and recovery: the methods, and their common interface.
 //!
-//! A connection has this state only once something was missing. Sequence numbers are of the byte *after*: what the RFCs
-//! call HighData, recover or RecoveryPoint is one less.
+//! A connection has this state only after something was missing. Sequence numbers point *after* the last byte: the
+//! RFCs' HighData, recover and RecoveryPoint are one less.
 
 mod course;
 pub(crate) mod dialect;
@@ -31,7 +31,7 @@ use crate::config::Config;
 use crate::scoreboard::Range;
 use shallows_core::{Duration, Instant};
 
-/// The state of one connection.
+/// Recovery state of one connection.
 #[derive(Debug)]
 pub(crate) enum Recovery {
     Sack(Sack),
@@ -56,7 +56,7 @@ impl Recovery {
     pub(crate) fn is_idle(&self) -> bool {
         match self {
             Self::Sack(sack) => sack.is_idle(),
-            // It is told of every segment.
+            // RACK receives every segment.
             Self::Rack(_) => false,
             Self::FullTcp(fulltcp) => fulltcp.is_idle(),
             Self::Sack1(sack1) => sack1.is_idle(),
@@ -69,12 +69,13 @@ impl Recovery {
         self.phase(data) == Phase::Recovery
     }
 
-    /// Whether what a timeout found outstanding is still being sent again.
+    /// Whether data outstanding at a timeout is still being retransmitted.
     pub(crate) fn is_after_timeout(&self, data: Outstanding) -> bool {
         self.phase(data) == Phase::Timeout
     }
 
-    /// For how many of the bytes that an acknowledgement newly covers cwnd may grow; before it is taken in.
+    /// Bytes for which cwnd may grow, out of those that an acknowledgement newly covers. Call it before the
+    /// acknowledgement is processed.
     pub(crate) fn growth(&self, config: &Config, data: Outstanding, acked: u64, slow_start: bool) -> u64 {
         let held = match self {
             Self::FullTcp(fulltcp) => fulltcp.is_partial(data),
@@ -83,14 +84,14 @@ impl Recovery {
         if held {
             0
         } else if slow_start && self.is_after_timeout(data) {
-            // RFC 3465 §2.3: L = 1 while slow start repairs what a timeout found outstanding.
+            // RFC 3465 §2.3: L = 1 while slow start repairs a timeout.
             acked.min(config.mss.0)
         } else {
             acked
         }
     }
 
-    /// The estimate of how many bytes are in the network.
+    /// Estimated bytes in the network.
     pub(crate) fn pipe(&self, data: Outstanding) -> u64 {
         match self {
             Self::Sack(sack) => sack.pipe(),
@@ -101,8 +102,8 @@ impl Recovery {
         }
     }
 
-    /// FlightSize as a timeout finds it (RFC 5681 Eq. 4), less what is known to have left the network: while a hole stands,
-    /// new data goes on beyond it, however long that is not covered by an acknowledgement number.
+    /// FlightSize at a timeout (RFC 5681 Eq. 4), less the data known to have left the network. While a hole remains,
+    /// new data continues beyond it without being covered by an acknowledgement number.
     pub(crate) fn flight_size(&self, data: Outstanding) -> u64 {
         let left = match self {
             Self::Sack(sack) => sack.sacked(data),
@@ -114,7 +115,7 @@ impl Recovery {
         (data.next - data.una).saturating_sub(left)
     }
 
-    /// New data that limited transmit sent, which FlightSize shall not hold (RFC 5681 §3.2 step 2).
+    /// New data that limited transmit sent, which FlightSize excludes (RFC 5681 §3.2 step 2).
     pub(crate) fn limited(&self) -> u64 {
         match self {
             Self::Sack(sack) => sack.limited(),
@@ -124,7 +125,7 @@ impl Recovery {
         }
     }
 
-    /// `cwnd` as fast recovery has inflated it.
+    /// `cwnd` with the inflation of fast recovery.
     pub(crate) fn inflated(&self, config: &Config, cwnd: u64) -> u64 {
         match self {
             Self::Sack(_) | Self::Rack(_) | Self::FullTcp(_) | Self::Sack1(_) => cwnd,
@@ -132,7 +133,7 @@ impl Recovery {
         }
     }
 
-    /// Take in an acknowledgement.
+    /// Processes an acknowledgement.
     pub(crate) fn on_ack(
         &mut self,
         config: &Config,
@@ -149,7 +150,8 @@ impl Recovery {
         }
     }
 
-    /// The retransmission timer fired. Says whether ssthresh stays: where it did so before for the same segment.
+    /// Handles the retransmission timer. Returns whether ssthresh stays, which it does if the timer fired before for
+    /// the same segment.
     pub(crate) fn on_timeout(&mut self, config: &Config, data: Outstanding, now: Instant) -> bool {
         match self {
             Self::Rack(rack) => rack.on_timeout(config, data, now),
@@ -160,7 +162,7 @@ impl Recovery {
         }
     }
 
-    /// The bytes to send next, if any may go, and count them as sent.
+    /// Returns the bytes to send next, if any may be sent, and counts them as sent.
     pub(crate) fn next_segment(
         &mut self,
         config: &Config,
@@ -177,28 +179,28 @@ impl Recovery {
         }
     }
 
-    /// The retransmission timer is to fire at `at`.
+    /// Sets the retransmission timer to `at`.
     pub(crate) fn restart_timer(&mut self, at: Instant) {
         if let Self::Rack(rack) = self {
             rack.restart_timer(at);
         }
     }
 
-    /// The window before the reduction with which a recovery begins, which may turn out to be for nothing.
+    /// Saves the window before the reduction of a recovery that may prove spurious.
     pub(crate) fn remember(&mut self, prior: Prior) {
         if let Some(undo) = self.undo() {
             undo.remember(prior);
         }
     }
 
-    /// The window is reduced for another reason, or shall be.
+    /// Records a reduction for another reason, which must not be undone.
     pub(crate) fn forbid_undo(&mut self) {
         if let Some(undo) = self.undo() {
             undo.forbid();
         }
     }
 
-    /// The window to which a recovery that was for nothing leads back, unless another reduction forbids it; once.
+    /// Returns, once, the window to restore after a spurious recovery, unless another reduction forbids it.
     pub(crate) fn take_prior(&mut self) -> Option<Prior> {
         self.undo().and_then(Undo::take_prior)
     }
@@ -211,7 +213,7 @@ impl Recovery {
         }
     }
 
-    /// The round-trip time that the last acknowledgement has measured, where segments are timed; `Duration::MAX` for none.
+    /// Round-trip time of the last acknowledgement, where segments are timed; `Duration::MAX` for none.
     pub(crate) fn measured(&self) -> Duration {
         match self {
             Self::Rack(rack) => rack.measured(),
@@ -219,7 +221,7 @@ impl Recovery {
         }
     }
 
-    /// When the sender's timer is to fire, if it is recovery that decides on it.
+    /// Time of the sender's timer, if recovery owns it.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         match self {
             Self::Rack(rack) => Some(rack.deadline()),
@@ -227,7 +229,7 @@ impl Recovery {
         }
     }
 
-    /// The sender's timer fires.
+    /// Handles the sender's timer.
     pub(crate) fn on_timer(&mut self, config: &Config, data: Outstanding, clock: Clock) -> Expiry {
         match self {
             Self::Rack(rack) => rack.on_timer(config, data, clock),
@@ -235,7 +237,7 @@ impl Recovery {
         }
     }
 
-    /// New data that was sent last ends at `next`, where a FIN went with it.
+    /// Sets the end of the last new data to `next`, after a FIN was added.
     pub(crate) fn extend(&mut self, next: u64) {
         if let Self::Rack(rack) = self {
             rack.extend(next);

@@ -1,7 +1,7 @@
 //! Fast retransmit and fast recovery without selective acknowledgements: Reno (RFC 5681 §3.2) and NewReno (RFC 6582).
 //!
-//! The window that fast recovery inflates is cwnd plus `inflation`; cwnd itself stays with the congestion control. Neither
-//! heuristic of RFC 6582 §4 against needless or missed retransmissions is here.
+//! The inflated window is cwnd plus `inflation`; cwnd itself stays with the congestion control. The heuristics of RFC
+//! 6582 §4 are not included.
 
 use super::interface::{
     Allowance, Arrival, Method, Outcome, Outstanding, Phase, at_most_a_segment, non_empty,
@@ -9,26 +9,26 @@ use super::interface::{
 use crate::config::{Config, FullAck};
 use crate::scoreboard::Range;
 
-/// The state of one connection.
+/// State of one connection.
 #[derive(Debug, Default)]
 pub(crate) struct NewReno {
     phase: Phase,
     dup_acks: u32,
-    /// After the highest byte sent when the last loss was found; `None` before any.
+    /// End of the data sent when the last loss was found; `None` before any.
     recover: Option<u64>,
-    /// Whether a timeout was the last loss.
+    /// Whether the last loss was a timeout.
     timed_out: bool,
-    /// Where the retransmission timer last fired.
+    /// SND.UNA at the last timeout.
     timed_out_at: Option<u64>,
-    /// The first segment that is not acknowledged is due, whatever the window says.
+    /// Whether the first unacknowledged segment is due, regardless of the window.
     due: bool,
-    /// A partial acknowledgement has restarted the timer.
+    /// Whether a partial acknowledgement has restarted the timer.
     timer_restarted: bool,
-    /// How much wider than cwnd the window is, or, after partial acknowledgements, narrower.
+    /// Difference between the inflated window and cwnd; negative after partial acknowledgements.
     inflation: i64,
     /// New data sent beyond cwnd by limited transmit.
     limited: u64,
-    /// After a timeout: everything below was sent again.
+    /// End of the data retransmitted after a timeout.
     high_rxt: u64,
 }
 
@@ -72,7 +72,7 @@ impl NewReno {
 
     pub(super) fn on_timeout(&mut self, data: Outstanding) -> bool {
         let repeated = self.timed_out_at == Some(data.una);
-        // RFC 6582 §3.2 step 4: duplicates of what is sent again now are no sign of a loss.
+        // RFC 6582 §3.2 step 4: duplicates of retransmitted data are no sign of a loss.
         *self = Self {
             phase: Phase::Timeout,
             recover: Some(data.next),
@@ -103,7 +103,7 @@ impl NewReno {
             Phase::Timeout => {
                 let again = non_empty(at_most_a_segment(self.high_rxt, self.recover_point(), config.mss));
                 let range = again.or_else(|| non_empty(unsent))?;
-                // ns-2's limited transmit does not ask whether data is new.
+                // ns-2's limited transmit also sends old data.
                 let extra = if config.limited_transmit_repairs { self.limited_segments(config) } else { 0 };
                 if self.pipe(data) + range.len() > allowance.cwnd + extra {
                     return None;
@@ -114,7 +114,7 @@ impl NewReno {
         }
     }
 
-    /// New data is acknowledged.
+    /// Handles acknowledged new data.
     fn on_new(&mut self, config: &Config, data: Outstanding, acked: u64) -> Outcome {
         self.dup_acks = 0;
         self.limited = 0;
@@ -130,8 +130,8 @@ impl NewReno {
             Phase::Recovery => {
                 if data.una >= self.recover_point() {
                     self.close();
-                    // RFC 6582 §3.2 step 3, full acknowledgement, the first choice: no burst of what the inflated
-                    // window left unsent. With the second, as in Reno, cwnd is ssthresh.
+                    // RFC 6582 §3.2 step 3, full acknowledgement, first choice: no burst of data that the inflated
+                    // window left unsent. With the second choice, as in Reno, cwnd is ssthresh.
                     let flight_size = data.next - data.una;
                     let limited = config.recovery == Method::NewReno && config.full_ack == FullAck::Limited;
                     let burst_limit = limited.then(|| flight_size.max(config.mss.0) + config.mss.0);
@@ -147,15 +147,15 @@ impl NewReno {
         }
     }
 
-    /// RFC 6582 §3.2 step 3, partial acknowledgement.
+    /// Handles a partial acknowledgement (RFC 6582 §3.2 step 3).
     fn on_partial(&mut self, config: &Config, acked: u64) -> Outcome {
         self.due = true;
-        // Below 2⁶³, as all sequence numbers.
+        // The value is below 2⁶³, as all sequence numbers are.
         self.inflation -= acked as i64;
         if acked >= config.mss.0 {
             self.inflation += config.mss.0 as i64;
         }
-        // The timer restarts with the first one only, so that many losses end in a timeout.
+        // Only the first one restarts the timer, so that many losses end in a timeout.
         let keeps_timer = std::mem::replace(&mut self.timer_restarted, true);
         Outcome { keeps_timer, ..Outcome::default() }
     }
@@ -187,8 +187,9 @@ impl NewReno {
         Outcome { begins, ..Outcome::default() }
     }
 
-    /// RFC 6582 §3.2 step 2: the acknowledgement covers more than `recover`. Initially nothing does; the RFC's initial
-    /// value would forbid to retransmit the first segment of a connection. Reno asks only after a timeout, as ns-2's.
+    /// Whether the acknowledgement covers more than `recover` (RFC 6582 §3.2 step 2). Before any loss it always does;
+    /// the RFC's initial value would forbid the retransmission of a connection's first segment. Reno checks this only
+    /// after a timeout, as ns-2 does.
     fn may_begin(&self, config: &Config, data: Outstanding) -> bool {
         let guarded = config.recovery == Method::NewReno || self.timed_out;
         !guarded || self.recover.is_none_or(|recover| data.una > recover)
@@ -200,7 +201,7 @@ impl NewReno {
         self.due = false;
     }
 
-    /// New data while no loss is being repaired.
+    /// New data to send while no loss is being repaired.
     fn open(&mut self, config: &Config, data: Outstanding, unsent: Range, cwnd: u64) -> Option<Range> {
         let unsent = non_empty(unsent)?;
         let flight_size = unsent.end - data.una;

@@ -1,24 +1,25 @@
-//! Proportional rate reduction: during fast recovery data goes out in proportion to what arrives (RFC 6937).
+//! Proportional rate reduction: during fast recovery, transmissions are proportional to deliveries (RFC 6937).
 //!
-//! An acknowledgement that delivers nothing sends nothing; the RFC's reduction bound would let a segment go for it.
+//! An acknowledgement without delivery sends nothing; the RFC's reduction bound would allow a segment.
 
-/// What may be sent once less than ssthresh is in the network (RFC 6937 §3).
+/// Limit on transmissions once less than ssthresh is in the network (RFC 6937 §3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bound {
-    /// A segment more than was delivered, as slow start (PRR-SSRB, which the RFC recommends).
+    /// The delivered data plus one segment, as in slow start (PRR-SSRB, which the RFC recommends).
     SlowStart,
-    /// As much as was delivered (PRR-CRB).
+    /// The delivered data (PRR-CRB).
     Conservative,
-    /// That, and a segment more after an acknowledgement of new data that tells of no further loss (RFC 9937 *SafeACK*, Linux).
+    /// The delivered data, plus one segment after an acknowledgement of new data that reports no further loss (RFC 9937
+    /// *SafeACK*, Linux).
     SafeAck,
 }
 
-/// What an acknowledgement during recovery delivers.
+/// Delivery of an acknowledgement during recovery.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Delivery {
-    /// What is newly acknowledged, selectively or not.
+    /// Newly acknowledged bytes, selectively or not.
     pub(crate) bytes: u64,
-    /// Whether it acknowledges new data and tells of no further loss (RFC 9937 *SafeACK*).
+    /// Whether it acknowledges new data and reports no further loss (RFC 9937 *SafeACK*).
     pub(crate) safe: bool,
 }
 
@@ -29,17 +30,17 @@ pub(crate) struct Prr {
     delivered: u64,
     out: u64,
     recover_fs: u64,
-    /// *sndcnt*: how much may be sent for the last acknowledgement.
+    /// *sndcnt*: bytes that may be sent for the last acknowledgement.
     allowed: u64,
 }
 
 impl Prr {
-    /// Fast recovery begins with `flight_size` bytes outstanding.
+    /// Starts with `flight_size` bytes outstanding.
     pub(crate) fn new(bound: Bound, flight_size: u64) -> Self {
         Self { bound, delivered: 0, out: 0, recover_fs: flight_size.max(1), allowed: 0 }
     }
 
-    /// An acknowledgement during recovery.
+    /// Processes an acknowledgement during recovery.
     pub(crate) fn on_ack(&mut self, delivery: Delivery, pipe: u64, ssthresh: u64, mss: u64) {
         let Delivery { bytes: delivered, safe } = delivery;
         self.delivered += delivered;

@@ -18,11 +18,11 @@ pub(crate) struct Sack {
     high_rxt: u64,
     rescue_rxt: u64,
     pipe: u64,
-    /// Holes below are lost.
+    /// Upper end of the lost holes.
     lost_below: u64,
     /// New data sent beyond cwnd by limited transmit.
     limited: u64,
-    /// Where the retransmission timer last fired.
+    /// SND.UNA at the last timeout.
     timed_out_at: Option<u64>,
     frto: Frto,
 }
@@ -41,22 +41,22 @@ impl Sack {
         self.course.phase
     }
 
-    /// The estimate of how many bytes are in the network.
+    /// Estimated bytes in the network.
     pub(super) fn pipe(&self) -> u64 {
         self.pipe
     }
 
-    /// How much of what is outstanding was selectively acknowledged.
+    /// Selectively acknowledged part of the outstanding bytes.
     pub(super) fn sacked(&self, data: Outstanding) -> u64 {
         self.scoreboard.sacked_between(data.una, data.next)
     }
 
-    /// New data that limited transmit sent, which FlightSize shall not hold (RFC 5681 §3.2 step 2).
+    /// New data that limited transmit sent, which FlightSize excludes (RFC 5681 §3.2 step 2).
     pub(super) fn limited(&self) -> u64 {
         self.limited
     }
 
-    /// Take in an acknowledgement that newly covers `acked` bytes.
+    /// Processes an acknowledgement that newly covers `acked` bytes.
     pub(super) fn on_ack(
         &mut self,
         config: &Config,
@@ -98,22 +98,23 @@ impl Sack {
         Outcome { begins, spurious, ..Outcome::default() }
     }
 
-    /// RFC 5682 §3.1, of an acknowledgement of `acked` new bytes, before which `sacked` were selectively acknowledged of what the
-    /// timeout found outstanding. Beyond the first segment none of that was sent again.
+    /// Whether an acknowledgement proves the timeout spurious (RFC 5682 §3.1). It covers `acked` new bytes; `sacked`
+    /// bytes of the data outstanding at the timeout were selectively acknowledged before. Only the first segment of
+    /// that data was retransmitted.
     fn is_spurious(&mut self, data: Outstanding, acked: u64, sacked: u64) -> bool {
         let recover = self.course.point;
         let original = acked > 0 || self.scoreboard.sacked_between(0, recover) > sacked;
         self.frto.on_ack(Evidence { una: data.una, advances: acked > 0, recover, original })
     }
 
-    /// The retransmission timer fired (RFC 6675 §5.1). Says whether it did so before for the same segment.
+    /// Handles the retransmission timer (RFC 6675 §5.1). Returns whether it fired before for the same segment.
     pub(super) fn on_timeout(&mut self, config: &Config, data: Outstanding) -> bool {
         let repeated = self.timed_out_at == Some(data.una);
         self.timed_out_at = Some(data.una);
         let first = data.next.min(data.una + config.mss.0);
         let applies = config.frto && self.phase() == Phase::Open && !repeated;
         self.frto = if applies { Frto::Sent { end: first } } else { Frto::Off };
-        // RFC 2018 §8: a receiver may throw away what it selectively acknowledged.
+        // RFC 2018 §8: a receiver may discard selectively acknowledged data.
         if config.sack_after_timeout == SackAfterTimeout::Forgotten || self.scoreboard.reneged(data.una) {
             self.scoreboard.clear();
         }
@@ -125,7 +126,7 @@ impl Sack {
         repeated
     }
 
-    /// The bytes to send next, if any may go, and count them as sent.
+    /// Returns the bytes to send next, if any may be sent, and counts them as sent.
     pub(super) fn next_segment(
         &mut self,
         config: &Config,
@@ -163,14 +164,15 @@ impl Sack {
         Some(range)
     }
 
-    /// RFC 6675 §5 steps 1 and 2.
+    /// Whether duplicates mean a loss (RFC 6675 §5 steps 1 and 2).
     fn detects_loss(&mut self, config: &Config, data: Outstanding) -> bool {
         self.dup_acks += 1;
         self.dup_acks >= config.duplicate_threshold
             || self.scoreboard.lost_below(config.duplicate_threshold, config.mss.0) > data.una
     }
 
-    /// RFC 6675 §4 `SetPipe`: bytes that are not lost, and bytes that were retransmitted; none of them SACKed.
+    /// Computes `pipe` (RFC 6675 §4 `SetPipe`): bytes that are not lost, and bytes that were retransmitted; without
+    /// SACKed ones.
     fn set_pipe(&mut self, config: &Config, data: Outstanding) {
         let mut lost_below = self.scoreboard.lost_below(config.duplicate_threshold, config.mss.0);
         if self.phase() == Phase::Timeout {
@@ -184,7 +186,7 @@ impl Sack {
         end - start - self.scoreboard.sacked_between(start, end)
     }
 
-    /// RFC 6675 §5 steps 4.3 and 4.4.
+    /// The first retransmission of a recovery (RFC 6675 §5 steps 4.3 and 4.4).
     fn first_retransmission(&mut self, config: &Config, data: Outstanding) -> Option<Range> {
         let range = self.hole(data.next, config)?;
         self.high_rxt = range.end;
@@ -193,13 +195,13 @@ impl Sack {
         Some(range)
     }
 
-    /// Unsent data while no loss is being repaired.
+    /// Unsent data to send while no loss is being repaired.
     fn open(&mut self, config: &Config, data: Outstanding, allowance: Allowance) -> Option<Range> {
         let unsent = non_empty(Range { start: data.next, end: data.next + allowance.unsent })?;
         if unsent.end - data.una <= allowance.cwnd {
             return Some(unsent);
         }
-        // RFC 6675 §5 step 3.3: on duplicates, what was selectively acknowledged has left the network.
+        // RFC 6675 §5 step 3.3: on duplicates, selectively acknowledged data has left the network.
         let limited_transmit = config.limited_transmit && self.dup_acks > 0;
         if !limited_transmit || self.pipe + config.mss.0 > allowance.cwnd {
             return None;
@@ -208,7 +210,7 @@ impl Sack {
         Some(unsent)
     }
 
-    /// RFC 6675 §4 `NextSeg`, and step C.2 of §5.
+    /// The next segment (RFC 6675 §4 `NextSeg`, and step C.2 of §5).
     fn next_seg(&mut self, config: &Config, data: Outstanding, unsent: Range) -> Option<Range> {
         let highest = self.scoreboard.highest();
         // Rule 1: the first hole that is lost and was not retransmitted.
@@ -236,7 +238,7 @@ impl Sack {
         Some(Range { start: hole.start.max(hole.end.saturating_sub(config.mss.0)), end: hole.end })
     }
 
-    /// At most a segment of the first hole that was not retransmitted, below `limit`.
+    /// At most a segment of the first hole below `limit` that was not retransmitted.
     fn hole(&self, limit: u64, config: &Config) -> Option<Range> {
         let hole = self.scoreboard.hole_from(self.high_rxt, limit)?;
         Some(Range { end: hole.end.min(hole.start + config.mss.0), ..hole })

@@ -1,34 +1,34 @@
-//! Loss recovery with selective acknowledgements as ns-2.35 has it in `Agent/TCP/Sack1` (`tcp-sack1.cc`).
+//! Loss recovery with selective acknowledgements as in ns-2.35's `Agent/TCP/Sack1` (`tcp-sack1.cc`).
 //!
-//! Its pipe counts segments, lost ones among them, until an acknowledgement arrives in their place. After a timeout
-//! everything outstanding is sent again.
+//! Its pipe counts segments, including lost ones, until an acknowledgement replaces them. After a timeout all
+//! outstanding data is retransmitted.
 
 use super::interface::{Allowance, Arrival, Outcome, Outstanding, Phase, at_most_a_segment, non_empty};
 use crate::config::Config;
 use crate::scoreboard::{Range, Scoreboard};
 
-/// The variables of `Sack1TcpAgent`; in brackets their names there.
+/// Variables of `Sack1TcpAgent`; brackets show their names there.
 #[derive(Debug, Default)]
 pub(crate) struct Sack1 {
     scoreboard: Scoreboard,
     /// Fast recovery [`fastrecov_`].
     fast: bool,
-    /// Whole segments [`pipe_`]; falls below zero where acknowledgements come that it did not count on.
+    /// Whole segments [`pipe_`]; may fall below zero after unexpected acknowledgements.
     pipe: i64,
     dup_acks: u32,
-    /// No new data was acknowledged since the timer fired [`timeout_`].
+    /// Whether no new data was acknowledged since the timer fired [`timeout_`].
     timed_out: bool,
-    /// Where fast recovery ends, and before which no other begins [`recover_`]; none once it has ended.
+    /// End of fast recovery; no other begins before [`recover_`]. `None` after its end.
     recover: u64,
-    /// What is sent next where no hole is filled [`t_seqno_`]; a timeout sets it back.
+    /// Next data to send if no hole is filled [`t_seqno_`]; a timeout moves it back.
     send_from: u64,
-    /// Holes from here on were not filled yet [`h_seqno_`].
+    /// Start of the holes that were not filled yet [`h_seqno_`].
     fill_from: u64,
-    /// The segment that fast retransmit sends is due; `pipe` does not count it.
+    /// Whether the segment of fast retransmit is due; `pipe` does not count it.
     first_due: bool,
-    /// What is beyond fast retransmit waits for an acknowledgement.
+    /// Whether everything beyond fast retransmit waits for an acknowledgement.
     waits: bool,
-    /// Something is missing or being repaired; else `send_from` is what is sent next.
+    /// Whether something is missing or being repaired. Otherwise `send_from` is at the next new data.
     busy: bool,
 }
 
@@ -47,17 +47,17 @@ impl Sack1 {
         }
     }
 
-    /// The estimate of how many bytes are in the network.
+    /// Estimated bytes in the network.
     pub(super) fn pipe(&self, data: Outstanding) -> u64 {
         if self.fast { self.pipe.max(0) as u64 } else { data.next - data.una }
     }
 
-    /// How much of what is outstanding was selectively acknowledged.
+    /// Selectively acknowledged part of the outstanding bytes.
     pub(super) fn sacked(&self, data: Outstanding) -> u64 {
         self.scoreboard.sacked_between(data.una, data.next)
     }
 
-    /// Take in an acknowledgement.
+    /// Processes an acknowledgement.
     pub(super) fn on_ack(&mut self, config: &Config, data: Outstanding, arrival: Arrival<'_>) -> Outcome {
         self.rouse(data);
         self.waits = false;
@@ -70,7 +70,7 @@ impl Sack1 {
                 self.fast = false;
                 self.on_order(data);
             } else if arrival.acked > 0 {
-                // What it reveals to be lost has left the network, too.
+                // Data that the acknowledgement reveals as lost has left the network, too.
                 self.pipe -= segment;
                 self.scoreboard.update(data.una, data.next, arrival.segment);
             } else if !self.timed_out {
@@ -90,7 +90,7 @@ impl Sack1 {
         Outcome { begins, ..Outcome::default() }
     }
 
-    /// The retransmission timer fired. Says whether ssthresh stays: where the last cut was for ECN.
+    /// Handles the retransmission timer. Returns whether ssthresh stays, which it does if the last cut was for ECN.
     pub(super) fn on_timeout(&mut self, data: Outstanding) -> bool {
         self.rouse(data);
         self.busy = true;
@@ -104,7 +104,7 @@ impl Sack1 {
         data.una < data.cut_at && data.cut_for_ecn()
     }
 
-    /// The bytes to send next, if any may go, and count them as sent.
+    /// Returns the bytes to send next, if any may be sent, and counts them as sent.
     pub(super) fn next_segment(
         &mut self,
         config: &Config,
@@ -137,14 +137,14 @@ impl Sack1 {
         Some(range)
     }
 
-    /// After order, it goes on where new data does.
+    /// Moves the position to new data after a period of order.
     fn rouse(&mut self, data: Outstanding) {
         if !self.busy {
             self.send_from = data.next;
         }
     }
 
-    /// New data was acknowledged outside of fast recovery, or all that it was to repair.
+    /// Handles new data acknowledged outside fast recovery, or the end of fast recovery.
     fn on_order(&mut self, data: Outstanding) {
         self.dup_acks = 0;
         self.timed_out = false;
@@ -153,7 +153,7 @@ impl Sack1 {
         self.scoreboard.clear();
     }
 
-    /// Says whether fast recovery begins (`dupack_action`).
+    /// Handles a duplicate. Returns whether fast recovery begins (`dupack_action`).
     fn begin(&mut self, config: &Config, data: Outstanding) -> bool {
         let recover = if data.cut_for_ecn() { data.cut_at } else { self.recover };
         // `bugFix_`: no second fast retransmit for one window, unless the first cut was for ECN; `bugfix_ss_`: the first
@@ -174,7 +174,7 @@ impl Sack1 {
             let whole = allowance.cwnd - allowance.cwnd % config.mss.0;
             return range.start < data.una + config.max_window.0 && self.pipe < whole as i64;
         }
-        // Duplicates hold it back; with limited transmit (`singledup_`) each lets one segment more go.
+        // Duplicates stop transmissions; with limited transmit (`singledup_`) each allows one more segment.
         let limited = self.dup_acks > 0;
         let beyond = u64::from(self.dup_acks) * config.mss.0;
         (!limited || config.limited_transmit && self.dup_acks < config.duplicate_threshold)

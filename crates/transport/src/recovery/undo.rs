@@ -1,33 +1,34 @@
-//! Whether a reduction of the window was for nothing: everything that was sent again had arrived before, as the receiver reports
-//! (RFC 2883).
+//! Detection of spurious window reductions: all retransmitted data had arrived before, as the receiver reports (RFC
+//! 2883).
 //!
-//! RFC 3708 §3 goes through segments one by one, as is done here; Linux counts them (`tcp_check_dsack`, `tcp_try_undo_dsack`).
+//! RFC 3708 §3 compares segments one by one, as here; Linux counts them (`tcp_check_dsack`, `tcp_try_undo_dsack`).
 
 use super::interface::Prior;
 use crate::scoreboard::Range;
 
-/// What became of what was sent again since a recovery began.
+/// Retransmissions since the begin of a recovery.
 #[derive(Debug, Default)]
 pub(super) struct Undo {
-    /// What was sent again and not reported, in the order of sending; twice if it was sent again twice.
+    /// Retransmitted and unreported ranges, in the order of sending; twice if retransmitted twice.
     unreported: Vec<Range>,
-    /// The window before; none where a reduction is not to be taken back.
+    /// Window before the reduction; `None` where the reduction must stand.
     prior: Option<Prior>,
 }
 
 impl Undo {
-    /// A recovery begins, or a probe goes. What was sent again before matters only if it may be under way.
+    /// Handles the begin of a recovery or a probe. Earlier retransmissions matter only if they may be in flight.
     pub(super) fn begin(&mut self, una: u64) {
         self.unreported.retain(|sent| sent.end > una);
         self.prior = None;
     }
 
-    /// The window before the reduction with which a recovery began; a second one changes nothing (Linux, `tcp_enter_loss`).
+    /// Saves the window before the reduction of a recovery. A second reduction changes nothing (Linux,
+    /// `tcp_enter_loss`).
     pub(super) fn remember(&mut self, prior: Prior) {
         self.prior.get_or_insert(prior);
     }
 
-    /// The window was reduced for another reason, which stands.
+    /// Records a reduction for another reason, which stands.
     pub(super) fn forbid(&mut self) {
         self.prior = None;
     }
@@ -40,13 +41,14 @@ impl Undo {
         self.unreported.push(range);
     }
 
-    /// These bytes have come again, of one segment or, merged, of several. Says whether now everything is reported that was sent
-    /// again. What was not is no evidence: a network may double packets, too.
+    /// Processes a report that these bytes came again, from one segment or, merged, from several. Returns whether all
+    /// retransmissions have been reported. Duplicates that were never retransmitted are no evidence, because a network
+    /// may duplicate packets.
     pub(super) fn on_report(&mut self, mut range: Range) -> bool {
         let before = self.unreported.len();
         self.unreported.retain(|sent| {
             let common = sent.common(range);
-            // One report is of one copy.
+            // One report covers one copy.
             range.start = common.map_or(range.start, |part| part.end);
             common.is_none()
         });

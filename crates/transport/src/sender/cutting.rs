@@ -1,4 +1,4 @@
-//! What cuts the window of a sender: losses, ECN echoes and timeouts, each window once.
+//! Reductions of a sender's window: by losses, ECN echoes and timeouts, at most once per window of data.
 
 use shallows_core::{Bytes, Instant};
 
@@ -8,14 +8,14 @@ use crate::config::{Config, EceReaction};
 use crate::congestion::{Congestion, CongestionControl, EcnMode};
 
 impl Sender {
-    /// Whether the ECE of an acknowledgement with this number, which acknowledges so many new bytes, cuts the window.
+    /// Whether the ECE of an acknowledgement with this number and this many new bytes cuts the window.
     #[inline]
     pub(super) fn heeds_ece(&self, config: &Config, number: u64, acked: u64) -> bool {
         let after_timeout = self.last_cut == Some(Congestion::Timeout);
         config.recovery.dialect().ece.cuts(number >= self.reduce_from, acked > 0, after_timeout)
     }
 
-    /// Fast recovery begins.
+    /// Begins fast recovery.
     #[cold]
     pub(super) fn on_loss(&mut self, config: &Config, now: Instant) {
         self.stats.fast_recoveries += 1;
@@ -28,11 +28,11 @@ impl Sender {
         self.respond_to_loss(config);
     }
 
-    /// A loss was found, or has been repaired by a probe.
+    /// Responds to a detected loss, or to one that a probe has repaired.
     pub(super) fn respond_to_loss(&mut self, config: &Config) {
         self.end_reduction();
-        // RFC 3168 §6.1.2: a window is reduced once, be it for ECN or for losses. For DCTCP a loss weighs what
-        // it weighs to conventional TCP, more than the marks before it (RFC 8257 §3.5).
+        // RFC 3168 §6.1.2: a window is reduced once, for ECN or for losses. For DCTCP a loss has its conventional
+        // effect in addition to earlier marks (RFC 8257 §3.5).
         if self.ecn == EcnMode::Classic && self.una < self.reduce_from {
             if config.recovery.dialect().loss_replaces_cut_for_ecn {
                 self.note_cut(Congestion::Loss);
@@ -44,12 +44,12 @@ impl Sender {
         self.reduce(Congestion::Loss, Bytes(self.next - self.una - limited));
     }
 
-    /// An ECE came that counts, on an acknowledgement of so many new bytes.
+    /// Responds to an ECE on an acknowledgement of this many new bytes.
     #[cold]
     pub(super) fn on_ece(&mut self, config: &Config, now: Instant, acked: u64) {
         self.stats.ecn_reductions += 1;
         if self.ecn == EcnMode::Classic && self.cwnd() <= config.mss {
-            // RFC 3168 §6.1.2: a window of one segment cannot be reduced; instead the timer starts anew, and new data
+            // RFC 3168 §6.1.2: a window of one segment cannot be reduced; instead the timer restarts, and new data
             // waits for it.
             self.state = State::Held;
             self.deadline = now + self.rtt.rto();
@@ -62,7 +62,7 @@ impl Sender {
         }
     }
 
-    /// The congestion control cuts the window.
+    /// Lets the congestion control cut the window.
     pub(super) fn reduce(&mut self, congestion: Congestion, flight_size: Bytes) {
         self.congestion.on_congestion(&mut self.window, congestion, flight_size);
         self.note_cut(congestion);
@@ -70,7 +70,7 @@ impl Sender {
     }
 
     pub(super) fn note_cut(&mut self, congestion: Congestion) {
-        // An acknowledgement that echoes what was sent after the reduction is beyond what is sent now.
+        // An acknowledgement that echoes data sent after the reduction is above the current end of data.
         self.reduce_from = self.next + 1;
         if congestion != Congestion::RepeatedTimeout {
             self.last_cut = Some(congestion);

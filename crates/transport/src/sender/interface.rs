@@ -1,8 +1,8 @@
-//! What a sender is asked for and says of itself.
+//! Types of a sender's interface: segments, statistics and phases.
 
 use shallows_core::packet::{DataSegment, Ecn};
 
-/// A segment to be sent now.
+/// A segment to send now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transmit {
     /// The segment.
@@ -13,46 +13,46 @@ pub struct Transmit {
     pub ecn: Ecn,
 }
 
-/// What has happened to a sender so far.
+/// Statistics of a sender so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Segments sent, retransmissions included.
     pub segments_sent: u64,
     /// Expiries of the retransmission timer.
     pub timeouts: u32,
-    /// Segments sent that held data sent before.
+    /// Segments that contained data sent before.
     pub retransmits: u32,
     /// Entries into fast recovery.
     pub fast_recoveries: u32,
-    /// Windows cut because of ECN.
+    /// Window reductions because of ECN.
     pub ecn_reductions: u32,
 }
 
-/// What a sender is busy with, apart from sending.
+/// Activity of a sender, apart from sending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// Nothing: new data goes out as the window allows.
+    /// None: new data leaves as the window allows.
     Open,
-    /// Repairing a loss that duplicate acknowledgements revealed.
+    /// Repair of a loss detected by duplicate acknowledgements.
     Recovery,
-    /// Sending again what a timeout found outstanding.
+    /// Retransmission of data outstanding at a timeout.
     Timeout,
-    /// Holding its window down during an incast (Pulser §III-B).
+    /// Braking: the window stays small during an incast (Pulser §III-B).
     Braking,
 }
 
-/// What the connection waits for.
+/// State of a connection's opening and of its window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// A SYN is to be sent.
+    /// A SYN must be sent.
     SynDue,
-    /// It was sent, and not answered yet.
+    /// The SYN was sent and not answered yet.
     SynSent,
-    /// For nothing; it is open.
+    /// The connection is open.
     Open,
-    /// It is open, but new data waits for the timer (RFC 3168 §6.1.2).
+    /// The connection is open, but new data waits for the timer (RFC 3168 §6.1.2).
     Held,
-    /// It is open, and cwnd comes down over a round trip.
+    /// The connection is open, and cwnd falls over a round trip.
     Reducing,
 }
 
@@ -67,7 +67,7 @@ pub(super) enum Growth {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fin {
     No,
-    /// It shall, with a FIN that is not part of `written` yet.
+    /// The last segment will carry a FIN that `written` does not include yet.
     Due,
     /// `written` counts the FIN as its last byte.
     Counted,

@@ -1,4 +1,4 @@
-//! What a sender has to send and at what rate, as far as its host asks: bursts are made of it.
+//! Data and rate that a sender offers to its host, which forms bursts.
 
 use shallows_core::Bytes;
 
@@ -9,14 +9,14 @@ use crate::congestion::{CongestionControl, Pace};
 use crate::pacing_rate::{Course, PacingRate};
 
 impl Sender {
-    /// How much may be sent, and how fast: what the congestion control answers.
+    /// Window and rate from the congestion control.
     #[inline]
     pub fn pace(&self) -> Pace {
         self.congestion.pace(&self.window)
     }
 
-    /// The rate that sizes what waits in the host and spaces what leaves it: that of the congestion control, if it answers one,
-    /// or else Linux's, once there was a round trip.
+    /// Rate that sizes the host's queue and spaces departures: that of the congestion control, or else Linux's, after
+    /// the first round trip.
     #[inline]
     pub fn pacing_rate(&self) -> Option<PacingRate> {
         let Pace { window: cwnd, rate } = self.pace();
@@ -27,13 +27,13 @@ impl Sender {
         Some(PacingRate::of(Course { cwnd, ssthresh, outstanding, srtt: self.rtt.srtt()? }))
     }
 
-    /// What may be outstanding: the smaller of cwnd and what the receiver offers.
+    /// Limit of outstanding data: the smaller of cwnd and the receiver's window.
     pub fn usable_window(&self) -> Bytes {
         self.cwnd().min(Bytes(self.limit - self.una))
     }
 
-    /// What is there to send. None if something else than the window decides about what goes next: a connection that opens or
-    /// repairs a loss.
+    /// Data ready to send. `None` while a connection opens or repairs a loss, when the window does not decide the next
+    /// segment.
     pub fn backlog(&self) -> Option<Backlog> {
         if self.disordered || !matches!(self.state, State::Open | State::Reducing) {
             return None;

@@ -1,4 +1,4 @@
-//! How a connection opens: the SYN, and what its answer says.
+//! Opening of a connection: the SYN and its answer.
 
 use shallows_core::Instant;
 use shallows_core::packet::{AckSegment, DataSegment, Flags};
@@ -8,11 +8,11 @@ use super::interface::{State, Transmit};
 use crate::config::{Config, LostSyn};
 use crate::congestion::{CongestionControl, EcnMode};
 
-/// Timeouts of a SYN that make the next no longer: Linux, `tcp_syn_linear_timeouts`.
+/// Timeouts of a SYN that do not lengthen the next: Linux, `tcp_syn_linear_timeouts`.
 const LINEAR_TIMEOUTS: u32 = 4;
 
 impl Sender {
-    /// The SYN, if it is to go.
+    /// Returns the SYN if it must be sent.
     pub(super) fn poll_opening(&mut self, config: &Config, now: Instant) -> Option<Transmit> {
         if self.state != State::SynDue || self.written == 0 {
             return None;
@@ -23,7 +23,8 @@ impl Sender {
         }
         self.timed_at = now;
         self.stats.segments_sent += 1;
-        // RFC 3168 §6.1.1: ECE and CWR ask whether the receiver knows ECN; §6.1.1.1 lets a SYN that is sent again ask again.
+        // RFC 3168 §6.1.1: ECE and CWR ask whether the receiver supports ECN; §6.1.1.1 permits the question in a
+        // retransmitted SYN.
         let asks = config.congestion.ecn_mode() != EcnMode::Off;
         let flags = if asks { Flags::SYN.with(Flags::ECE).with(Flags::CWR) } else { Flags::SYN };
         let segment = DataSegment { tsval: now, flags, ..DataSegment::default() };
@@ -32,7 +33,7 @@ impl Sender {
         Some(Transmit { segment, retransmission, ecn: config.ack_ecn() })
     }
 
-    /// No answer came in time.
+    /// Handles the timeout of a SYN.
     pub(super) fn on_syn_timeout(&mut self, config: &Config, now: Instant) {
         self.state = State::SynDue;
         if config.lost_syn == LostSyn::Careful || self.stats.timeouts > LINEAR_TIMEOUTS {
@@ -41,13 +42,13 @@ impl Sender {
         self.deadline = now + self.rtt.rto();
     }
 
-    /// Its answer came: data may go.
+    /// Handles the SYN-ACK; data may then be sent.
     pub(super) fn on_syn_ack(&mut self, config: &Config, now: Instant, segment: &AckSegment) {
         if self.state != State::SynSent || !segment.flags.contains(Flags::SYN) {
             return;
         }
         self.state = State::Open;
-        // RFC 3168 §6.1.1: ECE without CWR says that the receiver knows ECN.
+        // RFC 3168 §6.1.1: ECE without CWR means that the receiver supports ECN.
         if segment.flags.contains(Flags::ECE) && !segment.flags.contains(Flags::CWR) {
             self.ecn = config.congestion.ecn_mode();
         }
@@ -67,7 +68,7 @@ impl Sender {
                 self.congestion.on_restart(&mut self.window, config.mss);
             }
         } else {
-            // RFC 5681 §3.1: one segment after a lost SYN; RFC 6298 §5.7: and a careful timer.
+            // RFC 5681 §3.1: one segment after a lost SYN; RFC 6298 §5.7: and a longer timer.
             self.congestion.on_restart(&mut self.window, config.mss);
             self.rtt.fall_back(&config.rto);
         }

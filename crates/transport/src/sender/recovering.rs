@@ -1,4 +1,4 @@
-//! What recovery decides of its sender: when the timer fires and for what, and what a reduction has changed for nothing.
+//! Decisions of loss recovery about its sender: timers, and the undo of spurious reductions.
 
 use shallows_core::{Duration, Instant};
 
@@ -8,7 +8,8 @@ use crate::config::Config;
 use crate::recovery::{Clock, Expiry, Prior};
 
 impl Sender {
-    /// The timer fires while recovery is in charge. Says whether that was for another purpose than a retransmission timeout.
+    /// Handles the timer while recovery owns it. Returns whether it served another purpose than a retransmission
+    /// timeout.
     #[cold]
     pub(super) fn on_timer_of_recovery(&mut self, config: &Config, now: Instant) -> bool {
         let (data, clock) = (self.outstanding(), self.clock(now));
@@ -24,7 +25,8 @@ impl Sender {
         expiry != Expiry::Timeout
     }
 
-    /// Where recovery decides on the timer, as it says; but a window of one segment that waits for it comes first.
+    /// Takes the deadline from recovery where recovery owns the timer. A window of one segment that waits for the timer
+    /// has precedence.
     pub(super) fn adopt_deadline(&mut self) {
         if let Some(deadline) = self.recovery.as_ref().and_then(|recovery| recovery.deadline())
             && self.state != State::Held
@@ -42,7 +44,7 @@ impl Sender {
         self.recovery.as_ref().map_or(Duration::MAX, |recovery| recovery.measured())
     }
 
-    /// The window is about to be reduced for what recovery has found.
+    /// Saves the window before recovery reduces it.
     pub(super) fn remember_window(&mut self) {
         let prior = Prior { cwnd: self.cwnd().0, ssthresh: self.window.ssthresh().0 };
         if let Some(recovery) = &mut self.recovery {
@@ -50,7 +52,7 @@ impl Sender {
         }
     }
 
-    /// Linux, `tcp_fastretrans_alert`: an ECE prohibits undoing, the reduction is required.
+    /// Prohibits the undo after an ECE, which requires the reduction (Linux, `tcp_fastretrans_alert`).
     #[cold]
     pub(super) fn forbid_undo(&mut self) {
         if let Some(recovery) = &mut self.recovery {
@@ -58,8 +60,8 @@ impl Sender {
         }
     }
 
-    /// What recovery has found was not so: Linux, `tcp_undo_cwnd_reduction` and `tcp_reno_undo_cwnd`, takes back what that did to
-    /// the window, where it is not larger already, and tells the receiver of no reduction (`tcp_ecn_withdraw_cwr`).
+    /// Undoes the effect of a spurious detection on the window, where the window is not larger already, and cancels
+    /// CWR: Linux, `tcp_undo_cwnd_reduction`, `tcp_reno_undo_cwnd` and `tcp_ecn_withdraw_cwr`.
     pub(super) fn undo_reduction(&mut self) {
         if let Some(prior) = self.recovery.as_mut().and_then(|recovery| recovery.take_prior()) {
             self.window.undo(prior.cwnd, prior.ssthresh);

@@ -1,4 +1,4 @@
-//! A sender whose window comes down over a round trip: what it sends and what it hears meanwhile.
+//! A sender whose window falls over a round trip after an ECN echo.
 
 use shallows_core::Instant;
 use shallows_core::packet::AckSegment;
@@ -10,8 +10,8 @@ use crate::config::Config;
 use crate::congestion::CongestionControl;
 
 impl Sender {
-    /// cwnd was `prior` until an echo, which acknowledged `acked` bytes, sent it elsewhere: let it go there slowly. Where
-    /// something else is in charge, it is there at once.
+    /// Begins the gradual reduction of cwnd from `prior`, after an echo that acknowledged `acked` bytes. Where another
+    /// mechanism is active, cwnd changes at once.
     #[cold]
     pub(super) fn begin_reduction(&mut self, config: &Config, prior: u64, acked: u64) {
         if self.state != State::Open || self.phase() != Phase::Open {
@@ -36,8 +36,8 @@ impl Sender {
     }
 
     pub(super) fn on_ack_reducing(&mut self, config: &Config, now: Instant, segment: &AckSegment) {
-        // Linux, `tcp_fastretrans_alert`: CWR ends with an acknowledgement of what was sent since it began. That one may grow
-        // cwnd, or begin the next.
+        // Linux, `tcp_fastretrans_alert`: CWR ends with an acknowledgement of data sent since it began. That
+        // acknowledgement may grow cwnd, or begin the next reduction.
         if (self.reduce_from..=self.next).contains(&segment.ack) {
             self.end_reduction();
             return self.take_ack_rarely(config, now, segment, Growth::Allowed);
@@ -46,7 +46,7 @@ impl Sender {
         self.state = State::Open;
         self.take_ack_rarely(config, now, segment, Growth::Frozen);
         if self.congestion.is_braking() {
-            // It holds cwnd where it wants it.
+            // The control now holds cwnd at its own value.
             self.reduction = None;
         }
         if self.reduction.is_some() {
@@ -55,7 +55,8 @@ impl Sender {
         }
     }
 
-    /// An acknowledgement of `delivered` bytes lets cwnd come down. One that delivers nothing changes nothing, as in Linux.
+    /// Lowers cwnd after an acknowledgement of `delivered` bytes. An acknowledgement without delivery changes nothing,
+    /// as in Linux.
     pub(super) fn reduce_further(&mut self, config: &Config, delivered: u64) {
         let flight = self.next - self.una;
         if let Some(reduction) = self.reduction.as_mut().filter(|_| delivered > 0) {
@@ -63,7 +64,7 @@ impl Sender {
         }
     }
 
-    /// cwnd is where it was to go, be it that it came down there, or that something else happened.
+    /// Ends the reduction, after cwnd has reached its target or another mechanism took over.
     pub(super) fn end_reduction(&mut self) {
         if let Some(reduction) = self.reduction.take() {
             self.state = State::Open;

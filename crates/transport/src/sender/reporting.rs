@@ -1,4 +1,4 @@
-//! What a sender says of itself.
+//! State that a sender reports.
 
 use shallows_core::{Bytes, Duration};
 
@@ -8,7 +8,7 @@ use crate::config::Config;
 use crate::congestion::CongestionControl;
 
 impl Sender {
-    /// Bytes that the receiver has acknowledged, from the first on (SND.UNA); a FIN counts as one.
+    /// Acknowledged bytes from the first on (SND.UNA); a FIN counts as one.
     #[inline]
     pub fn acked(&self) -> u64 {
         self.una
@@ -19,7 +19,7 @@ impl Sender {
         self.next
     }
 
-    /// Bytes that the application has written, and a FIN.
+    /// Bytes that the application has written, including a FIN.
     pub fn written(&self) -> u64 {
         self.written
     }
@@ -29,7 +29,7 @@ impl Sender {
         self.una == self.written
     }
 
-    /// What has happened so far.
+    /// Statistics so far.
     pub fn stats(&self) -> Stats {
         self.stats
     }
@@ -40,7 +40,7 @@ impl Sender {
         self.pace().window
     }
 
-    /// cwnd as fast recovery has inflated it (RFC 5681 §3.2 step 4); where it does not, cwnd.
+    /// cwnd with the inflation of fast recovery (RFC 5681 §3.2 step 4); otherwise cwnd.
     pub fn inflated_window(&self, config: &Config) -> Bytes {
         let cwnd = self.cwnd();
         let recovery = self.recovery.as_ref().filter(|_| self.disordered);
@@ -52,22 +52,22 @@ impl Sender {
         self.window.ssthresh()
     }
 
-    /// DCTCP's estimate of the fraction of marked bytes, where there is one.
+    /// DCTCP's estimate of the fraction of marked bytes, if there is one.
     pub fn alpha(&self) -> Option<f64> {
         self.congestion.alpha()
     }
 
-    /// The smoothed round-trip time, once there was a sample.
+    /// Smoothed round-trip time, after the first sample.
     pub fn srtt(&self) -> Option<Duration> {
         self.rtt.srtt()
     }
 
-    /// The retransmission timeout, backed off if the timer has fired.
+    /// Retransmission timeout, including back-off.
     pub fn rto(&self) -> Duration {
         self.rtt.rto()
     }
 
-    /// Estimate of the bytes in the network (RFC 6675 `pipe`).
+    /// Estimated bytes in the network (RFC 6675 `pipe`).
     pub fn pipe(&self) -> Bytes {
         match &self.recovery {
             Some(recovery) if self.disordered => Bytes(recovery.pipe(self.outstanding())),
@@ -75,13 +75,13 @@ impl Sender {
         }
     }
 
-    /// Whether a loss is being repaired that duplicate acknowledgements revealed.
+    /// Whether the sender repairs a loss that duplicate acknowledgements revealed.
     pub fn in_fast_recovery(&self) -> bool {
         let data = self.outstanding();
         self.disordered && self.recovery.as_ref().is_some_and(|recovery| recovery.is_fast(data))
     }
 
-    /// What it is busy with. A loss that is being repaired hides a brake.
+    /// Current activity. The repair of a loss hides a brake.
     pub fn phase(&self) -> Phase {
         let data = self.outstanding();
         match self.recovery.as_ref().filter(|_| self.disordered) {

@@ -1,4 +1,4 @@
-//! The rules of TCP by plain calls: one file per RFC, and for ns-2, the section at each test. docs/conformance.md lists them.
+//! The rules of TCP by plain calls: one file per RFC, and for ns-2, the section at each test. evidence/conformance.md lists them.
 
 mod both_ways;
 mod cwr;

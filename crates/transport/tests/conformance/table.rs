@@ -1,4 +1,4 @@
-//! docs/conformance.md and the tests of this folder name each other.
+//! evidence/conformance.md and the tests of this folder name each other.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -27,7 +27,7 @@ fn tests() -> BTreeSet<String> {
 
 /// Every test that the page names, as `file::name` in backquotes.
 fn named() -> BTreeSet<String> {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/conformance.md");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../evidence/conformance.md");
     let page = fs::read_to_string(page).expect("the page is there");
     page.split('`').skip(1).step_by(2).filter(|code| code.contains("::")).map(str::to_owned).collect()
 }
@@ -35,7 +35,7 @@ fn named() -> BTreeSet<String> {
 #[test]
 fn every_test_that_the_page_names_exists() {
     let missing: Vec<_> = named().difference(&tests()).cloned().collect();
-    assert!(missing.is_empty(), "docs/conformance.md names tests that are not here: {missing:#?}");
+    assert!(missing.is_empty(), "evidence/conformance.md names tests that are not here: {missing:#?}");
 }
 
 #[test]
@@ -43,5 +43,5 @@ fn every_test_of_this_folder_has_a_row() {
     let named = named();
     let silent: Vec<_> =
         tests().into_iter().filter(|test| !named.contains(test) && !test.starts_with("table::")).collect();
-    assert!(silent.is_empty(), "docs/conformance.md has no row for {silent:#?}");
+    assert!(silent.is_empty(), "evidence/conformance.md has no row for {silent:#?}");
 }

@@ -1,4 +1,4 @@
-"""Vendors' files, read into the neutral model: each format is one module of this folder.
+"""Readers of vendors' files, one module per format, which build the neutral model.
 
 A reader's module has two functions:
 
@@ -18,29 +18,29 @@ from shallows.collector import paused
 from shallows.errors import ShallowsError, listed
 
 FORMATS = ("sonic", "nvue", "junos", "nxos", "eos", "avd", "tc")
-"""Names of the modules, in the order in which they are asked."""
+"""Names of the modules, in the order in which they are tried."""
 
 LARGEST_CONFIGURATION = 1 << 26
-"""Bytes of one file: a hundred times as long as that of a switch with a thousand ports."""
+"""Largest file in bytes: a hundred times that of a switch with a thousand ports."""
 
 MOST_FILES = 64
-"""Of one switch."""
+"""Most files of one switch."""
 
 REMEDY = "give a switch's configuration, or a folder of its files; docs/advisor.md lists the formats"
 
 
 @dataclass(frozen=True)
 class Reader:
-    """What a reader's module offers."""
+    """Interface of a reader's module."""
 
     recognises: Callable[[str, str], bool]
-    """Whether a file of this text and name is in this format."""
+    """Whether a file with this text and name has this format."""
     read: Callable[[str, str], Switch]
-    """The switch that a file of this text and name describes."""
+    """Build the switch that a file with this text and name describes."""
 
 
 def reader(name: str) -> Reader:
-    """The reader of a format."""
+    """Return the reader of a format."""
     from shallows.advisor.readers import avd, eos, junos, nvue, nxos, sonic, tc
 
     modules = {"sonic": sonic, "nvue": nvue, "junos": junos, "nxos": nxos, "eos": eos, "avd": avd, "tc": tc}
@@ -49,7 +49,7 @@ def reader(name: str) -> Reader:
 
 
 def read(paths: str | Path | Sequence[str | Path]) -> Switch:
-    """The switch that a file, several, or those in a folder, describe.
+    """Read the switch that a file, several files, or a folder describe.
 
     Raises
     ------
@@ -75,7 +75,7 @@ def read(paths: str | Path | Sequence[str | Path]) -> Switch:
 
 
 def texts(paths: str | Path | Sequence[str | Path]) -> list[tuple[str, str]]:
-    """The names and contents of a file, of several, or of those in a folder.
+    """Return the names and contents of a file, several files, or a folder's files.
 
     Raises
     ------
@@ -86,7 +86,7 @@ def texts(paths: str | Path | Sequence[str | Path]) -> list[tuple[str, str]]:
 
 
 def format_of(text: str, name: str) -> str:
-    """The format of a file.
+    """Return the format of a file.
 
     Raises
     ------

@@ -1,7 +1,7 @@
-"""Arista EOS: a running configuration, with `qos profile`, MMU queue profiles, and interfaces.
+"""Arista EOS: a running configuration with `qos profile`, MMU queue profiles and interfaces.
 
-Syntax as EOS's manual and the schema of pyavd 6.4 have it. Segments are cells of the chip; Arista does not
-say whether its kbytes are 1000 or 1024 bytes: 1000 is assumed, and said. Classes go to the queue of their
+Syntax as in EOS's manual and the schema of pyavd 6.4. Segments are cells of the chip. Arista does not
+document whether kbytes are 1000 or 1024 bytes: 1000 is assumed and reported. Classes use the queue of their
 number.
 """
 
@@ -40,7 +40,7 @@ KBYTES = Default(
     "unit kbytes", "1000 bytes are assumed", "Arista's manual does not say; 1024 were 2.4 % more"
 )
 POOL = "global-buffer"
-"""Name of the marking that looks at the whole memory."""
+"""Name of the marking by the whole memory."""
 
 _TELLING = re.compile(
     r"^\s*(qos profile |platform trident mmu |qos random-detect ecn |(uc-|mc-)?tx-queue \d|service-profile "
@@ -48,10 +48,10 @@ _TELLING = re.compile(
     re.MULTILINE,
 )
 _DEVICE = re.compile(r"^! device: (\S{1,80}) \((\S{1,80}), ", re.MULTILINE)
-"""What EOS writes above its configuration: host name and model."""
+"""EOS's header above its configuration: host name and model."""
 
 _QUEUE = re.compile(r"(uc-tx-queue|tx-queue) ([0-9]|1[0-5])", re.ASCII)
-"""As many as an MMU queue profile has; Arista's ports have 8 or 12."""
+"""Queue numbers of an MMU queue profile; Arista's ports have 8 or 12 queues."""
 
 _SPEED = re.compile(r"(?:forced |auto )?([0-9]{1,6})(g)?(?:-[0-9])?(?:full|half)?", re.ASCII)
 _ABOUT_QUEUES = re.compile(
@@ -60,16 +60,16 @@ _ABOUT_QUEUES = re.compile(
     r"|service-policy (type (qos|quality-of-service|tx-queue|queuing) )?(input|output) "
 )
 _POLICY = re.compile(r"(policy-map|class-map) type (qos|quality-of-service|tx-queue|queuing) ")
-"""Policies about queues, which are listed; others are of the control plane, or of routes."""
+"""Policies about queues, which are listed; others concern the control plane or routes."""
 
 
 def recognises(text: str, name: str) -> bool:  # noqa: ARG001 - the same for all readers
-    """Whether a text is a configuration of EOS that speaks of queues."""
+    """Whether a text is a configuration of EOS with queues."""
     return _TELLING.search(text) is not None and not re.match(r"\s*[{\[]", text)
 
 
 def read(text: str, name: str) -> Switch:
-    """What a running configuration says of queues and buffers.
+    """Read queues and buffers from a running configuration.
 
     Raises
     ------
@@ -86,7 +86,7 @@ def read(text: str, name: str) -> Switch:
 
 
 def is_queue(text: str) -> bool:
-    """Whether a text opens the section of a queue for one receiver.
+    """Whether a text opens the section of a unicast queue.
 
     >>> is_queue("uc-tx-queue 3"), is_queue("mc-tx-queue 3")
     (True, False)
@@ -95,7 +95,7 @@ def is_queue(text: str) -> bool:
 
 
 def _scope(statement: Statement) -> Scope:
-    """The interface or the profile, and the queue, in whose section a statement stands."""
+    """Return the interface or profile, and the queue, of a statement's section."""
     kind, _, name = statement.sections[0].rpartition(" ") if statement.sections else ("", "", "")
     queue = _QUEUE.fullmatch(statement.sections[1]) if len(statement.sections) > 1 else None
     return Scope(
@@ -107,7 +107,7 @@ def _scope(statement: Statement) -> Scope:
 
 @dataclass
 class _Told:
-    """What a section says of one queue."""
+    """Content of a section about one queue."""
 
     kind: str = "uc-tx-queue"
     strict: bool | None = None
@@ -134,7 +134,7 @@ class _Told:
 
 @dataclass
 class _Section:
-    """A `qos profile`, or an interface."""
+    """Content of a `qos profile`, or of an interface."""
 
     queues: dict[int, _Told] = field(default_factory=dict)
     pfc: set[int] = field(default_factory=set)
@@ -150,7 +150,7 @@ class _Section:
 
 @dataclass
 class _Memory:
-    """An MMU queue profile."""
+    """Content of an MMU queue profile."""
 
     queues: dict[int, Allotment] = field(default_factory=dict)
     groups: dict[int, Allotment] = field(default_factory=dict)
@@ -169,10 +169,10 @@ class _Reader:
         self.to_queue: dict[int, int] = {}
         self.pool: tuple[Threshold, Threshold, Source] | None = None
         self.made: dict[tuple[str, str, tuple[int, ...]], tuple[Queue, ...]] = {}
-        """By profile, port if it says something of queues itself, and what is paused."""
+        """Ports by profile, by own settings and by paused priorities."""
 
     def take(self, statement: Statement) -> None:
-        """One line, with the sections that it is in."""
+        """Process one line with its sections."""
         sections = statement.sections
         words = statement.words
         kind, _, name = sections[0].rpartition(" ") if sections else ("", "", "")
@@ -416,7 +416,7 @@ class _Reader:
         )
 
     def allotments(self) -> _Memory:
-        """What the MMU profile says that is applied; of the others, that they are not."""
+        """Return the applied MMU profile; note that the others are not applied."""
         memory = _Memory()
         for name, statements in self.memory.items():
             for statement in statements:
@@ -503,7 +503,7 @@ class _Reader:
         )
 
     def of_the_pool(self) -> None:
-        """The marking by the whole memory, and whether packets pass that cannot be marked."""
+        """Read the marking by the whole memory, and whether packets that cannot be marked pass."""
         if self.pool:
             low, high, source = self.pool
             curve = Curve(low, high, None, weight=None, source=source)
@@ -525,7 +525,7 @@ class _Reader:
         maps: Maps,
         groups: tuple[PriorityGroup, ...],
     ) -> PortProfile:
-        """What one port is told: what its interface says, before what its profile says."""
+        """Build the profile of one port: its interface's settings before its profile's."""
         pfc_on, pfc = (told.pfc_on, told.pfc) if told.pfc_on or told.pfc else (section.pfc_on, section.pfc)
         paused = tuple(sorted(pfc)) if pfc_on else ()
         key = (name or "", port if told.queues or not name else "", paused)
@@ -563,7 +563,7 @@ class _Reader:
 
 
 def of_statements(statements: Sequence[Statement], name: str, form: str) -> Switch:
-    """What the lines of a running configuration say, each with the sections that it is in."""
+    """Build the switch of a running configuration's lines."""
     reader = _Reader(name)
     for statement in statements:
         reader.take(statement)
@@ -576,14 +576,14 @@ def _colour(precedence: str) -> Colour:
 
 
 def _is_drop_threshold(words: list[str]) -> bool:
-    """Whether this is the share of a drop precedence, from 0 to 2."""
+    """Whether the words are the share of a drop precedence, 0 to 2."""
     kind, level, what, share = words
     known = (kind, what) == ("drop-precedence", "drop-threshold")
     return known and whole(level, most=2) is not None and alpha(share) is not None
 
 
 def _is_share(what: str, words: list[str]) -> bool:
-    """Whether this is a share of the memory, or a size of it."""
+    """Whether the words are a share or a size of the memory."""
     if what == "threshold":
         return len(words) == 1 and alpha(words[0]) is not None
     *unit, amount = words or [""]
@@ -591,7 +591,7 @@ def _is_share(what: str, words: list[str]) -> bool:
 
 
 def _allotted(old: Allotment, words: list[str], *, no: bool) -> Allotment | None:
-    """What a line says of a queue's memory, with what others have said; nothing if it is not understood."""
+    """Return a queue's allotment after a line; None if the line is not understood."""
     match words:
         case ["threshold"] | ["threshold", _] if no:
             return replace(old, alpha=None)

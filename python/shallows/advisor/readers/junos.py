@@ -1,8 +1,8 @@
 """Juniper Junos: `class-of-service`, in braces or as `set` commands.
 
-Syntax as in Juniper's guide to class of service for QFX, and its validated designs. A fill level is percent
-of the memory that the queue has been given; on queues with ECN the profile drops nothing. Of dynamic
-thresholds 7 is alpha 1 and 10 is alpha 8.
+Syntax as in Juniper's guide to class of service for QFX, and its validated designs. A fill level is a
+percentage of the queue's current memory; on queues with ECN the profile drops nothing. Dynamic threshold 7 is
+alpha 1 and 10 is alpha 8.
 """
 
 import re
@@ -49,7 +49,7 @@ PAUSED_POINTS, PAUSED_TAGS, MRU = "pfc.dscp", "pfc.ieee-802.1", "pfc.mru"
 CABLE = "pfc.cable-length"
 """What a congestion notification profile pauses: code points, or priorities of VLAN tags, never both."""
 MARKING = ("drop-profile-map", "explicit-congestion-notification")
-"""What a scheduler says of marks: it is kept even where nothing uses the scheduler."""
+"""Statements of a scheduler about marks, kept even where nothing uses the scheduler."""
 STRICT = ("strict-high", "high", "strict")
 ALIASES = {
     "be": "000000",
@@ -59,16 +59,16 @@ ALIASES = {
     "nc1": "110000",
     "nc2": "111000",
 }
-"""Names of code points that need no definition (RFC 2474, 2597 and 3246; Junos has cs6 and cs7 as nc too)."""
+"""Code points defined by name (RFC 2474, 2597 and 3246; Junos also calls cs6 and cs7 nc)."""
 
 MOST_CLASSES = 16
-"""Forwarding classes: Juniper has no more."""
+"""Most forwarding classes in Junos."""
 
 _RATE = re.compile(r"([0-9]{1,15})([kmg]?)", re.ASCII)
 
 
 def _rate(text: str) -> int | None:
-    """Bit/s of a rate such as `400m`."""
+    """Return a rate such as `400m` in bit/s."""
     found = _RATE.fullmatch(text)
     return int(found[1]) * {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}[found[2]] if found else None
 
@@ -79,7 +79,7 @@ def recognises(text: str, name: str) -> bool:  # noqa: ARG001 - the same for all
 
 
 def read(text: str, name: str) -> Switch:
-    """What a configuration says of queues and buffers.
+    """Read queues and buffers from a configuration.
 
     Raises
     ------
@@ -108,7 +108,7 @@ def read(text: str, name: str) -> Switch:
 
 
 def _scope(statement: Statement) -> Scope:
-    """The port that a statement names."""
+    """Return the port that a statement names."""
     words = statement.words
     return Scope(words[2]) if words[:2] == ("class-of-service", "interfaces") and len(words) > 2 else Scope()
 
@@ -135,7 +135,7 @@ class _Port:
 
 
 def _said(pool: Pool | None) -> bool:
-    """Whether anything is said of a part of the memory."""
+    """Whether the file describes this part of the memory."""
     return pool is not None and (pool.percent is not None or pool.alpha is not None)
 
 
@@ -146,7 +146,7 @@ _FIELDS = {
     "buffer-dynamic-threshold": ("alpha",),
     "explicit-congestion-notification": ("ecn",),
 }
-"""What each statement of a scheduler says."""
+"""Readers of each statement of a scheduler."""
 
 
 class _Reader:
@@ -175,7 +175,7 @@ class _Reader:
         self.made: dict[tuple[object, ...], tuple[Queue, ...]] = {}
 
     def take(self, statement: Statement) -> None:
-        """A statement as `set` has it, or one that takes back what was set."""
+        """Process a `set` statement, or one that removes an earlier one."""
         words = statement.words
         if words[:2] == ("system", "host-name") and len(words) == 3:
             self.hostname = words[2]
@@ -285,7 +285,7 @@ class _Reader:
         return True
 
     def pause(self, name: str, words: list[str], statement: Statement) -> bool:
-        """What a congestion notification profile pauses of what comes in."""
+        """Read the pauses of a congestion notification profile."""
         match words:
             case ["cable-length", metres] if (length := whole(metres, 1, 10**6)) is not None:
                 self.cables[name] = Fraction(length)
@@ -304,13 +304,13 @@ class _Reader:
     def paused_bits(
         self, kind: str, text: str
     ) -> tuple[int | None, dict[str, set[int]], dict[str, set[int]]]:
-        """The bits of a code point, what is paused by points of its kind, and what by those of the other."""
+        """Return the bits of a code point, and the pauses of its kind and of the other kind."""
         if kind == "dscp":
             return self.point(text), self.paused, self.tagged
         return int(text, 2) if re.fullmatch("[01]{3}", text) else None, self.tagged, self.paused
 
     def point(self, text: str) -> int | None:
-        """A code point by its bits or its name."""
+        """Return a code point by its bits or name."""
         bits = self.aliases.get(text, text)
         return int(bits, 2) if re.fullmatch("[01]{6}", bits) else None
 
@@ -405,7 +405,7 @@ class _Reader:
         return True
 
     def delete(self, words: tuple[str, ...]) -> bool:
-        """What is set below a path, no more."""
+        """Remove everything set below a path."""
         found = self.found
         match words:
             case ("drop-profiles", name):
@@ -484,7 +484,7 @@ class _Reader:
         return True
 
     def marking(self, name: str, each: _Scheduler) -> str | None:
-        """The curves of a scheduler's drop profiles; what is no line from nothing is not understood."""
+        """Return the curves of a scheduler's drop profiles, which must be lines from zero."""
         curves = []
         for loss, profile in sorted(each.profiles.items()):
             fills, chances, statements = self.levels.get(profile, ([], [], []))
@@ -549,7 +549,7 @@ class _Reader:
         )
 
     def dangling(self) -> None:
-        """What is said of something that is not there, or that nothing uses, is not in the model."""
+        """Remove settings of undefined or unused things from the model."""
         for (name, kind), statement in self.mapped.items():
             if kind not in self.queues or self.maps[name].get(kind) not in self.schedulers:
                 missing = "queue" if kind not in self.queues else "scheduler"
@@ -574,7 +574,7 @@ class _Reader:
                 self.found.understood -= 1
 
     def unused(self, marked: dict[str, str | None]) -> None:
-        """Lists what names something that the file does not have, and what nothing names: no queue has it."""
+        """List statements that name undefined things, and things that nothing names."""
         drawn = {
             profile
             for name, each in self.schedulers.items()
@@ -606,7 +606,7 @@ class _Reader:
                     self.found.understood -= 1
 
     def names_nothing(self, port: _Port, words: tuple[str, ...]) -> bool:
-        """Whether what a port is told names a map or a classifier that the file does not have."""
+        """Whether a port's statement names an undefined map or classifier."""
         if words[0] == "scheduler-map":
             return port.scheduler_map == words[1] and words[1] not in self.maps
         return words[-3:-1] == ("classifiers", "dscp") and words[-1] not in self.points
@@ -614,14 +614,14 @@ class _Reader:
     def queues_of(
         self, port: _Port, marked: dict[str, str | None], pfc: tuple[int, ...], maps: Maps
     ) -> tuple[Queue, ...]:
-        """The queues of a scheduler map, which are the same for all ports that pause the same."""
+        """Return the queues of a scheduler map, shared by all ports with the same pauses."""
         key = (port.scheduler_map, pfc, maps)
         if key not in self.made:
             self.made[key] = lossless(self.scheduled(port.scheduler_map or "", marked), pfc, maps)
         return self.made[key]
 
     def scheduled(self, name: str, marked: dict[str, str | None]) -> list[Queue]:
-        """The queues of a scheduler map, without what PFC holds back."""
+        """Return the queues of a scheduler map, without PFC."""
         queues = []
         for kind, scheduler in self.maps.get(name, {}).items():
             number, each = self.queues.get(kind), self.schedulers.get(scheduler)
@@ -644,7 +644,7 @@ class _Reader:
         return queues
 
     def profile(self, name: str, port: _Port, marked: dict[str, str | None]) -> PortProfile:
-        """What a port is told; without a name, what its scheduler map says that no port has."""
+        """Build a port's profile; without a name, that of an unused scheduler map."""
         points = self.points.get(port.classifier or "", {})
         dscp = tuple(
             sorted((point, self.queues[kind]) for point, kind in points.items() if kind in self.queues)

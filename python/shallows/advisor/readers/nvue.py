@@ -1,8 +1,7 @@
-"""NVIDIA Cumulus Linux: `nv set …` commands, or the YAML of `nv config show`, which says the same.
+"""NVIDIA Cumulus Linux: `nv set …` commands, or the equivalent YAML of `nv config show`.
 
-Syntax as in Cumulus Linux 5.13's guide to quality of service. Sizes are bytes. A port has exactly one
-profile of each feature, `default-global` unless told; a profile says nothing of classes that it does not
-name.
+Syntax as in Cumulus Linux 5.13's guide to quality of service. Sizes are in bytes. A port has exactly one
+profile of each feature, `default-global` by default. Classes that a profile does not name are not configured.
 """
 
 import itertools
@@ -35,7 +34,7 @@ from shallows.bounded import whole
 
 FORMAT = "nvue"
 ALL = "default-global"
-"""The profile of ports that have no other."""
+"""Default profile of ports."""
 
 ROCE = Default(
     "qos roce",
@@ -58,7 +57,7 @@ CLASSES, POINTS = 8, 64
 """Traffic classes and switch priorities, both from 0 to 7; and code points."""
 
 MOST_PLACES = 1 << 16
-"""That a command may name: a port's classes, of all ports."""
+"""Most places that a command may name: all ports with all classes."""
 
 Path = tuple[str, ...]
 
@@ -69,7 +68,7 @@ def recognises(text: str, name: str) -> bool:  # noqa: ARG001 - the same for all
 
 
 def read(text: str, name: str) -> Switch:
-    """What commands or YAML say of queues and buffers.
+    """Read queues and buffers from commands or YAML.
 
     Raises
     ------
@@ -90,7 +89,7 @@ def read(text: str, name: str) -> Switch:
 
 
 def _leaves(root: yaml_paths.Node) -> Iterator[tuple[Path, int]]:
-    """What is set in a document, as the words of commands."""
+    """Yield the settings of a document as the words of commands."""
     documents = [*root.entries()] or [root]
     for document in documents:
         found = document.get("set")
@@ -100,7 +99,7 @@ def _leaves(root: yaml_paths.Node) -> Iterator[tuple[Path, int]]:
 
 
 def _scope(statement: Statement) -> Scope:
-    """The port or the traffic class that a command names."""
+    """Return the port or traffic class that a command names."""
     words = statement.words
     at = words.index("traffic-class") + 1 if "traffic-class" in words else len(words)
     number = words[at] if at < len(words) else ""
@@ -112,7 +111,7 @@ def _scope(statement: Statement) -> Scope:
 
 @dataclass
 class _Class:
-    """A traffic class of a profile of congestion control."""
+    """A traffic class of a congestion-control profile."""
 
     low: int | None = None
     high: int | None = None
@@ -124,7 +123,7 @@ class _Class:
 
 @dataclass
 class _Told:
-    """What the leaves say, by profile, port and class."""
+    """Settings by profile, port and class."""
 
     classes: dict[str, dict[int, _Class]] = field(default_factory=dict)
     schedulers: dict[str, dict[int, Scheduler]] = field(default_factory=dict)
@@ -141,11 +140,11 @@ class _Told:
 
     @cached_property
     def maps(self) -> Maps:
-        """Which are the same for all ports; asked for once all has been said."""
+        """Return the maps, which are the same for all ports; call it after all settings."""
         return Maps(tuple(sorted(self.dscp.items())), tuple(sorted(self.to_queue.items())))
 
     def link(self, path: Path, value: str) -> None:
-        """Rate and MTU of a port."""
+        """Set rate and MTU of a port."""
         number = whole(value, 64, 65535)
         speed = re.fullmatch(r"([0-9]{1,4})G", value)
         if path[3:] == ("mtu",) and number is not None:
@@ -154,7 +153,7 @@ class _Told:
             self.links.setdefault(path[1], {})["rate"] = int(speed[1]) * 10**9
 
     def interface(self, path: Path, value: str) -> bool:
-        """Which profile a port has."""
+        """Set the profile of a port."""
         match path:
             case ("interface", port, "qos", feature, "profile") if feature in _FEATURES:
                 self.chosen.setdefault(port, {})[feature] = value
@@ -162,7 +161,7 @@ class _Told:
         return False
 
     def queues(self, path: Path, value: str, statement: Statement, found: Findings) -> bool:
-        """What profiles and pools say."""
+        """Set values of profiles and pools."""
         number = whole(value, most=LARGEST)
         match path:
             case ("qos", "congestion-control", profile, "traffic-class", tc, what) if _is_class(tc):
@@ -190,7 +189,7 @@ class _Told:
         return self.mapped(path, number)
 
     def mapped(self, path: Path, number: int | None) -> bool:
-        """Maps, and what is paused."""
+        """Set maps and pauses."""
         match path:
             case ("qos", "mapping", "default-global", "dscp", point, "switch-priority") if (
                 whole(point, most=POINTS - 1) is not None and number is not None
@@ -226,7 +225,7 @@ class _Told:
         return True
 
     def profile(self, port: str, own: dict[str, str], made: dict[str, dict[int, str]]) -> PortProfile:
-        """What one port is told by the profiles that it has; without a name, what all others are."""
+        """Build the profile of a port; without a name, that of all others."""
         control, order, pause = (own.get(feature, ALL) for feature in _FEATURES)
         marks, orders = made.get(control, {}), self.schedulers.get(order, {})
         paused = tuple(sorted(self.pfc.get(pause, ())))
@@ -254,12 +253,12 @@ class _Reader:
         self.found = Findings(name, _scope)
         self.leaves: dict[Path, tuple[str, Statement]] = {}
         self.below: dict[Path, dict[Path, None]] = {}
-        """Paths of the leaves, by all that may be unset with them."""
+        """Paths of the settings, by everything that an `unset` may name."""
         self.places = 0
         self.hostname: str | None = None
 
     def take(self, statement: Statement, *, unset: bool) -> None:
-        """A command: what it sets, of each class and port that it names, or what it takes back."""
+        """Process a command: set it for each named class and port, or unset it."""
         words = statement.words
         if words[:2] == ("system", "hostname") and len(words) == 3:
             self.hostname = words[2]
@@ -287,7 +286,7 @@ class _Reader:
             del self.below[path[:end]][path]
 
     def expanded(self, words: Path, statement: Statement) -> list[Path]:
-        """A command for each class and each port of the lists in it, which are counted before."""
+        """Return a command for each class and port of its lists, after counting them."""
         names = [_listed(words, place) for place in range(len(words))]
         count = math.prod(map(len, names))
         if count == 0 or count > MOST_PLACES:
@@ -335,7 +334,7 @@ class _Reader:
         )
 
     def set(self, path: Path, value: str, statement: Statement) -> bool:
-        """What is a setting of its own."""
+        """Process one setting."""
         found = self.found
         match path:
             case ("qos", "mapping", "default-global", "trust"):
@@ -356,7 +355,7 @@ class _Reader:
         return False
 
     def marked(self, profile: str, classes: dict[int, _Class]) -> dict[int, str]:
-        """The markings of a profile, by class."""
+        """Return the markings of a profile by class."""
         names = {}
         for number, each in classes.items():
             name, source = f"{profile}/{number}", self.found.source(each.statement)
@@ -379,7 +378,7 @@ class _Reader:
 
 
 def _listed(words: Path, place: int) -> list[str]:
-    """What a word of a command stands for: itself, or each port or class of a list; nothing of too many."""
+    """Return the ports or classes that a word lists, or the word itself; empty if there are too many."""
     before = words[place - 1] if place else ""
     if before == "interface" and place == 1:
         return ports(words[place], MOST_PLACES) or []
@@ -388,7 +387,7 @@ def _listed(words: Path, place: int) -> list[str]:
 
 
 def _is_class(text: str) -> bool:
-    """Whether a text is the number of a traffic class or a switch priority."""
+    """Whether a text is the number of a traffic class or switch priority."""
     return whole(text, most=CLASSES - 1) is not None
 
 

@@ -1,8 +1,7 @@
 """Cisco NX-OS: a running configuration of a Nexus 9000, with its policy maps.
 
-Syntax as in Cisco's guides to quality of service for NX-OS 10. Queues are known by the names that NX-OS
-gives its classes, `c-out-8q-q3`. `queue-limit dynamic N` is alpha 2^(N-7), from 1/128 to 8; kbytes are
-taken as 1000 bytes.
+Syntax as in Cisco's guides to quality of service for NX-OS 10. Queues are identified by the names of NX-OS's
+classes, `c-out-8q-q3`. `queue-limit dynamic N` is alpha 2^(N-7), from 1/128 to 8; kbytes count as 1000 bytes.
 """
 
 import re
@@ -34,7 +33,7 @@ FORMAT = "nxos"
 KBYTES = Default("unit kbytes", "1000 bytes are assumed", "Cisco's guides do not say; 1024 were 2.4 % more")
 MOST_PRIORITIES = 7
 OPTIMIZED = "random-detect.threshold"
-"""Setting of a queue whose thresholds are the platform's own, for bursts or for meshes."""
+"""Setting of a queue with the platform's own thresholds, for bursts or for meshes."""
 
 _TELLING = re.compile(
     r"^\s*(policy-map|class|service-policy) type (queuing|network-qos) "
@@ -49,12 +48,12 @@ _ABOUT_QUEUES = re.compile(
 
 
 def recognises(text: str, name: str) -> bool:  # noqa: ARG001 - the same for all readers
-    """Whether a text is a configuration of NX-OS that speaks of queues."""
+    """Whether a text is a configuration of NX-OS with queues."""
     return _TELLING.search(text) is not None
 
 
 def read(text: str, name: str) -> Switch:
-    """What a running configuration says of queues and buffers.
+    """Read queues and buffers from a running configuration.
 
     Raises
     ------
@@ -68,7 +67,7 @@ def read(text: str, name: str) -> Switch:
 
 
 def queue_of(name: str) -> int | None:
-    """The queue of a class of NX-OS.
+    """Return the queue of a class of NX-OS.
 
     >>> queue_of("c-out-8q-q3"), queue_of("c-out-8q-q-default"), queue_of("mine")
     (3, 0, None)
@@ -81,7 +80,7 @@ def queue_of(name: str) -> int | None:
 
 
 def _scope(statement: Statement) -> Scope:
-    """The interface or the policy, and the queue, in whose section a statement stands."""
+    """Return the interface or policy, and the queue, of a statement's section."""
     top, inner = statement.sections[:1], statement.sections[1:2]
     kind, _, name = top[0].rpartition(" ") if top else ("", "", "")
     return Scope(
@@ -117,7 +116,7 @@ class _Reader:
         self.curves: dict[tuple[str, int], Curve] = {}
         self.network: dict[str, dict[str, _Lossless]] = {}
         self.points: dict[str, dict[int, None]] = {}
-        """Of each class, in their order and each once."""
+        """Statements of each class, in order and without repeats."""
 
         self.classified: dict[str, dict[str, int]] = {}
         self.system = _Port()
@@ -127,7 +126,7 @@ class _Reader:
         self.made_queues: dict[tuple[str | None, str | None], tuple[Queue, ...]] = {}
 
     def take(self, statement: Statement) -> None:
-        """One line, with the sections that it is in."""
+        """Process one line with its sections."""
         words, sections = statement.words, [tuple(section.split()) for section in statement.sections]
         if not sections:
             self.outermost(statement)
@@ -373,7 +372,7 @@ class _Reader:
         return True
 
     def maps(self, classifier: str | None) -> Maps:
-        """Which are the same for all ports with a classifier."""
+        """Return the maps, which are the same for all ports with a classifier."""
         if classifier not in self.made:
             self.made[classifier] = self.of_classifier(classifier)
         return self.made[classifier]
@@ -388,7 +387,7 @@ class _Reader:
 
     @cached_property
     def lossless(self) -> tuple[tuple[int, ...], tuple[PriorityGroup, ...], int | None]:
-        """What the network-qos policy says of all ports: priorities, their memory, and the largest MTU."""
+        """Return the network-qos policy of all ports: priorities, their memory, and the largest MTU."""
         classes = self.network.get(self.network_policy or "", {}).values()
         groups = {
             priority: replace(each.group, number=priority)
@@ -470,7 +469,7 @@ class _Reader:
 
 
 def _class_of(words: tuple[str, ...]) -> str | None:
-    """The class that a line of a policy is about."""
+    """Return the class of a line in a policy."""
     match words:
         case ("class", name) | ("class", "type", "qos", name):
             return name

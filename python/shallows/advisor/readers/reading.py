@@ -1,4 +1,4 @@
-"""What readers of configurations share: what was understood, what was not, and ports that are told alike."""
+"""Helpers of readers: understood and unread statements, and groups of equal ports."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -20,18 +20,18 @@ from shallows.advisor.syntax.statements import Statement
 from shallows.bounded import whole
 
 LARGEST = 1 << 40
-"""Of a threshold or a rate, in its unit: a terabyte, or a terabit per second."""
+"""Largest threshold or rate in its unit: a terabyte, or a terabit per second."""
 
 _PORT = re.compile(r"(.*?)([0-9]+)(?:-([0-9]+))?", re.ASCII | re.DOTALL)
 
 
 @dataclass
 class Findings:
-    """What a reader has found so far."""
+    """Findings of a reader so far."""
 
     file: str
     scope_of: Callable[[Statement], Scope] = lambda _: Scope()
-    """The ports and the queue that a statement is about."""
+    """Function that returns the ports and queue of a statement."""
 
     unread: list[Source] = field(default_factory=list)
     understood: int = 0
@@ -40,39 +40,39 @@ class Findings:
     defaults: list[Default] = field(default_factory=list)
 
     def source(self, statement: Statement) -> Source:
-        """Where a statement stands."""
+        """Return the position of a statement."""
         return Source(self.file, str(statement.line), statement.text[:200])
 
     def skip(self, statement: Statement, scope: Scope | None = None) -> None:
-        """A statement about queues that is not understood."""
+        """List a statement about queues as not understood."""
         scope = self.scope_of(statement) if scope is None else scope
         self.unread.append(replace(self.source(statement), scope=scope))
 
     def took(self, understood: object, statement: Statement) -> None:
-        """A statement that is understood, if this is true, and otherwise not."""
+        """Count a statement as understood, or list it."""
         if understood:
             self.understood += 1
         else:
             self.skip(statement)
 
     def setting(self, name: str, value: str, statement: Statement, scope: str = "") -> bool:
-        """Something that has no other place; what is said later replaces it."""
+        """Store a setting without a place of its own; a later one replaces it."""
         self.settings[name, scope] = Setting(name, value, scope, self.source(statement))
         return True
 
     def unset(self, name: str, scope: str = "") -> bool:
-        """That this is not said any more."""
+        """Remove a setting."""
         self.settings.pop((name, scope), None)
         return True
 
     def in_order(self) -> tuple[tuple[Marking, ...], tuple[Setting, ...]]:
-        """Markings and settings, by name."""
+        """Return markings and settings, ordered by name."""
         settings = sorted(self.settings.values(), key=lambda each: (each.name, each.scope))
         return tuple(self.markings[name] for name in sorted(self.markings)), tuple(settings)
 
 
 def percent(text: str, least: int = 0) -> Fraction | None:
-    """A whole number of percent as a share.
+    """Parse an integer percentage; return it as a share.
 
     >>> percent("5"), percent("101")
     (Fraction(1, 20), None)
@@ -82,7 +82,7 @@ def percent(text: str, least: int = 0) -> Fraction | None:
 
 
 def alpha(text: str) -> Fraction | None:
-    """A factor such as `1/8` or `4`.
+    """Parse a factor such as `1/8` or `4`.
 
     >>> alpha("1/8"), alpha("8"), alpha("1/0")
     (Fraction(1, 8), Fraction(8, 1), None)
@@ -93,7 +93,7 @@ def alpha(text: str) -> Fraction | None:
 
 
 def size(text: str, unit: str) -> Threshold | None:
-    """A threshold of the units that switches know; `k` and `m` are 1000 and 1000² bytes.
+    """Parse a threshold with its unit; `k` and `m` are 1000 and 1000² bytes.
 
     >>> size("150", "kbytes"), size("2", "milliseconds").unit
     (Threshold(amount=Fraction(150000, 1), unit='bytes'), 'ps')
@@ -112,7 +112,7 @@ def size(text: str, unit: str) -> Threshold | None:
 
 
 def ports(text: str, most: int) -> list[str] | None:
-    """The names in a list of ports with ranges; nothing if they are more than so many, and then none is made.
+    """Expand a list of ports with ranges; None, before expansion, if it has more than `most`.
 
     >>> ports("swp1-3,swp7", 9), ports("Ethernet1/1-2", 9), ports("lo", 9)
     (['swp1', 'swp2', 'swp3', 'swp7'], ['Ethernet1/1', 'Ethernet1/2'], ['lo'])
@@ -132,12 +132,13 @@ def ports(text: str, most: int) -> list[str] | None:
 
 
 def alike(profiles: Iterable[PortProfile]) -> tuple[PortProfile, ...]:
-    """Profiles of one port each as profiles of all ports that are told the same, in order of their first."""
+    """Merge equal profiles of single ports, in order of the first port."""
     numbers: dict[tuple[Queue, ...], int] = {}
     seen: dict[int, tuple[tuple[Queue, ...], int]] = {}
     found: dict[tuple[PortProfile, str | None, int], tuple[PortProfile, list[str]]] = {}
     for each in profiles:
-        # A tuple that many ports share is hashed once: 64 queues take longer than all the rest.
+        # A tuple that many ports share is hashed once; hashing 64 queues per port would dominate the run
+        # time.
         _, number = seen.setdefault(id(each.queues), (each.queues, -1))
         if number < 0:
             number = numbers.setdefault(each.queues, len(numbers))
@@ -148,7 +149,7 @@ def alike(profiles: Iterable[PortProfile]) -> tuple[PortProfile, ...]:
 
 
 def lossless(queues: Iterable[Queue], pfc: Sequence[int], maps: Maps) -> tuple[Queue, ...]:
-    """Queues in order, and whether PFC holds them back: a priority's queue has its number, unless mapped."""
+    """Order queues and set their PFC: a priority's queue has its number, unless mapped."""
     mapped = dict(maps.class_to_queue)
     paused = {mapped.get(priority, priority) for priority in pfc}
     return tuple(

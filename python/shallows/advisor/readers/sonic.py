@@ -1,6 +1,6 @@
-"""SONiC: `config_db.json`, or the files that its templates `qos.json.j2` and `buffers.json.j2` become.
+"""SONiC: `config_db.json`, or the rendered templates `qos.json.j2` and `buffers.json.j2`.
 
-Tables, ranges and defaults as sonic-buildimage's YANG models and sonic-swss's orchagent have them (2026-08).
+Tables, ranges and defaults as in sonic-buildimage's YANG models and sonic-swss's orchagent (2026-08).
 """
 
 import re
@@ -49,13 +49,13 @@ FORMAT = "sonic"
 SWSS = "sonic-swss, orchagent/qosorch.cpp"
 QOS_CONFIG = "sonic-buildimage, files/build_templates/qos_config.j2"
 LARGEST_THRESHOLD = (1 << 31) - 1
-"""Bytes: qosorch.cpp reads an `int`."""
+"""Largest threshold in bytes: qosorch.cpp reads an `int`."""
 
 MOST_PORTS = 1 << 16
-"""Of a switch: a chassis has some thousand."""
+"""Most ports of a switch; a chassis has some thousand."""
 
 MOST_PLACES = 1 << 19
-"""Queues and priority groups of ports that keys may name: 4,096 ports of 64 queues and as many groups."""
+"""Most queues and priority groups that keys may name: 4,096 ports with 64 each."""
 
 ONE = "give the configuration of one switch"
 
@@ -86,14 +86,14 @@ _ECN: dict[str, tuple[Colour, ...]] = {
 
 
 def recognises(text: str, name: str) -> bool:
-    """Whether a file has tables of SONiC, or is called as one of them and is no JSON at all."""
+    """Whether a file has tables of SONiC, or has the name of one and is not JSON."""
     if text.lstrip()[:1] == "{":
         return _TABLE.search(text) is not None
     return re.search(r"(config_db|qos|buffers?)[^/]*\.json$", name) is not None
 
 
 def read(text: str, name: str) -> Switch:
-    """What one file says of queues and buffers.
+    """Read queues and buffers from one file.
 
     Raises
     ------
@@ -104,7 +104,7 @@ def read(text: str, name: str) -> Switch:
 
 
 def read_together(documents: Sequence[tuple[str, str]]) -> Switch:
-    """What several files, each with its name and text, say of one switch.
+    """Read one switch from several files, each with its name and text.
 
     Raises
     ------
@@ -120,7 +120,7 @@ def read_together(documents: Sequence[tuple[str, str]]) -> Switch:
 
 @dataclass
 class _Port:
-    """What the tables say of one port: names of rows, by number of the queue or group."""
+    """Rows of one port by number of the queue or group."""
 
     queues: dict[int, dict[str, str]] = field(default_factory=lambda: defaultdict(dict))
     groups: dict[int, str] = field(default_factory=dict)
@@ -133,7 +133,7 @@ class _Port:
     sources: dict[tuple[str, int], Source] = field(default_factory=dict)
 
     def signature(self) -> tuple[object, ...]:
-        """Equal for ports that are told alike."""
+        """Return a key that is equal for equally configured ports."""
         queues = tuple((number, *sorted(names.items())) for number, names in sorted(self.queues.items()))
         told = (queues, tuple(sorted(self.groups.items())), tuple(sorted(self.maps.items())), self.pfc)
         return (*told, tuple(self.limits), self.rate, self.mtu, self.cable)
@@ -148,10 +148,10 @@ class _Reader:
         self.maps_of_all: dict[str, str] = {}
         self.pairs: dict[tuple[str, str | None], tuple[tuple[int, int], ...]] = {}
         self.sizes: dict[str, tuple[Threshold | None, ...]] = {}
-        """Of headroom, by buffer profile."""
+        """Headroom settings by buffer profile."""
 
     def refuse_too_many(self) -> None:
-        """Count ports, and what rows say of them, before any is made."""
+        """Count ports and their rows before building any."""
         names: set[str] = set()
         places = 0
         for table in (*_OF_PORTS, *_LISTS):
@@ -241,7 +241,7 @@ class _Reader:
 
     @staticmethod
     def _threshold(row: Entry, name: str) -> int | None:
-        """Bytes; 0 is what SAI has where nothing is said, the whole buffer (saiwred.h)."""
+        """Return a threshold in bytes; SAI's default is 0, the whole buffer (saiwred.h)."""
         count = row.number(name, most=LARGEST_THRESHOLD)
         if count == 0:
             row.note("zero-threshold", f"{name} of {row.key} is 0", name)
@@ -296,7 +296,7 @@ class _Reader:
         )
 
     def _say_no_size(self, row: Entry) -> None:
-        """Whose task it is to give a pool its size."""
+        """Note a pool without a size, by the component that would set it."""
         meta = self.tables.row("DEVICE_METADATA", "localhost")
         if meta and meta.text("buffer_model") == "dynamic":
             self.defaults.append(Default(f"size of pool {row.key}", "the switch computes it", "buffermgrdyn"))
@@ -305,7 +305,7 @@ class _Reader:
             row.note("pool-without-size", f"pool {row.key} has no size")
 
     def _say_odd_references(self) -> None:
-        """References in brackets or to nothing, each value once."""
+        """Note references in brackets, and empty ones, each value once."""
         found: dict[tuple[str, str], list[Entry]] = {}
         for row in self.tables.about_queues():
             for name, text in row.odd_references.items():
@@ -418,10 +418,10 @@ class _Reader:
             port.pfc = tuple(sorted(pfc or ()))
 
     def _known(self, row: Entry, name: str, table: str) -> str | None:
-        """The row of another table that a field names, if there is one."""
+        """Return the existing row of another table that a field names."""
         key = row.reference(name)
         if not key:
-            # Nothing is bound: `empty-reference` and `bracketed-reference` say what orchagent does.
+            # Nothing is bound: `empty-reference` and `bracketed-reference` describe orchagent's reaction.
             return None
         if self.tables.row(table, key) is None:
             if table in self.tables:
@@ -495,7 +495,7 @@ class _Reader:
         )
 
     def _pairs(self, table: str, key: str | None) -> tuple[tuple[int, int], ...]:
-        """A map, which is read once for all ports that have it."""
+        """Return a map, read once for all ports that use it."""
         if (table, key) not in self.pairs:
             self.pairs[table, key] = self._pairs_of(table, key)
         return self.pairs[table, key]
@@ -514,7 +514,7 @@ class _Reader:
         return tuple(sorted(pairs.items()))
 
     def _settings(self) -> tuple[Setting, ...]:
-        """Fields that are settings; equal ones of several ports are one."""
+        """Return fields that are settings; equal ones of several ports are one."""
         found: dict[tuple[str, str], list[Entry]] = {}
         for table, name in SETTINGS.items():
             for row in self.tables.rows(table):

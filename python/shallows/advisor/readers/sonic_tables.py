@@ -1,4 +1,4 @@
-"""SONiC's tables as they stand in one or several JSON files, and which of their values were understood."""
+"""SONiC's tables from one or several JSON files, with a record of the values that were understood."""
 
 import json
 import re
@@ -25,7 +25,7 @@ ABOUT_QUEUES = re.compile(
     r"QUEUE|BUFFER|WRED|SCHEDULER|PFC|DSCP|DOT1P|MPLS_TC|(^|_)TC_|QOS|CABLE_LENGTH|LOSSLESS|TRIMMING",
     re.ASCII,
 )
-"""Tables whose every value is understood or listed."""
+"""Tables whose values are all understood or listed."""
 
 MAPS = {
     "dscp_to_tc_map": ("DSCP_TO_TC_MAP", "dscp_to_class"),
@@ -34,7 +34,7 @@ MAPS = {
     "pfc_to_queue_map": ("MAP_PFC_PRIORITY_TO_QUEUE", "pfc_to_queue"),
     "pfc_to_pg_map": ("PFC_PRIORITY_TO_PRIORITY_GROUP_MAP", "pfc_to_group"),
 }
-"""By fields of `PORT_QOS_MAP`: the table that each names, and what the model calls it."""
+"""Fields of `PORT_QOS_MAP`, with the named table and the model's name."""
 
 SETTINGS = {
     "DEFAULT_LOSSLESS_BUFFER_PARAMETER": "lossless",
@@ -42,42 +42,42 @@ SETTINGS = {
     "SWITCH_TRIMMING": "trimming",
     "PFC_WD": "pfc-watchdog",
 }
-"""Tables whose fields are settings, and what they are called in the model."""
+"""Tables whose fields are settings, with their names in the model."""
 
 MOST_ROWS = 1 << 19
-"""Of all tables of a switch: 4,096 ports of a hundred rows."""
+"""Most rows of all tables: 4,096 ports of a hundred rows."""
 
 MOST_NUMBERS = 64
-"""Of queues in a range: the most that any port has."""
+"""Most queues in a range: the largest number of queues of any port."""
 
 
 @dataclass
 class Entry:
-    """One row of a table. What is not taken from it has not been understood."""
+    """One row of a table. Values that are not taken count as not understood."""
 
     table: str
     key: str
     fields: dict[str, tuple[Any, str]]
-    """Values with the name of their file."""
+    """Values with the names of their files."""
 
     notes: list[Note]
     taken: set[str] = field(default_factory=set)
     odd_references: dict[str, str] = field(default_factory=dict)
-    """References in square brackets, and empty ones, by their field."""
+    """References in square brackets, and empty ones, by field."""
 
     @property
     def parts(self) -> list[str]:
-        """Its key, at the bars."""
+        """Return the parts of its key, split at the bars."""
         return self.key.split("|")
 
     def source(self, name: str = "") -> Source:
-        """Where a field, or the row, stands."""
+        """Return the position of a field, or of the row."""
         value, file = self.fields.get(name, (None, next((file for _, file in self.fields.values()), "")))
         text = "" if value is None else f"{name}: {value!r}"[:200]
         return Source(file, f"{self.table}|{self.key} {name}".strip(), text)
 
     def scope(self) -> Scope:
-        """The port and the queue of a row of one of each."""
+        """Return the port and the queue of a row about one of each."""
         if self.table not in ("QUEUE", "BUFFER_QUEUE", "BUFFER_PG", "PORT_QOS_MAP"):
             return Scope()
         *before, last = self.parts if self.table != "PORT_QOS_MAP" else (*self.parts, "")
@@ -86,7 +86,7 @@ class Entry:
         return Scope(ports[0] if len(ports) == 1 else "", queue=queue)
 
     def text(self, name: str) -> str | None:
-        """The value of a field without the blanks around it; nothing if there is none."""
+        """Return a field's value without surrounding blanks; None if it is missing."""
         if name not in self.fields:
             return None
         value, _ = self.fields[name]
@@ -100,7 +100,7 @@ class Entry:
         return value.strip()
 
     def number(self, name: str, least: int = 0, most: int = 2**63 - 1) -> int | None:
-        """A field as a whole number; one that is none, or is beyond its bounds, stays listed."""
+        """Return a field as an integer; one that is invalid or out of bounds stays listed."""
         text = self.text(name)
         if text is None:
             return None
@@ -112,7 +112,7 @@ class Entry:
         return sign * number
 
     def choice(self, name: str, *values: str) -> str | None:
-        """A field that is one of these, in any case."""
+        """Return a field that has one of these values, ignoring case."""
         text = self.text(name)
         if text is None:
             return None
@@ -122,7 +122,7 @@ class Entry:
         return found
 
     def reference(self, name: str) -> str | None:
-        """A field that names a row of another table, or none if it is empty; once `[TABLE|ROW]` and `[]`."""
+        """Return the row of another table that a field names; formerly `[TABLE|ROW]`, with `[]` for none."""
         text = self.text(name)
         if text is None:
             return None
@@ -131,17 +131,17 @@ class Entry:
         return text.strip("[]").rpartition("|")[2].strip()
 
     def refuse(self, name: str, why: str) -> None:
-        """A field is not understood after all."""
+        """Mark a field as not understood after all."""
         self.taken.discard(name)
         self.note("not-valid", why, name)
 
     def note(self, code: str, what: str, name: str = "") -> None:
-        """Something about a field that a finding will say."""
+        """Record an observation about a field that becomes a finding."""
         self.notes.append(Note(code, what, self.source(name)))
 
 
 class Tables:
-    """All rows of all files; a field that several files have is the last one's."""
+    """All rows of all files; for a field in several files, the last one counts."""
 
     def __init__(self, documents: Sequence[tuple[str, str]]) -> None:
         self.notes: list[Note] = []
@@ -175,21 +175,21 @@ class Tables:
         return bool(self._rows.get(table))
 
     def rows(self, table: str) -> list[Entry]:
-        """Those of a table, in the order of the files."""
+        """Return the rows of a table, in the order of the files."""
         return list(self._rows.get(table, {}).values())
 
     def row(self, table: str, key: str | None) -> Entry | None:
-        """The row of that key."""
+        """Return the row with this key."""
         return None if key is None else self._rows.get(table, {}).get(key)
 
     def about_queues(self) -> Iterator[Entry]:
-        """All rows of tables about queues and buffers."""
+        """Yield all rows of tables about queues and buffers."""
         for table, rows in self._rows.items():
             if ABOUT_QUEUES.search(table):
                 yield from rows.values()
 
     def unread(self) -> tuple[Source, ...]:
-        """Values about queues and buffers that nobody took."""
+        """Return values about queues and buffers that were not taken."""
         left = [
             replace(entry.source(name), scope=scope)
             for entry in self.about_queues()
@@ -201,7 +201,7 @@ class Tables:
         return (*self.misshapen, *left)
 
     def understood(self) -> int:
-        """How many were taken."""
+        """Return the number of taken values."""
         return sum(len(entry.taken) for entry in self.about_queues())
 
 
@@ -221,7 +221,7 @@ def _tables(name: str, text: str) -> dict[str, Any]:
 
 
 def _halves(content: object) -> bool:
-    """Whether there are surrogates without their partners, which are no text and can be written nowhere."""
+    """Whether there are unpaired surrogates, which are not text and cannot be written."""
     try:
         json.dumps(content, ensure_ascii=False).encode()
     except UnicodeEncodeError:
@@ -230,7 +230,7 @@ def _halves(content: object) -> bool:
 
 
 def ports_of(text: str) -> list[str]:
-    """Names of ports, as a key has them.
+    """Return the names of ports in a key.
 
     >>> ports_of("Ethernet0, Ethernet4")
     ['Ethernet0', 'Ethernet4']
@@ -239,7 +239,7 @@ def ports_of(text: str) -> list[str]:
 
 
 def numbers_of(text: str) -> list[int] | None:
-    """Numbers of queues or priorities: some with commas, or ranges; nothing if they are none.
+    """Parse numbers of queues or priorities, with commas and ranges; None if invalid.
 
     >>> numbers_of("0-2"), numbers_of("3,4"), numbers_of("4-3")
     ([0, 1, 2], [3, 4], None)
@@ -255,7 +255,7 @@ def numbers_of(text: str) -> list[int] | None:
 
 
 def metres_of(text: str) -> Fraction | None:
-    """The length of a cable.
+    """Parse the length of a cable.
 
     >>> str(metres_of("300m"))
     '300'

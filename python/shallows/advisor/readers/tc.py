@@ -1,8 +1,7 @@
-"""Linux: what `tc -s qdisc show`, `ip route show` and `sysctl` print, or the commands that set it.
+"""Linux: output of `tc -s qdisc show`, `ip route show` and `sysctl`, or the commands that set it.
 
-Syntax as in iproute2's manual pages, which also give the defaults; sizes and times in the units of tc(8),
-where k is 1024. The bands of `ets` and `prio` are queues, numbered from 0; `red` below one of them is its
-marking.
+Syntax and defaults as in iproute2's manual pages; sizes and times in the units of tc(8), where k is 1024. The
+bands of `ets` and `prio` are queues, numbered from 0; `red` below a band is its marking.
 """
 
 import re
@@ -35,7 +34,7 @@ from shallows.bounded import decimal, whole
 
 FORMAT = "tc"
 ADAPTIVE, EARLY, MARKED = "red.adaptive", "red.qevent.early_drop", "red.qevent.mark"
-"""Settings of a marking that its curve does not have."""
+"""Settings of a marking that its curve lacks."""
 
 _TELLING = re.compile(
     r"^\s*(qdisc \S+ [0-9a-f]*: |tc qdisc (add|replace|change|del) "
@@ -66,13 +65,13 @@ _SYSCTLS = {
 _STATISTICS = re.compile(r"(Sent |backlog |marked |maxpacket |new_flows|Tc|count |dropped |[0-9])")
 _PLAIN = {"noqueue", "pfifo_fast", "mq", "pfifo", "bfifo", "ingress", "clsact"}
 _STATE = {"refcnt": 2, "offloaded": 1, "ingress_block": 2, "egress_block": 2}
-"""What `print_qdisc` of tc/tc_qdisc.c prints before the options of a qdisc, and how many words each has."""
+"""Words that `print_qdisc` of tc/tc_qdisc.c prints before a qdisc's options, with their numbers of words."""
 
 _FLAGS = {"ecn", "harddrop", "adaptive", "nodrop"}
 _VALUES = {"limit", "min", "max", "avpkt", "burst", "probability", "bandwidth", "ewma", "Plog", "Scell_log"}
 _QEVENTS = {"early_drop": EARLY, "mark": MARKED}
 _PRINTED_TOGETHER = re.compile(r"(Scell_log [0-9]+)qevent")
-"""tc/q_red.c prints no blank between these."""
+"""Words that tc/q_red.c prints without a blank between them."""
 
 OVERFLOW = (
     "probability 1 becomes 0 in the tc of x86, and the kernel applies (max - min) / 2^Plog, {}; "
@@ -89,7 +88,7 @@ def recognises(text: str, name: str) -> bool:  # noqa: ARG001 - the same for all
 
 
 def read(text: str, name: str) -> Switch:
-    """What queueing disciplines, routes and sysctls say.
+    """Read queueing disciplines, routes and sysctls.
 
     Raises
     ------
@@ -103,7 +102,7 @@ def read(text: str, name: str) -> Switch:
 
 
 def size(text: str) -> int | None:
-    """Bytes, as tc(8) writes them.
+    """Parse bytes as tc(8) writes them.
 
     >>> size("1500000b"), size("100Kb"), size("1mbit"), size("x")
     (1500000, 102400, 131072, None)
@@ -128,13 +127,13 @@ class _Device:
     source: Source = field(default_factory=Source)
 
     def queues(self) -> tuple[Queue, ...]:
-        """Its bands, without what marks them."""
+        """Return its bands, without their markings."""
         return _queues(self.bands, self.strict, tuple(self.quanta), ordered=self.root in ("ets", "prio"))
 
 
 @lru_cache(maxsize=256)
 def _queues(bands: int, strict: int, quanta: tuple[int, ...], *, ordered: bool) -> tuple[Queue, ...]:
-    """Bands, which thousands of devices have alike: the strict ones first, the others by their quanta."""
+    """Return the bands of equally configured devices: strict ones first, the others by their quanta."""
     orders = [Scheduler("strict")] * strict
     orders += [Scheduler("dwrr", quantum) for quantum in quanta[: bands - strict]]
     orders += [Scheduler("dwrr")] * (bands - len(orders))
@@ -146,10 +145,10 @@ class _Reader:
         self.found = Findings(name, self.scope)
         self.devices: dict[str, _Device] = {}
         self.notes: dict[str, Note] = {}
-        """By the marking that they are about."""
+        """Settings by marking."""
 
     def take(self, statement: Statement) -> None:
-        """A line of any of the three."""
+        """Process a line of tc, ip or sysctl."""
         words = statement.words
         if not statement.is_plain:
             self.found.skip(statement)
@@ -175,7 +174,7 @@ class _Reader:
                 self.found.skip(statement)
 
     def scope(self, statement: Statement) -> Scope:
-        """The device of a qdisc and its band; filters and classes neither mark nor queue."""
+        """Return the device of a qdisc and its band; filters and classes neither mark nor queue."""
         words = statement.words
         if "qdisc" not in words[:2]:
             return NOWHERE
@@ -189,7 +188,7 @@ class _Reader:
             self.found.took(self.found.setting(name, pair[1].strip(), statement), statement)
 
     def route(self, words: list[str], statement: Statement) -> None:
-        """What a route says of TCP; where it leads is of no interest but as its name."""
+        """Read the TCP settings of a route; its destination serves as its name."""
         options: dict[str, list[str]] = {}
         kept: list[str] = []
         each = kept
@@ -208,7 +207,7 @@ class _Reader:
 
     @staticmethod
     def named(words: list[str]) -> str:
-        """A route by where it leads and how: its prefix, gateway and device."""
+        """Return a route's name: its prefix, gateway and device."""
         found = [words[0]] if words else []
         for word, value in pairwise(words):
             if word in ("via", "dev"):
@@ -294,7 +293,7 @@ class _Reader:
         return True
 
     def red(self, words: list[str], statement: Statement, name: str) -> tuple[Curve, int | None] | None:
-        """The curve and the limit of a qdisc, as shown or as a command sets them."""
+        """Return curve and limit of a qdisc, as shown or as set by a command."""
         said = _options(words)
         commanded = statement.words[0] == "tc"
         if said is None or ("nodrop" in said and "ecn" not in said) or (commanded and "avpkt" not in said):
@@ -339,7 +338,10 @@ class _Reader:
     def probability(
         self, said: dict[str, str], span: int, statement: Statement, name: str
     ) -> Fraction | None:
-        """That at the maximum; nothing if it is not shown, as without `tc -d`, or if tc refuses it."""
+        """Return the probability at the maximum; None if it is not shown or tc rejects it.
+
+        tc shows it with `-d` only.
+        """
         try:
             given = Fraction(decimal(said["probability"])) if "probability" in said else None
         except ValueError:
@@ -384,7 +386,7 @@ class _Reader:
 
 
 def _band(parent: str, device: _Device) -> int | None:
-    """The band of a class such as `1:2`, if the device has it."""
+    """Return the band of a class such as `1:2`, if the device has it."""
     major, _, minor = parent.partition(":")
     number = int(minor, 16) if re.fullmatch("[0-9a-f]{1,4}", minor) else 0
     has = device.root in ("ets", "prio") and f"{major}:" == device.handle and 0 < number <= device.bands
@@ -392,7 +394,7 @@ def _band(parent: str, device: _Device) -> int | None:
 
 
 def _options(words: list[str]) -> dict[str, str] | None:
-    """The options of red by name; nothing if one is not among those that q_red.c prints and takes.
+    """Return red's options by name; None if one is not among q_red.c's.
 
     >>> _options(["min", "30000b", "ecn", "qevent", "mark", "block", "10"])
     {'min': '30000b', 'ecn': '', 'qevent mark': '10'}

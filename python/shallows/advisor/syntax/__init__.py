@@ -1,4 +1,4 @@
-"""The forms in which vendors write configurations: indented lines, braces, commands with paths, YAML.
+"""Syntax of configurations: indented lines, braces, commands with paths, YAML.
 
-Each becomes a list of statements, which readers take apart; nothing here knows what a setting means.
+Each is parsed into a list of statements for the readers, independent of the settings' meaning.
 """

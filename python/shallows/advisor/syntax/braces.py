@@ -1,4 +1,4 @@
-"""Junos: sections in braces, or the same as `set` commands; both become the words of a `set` command."""
+"""Junos: sections in braces, or `set` commands; both become the words of a `set` command."""
 
 import re
 from collections.abc import Iterator
@@ -18,16 +18,16 @@ from shallows.advisor.syntax.statements import (
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{};\[\]]|[^\s{};\[\]"]+|"')
 _COMMANDS = ("set", "delete", "deactivate", "activate")
 LONGEST_LIST = 4096
-"""Items in brackets."""
+"""Most items in brackets."""
 
 _COMMENT = re.compile(r"/\*.*?\*/|##.*")
 
 
 def read(text: str, name: str) -> list[Statement]:
-    r"""Every leaf as the words that `set` takes; a list in brackets is a statement for each.
+    r"""Return each leaf as the words of `set`; a list in brackets becomes a statement per item.
 
-    `deactivate` and `delete` stay as they are, with their word in front; among commands, other lines are what
-    a terminal showed around them. Of a terminal's session each statement stands in the host that shows it.
+    `deactivate` and `delete` keep their word in front. Among commands, other lines are terminal output and
+    are skipped. In a terminal session, each statement has its host as a section.
 
     >>> for statement in read("class-of-service { schedulers s1 { shaping-rate 1g; } }", "leaf"):
     ...     print(statement.line, statement.text)
@@ -53,7 +53,7 @@ def read(text: str, name: str) -> list[Statement]:
 
 
 def _entered(lines: list[tuple[int, str]]) -> Iterator[tuple[int, str, tuple[str, ...]]]:
-    """Lines with commands, without the prompts that they may start with, and the host that they are of."""
+    """Yield lines with commands, without prompts, and their host."""
     host: tuple[str, ...] = ()
     for number, line in lines:
         if shown := terminal.prompt(line):
@@ -81,7 +81,7 @@ def _words(number: int, line: str, name: str) -> list[str]:
 
 
 def _listed(statement: Statement, name: str) -> Iterator[Statement]:
-    """One statement, or one for each item of the list that ends it."""
+    """Yield one statement, or one per item of the list that ends it."""
     words = statement.words
     if "[" not in words and "]" not in words:
         yield statement
@@ -96,7 +96,7 @@ def _listed(statement: Statement, name: str) -> Iterator[Statement]:
 
 
 def _sections(lines: list[tuple[int, str]], name: str) -> list[Statement]:
-    """The leaves of sections; in a terminal's session they stand in the host that shows them."""
+    """Return the leaves of sections; in a terminal session, they have their host as a section."""
     reader = _Sections(name)
     comment = 0
     edited: tuple[str, ...] = ()
@@ -136,9 +136,9 @@ class _Sections:
         self.started = 0
 
     def shown(self, number: int, entered: terminal.Prompt, edited: tuple[str, ...]) -> None:
-        """From here on it is what this command shows; words before it that end nothing are a heading.
+        """Start the output of a command; incomplete words before it are a heading.
 
-        Of what was shown before, the end may be missing: that is a statement which nobody understands.
+        If earlier output lacks its end, it becomes a statement that is not understood.
         """
         if self.pending:
             self.found.append(Statement(self.started, tuple(self.pending), self.host))
@@ -149,11 +149,11 @@ class _Sections:
         self.host, self.shows = (entered.host,), entered.shown(edited)
 
     def path(self) -> tuple[str, ...]:
-        """The names of the sections around the next statement."""
+        """Return the names of the sections around the next statement."""
         return (*self.shows, *(part for section in self.above for part in section))
 
     def word(self, number: int, word: str) -> None:
-        """The next word of the text."""
+        """Process the next word of the text."""
         self.started = self.started if self.pending else number
         if word == "{":
             if len(self.above) >= DEEPEST:
@@ -184,7 +184,7 @@ class _Sections:
 
 
 def _without_comments(line: str, within: int, number: int) -> tuple[str, int]:
-    """A line without its comments, and the line where one starts that goes on."""
+    """Return a line without its comments, and the line number of an open comment."""
     if within:
         _, closed, line = line.partition("*/")
         if not closed:

@@ -6,7 +6,7 @@ from shallows.advisor.syntax.statements import Statement, numbered, refusal
 
 
 def read(text: str, name: str) -> list[Statement]:
-    """Every line in words, without the prompt before it and the comment after it.
+    """Split every line into words, without its prompt and comment.
 
     >>> [statement.text for statement in read("cumulus@leaf:~$ nv set qos roce mode lossy # all", "leaf")]
     ['nv set qos roce mode lossy']

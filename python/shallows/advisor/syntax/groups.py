@@ -1,8 +1,8 @@
-"""Junos: what configuration groups give to the places where `apply-groups` names them.
+"""Junos: inheritance from configuration groups where `apply-groups` names them.
 
-Juniper's guide to configuration groups: what is said outside goes before what a group says, the first of
-several groups before the others, and one that is applied closer before one further out. Names in angle
-brackets are wildcards of a shell, and give data to what is there and matches.
+Order by Juniper's guide: statements outside precede those of groups, the first of several groups precedes the
+others, and a group applied closer precedes one further out. Names in angle brackets are shell wildcards, and
+give data to existing names that match.
 """
 
 import re
@@ -19,14 +19,14 @@ Words = tuple[str, ...]
 _Tree = dict[str, "_Tree"]
 
 MOST_COMPARISONS = 1 << 21
-"""Of wildcards with names: 500 wildcards of one switch with 4,096 ports."""
+"""Most comparisons of wildcards with names: 500 wildcards of a switch with 4,096 ports."""
 
 
 def in_force(statements: list[Statement], name: str = "") -> list[Statement]:
-    """Statements, with those that are inherited first: what is said outside goes before them.
+    """Return the statements with inherited ones first, so that those outside take precedence.
 
-    What nothing applies, or matches nothing, stays as the group says it. So does what two wildcards of one
-    group say differently of the same thing: which of them goes before, the guide does not say.
+    Statements that nothing applies, or that match nothing, stay as the group has them. So do conflicting
+    statements of two wildcards of one group, because the guide does not define their order.
 
     >>> said = ["interfaces xe-0/0/1 mtu 1500", "interfaces xe-0/0/2 speed 25g", "apply-groups all"]
     >>> said += ["groups all interfaces <xe-*> mtu 9216"]
@@ -55,7 +55,8 @@ def in_force(statements: list[Statement], name: str = "") -> list[Statement]:
     tree = _tree(each.words for each in statements if each.words[0] not in ("groups", "delete", "deactivate"))
     taken: set[int] = set()
     inherited: list[Statement] = []
-    # The last replaces what was said before: groups applied further out first, and of several the first last.
+    # The last statement replaces earlier ones: groups applied further out come first, and of several the
+    # first comes last.
     order = sorted(enumerate(dict.fromkeys(applied)), key=lambda each: (len(each[1][0]), -each[0]))
     given = _Given(groups, tree, excepted, name)
     for _, (where, group) in order:
@@ -70,7 +71,7 @@ def in_force(statements: list[Statement], name: str = "") -> list[Statement]:
 
 
 class _Group:
-    """What a group says: with wildcards by the words up to the last of them, and without."""
+    """Statements of a group: those with wildcards by the words up to the last wildcard, and the others."""
 
     def __init__(self, said: list[Statement]) -> None:
         self.wild: dict[Words, list[Statement]] = {}
@@ -84,7 +85,7 @@ class _Group:
                 self.plain.append(statement)
 
     def plain_below(self, place: Words) -> list[Statement]:
-        """What it says of a place without a wildcard."""
+        """Return its statements about a place without a wildcard."""
         length = len(place)
         if length not in self.by_length:
             found: dict[Words, list[Statement]] = {}
@@ -95,7 +96,7 @@ class _Group:
 
 
 class _Given:
-    """What groups say of places where they are applied. Work is counted before it is done."""
+    """Statements that groups give to places where they are applied. Work is counted before it is done."""
 
     def __init__(
         self, groups: dict[str, list[Statement]], tree: _Tree, excepted: dict[str, list[Words]], name: str
@@ -107,7 +108,7 @@ class _Given:
         self.matched: dict[tuple[Words, Words], list[Words]] = {}
 
     def below(self, place: Words, group: str) -> Iterator[tuple[Statement, Words]]:
-        """What a group says of a place without a wildcard, and before it what it says of all that matches."""
+        """Yield a group's statements about matching places, then about a place without a wildcard."""
         excepted = self.excepted.get(group, set())
         ends = {*map(len, excepted)}
         plain = self.groups[group].plain_below(place)
@@ -117,7 +118,7 @@ class _Given:
                 yield statement, words
 
     def wild(self, place: Words, group: str) -> Iterator[tuple[Statement, Words]]:
-        """What a group says with a wildcard; what two wildcards say differently is left out."""
+        """Yield a group's statements with a wildcard, without conflicting ones."""
         said: dict[Words, dict[Words, list[tuple[Statement, Words]]]] = {}
         for head, statements in self.groups[group].wild.items():
             shared = min(len(head), len(place))
@@ -137,7 +138,7 @@ class _Given:
                 yield from next(iter(by_wildcard.values()))
 
     def matching(self, place: Words, head: Words, statement: Statement) -> list[Words]:
-        """Paths below a place that are there, and match word by word."""
+        """Return existing paths below a place that match word by word."""
         if (place, head) not in self.matched:
             found = [(place, tree)] if (tree := _at(self.tree, place)) is not None else []
             for word in head:
@@ -155,13 +156,13 @@ class _Given:
         return self.matched[place, head]
 
     def count(self, statements: int, of: Statement | None) -> None:
-        """So many statements will be made."""
+        """Count statements before building them."""
         self.statements += statements
         if of is not None and self.statements > MOST_STATEMENTS:
             raise too_many(self.name, of.line, "its groups")
 
     def compare(self, names: int, of: Statement) -> None:
-        """So many names will be compared with a wildcard."""
+        """Count comparisons of names with a wildcard."""
         self.comparisons += names
         if self.comparisons > MOST_COMPARISONS:
             raise refusal(
@@ -177,7 +178,7 @@ def _is_wild(word: str) -> bool:
 
 
 def _tree(paths: Iterable[Words]) -> _Tree:
-    """All that is there, word by word."""
+    """Build a tree of all paths, word by word."""
     tree: _Tree = {}
     for path in paths:
         if "inactive:" not in path:
@@ -188,7 +189,7 @@ def _tree(paths: Iterable[Words]) -> _Tree:
 
 
 def _at(tree: _Tree, path: Words) -> _Tree | None:
-    """What is there below a path."""
+    """Return the subtree below a path."""
     found: _Tree | None = tree
     for word in path:
         found = None if found is None else found.get(word)
@@ -196,7 +197,7 @@ def _at(tree: _Tree, path: Words) -> _Tree | None:
 
 
 def _matches(name: str, word: str) -> bool:
-    """Whether a name is a word of a group, or matches it."""
+    """Whether a name equals or matches a word of a group."""
     return _pattern(word).match(name) is not None if _is_wild(word) else name == word
 
 

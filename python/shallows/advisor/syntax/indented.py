@@ -1,4 +1,4 @@
-"""Lines whose indentation says what they belong to, as Arista EOS and Cisco NX-OS print them."""
+"""Lines structured by indentation, as Arista EOS and Cisco NX-OS print them."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ from shallows.advisor.syntax.statements import DEEPEST, Statement, numbered, too
 
 
 def read(text: str, name: str, *, comment: str = "!") -> list[Statement]:
-    r"""The lines of a configuration, each with those above it that are indented less.
+    r"""Return the lines of a configuration, each with the less indented lines above it.
 
     >>> for statement in read("qos profile p\n   uc-tx-queue 3\n      no priority\n!", "leaf"):
     ...     print(statement.line, *statement.sections, ">", statement.text)
@@ -37,7 +37,7 @@ def read(text: str, name: str, *, comment: str = "!") -> list[Statement]:
 
 
 def write(statements: Sequence[tuple[Sequence[str], str]], step: int = 3) -> list[str]:
-    """Lines of statements with their sections; a section is opened once as long as it goes on.
+    """Format statements with their sections; consecutive statements share a section's line.
 
     >>> write([(("qos profile p", "uc-tx-queue 3"), "no priority"), (("qos profile p",), "qos trust dscp")])
     ['qos profile p', '   uc-tx-queue 3', '      no priority', '   qos trust dscp']

@@ -1,4 +1,4 @@
-"""A configuration as statements, each with the sections it stands in and its line."""
+"""A configuration as statements, each with its sections and line."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,31 +8,32 @@ from shallows.bounded import quoted
 from shallows.errors import ShallowsError
 
 MOST_LINES, LONGEST_LINE, DEEPEST = 1 << 18, 1 << 14, 64
-"""Of a configuration: 2,000 ports of a hundred lines each, of some hundred characters, ten sections deep."""
+"""Bounds of a configuration: 2,000 ports of a hundred lines, of some hundred characters, ten sections deep.
+"""
 
 MOST_STATEMENTS = MOST_LINES
-"""That lines stand for, where lists, ranges and groups make several of one."""
+"""Most statements after expansion of lists, ranges and groups."""
 
 
 @dataclass(frozen=True)
 class Statement:
-    """One thing that a configuration says."""
+    """One statement of a configuration."""
 
     line: int
-    """Where it stands, from 1."""
+    """Line number, from 1."""
     words: tuple[str, ...]
-    """What it says, in words."""
+    """Words of the statement."""
     sections: tuple[str, ...] = ()
-    """What it stands in, from outside, each as it is written."""
+    """Sections around it, from outside, as written."""
 
     @cached_property
     def text(self) -> str:
-        """Its words as one."""
+        """Return its words as one text."""
         return " ".join(self.words)
 
     @property
     def is_plain(self) -> bool:
-        """Whether each word is one: no quotation makes one of several, or of none.
+        """Whether no word needs quotation marks.
 
         >>> Statement(1, ("interface", "a b")).is_plain, Statement(1, ("interface", "a")).is_plain
         (False, True)
@@ -40,7 +41,7 @@ class Statement:
         return all(len(word.split()) == 1 for word in self.words)
 
     def after(self, *start: str) -> tuple[str, ...] | None:
-        """The words after these, with which it may start.
+        """Return the words after `start`; None if the statement does not start with them.
 
         >>> Statement(1, ("qos", "trust", "dscp")).after("qos", "trust")
         ('dscp',)
@@ -49,7 +50,7 @@ class Statement:
 
 
 def numbered(text: str, name: str) -> Iterator[tuple[int, str]]:
-    """The lines of a text that say something, without blanks at their ends, and their numbers.
+    """Yield the non-empty lines of a text, stripped, with their numbers.
 
     Raises
     ------
@@ -73,7 +74,7 @@ def numbered(text: str, name: str) -> Iterator[tuple[int, str]]:
 
 
 def refusal(name: str, line: int, what: str, remedy: str = "mend that line, or remove it") -> ShallowsError:
-    """What is wrong with a line.
+    """Return the error for a line.
 
     >>> print(refusal("leaf1.cfg", 7, "a brace is closed that none opens"))
     leaf1.cfg:7: a brace is closed that none opens
@@ -83,19 +84,19 @@ def refusal(name: str, line: int, what: str, remedy: str = "mend that line, or r
 
 
 def too_many(name: str, line: int, what: str) -> ShallowsError:
-    """More statements than any configuration has."""
+    """Return the error for more statements than any configuration has."""
     return refusal(
         name, line, f"{what} make more than {MOST_STATEMENTS:,} statements", "give one switch, and name fewer"
     )
 
 
 def too_deep(name: str, line: int) -> ShallowsError:
-    """Sections within sections, as no vendor has them."""
+    """Return the error for sections that are nested too deeply."""
     return refusal(name, line, f"its sections are more than {DEEPEST} deep")
 
 
 def spans(text: str) -> list[int] | None:
-    """The numbers in a list of ranges; nothing if it is none, or one of more than 4,096.
+    """Expand a list of ranges of numbers; None if it is invalid or has more than 4,096 numbers.
 
     >>> spans("0-2,5"), spans("7"), spans("x"), spans("0-99999")
     ([0, 1, 2, 5], [7], None, None)
@@ -116,5 +117,5 @@ def spans(text: str) -> list[int] | None:
 
 
 def shown(words: tuple[str, ...]) -> str:
-    """Words as a message can hold them."""
+    """Format words for a message."""
     return quoted(" ".join(words))

@@ -1,4 +1,4 @@
-"""What a terminal shows of Junos around a configuration: prompts, modes, and where one is."""
+"""Output of a Junos terminal around a configuration: prompts, modes and the edited path."""
 
 import re
 from dataclasses import dataclass
@@ -10,13 +10,13 @@ _MODE = re.compile(r"(?:\{[a-z]+(?::\w+)*\})?(?:\[edit([^\]]*)\])?|---\(more.*\)
 
 @dataclass(frozen=True)
 class Prompt:
-    """A line with a prompt, and what was entered there."""
+    """A line with a prompt, and the entered command."""
 
     host: str
     entered: str
 
     def shown(self, edited: tuple[str, ...] = ()) -> tuple[str, ...]:
-        """The sections whose content is shown next, without their own names.
+        """Return the sections whose content follows, without their own names.
 
         >>> prompt("root@leaf1> show configuration class-of-service schedulers | no-more").shown()
         ('class-of-service', 'schedulers')
@@ -32,7 +32,7 @@ class Prompt:
 
 
 def prompt(line: str) -> Prompt | None:
-    """The prompt that a line starts with, if it does.
+    """Return the prompt at the start of a line, if there is one.
 
     >>> prompt("root@leaf1> show configuration"), prompt("class-of-service {")
     (Prompt(host='leaf1', entered='show configuration'), None)
@@ -44,7 +44,7 @@ def prompt(line: str) -> Prompt | None:
 
 
 def heading(line: str) -> str | None:
-    """The switch whose commands follow, where a list of those of several has its name alone on a line.
+    """Return the switch whose commands follow, where its name stands alone on a line.
 
     >>> heading("leaf1:"), heading("set system host-name leaf1")
     ('leaf1', None)
@@ -54,7 +54,7 @@ def heading(line: str) -> str | None:
 
 
 def mode(line: str) -> tuple[str, ...] | None:
-    """What is edited where a terminal shows a mode; nothing if the line shows none.
+    """Return the edited path of a mode line; None if the line shows no mode.
 
     >>> mode("{master:0}[edit class-of-service]"), mode("{master}"), mode("class-of-service {")
     (('class-of-service',), (), None)

@@ -1,4 +1,4 @@
-"""YAML: each value with the keys above it, and its line. What is repeated by aliases is bounded."""
+"""YAML values with their keys and lines. Repetition by aliases is bounded."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -9,44 +9,44 @@ from shallows.advisor.syntax.statements import DEEPEST, refusal, too_deep
 from shallows.errors import ShallowsError
 
 MOST_VALUES = 1 << 19
-"""Of a document, each repeated by an alias counted again: a thousand ports of five hundred values."""
+"""Most values of a document, with repetition by aliases: a thousand ports of five hundred values."""
 
 
 class Node:
-    """A mapping, a list or a scalar of a document, which knows its line."""
+    """A mapping, list or scalar of a document, with its line."""
 
     def __init__(self, line: int, value: "dict[str, Node] | list[Node] | str") -> None:
         self.line = line
         self.value = value
         below = [*value.values()] if isinstance(value, dict) else value if isinstance(value, list) else []
         self.size: int = 1 + sum(each.size for each in below)
-        """Values in it, itself and what aliases repeat among them."""
+        """Number of values in it, including itself and repetition by aliases."""
         self.height: int = 1 + max((each.height for each in below), default=-1)
-        """Collections that are in each other below it, and one for what is in them."""
+        """Depth of nested collections, including one for its content."""
 
     def get(self, *keys: str) -> "Node | None":
-        """What stands below these keys, if it does."""
+        """Return the value below these keys, if it exists."""
         node: Node | None = self
         for key in keys:
             node = node.value.get(key) if node is not None and isinstance(node.value, dict) else None
         return node
 
     def items(self) -> "Iterator[tuple[str, Node]]":
-        """Keys and values of a mapping; of nothing else any."""
+        """Return the keys and values of a mapping; nothing for other nodes."""
         if isinstance(self.value, dict):
             yield from self.value.items()
 
     def entries(self) -> "Iterator[Node]":
-        """Of a list; of nothing else any."""
+        """Yield the items of a list; nothing for other nodes."""
         if isinstance(self.value, list):
             yield from self.value
 
     def scalar(self) -> str | None:
-        """The text of a scalar."""
+        """Return the text of a scalar."""
         return self.value if isinstance(self.value, str) else None
 
     def leaves(self, path: tuple[str, ...] = ()) -> "Iterator[tuple[tuple[str, ...], Node]]":
-        """Every scalar and every empty collection, with the keys and places above it."""
+        """Yield every scalar and empty collection, with the keys and positions above it."""
         below: Iterator[tuple[str, Node]] = (
             self.items()
             if isinstance(self.value, dict)
@@ -61,7 +61,7 @@ class Node:
 
 
 def read(text: str, name: str) -> Node:
-    r"""A document as nodes.
+    r"""Parse a document into nodes.
 
     >>> [(*path, node.line, node.scalar()) for path, node in read("a: {b: 1}\nc: [x, y]", "avd").leaves()]
     [('a', 'b', 1, '1'), ('c', '0', 2, 'x'), ('c', '1', 2, 'y')]
@@ -82,18 +82,18 @@ def read(text: str, name: str) -> Node:
 
 
 class _Reader:
-    """Makes nodes of events, so that it sees how deep they are before it follows: yaml's composer does not.
+    """Builds nodes from events, with the depth checked first, unlike yaml's composer.
 
-    What an alias repeats is not copied, but counted.
+    Repetition by an alias is counted, not copied.
     """
 
     def __init__(self, name: str) -> None:
         self.name, self.values = name, 0
         self.anchors: dict[str, Node | None] = {}
-        """By name; nothing while what it stands for has no end yet."""
+        """Anchored nodes by name; None until a node is complete."""
 
     def document(self, events: Iterator[Any]) -> Node:
-        """The only document of a stream."""
+        """Return the only document of a stream."""
         found = None
         for event in events:
             if isinstance(event, yaml.DocumentStartEvent):
@@ -107,7 +107,7 @@ class _Reader:
         return Node(1, {}) if found is None else found
 
     def node(self, event: Any, events: Iterator[Any], depth: int) -> Node:
-        """The value that an event starts."""
+        """Return the value that an event starts."""
         line = event.start_mark.line + 1
         if depth > DEEPEST:
             raise too_deep(self.name, line)
@@ -127,7 +127,7 @@ class _Reader:
         return found
 
     def count(self, values: int, line: int) -> None:
-        """Count values before anything is made of them."""
+        """Count values before building them."""
         self.values += values
         if self.values > MOST_VALUES:
             raise refusal(
@@ -167,7 +167,7 @@ class _Reader:
 
 
 def _until_end(events: Iterator[Any]) -> Iterator[Any]:
-    """The events that start what is in a collection."""
+    """Yield the events that start the items of a collection."""
     for event in events:
         if isinstance(event, yaml.SequenceEndEvent | yaml.MappingEndEvent):
             return
@@ -175,5 +175,5 @@ def _until_end(events: Iterator[Any]) -> Iterator[Any]:
 
 
 def _is_plain(event: Any) -> bool:
-    """Whether an event is a whole value, or stands for one."""
+    """Whether an event is a whole value, or an alias."""
     return isinstance(event, yaml.ScalarEvent | yaml.AliasEvent)

@@ -1,7 +1,7 @@
-"""Configurations of vendors, written from the neutral model as the smallest change to what there is.
+"""Writers of vendors' configurations: from the neutral model, as the smallest change.
 
-A writer's module has one function, `write(before, after, reasons)`, whose `Text` has the change, its
-inverse, and what the format cannot say. To add one, add its name to `FORMATS`, and its module below.
+A writer's module has one function, `write(before, after, reasons)`. Its `Text` has the change, its rollback,
+and settings that the format lacks. A new writer adds its name to `FORMATS` and its module below.
 """
 
 from dataclasses import replace
@@ -16,14 +16,14 @@ FORMATS = ("sonic", "eos", "avd", "nvue", "nxos", "junos", "tc")
 
 
 class Writer(Protocol):
-    """What a writer's module offers."""
+    """Interface of a writer's module."""
 
     def write(self, before: Switch | None, after: Switch, reasons: Reasons = NO_REASONS) -> Text:
-        """The change from what a switch is told to what it shall be told; all of it if nothing is there."""
+        """Write the change from one configuration to another; everything if nothing exists."""
 
 
 def writer(name: str) -> Writer:
-    """The writer of a format.
+    """Return the writer of a format.
 
     Raises
     ------
@@ -39,7 +39,7 @@ def writer(name: str) -> Writer:
 
 
 def write(name: str, before: Switch | None, after: Switch, reasons: Reasons = NO_REASONS) -> Text:
-    """The change from what a switch is told to what it shall be told, in a format.
+    """Write the change from one configuration to another in a format.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""Arista's validated designs (AVD): the keys of structured configuration that differ, in YAML.
+"""Arista's validated designs (AVD): the changed keys of structured configuration, in YAML.
 
-AVD's inputs describe a whole device, so a change is those entries that differ, whole: they take the place of
-those with the same name. What goes is named in a comment.
+AVD's inputs describe a whole device, so a change consists of whole entries, which replace those with the same
+name. Removed entries are named in a comment.
 """
 
 import re
@@ -20,11 +20,11 @@ _CURVE = re.compile(
 _UNITS = {"kbytes": 1000, "bytes": 1, "segments": 1, "microseconds": 1, "milliseconds": 1000}
 
 Key = tuple[str, ...]
-"""Of an entry: a top-level key, and the name in its list if it has one."""
+"""Key of an entry: a top-level key, and the name in its list if it has one."""
 
 
 def write(before: Switch | None, after: Switch, reasons: Reasons = NO_REASONS) -> Text:
-    """The entries that differ, from what is told before to what shall be."""
+    """Write the entries that differ."""
     told = eos.tell(after)
     new, old = _entries(told.lines), _entries(eos.tell(before).lines) if before else {}
     return Text(
@@ -57,7 +57,7 @@ def _difference(old: dict[Key, Any], new: dict[Key, Any], reasons: dict[Key, lis
 
 
 def _key(line: Line) -> Key:
-    """The entry that a line of EOS belongs to."""
+    """Return the entry of an EOS line."""
     section = line.sections[0] if line.sections else line.text
     kind, _, name = section.rpartition(" ")
     if line.sections and kind == "qos profile":
@@ -82,7 +82,7 @@ def _entries(lines: Sequence[Line]) -> dict[Key, Any]:
 
 
 def _named(entries: list[dict[str, Any]], key: str, name: object) -> dict[str, Any]:
-    """The entry of a list with this name, made if it is not there."""
+    """Return the entry of a list with this name; create it if necessary."""
     for entry in entries:
         if entry[key] == name:
             return entry
@@ -138,7 +138,7 @@ def _queue(queue: dict[str, Any], text: str) -> None:
 
 
 def _ends(low: str, unit: str, high: str, other: str) -> dict[str, Any]:
-    """Both ends in one unit, which AVD has for both."""
+    """Return both ends in one unit, as AVD requires."""
     if unit == other:
         return {"units": unit, "min": int(low), "max": int(high)}
     return {"units": "bytes", "min": int(low) * _UNITS[unit], "max": int(high) * _UNITS[other]}

@@ -1,7 +1,7 @@
 """Arista EOS: lines of a running configuration, as pyavd 6.4 renders them.
 
-Profiles of ports that share a name are one `qos profile`; where the later ones differ, their interfaces say
-so.
+Profiles of ports that share a name become one `qos profile`; interfaces of later ones contain the
+differences.
 """
 
 from collections.abc import Sequence
@@ -36,13 +36,13 @@ from shallows.advisor.writers.lines import (
 ALPHAS = tuple(Fraction(1, 1 << power) for power in range(7, 0, -1)) + tuple(
     Fraction(1 << power) for power in range(4)
 )
-"""What the MMU knows: 1/128 to 8."""
+"""Alphas of the MMU: 1/128 to 8."""
 
 MOST_WEIGHT = 15
-"""Of the average, by the schema of pyavd 6.4, as are the limits below."""
+"""Largest weight of the average, by the schema of pyavd 6.4, like the limits below."""
 
 PERCENT = range(1, 101)
-"""Of probabilities; and of shares of the rate, by EOS's manual (tx-queue, bandwidth percent)."""
+"""Percentages of probabilities; and of rate shares, by EOS's manual (tx-queue, bandwidth percent)."""
 
 MTU = range(68, 65_536)
 
@@ -50,12 +50,12 @@ _WATCHDOG = {"timeout", "recovery-time", "polling-interval"}
 
 
 def write(before: Switch | None, after: Switch, reasons: Reasons = NO_REASONS) -> Text:
-    """What to enter in `configure`, from what is told before to what shall be."""
+    """Write the change as lines for `configure`."""
     return difference(tell, render, before, after, reasons)
 
 
 def render(lines: Sequence[Line], reasons: Reasons) -> str:
-    """Lines with their sections; a line that applies an MMU profile anew follows its changes."""
+    """Format lines with their sections; a line that reapplies an MMU profile follows its changes."""
     found: list[tuple[Sequence[str], str]] = []
     for line, why in commented(lines, reasons, "!"):
         found += [(line.sections, row) for row in (*why, line.text)]
@@ -70,7 +70,7 @@ def render(lines: Sequence[Line], reasons: Reasons) -> str:
 
 
 def tell(switch: Switch) -> Told:
-    """All that EOS can be told of it."""
+    """Return all lines that EOS has for a switch."""
     told = Told()
     _memory(switch, told)
     bases: dict[str, PortProfile] = {}
@@ -100,7 +100,7 @@ def _named(switch: Switch) -> list[tuple[str, PortProfile]]:
 
 
 def _memory(switch: Switch, told: Told) -> None:
-    """The MMU profile: what every port's queues may hold."""
+    """Add the MMU profile: the limits of every port's queues."""
     queues: dict[int, Allotment] = {}
     groups: dict[int, Allotment] = {}
     for profile in switch.profiles:
@@ -179,7 +179,7 @@ def _pfc(priorities: Sequence[int], section: str, told: Told) -> None:
 
 
 def _ports(switch: Switch, profile: PortProfile, base: PortProfile, name: str, told: Told) -> None:
-    """What interfaces are told: their profile, and where they differ from it."""
+    """Add the lines of interfaces: their profile, and their differences from it."""
     for port in profile.ports:
         section = f"interface {port}"
         told.say(f"service-profile {name}", section, slot="service-profile", about=name)
@@ -249,7 +249,7 @@ def _queue(
 
 
 def _rates(scheduler: Scheduler, inner: tuple[str, ...], where: str, about: str, told: Told) -> None:
-    """The least and the most that a queue gets."""
+    """Add the guaranteed and the largest rate of a queue."""
     shape = None if scheduler.shape is None else Fraction(scheduler.shape, 1000)
     for start, share, end in (
         ("bandwidth guaranteed percent", scheduler.guaranteed_percent, ""),
@@ -268,7 +268,7 @@ def _rates(scheduler: Scheduler, inner: tuple[str, ...], where: str, about: str,
 
 
 def _share(profile: PortProfile, queue: Queue, inner: tuple[str, ...], told: Told) -> None:
-    """A weight as a percentage of those of the port's queues that are not strict."""
+    """Add a weight as a percentage of the port's queues that are not strict."""
     weights = {
         each.number: each.scheduler.weight or 0
         for each in profile.queues
@@ -315,7 +315,7 @@ def _marking(
 def _curve(
     start: str, word: str, curve: Curve, about: str, where: str, inner: tuple[str, ...], told: Told
 ) -> None:
-    # The schema of pyavd 6.4 has no microseconds for marks of a uc-tx-queue, as fixed systems have it.
+    # The schema of pyavd 6.4, like fixed systems, lacks microseconds for marks of a uc-tx-queue.
     coarse = start == "random-detect ecn" and inner[-1].startswith("uc-tx-queue")
     low, high = size(curve.minimum, coarse=coarse), size(curve.maximum, coarse=coarse)
     if low is None or high is None:
@@ -347,7 +347,7 @@ def _curve(
 
 
 def size(threshold: Threshold | None, *, coarse: bool = False) -> str | None:
-    """A threshold in EOS's units, the largest in which it is whole; times in milliseconds if they are coarse.
+    """Format a threshold in the largest EOS unit that keeps it whole; times in ms if `coarse`.
 
     >>> size(Threshold.of_bytes(200_000)), size(Threshold.of_bytes(1_234)), size(Threshold.of_bytes(0))
     ('200 kbytes', '1234 bytes', None)

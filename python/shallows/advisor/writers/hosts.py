@@ -1,4 +1,4 @@
-"""The hosts' side: sysctls, routes with their own RTO, congestion control and ECN, and what NICs are told.
+"""Configuration of hosts: sysctls, routes with their own RTO, congestion control and ECN, and NICs.
 
 Names as in ip-sysctl of the kernel's documentation, ip-route(8), and NVIDIA's tools for mlx5.
 """
@@ -14,29 +14,29 @@ SYSCTLS = {
     "host.congestion_control": ("net.ipv4.tcp_congestion_control", "cubic"),
     "host.rto_min_us": ("net.ipv4.tcp_rto_min_us", "200000"),
 }
-"""A setting's name at the kernel, and the kernel's default (Linux 6.11 and later have the last)."""
+"""Name of each setting in the kernel, and the kernel's default (Linux 6.11 and later for the last)."""
 
 ROUTE = ("host.rto_min", "host.congctl", "host.features", "host.initcwnd", "host.initrwnd", "host.quickack")
-"""What a route can say of TCP, in ip-route(8)'s order."""
+"""TCP settings of a route, in ip-route(8)'s order."""
 
 
 @dataclass(frozen=True)
 class Nic:
-    """What an RDMA NIC of mlx5 is told."""
+    """Configuration of an RDMA NIC of mlx5."""
 
     interface: str
     pfc: tuple[int, ...] = ()
-    """Priorities that it pauses and is paused for."""
+    """Priorities with PFC in both directions."""
 
     ecn: tuple[int, ...] = ()
     """Priorities with DCQCN, at both ends."""
 
     cnp_dscp: int | None = None
-    """Of congestion notification packets."""
+    """DSCP of congestion notification packets."""
 
 
 def write(before: Switch | None, after: Switch, reasons: Reasons = NO_REASONS) -> Text:
-    """The settings `host.…` of a switch as commands of root."""
+    """Write the settings `host.…` of a switch as root commands."""
 
     def told(switch: Switch) -> Told:
         found = Told()
@@ -47,7 +47,7 @@ def write(before: Switch | None, after: Switch, reasons: Reasons = NO_REASONS) -
 
 
 def tell(switch: Switch, told: Told) -> None:
-    """Sysctls, and routes with all that they say."""
+    """Add sysctls, and routes with all their settings."""
     routes: dict[str, dict[str, Setting]] = {}
     for setting in switch.settings:
         if setting.name in SYSCTLS and not setting.scope:
@@ -71,7 +71,7 @@ def tell(switch: Switch, told: Told) -> None:
 
 
 def nic(before: Nic | None, after: Nic) -> Text:
-    """What to run as root for a NIC, and what takes it back.
+    """Write the root commands for a NIC, and their rollback.
 
     Raises
     ------

@@ -35,12 +35,12 @@ LOSSES = {colour: loss for loss, colour in COLOURS.items()}
 
 
 def write(before: Switch | None, after: Switch, reasons: Reasons = NO_REASONS) -> Text:
-    """What to enter in `configure`, before `commit`, from what is told before to what shall be."""
+    """Write the change as commands for `configure`, before `commit`."""
     return difference(tell, flat("#"), before, after, reasons)
 
 
 def tell(switch: Switch) -> Told:
-    """All that Junos can be told of it."""
+    """Return all lines that Junos has for a switch."""
     told = Told()
     _pools(switch, told)
     settings = {(each.name, each.scope): each.value for each in switch.settings}
@@ -79,7 +79,7 @@ def _kind(queue: Queue) -> str:
 
 @dataclass
 class _Named:
-    """What is already written by its name: another that is told otherwise needs a name of its own."""
+    """Names already written; a different object with the same name gets a new one."""
 
     drops: dict[str, str] = field(default_factory=dict)
     schedulers: dict[str, object] = field(default_factory=dict)
@@ -90,13 +90,13 @@ class _Classes:
     """Forwarding classes, looked up once for all ports."""
 
     by_queue: dict[str, str]
-    """The first class of each queue."""
+    """First class of each queue."""
     by_priority: dict[str, list[int]]
-    """Queues of the classes that have a priority of PFC."""
+    """Queues of the classes with a PFC priority."""
 
     @classmethod
     def of(cls, numbers: dict[str, str], settings: dict[tuple[str, str], str]) -> "_Classes":
-        """Classes and their queues, with what settings say of priorities."""
+        """Build classes and queues, with the priorities of settings."""
         by_priority: dict[str, list[int]] = {}
         for kind, number in numbers.items():
             if priority := settings.get(("forwarding-class.pfc-priority", kind)):
@@ -105,7 +105,7 @@ class _Classes:
 
 
 def _paused(switch: Switch) -> dict[int, str]:
-    """The priority that is paused for each queue, where no class says so yet: what the first port says."""
+    """Return the paused priority of each queue without a class: that of the first port."""
     found: dict[int, str] = {}
     for profile in switch.profiles:
         mapped = dict(profile.maps.class_to_queue)
@@ -152,7 +152,7 @@ def _pools(switch: Switch, told: Told) -> None:
 
 
 def _names(profile: PortProfile) -> list[str]:
-    """Of its scheduler map, congestion notification profile and classifier, if Junos has named them."""
+    """Return the names of a profile's scheduler map, congestion notification profile and classifier."""
     words = (profile.name or "").split()
     return words if len(words) == 3 else []
 
@@ -242,7 +242,7 @@ def _scheduler(
     taken: _Named,
     told: Told,
 ) -> str:
-    """The lines of a queue's scheduler, and its name."""
+    """Add the lines of a queue's scheduler; return its name."""
     scheduler = queue.scheduler
     words = (scheduler.name or "").split() if scheduler else []
     marking = switch.marking(queue.marking)
@@ -251,7 +251,7 @@ def _scheduler(
     alpha = queue.allotment and queue.allotment.alpha
     what = (scheduler and replace(scheduler, name=None), share, marking, alpha)
     if taken.schedulers.setdefault(name, what) != what:
-        # Others have one name for the policy of many queues, or one of two classes with this one changes.
+        # Another queue has this name, for a policy of several queues, or changes with it.
         name = f"{default}-{queue.number}"
     about, start = f"queue {queue.number}", f"schedulers {name}"
     if scheduler:
@@ -304,7 +304,7 @@ def _scheduler(
 
 
 def _share(profile: PortProfile, queue: Queue) -> tuple[Fraction | None, bool]:
-    """Percent of the rate that a queue has, and whether its weight among the port's was made such."""
+    """Return a queue's percentage of the rate, and whether it was computed from weights."""
     scheduler = queue.scheduler
     if (
         scheduler is None

@@ -1,7 +1,7 @@
-"""Configurations as lines that each set one thing, and the smallest change from one to another.
+"""Configurations as lines that each set one thing, and the smallest change between two of them.
 
-Whatever the syntax, a writer says of each line where it stands, what it replaces there, and what takes it
-back. A change is then what differs, and its inverse the change the other way.
+A writer defines for each line its sections, the line that it replaces, and the line that undoes it. A change
+is then the difference, and its rollback the reverse difference.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,45 +13,45 @@ from shallows.advisor.configuration import Maps, PortProfile, Queue, Switch, Thr
 
 @dataclass(frozen=True)
 class Line:
-    """One thing that a switch is told."""
+    """One line of a configuration."""
 
     slot: str
-    """What it sets: another line with this slot in the same sections takes its place."""
+    """Slot: another line with this slot in the same sections replaces it."""
 
     text: str
     undo: str
-    """The line that takes it back."""
+    """Line that undoes it."""
 
     sections: tuple[str, ...] = ()
     about: str = field(default="", compare=False)
-    """The marking, pool, setting or profile of the model that it is of."""
+    """The marking, pool, setting or profile of the model behind it."""
 
 
 @dataclass(frozen=True)
 class Text:
-    """What to enter, and what takes it back; nothing of it is ever sent anywhere."""
+    """Commands of a change and of its rollback; nothing is ever sent to a device."""
 
     change: str
     rollback: str
     inexpressible: tuple[str, ...] = ()
-    """What the switch is to be told and this format cannot say, one sentence each."""
+    """Settings that this format lacks, one sentence each."""
 
 
 @dataclass
 class Told:
-    """The lines of a switch, in an order in which they can be entered, and what cannot be said."""
+    """Lines of a switch in a valid order, and settings that the format lacks."""
 
     lines: list[Line] = field(default_factory=list)
     inexpressible: dict[str, None] = field(default_factory=dict)
-    """What cannot be said, in order."""
+    """Settings that the format lacks, in order."""
 
     _said: dict[tuple[tuple[str, ...], str], str] = field(default_factory=dict)
 
     def say(self, text: str, *sections: str, slot: str = "", undo: str = "", about: str = "") -> None:
-        """A line; without a slot it is its own, and without an undo it is taken back by `no`.
+        """Add a line; without a slot it is its own slot, and without an undo `no` removes it.
 
-        Of two lines for one slot the last holds; that ports or queues differ where the format has one place
-        for them is said.
+        The last of two lines for one slot counts; differences of ports or queues that share a slot are
+        reported.
         """
         if self._said.setdefault((sections, slot or text), text) != text:
             place = " ".join((*sections, slot))
@@ -59,18 +59,18 @@ class Told:
         self.lines.append(Line(slot or text, text, undo or f"no {slot or text}", sections, about))
 
     def cannot(self, what: str) -> None:
-        """Something that this format has no words for; said once."""
+        """Report, once, a setting that this format lacks."""
         self.inexpressible[what] = None
 
 
 Reasons = Mapping[str, str]
-"""Why, in a sentence, by the name of the marking, pool, setting or profile that changes."""
+"""Reasons in sentences, by the name of the changed marking, pool, setting or profile."""
 
 NO_REASONS: Reasons = {}
 
 
 def changed(before: Sequence[Line], after: Sequence[Line]) -> list[Line]:
-    """What takes back what is said no more, last first, and then what is new or differs, in its order.
+    """Return undo lines of removed lines, last first, then new and changed lines in order.
 
     >>> low, high = (Line("kmin", f"kmin {size}", "no kmin") for size in (1, 2))
     >>> [line.text for line in changed([low], [high])], [line.text for line in changed([low], [])]
@@ -90,7 +90,7 @@ def difference(
     after: Switch,
     reasons: Reasons = NO_REASONS,
 ) -> Text:
-    """The change from what a switch is told to what it shall be told, and its inverse."""
+    """Write the change between two configurations, and its rollback."""
     told = tell(after)
     old = tell(before).lines if before else []
     change, back = changed(old, told.lines), changed(told.lines, old)
@@ -98,7 +98,7 @@ def difference(
 
 
 def commented(lines: Iterable[Line], reasons: Reasons, comment: str) -> Iterable[tuple[Line, list[str]]]:
-    """Lines, each with the comments to put before it: each reason once, where it first counts."""
+    """Yield lines with their comments: each reason once, at its first line."""
     said: set[str] = set()
     for line in lines:
         reason = reasons.get(line.about, "") if line.about not in said else ""
@@ -107,7 +107,7 @@ def commented(lines: Iterable[Line], reasons: Reasons, comment: str) -> Iterable
 
 
 def flat(comment: str) -> Callable[[Sequence[Line], Reasons], str]:
-    """Lines without sections as text."""
+    """Return a function that formats lines without sections."""
 
     def render(lines: Sequence[Line], reasons: Reasons) -> str:
         rows = [row for line, why in commented(lines, reasons, comment) for row in (*why, line.text)]
@@ -117,7 +117,7 @@ def flat(comment: str) -> Callable[[Sequence[Line], Reasons], str]:
 
 
 def whole_percent(share: Fraction | None) -> int | None:
-    """A probability in whole percent, if it is one.
+    """Return a probability in integer percent, if it is one.
 
     >>> whole_percent(Fraction(1, 20)), whole_percent(Fraction(1, 300))
     (5, None)
@@ -126,12 +126,12 @@ def whole_percent(share: Fraction | None) -> int | None:
 
 
 def in_bytes(size: Threshold | None) -> int | None:
-    """Whole bytes, if it is given in bytes."""
+    """Return integer bytes, if the threshold is in bytes."""
     return int(size.amount) if size and size.unit == "bytes" and size.amount.denominator == 1 else None
 
 
 def common_maps(switch: Switch, told: Told) -> Maps:
-    """The maps of the first ports; that others have their own is said."""
+    """Return the maps of the first ports; report ports with other maps."""
     found = [profile.maps for profile in switch.profiles]
     if any(maps != found[0] for maps in found):
         told.cannot("ports with maps of their own: those of the first are written for all")
@@ -139,7 +139,7 @@ def common_maps(switch: Switch, told: Told) -> Maps:
 
 
 def gigabits(profile: PortProfile, unit: str, told: Told) -> str | None:
-    """The rate of ports in whole Gb/s; that it is none is said."""
+    """Return the rate of ports in whole Gb/s; report other rates."""
     if profile.rate is None:
         return None
     if profile.rate % 10**9:
@@ -149,10 +149,10 @@ def gigabits(profile: PortProfile, unit: str, told: Told) -> str | None:
 
 
 def called(profile: PortProfile) -> str:
-    """A profile by its name or its first ports."""
+    """Name a profile, or its first ports."""
     return profile.name or (", ".join(profile.ports[:2]) or "all ports")
 
 
 def at(profile: PortProfile, queue: Queue) -> str:
-    """A queue in a sentence."""
+    """Name a queue in a sentence."""
     return f"queue {queue.number} of {called(profile)}"

@@ -16,70 +16,71 @@ from shallows.bounded import quoted
 from shallows.errors import ShallowsError
 
 LONGEST = 128
-"""Characters of a name where its vendor publishes no limit; SONiC's for a port (sonic-port.yang)."""
+"""Largest length of a name where its vendor publishes no limit; SONiC's for a port (sonic-port.yang)."""
 
 LONGEST_DEVICE = 15
-"""Of a port on Linux, and so on Cumulus Linux: IFNAMSIZ of linux/if.h without the NUL that ends it."""
+"""Largest length of a port name on Linux and Cumulus Linux: IFNAMSIZ of linux/if.h without the final NUL."""
 
 LONGEST_POLICY = 40
-"""Of policy and class maps (Cisco, Nexus 9000 NX-OS Quality of Service Configuration Guide)."""
+"""Largest length of a policy or class map (Cisco, Nexus 9000 NX-OS Quality of Service Configuration Guide).
+"""
 
 SHOWN = 3
-"""Names that a message lists."""
+"""Most names that a message lists."""
 
 _WORD = r"[A-Za-z0-9_][A-Za-z0-9_.:/@+%-]*"
 
 
 @dataclass(frozen=True)
 class Grammar:
-    """What a format takes for the name of a port, and for any other."""
+    """Grammar of a format's port names, and of all other names."""
 
     longest_port: int = LONGEST
     longest_name: int = LONGEST
     word: re.Pattern[str] = re.compile(_WORD, re.ASCII)
 
     def is_port(self, text: str) -> bool:
-        """Whether a port can be called so."""
+        """Whether a port can have this name."""
         return len(text) <= self.longest_port and self.word.fullmatch(text) is not None
 
     def is_name(self, text: str) -> bool:
-        """Whether anything else can."""
+        """Whether anything else can have this name."""
         return len(text) <= self.longest_name and self.word.fullmatch(text) is not None
 
 
 GRAMMARS = {
-    # Bars and commas part the keys of CONFIG_DB; sonic-port.yang and its like take other signs or none.
+    # Bars and commas split the keys of CONFIG_DB; sonic-port.yang and its like allow few other signs.
     "sonic": Grammar(word=re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:/@+-]*", re.ASCII)),
     "eos": Grammar(),
     "avd": Grammar(),
     # net/core/dev.c, dev_valid_name; NVUE's commands are words of a shell.
     "nvue": Grammar(longest_port=LONGEST_DEVICE),
     "nxos": Grammar(longest_name=LONGEST_POLICY),
-    # `et-*` stands for ports, and `-` is ours for none; blanks would need quotation marks.
+    # `et-*` stands for ports, and `-` is our name of none; blanks would need quotation marks.
     "junos": Grammar(word=re.compile(r"-|[A-Za-z0-9_*][A-Za-z0-9_.:/@+%*-]*", re.ASCII)),
-    # net/core/dev.c, dev_valid_name, and what a shell leaves alone.
+    # net/core/dev.c, dev_valid_name, and characters without meaning in a shell.
     "tc": Grammar(longest_port=LONGEST_DEVICE),
 }
-"""By format."""
+"""Grammars by format."""
 
 ALLOWED = "letters, digits and _ . : / @ + -, beginning with a letter, a digit or _"
 
 _SEVERAL = {"headroom-pool": 2, "buffer-size": 2, "host.features": 4, "ingress": 3}
-"""Words of the settings, by name or its first part, whose values have more than one."""
+"""Number of words of settings with more than one, by name or its first part."""
 
 
 @dataclass
 class Checked:
-    """A switch whose every name its format can have, and what is not written for it."""
+    """A switch with valid names only, and the parts that are not written."""
 
     switch: Switch
     said: tuple[str, ...] = ()
     renamed: Mapping[str, str] = field(default_factory=dict)
-    """Markings under another name."""
+    """New names of markings."""
 
 
 def checked(format_: str, switch: Switch) -> Checked:
-    """A switch as a writer of a format may have it.
+    """Check a switch's names for a format's writer.
 
     Raises
     ------
@@ -90,7 +91,7 @@ def checked(format_: str, switch: Switch) -> Checked:
 
 
 def refuse_port(format_: str, name: str) -> None:
-    """Refuse what no port can be called.
+    """Reject a name that no port can have.
 
     Raises
     ------
@@ -131,7 +132,7 @@ class _Check:
         return Checked(made, tuple(self.said), markings)
 
     def is_name(self, text: str) -> bool:
-        """Whether it is one, or several that a reader has joined with blanks, as only Junos' does."""
+        """Whether a name is valid, or consists of valid names joined with blanks, as Junos' reader does."""
         joined = not self.is_own or self.format == "junos"
         return all(map(self.grammar.is_name, text.split(" ") if joined else [text]))
 
@@ -139,7 +140,7 @@ class _Check:
         self.said[what] = None
 
     def refuse(self, kind: str, name: str) -> None:
-        """A name in its own format is a mistake of the file, or written to do harm."""
+        """Reject an invalid name in its own format: a mistake of the file, or an attack."""
         if self.is_own:
             most = self.grammar.longest_name
             raise ShallowsError(
@@ -148,7 +149,7 @@ class _Check:
             )
 
     def renamed(self, kind: str, names: Iterable[str]) -> dict[str, str]:
-        """Names of ours for those that are none."""
+        """Return replacements for invalid names."""
         taken = {*names}
         found: dict[str, str] = {}
         for name in taken:
@@ -165,7 +166,7 @@ class _Check:
         return found
 
     def called(self, kind: str, each: T) -> T:
-        """A part with its name; without, if it is none: the writer then has one of its own."""
+        """Return a part with its name; without it if the name is invalid, so that the writer supplies one."""
         if each.name is None or self.is_name(each.name):
             return each
         self.refuse(kind, each.name)
@@ -173,7 +174,7 @@ class _Check:
         return replace(each, name=None)
 
     def profile(self, each: PortProfile) -> PortProfile | None:
-        """What ports are told; nothing if no name of any of them is one."""
+        """Return a port profile; None if no port of it has a valid name."""
         ports = tuple(port for port in each.ports if self.grammar.is_port(port))
         if len(ports) < len(each.ports):
             wrong = [port for port in each.ports if not self.grammar.is_port(port)]
@@ -204,7 +205,7 @@ class _Check:
         return replace(self.called("buffer profile", each), pool=self.meant(self.pools, each.pool))
 
     def meant(self, renamed: Mapping[str, str], name: str | None) -> str | None:
-        """The new name of what is referred to; nothing if there is none, and the old one is no name."""
+        """Return the new name of a reference; None if the old name is invalid and has no replacement."""
         found = None if name is None else renamed.get(name, name)
         return found if found is not None and self.is_name(found) else None
 
@@ -213,7 +214,7 @@ class _Check:
         return replace(each, name=self.pools.get(each.name, each.name), marking=marking)
 
     def settings(self) -> Iterable[Setting]:
-        """Those of the switch's own format, as far as they are made of words; others have no others'."""
+        """Yield settings of the switch's own format, if their words are valid."""
         foreign = dict.fromkeys(each.name for each in self.of.settings if not self.is_own)
         if foreign:
             names = ", ".join(name for name in foreign if self.grammar.is_name(name))

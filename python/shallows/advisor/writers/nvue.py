@@ -23,22 +23,22 @@ ALPHAS = {Fraction(0): "alpha_0"} | {
     Fraction(2) ** power: f"alpha_{2**power}" if power >= 0 else f"alpha_1_{2**-power}"
     for power in range(-7, 7)
 }
-"""What Spectrum knows: 0, and 1/128 to 64."""
+"""Alphas of Spectrum: 0, and 1/128 to 64."""
 
 MOST_BYTES = (1 << 32) - 1
-"""Of shared-bytes and reserved, by NVIDIA's reference of NVUE's commands, as are the percent below."""
+"""Largest shared-bytes and reserved, by NVIDIA's reference of NVUE's commands, like the percentages below."""
 
 PERCENT = range(1, 101)
-"""Of probability and bw-percent."""
+"""Percentages of probability and bw-percent."""
 
 
 def write(before: Switch | None, after: Switch, reasons: Reasons = NO_REASONS) -> Text:
-    """What to enter before `nv config apply`, from what is told before to what shall be."""
+    """Write the change as commands before `nv config apply`."""
     return difference(tell, flat("#"), before, after, reasons)
 
 
 def tell(switch: Switch) -> Told:
-    """All that NVUE can be told of it."""
+    """Return all lines that NVUE has for a switch."""
     told = Told()
     for pool in switch.pools:
         if pool.percent is None or pool.percent.denominator != 1 or not 0 <= pool.percent <= 100:
@@ -123,7 +123,7 @@ def _profile(switch: Switch, profile: PortProfile, base: PortProfile, told: Told
 
 
 def _control(profile: PortProfile, fallback: str) -> str:
-    """The profile of congestion control that the names of the markings speak of, if they do."""
+    """Return the congestion-control profile that the names of markings contain, if any."""
     names = {
         queue.marking.rpartition("/")[0]
         for queue in profile.queues

@@ -24,21 +24,24 @@ INDEXES = {Fraction(2) ** (index - 7): index for index in range(11)}
 
 
 MOST_WEIGHT = 15
-"""Of the average. From memory of the command line: no range of it was found, nor of `drop-probability`, which
-has 0 to 100 percent here. Configurations that are published have weight 0, and 7 or 100 percent."""
+"""Largest weight of the average. From memory of the command line: no range was found for it, nor for
+`drop-probability`, which has 0 to 100 percent here. Published configurations have weight 0, and 7 or 100
+percent.
+"""
 
 LEAST_MTU, MOST_MTU = 576, 9216
-"""Bytes, of an Ethernet port and of a network-qos class: CiscoDevNet/terraform-provider-nxos 0.14,
-gen/definitions/physical_interface.yaml and network_qos.yaml (`ipqosSetMTU`)."""
+"""MTU range in bytes of an Ethernet port and of a network-qos class: CiscoDevNet/terraform-provider-nxos
+0.14, gen/definitions/physical_interface.yaml and network_qos.yaml (`ipqosSetMTU`).
+"""
 
 
 def write(before: Switch | None, after: Switch, reasons: Reasons = NO_REASONS) -> Text:
-    """What to enter in `configure terminal`, from what is told before to what shall be."""
+    """Write the change as lines for `configure terminal`."""
     return difference(tell, render, before, after, reasons)
 
 
 def render(lines: Sequence[Line], reasons: Reasons) -> str:
-    """Lines with their sections."""
+    """Format lines with their sections."""
     found = [
         (line.sections, row) for line, why in commented(lines, reasons, "!") for row in (*why, line.text)
     ]
@@ -46,7 +49,7 @@ def render(lines: Sequence[Line], reasons: Reasons) -> str:
 
 
 def tell(switch: Switch) -> Told:
-    """All that NX-OS can be told of it."""
+    """Return all lines that NX-OS has for a switch."""
     told = Told()
     _classifiers(switch, told)
     _lossless(switch, told)
@@ -109,7 +112,7 @@ def _ports(switch: Switch, profile: PortProfile, name: str, common: PortProfile 
 
 
 def _has_mtu(mtu: int, where: str, told: Told) -> bool:
-    """Whether NX-OS takes an MTU; if not, that is said."""
+    """Whether NX-OS accepts an MTU; report it otherwise."""
     takes = LEAST_MTU <= mtu <= MOST_MTU
     if not takes:
         told.cannot(f"{where}: an MTU of {mtu:,}, where NX-OS takes {LEAST_MTU:,} to {MOST_MTU:,}")
@@ -200,7 +203,7 @@ def _curve(
 
 
 def _classifiers(switch: Switch, told: Told) -> None:
-    """From code points to groups: by the classes that are there, or one for each group."""
+    """Map code points to groups: by existing classes, or one class per group."""
     named = [each for each in switch.settings if each.name.startswith("classifier")]
     points = {each.scope: each.value for each in named if each.name == "classifier.dscp"}
     groups = [(*each.scope.split(" ", 1), each.value) for each in named if each.name == "classifier.group"]
@@ -248,7 +251,7 @@ def _classifiers(switch: Switch, told: Told) -> None:
 
 
 def _lossless(switch: Switch, told: Told) -> None:
-    """The network-qos policy: which priorities are paused, and with which memory."""
+    """Add the network-qos policy: paused priorities and their memory."""
     base = switch.profiles[0] if switch.profiles else PortProfile(())
     if any(profile.pfc != base.pfc for profile in switch.profiles):
         told.cannot("PFC for priorities that differ between ports: those of the first are written for all")

@@ -30,14 +30,15 @@ Row = dict[str, str]
 Tables = dict[str, dict[str, Row]]
 
 THRESHOLDS = range(1, 1 << 31)
-"""Bytes. orchagent reads them as `int` (qosorch.cpp, convertFieldValuesToAttributes), and SAI takes 0 for the
-whole buffer (saiwred.h)."""
+"""Thresholds in bytes. orchagent reads them as `int` (qosorch.cpp, convertFieldValuesToAttributes), and SAI
+takes 0 for the whole buffer (saiwred.h).
+"""
 
 MTU, SPEED = range(68, 9217), range(1, 1_600_001)
 """Bytes and Mb/s: orchagent/port/porthlpr.cpp."""
 
 LONGEST_NAME = 32
-"""Of a WRED profile, by its YANG model."""
+"""Longest name of a WRED profile, by its YANG model."""
 
 _MARKED: tuple[tuple[Colour, ...], ...] = (
     (),
@@ -56,7 +57,7 @@ _WATCHDOG = {"action", "detection_time", "restoration_time", "poll_interval", "p
 
 
 def write(before: Switch | None, after: Switch, reasons: Reasons = NO_REASONS) -> Text:
-    """A fragment for `config load` where nothing is there; otherwise a patch for `config apply-patch`."""
+    """Write a fragment for `config load` if nothing exists; otherwise a patch for `config apply-patch`."""
     del reasons  # nowhere to put them
     new, told = tables_of(after)
     if before is None:
@@ -66,7 +67,7 @@ def write(before: Switch | None, after: Switch, reasons: Reasons = NO_REASONS) -
 
 
 def unfit(patch: str, texts: Sequence[str]) -> str | None:
-    """What a patch changes or removes and files do not have, such as rows whose keys name several ports.
+    """Name a changed or removed row that the files lack, such as one with a key of several ports.
 
     >>> change = '[{"op": "replace", "path": "/QUEUE/Ethernet0|3/scheduler", "value": "s"}]'
     >>> unfit(change, ['{"QUEUE": {"Ethernet0|3": {"scheduler": "t"}}}'])
@@ -93,7 +94,7 @@ def unfit(patch: str, texts: Sequence[str]) -> str | None:
 
 
 def tables_of(switch: Switch) -> tuple[Tables, Told]:
-    """All that CONFIG_DB can be told of a switch."""
+    """Return all tables that CONFIG_DB has for a switch."""
     made = _Tables(switch)
     return made.tables, made.told
 
@@ -191,7 +192,7 @@ class _Tables:
         self.tables.setdefault("WRED_PROFILE", {})[name] = row
 
     def named(self, table: str, what: object, wanted: str) -> str:
-        """A key for something, the same each time; another thing of that name gets a number."""
+        """Return a stable key for an object; another object of that name gets a number."""
         if (table, what) not in self.names:
             taken = self.taken.setdefault(table, set())
             name, number = _plain(wanted)[:LONGEST_NAME], 1
@@ -224,7 +225,7 @@ class _Tables:
         return name
 
     def profile(self, allotment: Allotment, group: PriorityGroup | None) -> str:
-        """The buffer profile of a queue, or of a priority group with its headroom."""
+        """Return the buffer profile of a queue, or of a priority group with its headroom."""
         sizes = (group.xoff, group.xon, group.xon_offset) if group else (None, None, None)
         wanted = allotment.name or ("shallows_pg" if group else "shallows_queue")
         name = self.named("BUFFER_PROFILE", (allotment, allotment.name, sizes), wanted)
@@ -310,7 +311,7 @@ class _Tables:
                 self.row("PORT_QOS_MAP", port).update(maps)
 
     def of_port(self, profile: PortProfile, port: str) -> None:
-        """What is said of a port itself, as far as CONFIG_DB can have it."""
+        """Add the port's own settings that CONFIG_DB can express."""
         if profile.rate and not profile.rate % 10**6 and profile.rate // 10**6 in SPEED:
             self.row("PORT", port)["speed"] = str(profile.rate // 10**6)
         elif profile.rate:
@@ -348,17 +349,17 @@ class _Tables:
 
 
 def _plain(name: str) -> str:
-    """A name as keys of CONFIG_DB have it."""
+    """Format a name for keys of CONFIG_DB."""
     return re.sub(r"[^A-Za-z0-9_.@-]", "_", name)
 
 
 def _exponent(alpha: Fraction | None) -> int | None:
-    """The power of two that an alpha is, if dynamic_th can have it."""
+    """Return the exponent of an alpha that is a power of two within dynamic_th's range."""
     return next((power for power in range(-8, 8) if alpha == Fraction(2) ** power), None)
 
 
 def _ranges(named: Mapping[int, str]) -> Iterator[tuple[str, str]]:
-    """Numbers in a row with the same name as one key, as SONiC's templates write them.
+    """Yield consecutive numbers with the same name as one key, as SONiC's templates do.
 
     >>> list(_ranges({0: "lossy", 1: "lossy", 3: "lossless"}))
     [('0-1', 'lossy'), ('3', 'lossless')]
@@ -372,7 +373,7 @@ def _ranges(named: Mapping[int, str]) -> Iterator[tuple[str, str]]:
 
 
 def _patch(old: Tables, new: Tables) -> str:
-    """The operations from one to the other: rows that others name come first, and go last."""
+    """Return the operations of a patch: rows that others name are added first and removed last."""
     found = [*_added(old, new), *_removed(old, new)]
     return json.dumps(found, indent=4) + "\n" if found else ""
 
@@ -413,7 +414,7 @@ def _changed(table: str, key: str, old: Row, new: Row) -> Iterator[dict[str, Any
 
 
 def _place(field: str, old: Row, new: Row) -> int:
-    """Maxima first where they rise, and last where they fall."""
+    """Order fields: maxima first where they rise, and last where they fall."""
     if not field.endswith("_max_threshold"):
         return 1
     return 0 if int(new[field]) > int(old.get(field, "0")) else 2
@@ -432,7 +433,7 @@ def _removed(old: Tables, new: Tables) -> Iterator[dict[str, Any]]:
 
 
 def _pointer(*parts: str) -> str:
-    """RFC 6901.
+    """Escape a JSON pointer by RFC 6901.
 
     >>> _pointer("QUEUE", "Ethernet1/1|3")
     '/QUEUE/Ethernet1~11|3'

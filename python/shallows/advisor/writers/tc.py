@@ -1,7 +1,7 @@
 """Linux: `tc qdisc` commands, and for hosts sysctls and routes.
 
-`red` averages at least by half, has one curve, and counts in bytes; `ets` has strict bands before those
-with quanta.
+`red` averages with a weight of at most one half, has one curve, and counts bytes; `ets` serves strict bands
+before those with quanta.
 """
 
 import math
@@ -24,19 +24,21 @@ from shallows.advisor.writers.lines import (
 )
 
 ALL_PORTS = "$DEV"
-"""Stands for the device of a profile that names none."""
+"""Placeholder for the device of a profile that names none."""
 
 MOST_BANDS, FEWEST_BANDS = 16, 2
-"""Linux' pkt_sched.h: TCQ_ETS_MAX_BANDS and TCQ_PRIO_BANDS; TCQ_MIN_PRIO_BANDS, which ets has not."""
+"""Bands of ets and prio by Linux' pkt_sched.h: TCQ_ETS_MAX_BANDS and TCQ_PRIO_BANDS; TCQ_MIN_PRIO_BANDS,
+which ets lacks.
+"""
 
 
 def write(before: Switch | None, after: Switch, reasons: Reasons = NO_REASONS) -> Text:
-    """What to run as root, from what is told before to what shall be."""
+    """Write the change as root commands."""
     return difference(tell, flat("#"), before, after, reasons)
 
 
 def tell(switch: Switch) -> Told:
-    """All that the kernel can be told of it."""
+    """Return all commands that the kernel has for a switch."""
     told = Told()
     for profile in switch.profiles:
         for port in profile.ports or (ALL_PORTS,):
@@ -82,7 +84,7 @@ def _device(switch: Switch, profile: PortProfile, port: str, told: Told) -> None
 
 
 def _bands(profile: PortProfile, told: Told) -> list[Queue]:
-    """Queues in the order of their bands: as they are numbered on Linux, and else the strict ones first."""
+    """Return queues in the order of their bands: as numbered on Linux, otherwise strict ones first."""
     if profile.name in ("ets", "prio"):
         return sorted(profile.queues, key=lambda queue: queue.number)
     found = sorted(
@@ -147,7 +149,7 @@ def _red(
 
 
 def _refused(curve: Curve, low: int, high: int, limit: int) -> str:
-    """Why tc or the kernel refuses a curve; empty if they take it."""
+    """Explain why tc or the kernel rejects a curve; empty if they accept it."""
     if low > high:
         return "red's minimum is above its maximum, which the kernel refuses (red_check_params of net/red.h)"
     if max(high, limit) > MOST_SIZE or limit < 1:
@@ -165,7 +167,7 @@ def _refused(curve: Curve, low: int, high: int, limit: int) -> str:
 
 
 def _extras(switch: Switch, name: str) -> str:
-    """What red is told that no curve says."""
+    """Return red's options that no curve contains."""
     said = {each.name: each.value for each in switch.settings if each.scope == name}
     events = {"early_drop": EARLY, "mark": MARKED}
     return (" adaptive" if ADAPTIVE in said else "") + "".join(
@@ -174,7 +176,7 @@ def _extras(switch: Switch, name: str) -> str:
 
 
 def _averaged(curve: Curve, low: int, where: str, told: Told) -> str:
-    """The burst from which tc works out the weight; its default where the weight is not known."""
+    """Return the burst from which tc computes the weight; the default burst if the weight is unknown."""
     if curve.weight is None:
         told.cannot(f"{where}: the weight of the average is not known; that of tc's default burst is written")
         return f" avpkt {AVERAGE_PACKET}"
@@ -194,7 +196,7 @@ def _bursts(least: int) -> list[int]:
 
 
 def _decimal(share: Fraction) -> str:
-    """A probability in as few digits as say it.
+    """Format a probability in the fewest exact digits.
 
     >>> _decimal(Fraction(1)), _decimal(Fraction(1, 50))
     ('1', '0.02')

@@ -1,10 +1,10 @@
-"""YAML as people write it: keys in our order, texts that look like something else in quotes."""
+"""YAML in our key order, with quotes around texts that look like other types."""
 
 from typing import Any
 
 
 def dump(document: Any) -> str:
-    r"""A document, with strings of digits in quotes so that they stay strings.
+    r"""Format a document, with strings of digits in quotes so that they stay strings.
 
     >>> dump({"watchdog": {"timeout": "0.2"}, "queues": [{"id": 3}]})
     "watchdog:\n  timeout: '0.2'\nqueues:\n- id: 3\n"

@@ -1,4 +1,4 @@
-//! The parameters of HCF: those of its Algorithm 1, and every alternative of §4.
+//! Parameters of HCF: those of Algorithm 1, and every alternative of §4.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,23 +9,23 @@ use crate::buffer::Limit;
 /// Parameters; the defaults are those of the paper's long-flow simulations (HCF §5.1.1).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    /// Size of the whole buffer, *B*. The packet on the wire is not in it.
+    /// Size of the whole buffer, *B*, without the packet on the wire.
     pub limit: Limit,
-    /// How HP and LP divide it.
+    /// Division of the buffer between HP and LP.
     pub division: Division,
-    /// How many bins credits are kept for, *K* (§4.2).
+    /// Number of bins with credits, *K* (§4.2).
     pub bins: u32,
-    /// What each bin has at the start of a period, *c₀*.
+    /// Initial credits of each bin in a period, *c₀*.
     pub credits: InitialCredits,
-    /// How many bins a packet is hashed to, *κ*: with more than one, a Bloom counter (§4.1).
+    /// Number of bins that a packet is hashed to, *κ*; more than one is a Bloom counter (§4.1).
     pub hashes: u32,
-    /// When a priority period ends.
+    /// End of a priority period.
     pub period: Period,
-    /// Where the hash of the next period comes from.
+    /// Source of the next period's hash.
     pub rekey: Rekey,
-    /// What a packet that joins LP leaves its bins.
+    /// Effect on the bins of a packet that joins LP.
     pub footnote: Footnote,
-    /// What becomes of the queues when HP has become empty.
+    /// Rule for the queues when HP has become empty.
     pub swap: Swap,
 }
 
@@ -45,93 +45,94 @@ impl Default for Config {
     }
 }
 
-/// What a bin has to spend in a period.
+/// Credits of a bin per period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InitialCredits {
-    /// So many packets.
+    /// Packets.
     Packets(u32),
-    /// So many bytes (§3.2 step 3, variable sizes). A packet needs one left, not its whole size.
+    /// Bytes (§3.2 step 3, variable sizes). A packet needs one byte of credit, not its whole size.
     Bytes(Bytes),
 }
 
-/// How the two queues divide the buffer (§4.4, §4.5).
+/// Division of the buffer between the two queues (§4.4, §4.5).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Division {
-    /// Half each; of an odd number of packets, the first HP gets one more.
+    /// Half each; with an odd number of packets, the first HP gets one more.
     #[default]
     Equal,
-    /// HP gets this share at first, rounded to the nearest packet or byte, and LP the rest.
+    /// A share for HP at first, rounded to the nearest packet or byte; the rest for LP.
     Unequal {
         /// The share, between 0 and 1.
         high: f64,
-        /// Where the sizes go when the queues swap.
+        /// Rule for the sizes when the queues swap.
         sizes: Sizes,
     },
-    /// No borders; if it is full, packets at the tail of LP make room for one that belongs in HP.
+    /// No border. If the buffer is full, packets at the tail of LP make room for one that belongs in HP.
     Dynamic,
-    /// Two of three segments for HP, one for LP. At the end of a period, the segment of LP and an empty one become
-    /// HP, the other empty one becomes LP. What does not divide by three is not used.
+    /// Two of three segments for HP, one for LP. At the end of a period, LP's segment and an empty one become HP, and
+    /// the other empty one becomes LP. A remainder of the division by three is unused.
     Thirds,
 }
 
-/// Where the sizes of HP and LP, the queues of high and low priority, go when these swap.
+/// Rule for the sizes of HP and LP, the queues of high and low priority, when they swap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "DivisionSizes")]
 pub enum Sizes {
-    /// They swap with the queues: "the queue sizes are being swapped at each new priority period" (§4.4).
+    /// The sizes swap with the queues: "the queue sizes are being swapped at each new priority period" (§4.4).
     #[default]
     Swap,
-    /// HP keeps its size, and LP its own. What was in LP may then be more than HP may hold; HP takes nothing until it
-    /// is not, and both together never exceed the buffer.
+    /// HP and LP keep their sizes. The former LP may then exceed HP's size; HP takes nothing until it no longer does,
+    /// and both together never exceed the buffer.
     Stay,
 }
 
-/// When credits and hash are renewed (§4.3).
+/// Time at which credits and hash are renewed (§4.3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Period {
-    /// When HP becomes empty by sending.
+    /// HP becomes empty by sending.
     #[default]
     Dynamic,
-    /// At every multiple of this time. Packets of a flow may then be reordered.
+    /// Every multiple of this time. Packets of a flow may then be reordered.
     Fixed(Duration),
 }
 
-/// Where a new hash comes from (§4.6).
+/// Source of a new hash (§4.6).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rekey {
-    /// It is drawn at random.
+    /// A random draw.
     #[default]
     Drawn,
-    /// The header is combined with the time at which the period began, so ports that begin together hash alike.
+    /// The header combined with the start of the period, so ports whose periods begin together hash alike.
     PeriodStart,
 }
 
-/// What a packet that joins LP, the queue of low priority, leaves its bins (§3.2 step 4).
+/// Effect on the bins of a packet that joins LP, the queue of low priority (§3.2 step 4).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Footnote {
-    /// Nothing, so that no later packet of its flow overtakes it in HP.
+    /// The bins lose all credits, so that no later packet of the flow overtakes it in HP.
     #[default]
     Applied,
-    /// What they have, as in the journal's print. A flow that joined LP because HP was full may be reordered.
+    /// The bins keep their credits, as in the journal's print. A flow that joined LP because HP was full may be
+    /// reordered.
     Absent,
 }
 
-/// What becomes of the queues when HP, that of high priority, has become empty by sending (§3.4).
+/// Rule for the queues when HP, the queue of high priority, has become empty by sending (§3.4).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Swap {
-    /// LP becomes HP. With a fixed period too, where only credits and hash follow the clock.
+    /// LP becomes HP, also with a fixed period, where only credits and hash follow the clock.
     #[default]
     WhenEmpty,
-    /// They stay as they are, and flows are reordered: the design that §3.4 argues against.
+    /// The queues stay, and flows are reordered: the design that §3.4 argues against.
     Never,
 }
 
 impl Config {
-    /// The size of the buffer, in whatever it is measured.
+    /// Size of the buffer, in its unit.
     pub(super) fn capacity(&self) -> u64 {
         match self.limit {
             Limit::Bytes(limit) => limit.0,
@@ -139,7 +140,7 @@ impl Config {
         }
     }
 
-    /// The sizes of the first HP and the first LP.
+    /// Sizes of the first HP and the first LP.
     pub(super) fn sizes(&self) -> [u64; 2] {
         let whole = self.capacity();
         match self.division {
@@ -153,16 +154,16 @@ impl Config {
         }
     }
 
-    /// Whether the sizes go with the queues when these swap.
+    /// Whether the sizes swap with the queues.
     pub(super) fn sizes_swap(&self) -> bool {
         matches!(self.division, Division::Equal | Division::Unequal { sizes: Sizes::Swap, .. })
     }
 
-    /// Check what no port can be built with.
+    /// Checks the parameters.
     ///
     /// # Panics
     ///
-    /// If bins, hashes, credits, HP or LP are none.
+    /// Panics if bins, hashes, credits, HP or LP are zero.
     pub(super) fn check(&self) {
         let credits = match self.credits {
             InitialCredits::Packets(credits) => u64::from(credits),

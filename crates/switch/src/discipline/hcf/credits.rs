@@ -1,4 +1,4 @@
-//! The credits of HCF's bins, reset all at once in one step.
+//! Credits of HCF's bins, reset in one step.
 
 /// Credits by bin, which each new period renews.
 #[derive(Clone, Debug)]
@@ -6,25 +6,25 @@ pub(super) struct Credits {
     bins: Box<[Bin]>,
     initial: u64,
     period: u64,
-    /// Bins looked at or changed so far.
+    /// Number of bins read or changed so far.
     #[cfg(test)]
     pub(super) touched: std::cell::Cell<u64>,
 }
 
-/// What a bin had left when it was last changed, and in which period that was.
+/// Credits left when the bin was last changed, and the period of that change.
 #[derive(Clone, Copy, Debug, Default)]
 struct Bin {
     credits: u64,
     period: u64,
 }
 
-/// Bytes of so many bins.
+/// Bytes of this many bins.
 pub(super) fn footprint(bins: u32) -> u64 {
     u64::from(bins) * size_of::<Bin>() as u64
 }
 
 impl Credits {
-    /// So many bins, with `initial` credits each.
+    /// Creates this many bins with `initial` credits each.
     pub(super) fn new(bins: usize, initial: u64) -> Self {
         Self {
             bins: vec![Bin::default(); bins].into(),
@@ -35,18 +35,18 @@ impl Credits {
         }
     }
 
-    /// How many bins there are.
+    /// Number of bins.
     pub(super) fn len(&self) -> usize {
         self.bins.len()
     }
 
-    /// The number of the period, from one.
+    /// Number of the period, from one.
     pub(super) fn period(&self) -> u64 {
         self.period
     }
 
-    /// HCF §3.2, init(): every bin has its initial credits again. A bin remembers the period it was changed in, so that
-    /// none is touched here: O(1), where HCF §3.3 needs registers that are cleared together.
+    /// Renews the credits of every bin (HCF §3.2, init()). A bin stores the period of its last change, so none is
+    /// touched here: O(1), where HCF §3.3 needs registers that are cleared together.
     pub(super) fn renew(&mut self) {
         self.period += 1;
     }
@@ -70,7 +70,7 @@ impl Credits {
         bins.iter().any(|&bin| self.left(bin) > 0)
     }
 
-    /// Take `cost` from each of these bins, as far as it has credits (HCF §4.1; with one hash, §3.2 step 3).
+    /// Takes `cost` from each of these bins, down to zero (HCF §4.1; with one hash, §3.2 step 3).
     #[inline]
     pub(super) fn spend(&mut self, bins: &[usize], cost: u64) {
         for &bin in bins {
@@ -78,7 +78,7 @@ impl Credits {
         }
     }
 
-    /// Take all credits from these bins (HCF §3.2 step 4, footnote 1).
+    /// Takes all credits from these bins (HCF §3.2 step 4, footnote 1).
     #[inline]
     pub(super) fn forfeit(&mut self, bins: &[usize]) {
         for &bin in bins {
@@ -86,7 +86,7 @@ impl Credits {
         }
     }
 
-    /// Credits left in all bins. Takes a step for each: for traces only.
+    /// Sum of the credits of all bins. Takes a step per bin: for traces only.
     pub(super) fn total(&self) -> u64 {
         (0..self.bins.len()).map(|bin| self.left(bin)).sum()
     }

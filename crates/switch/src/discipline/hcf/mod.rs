@@ -1,7 +1,7 @@
-//! Hashed Credits Fair: flows that were lately not served go first, without a queue or counter for each.
+//! Hashed Credits Fair: flows that were not served lately go first, without a queue or counter per flow.
 //!
 //! Source: HCF (Shpiner, Keslassy et al., "A Switch-Based Approach to Throughput Collapse and Starvation in Data
-//! Centers"; short version IWQoS '10). Every step takes O(1) time and touches no more bins than there are hashes.
+//! Centers"; short version IWQoS '10). Every step takes O(1) time and touches at most one bin per hash.
 
 mod config;
 mod credits;
@@ -23,9 +23,9 @@ use crate::ring::Ring;
 #[derive(Clone, Debug)]
 pub struct Hcf<T> {
     queues: [Queue<T>; 2],
-    /// Which of them is HP.
+    /// Index of HP.
     high: usize,
-    /// Both together, as the one account of the port.
+    /// Contents of both queues, as the single account of the port.
     total: [QueueState; 1],
     capacity: u64,
     /// Whether capacity and sizes count bytes, not packets.
@@ -35,7 +35,7 @@ pub struct Hcf<T> {
     credits_in_bytes: bool,
     seed: u64,
     hashes: u32,
-    /// The clock of a fixed period.
+    /// Clock of a fixed period.
     clock: Option<Periodic>,
     rekey: Rekey,
     footnote: Footnote,
@@ -44,9 +44,9 @@ pub struct Hcf<T> {
     pushes_out: bool,
     swaps: u64,
     stream: Stream,
-    /// The bins of the packet last looked at, each once.
+    /// Distinct bins of the packet last looked up.
     bins: Vec<usize>,
-    /// The queue of the packet last placed.
+    /// Queue of the packet last placed.
     placed: usize,
 }
 
@@ -54,7 +54,7 @@ pub struct Hcf<T> {
 struct Queue<T> {
     ring: Ring<Item<T>>,
     backlog: Bytes,
-    /// How much it holds and may hold, in the unit of the capacity.
+    /// Contents and limit, in the unit of the capacity.
     used: u64,
     size: u64,
 }
@@ -65,17 +65,17 @@ impl<T: Copy + Default> Queue<T> {
     }
 }
 
-/// Bytes of a port's bins, and of the list of those of a packet.
+/// Bytes of a port's bins, and of the list of a packet's bins.
 pub(super) fn footprint(config: &Config) -> u64 {
     credits::footprint(config.bins) + u64::from(config.hashes) * size_of::<usize>() as u64
 }
 
 impl<T: Copy + Default> Hcf<T> {
-    /// Empty queues at the start of a period, under hashes that `stream` chooses.
+    /// Creates empty queues at the start of a period, with hashes drawn from `stream`.
     ///
     /// # Panics
     ///
-    /// If bins, hashes, credits, HP or LP are none.
+    /// Panics if bins, hashes, credits, HP or LP are zero.
     pub fn new(config: &Config, stream: Stream) -> Self {
         config.check();
         let (initial, credits_in_bytes) = match config.credits {
@@ -110,7 +110,7 @@ impl<T: Copy + Default> Hcf<T> {
         hcf
     }
 
-    /// Algorithm 1, init(): a new period begins at `start`.
+    /// Begins a new period at `start` (Algorithm 1, init()).
     fn begin_period(&mut self, start: Instant) {
         self.credits.renew();
         self.rehash(start);
@@ -123,7 +123,7 @@ impl<T: Copy + Default> Hcf<T> {
         };
     }
 
-    /// §4.3: the clock begins a fixed period.
+    /// Begins a fixed period when its clock is due (§4.3).
     #[inline]
     fn follow_clock(&mut self, now: Instant) {
         if let Some(start) = self.clock.as_mut().and_then(|clock| clock.due(now)) {
@@ -131,7 +131,7 @@ impl<T: Copy + Default> Hcf<T> {
         }
     }
 
-    /// Algorithm 1, f: find the bins of a packet. Where two hashes agree the bin counts once, since §4.1 speaks of the
+    /// Finds the bins of a packet (Algorithm 1, f). A bin that two hashes share counts once, since §4.1 speaks of the
     /// credits that a packet is mapped to, not of hashes.
     #[inline]
     fn find_bins(&mut self, header: &Header) {
@@ -151,7 +151,7 @@ impl<T: Copy + Default> Hcf<T> {
         1 - self.high
     }
 
-    /// What a packet takes of the capacity.
+    /// Capacity that a packet takes.
     #[inline]
     fn measure(&self, size: Bytes) -> u64 {
         if self.in_bytes { size.0 } else { 1 }
@@ -170,7 +170,7 @@ impl<T: Copy + Default> Hcf<T> {
         used + self.measure(size) <= limit
     }
 
-    /// Algorithm 1, arrive(p): the queue of a packet whose bins were found.
+    /// The queue of a packet whose bins were found (Algorithm 1, arrive(p)).
     #[inline]
     fn choose(&self, size: Bytes) -> Result<usize, DropReason> {
         if !self.has_room(size) {
@@ -185,7 +185,7 @@ impl<T: Copy + Default> Hcf<T> {
         }
     }
 
-    /// Account for a packet that has left `queue`.
+    /// Accounts for a packet that has left `queue`.
     #[inline]
     fn account_left(&mut self, queue: usize, item: Item<T>) -> Left<T> {
         let size = item.header.size();
@@ -196,7 +196,7 @@ impl<T: Copy + Default> Hcf<T> {
         Left { item, queue: 0, ends_turn: false }
     }
 
-    /// Algorithm 1, transmit(): HP has become empty by sending.
+    /// Handles that HP has become empty by sending (Algorithm 1, transmit()).
     fn high_became_empty(&mut self, now: Instant) {
         if self.swap == Swap::WhenEmpty {
             self.swaps += 1;
@@ -213,8 +213,8 @@ impl<T: Copy + Default> Hcf<T> {
 }
 
 impl<T: Copy + Default> Discipline<T> for Hcf<T> {
-    /// §4.4, dynamic division: the tail of LP makes room for what belongs in HP. With sizes in bytes it takes as many
-    /// packets as it must, and none where LP could not make room.
+    /// Removes packets from the tail of LP for a packet that belongs in HP (§4.4, dynamic division). With sizes in
+    /// bytes it removes as many as necessary, and none where LP could not make room.
     #[inline]
     fn push_out(&mut self, now: Instant, arriving: &Header) -> Option<Left<T>> {
         if !self.pushes_out || self.has_room(arriving.size()) || !self.fits(self.high, arriving.size()) {
@@ -266,7 +266,7 @@ impl<T: Copy + Default> Discipline<T> for Hcf<T> {
             }
             return Some(left);
         }
-        // Neither swap nor a new period: Algorithm 1 knows them only after HP has sent.
+        // Neither swap nor a new period: Algorithm 1 starts those only after HP has sent.
         let low = self.low();
         let item = self.queues[low].ring.pop()?;
         Some(self.account_left(low, item))

@@ -20,23 +20,23 @@ use super::prr::Bound;
 use crate::config;
 use crate::scoreboard::Range;
 
-/// What has been delivered (RFC 8985 §5.3).
+/// Delivered data (RFC 8985 §5.3).
 #[derive(Debug)]
 struct Latest {
-    /// *RACK.xmit_ts* and *RACK.end_seq*: the last transmission of all that are known to be delivered.
+    /// *RACK.xmit_ts* and *RACK.end_seq*: the latest transmission known to be delivered.
     transmission: Transmission,
     /// *RACK.rtt*.
     rtt: Duration,
-    /// *RACK.min_RTT*, of the whole connection; `Duration::MAX` before the first.
+    /// *RACK.min_RTT* of the whole connection; `Duration::MAX` before the first sample.
     min_rtt: Duration,
     /// *RACK.fack*.
     highest: u64,
     reordering_seen: bool,
-    /// The least round-trip time of what the last acknowledgement delivered; `Duration::MAX` for none.
+    /// Smallest round-trip time of the last acknowledgement's deliveries; `Duration::MAX` for none.
     measured: Duration,
 }
 
-/// The state of one connection.
+/// State of one connection.
 #[derive(Debug)]
 pub(crate) struct Rack {
     segments: Segments,
@@ -48,10 +48,10 @@ pub(crate) struct Rack {
     pub(super) course: Course,
     /// New data sent beyond cwnd by limited transmit.
     limited: u64,
-    /// Where the retransmission timer last fired.
+    /// SND.UNA at the last timeout.
     timed_out_at: Option<u64>,
-    /// When the reordering timer fires, and the retransmission timer; `Instant::MAX` while off. The first of them, and of the
-    /// probe timer, is the sender's (RFC 8985 §8).
+    /// Times of the reordering timer and of the retransmission timer; `Instant::MAX` while off. The earliest of these
+    /// and the probe timer is the sender's timer (RFC 8985 §8).
     reorder_at: Instant,
     rto_at: Instant,
     frto: Frto,
@@ -85,7 +85,7 @@ impl Rack {
         self.course.phase
     }
 
-    /// The bytes in the network: neither selectively acknowledged nor lost.
+    /// Bytes in the network: neither selectively acknowledged nor lost.
     pub(super) fn pipe(&self, data: Outstanding) -> u64 {
         data.next - data.una - self.segments.sacked() - self.segments.lost()
     }
@@ -102,17 +102,17 @@ impl Rack {
         self.latest.measured
     }
 
-    /// When the sender's timer is to fire; `Instant::MAX` for never.
+    /// Time at which the sender's timer fires; `Instant::MAX` for never.
     pub(super) fn deadline(&self) -> Instant {
         self.reorder_at.min(self.tlp.at).min(self.rto_at)
     }
 
-    /// The retransmission timer starts anew.
+    /// Restarts the retransmission timer.
     pub(super) fn restart_timer(&mut self, at: Instant) {
         self.rto_at = at;
     }
 
-    /// Take in an acknowledgement (RFC 8985 §6.2).
+    /// Processes an acknowledgement (RFC 8985 §6.2).
     pub(super) fn on_ack(
         &mut self,
         config: &config::Config,
@@ -145,7 +145,7 @@ impl Rack {
         let delivered = (arrival.acked + self.segments.sacked()).saturating_sub(sacked);
         self.course.deliver(delivered, arrival.acked > 0 && !found);
         if self.phase() != Phase::Open || self.segments.sacked() > 0 || self.reorder_at != Instant::MAX {
-            // RFC 8985 §7.2: others look after these.
+            // RFC 8985 §7.2: other timers cover these segments.
             self.tlp.at = Instant::MAX;
         } else if arrival.acked > 0 {
             self.tlp.schedule(&config.rack, clock, self.segments.len());
@@ -153,7 +153,8 @@ impl Rack {
         Outcome { begins, repaired, spurious, keeps_timer: true, ..Outcome::default() }
     }
 
-    /// RFC 8985 §6.2 steps 1 to 3, segment by segment. Says whether one of them was sent once, before the last recovery began.
+    /// Processes deliveries segment by segment (RFC 8985 §6.2 steps 1 to 3). Returns whether one of the segments was
+    /// sent once, before the last recovery began.
     fn take_in(
         &mut self,
         config: &config::Config,
@@ -175,10 +176,10 @@ impl Rack {
         for (block, (start, end)) in blocks.iter_mut().zip(arrival.segment.sack_ranges()) {
             *block = Range { start, end };
         }
-        // In ascending order, or a loss of acknowledgements would look like reordering.
+        // Ascending order, because a loss of acknowledgements would otherwise look like reordering.
         blocks.sort_unstable_by_key(|block| block.start);
         for block in blocks {
-            // Anything else is old, or was never sent.
+            // Any other block is old, or was never sent.
             if data.una < block.start && block.start < block.end && block.end <= data.next {
                 segments.sack(block, &mut deliver);
             }
@@ -186,7 +187,8 @@ impl Rack {
         original
     }
 
-    /// RFC 8985 §6.2 steps 4 and 5. Says whether anything newly is lost, and whether fast recovery begins.
+    /// Detects losses (RFC 8985 §6.2 steps 4 and 5). Returns whether anything is newly lost, and whether fast recovery
+    /// begins.
     fn detect(&mut self, config: &config::Config, data: Outstanding, clock: Clock) -> (bool, bool) {
         self.window = self.reordering_window(config, clock.srtt);
         let patience = self.latest.rtt + self.window;
@@ -200,7 +202,7 @@ impl Rack {
         (found, begins)
     }
 
-    /// RFC 8985 §6.2 step 4.
+    /// Length of the reordering window (RFC 8985 §6.2 step 4).
     fn reordering_window(&self, config: &config::Config, srtt: Duration) -> Duration {
         let in_order = !self.latest.reordering_seen;
         let enough = self.segments.sacked_segments() >= config.duplicate_threshold;
@@ -210,7 +212,7 @@ impl Rack {
         self.reordering.window(self.latest.min_rtt, srtt)
     }
 
-    /// The sender's timer fires.
+    /// Handles the sender's timer.
     pub(super) fn on_timer(&mut self, config: &config::Config, data: Outstanding, clock: Clock) -> Expiry {
         if self.reorder_at <= clock.now {
             let (found, begins) = self.detect(config, data, clock);
@@ -223,7 +225,7 @@ impl Rack {
             }
         }
         if self.tlp.at != Instant::MAX {
-            // RFC 8985 §7.2: a probe that would be later than the retransmission timer goes in its place.
+            // RFC 8985 §7.2: the retransmission timer replaces a probe that would be later.
             self.tlp.at = Instant::MAX;
             self.tlp.due = true;
             self.rto_at = clock.now + clock.rto;
@@ -232,7 +234,7 @@ impl Rack {
         Expiry::Timeout
     }
 
-    /// The retransmission timer fired (RFC 8985 §6.3). Says whether it did so before for the same segment.
+    /// Handles the retransmission timer (RFC 8985 §6.3). Returns whether it fired before for the same segment.
     pub(super) fn on_timeout(&mut self, config: &config::Config, data: Outstanding, now: Instant) -> bool {
         let repeated = self.timed_out_at == Some(data.una);
         let applies = config.frto && self.phase() == Phase::Open && !repeated;
@@ -250,7 +252,7 @@ impl Rack {
         repeated
     }
 
-    /// The bytes to send next, if any may go, and count them as sent.
+    /// Returns the bytes to send next, if any may be sent, and counts them as sent.
     pub(super) fn next_segment(
         &mut self,
         config: &config::Config,
@@ -283,7 +285,7 @@ impl Rack {
         Some(range)
     }
 
-    /// RFC 8985 §7.3: new data if there is some, else the last segment; cwnd is not asked.
+    /// Sends a probe (RFC 8985 §7.3): new data if there is some, else the last segment, regardless of cwnd.
     fn probe(&mut self, unsent: Option<Range>, data: Outstanding, now: Instant) -> Option<Range> {
         let fresh = self.send(unsent, now);
         let is_retransmission = fresh.is_none();
@@ -295,7 +297,7 @@ impl Rack {
         Some(range)
     }
 
-    /// Unsent data while no loss is being repaired.
+    /// Unsent data to send while no loss is being repaired.
     fn open(
         &mut self,
         config: &config::Config,
@@ -306,7 +308,7 @@ impl Rack {
     ) -> Option<Range> {
         let range = unsent?;
         if range.end - data.una > cwnd {
-            // RFC 6675 §5 step 3.3: what was selectively acknowledged has left the network.
+            // RFC 6675 §5 step 3.3: selectively acknowledged data has left the network.
             let limited_transmit = config.limited_transmit && self.segments.sacked() > 0;
             if !limited_transmit || self.pipe(data) + range.len() > cwnd {
                 return None;
@@ -320,7 +322,7 @@ impl Rack {
         Some(range)
     }
 
-    /// What was sent last ends at `next`: a FIN went with it.
+    /// Sets the end of the last transmission to `next`, after a FIN was added.
     pub(super) fn extend(&mut self, next: u64) {
         self.segments.extend(next);
     }
@@ -331,7 +333,7 @@ impl Rack {
 }
 
 impl Latest {
-    /// RFC 8985 §6.2: a segment is newly known to be delivered.
+    /// Records that a segment is newly known to be delivered (RFC 8985 §6.2).
     fn deliver(&mut self, segment: Delivered, echo: Option<Instant>, now: Instant) {
         let reordered = segment.end < self.highest && !segment.retransmitted;
         self.reordering_seen |= reordered;
@@ -343,7 +345,7 @@ impl Latest {
         } else if echo.is_some_and(|echo| echo < segment.sent_at)
             || (self.min_rtt != Duration::MAX && rtt < self.min_rtt)
         {
-            // It was the original that arrived, not what was sent again.
+            // The original arrived, not the retransmission.
             return;
         }
         self.rtt = rtt;

@@ -1,18 +1,18 @@
-//! How long a segment may be late before it counts as lost (RFC 8985 §6.2 step 4).
+//! Tolerance for late segments before they count as lost (RFC 8985 §6.2 step 4).
 
 use shallows_core::Duration;
 
-/// Recoveries without a report of something received again, after which the window is the first one.
+/// Recoveries without a report of duplicates after which the window is reset.
 const PERSIST: u8 = 16;
 
-/// The reordering window's growth, by what the receiver reports to have come again (RFC 2883).
+/// Growth of the reordering window by reports of duplicates (RFC 2883).
 #[derive(Debug)]
 pub(super) struct Reordering {
     /// *RACK.reo_wnd_mult*.
     multiple: u8,
     /// *RACK.reo_wnd_persist*.
     persist: u8,
-    /// *RACK.dsack_round*: SND.NXT when it grew last, until that is acknowledged.
+    /// *RACK.dsack_round*: SND.NXT at the last growth, until that is acknowledged.
     round: Option<u64>,
 }
 
@@ -21,8 +21,8 @@ impl Reordering {
         Self { multiple: 1, persist: 0, round: None }
     }
 
-    /// An acknowledgement of everything below `una` while `next` is SND.NXT, which has `reported` something or not; with it a
-    /// recovery may have `ended`.
+    /// Processes an acknowledgement of everything below `una` while `next` is SND.NXT. `reported` is whether it reports
+    /// duplicates; a recovery may have `ended` with it.
     pub(super) fn on_ack(&mut self, (una, next): (u64, u64), reported: bool, ended: bool) {
         self.round = self.round.filter(|&round| una < round);
         if self.round.is_none() && reported {
@@ -37,7 +37,7 @@ impl Reordering {
         }
     }
 
-    /// *RACK.reo_wnd* where reordering is allowed for.
+    /// *RACK.reo_wnd* if reordering is tolerated.
     pub(super) fn window(&self, min_rtt: Duration, srtt: Duration) -> Duration {
         Duration((min_rtt.0 / 4).saturating_mul(u64::from(self.multiple))).min(srtt)
     }

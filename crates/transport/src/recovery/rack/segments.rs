@@ -1,4 +1,4 @@
-//! What is outstanding, segment by segment: when each was sent, and what became of it (RFC 8985 §5.2).
+//! Outstanding segments, with the time and fate of each (RFC 8985 §5.2).
 
 use std::collections::VecDeque;
 
@@ -11,16 +11,16 @@ enum State {
     /// In the network, as far as the sender knows.
     Flying,
     Sacked,
-    /// Lost, and not sent again yet.
+    /// Lost, and not retransmitted yet.
     Lost,
 }
 
 /// A segment that is not cumulatively acknowledged.
 #[derive(Clone, Copy, Debug)]
 struct Segment {
-    /// Sequence number after its last byte. It begins where the one before it ends.
+    /// Sequence number after its last byte. The segment begins at the end of the previous one.
     end: u64,
-    /// When it was sent last (*Segment.xmit_ts*).
+    /// Time of its last transmission (*Segment.xmit_ts*).
     sent_at: Instant,
     state: State,
     retransmitted: bool,
@@ -34,7 +34,7 @@ pub(super) struct Delivered {
     pub(super) retransmitted: bool,
 }
 
-/// A transmission: when, and where its segment ends. In the order of RFC 8985's `RACK_sent_after`.
+/// A transmission: its time, and the end of its segment. Ordered as RFC 8985's `RACK_sent_after`.
 pub(super) type Transmission = (Instant, u64);
 
 /// The segments from SND.UNA to SND.NXT.
@@ -42,15 +42,15 @@ pub(super) type Transmission = (Instant, u64);
 pub(super) struct Segments {
     una: u64,
     list: VecDeque<Segment>,
-    /// Transmissions by time; those that no longer say where their segment is are passed over.
+    /// Transmissions by time. Outdated ones are skipped.
     order: VecDeque<Transmission>,
     scoreboard: Scoreboard,
-    /// Bytes in segments that are selectively acknowledged, and how many these are (*RACK.segs_sacked*).
+    /// Bytes and number (*RACK.segs_sacked*) of selectively acknowledged segments.
     sacked: u64,
     sacked_segments: u32,
     /// Bytes in lost segments.
     lost: u64,
-    /// None that begins below is lost.
+    /// Lower bound of the lost segments.
     lost_from: u64,
 }
 
@@ -71,13 +71,13 @@ impl Segments {
         self.lost
     }
 
-    /// New data up to `end` is sent.
+    /// Adds new data up to `end`.
     pub(super) fn push(&mut self, end: u64, now: Instant) {
         self.list.push_back(Segment { end, sent_at: now, state: State::Flying, retransmitted: false });
         self.order.push_back((now, end));
     }
 
-    /// The newest transmission is of new data, and a FIN makes it end at `end`.
+    /// Sets the end of the newest transmission of new data to `end`, after a FIN was added.
     pub(super) fn extend(&mut self, end: u64) {
         if let (Some(segment), Some(transmission)) = (self.list.back_mut(), self.order.back_mut()) {
             debug_assert!(segment.end == transmission.1 && segment.end <= end);
@@ -86,18 +86,18 @@ impl Segments {
         }
     }
 
-    /// The bytes of the first one.
+    /// Bytes of the first segment.
     pub(super) fn first(&self) -> Option<Range> {
         (!self.list.is_empty()).then(|| self.range(0))
     }
 
-    /// Nothing is lost after all.
+    /// Clears all losses.
     pub(super) fn restore(&mut self) {
         for index in 0..self.list.len() {
             let segment = &mut self.list[index];
             if segment.state == State::Lost {
                 segment.state = State::Flying;
-                // Where its transmission was taken for lost, it was forgotten.
+                // The transmission was removed when the segment was marked lost.
                 let transmission = (segment.sent_at, segment.end);
                 let place = self.order.partition_point(|&before| before < transmission);
                 if self.order.get(place) != Some(&transmission) {
@@ -108,7 +108,7 @@ impl Segments {
         self.lost = 0;
     }
 
-    /// The first lost segment is sent again. Returns its bytes.
+    /// Retransmits the first lost segment. Returns its bytes.
     pub(super) fn resend_lost(&mut self, now: Instant) -> Option<Range> {
         if self.lost == 0 {
             return None;
@@ -121,7 +121,7 @@ impl Segments {
         Some(range)
     }
 
-    /// The last segment is sent again, though it may not be lost. Returns its bytes.
+    /// Retransmits the last segment, lost or not. Returns its bytes.
     pub(super) fn resend_last(&mut self, now: Instant) -> Option<Range> {
         let index = self.list.len().checked_sub(1)?;
         (self.list[index].state == State::Flying).then(|| self.resend(index, now))
@@ -137,7 +137,7 @@ impl Segments {
         range
     }
 
-    /// Everything below `una` is acknowledged: hand on what was not known to be delivered, in ascending order.
+    /// Removes everything below `una`, and passes newly delivered segments to `deliver` in ascending order.
     pub(super) fn acknowledge(&mut self, una: u64, mut deliver: impl FnMut(Delivered)) {
         while let Some(&segment) = self.list.front()
             && self.una < una
@@ -163,7 +163,8 @@ impl Segments {
         self.scoreboard.forget_below(una);
     }
 
-    /// `range`, which lies between SND.UNA and SND.NXT, is selectively acknowledged: likewise.
+    /// Marks `range`, between SND.UNA and SND.NXT, as selectively acknowledged, and passes newly delivered segments to
+    /// `deliver`.
     pub(super) fn sack(&mut self, range: Range, mut deliver: impl FnMut(Delivered)) {
         if !self.scoreboard.insert(range) {
             return;
@@ -189,8 +190,8 @@ impl Segments {
         }
     }
 
-    /// RFC 8985 §6.2 step 5: of what was sent before `latest`, all is lost that was sent `patience` ago or earlier. Returns
-    /// whether anything newly is, and when the last of the others will be.
+    /// Marks as lost all data sent before `latest` and at least `patience` ago (RFC 8985 §6.2 step 5). Returns whether
+    /// anything is newly lost, and when the last of the others will be.
     pub(super) fn detect(
         &mut self,
         latest: Transmission,
@@ -223,8 +224,8 @@ impl Segments {
         (found, wait)
     }
 
-    /// RFC 8985 §6.3: the retransmission timer fired. Lost is the first segment, and what was sent `patience` ago or
-    /// earlier. A receiver that reneged (RFC 2018 §8) has nothing above a gap, and everything is lost.
+    /// Marks losses after a timeout (RFC 8985 §6.3): the first segment, and all sent at least `patience` ago. If the
+    /// receiver reneged (RFC 2018 §8), it has nothing above a gap, and everything is lost.
     pub(super) fn lose_on_timeout(&mut self, patience: Duration, now: Instant) {
         let reneged = self.scoreboard.reneged(self.una);
         if reneged {
@@ -250,7 +251,7 @@ impl Segments {
         self.lost_from = self.lost_from.min(range.start);
     }
 
-    /// The segment that this transmission has sent last and that is not known to have arrived or to be lost.
+    /// Segment of this transmission, if it is the segment's last one, and the segment is neither delivered nor lost.
     fn flying(&self, (sent_at, end): Transmission) -> Option<usize> {
         if end <= self.una {
             return None;
