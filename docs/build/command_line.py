@@ -5,9 +5,10 @@ import argparse
 INTRODUCTION = """\
 # Every command
 
-From the parser itself: what `shallows --help` and `shallows COMMAND --help` say. Exit codes: 0 if all is
-well, 1 if not (with one line that says what, and one what to do), 2 if the command was not understood, 130
-after Ctrl-C.
+This page is generated from the command line's parser: `shallows --help` and `shallows COMMAND --help` print
+the same. Exit codes: 0 for success, 1 for an error (with one line for the cause and one for the remedy), 2 for a
+wrong command line, 3 for a run that [measured nothing](results.md#what-was-not-measured) or is
+[invalid](testbed.md#health), 130 after Ctrl-C.
 """
 
 

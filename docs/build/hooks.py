@@ -98,5 +98,5 @@ def _scenario(source: str, text: str) -> str:
 def _sentence(what: str, reason: str) -> str:
     reason = re.sub(r"`([^`]+)`", r"<code>\1</code>", reason)
     if what == "not run":
-        return f"Not run by the tests: {reason}."
+        return f"Tests do not run this: {reason}."
     return f"Tests run this with <code>{what.removeprefix('run with ')}</code>: {reason}."
