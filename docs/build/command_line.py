@@ -5,10 +5,15 @@ import argparse
 INTRODUCTION = """\
 # Every command
 
-This page is generated from the command line's parser: `shallows --help` and `shallows COMMAND --help` print
-the same. Exit codes: 0 for success, 1 for an error (with one line for the cause and one for the remedy), 2 for a
-wrong command line, 3 for a run that [measured nothing](results.md#what-was-not-measured) or is
-[invalid](testbed.md#health), 130 after Ctrl-C.
+This page is generated from the parser: `shallows --help` and `shallows COMMAND --help` print the same.
+
+| exit code | meaning |
+|---|---|
+| 0 | success |
+| 1 | an error, with its cause and remedy |
+| 2 | a wrong command line |
+| 3 | a run that [measured nothing](results.md#what-was-not-measured) or is [invalid](testbed.md#health) |
+| 130 | Ctrl-C |
 """
 
 
