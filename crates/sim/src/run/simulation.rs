@@ -165,7 +165,7 @@ impl Simulation {
         }
     }
 
-    /// Fire `events` more events, fewer if the run ends; some more where the network is divided.
+    /// Fire `events` more events, fewer if the run ends; some more where the network is divided or switches run by window.
     pub fn advance(&mut self, events: u64) -> Progress {
         let enough = self.events().saturating_add(events);
         let most = if self.captures.any() { CAUGHT } else { u64::MAX };
