@@ -28,7 +28,7 @@ pub(crate) struct Windows {
     schedule: Option<Schedule>,
     crew: Crew,
     /// Adapts the number of threads to the rate of the run; none where all run.
-    thread_count: Option<ThreadCount>,
+    pub(crate) thread_count: Option<ThreadCount>,
     /// Threads that can run at the same time.
     cores: usize,
     /// Events of a window of late.
@@ -109,14 +109,6 @@ impl Windows {
     /// How many threads run where much happens.
     pub(crate) fn threads(&self) -> u32 {
         self.thread_count.as_ref().map_or_else(|| self.division().threads(), ThreadCount::threads)
-    }
-
-    /// Pretend that the threads that run have done so many packet-hops a second for as long as is measured.
-    #[cfg(test)]
-    pub(crate) fn pretend(&mut self, rate: f64) {
-        let count = self.thread_count.as_mut().expect("it adapts");
-        let seconds = count.seconds();
-        count.on_measured((rate * seconds) as u64, seconds);
     }
 
     fn schedule(&self) -> &Schedule {
