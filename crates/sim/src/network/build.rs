@@ -15,7 +15,7 @@ use crate::network::link::{InFlight, Link, NONE, Target, Wire};
 use crate::network::ports::port;
 use crate::network::site::Site;
 use crate::network::sorter::Sorter;
-use crate::network::visit::{Order, Waiting};
+use crate::network::waiting::{Order, Waiting};
 use crate::network::{Network, Owned};
 
 impl<T: Copy + Default> Network<T> {

@@ -17,7 +17,8 @@ pub(crate) mod slots;
 mod sorter;
 #[cfg(test)]
 pub(crate) mod testing;
-pub(crate) mod visit;
+mod visit;
+mod waiting;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -37,7 +38,7 @@ use crate::network::event::LinkRank;
 use crate::network::link::{Flying, InFlight, Leaves, Link, NONE, Target, Way, Wire};
 use crate::network::places::Places;
 use crate::network::sorter::Sorter;
-use crate::network::visit::{Waiting, Way as WayOut};
+use crate::network::waiting::{Waiting, Way as WayOut};
 
 /// A network, or a part of one. Its packets are a header, which it reads, and whatever finds the rest: a `T`.
 #[derive(Debug)]
