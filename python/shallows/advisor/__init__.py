@@ -1,1 +1,1 @@
-"""What switches are told about their buffers: read from vendors' files, explained, advised, and written."""
+"""Buffer and queue configurations of switches: reads, explains, recommends and writes them."""

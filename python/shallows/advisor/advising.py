@@ -40,28 +40,27 @@ def advise(
     Parameters
     ----------
     fabric
-        The fabric's file, or what was read of it.
+        The fabric, or the path of its file.
     config
-        What a switch runs today: a file, or a folder of its files, as `shallows explain` reads it.
+        The switch's current configuration: a file, or a folder of files, as `shallows explain` reads it.
     to
-        The format in which the change is written too: `sonic`, `eos`, `avd`, `nvue`, `nxos`, `junos` or `tc`.
+        Format of the written change: `sonic`, `eos`, `avd`, `nvue`, `nxos`, `junos` or `tc`.
     out
-        Folder of the runs and the answer; by default `runs/advice-NAME`. Runs that are finished there are
-        not run again.
+        Folder of the runs and the answer; default: `runs/advice-NAME`. Finished runs are not repeated.
     budget_s
-        Wall time of the simulations, in seconds. A round that has begun is ended.
+        Wall time of the simulations, in seconds. A started round completes.
     jobs
-        How many runs take place at the same time; by default one per core.
+        Number of simultaneous runs; default: one per core.
 
     Returns
     -------
     Answer
-        Rules, the race, the recommendation and how far it holds; `written` has the files.
+        Rules, race, recommendation and sensitivity analysis; `written` has the files.
 
     Raises
     ------
     ShallowsError
-        If `budget_s` or `jobs` is not above 0, a file cannot be read or written, or something in it cannot be
+        If `budget_s` or `jobs` is not above 0, a file cannot be read or written, or a setting cannot be
         simulated.
     """
     if not 0 < budget_s < math.inf:
@@ -80,7 +79,7 @@ def prepare(fabric: str | Path | Fabric, config: str | Path | None = None, to: s
     Raises
     ------
     ShallowsError
-        If a file cannot be read, or there is no such format.
+        If a file cannot be read, or the format is unknown.
     """
     found = Answer(fabric if isinstance(fabric, Fabric) else Fabric.load(fabric), config=config)
     if to is not None:
@@ -98,7 +97,7 @@ def folder_for(found: Answer, out: str | Path | None) -> Path:
     Raises
     ------
     ShallowsError
-        If nothing can be written there.
+        If the folder cannot be written.
     """
     folder = folder_of(out) if out is not None else Path("runs") / f"advice-{found.fabric.name}"
     check_writable(folder)
@@ -118,7 +117,7 @@ def simulate(
     Raises
     ------
     ShallowsError
-        If something cannot be simulated or written.
+        If a setting cannot be simulated, or a file cannot be written.
     """
     answer(found, folder, engine, budget_s, time.monotonic, on_round, on_what_if)
     made = found.configured
@@ -133,7 +132,7 @@ def write(found: Answer, folder: Path) -> None:
     Raises
     ------
     ShallowsError
-        If one cannot be written.
+        If a file cannot be written.
     """
     document = json.dumps(found.document(), ensure_ascii=False, indent=2)
     found.written["document"] = write_whole(folder / DOCUMENT, document + "\n")

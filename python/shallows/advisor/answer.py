@@ -170,24 +170,24 @@ def answer(
     Parameters
     ----------
     found
-        The fabric, and what runs there today.
+        The fabric and its current configuration.
     folder
-        Of the runs, and of the sweep that repeats them.
+        Folder of the runs, and of the sweep that repeats them.
     engine
-        Runs points, as a sweep's.
+        Executor of points, as for a sweep.
     budget_s
-        Wall time, in seconds. A round that has begun is ended.
+        Wall time in seconds. A started round completes.
     clock
-        Says the time, in seconds.
+        Returns the time in seconds.
     on_round, on_what_if
-        Are told how far it is.
+        Callbacks for progress.
     most_rounds
-        Of the race.
+        Most rounds of the race.
 
     Raises
     ------
     ShallowsError
-        If something cannot be simulated or written.
+        If a setting cannot be simulated, or a file cannot be written.
     """
     check_writable(folder)
     start = clock()

@@ -146,7 +146,7 @@ def chip(name: str) -> Chip:
     Raises
     ------
     ShallowsError
-        If there is none.
+        If the chip is unknown.
     """
     wanted = name.strip().lower()
     for found in catalogue():

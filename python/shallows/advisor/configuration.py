@@ -75,11 +75,11 @@ class Threshold:
         Parameters
         ----------
         cell
-            Bytes of a cell of the chip, for cells.
+            Bytes of a cell of the chip, for thresholds in cells.
         rate
-            Of the port in bit/s, for times.
+            Rate of the port in bit/s, for times.
         limit
-            What the queue may hold in bytes, for percent.
+            Limit of the queue in bytes, for percentages.
         """
         match self.unit:
             case "bytes":

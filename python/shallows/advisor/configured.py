@@ -40,7 +40,7 @@ def configured(format_: str, before: Switch | None, fabric: Fabric, chosen: Cand
     Raises
     ------
     ShallowsError
-        If there is no such format.
+        If the format is unknown.
     """
     hints = memory_of(fabric)
     # With the flag off, the default of sonic-wred-profile.yang, some platforms mark nothing: issue 4545 of

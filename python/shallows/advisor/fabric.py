@@ -123,7 +123,7 @@ class Fabric:
         Raises
         ------
         ShallowsError
-            If it cannot be read, or says what cannot be.
+            If the file cannot be read, or a value is invalid.
         """
         return cls.from_dict(load(path), str(path))
 
@@ -134,7 +134,7 @@ class Fabric:
         Raises
         ------
         ShallowsError
-            If it says what cannot be.
+            If a value is invalid.
         """
         table = Table(file, document, KEYS)
         notes: list[str] = []
@@ -238,7 +238,7 @@ def pool_of(table: Table, default: float | None = None) -> float:
     Raises
     ------
     ShallowsError
-        If they are not said and there is no default, or no memory has so many.
+        If the size is missing without a default, or exceeds any memory.
     """
     pool = table.quantity("pool", "bytes", default)
     if not LEAST_POOL <= pool <= MOST_POOL:

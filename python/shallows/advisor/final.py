@@ -23,7 +23,7 @@ def run_to_end(race: Race, budget_s: float, on_round: OnRound, most_rounds: int 
     Raises
     ------
     ShallowsError
-        As `Race.run`.
+        As for `Race.run`.
     """
     start = time.monotonic()
     race.run(budget_s, on_round, most_rounds)

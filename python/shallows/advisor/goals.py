@@ -1,13 +1,12 @@
-"""What an operator wants, in a small language: `p99 of small flows below 1 ms at 80 % load, then throughput`.
+"""An operator's goals in a small language: `p99 of small flows below 1 ms at 80 % load, then throughput`.
 
     goals     = goal { "," "then" goal }
     goal      = number [ "below" quantity ] [ "at" percent "load" ]
     number    = ( "p99" | "mean" ) "of" ( "small" | "medium" | "large" | "all" ) "flows" [ "of" class ]
               | ( "p99" | "mean" ) "of" "queries" | "throughput" | "loss"
 
-The first goal counts most: among settings that keep what is bounded, the next decides. Weights instead of an
-order are
-a table, `{ "p99 of small flows" = 2, throughput = 1 }`.
+The first goal counts most; among settings that keep all bounds, the next one decides. Weights are an
+alternative to an order, as a table: `{ "p99 of small flows" = 2, throughput = 1 }`.
 """
 
 import re
@@ -86,12 +85,12 @@ def parse(given: object, classes: Sequence[str]) -> list[Goal]:
     given
         The value of `goal`.
     classes
-        Names of the fabric's classes, which goals may speak of.
+        Names of the fabric's classes, which goals may use.
 
     Raises
     ------
     ShallowsError
-        If it is neither, a word is unknown, or goals contradict each other.
+        If the type is wrong, a word is unknown, or goals contradict each other.
 
     Examples
     --------
@@ -203,7 +202,7 @@ def refuse_impossible(goals: Sequence[Goal], rtt: float, loads: Sequence[float])
     Raises
     ------
     ShallowsError
-        If a time is below that of light, so to speak, or a load is above those that the fabric must carry.
+        If a time bound is below the base round-trip time, or a load exceeds the fabric's loads.
     """
     for goal in goals:
         if goal.bound is not None and not goal.metric.is_loss and goal.bound < rtt * 1e6 / 2:

@@ -18,7 +18,7 @@ def of_options(rate: str | None, rtt: str | None, chip: Chip | None, beside: Hin
     Raises
     ------
     ShallowsError
-        If one is not what it should be.
+        If an option is invalid.
     """
     given = {key: value for key, value in (("rate", rate), ("rtt", rtt)) if value is not None}
     told = _of_links(Table("--rate and --rtt", given, links.KEYS), chip)
@@ -34,7 +34,7 @@ def of_fabric(path: str | Path) -> Hints:
     Raises
     ------
     ShallowsError
-        If it cannot be read, or one of these is not what it should be.
+        If the file cannot be read, or one of these values is invalid.
     """
     table = Table(str(path), load(path), KEYS)
     of_links = Table(f"{path}: links", table.content.get("links", {}), links.KEYS)

@@ -45,7 +45,7 @@ def links_of(table: Table) -> Links:
     Raises
     ------
     ShallowsError
-        If rate or round trip are missing, or something cannot be.
+        If rate or round trip are missing, or a value is invalid.
     """
     rate = rate_of(table)
     uplinks, uplink_rate = 0, rate

@@ -114,13 +114,13 @@ class Race:
     Parameters
     ----------
     fabric
-        What is simulated.
+        The fabric to simulate.
     candidates
-        In their fixed order.
+        Candidates in their fixed order.
     folder
-        Of the runs; what is finished there is not run again.
+        Folder of the runs; finished runs are not repeated.
     engine
-        Runs points, as a sweep's.
+        Executor of points, as for a sweep.
     """
 
     fabric: Fabric
@@ -152,7 +152,7 @@ class Race:
         Raises
         ------
         ShallowsError
-            If a candidate cannot be run, or a goal speaks of flows that there are none of.
+            If a candidate cannot run, or no flow matches a goal.
         """
         start, stable = time.monotonic(), 0
         while not self.ended:
@@ -323,7 +323,7 @@ def run_set(
     Raises
     ------
     ShallowsError
-        If one cannot run.
+        If a run fails.
     """
     text = sweep_text(fabric, candidates, at, seeds)
     _, points = plan(Source(str(folder.parent / "race.toml"), text), folder)

@@ -29,7 +29,7 @@ def load(path: str | Path) -> dict[str, Any]:
     Raises
     ------
     ShallowsError
-        If it cannot be read, or is no TOML.
+        If the file cannot be read, or is not TOML.
     """
     text = read_text(path, remedy=f"name a fabric's file, TOML in UTF-8; {REMEDY}")
     try:
@@ -46,9 +46,9 @@ class Table:
     place
         The file and the table's key, for messages.
     content
-        What stands there.
+        Content of the table.
     known
-        Its keys; any other is refused.
+        Known keys; any other key is an error.
     """
 
     def __init__(self, place: str, content: object, known: Sequence[str]) -> None:

@@ -53,7 +53,7 @@ def silicon_of(given: object, file: str, rate: float) -> Silicon:
     Raises
     ------
     ShallowsError
-        If nobody knows it, the table says what cannot be, or nobody says how much memory there is.
+        If the chip is unknown, its table is invalid, or its memory is not published.
     """
     if isinstance(given, Mapping) and "memory" not in given:
         raise Table(f"{file}: chip", given, KEYS).need("memory", 'a size such as "16MB"')
@@ -70,7 +70,7 @@ def chip_of(given: object, file: str, rate: float | None) -> Chip:
     Raises
     ------
     ShallowsError
-        If nobody knows it, or the table says what cannot be.
+        If the chip is unknown, or its table is invalid.
     """
     if isinstance(given, Mapping):
         return _described(Table(f"{file}: chip", given, KEYS), rate)

@@ -21,7 +21,7 @@ def today_of(switch: Switch, fabric: Fabric) -> tuple[Candidate, list[str]]:
     Raises
     ------
     ShallowsError
-        If no port has queues, or a threshold cannot be put into bytes.
+        If no port has queues, or a threshold cannot be converted to bytes.
     """
     profile = _profile(switch.profiles)
     notes: list[str] = []
@@ -99,7 +99,7 @@ def in_bytes(
     Raises
     ------
     ShallowsError
-        If it cannot be put into bytes.
+        If a threshold cannot be converted to bytes.
     """
     curve = marking.marking_curve() if marking else None
     if marking is None or curve is None or curve.minimum is None or curve.maximum is None:

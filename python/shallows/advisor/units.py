@@ -69,11 +69,11 @@ def converted(switch: Switch, format_: str, hints: Hints | None = None) -> Conve
     Parameters
     ----------
     switch
-        In whatever units it was read.
+        A switch in any units.
     format_
-        For which it shall be written.
+        Target format.
     hints
-        What its file does not say: the chip, the rate of ports, the memory that queues share.
+        Facts that its file lacks: the chip, the rate of ports, the shared memory.
     """
     hints = hints or Hints()
     on = hints.chip or (chip(switch.chip) if switch.chip else None)

@@ -33,7 +33,7 @@ class Agreement:
     metric: str
     title: str
     simulated: float | None
-    """Mean over the runs; `real` likewise is one."""
+    """Mean over the simulated runs; `real` is the mean over those with real TCP."""
     real: float | None
     difference: float | None
     """Real over simulated, minus one; for shares and counts per flow, real minus simulated."""
@@ -65,12 +65,13 @@ def agreements(simulated: Sequence[Run], real: Sequence[Run]) -> list[Agreement]
     Parameters
     ----------
     simulated, real
-        Runs of one scenario, pair by pair with the same seed; one pair at least.
+        Runs of one scenario, in pairs with the same seed; at least one pair.
 
     Returns
     -------
     list[Agreement]
-        "agree" where the whole interval is within the bound, "differ" where all of it is beyond.
+        "agree" where the interval is within the bound, "differ" where it is wholly outside, otherwise "cannot
+        tell".
     """
     return [_judge(metric, simulated, real) for metric in _metrics(simulated, real)]
 
@@ -232,7 +233,7 @@ def refuse_unbelievable(real: Sequence[Run]) -> None:
     Raises
     ------
     ShallowsError
-        If there is one.
+        If a run is invalid.
     """
     if found := unbelievable(real):
         raise ShallowsError(

@@ -30,29 +30,28 @@ def compare(
     Parameters
     ----------
     schemes
-        The folder or the runs of each scheme. One folder alone is a sweep with schemes. If each is a single
-        run of a sweep with schemes, these are compared.
+        A folder or the runs of each scheme. A single folder is a sweep with schemes. If each is one run of a
+        sweep with schemes, these are compared.
     names
-        What the schemes are called; by default after their folders, or as the sweep names them.
+        Names of the schemes; default: the folders' names, or the sweep's names.
     baseline
-        The scheme beside which the others are set; by default the first. With `by`, the values on its axes.
+        The baseline; default: the first scheme. With `by`, its values on the axes.
     confidence
-        Share of such intervals that shall hold the true change.
+        Share of intervals that contain the true change.
     cool_down
-        Share of the time in which flows arrive, at its end, whose flows are left out.
+        Share of the arrival time, at its end, whose flows are excluded.
     by
-        An axis of the sweep, by its key or the key's last word, whose values are compared instead of
-        schemes; of several axes, their combinations.
+        Axes of the sweep, by key or a key's last word, whose combined values are compared instead of schemes.
     metrics
-        By the first, all are put in order; by all of them, those are found that no other beats. Of more than
-        six, this is done by default, with what is looked at first. Times of some workloads, of a class, or of
-        what a group of hosts sends or gets, are called `fct_us.small.p99@0`, `slowdown.all.mean@class1`,
+        The first metric orders all values; all of them define the Pareto-optimal ones. With more than six
+        values this is the default, with the metrics that papers show first. Metrics of workloads, classes, or
+        a group's senders or receivers are named `fct_us.small.p99@0`, `slowdown.all.mean@class1`,
         `fct_us.all.mean@group=old` or `fct_us.all.mean@to_group=old`.
 
     Raises
     ------
     ShallowsError
-        If the runs cannot be compared, or their files are not what this version writes.
+        If the runs cannot be compared, or another version wrote their files.
     """
     if not 0.5 <= confidence < 1:
         raise ShallowsError(f"confidence {confidence} is not in [0.5, 1)", "0.95 is usual")

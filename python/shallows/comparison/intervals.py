@@ -39,9 +39,9 @@ def mean(groups: "Groups", confidence: float = 0.95) -> Interval:
     Parameters
     ----------
     groups
-        Two arrays or more, shape (n,) each, none empty.
+        At least two arrays, shape (n,) each, none empty.
     confidence
-        Share of such intervals that shall hold the true mean.
+        Share of intervals that contain the true mean.
     """
     by_group = means(groups)
     estimate, half = float(by_group.mean()), _half_width(by_group, confidence)
@@ -95,11 +95,11 @@ def percentile(groups: "Groups", rank: float = 0.99, confidence: float = 0.95) -
     Parameters
     ----------
     groups
-        Two arrays or more, shape (n,) each, none empty and of about the same length.
+        At least two arrays, shape (n,) each, none empty and of about the same length.
     rank
-        Which percentile, as a share.
+        Rank of the percentile, as a share.
     confidence
-        Share of such intervals that shall hold the true percentile.
+        Share of intervals that contain the true percentile.
     """
     import numpy as np
 
@@ -244,7 +244,7 @@ def is_dependent(stretches: "NDArray[np.float64]") -> bool:
     Parameters
     ----------
     stretches
-        Values in order of time, shape (runs, blocks).
+        Values in order of time, shape (runs, batches).
     """
     centred = stretches - stretches.mean()
     total, successive = float((centred**2).sum()), float((centred[:, :-1] * centred[:, 1:]).sum())

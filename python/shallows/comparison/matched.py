@@ -127,7 +127,7 @@ def refuse_if_different(runs: tuple[Run, Run], key: str) -> None:
     Raises
     ------
     ShallowsError
-        With the first difference, or with the run whose scenario has no such key.
+        With the first difference, or with the run whose scenario lacks the key.
     """
     found: list[Any] = [run.scenario for run in runs]
     for part in key.split("."):

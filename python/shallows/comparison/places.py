@@ -14,7 +14,7 @@ def axes_of(runs: Sequence[Run], by: Sequence[str]) -> list[str]:
     Raises
     ------
     ShallowsError
-        If there is none, or more than one; the error lists the axes and their values.
+        If no axis or several axes match; the error lists the axes and their values.
     """
     known: dict[str, dict[str, None]] = {}
     for run in runs:

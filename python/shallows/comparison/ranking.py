@@ -8,18 +8,11 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from shallows.comparison.samples import Sample
-from shallows.comparison.verdicts import (
-    FEWEST_BEYOND,
-    INCLUDES_ZERO,
-    RANK,
-    SAME,
-    Judgement,
-    estimate,
-    judge,
-)
+from shallows.comparison.verdicts import INCLUDES_ZERO, SAME, Judgement, estimate, judge
 from shallows.errors import ShallowsError, listed
 from shallows.quantity import finite
 from shallows.series.metric import Metric
+from shallows.series.percentiles import FEWEST_BEYOND, RANK
 
 MANY = 6
 """Number of values above which a ranking replaces a table for each pair."""
@@ -64,7 +57,7 @@ class Ranking:
 
     point: Labels
     metrics: list[str]
-    """The first metric defines the order; all of them define who is beaten."""
+    """The first metric defines the order; all of them define which values are beaten."""
     standings: list[Standing]
 
     @property
@@ -79,16 +72,16 @@ def choose(metrics: Sequence[str] | None, known: Sequence[Metric], flows: Mappin
     Parameters
     ----------
     metrics
-        Their names.
+        Names of metrics.
     known
-        What all runs have.
+        Metrics that all runs have.
     flows
-        Observations of each series, all seeds together, of the place that has fewest.
+        Number of observations of each series, all seeds together, for the value with the fewest.
 
     Raises
     ------
     ShallowsError
-        If one of them is unknown.
+        If a metric is unknown.
     """
     names = [metric.name for metric in known]
     if metrics is not None:

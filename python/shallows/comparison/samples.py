@@ -82,17 +82,17 @@ def read(run: Run, cool_down: float, wanted: Collection[str] = ()) -> Sample:
     Parameters
     ----------
     run
-        A finished run. None of its tables stays in memory: those of a sweep together may be too large.
+        A finished run. Its tables are not kept in memory, because those of a sweep may be too large.
     cool_down
-        The last part, as a share.
+        Share of the arrival time to exclude at its end.
     wanted
-        Names of series of workloads, classes or groups of hosts that are needed too: `fct_us.small@0`,
-        `query_us.all@1`, `slowdown.all@class2`, `fct_us.all@group=old`.
+        Names of further series, of workloads, classes or groups: `fct_us.small@0`, `query_us.all@1`,
+        `slowdown.all@class2`, `fct_us.all@group=old`.
 
     Raises
     ------
     ShallowsError
-        If its files are not what this version writes, or it has no such workload, class or group.
+        If another version wrote its files, or it has no such workload, class or group.
     """
     run = Run(run.path)
     if complaints := run.summary.get("health", {}).get("complaints"):

@@ -186,7 +186,7 @@ def find(paper: str, experiments: Path | None) -> Paper:
     Raises
     ------
     ShallowsError
-        If there is no such folder, or its `expected.toml` is wrong.
+        If the folder does not exist, or its `expected.toml` is invalid.
     """
     # In a checkout, experiments are beside `python/shallows`.
     parent = experiments or Path(__file__).resolve().parents[3] / "experiments"

@@ -77,7 +77,7 @@ def check_selections(paper: Paper, experiment: Experiment, points: Sequence[Poin
     Raises
     ------
     ShallowsError
-        Before any run takes its time.
+        Before anything runs.
     """
     asked = [Measured(point.source.labels, _asked(experiment, point.source)) for point in points]
     try:

@@ -95,7 +95,7 @@ def choose(runs: Sequence[Measured], claim: Claim, where: Selection) -> list[Mea
     Raises
     ------
     ShallowsError
-        If there is none.
+        If no run is selected.
     """
     kept = list(runs)
     for axis, value in where.items():
@@ -115,7 +115,7 @@ def judge(claim: Claim, experiment: Experiment, runs: Sequence[Measured], *, qui
     Raises
     ------
     ShallowsError
-        If there are no runs that it is about.
+        If the claim selects no runs.
     """
     if claim.kind == "crossing":
         return [_crossing(claim, experiment, choose(runs, claim, claim.where))]

@@ -15,7 +15,7 @@ def completed(name: str, tables: Mapping[str, Any]) -> dict[str, Any]:
     Raises
     ------
     ValueError
-        If it is like none, or like one that is itself like another; or has `causes` without being like one.
+        If the named experiment does not exist or is itself a variant, or if `causes` is set without `like`.
     """
     table: dict[str, Any] = tables[name]
     if not isinstance(table, dict) or not table.keys() & OWN:
@@ -37,7 +37,7 @@ def claims(name: str, table: Mapping[str, Any], listed: Sequence[Any]) -> list[d
     Raises
     ------
     ValueError
-        If `causes` names another claim.
+        If `causes` names an unknown claim.
     """
     like: str = table["like"]
     causes = dict(table.get("causes", {}))

@@ -85,23 +85,23 @@ def reproduce(
     paper
         The folder of the paper in `experiments`, such as `bcc`.
     figure
-        One figure or table of it; by default all.
+        One figure or table; default: all.
     quick
         Whether to run the reduced experiments, which check orderings.
     out
-        Folder of runs, figures and claims; by default `runs/PAPER`, and `runs/PAPER-quick` of a reduced run.
+        Folder of runs, figures and claims; default: `runs/PAPER`, or `runs/PAPER-quick` for reduced runs.
     experiments
-        Folder of the papers; by default the checkout's.
+        Folder of the papers; default: the checkout's.
     jobs
-        How many points run at the same time; by default one per core. With real TCP it is one.
+        Number of points to run at the same time; default: one per core, or one with real TCP.
     run_sweep
-        Runs the points of each experiment; by default on this machine and without a word.
+        Runs the points of each experiment; default: on this machine, without output.
 
     Raises
     ------
     ShallowsError
-        If there is no such paper or figure, `jobs` is below 1, a claim is about runs that there will not be,
-        the folder has claims of another paper, or something cannot be written.
+        If the paper or figure does not exist, `jobs` is below 1, a claim selects runs that the experiment
+        lacks, the folder has claims of another paper, or a file cannot be written.
     """
     found = expected.find(paper, Path(experiments) if experiments is not None else None)
     chosen = found.choose(figure)

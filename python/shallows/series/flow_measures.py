@@ -177,7 +177,7 @@ def part(run: Run, flows: "pl.DataFrame", where: Flows) -> "pl.DataFrame":
     Raises
     ------
     ShallowsError
-        If there is none; the error lists what there is.
+        If no flow is selected; the error lists the existing workloads, classes or groups.
     """
     known = where.key in flows.columns
     mine = flows.filter(flows[where.key].is_in(where.values)) if known else flows.clear()
@@ -403,7 +403,7 @@ def over_flows(words: Sequence[str]) -> OverFlows:
     Raises
     ------
     UnknownMetric
-        If it is none of these.
+        If the statistic is unknown.
     """
     word = ".".join(words)
     found = re.fullmatch(f"(above|below)_({NUMBER.pattern})", word)

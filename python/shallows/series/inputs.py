@@ -75,7 +75,7 @@ def choose_runs(runs: Sequence[Run], conditions: Iterable[tuple[str, str]]) -> l
     Raises
     ------
     ShallowsError
-        If none has; the error lists the values that there are.
+        If no run has these values; the error lists the existing ones.
     """
     kept = list(runs)
     for axis, value in conditions:

@@ -106,7 +106,7 @@ PLACED: dict[str, Kind] = {
     "fct_us": Kind(Bin.statistic, Flows.parse, partial(flow_measures.times, "fct_us")),
     "slowdown": Kind(Bin.statistic, Flows.parse, partial(flow_measures.times, "slowdown")),
 }
-"""Numbers that say whose they are, or where or when they were measured."""
+"""Metrics with a place, flow or time in their names."""
 
 
 def _everywhere(_: str) -> None:
@@ -133,7 +133,7 @@ def measure(run: Run, name: str) -> float:
     Raises
     ------
     ShallowsError
-        If it has no such number.
+        If the run has no such metric.
 
     Examples
     --------
@@ -157,15 +157,15 @@ def check(name: str, offered: Offered | None = None) -> None:
     Parameters
     ----------
     name
-        Of the metric.
+        Name of the metric.
     offered
-        What its scenario offers; without it, only the name itself is checked.
+        The scenario's offer; without it, only the name is checked.
 
     Raises
     ------
     ShallowsError
-        Before anything has run. What only a run can tell, such as a bin in which no flow was complete,
-        `measure` says.
+        Before anything runs. `measure` reports what only a run can show, such as a bin without complete
+        flows.
 
     Examples
     --------
@@ -289,7 +289,7 @@ def check_computed(name: str) -> None:
     Raises
     ------
     ShallowsError
-        If it is none; whether a scenario has that number, `compute` says.
+        If the name is invalid; `compute` reports a scenario that lacks the number.
     """
     if name.split(".")[0] not in COMPUTED:
         raise UnknownMetric("nothing runs", listed("without a run there are paths into", COMPUTED)).of(name)
@@ -315,12 +315,16 @@ def _buffer(scenario: dict[str, Any], curves: list[dict[str, Any]]) -> dict[str,
     return found | ({"ports_at_threshold": pool / curves[0]["kmin"]["bytes"]} if curves else {})
 
 
+_NOWHERE = object()
+"""What is at a path that leads nowhere; `None` is a number for which nothing was measured."""
+
+
 def _follow(document: Any, path: str) -> Any:
     for key in path.split("."):
         try:
             document = document[int(key) if isinstance(document, list) else key]
         except (LookupError, TypeError, ValueError):
-            return None
+            return _NOWHERE
     return document
 
 
@@ -329,6 +333,8 @@ def _is_number(found: Any) -> bool:
 
 
 def _number(found: Any, name: str, place: str) -> float:
+    if found is None:
+        raise ShallowsError(f"{place} has measured nothing for {name!r}", "let it run longer")
     if not _is_number(found):
         raise ShallowsError(f"{place} has no number {name!r}", "docs/claims.md lists them")
     return float(found)

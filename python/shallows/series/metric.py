@@ -72,7 +72,7 @@ class Metric:
         Raises
         ------
         ShallowsError
-            If what follows the `@` names no flows.
+            If the text after the `@` selects no flows.
         """
         try:
             return Flows.parse(self.where) if self.is_placed else None
@@ -85,7 +85,7 @@ class Metric:
         Raises
         ------
         ShallowsError
-            If there are none, or what follows the `@` names no flows.
+            If the scenario has no such flows, or the text after the `@` selects none.
         """
         try:
             if flows := self.flows:
@@ -162,7 +162,7 @@ def one_of(words: Collection[str], allowed: Collection[str], what: str) -> str:
     Raises
     ------
     UnknownMetric
-        If there is none, another, or several.
+        If there is no word, a wrong word, or several.
     """
     word = ".".join(words)
     if word not in allowed:
@@ -179,7 +179,7 @@ def duration_us(text: str) -> float:
     Raises
     ------
     UnknownMetric
-        If it is none.
+        If the text is not a time above zero.
     """
     try:
         quantity = parse_quantity(text)
@@ -196,7 +196,7 @@ def refuse_after_end(begin_us: float, offered: Offered, text: str) -> None:
     Raises
     ------
     UnknownMetric
-        If the scenario's run ends before it.
+        If the scenario's run ends before this time.
     """
     if offered.end_us is not None and begin_us > offered.end_us:
         raise UnknownMetric(
@@ -227,7 +227,7 @@ class Flows:
         Raises
         ------
         UnknownMetric
-            If it names no flows.
+            If the text selects no flows.
         """
         key, equals, group = text.partition("=")
         if equals:
@@ -265,7 +265,7 @@ class Flows:
         Raises
         ------
         UnknownMetric
-            If there are none.
+            If the scenario has no such flows.
         """
         if self.group and self.group not in offered.groups:
             remedy = (

@@ -24,7 +24,7 @@ class Offered:
     Parameters
     ----------
     scenario
-        As in `resolved.json`.
+        Resolved scenario, as in `resolved.json`.
     curves
         Its effective marking curves, as in `summary.json`.
 

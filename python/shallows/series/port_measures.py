@@ -20,7 +20,7 @@ def over_time(words: Sequence[str]) -> "Callable[[Series], float]":
     Raises
     ------
     UnknownMetric
-        If it is none of these.
+        If the statistic is unknown.
     """
     word = ".".join(words)
     if percentiles.is_percentile(word):
@@ -62,7 +62,7 @@ def repeated_share(run: Run, _: None, port: Port) -> float:
     Raises
     ------
     ShallowsError
-        If what the port has sent is less than what all flows have delivered: then some do not pass it.
+        If the port has sent less than all flows have delivered, so that some flows do not pass it.
     """
     simulated_s = float(run.summary["simulated_s"])
     mtu: int = run.scenario["topology"]["mtu"]

@@ -54,7 +54,7 @@ def read(paths: str | Path | Sequence[str | Path]) -> Switch:
     Raises
     ------
     ShallowsError
-        If one cannot be read or is in no known format, or they are not of one switch.
+        If a file cannot be read, has an unknown format, or belongs to another switch.
     """
     documents = texts(paths)
     formats = {name: format_of(text, name) for name, text in documents}
@@ -80,7 +80,7 @@ def texts(paths: str | Path | Sequence[str | Path]) -> list[tuple[str, str]]:
     Raises
     ------
     ShallowsError
-        If one cannot be read.
+        If a file cannot be read.
     """
     return [(str(path), _text(path)) for path in _files(paths)]
 
@@ -91,7 +91,7 @@ def format_of(text: str, name: str) -> str:
     Raises
     ------
     ShallowsError
-        If no reader knows it.
+        If no reader recognises the file.
     """
     for format_ in FORMATS:
         if reader(format_).recognises(text, name):

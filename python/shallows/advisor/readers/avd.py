@@ -46,7 +46,7 @@ def read(text: str, name: str) -> Switch:
     Raises
     ------
     ShallowsError
-        If it is no YAML, or says too much by aliases.
+        If the text is not YAML, or aliases repeat too much.
     """
     lines = _Lines(name)
     lines.document(yaml_paths.read(text, name))

@@ -74,7 +74,7 @@ def read(text: str, name: str) -> Switch:
     Raises
     ------
     ShallowsError
-        If it has lines that no configuration has.
+        If the configuration is malformed.
     """
     switch = of_statements(indented.read(text, name), name, FORMAT)
     device = _DEVICE.search(text)

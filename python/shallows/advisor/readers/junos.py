@@ -47,7 +47,7 @@ BUFFER_SIZE = "buffer-size"
 WATCHDOG = "pfc-profile.watchdog"
 PAUSED_POINTS, PAUSED_TAGS, MRU = "pfc.dscp", "pfc.ieee-802.1", "pfc.mru"
 CABLE = "pfc.cable-length"
-"""What a congestion notification profile pauses: code points, or priorities of VLAN tags, never both."""
+"""Settings of a congestion notification profile; it pauses code points or VLAN priorities, never both."""
 MARKING = ("drop-profile-map", "explicit-congestion-notification")
 """Statements of a scheduler about marks, kept even where nothing uses the scheduler."""
 STRICT = ("strict-high", "high", "strict")
@@ -84,7 +84,7 @@ def read(text: str, name: str) -> Switch:
     Raises
     ------
     ShallowsError
-        If its braces do not match, or it ends too early.
+        If the braces do not match, or the text ends too early.
     """
     statements = braces.read(text, name)
     hosts = [*dict.fromkeys(each.sections for each in statements if "class-of-service" in each.words[:3])]

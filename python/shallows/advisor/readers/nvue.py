@@ -73,7 +73,7 @@ def read(text: str, name: str) -> Switch:
     Raises
     ------
     ShallowsError
-        If it is no text of such.
+        If the text is neither commands nor YAML of NVUE.
     """
     reader = _Reader(name)
     if re.search(r"^\s*(\S*\$ )?nv (un)?set \S", text, re.MULTILINE):

@@ -58,7 +58,7 @@ def read(text: str, name: str) -> Switch:
     Raises
     ------
     ShallowsError
-        If it has lines that no configuration has.
+        If the configuration is malformed.
     """
     reader = _Reader(name)
     for statement in indented.read(text, name):

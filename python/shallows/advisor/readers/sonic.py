@@ -98,7 +98,7 @@ def read(text: str, name: str) -> Switch:
     Raises
     ------
     ShallowsError
-        If it is not JSON, or has no table about them.
+        If the text is not JSON, or has no table about queues and buffers.
     """
     return read_together([(name, text)])
 
@@ -109,7 +109,7 @@ def read_together(documents: Sequence[tuple[str, str]]) -> Switch:
     Raises
     ------
     ShallowsError
-        As `read`.
+        As for `read`.
     """
     tables = Tables(documents)
     if not any(True for _ in tables.about_queues()) and not tables.misshapen:

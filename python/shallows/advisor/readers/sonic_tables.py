@@ -13,8 +13,7 @@ from shallows.bounded import parse_json, quoted, whole
 from shallows.errors import ShallowsError
 
 LEAST_CIR = 1
-"""Bytes per second: what stands for no guaranteed rate beside a peak rate, which `sonic-scheduler.yang`
-refuses alone."""
+"""Guaranteed rate in bytes per second that means none: `sonic-scheduler.yang` rejects a peak rate alone."""
 
 REMEDY = (
     "give /etc/sonic/config_db.json, or what `sonic-cfggen -d --print-data` prints; "

@@ -38,7 +38,7 @@ def read(text: str, name: str) -> list[Statement]:
     Raises
     ------
     ShallowsError
-        If braces, brackets or quotes do not match; the line is named.
+        If braces, brackets or quotes do not match; the error names the line.
     """
     lines = [(number, line) for number, line in numbered(text, name) if not line.lstrip().startswith("#")]
     commands = list(_entered(lines))

@@ -37,7 +37,7 @@ def in_force(statements: list[Statement], name: str = "") -> list[Statement]:
     Raises
     ------
     ShallowsError
-        If groups give more than any configuration has; `name` is the file's.
+        If groups produce more statements than any configuration has; the error names `name`.
     """
     groups: dict[str, list[Statement]] = {}
     for each in statements:

@@ -17,7 +17,7 @@ def read(text: str, name: str, *, comment: str = "!") -> list[Statement]:
     Raises
     ------
     ShallowsError
-        If a line is too long, or too deep.
+        If a line is too long, or sections are too deep.
     """
     found: list[Statement] = []
     above: list[tuple[int, str]] = []

@@ -55,7 +55,7 @@ def numbered(text: str, name: str) -> Iterator[tuple[int, str]]:
     Raises
     ------
     ShallowsError
-        If there are too many, one is too long, or one holds a NUL, as no text does.
+        If there are too many lines, or one is too long or contains a NUL.
     """
     for number, line in enumerate(text.split("\n"), 1):
         if number > MOST_LINES:

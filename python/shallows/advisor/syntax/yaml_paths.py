@@ -69,7 +69,8 @@ def read(text: str, name: str) -> Node:
     Raises
     ------
     ShallowsError
-        If it is no YAML, is too deep, has a key twice or one that is no scalar, or says too much by aliases.
+        If the text is not YAML, is too deep, repeats a key, has a key that is not a scalar, or repeats too
+        much by aliases.
     """
     loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:

@@ -28,7 +28,7 @@ def writer(name: str) -> Writer:
     Raises
     ------
     ShallowsError
-        If there is none of that name.
+        If the format is unknown.
     """
     if name not in FORMATS:
         raise ShallowsError(f"there is no format {name[:40]}", listed("the formats are", FORMATS))
@@ -44,19 +44,19 @@ def write(name: str, before: Switch | None, after: Switch, reasons: Reasons = NO
     Parameters
     ----------
     name
-        Of the format.
+        Name of the format.
     before
-        As it was read; nothing for all of `after`, as a translation is.
+        Configuration as read; None writes all of `after`, as for a translation.
     after
-        With numbers that the chip can express (`chips`).
+        Target configuration, with numbers that the chip supports (`chips`).
     reasons
-        Why, by the name of the marking, pool, setting or profile that changes, or `queue 3`; where the
-        format has comments, they stand before the change.
+        Reasons by the name of the changed marking, pool, setting or profile, or `queue 3`. Formats with
+        comments show them before the change.
 
     Raises
     ------
     ShallowsError
-        If there is no such format, or a name in the switch's own format is none.
+        If the format is unknown, or a name is invalid in the switch's own format.
     """
     made = writer(name)
     old, new = names.checked(name, before) if before else None, names.checked(name, after)

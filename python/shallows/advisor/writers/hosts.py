@@ -76,7 +76,7 @@ def nic(before: Nic | None, after: Nic) -> Text:
     Raises
     ------
     ShallowsError
-        If its interface can have no such name.
+        If the interface's name is invalid.
 
     >>> print(nic(None, Nic("eth0", pfc=(3,))).change, end="")
     mlnx_qos -i eth0 --trust dscp

@@ -1,9 +1,9 @@
-"""Which names a format can have: what crosses from a file into a writer's lines is checked here alone.
+"""Checks all names that go from a file into a writer's lines.
 
-A name is one word of the target's command line, from letters, digits and a few signs that mean nothing to it.
-So no name can end a command, begin another, or become an option of one. A port whose name is none is left
-out. Another name that is none is left out too, or replaced by one of ours, where it comes from another
-format; in its own format that would be a change to something that is not there, and is refused.
+A valid name is one word of the target's command line, from letters, digits and a few signs without meaning
+there. No name can therefore end a command, begin another, or become an option. A port with an invalid name is
+left out. Another invalid name is left out or replaced if it comes from another format. In its own format it
+is an error, because the change would concern an object that does not exist.
 """
 
 import re
@@ -85,7 +85,7 @@ def checked(format_: str, switch: Switch) -> Checked:
     Raises
     ------
     ShallowsError
-        If a name in the switch's own format is none.
+        If a name is invalid in the switch's own format.
     """
     return _Check(format_, switch).switch()
 
@@ -96,7 +96,7 @@ def refuse_port(format_: str, name: str) -> None:
     Raises
     ------
     ShallowsError
-        If it is such.
+        If the name is invalid.
     """
     if not GRAMMARS[format_].is_port(name):
         most = GRAMMARS[format_].longest_port

@@ -1,9 +1,8 @@
-"""SONiC: a fragment of `config_db.json`, or the JSON patch (RFC 6902) from what is there to what shall be.
+"""SONiC: a fragment of `config_db.json`, or a JSON patch (RFC 6902) to the target configuration.
 
-Fields are those of sonic-buildimage's YANG models (2026-08), and no others: one that orchagent does not
-know makes it refuse the whole profile. A patch raises a maximum before its minimum and lowers it after, so
-that at each step the maximum is not below. JSON has no comments; the reasons are for whoever shows the
-patch.
+Fields are those of sonic-buildimage's YANG models (2026-08) only, because orchagent rejects a profile with an
+unknown field. A patch raises a maximum before its minimum and lowers it after, so that the maximum is never
+below. JSON has no comments; callers show the reasons beside the patch.
 """
 
 import json
