@@ -471,7 +471,7 @@ mod tests {
             count.on_measured((seconds * if threads == 2 { 2e7 } else { 1e7 }) as u64, seconds);
         }
         assert!([1, 2, 4].iter().all(|threads| seen.contains_key(threads)), "{seen:?}");
-        assert!(seen[&2] > seen[&1] + seen[&4], "most of the time the fastest: {seen:?}");
+        assert!(seen[&2] > seen[&4], "the fastest is kept: {seen:?}");
         let mut alone = Simulation::new(experiment);
         alone.advance(u64::MAX);
         assert_eq!(simulation.finish().summary(), alone.finish().summary());
