@@ -16,7 +16,7 @@ pub use network::link::Target;
 pub use network::{Change, Driver, LinkAt, Network};
 pub use run::footprint::{Need, footprint};
 pub use run::simulation::{Progress, Simulation, nowhere};
-pub use run::world::execution::Execution;
+pub use run::world::pace::Execution;
 /// What a simulation returns, where its captures go, and what reads its tables.
 pub use shallows_measure::{Cell, Columns, Report, Sink};
 pub use traffic::datagram::Datagrams;

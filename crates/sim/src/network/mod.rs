@@ -4,6 +4,7 @@
 //! into the network ([`Network::send`]), calls back when something is due there, and gets what reaches a host
 //! ([`Network::deliver`]).
 
+mod build;
 mod calendar;
 mod changes;
 pub(crate) mod division;
@@ -16,29 +17,28 @@ pub(crate) mod slots;
 mod sorter;
 #[cfg(test)]
 pub(crate) mod testing;
-pub(crate) mod visit;
+mod visit;
+mod waiting;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
 use shallows_core::packet::{Header, HostId};
-use shallows_core::{Bytes, Duration, Instant, Rate, prefetch_all};
+use shallows_core::{Bytes, Instant, Rate, prefetch_all};
 use shallows_measure::{Captures, Lost, PortCounts, PortTracer, Sampler, Tally};
-use shallows_scenario::{Epoch, Experiment, Routing};
+use shallows_scenario::{Epoch, Routing};
 use shallows_switch::buffer::SharedBuffer;
 use shallows_switch::port::{Arrival, Counters, Departure};
 use shallows_switch::{Ingress, Node};
 
 pub(crate) use crate::network::calendar::Arriving;
 use crate::network::calendar::Calendar;
-use crate::network::event::{Event, LinkRank, Ranks};
+use crate::network::event::LinkRank;
 use crate::network::link::{Flying, InFlight, Leaves, Link, NONE, Target, Way, Wire};
 use crate::network::places::Places;
-use crate::network::ports::port;
-use crate::network::site::Site;
 use crate::network::sorter::Sorter;
-use crate::network::visit::{Order, Waiting, Way as WayOut};
+use crate::network::waiting::{Waiting, Way as WayOut};
 
 /// A network, or a part of one. Its packets are a header, which it reads, and whatever finds the rest: a `T`.
 #[derive(Debug)]
@@ -167,97 +167,6 @@ impl<T: Copy + Default> Change<'_, T> {
 }
 
 impl<T: Copy + Default> Network<T> {
-    /// The network of `experiment`, in which nothing has happened.
-    ///
-    /// # Panics
-    ///
-    /// If it has more hosts than 2^24, more links than 2^28, or a node with 2^22 links.
-    pub fn new(experiment: &Experiment) -> Self {
-        let site = Site::all(experiment, None).remove(0);
-        Self::of(experiment, &site, Ranks::new(experiment.seed), None)
-    }
-
-    /// That of a part, in which no link has a shorter delay than `window`, if it has one.
-    pub(crate) fn of(experiment: &Experiment, site: &Site, ranks: Ranks, window: Option<Duration>) -> Self {
-        let network = &experiment.network;
-        assert!(network.hosts <= Event::MAX_HOSTS, "at most 2^24 hosts");
-        assert!(network.links.len() < Event::MAX_LINKS as usize, "at most 2^28 links");
-        let node =
-            |number: u32| Owned { ports: 0..0, memory: SharedBuffer::new(&network.buffers[number as usize]) };
-        let mut nodes: Vec<Owned> = site.nodes.numbers().map(node).collect();
-        let mut links: Vec<Link<T>> = Vec::with_capacity(site.links.count() as usize);
-        for number in site.links.numbers() {
-            let link = &network.links[number as usize];
-            let node = site.nodes.at(link.from.0);
-            let Owned { ports, memory } = &mut nodes[node];
-            let place = links.len() as u32;
-            let first = if ports.end == 0 { place } else { ports.start };
-            debug_assert!(ports.end == 0 || ports.end == place, "links of a node are side by side");
-            *ports = first..place + 1;
-            let port = port(experiment, number, memory);
-            links.push(Link::new(port, number, ranks.of_link(number), node as u32, link.delay));
-        }
-        // The first of the links that leave each node: they follow each other.
-        let mut first = vec![0; network.buffers.len()];
-        for (number, link) in network.links.iter().enumerate().rev() {
-            first[link.from.0 as usize] = number as u32;
-        }
-        let hosts = site.nodes.numbers().take_while(|&node| node < network.hosts).count();
-        let switches_here = (nodes.len() - hosts) as u32;
-        let wire = |number: u32| {
-            let link = &network.links[number as usize];
-            let ingress = Ingress(link.reverse - first[link.to.0 as usize]);
-            assert!(ingress < Ingress::NONE, "fewer than 2^22 links at a node");
-            let rank = ranks.of_link(number);
-            match link.to.0.checked_sub(network.hosts) {
-                None => Wire::new(Target::Host, switches_here, rank, ingress),
-                Some(switch) => {
-                    let is_here = site.nodes.has(link.to.0);
-                    let bucket = if is_here { (site.nodes.at(link.to.0) - hosts) as u32 } else { NONE };
-                    Wire::new(Target::Switch(switch), bucket, rank, ingress)
-                }
-            }
-        };
-        let switches = site.nodes.numbers().enumerate().skip(hosts);
-        let waiting = |(place, node): (usize, u32)| {
-            Waiting::new(
-                Order::of(experiment, node, first[node as usize]),
-                node - network.hosts,
-                place as u32,
-            )
-        };
-        let waiting = switches.map(waiting).collect();
-        let wires: Vec<Wire> = site.links.numbers().chain(site.entrances.iter().copied()).map(wire).collect();
-        links.iter_mut().zip(&wires).for_each(|(link, wire)| link.bucket = wire.bucket);
-        Self {
-            wires,
-            in_flight: InFlight::default(),
-            by_window: false,
-            calendar: Calendar::new(window.unwrap_or(Duration(1)), switches_here + 1),
-            waiting,
-            busy: Vec::new(),
-            next_departure: Instant::MAX,
-            visited: Instant::ZERO,
-            last: Instant::ZERO,
-            events: 0,
-            visits: 0,
-            sorter: Sorter::default(),
-            ways: Vec::new(),
-            epochs_over: 0,
-            nodes,
-            node_numbers: site.nodes.clone(),
-            routing: Arc::clone(&network.routing),
-            epochs: Arc::clone(network.epochs()),
-            entrances: site.entrances.as_slice().into(),
-            lost: BTreeMap::new(),
-            hosts: network.hosts,
-            dropped: Vec::new(),
-            tally: Tally::default(),
-            links,
-            places: site.links.clone(),
-        }
-    }
-
     /// Have the processor load what most packets meet on their way.
     pub(crate) fn prefetch(&self) {
         prefetch_all(&self.links);

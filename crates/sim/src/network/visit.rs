@@ -2,82 +2,19 @@
 //!
 //! There are no events. The order at a switch is that of events: by time, and at equal times first what ports start to send, by rank
 //! of their links, then what arrives, by rank of its link. A port catches up before a packet joins it and when the window ends; all
-//! ports of the switch do where the packet may depend on what they hold ([`Order`]).
+//! ports of the switch do where the packet may depend on what they hold ([`crate::network::waiting::Order`]).
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 
 use shallows_core::packet::Header;
 use shallows_core::{Duration, Instant, prefetch};
-use shallows_scenario::{Experiment, Link};
-use shallows_switch::buffer::Policy;
-use shallows_switch::port::{Arrival, Departure, Ingress};
+use shallows_switch::port::{Arrival, Departure};
 
 use crate::network::calendar::Arriving;
-use crate::network::event::{Class, Event, LinkRank};
+use crate::network::event::{Class, Event};
 use crate::network::link::{Flying, Leaves, NONE};
+use crate::network::waiting::{Order, Waiting, Way};
 use crate::network::{Driver, LinkAt, Network};
-
-/// In which order the ports of a switch send.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Order {
-    /// Each by itself: none of them decides by what others hold.
-    Apart,
-    /// Each by itself, as long as a packet finds room whatever the others have sent meanwhile. Room only grows as they send.
-    ApartWhileRoom,
-    /// All in the order of time: what a port does depends on what others hold, or somebody watches.
-    OfTime,
-}
-
-impl Order {
-    /// That of the node with this number, whose links follow each other from the `first` on.
-    pub(crate) fn of(experiment: &Experiment, node: u32, first: u32) -> Self {
-        let network = &experiment.network;
-        let links = || network.links[first as usize..].iter().take_while(|link| link.from.0 == node);
-        let reads_pool =
-            |link: &Link| network.port(link).markers.iter().any(|placed| placed.marker.reads_pool());
-        if matches!(network.buffers[node as usize].policy, Policy::Abm(_)) || links().any(reads_pool) {
-            return Self::OfTime;
-        }
-        let mut pools: Vec<usize> = links().map(|link| link.pool).collect();
-        pools.sort_unstable();
-        let shares = pools.windows(2).any(|pair| pair[0] == pair[1]);
-        if shares { Self::ApartWhileRoom } else { Self::Apart }
-    }
-}
-
-/// Ports of a switch at which packets wait.
-#[derive(Debug)]
-pub(crate) struct Waiting {
-    order: Order,
-    /// The number of the switch among switches.
-    number: u32,
-    /// Its place among nodes.
-    node: u32,
-    /// Their places, if they send apart; each once.
-    ports: Vec<u32>,
-    /// When each sends next, if they send in the order of time.
-    departures: BinaryHeap<Reverse<(Instant, LinkRank, u32)>>,
-    /// When the first of them sends next, as of the end of the last visit.
-    next: Instant,
-    /// Whether the switch is among those at which packets wait.
-    listed: bool,
-}
-
-impl Waiting {
-    /// None wait at the switch with this `number` among switches, which is kept at place `node`.
-    pub(crate) fn new(order: Order, number: u32, node: u32) -> Self {
-        let (ports, departures) = (Vec::new(), BinaryHeap::new());
-        Self { order, number, node, ports, departures, next: Instant::MAX, listed: false }
-    }
-}
-
-/// The port by which a packet leaves a switch, and the link by which it came.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Way {
-    port: u32,
-    ingress: Ingress,
-}
 
 impl<T: Copy + Default> Network<T> {
     /// A time before which nothing happens at switches that run one by one.

@@ -16,7 +16,7 @@ use crate::run::end::Ending;
 use crate::run::part::Part;
 use crate::run::windows::Windows;
 use crate::run::world::World;
-use crate::run::world::execution::Execution;
+use crate::run::world::pace::Execution;
 use crate::traffic::Traffic;
 
 /// A run of one experiment.
@@ -165,7 +165,7 @@ impl Simulation {
         }
     }
 
-    /// Fire `events` more events, fewer if the run ends; some more where the network is divided.
+    /// Fire `events` more events, fewer if the run ends; some more where the network is divided or switches run by window.
     pub fn advance(&mut self, events: u64) -> Progress {
         let enough = self.events().saturating_add(events);
         let most = if self.captures.any() { CAUGHT } else { u64::MAX };
@@ -466,7 +466,9 @@ mod tests {
             let threads = windows.threads();
             *seen.entry(threads).or_insert(0) += 1;
             // Two threads are the fastest, by rates that are made up.
-            windows.pretend(if threads == 2 { 2e7 } else { 1e7 });
+            let count = windows.thread_count.as_mut().expect("it adapts");
+            let seconds = count.seconds();
+            count.on_measured((seconds * if threads == 2 { 2e7 } else { 1e7 }) as u64, seconds);
         }
         assert!([1, 2, 4].iter().all(|threads| seen.contains_key(threads)), "{seen:?}");
         assert!(seen[&2] > seen[&1] + seen[&4], "most of the time the fastest: {seen:?}");

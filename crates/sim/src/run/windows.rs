@@ -28,7 +28,7 @@ pub(crate) struct Windows {
     schedule: Option<Schedule>,
     crew: Crew,
     /// Adapts the number of threads to the rate of the run; none where all run.
-    thread_count: Option<ThreadCount>,
+    pub(crate) thread_count: Option<ThreadCount>,
     /// Threads that can run at the same time.
     cores: usize,
     /// Events of a window of late.
@@ -111,14 +111,6 @@ impl Windows {
         self.thread_count.as_ref().map_or_else(|| self.division().threads(), ThreadCount::threads)
     }
 
-    /// Pretend that the threads that run have done so many packet-hops a second for as long as is measured.
-    #[cfg(test)]
-    pub(crate) fn pretend(&mut self, rate: f64) {
-        let count = self.thread_count.as_mut().expect("it adapts");
-        let seconds = count.seconds();
-        count.on_measured((rate * seconds) as u64, seconds);
-    }
-
     fn schedule(&self) -> &Schedule {
         self.schedule.as_ref().expect(HANDED_BACK)
     }
@@ -190,7 +182,7 @@ mod tests {
     use crate::network::site::Site;
     use crate::network::testing::parse;
     use crate::run::world;
-    use crate::run::world::execution::Execution;
+    use crate::run::world::pace::Execution;
 
     #[test]
     fn nobody_passes_a_gate_before_all_are_there() {

@@ -7,9 +7,10 @@
 mod agents;
 mod build;
 mod ends;
-pub(crate) mod execution;
+mod execution;
 pub(crate) mod measured;
 mod outside;
+pub(crate) mod pace;
 
 use shallows_core::Instant;
 use shallows_core::event::{self, EventQueue};
@@ -24,8 +25,8 @@ use crate::network::event::{Class, Event};
 use crate::network::{Arriving, Network};
 use crate::run::crossing::{Crossing, Crossings};
 use crate::run::world::ends::Around;
-use crate::run::world::execution::Pace;
 use crate::run::world::outside::{Outside, Surroundings};
+use crate::run::world::pace::Pace;
 use crate::traffic::Newcomer;
 use crate::traffic::warm_up::WarmUp;
 

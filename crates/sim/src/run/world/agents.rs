@@ -9,7 +9,7 @@ use shallows_core::{Bytes, Duration, Instant};
 use shallows_measure::Captures;
 
 use super::World;
-use super::execution::Execution;
+use super::pace::Execution;
 use crate::hosts::names::Name;
 use crate::hosts::nic::Nic;
 use crate::hosts::nic::agent::HostAgent;
