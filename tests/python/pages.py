@@ -21,6 +21,7 @@ DATA_LANGUAGES = ("toml", "text", "csv", "json", "rust", "diff", "yaml")
 
 FENCE = re.compile(r"^```(\w*)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NOTE = re.compile(r"<!-- (not run|run with (--[^:]+)): (.+) -->\n+\Z")
+OUTPUT = re.compile(r"<!-- output -->\n+\Z")
 TITLE = re.compile(r'title="([^"]+)"')
 
 
@@ -37,6 +38,8 @@ class Block:
     """Why tests do not run it."""
     options: str = ""
     """What tests add to its commands that take a scenario."""
+    is_output: bool = False
+    """Whether the commands before it print its lines."""
 
     def __str__(self) -> str:
         return f"{self.page}:{self.line}"
@@ -72,6 +75,7 @@ def _block(page: str, text: str, match: re.Match[str]) -> Block:
     block = Block(page, before.count("\n") + 1, match[1], match[3])
     if titled := TITLE.search(match[2]):
         block.title = titled[1]
+    block.is_output = bool(OUTPUT.search(before))
     if note := NOTE.search(before):
         if note[1] == "not run":
             block.not_run = note[3]

@@ -2,7 +2,7 @@
 
 A comment before a block says so where tests do otherwise, with the reason: `<!-- not run: … -->`, or
 `<!-- run with --OPTION …: … -->` for what they add to its commands that take a scenario. The site shows
-both.
+both. `<!-- output -->` before a block says that the commands before it print each of its lines.
 """
 
 import os
@@ -51,14 +51,21 @@ def reader(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("page", [page for page, found in RUN.items() if found])
 def test_the_commands_of_a_page_run(page: str, reader: Path) -> None:
+    printed = ""
     for block in blocks(page):
         if block.title and not block.is_command and block.language != "rust":
             (reader / block.title).write_text(block.text)
         elif block.is_command and not block.not_run:
-            run(block, reader)
+            printed = run(block, reader)
+        elif block.is_output:
+            lines = [" ".join(line.split()) for line in block.text.splitlines()]
+            assert [line for line in lines if line not in printed] == [], (
+                f"{block} is not printed:\n{printed}"
+            )
 
 
-def run(block: Block, folder: Path) -> None:
+def run(block: Block, folder: Path) -> str:
+    """What the block prints, without its line breaks: where they are depends on the width of a terminal."""
     environment = {
         **os.environ,
         "PATH": f"{folder.parent / 'bin'}:{os.environ['PATH']}",
@@ -76,6 +83,7 @@ def run(block: Block, folder: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, f"{block}\n{block.text}\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
+    return " ".join(done.stdout.split())
 
 
 @pytest.mark.parametrize("block", LEFT_OUT, ids=str)
