@@ -77,6 +77,7 @@ bench: build
 	$(BIN)/python benches/micro.py --ports
 	$(BIN)/python benches/disciplines.py
 	$(BIN)/python benches/threads.py
+	$(BIN)/python benches/beside.py
 	$(BIN)/python benches/scale.py
 
 # What has to go along with the crates in a wheel, after a change of Cargo.lock. That of the charts: make charts-hash.

@@ -40,6 +40,12 @@ def cases(count: int) -> dict[str, Case]:
     }
 
 
+def results_of(summary: dict[str, Any]) -> dict[str, Any]:
+    """Return what of a summary does not depend on the machine."""
+    engine = {key: value for key, value in summary["engine"].items() if key not in OF_THE_MACHINE}
+    return {**summary, "engine": engine, "process_s": None}
+
+
 def measure(repeats: int, count: int, threads: list[int]) -> dict[str, Any]:
     """Run each network on each number of threads, over and over; return by network what they gain."""
     found: dict[str, Any] = {}
@@ -49,12 +55,8 @@ def measure(repeats: int, count: int, threads: list[int]) -> dict[str, Any]:
         for _ in range(repeats):
             for number, walls in times.items():
                 summary = ours.run_shallows(scenario, sets, threads=number)
-                engine = summary["engine"]
-                walls.append(engine["wall_s"])
-                summary.pop("process_s")
-                results.append(
-                    {**summary, "engine": {k: engine[k] for k in engine if k not in OF_THE_MACHINE}}
-                )
+                walls.append(summary["engine"]["wall_s"])
+                results.append(results_of(summary))
         if any(result != results[0] for result in results):
             raise AssertionError(f"{name}: results differ between runs")
         hops = results[0]["engine"]["packet_hops"]

@@ -1,7 +1,7 @@
-"""A first question, asked and answered: what a marking threshold does to the slowest answer of an incast.
+"""Tutorial: the effect of a marking threshold on the slowest answer of an incast.
 
-Run it with `python notebooks/first_questions.py`: it prints its answers and writes its figure into
-runs/first-questions. Or read it, with its text, beside them: `marimo edit notebooks/first_questions.py`.
+`python notebooks/first_questions.py` prints the answers and writes a figure into runs/first-questions.
+`marimo edit notebooks/first_questions.py` opens it as a notebook with text.
 """
 
 import marimo
@@ -19,8 +19,8 @@ def _():
         """
         # First questions
 
-        Forty servers answer each of twenty requests at the same moment, through a port that two long flows
-        keep busy. The scenario comes with the package; its switch marks packets above 65 KB of backlog.
+        Forty servers answer each of twenty requests at the same moment. Two long flows keep the port to the
+        client busy. The scenario is part of the package. Its switch marks packets above 65 KB of backlog.
         """
     )
     return mo, sh
@@ -30,16 +30,16 @@ def _():
 def _(sh):
     low = sh.run(sh.example("incast"), out="runs/first-questions/low")
     times = low.summary["fct_us"]["all"]
-    print(f"With marks above 65 KB, {times['count']} answers take {times['mean']:.0f} µs in the mean,")
-    print(f"99 of 100 at most {times['p99']:.0f} µs, the slowest {times['max']:.0f} µs.")
+    print(f"With marks above 65 KB, {times['count']} answers take {times['mean']:.0f} µs on average,")
+    print(f"{times['p99']:.0f} µs at the 99th percentile, and {times['max']:.0f} µs at most.")
     return (low,)
 
 
 @app.cell
 def _(mo):
     mo.md("""
-    Now the same flows at the same times, with a threshold that is never reached: `overrides` are what
-    `--set` takes. A run warns of what never came into play.
+    Now run the same flows at the same times with a threshold that is never reached. The second argument
+    sets keys, as `--set` does. The run warns about a marker that never marked.
     """)
     return
 
@@ -48,7 +48,7 @@ def _(mo):
 def _(sh):
     never = sh.run(sh.example("incast"), {"switch.markers.0.k": "2MB"}, out="runs/first-questions/never")
     for warning in never.summary["warnings"]:
-        print("Without marks, a warning:", warning)
+        print("Warning without marks:", warning)
     return (never,)
 
 
@@ -65,7 +65,7 @@ def _(low, never):
 @app.cell
 def _(mo):
     mo.md("""
-    A table of flows is a polars frame. Which answers are slow: all, or a few?
+    `run.flows` is a polars frame with one row per flow. Are all answers slow, or a few?
     """)
     return
 
@@ -81,7 +81,7 @@ def _(never):
 @app.cell
 def _(mo):
     mo.md("""
-    A figure is one line: the share of answers that took longer than so many µs.
+    One call draws a figure: the distribution of completion times.
     """)
     return
 
@@ -90,7 +90,7 @@ def _(mo):
 def _(low, never, sh):
     figure = sh.figures.fct_cdf([low, never])
     files = sh.figures.save(figure, low.path.with_name("fct"))
-    print("Their distributions:", *files)
+    print("Figure of both distributions:", *files)
     figure
     return files, figure
 

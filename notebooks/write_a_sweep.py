@@ -1,7 +1,7 @@
-"""A sweep, written from nothing: two schemes, two loads, two seeds, one figure.
+"""Tutorial: write and run a sweep with two schemes, two loads and two seeds, and draw a figure.
 
-Run it with `python notebooks/write_a_sweep.py`: it prints its table and writes its figure into
-runs/write-a-sweep. Or read it, with its text, beside them: `marimo edit notebooks/write_a_sweep.py`.
+`python notebooks/write_a_sweep.py` prints a table and writes a figure into runs/write-a-sweep.
+`marimo edit notebooks/write_a_sweep.py` opens it as a notebook with text.
 """
 
 import marimo
@@ -21,8 +21,8 @@ def _():
         """
         # Write a sweep
 
-        A scenario is a TOML file: a topology, switches, traffic. Its `[sweep]` table says what to vary; every
-        scheme meets every combination of the axes.
+        A scenario is a TOML file with a topology, switches and traffic. Its `[sweep]` table lists what to
+        vary. Every scheme runs at every combination of the axes.
         """
     )
     return mo, pathlib, sh
@@ -71,8 +71,8 @@ def _(pathlib):
 @app.cell
 def _(mo):
     mo.md("""
-    `sh.sweep`, as `shallows sweep` does, runs each point in a process of its own, on all cores, and keeps
-    what is finished: called again after an interruption, it goes on.
+    `sh.sweep` works like `shallows sweep`: it runs each point in its own process, on all cores, and keeps
+    finished points. After an interruption, call it again to resume.
     """)
     return
 
@@ -87,8 +87,8 @@ def _(scenario, sh):
 @app.cell
 def _(mo):
     mo.md("""
-    Its table is a polars frame with a row for each run: small flows are those below 100 KB, large ones those
-    above 10 MB.
+    `sweep.table` is a polars frame with one row per run. Small flows have up to 100 KB, large flows more
+    than 10 MB.
     """)
     return
 
@@ -104,7 +104,7 @@ def _(sweep):
 
 @app.cell
 def _(scenario, sh, sweep):
-    figure = sh.figures.fct(sweep.runs)  # seeds are one point, with a bar from the lowest to the highest
+    figure = sh.figures.fct(sweep.runs)  # runs that differ in their seed are one point, their mean
     files = sh.figures.save(figure, scenario.with_name("fct"))
     print("Completion times against load:", *files)
     figure

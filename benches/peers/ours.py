@@ -28,11 +28,16 @@ def require() -> None:
 
 
 def run_shallows(
-    scenario: Path, overrides: Mapping[str, object], seed: int = 1, threads: int = 1
+    scenario: Path,
+    overrides: Mapping[str, object],
+    seed: int = 1,
+    threads: int | str = 1,
+    *,
+    pin: bool = True,
 ) -> dict[str, Any]:
     """Run a scenario and return its `summary.json`, with the time of the whole process as `process_s`.
 
-    On one thread it stays on one core.
+    On one thread it stays on one core, unless it is not to be pinned.
     """
     settings = [part for key, value in overrides.items() for part in ("--set", f"{key}={value}")]
     with tempfile.TemporaryDirectory() as scratch:
@@ -40,7 +45,7 @@ def run_shallows(
         command = [str(COMMAND), "run", str(scenario), *settings, *out]
         begin = time.monotonic()
         process = subprocess.run(
-            pinned(command) if threads == 1 else command,
+            pinned(command) if threads == 1 and pin else command,
             check=True,
             capture_output=True,
             text=True,

@@ -5,9 +5,15 @@ import argparse
 INTRODUCTION = """\
 # Every command
 
-From the parser itself: what `shallows --help` and `shallows COMMAND --help` say. Exit codes: 0 if all is
-well, 1 if not (with one line that says what, and one what to do), 2 if the command was not understood, 130
-after Ctrl-C.
+This page is generated from the parser: `shallows --help` and `shallows COMMAND --help` print the same.
+
+| exit code | meaning |
+|---|---|
+| 0 | success |
+| 1 | an error, with its cause and remedy |
+| 2 | a wrong command line |
+| 3 | a run that [measured nothing](results.md#what-was-not-measured) or is [invalid](testbed.md#health) |
+| 130 | Ctrl-C |
 """
 
 

@@ -25,6 +25,10 @@ ELSEWHERE = {
         f"experiments/{paper.parent.name}/{paper.name}": f"papers/{paper.parent.name}.md"
         for paper in sorted(ROOT.glob("experiments/*/README.md"))
     },
+    **{
+        f"experiments/models/{model.name}": f"scenarios/{model.stem}.md"
+        for model in sorted(ROOT.glob("experiments/models/*.toml"))
+    },
     **{f"evidence/{page.name}": f"evidence/{page.name}" for page in sorted(ROOT.glob("evidence/*.md"))},
 }
 """Sources outside docs/ and their names on the site. The site has its own index.md."""
@@ -45,7 +49,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     }
     for source, name in ELSEWHERE.items():
         if name != "index.md":
-            made[name] = (ROOT / source).read_text(encoding="utf-8")
+            text = (ROOT / source).read_text(encoding="utf-8")
+            made[name] = _scenario(source, text) if source.endswith(".toml") else text
     for name, text in made.items():
         files.append(File.generated(config, name, content=text))
     return files
@@ -85,8 +90,13 @@ def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
     )
 
 
+def _scenario(source: str, text: str) -> str:
+    """A page that shows a scenario file."""
+    return f"# `{source}`\n\n```toml\n{text}```\n"
+
+
 def _sentence(what: str, reason: str) -> str:
     reason = re.sub(r"`([^`]+)`", r"<code>\1</code>", reason)
     if what == "not run":
-        return f"Not run by the tests: {reason}."
+        return f"Tests do not run this: {reason}."
     return f"Tests run this with <code>{what.removeprefix('run with ')}</code>: {reason}."

@@ -10,10 +10,10 @@ Schema = dict[str, Any]
 INTRODUCTION = """\
 # Every key of a scenario
 
-From the JSON Schema that `shallows schema` prints, and therefore complete; [the scenario file](scenario.md)
-explains with examples. A value with a unit is a text that names it, such as `"80us"`. What is *required* has
-no default; of keys that exclude each other each has the default *none*. A table with a `kind` and nothing
-else to say may be the kind alone: `congestion = "reno"`.
+This page is generated from the JSON Schema (`shallows schema`), so it is complete. [Scenario](scenario.md)
+explains the keys with examples. A value with a unit is text, such as `"80us"`. A *required* key has no
+default. Keys that exclude each other have the default *none*. A table with only a `kind` may be the kind
+alone: `congestion = "reno"`.
 """
 
 

@@ -10,7 +10,9 @@
 Scenario files say what to run; the engine, written in Rust, runs them; this package describes and reads.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from shallows.late import names_of
 
 if TYPE_CHECKING:
     from shallows import figures
@@ -63,15 +65,8 @@ _HOMES = {
 
 
 if not TYPE_CHECKING:  # types know what is imported above, and nothing else
-
-    def __getattr__(name: str) -> Any:
-        # Names are looked up when they are used, so that `shallows --help` does not wait for the engine.
-        if name not in _HOMES:
-            raise AttributeError(f"module 'shallows' has no attribute {name!r}")
-        from importlib import import_module
-
-        home = import_module(_HOMES[name])
-        return home if home.__name__.endswith(f".{name}") else getattr(home, name)
+    # Names are looked up when they are used, so that `shallows --help` does not wait for the engine.
+    __getattr__ = names_of("shallows", _HOMES)
 
 
 def __dir__() -> list[str]:

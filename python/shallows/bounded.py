@@ -89,19 +89,36 @@ def read_lines(path: str | Path, *, remedy: str, longest: int, most: int = LARGE
     ShallowsError
         As `read_text`, and if a line is too long.
     """
-    read, number = 0, 0
+    read, number, begun = 0, 1, b""
     try:
         with _open(path, remedy) as file:
-            while contents := file.readline(longest + 1):
-                number += 1
-                if len(contents) > longest:
-                    raise ShallowsError(f"{path}:{number}: more than {longest} characters", remedy)
+            while contents := file.read(BLOCK):
+                contents = begun + contents
                 if read + len(contents) > most:
                     raise _too_large(path, most, remedy)
-                yield from _text(path, contents, read, remedy).splitlines()
-                read += len(contents)
+                end = contents.rfind(b"\n") + 1
+                whole, begun = contents[:end], contents[end:]
+                _refuse_long(path, whole, number, longest, remedy)
+                yield from _text(path, whole, read, remedy).splitlines()
+                number += whole.count(b"\n")
+                read += end
+                _refuse_long(path, begun, number, longest, remedy)
+        yield from _text(path, begun, read, remedy).splitlines()
     except (OSError, ValueError) as error:
         raise _unreadable(path, error, remedy) from None
+
+
+BLOCK = 1 << 16
+"""Bytes of a file that `read_lines` reads at once."""
+
+
+def _refuse_long(path: str | Path, contents: bytes, number: int, longest: int, remedy: str) -> None:
+    """Raise if one of these lines, of which the first has this number, is too long."""
+    if len(contents) <= longest:
+        return
+    for place, line in enumerate(contents.split(b"\n")):
+        if len(line) > longest:
+            raise ShallowsError(f"{path}:{number + place}: more than {longest} characters", remedy)
 
 
 def _open(path: str | Path, remedy: str) -> IO[bytes]:

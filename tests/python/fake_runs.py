@@ -2,12 +2,15 @@
 
 import json
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from types import SimpleNamespace
 from typing import Any, cast
 
 import polars as pl
 
 import shallows as sh
+from shallows._core import Columns
+from shallows.runs.results import SHOWN
 from shared import write_run
 
 TCP = {"timestamps": False}
@@ -38,7 +41,17 @@ def fake_run(end_us: float = 10_000.0, **found: Any) -> sh.Run:
         "summary": {"simulated_s": end_us / 1e6, "datagram_gbps": 0.0},
         "scenario": {"tcp": TCP, "topology": TOPOLOGY, "measure": {"bins": BINS, "traces": []}},
     }
-    return cast(sh.Run, SimpleNamespace(**known | found))
+    run = SimpleNamespace(**known | found)
+    run.columns = lambda table: columns_of(found[table])
+    run.has = lambda table: table in found
+    return cast(sh.Run, run)
+
+
+def columns_of(table: pl.DataFrame) -> Columns:
+    """A table as the engine reads it."""
+    with NamedTemporaryFile(suffix=".parquet") as file:
+        table.write_parquet(file.name, compression="snappy")
+        return Columns.read(file.name, [name for names in SHOWN.values() for name in names])
 
 
 def flow_table(**columns: list[Any]) -> pl.DataFrame:

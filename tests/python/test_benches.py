@@ -97,6 +97,17 @@ def test_two_threads_do_the_same_work_as_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not (ROOT / ".venv" / "bin" / "shallows").exists(), reason="not run: needs `make build`")
+def test_auto_is_measured_beside_busy_processes(tmp_path: Path) -> None:
+    out = tmp_path / "beside.json"
+    command = [sys.executable, "benches/beside.py", "--quick", "--repeats", "1", "--json", str(out)]
+    # It fails by itself where results differ; the ratio of one pair of short runs says little.
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    measured = json.loads(out.read_text())
+    assert len(measured["cases"]) == 4
+    assert all(ratios[0] > 0 for ratios in measured["cases"].values())
+
+
+@pytest.mark.skipif(not (ROOT / ".venv" / "bin" / "shallows").exists(), reason="not run: needs `make build`")
 def test_networks_of_all_sizes_are_measured_beside_the_smallest(tmp_path: Path) -> None:
     out = tmp_path / "scale.json"
     command = [sys.executable, "benches/scale.py", "--tiny", "--repeats", "1", "--json", str(out)]

@@ -134,7 +134,12 @@ def test_a_file_that_never_ends_is_read_no_further_than_its_bound(
         import_htsim(path, None)
 
 
-def test_lines_are_read_one_by_one_within_their_bounds(tmp_path: Path) -> None:
+@pytest.mark.parametrize("block", [1, 3, 1 << 16])
+def test_lines_are_read_within_their_bounds_however_a_file_comes(
+    block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bounded, "BLOCK", block)
+
     def lines(contents: bytes, longest: int = 8, most: int = 64) -> list[str]:
         path = tmp_path / "lines.txt"
         path.write_bytes(contents)

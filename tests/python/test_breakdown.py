@@ -1,7 +1,6 @@
 """Results by workload, class, port, queue and uplink, against numbers worked out by hand."""
 
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, cast
 
 import polars as pl
@@ -62,11 +61,11 @@ def leaves(tmp_path_factory: pytest.TempPathFactory) -> sh.Run:
 
 def invented(**columns: list[Any]) -> breakdown.Measured:
     """A run of 1 ms with these flows."""
-    flows = pl.DataFrame(columns, strict=False)
-    zeros = flows.select(pl.lit(0).alias("timeouts"), pl.lit(0).alias("retransmits"))
-    run = SimpleNamespace(
+    flows = pl.DataFrame(columns, schema_overrides={"fct_us": pl.Float64, "slowdown": pl.Float64})
+    zeros = flows.select(timeouts=pl.lit(0, pl.Int64), retransmits=pl.lit(0, pl.Int64))
+    run = fake_run(
+        1e3,
         flows=flows.with_columns(*(zeros[name].head(1) for name in zeros.columns if name not in columns)),
-        summary={"simulated_s": 1e-3},
         scenario={"workload": [{"kind": "udp"}, {"kind": "poisson"}, {"kind": "incast"}]},
     )
     return cast("breakdown.Measured", run)
@@ -164,6 +163,19 @@ def test_a_run_without_groups_is_told_by_none(leaves: sh.Run) -> None:
         measure(leaves, "fct_us.all.p99@group=slow")
 
 
+def test_a_run_in_which_nothing_was_sent_has_dashes_for_shares(shell: Shell, tmp_path: Path) -> None:
+    path, out = tmp_path / "short.toml", tmp_path / "run"
+    head = LEAVES[: LEAVES.index("[[workload]]")].replace("10ms", "1us")
+    # At a load of 10^-6 the first flow comes after seconds.
+    path.write_text(f'{head}[[workload]]\nkind = "poisson"\nload = 1e-6\nsizes = "web-search"\nflows = 9\n')
+    # The exit code of a run in which nothing was measured is 3.
+    assert shell("run", path, "--out", out).returncode == 3
+    done = shell("report", out, "--by", "uplinks")
+    assert (done.returncode, done.stderr) == (0, "")
+    (leaf,) = [line.split() for line in done.stdout.splitlines() if line.startswith("leaf0")]
+    assert leaf == ["leaf0", "4", "0", "B", "–", "–"]
+
+
 def test_use_of_links_is_what_was_sent_over_what_could_have_been(leaves: sh.Run) -> None:
     kinds = {row["kind"]: row for row in leaves.by("port").rows(named=True)}
     # 1,020,000 bytes are 691 + 2 * 7 segments of at most 1,448 bytes, with 52 of headers; acknowledgements
@@ -199,7 +211,7 @@ def test_one_flow_uses_one_of_four_uplinks(leaves: sh.Run) -> None:
 
 
 def test_an_unused_leaf_and_a_network_without_leaves_have_no_evenness(leaves: sh.Run, scenario: Path) -> None:
-    idle = SimpleNamespace(counters=leaves.counters.with_columns(sent_bytes=pl.lit(0)))
+    idle = fake_run(counters=leaves.counters.with_columns(sent_bytes=pl.lit(0, pl.Int64)))
     found = breakdown.by(cast("breakdown.Measured", idle), "uplinks")
     assert found["max_over_mean"].to_list() == found["variation"].to_list() == [None, None]
     star = sh.run(scenario, {"workload.0.flows": 3}, out=scenario.with_name("star"))
@@ -207,7 +219,7 @@ def test_an_unused_leaf_and_a_network_without_leaves_have_no_evenness(leaves: sh
 
 
 def test_results_of_earlier_versions_have_no_use_of_links(leaves: sh.Run) -> None:
-    older = SimpleNamespace(counters=leaves.counters.drop("rate_bps"), summary=leaves.summary)
+    older = fake_run(counters=leaves.counters.drop("rate_bps"), summary=leaves.summary)
     found = breakdown.by(cast("breakdown.Measured", older), "port")
     assert found["utilisation"].null_count() == found["utilisation_max"].null_count() == found.height == 4
     assert found["sent_bytes"].equals(leaves.by("port")["sent_bytes"])
@@ -262,14 +274,7 @@ def test_only_the_most_uneven_of_many_leaves_are_in_a_table() -> None:
     rows = [(f"leaf{n}->spine{s}", "up", 100 + n * (1 - 2 * s)) for n in range(12) for s in (0, 1)]
     counters = pl.DataFrame(rows, schema=["port", "kind", "sent_bytes"], orient="row")
 
-    class Many:
-        """A run of that."""
-
-        def by(self, what: str) -> pl.DataFrame:
-            """As a run has it."""
-            return breakdown.by(cast("breakdown.Measured", SimpleNamespace(counters=counters)), what)
-
-    table = breakdown_tables.breakdown(cast("sh.Run", Many()), "uplinks")
+    table = breakdown_tables.breakdown(fake_run(counters=counters), "uplinks")
     assert [row[0] for row in table.rows] == [f"leaf{n}" for n in range(11, 3, -1)]
     assert table.rows[0][1:] == ["2", "200 B", "1.11", "0.11"]
     assert "Those 8 of 12 leaves" in table.note
@@ -332,9 +337,7 @@ def uplinks_of(sent: dict[str, list[int]]) -> Any:
         for leaf, sizes in sent.items()
         for number, size in enumerate(sizes)
     ]
-    run: Any = fake_run(1e6, counters=pl.DataFrame(rows))
-    run.by = lambda what: breakdown.by(run, what)
-    return run
+    return fake_run(1e6, counters=pl.DataFrame(rows))
 
 
 def test_uplinks_are_as_even_as_their_largest_and_their_deviation_are_near_the_mean() -> None:
@@ -378,6 +381,5 @@ def test_only_what_occurs_more_than_once_is_broken_down_by_default(
     classes: list[int], rows: list[int]
 ) -> None:
     flows = flow_table(**{"class": classes})
-    made: Any = fake_run(1.0, flows=flows, scenario={"workload": [{"kind": "incast"}]})
-    made.by = lambda what: breakdown.by(made, what)
+    made = fake_run(1.0, flows=flows, scenario={"workload": [{"kind": "incast"}]})
     assert [len(table.rows) for table in breakdown_tables.breakdowns(made)] == rows

@@ -1,6 +1,7 @@
 """The command line as a user meets it: through its own process."""
 
 import json
+import os
 import signal
 import statistics
 import subprocess
@@ -206,7 +207,7 @@ def test_a_reader_that_leaves_early_causes_no_noise(tmp_path: Path) -> None:
     process.wait(timeout=30)
 
 
-LIGHT = {"cli", "cli.codes", "cli.parser", "cli.streams", "errors", "figure_names"}
+LIGHT = {"cli", "cli.codes", "cli.parser", "cli.streams", "errors", "figure_names", "late"}
 """Of our modules, those that every command imports."""
 
 
@@ -275,6 +276,21 @@ sys.exit(cli.main(["chips"]))
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (128 + number, "")
+
+
+def test_an_interrupt_during_start_up_ends_the_program_without_a_traceback(tmp_path: Path) -> None:
+    # `argparse` is among the first modules that the command line imports: here importing it takes 10 s.
+    (tmp_path / "argparse.py").write_text(
+        "import os, signal, time\nos.kill(os.getpid(), signal.SIGINT)\ntime.sleep(10)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "shallows", "chips"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"},
+    )
+    assert (done.returncode, done.stderr) == (-signal.SIGINT, "")
 
 
 def test_a_name_in_brackets_is_printed_as_it_is(scenario: Path, shell: Shell) -> None:

@@ -257,6 +257,9 @@ def test_what_is_dropped_early_is_named_by_what_it_is() -> None:
     assert "packets are dropped, ECN-capable ones as well" in every.what
     yellow = told(Curve(low, high), replace(red, colour="yellow"))
     [some] = [each for each in find(resolve(yellow)) if each.code == "not-ect-dropped"]
+    assert "yellow packets are dropped, ECN-capable ones as well" in some.what
+    marking = told(Curve(low, high), replace(red, colour="yellow", marks_ect=True))
+    [some] = [each for each in find(resolve(marking)) if each.code == "not-ect-dropped"]
     assert "yellow packets that are not ECN-capable are dropped" in some.what
 
 

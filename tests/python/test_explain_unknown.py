@@ -72,6 +72,12 @@ def test_a_queue_with_an_unread_line_about_marking_is_not_said_to_mark_nothing(
     assert {row[0]: row[5] for row in found.tables[0].rows} == {"3": "not known", str(other): "never"}
 
 
+def test_nothing_is_said_to_be_right_where_no_queue_was_understood() -> None:
+    found = explained("junos", "set class-of-service interfaces et-0/0/0 scheduler-of-tomorrow M\n")
+    said = "No queue was understood. Of 1 lines or values about queues 1 were not understood."
+    assert found.verdict == said
+
+
 def test_an_unread_line_that_is_not_about_marking_or_dropping_leaves_the_conclusion() -> None:
     found = explained("eos", EOS.replace("random-detect ecn later 7", "bandwidth later 7"))
     assert found.resolved.switch.unread
@@ -305,10 +311,28 @@ def test_a_queue_that_drops_early_is_not_said_to_drop_at_its_limit() -> None:
 
 
 def test_a_queue_that_marks_other_colours_alone_is_said_to_do_so() -> None:
-    verdict = dropping("ecn_yellow_red").verdict
-    assert verdict.startswith(
+    found = dropping("ecn_yellow_red")
+    assert found.verdict.startswith(
         "Queues 0, 3 mark yellow and red packets alone. Queues 0, 3 drop early, from 208 KB"
     )
+    (absent,) = [each for each in found.findings if each.code == "no-profile"]
+    assert absent.what.startswith("no packets but yellow and red ones are marked in queues 0, 3 ")
+    # Green packets, those of no colour, are dropped whether they are ECN-capable or not.
+    dropped = [each.what for each in found.findings if each.code == "not-ect-dropped"]
+    assert len(dropped) == 2  # of a lossy and a lossless queue
+    assert all(what.endswith("packets are dropped, ECN-capable ones as well") for what in dropped)
+    hurt = [each.what for each in found.findings if each.code == "enable-false"]
+    assert all(", yellow marks but has WRED off" in what for what in hurt)
+
+
+def test_a_curve_that_begins_beyond_the_limit_of_its_queue_drops_nothing_early() -> None:
+    tables = leaf()
+    for profile in tables["WRED_PROFILE"].values():
+        profile |= curve("100000000", "200000000", "5") | {"ecn": "ecn_none"}
+    found = of_leaf(tables)
+    assert found.verdict.startswith("No queue marks: all drop at their limit.")
+    capable = found.document()["classes"][0]["zones"]["01, 10 (capable)"]
+    assert list(capable.values()) == ["passed", "never reached", "never reached", "dropped"]
 
 
 @pytest.mark.parametrize(

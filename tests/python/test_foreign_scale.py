@@ -1,6 +1,8 @@
 """Long lists of other simulators' flows: memory and time grow with their lines, and slowly."""
 
 import shutil
+import subprocess
+import sys
 import time
 import tracemalloc
 from collections.abc import Callable
@@ -87,3 +89,33 @@ def test_a_trigger_of_htsim_takes_the_bytes_of_its_numbers_while_it_is_imported(
         return import_htsim(path, None)
 
     assert _memory_of_a_flow(of_htsim) < 160
+
+
+def test_a_listed_flow_that_waits_takes_the_bytes_of_its_numbers_in_the_engine(tmp_path: Path) -> None:
+    # Every other flow waits for the one before it. Of each flow 24 bytes of text, 64 of its numbers, 8 for
+    # what it waits for, 6 for what it gives, and for each signal 30 of its name in a table and 20 of who
+    # waits for it and how often it was given: 127 bytes. Lists and names that are each an allocation of their
+    # own take 240.
+    def peak(count: int) -> int:
+        flows = tmp_path / f"{count}.csv"
+        with flows.open("w") as file:
+            file.write("start_ns,source,destination,bytes,after,on_acked\n")
+            file.writelines(
+                f"{n},{n % 9},9,1000,,{n + 1}\n0,{n % 9},9,1000,{n + 1},\n" for n in range(count // 2)
+            )
+        scenario = (
+            'topology = { kind = "star", hosts = 10, rate = "1Gbps", link_delay = "1us" }\n'
+            'switch.buffer = { kind = "static-partition", per_port = "100p" }\n'
+            f'workload = [{{ kind = "trace", path = "{flows.name}" }}]\n'
+        )
+        code = (
+            "import re, sys; from shallows import _core\n"
+            "_core.parse(sys.argv[1], 'a.toml', sys.argv[2], [], None)\n"
+            "print(re.search(r'VmHWM:\\s+([0-9]+)', open('/proc/self/status').read())[1])"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", code, scenario, str(tmp_path)], capture_output=True, text=True, check=True
+        )
+        return int(done.stdout) << 10
+
+    assert (peak(250_000) - peak(50_000)) / 200_000 < 180

@@ -50,6 +50,10 @@ def test_backlogs_and_goodput_are_those_of_a_port_and_a_host(tmp_path: Path) -> 
         measure(run, f"backlog_bytes.median@{port}")
     with pytest.raises(ShallowsError, match=r"has no metric 'fct_us\.tiny\.mean'"):
         measure(run, "fct_us.tiny.mean")
+    with pytest.raises(
+        ShallowsError, match=r"has measured nothing for 'fct_us\.large\.mean'\n  let it run longer"
+    ):
+        measure(run, "fct_us.large.mean")  # these are datagrams alone
 
 
 def test_a_percentile_is_in_percent_and_what_is_none_is_refused(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """One run on several threads."""
 
+import json
 import signal
 import subprocess
 from pathlib import Path
@@ -8,8 +9,9 @@ import pytest
 
 import shallows as sh
 from shallows.errors import ShallowsError
+from shallows.runs.executing import execute
 from shallows.runs.source import Source
-from shallows.runs.threads import told
+from shallows.runs.threads import Threads, cores, threads_of, told
 from shallows.sweeps.local import threads_of_each
 from shared import SHALLOWS, Shell, wait_until
 
@@ -57,12 +59,15 @@ def test_a_run_on_several_threads_leaves_the_same_files(fabric: Path, shell: She
     first = tmp_path / "1"
     for more in (3, 8, 16):
         sh.run(fabric, out=tmp_path / str(more), threads=more)
+    execute(
+        source := Source.read(fabric), source.parse(), tmp_path / "adapts", threads=Threads(4, adapts=True)
+    )
     names = [path.name for kind in ("*.parquet", "*.pcapng") for path in first.glob(kind)]
     assert set(names) == {
         *("flows.parquet", "counters.parquet", "markers.parquet", "flow_traces.parquet"),
         *("up.pcapng", "one.pcapng"),
     }
-    for threads in ("2", "3", "5", "8", "16"):
+    for threads in ("2", "3", "5", "8", "16", "adapts"):
         for name in (*names, "resolved.json"):
             assert (tmp_path / threads / name).read_bytes() == (first / name).read_bytes(), (
                 f"{threads}, {name}"
@@ -72,6 +77,42 @@ def test_a_run_on_several_threads_leaves_the_same_files(fabric: Path, shell: She
         again = shell("run", fabric, "--out", other.name)
         assert "already holds the finished run of exactly this scenario" in again.stderr
     assert sh.run(fabric, out=first, threads=3).path == first
+
+
+class Begun:
+    """An experiment, and its simulation, that note what they are called with."""
+
+    name, seed, hash = "begun", 42, "0" * 64
+
+    def __init__(self) -> None:
+        self.called: list[object] = []
+
+    def footprint(self) -> str:
+        """What a star needs at least: a switch has a route."""
+        return json.dumps([{"what": "1 routes of switches", "bytes": 8.0, "remedy": "fewer switches"}])
+
+    def simulate(self, _folder: Path, threads: int) -> "Begun":
+        """Begin."""
+        self.called.append(threads)
+        return self
+
+    def adapt_threads(self) -> None:
+        """Note it."""
+        self.called.append("adapt")
+
+    def advance(self, _: int) -> str:
+        """End here."""
+        raise sh.DefectError("far enough")
+
+
+@pytest.mark.parametrize(("threads", "called"), [(3, [3]), ("3", [3]), ("auto", [cores(), "adapt"])])
+def test_auto_adapts_up_to_all_cores_and_a_number_is_fixed(
+    threads: int | str, called: list[object], fabric: Path, tmp_path: Path
+) -> None:
+    begun = Begun()
+    with pytest.raises(sh.DefectError, match="far enough"):
+        execute(Source.read(fabric), begun, tmp_path / "run", threads=threads_of(threads))  # type: ignore[arg-type]
+    assert begun.called == called
 
 
 @pytest.mark.parametrize("threads", ["0", "-1", "two", "1.5", "1025", ""])

@@ -11,6 +11,7 @@ from shallows.comparison import intervals, verdicts
 from shallows.comparison.intervals import Interval
 from shallows.comparison.samples import Sample
 from shallows.comparison.verdicts import Judgement, judge
+from shallows.series import percentiles
 from shallows.series.metric import Metric
 
 TIMES = Metric("fct_us.all.mean")
@@ -35,7 +36,7 @@ def test_the_title_of_a_metric_names_its_part_of_the_traffic(name: str, title: s
 
 
 def test_tails_are_99th_percentiles() -> None:
-    assert verdicts.RANK == 0.99
+    assert percentiles.RANK == 0.99
 
 
 def test_each_seed_counts_the_same_however_many_flows_it_has() -> None:

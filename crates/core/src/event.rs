@@ -152,6 +152,33 @@ impl<E: Event> EventQueue<E> {
         Some(self.fire(near))
     }
 
+    /// Take the next event and move the time to it, unless it comes at or after `limit`.
+    #[inline(always)]
+    fn pop_before(&mut self, limit: Entry) -> Option<E> {
+        let near = self.wheel.peek(time_of(limit));
+        let next = near.min(self.far_first);
+        if next >= limit {
+            return None;
+        }
+        if near > next {
+            return self.pop_far(near, time_of(limit));
+        }
+        self.wheel.pop();
+        Some(self.fire(near))
+    }
+
+    /// Something happens now that is no event of this queue.
+    ///
+    /// # Panics
+    ///
+    /// If `now` is in the past.
+    #[inline]
+    pub fn move_to(&mut self, now: Instant) {
+        assert!(now >= self.now, "time ran backwards");
+        self.now = now;
+        self.wheel.advance(now);
+    }
+
     /// The same where the next event is in the heap, after `until`, or nowhere.
     #[inline(never)]
     fn pop_far(&mut self, near: Entry, until: Instant) -> Option<E> {
@@ -187,6 +214,18 @@ pub fn run<W: World>(world: &mut W, queue: &mut EventQueue<W::Event>, until: Ins
         }
     }
     true
+}
+
+/// Run `world` until it is finished or the next event comes after `event` would that fires at `at`.
+#[inline]
+pub fn run_before<W: World>(world: &mut W, queue: &mut EventQueue<W::Event>, at: Instant, event: W::Event) {
+    let limit = entry(at, event.key());
+    while let Some(event) = queue.pop_before(limit) {
+        world.handle(event, queue);
+        if world.is_finished() {
+            return;
+        }
+    }
 }
 
 const BUCKETS: usize = 4096;

@@ -22,6 +22,6 @@ pub use flow_choice::FlowChoices;
 pub use flow_tracer::{FlowRow, FlowTracer, Readings};
 pub use port_counts::PortCounts;
 pub use port_tracer::{PortRow, PortTracer};
-pub use report::{FlowOutcome, Measured, Problem, QueryOutcome, Report};
+pub use report::{Cell, Columns, FlowOutcome, Measured, Problem, QueryOutcome, Report};
 pub use sampler::{Entity, SampleRow, Sampler};
 pub use tally::{Lost, Tally};

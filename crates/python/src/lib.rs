@@ -3,6 +3,7 @@
 //! Only glue: nothing here decides what a scenario means or what happens in a run. Documents cross the border as
 //! JSON text, tables as Parquet files. A panic in the engine becomes `shallows.errors.DefectError`.
 
+mod columns;
 mod defect;
 mod experiment;
 mod interrupt;
@@ -37,6 +38,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<experiment::PyExperiment>()?;
     module.add_class::<simulation::PySimulation>()?;
     module.add_class::<report::PyReport>()?;
+    module.add_class::<columns::PyColumns>()?;
     module.add_function(wrap_pyfunction!(experiment::parse, module)?)?;
     module.add_function(wrap_pyfunction!(experiment::network, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;

@@ -15,7 +15,7 @@ use crate::report::PyReport;
 #[pyclass(name = "Simulation", module = "shallows._core", frozen)]
 pub(crate) struct PySimulation(Mutex<Option<Simulation>>);
 
-/// Events between two looks at the clock: some milliseconds of work. Threads begin anew after each step, which is to be
+/// Events between two looks at the clock: some milliseconds of work. Threads are woken for each step, which is to be
 /// worth it.
 const STEP: u64 = 1 << 15;
 const STEP_OF_THREADS: u64 = 1 << 19;
@@ -40,6 +40,17 @@ impl PySimulation {
 
 #[pymethods]
 impl PySimulation {
+    /// From now on run on the number of threads that is fastest at the moment, at most on the number given to `simulate`.
+    fn adapt_threads(&self) -> PyResult<()> {
+        let mut simulation = self.take()?;
+        let simulation = guard(move || {
+            simulation.adapt_threads();
+            simulation
+        })?;
+        self.put_back(simulation);
+        Ok(())
+    }
+
     /// Simulate for about this many milliseconds of wall time; returns the progress as JSON. `OSError` if a capture could
     /// not be written.
     fn advance(&self, py: Python<'_>, milliseconds: u64) -> PyResult<String> {

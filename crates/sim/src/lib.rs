@@ -16,7 +16,8 @@ pub use network::link::Target;
 pub use network::{Change, Driver, LinkAt, Network};
 pub use run::footprint::{Need, footprint};
 pub use run::simulation::{Progress, Simulation, nowhere};
-/// What a simulation returns, and where its captures go.
-pub use shallows_measure::{Report, Sink};
+pub use run::world::pace::Execution;
+/// What a simulation returns, where its captures go, and what reads its tables.
+pub use shallows_measure::{Cell, Columns, Report, Sink};
 pub use traffic::datagram::Datagrams;
 pub use traffic::probe::{echo_reply, echo_request};

@@ -90,10 +90,9 @@ fn the_size_of_steps_changes_nothing() {
         while !last.done {
             let progress = simulation.advance(step);
             let fired = progress.events - last.events;
-            assert!(
-                fired == step || progress.done && fired < step,
-                "{fired} events, and {step} were asked for"
-            );
+            // Where switches run by window a step ends with one.
+            let is_enough = if sets.is_empty() { fired >= step } else { fired == step };
+            assert!(is_enough || progress.done && fired < step, "{fired} events instead of {step}");
             assert!(
                 progress.now >= last.now && progress.fraction >= last.fraction && progress.fraction <= 1.0
             );

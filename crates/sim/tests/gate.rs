@@ -18,9 +18,10 @@ mod sync {
     pub(crate) use loom::hint::spin_loop;
     pub(crate) use loom::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
     pub(crate) use loom::sync::{Condvar, Mutex};
-
-    pub(crate) const LOOKS: u32 = 1;
 }
+
+/// How often a thread looks before it sleeps.
+const LOOKS: u32 = 1;
 
 /// What each of so many threads does beside the others, in each order that takes at most `preemptions`.
 fn in_every_order(
@@ -31,7 +32,7 @@ fn in_every_order(
     let mut model = loom::model::Builder::new();
     model.preemption_bound = preemptions;
     model.check(move || {
-        let gate = Arc::new(Gate::new(threads));
+        let gate = Arc::new(Gate::new(threads, LOOKS));
         let board: Arc<Vec<AtomicU64>> = Arc::new((0..=threads).map(|_| AtomicU64::new(0)).collect());
         let others: Vec<_> = (1..threads)
             .map(|mine| {

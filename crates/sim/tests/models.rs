@@ -4,7 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
-use shallows_sim::{Report, Simulation};
+use shallows_scenario::Experiment;
+use shallows_sim::{Execution, Report, Simulation, nowhere};
 
 fn examples() -> Vec<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments/models");
@@ -18,7 +19,7 @@ fn examples() -> Vec<String> {
     names
 }
 
-fn run(name: &str, sets: &[(&str, &str)]) -> Report {
+fn experiment(name: &str, sets: &[(&str, &str)]) -> Experiment {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../experiments/models/{name}.toml"));
     let text = fs::read_to_string(&path).expect("the example can be read");
     let sets: Vec<(String, String)> =
@@ -27,7 +28,11 @@ fn run(name: &str, sets: &[(&str, &str)]) -> Report {
         shallows_scenario::parse(&text, name, &|_| unreachable!("no example names a file"), &sets, None)
             .unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(experiment.name, name, "an example is called after its file");
-    let mut simulation = Simulation::new(experiment);
+    experiment
+}
+
+fn run(name: &str, sets: &[(&str, &str)]) -> Report {
+    let mut simulation = Simulation::new(experiment(name, sets));
     simulation.advance(u64::MAX);
     simulation.finish()
 }
@@ -107,4 +112,25 @@ fn the_threshold_of_mq_ecn_halves_when_a_second_queue_is_busy() {
     assert_eq!(at(9.9), 97_500.0, "alone, queue 0 has all of K = 65 packets, and so would queue 1");
     // MQ-ECN Eq. 5: quantum / T_round = 1,500 B / 2.4 us is half the rate.
     assert!((at(11.0) - 48_750.0).abs() < 1.0, "{}", at(11.0));
+}
+
+#[test]
+fn every_example_gives_the_same_bytes_by_events_and_by_window() {
+    for name in examples() {
+        let [events, windows] = [Execution::Events, Execution::Windows].map(|execution| {
+            let simulation = Simulation::executed(experiment(&name, &[]), None, execution, nowhere);
+            let mut simulation = simulation.expect("nowhere takes everything");
+            simulation.advance(u64::MAX);
+            let report = simulation.finish();
+            let table = |table: &str| {
+                let mut bytes = Vec::new();
+                report.write_table(table, &mut bytes).expect("memory can be written to");
+                bytes
+            };
+            let tables: Vec<Vec<u8>> = report.tables().into_iter().map(table).collect();
+            (report.summary(), tables)
+        });
+        assert_eq!(events.0, windows.0, "{name}");
+        assert!(events.1 == windows.1, "{name}: a table differs");
+    }
 }

@@ -10,10 +10,10 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use left::{assert_alike, finished, in_parts};
+use left::{assert_alike, executed, finished, in_parts};
 use shallows_core::{Duration, Instant, Rate};
 use shallows_scenario::{Epoch, Experiment, LinkState, Routing};
-use shallows_sim::{Division, Simulation, Undivided, cell, nowhere};
+use shallows_sim::{Division, Execution, Simulation, Undivided, cell, nowhere};
 use shallows_switch::port::DropReason;
 
 /// Everything that draws random numbers, observes or ends a run, on three leaves and two spines.
@@ -281,4 +281,27 @@ fn no_number_of_cores_gains_more_than_there_are_cores_or_than_the_busiest_switch
     assert!(1.3 < two && two < 2.0 && two < five, "{faster:?}");
     // There are five parts, and leaf 2 with the receiver of the incast has more than a fifth of the events.
     assert!((five - many).abs() < 1e-12 && many < 4.5, "{faster:?}");
+}
+
+#[test]
+fn events_and_windows_give_the_same_bytes() {
+    let endless = format!("{SCENARIO}{ENDLESS}");
+    let plain = SCENARIO.split("[measure]").next().expect("it has a network");
+    let workloads = &SCENARIO[SCENARIO.find("[[workload]]").expect("it has workloads")..];
+    let pool =
+        "[{ kind = 'red', kmin = '50KB', kmax = '150KB', pmax = 0.5, scope = 'pool', at = 'dequeue' }]";
+    let cases = [
+        ("all that observes", common::parse(SCENARIO, &[])),
+        ("until a time", common::parse(&endless, &[("stop.at", "2.1ms")])),
+        ("changing", changing(common::parse(&endless, &[("stop.at", "2.1ms")]))),
+        ("nobody watches", common::parse(&format!("{plain}{workloads}"), &[])),
+        ("markers of the pool", common::parse(&format!("{plain}{workloads}"), &[("switch.markers", pool)])),
+    ];
+    for (name, experiment) in cases {
+        let events = executed(&experiment, Execution::Events, 50_000);
+        let windows = executed(&experiment, Execution::Windows, 777);
+        assert_alike(name, &events, &windows);
+        let adaptive = executed(&experiment, Execution::Adaptive, 50_000);
+        assert_alike(name, &events, &adaptive);
+    }
 }

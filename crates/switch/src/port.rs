@@ -103,7 +103,7 @@ impl<T: Copy + Default> Port<T> {
     }
 
     /// A packet arrives, which came to the node by `ingress`. What is dropped, it or another, goes to `dropped`.
-    #[inline]
+    #[inline(always)]
     pub fn receive(
         &mut self,
         now: Instant,
@@ -195,6 +195,22 @@ impl<T: Copy + Default> Port<T> {
     #[inline]
     pub fn wake_at(&self) -> Option<Instant> {
         (self.has_backlog() && !self.edge.halted).then_some(self.edge.busy_until)
+    }
+
+    /// Whether a packet of this `size` surely finds room, also once other ports hold less than `buffer` says: false if that is not
+    /// known.
+    #[inline(always)]
+    pub fn has_room(&self, buffer: &SharedBuffer, size: Bytes) -> bool {
+        match &self.queues {
+            Queues::One(_) => buffer.room(self.edge.account, size).is_ok(),
+            Queues::Elaborate(_) => buffer.surely_has_room(self.edge.account, self.edge.total.backlog, size),
+        }
+    }
+
+    /// Whether [`Self::transmit_next`] is to be called by `now`.
+    #[inline(always)]
+    pub fn is_due(&self, now: Instant) -> bool {
+        self.has_backlog() && self.edge.busy_until <= now && !self.edge.halted
     }
 
     /// Bytes waiting.

@@ -410,8 +410,8 @@ impl Driver<Slot> for Around<'_> {
         assert!(self.queue.cancel(at, Event::Deliver(link.place)), "the first packet in flight has an event");
     }
 
-    fn observe(&mut self, mut change: Change<'_, Slot>) {
-        let (now, Contents { frames, tracer, captures, .. }) = (self.queue.now(), &mut *self.contents);
+    fn observe(&mut self, now: Instant, mut change: Change<'_, Slot>) {
+        let Contents { frames, tracer, captures, .. } = &mut *self.contents;
         change.trace(now, tracer);
         let (Some((link, header, slot)), Some(captures)) = (change.captured(), captures) else { return };
         let bytes = frames.get_mut(slot);

@@ -15,7 +15,8 @@ from shallows.advisor.rules import busy_share
 from shallows.errors import ShallowsError
 from shallows.figures.style import Unit, size_unit, time_unit
 from shallows.reports.chart import Axis, Chart, Line
-from shallows.reports.page import Block, Section, chart, render, table
+from shallows.reports.html import Block, Section
+from shallows.reports.page import chart, render, table
 from shallows.runs.folder import write_whole
 from shallows.runs.table import Table
 

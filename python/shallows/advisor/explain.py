@@ -7,7 +7,7 @@ from typing import Any
 from shallows.advisor.configuration import Curve, Pool, Scheduler
 from shallows.advisor.finding import SEVERITIES, Finding, together
 from shallows.advisor.findings import find
-from shallows.advisor.findings_of_marking import never
+from shallows.advisor.findings_of_marking import never, other_colours
 from shallows.advisor.resolved import Class, Limit, Resolved, microseconds, pool_size
 from shallows.advisor.unread import Unread, cited
 from shallows.collector import paused
@@ -316,7 +316,8 @@ def _zones(resolved: Resolved, each: Class, curve: Curve, what: str, above: str)
     highest = resolved.highest(each, curve)
     if highest is None:
         return ["passed", f"{what}, up to {percent_of(curve)}", above, "dropped"]
-    return ["passed", f"{what}, up to {percent(float(highest))}", "never reached", "dropped"]
+    between = f"{what}, up to {percent(float(highest))}" if highest else "never reached"
+    return ["passed", between, "never reached", "dropped"]
 
 
 def _verdict(resolved: Resolved, findings: Sequence[Finding]) -> Iterator[str]:
@@ -338,7 +339,10 @@ def _verdict(resolved: Resolved, findings: Sequence[Finding]) -> Iterator[str]:
         yield f"Of {lines:,} lines or values about queues {unread:,} were not understood."
     counts = {severity: sum(each.severity == severity for each in findings) for severity in SEVERITIES}
     said = [f"{count} {name}{'s' if count > 1 else ''}" for name, count in counts.items() if count]
-    yield f"Found: {', '.join(said)}." if said else "Nothing was found wrong."
+    if said:
+        yield f"Found: {', '.join(said)}."
+    elif resolved.classes:
+        yield "Nothing was found wrong."
 
 
 def _silent(resolved: Resolved, *, any_marks: bool) -> Iterator[str]:
@@ -350,15 +354,15 @@ def _silent(resolved: Resolved, *, any_marks: bool) -> Iterator[str]:
         hidden = next((each.unread_memory for each in off if each.unread_memory), None)
         if hidden:
             yield f"That is as far as its memory is known: {cited(hidden)}."
-    some = [each for each in silent if _others(each)]
+    some = [each for each in silent if other_colours(each)]
     for classes in together(some, _curves):
-        yield f"{_queues(classes, 'mark')} {' and '.join(_others(classes[0]))} packets alone."
+        yield f"{_queues(classes, 'mark')} {' and '.join(other_colours(classes[0]))} packets alone."
     early = [each for each in silent if resolved.early(each)]
-    for classes in together(early, lambda each: (_dropped_early(resolved, each), bool(_others(each)))):
-        nothing = "" if _others(classes[0]) else f"{_verb(classes, 'mark')} nothing and "
+    for classes in together(early, lambda each: (_dropped_early(resolved, each), bool(other_colours(each)))):
+        nothing = "" if other_colours(classes[0]) else f"{_verb(classes, 'mark')} nothing and "
         how = _dropped_early(resolved, classes[0])
         yield f"{_subject(classes)} {nothing}{_verb(classes, 'drop')} {how}."
-    tail = [each for each in silent if not resolved.early(each) and not _others(each)]
+    tail = [each for each in silent if not resolved.early(each) and not other_colours(each)]
     if not tail:
         return
     if len(tail) == len(resolved.classes) and not any_marks:
@@ -366,11 +370,6 @@ def _silent(resolved: Resolved, *, any_marks: bool) -> Iterator[str]:
     else:
         platforms = any(each.what[:4] == "ECN " for each in resolved.switch.defaults)
         yield f"{_queues(tail, 'mark')} nothing{' that the file says' if platforms else ''}."
-
-
-def _others(each: Class) -> list[str]:
-    """Return colours that are marked although uncoloured packets are not."""
-    return [curve.colour for curve in _curves(each) if curve.marks_ect and not each.curve]
 
 
 def _dropped_early(resolved: Resolved, each: Class) -> str:

@@ -8,7 +8,8 @@ from shallows.advisor.finding import Finding
 from shallows.advisor.resolved import Class, Resolved, microseconds
 from shallows.quantity import digits, rate
 from shallows.reports.chart import Axis, Chart, Line, Point, looks
-from shallows.reports.page import Block, Cell, Section, chart, render, table
+from shallows.reports.html import Block, Cell, Section
+from shallows.reports.page import chart, render, table
 from shallows.runs.table import Table
 
 MOST_CURVES = 8

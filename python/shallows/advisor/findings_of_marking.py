@@ -112,14 +112,14 @@ def no_profile(resolved: Resolved) -> Iterator[Finding]:
     without = [each for each in resolved.classes if each.curve is None and each.unread is None]
     of_all = len(without) == len(resolved.classes)
     plain = [each for each in without if not (each.queue.scheduler and each.queue.scheduler.kind == "strict")]
-    for early in (False, True):
-        found = [each for each in plain if _drops_early(resolved, each) == early]
-        if not found:
-            continue
+    kinds = together(plain, lambda each: (_drops_early(resolved, each), tuple(other_colours(each))))
+    for found in sorted(kinds, key=lambda found: _drops_early(resolved, found[0])):
+        early, others = _drops_early(resolved, found[0]), other_colours(found[0])
+        nothing = f"no packets but {' and '.join(others)} ones are" if others else "nothing is"
         yield Finding(
             "no-profile",
             "warning" if of_all else "note",
-            f"nothing is marked in {queues(found)} of some ports" + (", nor in any other" if of_all else ""),
+            f"{nothing} marked in {queues(found)} of some ports" + (", nor in any other" if of_all else ""),
             "ECN-capable transports lose packets early there, as all others do"
             if early
             else "ECN-capable transports get tail drop there, and fill the buffer first",
@@ -127,6 +127,11 @@ def no_profile(resolved: Resolved) -> Iterator[Finding]:
             "RFC 7567 §4.2",
             found[0].queue.source,
         )
+
+
+def other_colours(each: Class) -> list[str]:
+    """Colours of packets that are marked although those of no colour are not."""
+    return [curve.colour for curve in _curves(each) if curve.marks_ect and not each.curve]
 
 
 def _drops_early(resolved: Resolved, each: Class) -> bool:
@@ -162,13 +167,14 @@ def not_ect_dropped(resolved: Resolved) -> Iterator[Finding]:
         if not curves:
             continue
         lossless = [each for each in classes if each.queue.lossless]
-        colours = [curve.colour for curve in curves]
+        without_marks = [curve for curve in curves if not curve.marks_ect]
+        marks = not without_marks
+        colours = [curve.colour for curve in without_marks or curves]
         packets = "packets" if {"all", "green"} & {*colours} else f"{' and '.join(colours)} packets"
-        marks = first.marking is not None and first.marking.marks_ect
         whose = "that are not ECN-capable are dropped" if marks else "are dropped, ECN-capable ones as well"
         why = "SYNs, UDP and TCP without ECN lose packets that others have marked"
         if not marks:
-            why = "nothing is marked there: what DCTCP and DCQCN are told is a loss"
+            why = "they are not marked there: what DCTCP and DCQCN are told is a loss"
         yield Finding(
             "not-ect-dropped",
             "warning" if lossless else "note",
@@ -201,8 +207,8 @@ def enable_false(resolved: Resolved) -> Iterator[Finding]:
             yield Finding(
                 "enable-false",
                 "warning",
-                f"{marking.name} marks but has WRED off: whether it marks, and what happens to packets "
-                "that are not ECN-capable, is the platform's",
+                f"{_of(marking, curves[0])} marks but has WRED off: whether it marks, and what happens to "
+                "packets that are not ECN-capable, is the platform's",
                 "some platforms mark and drop at the limit alone, on others WRED off means no marks at all",
                 ("" if resolved.chip else "name the chip (--chip), and ")
                 + "look at the counters of marked packets under load",

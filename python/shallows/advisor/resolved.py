@@ -159,10 +159,12 @@ class Resolved:
         """Return the curve of early drops where uncoloured packets are not marked.
 
         It is that of uncoloured packets if there is one, and otherwise that of the best colour.
+        A curve that begins beyond the limit of its queue drops nothing.
         """
         if each.curve is not None or each.marking is None:
             return None
-        found = [curve for curve in each.marking.curves if self.drops_not_ect(curve)]
+        dropping = filter(self.drops_not_ect, each.marking.curves)
+        found = [curve for curve in dropping if self.highest(each, curve) != 0]
         return min(found, key=lambda curve: ("all", *COLOURS).index(curve.colour), default=None)
 
     def highest(self, each: Class, curve: Curve) -> Fraction | None:

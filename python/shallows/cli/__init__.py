@@ -24,12 +24,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _main(arguments: Sequence[str] | None) -> int:
-    options = parse(sys.argv[1:] if arguments is None else arguments)
     _received.clear()
     signal.signal(signal.SIGTERM, _terminate)
     signal.signal(signal.SIGINT, _interrupt)
     try:
-        return _run(options)
+        return _run(parse(sys.argv[1:] if arguments is None else arguments))
     except (ScenarioError, ShallowsError) as error:
         print(f"shallows: {error}", file=sys.stderr)
         return FAILED

@@ -234,7 +234,8 @@ def _run(parser: argparse.ArgumentParser) -> None:
         "--threads",
         default="auto",
         metavar="N",
-        help="threads of the run, at most, or auto: one per core; results are the same on any number",
+        help="threads of the run, or auto: the number that is fastest at the moment, at most one per core; "
+        "results are the same on any number",
     )
     _add_by(parser)
     _add_verify(parser)

@@ -20,7 +20,7 @@ from shallows.runs.folder import check_writable, refuse_existing
 from shallows.runs.manifest import PAGE, holds, unfit
 from shallows.runs.results import Run
 from shallows.runs.source import Source
-from shallows.runs.threads import threads_of
+from shallows.runs.threads import Threads, threads_of
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -60,7 +60,13 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _simulate(
-    source: Source, experiment: "Experiment", folder: Path, screen: "Console", threads: int, *, verify: bool
+    source: Source,
+    experiment: "Experiment",
+    folder: Path,
+    screen: "Console",
+    threads: Threads,
+    *,
+    verify: bool,
 ) -> Run:
     """Run it, and show how that goes."""
     if problem := unfit(folder, verify=verify):

@@ -8,18 +8,11 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from shallows.comparison.samples import Sample
-from shallows.comparison.verdicts import (
-    FEWEST_BEYOND,
-    INCLUDES_ZERO,
-    RANK,
-    SAME,
-    Judgement,
-    estimate,
-    judge,
-)
+from shallows.comparison.verdicts import INCLUDES_ZERO, SAME, Judgement, estimate, judge
 from shallows.errors import ShallowsError, listed
 from shallows.quantity import finite
 from shallows.series.metric import Metric
+from shallows.series.percentiles import FEWEST_BEYOND, RANK
 
 MANY = 6
 """Number of values above which a ranking replaces a table for each pair."""

@@ -10,6 +10,7 @@ from shallows.comparison.intervals import FEWEST_SEEDS, Interval
 from shallows.comparison.samples import Sample
 from shallows.runs.ranks import nearest_rank
 from shallows.series.metric import Metric
+from shallows.series.percentiles import FEWEST_BEYOND, RANK
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,11 +28,6 @@ dependent.
 
 FEWEST_FLOWS = 10
 """Fewest flows of a batch, for its mean."""
-
-FEWEST_BEYOND = 20
-"""Fewest flows above a percentile, in all groups together."""
-
-RANK = 0.99
 
 INCLUDES_ZERO = "the interval holds 0"
 """Reason of an undecided change whose interval contains zero."""

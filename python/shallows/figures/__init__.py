@@ -9,19 +9,24 @@ Each function takes runs and returns a matplotlib figure; `save` writes it with 
 ['fct-cdf.svg']
 """
 
-from shallows.figures.against import fct, incast
-from shallows.figures.distributions import (
-    fct_cdf,
-    ping,
-    query_cdf,
-    queue_cdf,
-    shares,
-    slowdown,
-    slowdown_cdf,
-    starvation,
-)
-from shallows.figures.over_time import cwnd, goodput, heat_map, queue
-from shallows.figures.style import STYLE, save
+from typing import TYPE_CHECKING
+
+from shallows.late import names_of
+
+if TYPE_CHECKING:
+    from shallows.figures.against import fct, incast
+    from shallows.figures.distributions import (
+        fct_cdf,
+        ping,
+        query_cdf,
+        queue_cdf,
+        shares,
+        slowdown,
+        slowdown_cdf,
+        starvation,
+    )
+    from shallows.figures.over_time import cwnd, goodput, heat_map, queue
+    from shallows.figures.style import STYLE, save
 
 __all__ = [
     "STYLE",
@@ -41,3 +46,26 @@ __all__ = [
     "slowdown_cdf",
     "starvation",
 ]
+
+_HOMES = {
+    "STYLE": "shallows.figures.style",
+    "cwnd": "shallows.figures.over_time",
+    "fct": "shallows.figures.against",
+    "fct_cdf": "shallows.figures.distributions",
+    "goodput": "shallows.figures.over_time",
+    "heat_map": "shallows.figures.over_time",
+    "incast": "shallows.figures.against",
+    "ping": "shallows.figures.distributions",
+    "query_cdf": "shallows.figures.distributions",
+    "queue": "shallows.figures.over_time",
+    "queue_cdf": "shallows.figures.distributions",
+    "save": "shallows.figures.style",
+    "shares": "shallows.figures.distributions",
+    "slowdown": "shallows.figures.distributions",
+    "slowdown_cdf": "shallows.figures.distributions",
+    "starvation": "shallows.figures.distributions",
+}
+
+if not TYPE_CHECKING:
+    # Pages take units and colours from here, and draw in the browser.
+    __getattr__ = names_of("shallows.figures", _HOMES)

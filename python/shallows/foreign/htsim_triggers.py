@@ -62,8 +62,11 @@ class Triggers:
 
     def place(self, number: int) -> int | None:
         """Where the trigger of a number stands; nothing if there is none."""
-        place = bisect_left(self._numbers, number)
-        return place if place < len(self._numbers) and self._numbers[place] == number else None
+        numbers = self._numbers
+        place = number - numbers[0] if numbers else 0
+        if not 0 <= place < len(numbers) or numbers[place] != number:  # they are not numbered in a row
+            place = bisect_left(numbers, number)
+        return place if place < len(numbers) and numbers[place] == number else None
 
     def __len__(self) -> int:
         return len(self._rows)

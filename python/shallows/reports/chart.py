@@ -6,14 +6,12 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from shallows.figures.style import STYLE, Unit, time_unit
 from shallows.quantity import digits, finite
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from shallows.runs.steps import Parts, Series
 
 MOST_POINTS = 20_000
@@ -167,18 +165,24 @@ def _dash(line: "str | tuple[int, Sequence[float]]") -> list[float]:
     return named[line] if isinstance(line, str) else list(line[1])
 
 
-def distribution(values: "pl.Series", most: int = FINEST_CDF) -> list[Point]:
+class Ordered(Protocol):
+    """Values in ascending order."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, place: int, /) -> float: ...
+
+
+def distribution(ordered: Ordered, most: int = FINEST_CDF) -> list[Point]:
     """Points of the empirical distribution; all of them where they are few.
 
     Of many, every such rank that between two neighbours lies at most one `most`-th of all values, and the
     last hundredth and thousandth as finely again: a tail is what one looks for. Each point is exact: a value
     that occurred, and the share that is no larger.
 
-    >>> import polars as pl
-    >>> distribution(pl.Series([3.0, 1.0, 2.0, 4.0]))
+    >>> distribution([1.0, 2.0, 3.0, 4.0])
     [(1.0, 0.25), (2.0, 0.5), (3.0, 0.75), (4.0, 1.0)]
     """
-    ordered = values.sort()
     total = len(ordered)
     if total <= most:
         ranks = list(range(total))
@@ -192,13 +196,12 @@ def distribution(values: "pl.Series", most: int = FINEST_CDF) -> list[Point]:
                 for step in range(steps + 1)
             }
         )
-    chosen = ordered.gather(ranks).to_list()
-    return [(float(value), (rank + 1) / total) for value, rank in zip(chosen, ranks, strict=True)]
+    return [(float(ordered[rank]), (rank + 1) / total) for rank in ranks]
 
 
-def time_unit_of(values: "Iterable[pl.Series]") -> Unit:
+def time_unit_of(ordered: Iterable[Ordered]) -> Unit:
     """The unit in which these microseconds are read best."""
-    return time_unit(float(end) for each in values for end in (each.to_numpy().min(), each.to_numpy().max()))
+    return time_unit(end for each in ordered for end in (each[0], each[len(each) - 1]))
 
 
 SETTLED = 0.99

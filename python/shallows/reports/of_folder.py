@@ -11,7 +11,8 @@ from shallows.quantity import count, duration
 from shallows.reports import of_reproduction, of_run, of_sweep
 from shallows.reports.chart import Chart
 from shallows.reports.found import holds_claims
-from shallows.reports.page import Block, Live, Section, chart, render, table
+from shallows.reports.html import Block, Section
+from shallows.reports.page import Live, chart, render, table
 from shallows.reports.sweep_charts import draw
 from shallows.runs import points_table
 from shallows.runs.manifest import finished_hash

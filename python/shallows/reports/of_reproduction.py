@@ -8,7 +8,8 @@ from shallows.comparison.intervals import said_of_bars
 from shallows.quantity import digits
 from shallows.reports import chart as charts
 from shallows.reports.chart import Axis, Chart, Line
-from shallows.reports.page import Block, Cell, Section, chart, render
+from shallows.reports.html import Block, Cell, Section
+from shallows.reports.page import chart, render
 from shallows.reproduction.judging import CANNOT_TELL, DOES_NOT_HOLD, HOLDS
 from shallows.reproduction.written import mixed, read_documents
 from shallows.runs.folder import write_whole

@@ -1,21 +1,22 @@
 """The report of one run."""
 
 import json
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shallows.bounded import read_text
-from shallows.comparison.verdicts import FEWEST_BEYOND, RANK
 from shallows.errors import ShallowsError
-from shallows.figures.style import size_unit, time_unit
+from shallows.figures.style import Unit, size_unit, time_unit
 from shallows.quantity import percent
 from shallows.reports import chart as charts
 from shallows.reports import setup, topology
 from shallows.reports.chart import Axis, Chart, Level, Line
-from shallows.reports.page import Block, Section, chart, render, table
+from shallows.reports.html import Block, Section
+from shallows.reports.page import chart, render, table
 from shallows.runs import breakdown_tables, tables
 from shallows.runs.bins import bins
 from shallows.runs.folder import write_whole
@@ -24,10 +25,10 @@ from shallows.runs.network import network
 from shallows.runs.results import DAMAGED, Run, describe
 from shallows.runs.settings import settings
 from shallows.runs.table import Table
+from shallows.series.completions import size_bins
+from shallows.series.percentiles import FEWEST_BEYOND, RANK
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from shallows.runs.steps import Series
 
 Share = Callable[["Sequence[Series]"], charts.OverTime]
@@ -143,25 +144,29 @@ def _charts(run: Run) -> list[Chart]:
 
 def _completion(run: Run, column: str) -> Chart | None:
     """Distributions of completion times or slowdowns, a line for each size of flows."""
-    import polars as pl
-
-    from shallows.series.completions import size_bins, within
-
-    done = run.flows.filter((pl.col("counted") == 1) & pl.col(column).is_not_null())
-    chosen = {name: within(done, *bounds)[column] for name, bounds in size_bins([run]).items()}
-    chosen = {name.replace("_", " "): values for name, values in chosen.items() if len(values)}
+    done = run.columns("flows").between("counted", above=0).between(column)
+    sizes = {
+        name: done.between("size_bytes", low, math.inf if high is None else high).ordered(column)
+        for name, (low, high) in size_bins([run]).items()
+    }
+    chosen = {name.replace("_", " "): values for name, values in sizes.items() if values}
     if not chosen:
         return None
     of_time = column == "fct_us"
-    unit = charts.time_unit_of(chosen.values())
-    size = unit.size if of_time else 1.0
-    lines = [
-        Line(name, index, charts.distribution(values / size))
-        for index, (name, values) in enumerate(chosen.items())
-    ]
+    unit = charts.time_unit_of(chosen.values()) if of_time else Unit("", 1.0)
     x = Axis(f"completion time ({unit.name})", unit.name, log=True) if of_time else Axis("slowdown", log=True)
     title = "Completion times" if of_time else "Slowdown: time over that of the flow alone"
-    return Chart(column, title, "cdf", x, Axis("share of flows"), lines, note=_cdf_note(done.height))
+    lines = _distributions(chosen, unit)
+    return Chart(column, title, "cdf", x, Axis("share of flows"), lines, note=_cdf_note(len(done)))
+
+
+def _distributions(drawn: Mapping[str, Sequence[float]], unit: Unit) -> list[Line]:
+    """A line for each of these, whose values are in ascending order."""
+    points = (charts.distribution(values) for values in drawn.values())
+    return [
+        Line(name, index, [(value / unit.size, share) for value, share in each])
+        for index, (name, each) in enumerate(zip(drawn, points, strict=True))
+    ]
 
 
 def _cdf_note(count: int) -> str:
@@ -172,45 +177,35 @@ def _cdf_note(count: int) -> str:
 
 
 def _echoes(run: Run) -> Chart | None:
-    import polars as pl
-
-    if run.pings is None:
+    if not run.has("pings"):
         return None
-    back = run.pings.filter(pl.col("rtt_us").is_not_null())
-    classes = back["class"].unique().sort().to_list()
-    values = {f"class {each}": back.filter(pl.col("class") == each)["rtt_us"] for each in classes}
+    back = run.columns("pings").between("rtt_us")
+    values = {f"class {each}": times.ordered("rtt_us") for each, times in back.groups("class")}
     return _times("pings", "Round-trip times of pings", "round-trip time", "share of echoes", values)
 
 
 def _queries(run: Run) -> Chart | None:
-    import polars as pl
-
-    if run.queries is None:
+    if not run.has("queries"):
         return None
-    done = run.queries.filter((pl.col("counted") == 1) & pl.col("completion_us").is_not_null())
-    numbers = done["workload"].unique().sort().to_list()
-    values = {
-        f"workload {each}": done.filter(pl.col("workload") == each)["completion_us"] for each in numbers
-    }
+    done = run.columns("queries").between("counted", above=0).between("completion_us")
+    values = {f"workload {each}": rows.ordered("completion_us") for each, rows in done.groups("workload")}
     return _times("queries", "Queries", "completion time", "share of queries", values)
 
 
-def _times(name: str, title: str, what: str, share: str, values: "dict[str, pl.Series]") -> Chart | None:
+def _times(
+    name: str, title: str, what: str, share: str, values: Mapping[str, Sequence[float]]
+) -> Chart | None:
     if not values:
         return None
     unit = charts.time_unit_of(values.values())
-    lines = [
-        Line(line, index, charts.distribution(each / unit.size))
-        for index, (line, each) in enumerate(values.items())
-    ]
     note = _cdf_note(sum(map(len, values.values())))
     x = Axis(f"{what} ({unit.name})", unit.name, log=True)
-    return Chart(name, title, "cdf", x, Axis(share), lines, note=note)
+    return Chart(name, title, "cdf", x, Axis(share), _distributions(values, unit), note=note)
 
 
 def has_queues(run: Run) -> bool:
     """Whether it has sampled or traced any, found out without reading a table."""
-    return any((run.path / f"{name}.parquet").exists() for name in ("queues", "traces"))
+    return run.has("queues") or run.has("traces")
 
 
 def _over_time(run: Run) -> list[Chart]:

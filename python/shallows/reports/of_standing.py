@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from shallows.quantity import digits
 from shallows.reports.chart import Axis, Chart, Line
-from shallows.reports.page import Block, Live, Section, chart, render, table
+from shallows.reports.html import Block, Section
+from shallows.reports.page import Live, chart, render, table
 from shallows.runs.standing import EVERY_S, KEPT, State, Watch
 from shallows.runs.table import Table
 

@@ -12,8 +12,9 @@ from shallows.comparison.verdicts import INCLUDES_ZERO
 from shallows.errors import ShallowsError
 from shallows.quantity import percent
 from shallows.reports import ranked, setup
+from shallows.reports.html import Block, Cell, Section
 from shallows.reports.of_run import TOO_FEW, again, few_samples, set_up
-from shallows.reports.page import Block, Cell, Section, chart, render, table
+from shallows.reports.page import chart, render, table
 from shallows.reports.sweep_charts import draw
 from shallows.runs import points_table
 from shallows.runs.folder import write_whole

@@ -7,16 +7,15 @@ that nothing in a name or a scenario can become one.
 import base64
 import hashlib
 import json
-import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from shallows.about import label
 from shallows.reports.chart import MOST_POINTS, Chart, looks
+from shallows.reports.html import Block, Cell, Page, Section
 from shallows.runs.table import Table
 
 STATIC = Path(__file__).with_name("static")
@@ -31,52 +30,12 @@ MISSING = "Charts are missing: this checkout has not built them. `make charts` d
 
 
 @dataclass(frozen=True)
-class Cell:
-    """A cell of a table of verdicts."""
-
-    text: str
-    verdict: str = ""
-    """`better`, `worse`, `cannot tell`; `holds`, `does not hold`."""
-    title: str = ""
-    """What is shown when one points at it."""
-    detail: str = ""
-    """A second, smaller line."""
-    link: str = ""
-    """What a click on it opens: a path from the page, as the file system has it."""
-
-
-@dataclass(frozen=True)
-class Block:
-    """A part of a section. `kind` chooses how the template shows it."""
-
-    kind: str
-    content: Any
-    title: str = ""
-    note: str = ""
-    names: int = 1
-    """Of tables: how many columns are names."""
-
-
-@dataclass(frozen=True)
 class Live:
     """How a page is renewed while it is read (`live.js`)."""
 
     every_ms: int
     gone: str
     """What it says when its server has."""
-
-
-@dataclass
-class Section:
-    """A part of the page, with an entry in its menu."""
-
-    title: str
-    blocks: list[Block] = field(default_factory=list)
-
-    @property
-    def name(self) -> str:
-        """Its anchor."""
-        return self.title.lower().replace(" ", "-")
 
 
 def table(made: Table, links: Sequence[str] = ()) -> Block:
@@ -105,7 +64,7 @@ def render(
         _static("report.js"),
         *([_static("live.js")] if live else []),
     ]
-    text: str = _template().render(
+    page = Page(
         title=title,
         kind=kind,
         subtitle=subtitle,
@@ -121,7 +80,7 @@ def render(
         notices=_static(NOTICES.name) if library() else "",
         label=label(),
     )
-    return text
+    return page.html()
 
 
 def island(document: dict[str, Any]) -> str:
@@ -160,20 +119,3 @@ def _policy(scripts: Sequence[str], *, live: bool) -> str:
     parts = ["default-src 'none'", f"script-src {' '.join(hashes)}", "style-src 'unsafe-inline'"]
     parts += ["img-src data:", "base-uri 'none'", "form-action 'none'"]
     return "; ".join([*parts, *(["connect-src 'self'"] if live else [])])
-
-
-@cache
-def _template() -> Any:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    loader = PackageLoader("shallows", "reports/static")
-    environment = Environment(
-        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.filters["path"] = _path
-    return environment.get_template("report.html.j2")
-
-
-def _path(relative: str) -> str:
-    """A path below the page as the reference of a link: RFC 3986 has `#`, `?` and `%` for itself."""
-    return quote(os.fsencode(relative))

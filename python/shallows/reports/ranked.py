@@ -9,7 +9,8 @@ from shallows.comparison.ranking import Ranking, Standing
 from shallows.figures.style import Unit, time_unit
 from shallows.quantity import percent
 from shallows.reports.chart import Axis, Chart, Line
-from shallows.reports.page import Block, chart, table
+from shallows.reports.html import Block
+from shallows.reports.page import chart, table
 from shallows.runs.results import DAMAGED, Run, axis_name
 from shallows.series.metric import Metric
 

@@ -231,7 +231,7 @@ def _distributions(layout: Layout, notes: list[str]) -> list[Chart]:
         for name, bounds in bins.items():
             inside = within(flows, *bounds)["fct_us"]
             if len(inside):
-                points = charts.distribution(inside, most)
+                points = charts.distribution(inside.sort().to_numpy(), most)
                 values.setdefault(name, []).append((line, at, points))
     step = percent(charts.coarseness(most))
     notes.append(f"Distributions have exact points: between two of a line lie at most {step} of its flows.")

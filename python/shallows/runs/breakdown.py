@@ -1,157 +1,220 @@
 """The results of a run by what had them: workloads, classes, groups of hosts, ports, queues, and uplinks."""
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
+import math
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from operator import truediv
+from typing import TYPE_CHECKING, Any, Protocol
 
 from shallows.errors import ShallowsError
-from shallows.runs.pools import Recorded
-from shallows.runs.ranks import nearest_rank
+from shallows.runs.ranks import place_of
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from shallows._core import Columns
 
-class Measured(Recorded, Protocol):
+Row = dict[str, Any]
+
+
+class Measured(Protocol):
     """What is read of a `Run` here."""
 
     @property
-    def flows(self) -> "pl.DataFrame": ...  # noqa: D102
+    def summary(self) -> dict[str, Any]: ...  # noqa: D102
+
+    @property
+    def scenario(self) -> dict[str, Any]: ...  # noqa: D102
+
+    def columns(self, table: str) -> "Columns": ...  # noqa: D102
+
+
+@dataclass(frozen=True)
+class Breakdown:
+    """A row for each workload, class, or whatever results are grouped by."""
+
+    kinds: dict[str, type]
+    """Names of the columns in their order, and the type of their values; each may be missing."""
+    rows: list[Row]
 
 
 def by(run: Measured, what: str) -> "pl.DataFrame":
+    """The results by `what`, as a frame; `Run.by` explains it."""
+    from shallows.runs.frames import frame
+
+    found = breakdown(run, what)
+    return frame(found.rows, found.kinds)
+
+
+def breakdown(run: Measured, what: str) -> Breakdown:
     """The results by `what`; `Run.by` explains it."""
     if not isinstance(what, str) or what not in WAYS:
-        raise ShallowsError(f"results are not told by {what!r}", f"ask for one of: {', '.join(WAYS)}")
+        raise ShallowsError(f"cannot group results by {what!r}", f"ask for one of: {', '.join(WAYS)}")
     return WAYS[what](run)
 
 
-def _of_workloads(run: Measured) -> "pl.DataFrame":
-    import polars as pl
-
+def _of_workloads(run: Measured) -> Breakdown:
     kinds = [each["kind"] for each in run.scenario["workload"]]
     found = _of_flows(run, "workload")
-    named = pl.Series("kind", [kinds[place] for place in found["workload"]], dtype=pl.String)
-    return found.insert_column(1, named)
+    rows = [{"workload": row["workload"], "kind": kinds[row["workload"]], **row} for row in found.rows]
+    return Breakdown({"workload": int, "kind": str, **found.kinds}, rows)
 
 
-def _of_classes(run: Measured) -> "pl.DataFrame":
+def _of_classes(run: Measured) -> Breakdown:
     return _of_flows(run, "class")
 
 
-def _of_groups(run: Measured) -> "pl.DataFrame":
+def _of_groups(run: Measured) -> Breakdown:
     return _grouped(run, "group")
 
 
-def _to_groups(run: Measured) -> "pl.DataFrame":
+def _to_groups(run: Measured) -> Breakdown:
     return _grouped(run, "to_group")
 
 
-def _grouped(run: Measured, key: str) -> "pl.DataFrame":
-    if key not in run.flows.columns:
+def _grouped(run: Measured, key: str) -> Breakdown:
+    if key not in run.columns("flows").names:
         raise ShallowsError("the hosts of this run are in no groups", "add [[host.group]], and run it again")
     return _of_flows(run, key)
 
 
-def _of_flows(run: Measured, key: str) -> "pl.DataFrame":
-    import polars as pl
-
+def _of_flows(run: Measured, key: str) -> Breakdown:
     simulated_us = float(run.summary["simulated_s"]) * 1e6
     rows = []
-    for (value,), flows in run.flows.sort(key, maintain_order=True).group_by(key, maintain_order=True):
-        counted = flows.filter(pl.col("counted") == 1)
-        times = _ordered(counted["fct_us"])
-        slowdowns = _ordered(counted["slowdown"])
+    for value, flows in run.columns("flows").groups(key):
+        counted = flows.between("counted", above=0)
+        times, slowdowns = counted.ordered("fct_us"), counted.ordered("slowdown")
         rows.append(
             {
                 key: value,
-                "flows": counted.height,
+                "flows": len(counted),
                 "completed": len(times),
                 "fct_mean_us": _mean(times),
                 "fct_p50_us": _percentile(times, 0.5),
                 "fct_p99_us": _percentile(times, 0.99),
                 "slowdown_mean": _mean(slowdowns),
                 "slowdown_p99": _percentile(slowdowns, 0.99),
-                "goodput_gbps": int(flows["delivered_bytes"].sum()) * 8 / simulated_us / 1e3,
-                "timeouts": int(flows["timeouts"].sum()),
-                "retransmits": int(flows["retransmits"].sum()),
+                "goodput_gbps": flows.sum("delivered_bytes") * 8 / simulated_us / 1e3,
+                "timeouts": flows.sum("timeouts"),
+                "retransmits": flows.sum("retransmits"),
             }
         )
-    whole = dict.fromkeys(("flows", "completed", "timeouts", "retransmits"), pl.Int64)
-    kinds = whole | {key: run.flows.schema[key]}
-    names = ["fct_mean_us", "fct_p50_us", "fct_p99_us", "slowdown_mean", "slowdown_p99", "goodput_gbps"]
-    order = [key, "flows", "completed", *names, "timeouts", "retransmits"]
-    return pl.DataFrame(rows, schema={name: kinds.get(name, pl.Float64) for name in order})
+    of_key = str if key in {"group", "to_group"} else int
+    return Breakdown({key: of_key, **FLOWS}, rows)
 
 
-def _ordered(column: "pl.Series") -> list[float]:
-    return column.drop_nulls().sort().to_list()
+FLOWS = {
+    "flows": int,
+    "completed": int,
+    "fct_mean_us": float,
+    "fct_p50_us": float,
+    "fct_p99_us": float,
+    "slowdown_mean": float,
+    "slowdown_p99": float,
+    "goodput_gbps": float,
+    "timeouts": int,
+    "retransmits": int,
+}
+"""Columns of flows, and the type of each."""
 
 
-def _mean(values: list[float]) -> float | None:
+def _mean(values: Sequence[float]) -> float | None:
     return sum(values) / len(values) if values else None
 
 
-def _percentile(values: list[float], rank: float) -> float | None:
+def _percentile(ordered: Sequence[float], rank: float) -> float | None:
     """The value of this rank, as in `summary.json`; none of no values."""
-    import numpy as np
-
-    return nearest_rank([np.array(values)], rank) if values else None
+    return ordered[place_of(rank, len(ordered))] if ordered else None
 
 
-def _of_kinds(run: Measured) -> "pl.DataFrame":
-    return _of_ports(run, ["kind"])
+def _of_kinds(run: Measured) -> Breakdown:
+    return _of_ports(run, {"kind": str})
 
 
-def _of_queues(run: Measured) -> "pl.DataFrame":
-    return _of_ports(run, ["kind", "queue"])
+def _of_queues(run: Measured) -> Breakdown:
+    return _of_ports(run, {"kind": str, "queue": int})
 
 
-def _of_ports(run: Measured, keys: list[str]) -> "pl.DataFrame":
+SUMMED = ["received", "sent", "sent_bytes", "marked", "dropped"]
+"""Counters that are added up over ports."""
+
+
+def _of_ports(run: Measured, keys: dict[str, type]) -> Breakdown:
     """Ports, or queues, that are alike: what they have done together, and how busy their links were."""
-    import polars as pl
-
-    counters, simulated_s = run.counters, float(run.summary["simulated_s"])
-    if "rate_bps" not in counters.columns:  # of a run that an earlier version has made
-        counters = counters.with_columns(rate_bps=pl.lit(None, dtype=pl.Int64))
-    carried = pl.col("sent_bytes") * 8 / simulated_s
-    summed = ["received", "sent", "sent_bytes", "marked", "dropped"]
-    ports = counters.group_by([*keys, "port"], maintain_order=True).agg(
-        pl.col(summed).sum(), pl.col("max_backlog_bytes").max(), pl.col("rate_bps").first()
-    )
-    return ports.group_by(keys, maintain_order=True).agg(
-        pl.len().cast(pl.Int64).alias("ports"),
-        pl.col(summed).sum(),
-        pl.col("max_backlog_bytes").max(),
-        (carried.sum() / _known_sum("rate_bps")).alias("utilisation"),
-        (carried / pl.col("rate_bps")).max().alias("utilisation_max"),
-    )
-
-
-def _known_sum(column: str) -> "pl.Expr":
-    """The sum of a column, or nothing if it has none to add up."""
-    import polars as pl
-
-    return pl.when(pl.col(column).count() > 0).then(pl.col(column).sum())
+    simulated_s = float(run.summary["simulated_s"])
+    # The queues of a port are one row, unless each is looked at.
+    ports = _added(_rows(run, [*keys, "port", "rate_bps", *SUMMED, LONGEST]), [*keys, "port"])
+    members: dict[tuple[Any, ...], list[Row]] = {}
+    for port in ports:
+        members.setdefault(tuple(port[key] for key in keys), []).append(port)
+    rows = []
+    for together, alike in zip(_added(ports, keys), members.values(), strict=True):
+        carried = [port["sent_bytes"] * 8 / simulated_s for port in alike]
+        rates = [port["rate_bps"] for port in alike]
+        known = None not in rates  # by an earlier version
+        use = {
+            "ports": len(alike),
+            "utilisation": sum(carried) / sum(rates) if known else None,
+            "utilisation_max": max(map(truediv, carried, rates)) if known else None,
+        }
+        rows.append(together | use)
+    kinds = {**keys, "ports": int, **dict.fromkeys([*SUMMED, LONGEST], int)}
+    return Breakdown({**kinds, "utilisation": float, "utilisation_max": float}, rows)
 
 
-def _of_uplinks(run: Measured) -> "pl.DataFrame":
+LONGEST = "max_backlog_bytes"
+"""The counter that is no sum."""
+
+
+def _added(rows: Sequence[Row], keys: Collection[str]) -> list[Row]:
+    """Counters of rows with the same keys together, in the order in which these occur."""
+    found: dict[tuple[Any, ...], Row] = {}
+    for row in rows:
+        key = tuple(row[name] for name in keys)
+        if (together := found.get(key)) is None:
+            found[key] = dict(row)
+            continue
+        for name in SUMMED:
+            together[name] += row[name]
+        together[LONGEST] = max(together[LONGEST], row[LONGEST])
+    return list(found.values())
+
+
+def _rows(run: Measured, names: Sequence[str]) -> list[Row]:
+    """Rows of `counters.parquet`, of which those by an earlier version have no rates."""
+    counters = run.columns("counters")
+    nothing = [None] * len(counters)
+    columns = [counters.values(name) if name in counters.names else nothing for name in names]
+    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def _of_uplinks(run: Measured) -> Breakdown:
     """How evenly each leaf has used its uplinks: ECMP chooses one for a flow, whatever its size."""
-    import polars as pl
+    sent: dict[str, int] = {}
+    for row in _rows(run, ["port", "kind", "sent_bytes"]):
+        if row["kind"] == "up":
+            sent[row["port"]] = sent.get(row["port"], 0) + row["sent_bytes"]
+    leaves: dict[str, list[int]] = {}
+    for port, count in sent.items():
+        leaves.setdefault(port.split("->")[0], []).append(count)
+    rows = []
+    for leaf, counts in leaves.items():
+        mean = sum(counts) / len(counts)
+        deviation = math.sqrt(sum((count - mean) ** 2 for count in counts) / len(counts))
+        rows.append(
+            {
+                "leaf": leaf,
+                "uplinks": len(counts),
+                "sent_bytes": sum(counts),
+                "max_over_mean": max(counts) / mean if mean else None,
+                "variation": deviation / mean if mean else None,
+            }
+        )
+    kinds = {"leaf": str, "uplinks": int, "sent_bytes": int, "max_over_mean": float, "variation": float}
+    return Breakdown(kinds, rows)
 
-    up = run.counters.filter(pl.col("kind") == "up")
-    ports = up.group_by("port", maintain_order=True).agg(pl.col("sent_bytes").sum())
-    leaf = pl.col("port").str.split("->").list.first().alias("leaf")
-    mean = pl.col("sent_bytes").mean()
-    found = ports.group_by(leaf, maintain_order=True).agg(
-        pl.len().cast(pl.Int64).alias("uplinks"),
-        pl.col("sent_bytes").sum(),
-        (pl.col("sent_bytes").max() / mean).alias("max_over_mean"),
-        (pl.col("sent_bytes").std(ddof=0) / mean).alias("variation"),
-    )
-    return found.with_columns(pl.col("max_over_mean", "variation").fill_nan(None))
 
-
-WAYS: dict[str, Callable[[Measured], "pl.DataFrame"]] = {
+WAYS: dict[str, Callable[[Measured], Breakdown]] = {
     "workload": _of_workloads,
     "class": _of_classes,
     "group": _of_groups,

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from shallows.quantity import digits, percent, size
+from shallows.runs.breakdown import breakdown as by
 from shallows.runs.results import Run
 from shallows.runs.table import NOTHING, Table
 
@@ -12,24 +13,23 @@ def breakdowns(run: Run, asked: Sequence[str] = ()) -> list[Table]:
     """Results by what is asked for; if nothing is, by workload, class or group where there are several."""
     if asked:
         return [breakdown(run, what) for what in asked]
-    told = [what for what in ("workload", "class", "group", "to_group") if what in run.flows.columns]
+    told = [what for what in ("workload", "class", "group", "to_group") if what in run.columns("flows").names]
     return [made for what in told if len((made := breakdown(run, what)).rows) > 1]
 
 
 def breakdown(run: Run, what: str) -> Table:
     """What `Run.by` tells, for people."""
-    found = run.by(what)
-    shown = {name: heading for name, heading in HEADINGS.items() if name in found.columns}
-    rows = [[_cell(name, row[name]) for name in shown] for row in found.iter_rows(named=True)]
+    found = by(run, what)
+    shown = {name: heading for name, heading in HEADINGS.items() if name in found.kinds}
+    rows = [[_cell(name, row[name]) for name in shown] for row in found.rows]
     note = ""
     if what == "uplinks":
         note = "Largest over mean, and standard deviation over mean, of the bytes of a leaf's uplinks."
         if len(rows) > MOST_LEAVES:
-            order = found["variation"].fill_null(-1.0).arg_sort(descending=True)
-            rows, note = (
-                [rows[place] for place in order[:MOST_LEAVES]],
-                (f"{note} Those {MOST_LEAVES} of {len(rows)} leaves that were most uneven."),
-            )
+            note = f"{note} Those {MOST_LEAVES} of {len(rows)} leaves that were most uneven."
+            uneven = [-1.0 if row["variation"] is None else row["variation"] for row in found.rows]
+            order = sorted(range(len(rows)), key=uneven.__getitem__, reverse=True)
+            rows = [rows[place] for place in order[:MOST_LEAVES]]
     return Table(f"By {WAYS[what]}", list(shown.values()), rows, len([n for n in shown if n in NAMES]), note)
 
 

@@ -16,9 +16,12 @@ from shallows.runs.manifest import FORMAT, holds, write_manifest
 from shallows.runs.memory import forget_peak, need_of, peak_memory_mb, refuse_growth, refuse_too_large
 from shallows.runs.results import Run
 from shallows.runs.source import Source
+from shallows.runs.threads import Threads
 
 STEP_MS = 100
 """Wall time between two looks at the progress, and so the longest wait for Ctrl-C."""
+
+ONE_THREAD = Threads(1)
 
 OnProgress = Callable[[dict[str, Any]], None]
 
@@ -44,9 +47,9 @@ def execute(
     destination: Path,
     on_progress: OnProgress | None = None,
     claim: Claim | None = None,
-    threads: int = 1,
+    threads: Threads = ONE_THREAD,
 ) -> Run:
-    """Run an experiment on up to so many threads and write its folder, which replaces an older one.
+    """Run an experiment on these threads and write its folder, which replaces an older one.
 
     `claim` is the right to do that, if there is one already.
 
@@ -105,12 +108,14 @@ def store(
 
 
 def _simulate(
-    experiment: _core.Experiment, folder: Path, on_progress: OnProgress | None, threads: int
+    experiment: _core.Experiment, folder: Path, on_progress: OnProgress | None, threads: Threads
 ) -> dict[str, Any]:
     forget_peak()
     start = time.perf_counter()
     try:
-        simulation = experiment.simulate(folder, threads)
+        simulation = experiment.simulate(folder, threads.most)
+        if threads.adapts:
+            simulation.adapt_threads()
         while True:
             progress = json.loads(simulation.advance(STEP_MS))
             if on_progress:

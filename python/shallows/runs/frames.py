@@ -1,5 +1,6 @@
 """Tables of a run as frames, which say what their ways to other libraries need."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -25,3 +26,17 @@ class Frame(pl.DataFrame):
                 f"a pandas frame needs pandas and pyarrow: {missing}",
                 "install them with: pip install 'shallows[pandas]'",
             ) from None
+
+
+KINDS = {int: pl.Int64, float: pl.Float64, str: pl.String}
+"""What polars calls the types of columns."""
+
+
+def frame(rows: Sequence[Mapping[str, Any]], kinds: Mapping[str, type]) -> pl.DataFrame:
+    """A frame of rows, whose columns have these names and types; each value may be missing.
+
+    >>> frame([{"port": "a"}, {"port": None}], {"port": str}).schema
+    Schema({'port': String})
+    """
+    columns = {name: [row[name] for row in rows] for name in kinds}
+    return pl.DataFrame(columns, schema={name: KINDS[kind] for name, kind in kinds.items()})

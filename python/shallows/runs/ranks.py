@@ -12,15 +12,23 @@ if TYPE_CHECKING:
     Groups = Sequence[NDArray[np.float64]]
 
 
-def nearest_rank(groups: "Groups", rank: float) -> float:
-    """Return the smallest value of all groups together that a share `rank` of them does not exceed.
+def place_of(rank: float, count: int) -> int:
+    """The place, from 0, of this percentile among so many values in ascending order.
 
-    `rank` is above 0 and at most 1, and there is at least one value. The rank counts as the decimal number
-    that it is written as: 0.99 of 100 values are 99.
+    It is that of the smallest value that a share `rank` of them does not exceed. `rank` is above 0 and at
+    most 1, and counts as the decimal number that it is written as: 0.99 of 100 values are 99.
+
+    >>> place_of(0.99, 100), place_of(0.5, 3)
+    (98, 1)
     """
+    # Ranks that were computed may be a rounding error too high.
+    return math.ceil(round(Fraction(repr(float(rank))) * count, 9)) - 1
+
+
+def nearest_rank(groups: "Groups", rank: float) -> float:
+    """The percentile of all groups together, which have a value or more; `place_of` explains `rank`."""
     import numpy as np
 
     together = np.concatenate(groups)
-    # Ranks that were computed may be a rounding error too high.
-    place = math.ceil(round(Fraction(repr(float(rank))) * together.size, 9)) - 1
+    place = place_of(rank, together.size)
     return float(np.partition(together, place)[place])

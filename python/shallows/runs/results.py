@@ -14,6 +14,7 @@ from shallows.runs.manifest import check, check_file
 if TYPE_CHECKING:
     import polars as pl
 
+    from shallows._core import Columns
     from shallows.runs.steps import Series
 
 
@@ -32,6 +33,38 @@ SUMMARY: dict[str, type | tuple[type, ...]] = {
     "warnings": list,
 }
 """Of what type that is which nearly all that reads a summary asks for."""
+
+
+SHOWN = {
+    "flows": [
+        "workload",
+        "class",
+        "group",
+        "to_group",
+        "counted",
+        "size_bytes",
+        "delivered_bytes",
+        "fct_us",
+        "slowdown",
+        "timeouts",
+        "retransmits",
+    ],
+    "counters": [
+        "port",
+        "kind",
+        "queue",
+        "rate_bps",
+        "received",
+        "sent",
+        "sent_bytes",
+        "marked",
+        "dropped",
+        "max_backlog_bytes",
+    ],
+    "queries": ["workload", "counted", "completion_us"],
+    "pings": ["class", "rtt_us"],
+}
+"""Columns of tables that the results of every run are shown from."""
 
 
 class DamagedError(ShallowsError, KeyError):
@@ -75,6 +108,7 @@ class Run:
         if not isinstance(path, str | Path):
             raise ShallowsError(f"{path!r} is no path of a run", "name the folder of a run")
         self.path = folder_of(path)
+        self._columns: dict[str, Columns] = {}
         check(self.path)
 
     def __repr__(self) -> str:
@@ -160,32 +194,32 @@ class Run:
     @cached_property
     def queries(self) -> "pl.DataFrame | None":
         """One row for each query, block or round, if the scenario has a workload that asks."""
-        return self._optional_table("queries.parquet")
+        return self._optional_table("queries")
 
     @cached_property
     def queues(self) -> "pl.DataFrame | None":
         """Samples of ports and pools, if the scenario asks for them with `measure.sample_queues`."""
-        return self._optional_table("queues.parquet")
+        return self._optional_table("queues")
 
     @cached_property
     def markers(self) -> "pl.DataFrame | None":
         """One row for each marker of each port, with the packets that it chose; none without markers."""
-        return self._optional_table("markers.parquet")
+        return self._optional_table("markers")
 
     @cached_property
     def traces(self) -> "pl.DataFrame | None":
         """Each change of the state of traced ports, if the scenario asks for it with `measure.traces`."""
-        return self._optional_table("traces.parquet")
+        return self._optional_table("traces")
 
     @cached_property
     def flow_traces(self) -> "pl.DataFrame | None":
         """Each change of what traced senders keep, if the scenario asks for it with `measure.flow_traces`."""
-        return self._optional_table("flow_traces.parquet")
+        return self._optional_table("flow_traces")
 
     @cached_property
     def pings(self) -> "pl.DataFrame | None":
         """One row for each echo request, if the scenario has a workload of kind `ping`."""
-        return self._optional_table("pings.parquet")
+        return self._optional_table("pings")
 
     def series(self, name: str, quantity: str | None = None, queue: int | None = None) -> "Series":
         """What a port or pool held over time: means, quantiles and windows of it are weighted by time.
@@ -246,7 +280,7 @@ class Run:
         Raises
         ------
         ShallowsError
-            If results are not told by that.
+            If results cannot be grouped by that.
 
         Examples
         --------
@@ -266,8 +300,32 @@ class Run:
         """Files of packets by name, if the scenario asks for them with `measure.captures`."""
         return {path.stem: path for path in sorted(self.path.glob("*.pcapng"))}
 
+    def has(self, table: str) -> bool:
+        """Whether it has written a table of this name; nothing is read."""
+        return (self.path / f"{table}.parquet").exists()
+
+    def columns(self, table: str) -> "Columns":
+        """The columns of a table that results are shown from, as the engine reads them.
+
+        Of a short run, all results are shown before a library for tables would be loaded.
+        """
+        if table not in self._columns:
+            from shallows._core import Columns
+
+            name = f"{table}.parquet"
+            check_file(self.path, name)
+            try:
+                self._columns[table] = Columns.read(str(self.path / name), SHOWN[table])
+            except OSError as error:
+                raise self._unreadable(name, error) from None
+        return self._columns[table]
+
+    def __getstate__(self) -> dict[str, Any]:
+        # For another process: what the engine has read stays in this one.
+        return vars(self) | {"_columns": {}}
+
     def _optional_table(self, name: str) -> "pl.DataFrame | None":
-        return self._table(name) if (self.path / name).exists() else None
+        return self._table(f"{name}.parquet") if self.has(name) else None
 
     def _document(self, name: str) -> dict[str, Any]:
         path = self.path / name

@@ -36,7 +36,8 @@ def run(
         Folder for the results. By default, one under `runs/` that is named after scenario, content hash and
         seed. If it already holds this very run, its results are returned.
     threads
-        On how many threads, at most; `"auto"` is one per core. Results are the same on any number.
+        On how many threads; `"auto"` uses the number that is fastest at the moment, at most one per core.
+        Results are the same on any number.
     cached
         Whether a stored run is returned instead of a new one. `False` simulates again, as measures of speed
         need it.
@@ -74,7 +75,7 @@ def run_source(
     cached: bool = True,
 ) -> Run:
     """Run it, unless it is `cached`: its folder holds this very run. `base` is that of `Source.load`."""
-    most = threads_of(threads)
+    asked = threads_of(threads)
     if not isinstance(out, str | Path | None):
         raise ShallowsError(f"out is {called(out)}, and no path", "name the folder for the results")
     experiment = source.parse(base)
@@ -85,7 +86,7 @@ def run_source(
         raise ShallowsError(
             f"{folder} exists and holds something else", "name another folder, or remove this one"
         )
-    return execute(source, experiment, folder, threads=most)
+    return execute(source, experiment, folder, threads=asked)
 
 
 def example(name: str) -> Path:

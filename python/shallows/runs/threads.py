@@ -2,6 +2,7 @@
 
 import json
 import os
+from dataclasses import dataclass
 
 from shallows import _core
 from shallows.errors import ShallowsError
@@ -12,11 +13,21 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def threads_of(asked: int | str) -> int:
+@dataclass(frozen=True)
+class Threads:
+    """The threads of one run: `most`, or the fastest number up to `most` if it `adapts`."""
+
+    most: int = 1
+    adapts: bool = False
+
+
+def threads_of(asked: int | str) -> Threads:
     """The threads that `auto`, or a number, stands for.
 
-    >>> threads_of(3), threads_of("3")
-    (3, 3)
+    >>> threads_of(3) == threads_of("3") == Threads(3)
+    True
+    >>> threads_of("auto") == Threads(cores(), adapts=True)
+    True
 
     Raises
     ------
@@ -24,11 +35,11 @@ def threads_of(asked: int | str) -> int:
         If it is neither.
     """
     if asked == "auto":
-        return cores()
+        return Threads(cores(), adapts=True)
     text = str(asked)
     if isinstance(asked, bool) or not text.isascii() or not text.isdecimal() or not 1 <= int(text) <= 1024:
         raise ShallowsError(f"{asked!r} is no number of threads", "give one from 1 to 1024, or auto")
-    return int(text)
+    return Threads(int(text))
 
 
 def told(experiment: _core.Experiment, threads: int) -> str:

@@ -317,12 +317,16 @@ def _buffer(scenario: dict[str, Any], curves: list[dict[str, Any]]) -> dict[str,
     return found | ({"ports_at_threshold": pool / curves[0]["kmin"]["bytes"]} if curves else {})
 
 
+_NOWHERE = object()
+"""What is at a path that leads nowhere; `None` is a number for which nothing was measured."""
+
+
 def _follow(document: Any, path: str) -> Any:
     for key in path.split("."):
         try:
             document = document[int(key) if isinstance(document, list) else key]
         except (LookupError, TypeError, ValueError):
-            return None
+            return _NOWHERE
     return document
 
 
@@ -331,6 +335,8 @@ def _is_number(found: Any) -> bool:
 
 
 def _number(found: Any, name: str, place: str) -> float:
+    if found is None:
+        raise ShallowsError(f"{place} has measured nothing for {name!r}", "let it run longer")
     if not _is_number(found):
         raise ShallowsError(f"{place} has no metric {name!r}", "docs/claims.md lists them")
     return float(found)

@@ -211,6 +211,7 @@ def _cost(seen: dict[str, Any], lasted: float) -> Cost:
 def run_briefly(send: Callable[[dict[str, Any] | None], None], source: Source, threads: int) -> None:
     """Simulate for a moment and say how far that went; then go on until the process is ended."""
     simulation = source.parse().simulate(threads=threads)
+    simulation.adapt_threads()
     start = time.perf_counter()
     middle, middle_mb = 0.0, peak_memory_mb()
     while True:

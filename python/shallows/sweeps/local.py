@@ -14,7 +14,7 @@ from shallows.runs.claims import Claim
 from shallows.runs.executing import execute
 from shallows.runs.measuring import measure
 from shallows.runs.source import Source
-from shallows.runs.threads import cores
+from shallows.runs.threads import Threads, cores
 from shallows.sweeps.points import Point
 from shallows.sweeps.sharing import LOOK_S, Ended, Share
 
@@ -124,7 +124,7 @@ def run_point(
 
     try:
         if source.dilation is None:
-            execute(source, source.parse(), claim.final, tell, claim, threads=threads)
+            execute(source, source.parse(), claim.final, tell, claim, threads=Threads(threads, adapts=True))
         else:
             measure(source, source.parse(), claim.final, tell, source.dilation, claim, ATTEMPTS)
     except (BrokenPipeError, ConnectionResetError):

@@ -3,7 +3,7 @@
 use shallows_core::Instant;
 use shallows_core::packet::{Body, Header};
 
-/// Packets of captured ports, in the order in which they left.
+/// Packets of captured ports: those of each in the order in which they left.
 #[derive(Debug, Default)]
 pub struct Tap(Vec<Caught>);
 
@@ -25,7 +25,6 @@ impl Tap {
 
     /// Take out what left before this time.
     pub(super) fn take_before(&mut self, until: Instant) -> impl Iterator<Item = Caught> + '_ {
-        let settled = self.0.partition_point(|caught| caught.at < until);
-        self.0.drain(..settled)
+        self.0.extract_if(.., move |caught| caught.at < until)
     }
 }

@@ -1,5 +1,6 @@
 //! What a run leaves behind: the summary and the tables of flows, counters and samples.
 
+mod columns;
 mod ideal;
 mod numbering;
 mod parquet;
@@ -11,6 +12,7 @@ mod statistics;
 mod summary;
 mod tables;
 
+pub use self::columns::{Cell, Columns};
 pub use self::problems::Problem;
 pub use self::queries::QueryOutcome;
 pub use self::record::{FlowOutcome, Measured, Report};

@@ -388,10 +388,10 @@ impl Builder<'_, '_, '_> {
             false => self.classes_of(&w.class, key)?,
         };
         self.check_classes(&classes, key)?;
-        let generator = if links.waits.is_empty() {
-            Generator::Schedule(Schedule::new(flows))
-        } else {
+        let generator = if links.wait_at_all() {
             Generator::Chain(Chain::new(flows, links))
+        } else {
+            Generator::Schedule(Schedule::new(flows))
         };
         self.add(generator, connections, Pairs::List(pairs), classes);
         Some(())

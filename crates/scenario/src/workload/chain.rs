@@ -4,7 +4,8 @@
 //! barriers (as many as give it) and queues of flows that follow one another (1, 2, 3 …).
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+use std::collections::BinaryHeap;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use shallows_core::packet::HostId;
@@ -16,88 +17,178 @@ use super::interface::{Flow, LocalHosts, Milestone, Next, Workload};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Wait {
     pub(crate) signal: u32,
-    pub(crate) count: u32,
+    pub(crate) count: NonZeroU32,
 }
 
-/// The flows of a list, by their place in it.
+/// Lists of numbers, one after the other in one vector: a million must not be a million allocations.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Lists {
+    /// Where each list ends in `items`; lists beyond the last are empty.
+    ends: Vec<u32>,
+    items: Vec<u32>,
+}
+
+impl Lists {
+    /// Append `items` to the list at `place`, which is none before the last.
+    pub(crate) fn push(&mut self, place: u32, items: impl IntoIterator<Item = u32>) {
+        debug_assert!(place as usize + 1 >= self.ends.len(), "lists grow at their end");
+        self.ends.resize(place as usize + 1, self.items.len() as u32);
+        self.items.extend(items);
+        self.ends[place as usize] = self.items.len() as u32;
+    }
+
+    fn at(&self, place: u32) -> &[u32] {
+        let place = place as usize;
+        let Some(&end) = self.ends.get(place) else { return &[] };
+        let start = if place == 0 { 0 } else { self.ends[place - 1] };
+        &self.items[start as usize..end as usize]
+    }
+
+    /// The lists that there are, in order, with their places.
+    fn iter(&self) -> impl Iterator<Item = (u32, &[u32])> {
+        (0..self.ends.len() as u32).map(|place| (place, self.at(place)))
+    }
+}
+
+/// What connects the flows of a list, by their place in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Links {
-    /// Of those that wait; their flow's time is the delay after the signal.
-    pub(crate) waits: BTreeMap<u32, Wait>,
+    /// Of flows up to the last that waits; a waiting flow's time is the delay after the signal.
+    pub(crate) waits: Vec<Option<Wait>>,
     /// Signals that a flow gives when it is received, and when it is acknowledged.
-    pub(crate) received: BTreeMap<u32, Vec<u32>>,
-    pub(crate) acked: BTreeMap<u32, Vec<u32>>,
+    pub(crate) received: Lists,
+    pub(crate) acked: Lists,
     /// How many signals there are.
     pub(crate) signals: u32,
 }
 
 impl Links {
-    /// Signals that a flow gives, first those when it is received.
-    fn given_by(&self, flow: u32) -> impl Iterator<Item = u32> + '_ {
-        self.received.get(&flow).into_iter().chain(self.acked.get(&flow)).flatten().copied()
+    /// Let the flow at `place` wait; none behind it does so far.
+    pub(crate) fn wait(&mut self, place: u32, wait: Wait) {
+        debug_assert!(place as usize >= self.waits.len(), "flows wait in their order");
+        self.waits.resize(place as usize, None);
+        self.waits.push(Some(wait));
     }
 
-    /// Those who wait for each signal, in the order in which it lets them go.
-    fn waiting(&self) -> Vec<Vec<(u32, u32)>> {
-        let mut waiting = vec![Vec::new(); self.signals as usize];
-        for (&flow, wait) in &self.waits {
-            waiting[wait.signal as usize].push((wait.count, flow));
-        }
-        waiting.iter_mut().for_each(|flows| flows.sort_unstable());
-        waiting
+    /// What the flow at `place` waits for.
+    pub(crate) fn wait_of(&self, place: u32) -> Option<Wait> {
+        self.waits.get(place as usize).copied().flatten()
+    }
+
+    /// Whether some flow waits.
+    pub(crate) fn wait_at_all(&self) -> bool {
+        !self.waits.is_empty()
+    }
+
+    /// Flows that wait, in order.
+    fn waiting(&self) -> impl Iterator<Item = (u32, Wait)> + '_ {
+        (0..).zip(&self.waits).filter_map(|(place, wait)| wait.map(|wait| (place, wait)))
+    }
+
+    /// Signals that a flow gives, first those when it is received.
+    fn given_by(&self, flow: u32) -> impl Iterator<Item = u32> + '_ {
+        self.received.at(flow).iter().chain(self.acked.at(flow)).copied()
     }
 
     /// Whether some flow waits for what happens at another host than its sender: a flow is received at its receiver and
     /// acknowledged at its sender.
     fn cross_hosts(&self, flows: &[Flow]) -> bool {
-        let mut given_at: Vec<BTreeSet<HostId>> = vec![BTreeSet::new(); self.signals as usize];
-        let mut give = |givers: &BTreeMap<u32, Vec<u32>>, end: fn(&Flow) -> HostId| {
-            for (&flow, signals) in givers {
+        let mut given = vec![Given::Nowhere; self.signals as usize];
+        let mut give = |givers: &Lists, end: fn(&Flow) -> HostId| {
+            for (flow, signals) in givers.iter() {
                 for &signal in signals {
-                    given_at[signal as usize].insert(end(&flows[flow as usize]));
+                    given[signal as usize].add(end(&flows[flow as usize]));
                 }
             }
         };
         give(&self.received, |flow| flow.destination);
         give(&self.acked, |flow| flow.source);
-        self.waits.iter().any(|(&flow, wait)| {
-            let waiting = flows[flow as usize].source;
-            given_at[wait.signal as usize].iter().any(|&host| host != waiting)
-        })
+        self.waiting().any(|(flow, wait)| given[wait.signal as usize].elsewhere(flows[flow as usize].source))
     }
 
     /// Of `flows`, the first that would wait for ever, and how many times its signal is given at most.
     pub(crate) fn stuck(&self, flows: u32) -> Option<(u32, u32)> {
-        let waiting = self.waiting();
-        let mut released = vec![0; waiting.len()];
-        let mut given = vec![0; waiting.len()];
-        let mut ready: Vec<u32> = (0..flows).filter(|flow| !self.waits.contains_key(flow)).collect();
+        let mut signals = Signals::of(self);
+        let mut ready: Vec<u32> = (0..flows).filter(|&flow| self.wait_of(flow).is_none()).collect();
         while let Some(flow) = ready.pop() {
             for signal in self.given_by(flow) {
-                ready.extend(release(signal, &waiting, &mut given, &mut released));
+                ready.extend(signals.give(signal, self));
             }
         }
-        let stuck = waiting.iter().zip(&released).flat_map(|(flows, &gone)| &flows[gone..]);
-        let (_, flow) = stuck.min_by_key(|(_, flow)| flow)?;
-        let signal = self.waits[flow].signal;
+        let flow = signals.left().min()?;
+        let signal = self.wait_of(flow)?.signal;
         let givers = (0..flows).flat_map(|flow| self.given_by(flow)).filter(|&given| given == signal);
-        Some((*flow, givers.count() as u32))
+        Some((flow, givers.count() as u32))
     }
 }
 
-/// Give a signal once; returns the flows that it lets go.
-fn release<'a>(
-    signal: u32,
-    waiting: &'a [Vec<(u32, u32)>],
-    given: &mut [u32],
-    released: &mut [usize],
-) -> impl Iterator<Item = u32> + 'a {
-    let signal = signal as usize;
-    given[signal] += 1;
-    let first = released[signal];
-    let flows = &waiting[signal];
-    released[signal] += flows[first..].partition_point(|&(count, _)| count <= given[signal]);
-    flows[first..released[signal]].iter().map(|&(_, flow)| flow)
+/// The hosts at which a signal is given.
+#[derive(Clone, Copy)]
+enum Given {
+    Nowhere,
+    At(HostId),
+    Several,
+}
+
+impl Given {
+    fn add(&mut self, host: HostId) {
+        *self = match *self {
+            Self::Nowhere => Self::At(host),
+            Self::At(other) if other == host => Self::At(host),
+            Self::At(_) | Self::Several => Self::Several,
+        };
+    }
+
+    /// Whether one of them is another than `host`.
+    fn elsewhere(self, host: HostId) -> bool {
+        match self {
+            Self::Nowhere => false,
+            Self::At(only) => only != host,
+            Self::Several => true,
+        }
+    }
+}
+
+/// How often each signal was given, and which flows it has let go.
+#[derive(Clone, Debug)]
+struct Signals {
+    /// Flows that wait for a signal, in the order in which it lets them go.
+    waiting: Arc<Lists>,
+    given: Vec<u32>,
+    /// How many flows of each list have gone.
+    gone: Vec<u32>,
+}
+
+impl Signals {
+    /// Signals that were never given.
+    fn of(links: &Links) -> Self {
+        let mut flows: Vec<u32> = links.waiting().map(|(flow, _)| flow).collect();
+        let wait = |flow: u32| links.wait_of(flow).expect("it waits");
+        flows.sort_unstable_by_key(|&flow| (wait(flow).signal, wait(flow).count, flow));
+        let mut waiting = Lists::default();
+        for flows in flows.chunk_by(|&one, &other| wait(one).signal == wait(other).signal) {
+            waiting.push(wait(flows[0]).signal, flows.iter().copied());
+        }
+        let none = vec![0; links.signals as usize];
+        Self { waiting: Arc::new(waiting), given: none.clone(), gone: none }
+    }
+
+    /// Give a signal once; returns the flows that it lets go.
+    fn give(&mut self, signal: u32, links: &Links) -> &[u32] {
+        let place = signal as usize;
+        self.given[place] += 1;
+        let given = self.given[place];
+        let waiting = &self.waiting.at(signal)[self.gone[place] as usize..];
+        let leaves = |flow: &u32| links.wait_of(*flow).is_some_and(|wait| wait.count.get() <= given);
+        let leaving = waiting.partition_point(leaves);
+        self.gone[place] += leaving as u32;
+        &waiting[..leaving]
+    }
+
+    /// Flows that wait still.
+    fn left(&self) -> impl Iterator<Item = u32> + '_ {
+        self.waiting.iter().flat_map(|(signal, flows)| &flows[self.gone[signal as usize] as usize..]).copied()
+    }
 }
 
 /// The flows of a list that some hosts send, as they run.
@@ -106,9 +197,7 @@ pub(crate) struct Chain {
     list: Arc<List>,
     /// Flows that are to start, by time and place; equal times in the order of the list.
     ready: BinaryHeap<Reverse<(Instant, u32)>>,
-    /// Of each signal, how often it was given, and how many that waited for it have gone.
-    given: Vec<u32>,
-    released: Vec<usize>,
+    signals: Signals,
     /// Flows that have not started.
     left: usize,
 }
@@ -117,19 +206,17 @@ pub(crate) struct Chain {
 struct List {
     flows: Vec<Flow>,
     links: Links,
-    waiting: Vec<Vec<(u32, u32)>>,
 }
 
 impl Chain {
     /// These flows, none of which waits for ever.
     pub(crate) fn new(flows: Vec<Flow>, links: Links) -> Self {
         debug_assert_eq!(links.stuck(flows.len() as u32), None);
-        let starting = (0..).zip(&flows).filter(|(place, _)| !links.waits.contains_key(place));
+        let starting = (0..).zip(&flows).filter(|&(place, _)| links.wait_of(place).is_none());
         let ready = starting.map(|(place, flow)| Reverse((flow.at, place))).collect();
-        let waiting = links.waiting();
-        let (given, released) = (vec![0; waiting.len()], vec![0; waiting.len()]);
+        let signals = Signals::of(&links);
         let left = flows.len();
-        Self { list: Arc::new(List { flows, links, waiting }), ready, given, released, left }
+        Self { list: Arc::new(List { flows, links }), ready, signals, left }
     }
 
     /// The same, as far as these hosts send them.
@@ -175,13 +262,13 @@ impl Workload for Chain {
     }
 
     fn on_milestone(&mut self, listed: u32, milestone: Milestone, now: Instant) {
-        let List { flows, links, waiting } = &*self.list;
+        let List { flows, links } = &*self.list;
         let given = match milestone {
-            Milestone::Received => links.received.get(&listed),
-            Milestone::Acked => links.acked.get(&listed),
+            Milestone::Received => links.received.at(listed),
+            Milestone::Acked => links.acked.at(listed),
         };
-        for &signal in given.into_iter().flatten() {
-            for flow in release(signal, waiting, &mut self.given, &mut self.released) {
+        for &signal in given {
+            for &flow in self.signals.give(signal, links) {
                 // It is sent where the signal is given, or else these are all hosts.
                 let delay = Duration(flows[flow as usize].at.0);
                 self.ready.push(Reverse((now + delay, flow)));
@@ -204,14 +291,14 @@ mod tests {
 
     /// Waits and signals as they are written: flow, signal, count; flow, signals.
     fn links(waits: &[(u32, u32, u32)], received: &[(u32, &[u32])]) -> Links {
-        let wait = |&(flow, signal, count): &(u32, u32, u32)| (flow, Wait { signal, count });
-        let gives = |(flow, signals): &(u32, &[u32])| (*flow, signals.to_vec());
-        Links {
-            waits: waits.iter().map(wait).collect(),
-            received: received.iter().map(gives).collect(),
-            acked: BTreeMap::new(),
-            signals: 3,
+        let mut links = Links { signals: 3, ..Links::default() };
+        for &(flow, signal, count) in waits {
+            links.wait(flow, Wait { signal, count: NonZeroU32::new(count).unwrap() });
         }
+        for &(flow, signals) in received {
+            links.received.push(flow, signals.iter().copied());
+        }
+        links
     }
 
     fn place(next: Next) -> Option<u32> {

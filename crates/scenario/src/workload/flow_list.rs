@@ -1,6 +1,7 @@
 //! Flow lists: CSV whose header line begins with `start_ns,source,destination,bytes`.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 
 use shallows_core::packet::HostId;
 use shallows_core::{Bytes, Instant};
@@ -33,17 +34,16 @@ pub(crate) fn parse(text: &str, network: &Network, workload: u16) -> Result<Flow
 }
 
 fn parse_among(text: &str, hosts: &[&str], workload: u16) -> Result<FlowList, String> {
-    let mut lines = text.lines().enumerate().map(|(number, line)| (number + 1, line.trim()));
-    let columns = columns(lines.next().map_or("", |(_, line)| line))?;
+    let columns = columns(text.lines().next().unwrap_or_default().trim())?;
     let numbers = hosts.iter().zip(0..).map(|(&name, number)| (name, HostId(number))).collect();
     let mut reader = Reader { columns, numbers, signals: BTreeMap::new(), links: Links::default() };
     let mut flows: Vec<Flow> = Vec::new();
-    let mut places = Vec::new();
     let mut last = Instant::ZERO;
-    for (number, line) in lines.filter(|(_, line)| !line.is_empty()) {
-        let flow = reader.flow(line, flows.len() as u32);
+    for (number, line) in rows(text) {
+        let place = flows.len() as u32;
+        let flow = reader.flow(line, place);
         let flow = flow.map_err(|message| format!("line {number}: {message}"))?;
-        if !reader.links.waits.contains_key(&(flows.len() as u32)) {
+        if reader.links.wait_of(place).is_none() {
             if last > flow.at {
                 return Err(format!(
                     "line {number}: it starts before a line above it; sort the lines by time"
@@ -52,17 +52,22 @@ fn parse_among(text: &str, hosts: &[&str], workload: u16) -> Result<FlowList, St
             last = flow.at;
         }
         flows.push(Flow { workload, ..flow });
-        places.push(number);
     }
     if flows.is_empty() {
         return Err("it lists no flow".to_owned());
     }
     reader.links.signals = reader.signals.len() as u32;
     if let Some((flow, givers)) = reader.links.stuck(flows.len() as u32) {
-        let number = places[flow as usize];
+        let number = rows(text).nth(flow as usize).map_or(0, |(number, _)| number);
         return Err(format!("line {number}: {}", reader.explain(flow, givers)));
     }
     Ok(FlowList { flows, links: reader.links, columns: reader.columns })
+}
+
+/// The lines below the header that are not empty, each with its number in the file.
+fn rows(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let lines = text.lines().enumerate().skip(1).map(|(index, line)| (index + 1, line.trim()));
+    lines.filter(|(_, line)| !line.is_empty())
 }
 
 /// The optional columns of a header line.
@@ -95,21 +100,19 @@ struct Reader<'a> {
     /// Of hosts, by name.
     numbers: BTreeMap<&'a str, HostId>,
     /// Of signals, by name.
-    signals: BTreeMap<String, u32>,
+    signals: BTreeMap<&'a str, u32>,
     links: Links,
 }
 
-impl Reader<'_> {
-    fn flow(&mut self, line: &str, place: u32) -> Result<Flow, String> {
-        let fields: Vec<&str> = line.split(',').map(str::trim).collect();
+impl<'a> Reader<'a> {
+    fn flow(&mut self, line: &'a str, place: u32) -> Result<Flow, String> {
+        let mut fields = [""; 4 + OPTIONAL.len()];
         let expected = 4 + self.columns.len();
-        if fields.len() != expected {
-            return Err(format!(
-                "\"{}\" has {} fields; the header has {expected}",
-                shorten(line),
-                fields.len()
-            ));
+        let found = line.split(',').count();
+        if found != expected {
+            return Err(format!("\"{}\" has {found} fields; the header has {expected}", shorten(line)));
         }
+        fields.iter_mut().zip(line.split(',')).for_each(|(field, text)| *field = text.trim());
         let at = start(fields[0])?;
         let (source, destination) = (self.host("source", fields[1])?, self.host("destination", fields[2])?);
         let bytes = number("bytes", fields[3], 1 << 50)?;
@@ -120,33 +123,33 @@ impl Reader<'_> {
             return Err("a flow of 0 bytes".to_owned());
         }
         let mut flow = Flow { at, size: Some(Bytes(bytes)), ..Flow::between(source, destination) };
-        let mut count = None;
-        for (column, text) in self.columns.clone().into_iter().zip(&fields[4..]) {
-            match column {
+        let (mut after, mut count) = (None, None);
+        for (index, text) in fields[4..expected].iter().enumerate() {
+            match self.columns[index] {
                 _ if text.is_empty() => {}
-                "class" => flow.class = number(column, text, u64::from(CLASSES) - 1)? as u8,
-                "port" => flow.port = Some(number(column, text, u64::from(u16::MAX))? as u16),
-                "count" => match number(column, text, u64::from(u32::MAX))? {
-                    0 => return Err("a count of 0; at least 1".to_owned()),
-                    number => count = Some(number as u32),
-                },
-                "after" => {
-                    let signal = self.signal(text)?;
-                    self.links.waits.insert(place, Wait { signal, count: 1 });
+                column @ "class" => flow.class = number(column, text, u64::from(CLASSES) - 1)? as u8,
+                column @ "port" => flow.port = Some(number(column, text, u64::from(u16::MAX))? as u16),
+                column @ "count" => {
+                    let number = number(column, text, u64::from(u32::MAX))? as u32;
+                    count = Some(NonZeroU32::new(number).ok_or("a count of 0; at least 1")?);
                 }
-                _ => {
-                    let names = text.split_whitespace();
-                    let signals: Vec<u32> = names.map(|name| self.signal(name)).collect::<Result<_, _>>()?;
-                    let gives =
-                        if column == "on_acked" { &mut self.links.acked } else { &mut self.links.received };
-                    gives.insert(place, signals);
-                }
+                "after" => after = Some(self.signal(text)?),
+                "on_acked" => text.split_whitespace().for_each(|name| {
+                    let signal = self.number_of(name);
+                    self.links.acked.push(place, [signal]);
+                }),
+                _ => text.split_whitespace().for_each(|name| {
+                    let signal = self.number_of(name);
+                    self.links.received.push(place, [signal]);
+                }),
             }
         }
-        match (count, self.links.waits.get_mut(&place)) {
-            (None, _) => {}
-            (Some(count), Some(wait)) => wait.count = count,
-            (Some(_), None) => return Err("a count, but no signal to wait for in \"after\"".to_owned()),
+        match (after, count) {
+            (None, None) => {}
+            (Some(signal), count) => {
+                self.links.wait(place, Wait { signal, count: count.unwrap_or(NonZeroU32::MIN) });
+            }
+            (None, Some(_)) => return Err("a count, but no signal to wait for in \"after\"".to_owned()),
         }
         Ok(flow)
     }
@@ -164,19 +167,24 @@ impl Reader<'_> {
         )
     }
 
-    fn signal(&mut self, name: &str) -> Result<u32, String> {
+    /// The signal that a flow waits for.
+    fn signal(&mut self, name: &'a str) -> Result<u32, String> {
         if name.contains(char::is_whitespace) {
             return Err(format!("it waits for \"{}\"; a flow waits for one signal", shorten(name)));
         }
+        Ok(self.number_of(name))
+    }
+
+    fn number_of(&mut self, signal: &'a str) -> u32 {
         let next = self.signals.len() as u32;
-        Ok(*self.signals.entry(name.to_owned()).or_insert(next))
+        *self.signals.entry(signal).or_insert(next)
     }
 
     /// Why a flow waits for ever for a signal that so many give.
     fn explain(&self, flow: u32, givers: u32) -> String {
-        let Wait { signal, count } = self.links.waits[&flow];
+        let Wait { signal, count } = self.links.wait_of(flow).expect("it waits");
         let name = self.signals.iter().find(|(_, number)| **number == signal).map_or("", |(name, _)| name);
-        if givers < count {
+        if givers < count.get() {
             return format!(
                 "it waits until \"{}\" is given {count} times; it is given {givers} times",
                 shorten(name)
@@ -251,12 +259,13 @@ mod tests {
         let list = parsed(text).unwrap();
         let first = Flow { port: Some(100), ..flow(0, 0, 1, 9) };
         assert_eq!(list.flows, [first, Flow { class: 46, ..flow(5_000, 1, 2, 9) }, flow(1_000, 2, 3, 9)]);
-        let expected = Links {
-            waits: BTreeMap::from([(1, Wait { signal: 0, count: 2 }), (2, Wait { signal: 1, count: 1 })]),
-            received: BTreeMap::from([(0, vec![0, 1])]),
-            acked: BTreeMap::from([(1, vec![0]), (2, vec![0])]),
-            signals: 2,
-        };
+        let count = |count| NonZeroU32::new(count).unwrap();
+        let mut expected = Links { signals: 2, ..Links::default() };
+        expected.wait(1, Wait { signal: 0, count: count(2) });
+        expected.wait(2, Wait { signal: 1, count: count(1) });
+        expected.received.push(0, [0, 1]);
+        expected.acked.push(1, [0]);
+        expected.acked.push(2, [0]);
         assert_eq!(list.links, expected);
     }
 

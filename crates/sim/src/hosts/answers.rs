@@ -7,14 +7,14 @@ use shallows_core::Instant;
 use shallows_core::packet::{DataSegment, Header};
 use shallows_scenario::Flow;
 
-use super::{Hearing, Hosts, Next, hear};
+use crate::hosts::Hosts;
 use crate::hosts::connection::{NO_TWIN, Place};
-use crate::hosts::flow::Flows;
 use crate::hosts::packet::DataPacket;
+use crate::hosts::sending::{Hearing, Next, hear};
 
 impl Hosts {
     /// A connection that was opened for a request is there for its answer, too.
-    pub(crate) fn share(&mut self, place: Place) {
+    pub(super) fn share(&mut self, place: Place) {
         let host = self.host(place.host);
         let side = &mut host.senders[place.slot as usize];
         side.persistent = true;
@@ -48,7 +48,7 @@ impl Hosts {
 
     /// Data that carries an acknowledgement arrives at a host. Returns what has become of that, and of which connection, unless it
     /// has closed.
-    pub(crate) fn on_carried(
+    pub(super) fn on_carried(
         &mut self,
         now: Instant,
         header: &Header,
@@ -57,15 +57,15 @@ impl Hosts {
         let slot = self.host(header.destination).duplex.sender(header)?;
         let place = Place { host: header.destination, slot };
         let (side, transport) = self.sender_mut(place);
-        let before = side.sender.acked();
-        side.sender.on_carried(&transport.config, now, &packet.segment);
+        let before = side.endpoint.acked();
+        side.endpoint.on_carried(&transport.config, now, &packet.segment);
         Some((place, hear(side, before, now)))
     }
 
     /// A receiver has all of a flow. If that is the answer to what its twin has asked, returns that connection and what it does
     /// next.
-    pub(crate) fn on_answered(&mut self, place: Place, flow: u32, flows: &Flows) -> Option<(Place, Next)> {
-        if !flows.is_answer(flow) {
+    pub(super) fn on_answered(&mut self, place: Place, flow: u32) -> Option<(Place, Next)> {
+        if !self.flows.is_answer(flow) {
             return None;
         }
         let host = self.host(place.host);
@@ -74,21 +74,21 @@ impl Hosts {
         asking.asks = false;
         let place = Place { host: place.host, slot };
         // Acknowledged or not, the request was there before the answer.
-        asking.flow.is_none().then(|| (place, self.free(place, flows.at(flow).workload, flows)))
+        asking.flow.is_none().then(|| (place, self.free(place, self.flows.at(flow).workload)))
     }
 
     /// What a connection does after a flow of a workload whose answers go where their requests went.
-    pub(super) fn end_of_direction(&mut self, place: Place, flow: u32, flows: &Flows) -> Next {
-        if flows.is_answer(flow) {
-            return if flows.is_persistent(flow) { Next::Idle } else { self.close_answered(place) };
+    pub(super) fn end_of_direction(&mut self, place: Place, flow: u32) -> Next {
+        if self.flows.is_answer(flow) {
+            return if self.flows.is_persistent(flow) { Next::Idle } else { self.close_answered(place) };
         }
         let waits = self.sender(place).asks;
-        if waits { Next::Idle } else { self.free(place, flows.at(flow).workload, flows) }
+        if waits { Next::Idle } else { self.free(place, self.flows.at(flow).workload) }
     }
 
     /// Request and answer are over at the host that asked.
-    fn free(&mut self, place: Place, workload: u16, flows: &Flows) -> Next {
-        if flows.is_pooled(workload) {
+    fn free(&mut self, place: Place, workload: u16) -> Next {
+        if self.flows.is_pooled(workload) {
             return self.next_of_pool(place, workload);
         }
         self.close_direction(place);

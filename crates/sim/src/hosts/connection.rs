@@ -7,8 +7,9 @@
 
 use shallows_core::packet::HostId;
 use shallows_core::{Address, Instant};
-use shallows_transport::{Receiver, Sender};
+use shallows_transport::Receiver;
 
+use crate::hosts::endpoint::Endpoint;
 use crate::hosts::gap::Gap;
 use crate::hosts::names::{FlowNumber, Name};
 use crate::hosts::nic::account::Account;
@@ -41,7 +42,7 @@ pub(crate) const NO_TWIN: u32 = u32::MAX;
 /// The sending side.
 #[derive(Debug)]
 pub(crate) struct SenderSide {
-    pub(crate) sender: Sender,
+    pub(crate) endpoint: Endpoint,
     pub(crate) address: Address,
     pub(crate) generation: u32,
     /// The flow being carried, by number of its record.

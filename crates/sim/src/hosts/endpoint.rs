@@ -1,82 +1,120 @@
-//! The sending side of a TCP connection as its NIC sees it.
+//! What sends over a connection: one enum of all transports.
+//!
+//! Its host hands it bytes, and what comes back from the far end; its NIC pulls packets from it
+//! ([`crate::hosts::pulling`]). Where a connection stands among flows and pools is beside it, as that is the same for all
+//! transports.
 
-use shallows_core::packet::{Header, PacketKind};
-use shallows_core::{Bytes, Instant};
-use shallows_transport::{Backlog, SmallQueue, Tso};
+use shallows_core::Instant;
+use shallows_core::packet::{AckSegment, DataSegment};
+use shallows_transport::{Backlog, Config, PacingRate, Sender, Stats, Transmit};
 
-use crate::hosts::connection::SenderSide;
-use crate::hosts::names::{FlowNumber, Name};
-use crate::hosts::nic::account::Account;
-use crate::hosts::nic::handover::Endpoint;
-use crate::hosts::packet::{DataPacket, FlowFraming, Framing};
-use crate::hosts::transports::Transport;
-
-/// One sender, in this slot of its host.
-pub(super) struct TcpSender<'a> {
-    pub(super) side: &'a mut SenderSide,
-    pub(super) transport: &'a Transport,
-    pub(super) slot: u32,
+/// What sends over a connection.
+#[derive(Debug)]
+pub(crate) enum Endpoint {
+    /// A TCP sender.
+    Tcp(Sender),
 }
 
-impl Endpoint for TcpSender<'_> {
-    #[inline(always)]
-    fn poll_transmit(&mut self, now: Instant) -> Option<(Header, DataPacket)> {
-        let Self { side, transport, slot } = self;
-        let transmit = side.sender.poll_transmit(&transport.config, now)?;
-        let segment = transmit.segment;
-        let header =
-            side.address.forward(transport.header_bytes + segment.len, transmit.ecn, PacketKind::Data);
-        let framing = match side.flow {
-            Some(flow) => Framing::Flow(FlowFraming {
-                flow: FlowNumber::new(flow),
-                timeouts: side.sender.stats().timeouts - side.before.0,
-                start: side.flow_start,
-                started: side.started,
-            }),
-            None => Framing::BeforeFlows { workload: side.workload_of_pool },
-        };
-        let name = Name { slot: *slot, generation: side.generation };
-        Some((header, DataPacket { segment, framing, name }))
+impl Endpoint {
+    pub(super) fn new(config: &Config) -> Self {
+        Self::Tcp(Sender::new(config))
     }
 
-    #[inline(always)]
-    fn account(&mut self) -> &mut Account {
-        &mut self.side.account
+    /// So many bytes more are to be sent.
+    pub(super) fn write(&mut self, config: &Config, now: Instant, bytes: u64) {
+        let Self::Tcp(sender) = self;
+        sender.write(config, now, bytes);
+    }
+
+    /// Nothing comes after what has been written.
+    pub(super) fn close(&mut self, config: &Config) {
+        let Self::Tcp(sender) = self;
+        sender.close(config);
+    }
+
+    /// Sequence number after the last byte that has been written.
+    #[inline]
+    pub(super) fn written(&self) -> u64 {
+        let Self::Tcp(sender) = self;
+        sender.written()
+    }
+
+    /// Sequence number of the first byte that is not acknowledged.
+    #[inline]
+    pub(crate) fn acked(&self) -> u64 {
+        let Self::Tcp(sender) = self;
+        sender.acked()
     }
 
     #[inline]
-    fn is_full(&self, rule: &SmallQueue, tso: Option<&Tso>, queued: Bytes) -> bool {
-        let (rate, config) = (self.side.sender.pacing_rate(), &self.transport.config);
-        match tso {
-            None => rule.is_full(rate, queued),
-            Some(tso) => {
-                let segments = tso.size(config, rate).0 / config.mss.0;
-                rule.is_full_of(rule.packet * segments, rate, queued)
-            }
-        }
+    pub(super) fn stats(&self) -> Stats {
+        let Self::Tcp(sender) = self;
+        sender.stats()
     }
 
+    /// An acknowledgement has arrived.
     #[inline(always)]
-    fn deadline(&self) -> Option<Instant> {
-        self.side.sender.deadline()
+    pub(super) fn on_ack(&mut self, config: &Config, now: Instant, segment: &AckSegment) {
+        let Self::Tcp(sender) = self;
+        sender.on_ack(config, now, segment);
     }
 
-    fn next_burst(&self, tso: Option<&Tso>) -> u32 {
-        let sender = &self.side.sender;
-        let backlog = sender.backlog();
-        let is_spent = |backlog: Backlog| backlog.sendable == Bytes(0) && backlog.in_flight > Bytes(0);
-        if sender.is_idle() || backlog.is_some_and(is_spent) {
-            return 0;
-        }
-        tso.map_or(1, |tso| tso.next(&self.transport.config, sender.pacing_rate(), backlog))
+    /// Data of the other direction has arrived, which carries an acknowledgement.
+    pub(super) fn on_carried(&mut self, config: &Config, now: Instant, segment: &DataSegment) {
+        let Self::Tcp(sender) = self;
+        sender.on_carried(config, now, segment);
     }
 
-    fn pace(&mut self, data: Bytes) {
-        self.side.account.pacer.on_send(self.side.sender.pacing_rate(), data);
+    /// When its timer fires.
+    #[inline(always)]
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        let Self::Tcp(sender) = self;
+        sender.deadline()
     }
 
+    /// Its timer has fired.
+    pub(super) fn on_timer(&mut self, config: &Config, now: Instant) {
+        let Self::Tcp(sender) = self;
+        sender.on_timer(config, now);
+    }
+
+    /// The segment that it sends now, if its own rules let it send one.
+    #[inline(always)]
+    pub(super) fn poll_transmit(&mut self, config: &Config, now: Instant) -> Option<Transmit> {
+        let Self::Tcp(sender) = self;
+        sender.poll_transmit(config, now)
+    }
+
+    /// What it could send, for who forms bursts; none if it repairs a loss.
+    pub(super) fn backlog(&self) -> Option<Backlog> {
+        let Self::Tcp(sender) = self;
+        sender.backlog()
+    }
+
+    /// Whether all that was written is acknowledged.
+    pub(super) fn is_idle(&self) -> bool {
+        let Self::Tcp(sender) = self;
+        sender.is_idle()
+    }
+
+    /// How fast its packets should leave; none if it does not know.
     #[inline]
-    fn hold(&mut self, held: bool) {
-        self.side.sender.hold(&self.transport.config, held);
+    pub(super) fn pacing_rate(&self) -> Option<PacingRate> {
+        let Self::Tcp(sender) = self;
+        sender.pacing_rate()
+    }
+
+    /// Its NIC has stopped pulling, because too much of it is queued or not.
+    #[inline]
+    pub(super) fn hold(&mut self, config: &Config, held: bool) {
+        let Self::Tcp(sender) = self;
+        sender.hold(config, held);
+    }
+
+    /// Whether its NIC holds it back.
+    #[inline]
+    pub(super) fn is_held(&self) -> bool {
+        let Self::Tcp(sender) = self;
+        sender.is_held()
     }
 }

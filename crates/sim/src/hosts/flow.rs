@@ -82,7 +82,7 @@ impl Flows {
         longest_gap: Duration,
         acked_at: Option<Instant>,
     ) {
-        let stats = side.sender.stats();
+        let stats = side.endpoint.stats();
         let sent = self.at_mut(flow).sent.as_mut().expect("it has been handed over");
         sent.acked_at = acked_at;
         sent.timeouts = stats.timeouts - side.before.0;
@@ -131,31 +131,36 @@ impl Flows {
     }
 
     /// The records of all flows in the order in which they arrived, each from what is known of it at its two ends; and the numbers
-    /// that they had in the parts, which may be their places in that order already.
-    pub(crate) fn merged(parts: Vec<Self>, ranks: Ranks, are_places: bool) -> (Vec<FlowRecord>, Vec<u32>) {
-        let mut all: Vec<(u32, FlowRecord)> = Vec::new();
-        for Self { records, selection, .. } in parts {
-            let Some(Selection { numbers, .. }) = selection else {
-                let numbers = (0..records.len() as u32).collect();
-                return (records, numbers);
-            };
-            all.extend(numbers.into_iter().zip(records));
+    /// that they had in the parts. Those that one source names are `step` apart; they are places in that order if that is one.
+    pub(crate) fn merged(mut parts: Vec<Self>, ranks: Ranks, step: u32) -> (Vec<FlowRecord>, Vec<u32>) {
+        if let [Self { records, selection: None, .. }] = &mut parts[..] {
+            let records = std::mem::take(records);
+            let numbers = (0..records.len() as u32).collect();
+            return (records, numbers);
         }
-        all.sort_unstable_by_key(|(number, _)| *number);
-        all.dedup_by(|later, kept| {
-            let is_same = later.0 == kept.0;
-            if is_same {
-                kept.1 = kept.1.joined(later.1);
+        // By who named them and in that order, which spares a search for the other end, and most of the sorting.
+        let mut named: Vec<Vec<Option<FlowRecord>>> = vec![Vec::new(); step as usize];
+        for Self { records, selection, .. } in &parts {
+            let numbers = selection.iter().flat_map(|some| &some.numbers);
+            for (&number, &flow) in numbers.zip(records) {
+                let (named, place) = (&mut named[(number % step) as usize], (number / step) as usize);
+                named.resize(named.len().max(place + 1), None);
+                named[place] = Some(named[place].map_or(flow, |known| known.joined(flow)));
             }
-            is_same
-        });
-        if !are_places {
-            // As one part would have them arrive: by time, then workload, then as the workload has them.
-            all.sort_by_key(|(number, flow)| {
-                (flow.arrival, ranks.of(flow.workload.into()), flow.leg, flow.listed, *number)
-            });
         }
-        let (numbers, records) = all.into_iter().unzip();
-        (records, numbers)
+        // As one part would have them arrive: by time, then workload, then as the workload has them.
+        let mut order = Vec::new();
+        for (named, first) in named.iter().zip(0..) {
+            for (flow, place) in named.iter().zip(0..) {
+                let Some(flow) = flow else { continue };
+                let number: u32 = first + place * step;
+                let rank = ranks.of(flow.workload.into());
+                order.push(((flow.arrival, rank, flow.leg, flow.listed, number), flow));
+            }
+        }
+        if step > 1 {
+            order.sort_by_key(|(key, _)| *key);
+        }
+        order.into_iter().map(|((.., number), flow)| (*flow, number)).unzip()
     }
 }

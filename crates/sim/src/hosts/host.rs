@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use shallows_core::packet::{Header, HostId};
 use shallows_core::{Address, Instant, Numbered};
 use shallows_scenario::{FIRST_PORT, SERVICE_PORT};
-use shallows_transport::{Config, Receiver, Sender};
+use shallows_transport::{Config, Receiver};
 
 use crate::hosts::connection::{NO_TWIN, ReceiverSide, SenderSide};
 use crate::hosts::duplex::Duplex;
+use crate::hosts::endpoint::Endpoint;
 use crate::hosts::gap::Gap;
 use crate::hosts::names::Name;
 use crate::hosts::nic::Nic;
@@ -95,7 +96,7 @@ impl Host {
         if let Some(slot) = self.free_senders.pop() {
             let side = &mut self.senders[slot as usize];
             // A timer of the predecessor may still be pending: `timer_at` stays, so that it is used, not doubled.
-            side.sender = Sender::new(config);
+            side.endpoint = Endpoint::new(config);
             side.address = address;
             (side.persistent, side.is_closed) = (persistent, false);
             (side.asks, side.twin) = (false, NO_TWIN);
@@ -105,7 +106,7 @@ impl Host {
             return slot;
         }
         self.senders.push(SenderSide {
-            sender: Sender::new(config),
+            endpoint: Endpoint::new(config),
             address,
             generation: 0,
             flow: None,

@@ -3,13 +3,14 @@
 use shallows_core::{Bytes, Instant};
 use shallows_measure::Received;
 
-use super::Hosts;
+use crate::hosts::Hosts;
 use crate::hosts::flow::Flows;
 
 impl Hosts {
-    /// Book what the flows that are still open have done so far.
-    pub(crate) fn settle(&mut self, flows: &mut Flows, end: Instant) {
-        for host in &self.hosts {
+    /// All flows, of which those that are still open keep what they have done until the `end` of the run.
+    pub(crate) fn into_flows(self, end: Instant) -> Flows {
+        let Self { hosts, mut flows, .. } = self;
+        for host in &hosts {
             for side in &host.senders {
                 let Some(flow) = side.flow else { continue };
                 flows.book(flow, side, side.gap.until(end), None);
@@ -32,5 +33,6 @@ impl Hosts {
                 });
             }
         }
+        flows
     }
 }

@@ -28,6 +28,7 @@ impl<T: Copy + Default> Network<T> {
     #[inline(never)]
     pub fn change(&mut self, epoch: u32, driver: &mut impl Driver<T>) {
         let epochs = Arc::clone(&self.epochs);
+        self.epochs_over = epoch as usize + 1;
         let Epoch { routing, links, .. } = &epochs[epoch as usize];
         self.routing = Arc::clone(routing);
         for &(number, state) in links {
@@ -59,15 +60,17 @@ impl<T: Copy + Default> Network<T> {
 
     /// Drop what waits at the port, which has nothing to send then; and lose what the other part has not been given.
     fn near_end_down(&mut self, place: u32, driver: &mut impl Driver<T>) -> Lost {
+        // A switch that runs by itself looks whether anything waits.
+        let has_event = !self.by_window || self.host_at(place).is_some();
         let link = &mut self.links[place as usize];
-        if std::mem::take(&mut link.waking) {
+        if has_event && std::mem::take(&mut link.waking) {
             driver.cancel_transmit(link.port.busy_until(), LinkAt { place, rank: link.rank });
         }
         let memory = &mut self.nodes[link.node as usize].memory;
         link.port.link_down(driver.now(), memory, &mut self.dropped);
         let exit = link.exit;
         self.reclaim(place, driver);
-        self.observe_change(place, driver);
+        self.observe_change(driver.now(), place, driver);
         if exit == NONE { Lost::default() } else { driver.lose(exit) }
     }
 
@@ -78,6 +81,10 @@ impl<T: Copy + Default> Network<T> {
             driver.cancel_deliver(first.arrival, LinkAt { place, rank: wire.rank });
         }
         let mut lost = Lost::default();
+        for payload in self.take_arriving(place) {
+            lost += Lost { packets: 1, data: u64::from(driver.discard(None, payload)) };
+        }
+        let wire = &mut self.wires[place as usize];
         while wire.first(&self.in_flight).is_some() {
             let payload = wire.land(&mut self.in_flight).0.payload;
             lost += Lost { packets: 1, data: u64::from(driver.discard(None, payload)) };
@@ -97,7 +104,7 @@ impl<T: Copy + Default> Network<T> {
             link.port.set_rate(driver.now(), rate);
         }
         link.set_delay(delay);
-        self.observe_change(place as u32, driver);
+        self.observe_change(driver.now(), place as u32, driver);
     }
 
     /// Where the far end of the link with this number is kept, if it is here.

@@ -78,6 +78,13 @@ pub fn cell(experiment: &Experiment) -> Result<Duration, Undivided> {
     Ok(cell)
 }
 
+/// How long switches can run one by one without hearing of each other or of hosts: the shortest delay of a link. None if some link has no
+/// delay.
+pub(crate) fn window(experiment: &Experiment) -> Option<Duration> {
+    let shortest = experiment.network.links.iter().map(|link| link.delay).min();
+    shortest.filter(|&delay| delay > Duration::ZERO)
+}
+
 /// Whether a trace needs to know how many flows of applications have arrived anywhere.
 fn counts_flows(experiment: &Experiment) -> bool {
     let reacts = experiment.reacts();
@@ -159,9 +166,21 @@ impl Division {
         self.shares.len() as u32
     }
 
-    /// How many parts each thread has: the first so many the first, and so on.
-    pub(crate) fn shares(&self) -> &[usize] {
-        &self.shares
+    /// How many parts each of so many threads has, if so few run: the parts of neighbouring threads together.
+    pub(crate) fn shares_of(&self, threads: u32) -> Vec<usize> {
+        let (all, few) = (self.shares.len(), threads as usize);
+        let share = |thread: usize| self.shares[thread * all / few..(thread + 1) * all / few].iter().sum();
+        (0..few).map(share).collect()
+    }
+
+    /// Which thread has this part.
+    pub(crate) fn share_of(&self, part: u32) -> usize {
+        let mut before = 0;
+        let ends = self.shares.iter().map(|share| {
+            before += share;
+            before
+        });
+        ends.take_while(|&end| end <= part as usize).count()
     }
 
     /// The part of the node with this number.

@@ -136,8 +136,16 @@ impl Ordered for Event {
 pub(crate) struct Ranks(u64);
 
 /// The place of one link in that order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct LinkRank(u32);
+
+impl LinkRank {
+    /// Below [`Event::MAX_LINKS`].
+    #[inline]
+    pub(crate) fn number(self) -> u64 {
+        self.0.into()
+    }
+}
 
 impl Ranks {
     pub(crate) fn new(seed: u64) -> Self {

@@ -31,6 +31,8 @@ pub(crate) struct Link<T> {
     pub(crate) node: u32,
     /// Where its far end is, if that is in another part: a place among the world's exits, or `NONE`.
     pub(crate) exit: u32,
+    /// The bucket of the calendar for its far end: that of a switch, or the one of all hosts; `NONE` if it is in another part.
+    pub(crate) bucket: u32,
     /// Whether an event is pending that lets the port send its next packet.
     pub(crate) waking: bool,
     /// Who wants to hear what its port does.
@@ -68,6 +70,8 @@ pub(crate) struct Wire {
     pub(crate) rank: LinkRank,
     /// By which the far end knows it.
     pub(crate) ingress: Ingress,
+    /// The bucket of the calendar for its far end: that of a switch, or the one of all hosts; `NONE` if the far end is in another part.
+    pub(crate) bucket: u32,
 }
 
 impl<T> AsMut<Port<T>> for Link<T> {
@@ -125,6 +129,7 @@ impl<T: Copy + Default> Link<T> {
             rank,
             node,
             exit: NONE,
+            bucket: NONE,
             waking: false,
             watch: Watch::default(),
             data_dropped: 0,
@@ -175,8 +180,8 @@ impl<T: Copy + Default> Link<T> {
 }
 
 impl Wire {
-    pub(crate) fn new(target: Target, rank: LinkRank, ingress: Ingress) -> Self {
-        Self { first: NONE, last: NONE, target, rank, ingress }
+    pub(crate) fn new(target: Target, bucket: u32, rank: LinkRank, ingress: Ingress) -> Self {
+        Self { first: NONE, last: NONE, target, rank, ingress, bucket }
     }
 
     /// A packet is in flight until `arrival`. Says whether it is the first, whose arrival is to be scheduled.
@@ -251,7 +256,7 @@ mod tests {
         let rank = Ranks::new(1).of_link(0);
         let mut link = Link::new(port, 0, rank, 0, Duration::from_micros(1));
         link.set_jitter(spread, Stream::new(1, "jitter", 0));
-        (link, Wire::new(Target::Host, rank, Ingress::NONE))
+        (link, Wire::new(Target::Host, 0, rank, Ingress::NONE))
     }
 
     fn departure(finish: Instant) -> Departure<PacketRef> {

@@ -4,6 +4,8 @@
 //! into the network ([`Network::send`]), calls back when something is due there, and gets what reaches a host
 //! ([`Network::deliver`]).
 
+mod build;
+mod calendar;
 mod changes;
 pub(crate) mod division;
 pub(crate) mod event;
@@ -12,8 +14,11 @@ pub(crate) mod places;
 pub(crate) mod ports;
 pub(crate) mod site;
 pub(crate) mod slots;
+mod sorter;
 #[cfg(test)]
 pub(crate) mod testing;
+mod visit;
+mod waiting;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -22,16 +27,18 @@ use std::sync::Arc;
 use shallows_core::packet::{Header, HostId};
 use shallows_core::{Bytes, Instant, Rate, prefetch_all};
 use shallows_measure::{Captures, Lost, PortCounts, PortTracer, Sampler, Tally};
-use shallows_scenario::{Epoch, Experiment, Routing};
+use shallows_scenario::{Epoch, Routing};
 use shallows_switch::buffer::SharedBuffer;
 use shallows_switch::port::{Arrival, Counters, Departure};
 use shallows_switch::{Ingress, Node};
 
-use crate::network::event::{Event, LinkRank, Ranks};
+pub(crate) use crate::network::calendar::Arriving;
+use crate::network::calendar::Calendar;
+use crate::network::event::LinkRank;
 use crate::network::link::{Flying, InFlight, Leaves, Link, NONE, Target, Way, Wire};
 use crate::network::places::Places;
-use crate::network::ports::port;
-use crate::network::site::Site;
+use crate::network::sorter::Sorter;
+use crate::network::waiting::{Waiting, Way as WayOut};
 
 /// A network, or a part of one. Its packets are a header, which it reads, and whatever finds the rest: a `T`.
 #[derive(Debug)]
@@ -42,6 +49,27 @@ pub struct Network<T> {
     /// Far ends: of the same links at the same places, then of those that come from other parts.
     wires: Vec<Wire>,
     in_flight: InFlight<T>,
+    /// Whether switches run one by one, window by window; else by events.
+    by_window: bool,
+    /// Packets on their way to switches that run window by window; others are in flight.
+    calendar: Calendar<T>,
+    /// By switch.
+    waiting: Vec<Waiting>,
+    /// Switches at whose ports packets wait.
+    busy: Vec<u32>,
+    /// When the first of these sends next.
+    next_departure: Instant,
+    /// Up to when switches have run.
+    visited: Instant,
+    /// When something last happened at a switch.
+    last: Instant,
+    /// Arrivals at switches that run window by window, and departures from them.
+    events: u64,
+    /// How often a switch has lived through a window, or all hosts together.
+    visits: u64,
+    /// Kept to spare an allocation.
+    sorter: Sorter,
+    ways: Vec<WayOut>,
     /// Hosts first, then switches.
     nodes: Vec<Owned>,
     node_numbers: Places,
@@ -49,6 +77,8 @@ pub struct Network<T> {
     routing: Arc<Routing>,
     /// How the network changes.
     epochs: Arc<[Epoch]>,
+    /// How many of these are over.
+    epochs_over: usize,
     /// Numbers of the links that come from other parts, in order.
     entrances: Box<[u32]>,
     /// What has been lost in flight here, by number of the link.
@@ -96,8 +126,8 @@ pub trait Driver<T> {
     /// [`Network::deliver`] is not to be called then.
     fn cancel_deliver(&mut self, at: Instant, link: LinkAt);
 
-    /// The port of a link that is watched has changed.
-    fn observe(&mut self, change: Change<'_, T>);
+    /// The port of a link that is watched has changed at this time.
+    fn observe(&mut self, now: Instant, change: Change<'_, T>);
 
     /// A packet leaves for another part of the network, by this of its exits.
     fn leave(&mut self, exit: u32, arrival: Instant, header: Header, payload: T);
@@ -137,65 +167,6 @@ impl<T: Copy + Default> Change<'_, T> {
 }
 
 impl<T: Copy + Default> Network<T> {
-    /// The network of `experiment`, in which nothing has happened.
-    ///
-    /// # Panics
-    ///
-    /// If it has more hosts than 2^24, more links than 2^28, or a node with 2^22 links.
-    pub fn new(experiment: &Experiment) -> Self {
-        let site = Site::all(experiment, None).remove(0);
-        Self::of(experiment, &site, Ranks::new(experiment.seed))
-    }
-
-    /// That of a part.
-    pub(crate) fn of(experiment: &Experiment, site: &Site, ranks: Ranks) -> Self {
-        let network = &experiment.network;
-        assert!(network.hosts <= Event::MAX_HOSTS, "at most 2^24 hosts");
-        assert!(network.links.len() < Event::MAX_LINKS as usize, "at most 2^28 links");
-        let node =
-            |number: u32| Owned { ports: 0..0, memory: SharedBuffer::new(&network.buffers[number as usize]) };
-        let mut nodes: Vec<Owned> = site.nodes.numbers().map(node).collect();
-        let mut links: Vec<Link<T>> = Vec::with_capacity(site.links.count() as usize);
-        for number in site.links.numbers() {
-            let link = &network.links[number as usize];
-            let node = site.nodes.at(link.from.0);
-            let Owned { ports, memory } = &mut nodes[node];
-            let place = links.len() as u32;
-            let first = if ports.end == 0 { place } else { ports.start };
-            debug_assert!(ports.end == 0 || ports.end == place, "links of a node are side by side");
-            *ports = first..place + 1;
-            let port = port(experiment, number, memory);
-            links.push(Link::new(port, number, ranks.of_link(number), node as u32, link.delay));
-        }
-        // The first of the links that leave each node: they follow each other.
-        let mut first = vec![0; network.buffers.len()];
-        for (number, link) in network.links.iter().enumerate().rev() {
-            first[link.from.0 as usize] = number as u32;
-        }
-        let wire = |number: u32| {
-            let link = &network.links[number as usize];
-            let ingress = Ingress(link.reverse - first[link.to.0 as usize]);
-            assert!(ingress < Ingress::NONE, "fewer than 2^22 links at a node");
-            let target = link.to.0.checked_sub(network.hosts).map_or(Target::Host, Target::Switch);
-            Wire::new(target, ranks.of_link(number), ingress)
-        };
-        Self {
-            wires: site.links.numbers().chain(site.entrances.iter().copied()).map(wire).collect(),
-            in_flight: InFlight::default(),
-            nodes,
-            node_numbers: site.nodes.clone(),
-            routing: Arc::clone(&network.routing),
-            epochs: Arc::clone(network.epochs()),
-            entrances: site.entrances.as_slice().into(),
-            lost: BTreeMap::new(),
-            hosts: network.hosts,
-            dropped: Vec::new(),
-            tally: Tally::default(),
-            links,
-            places: site.links.clone(),
-        }
-    }
-
     /// Have the processor load what most packets meet on their way.
     pub(crate) fn prefetch(&self) {
         prefetch_all(&self.links);
@@ -210,12 +181,13 @@ impl<T: Copy + Default> Network<T> {
     pub fn send(&mut self, host: HostId, header: Header, payload: T, driver: &mut impl Driver<T>) -> bool {
         // The link that leaves a host has its number.
         let place = self.places.at(host.0) as u32;
-        self.enqueue(place, Ingress::NONE, header, payload, driver)
+        self.enqueue(driver.now(), place, Ingress::NONE, header, payload, driver)
     }
 
     /// A packet joins the port of a link. Says whether it starts to leave at once.
     fn enqueue(
         &mut self,
+        now: Instant,
         place: u32,
         ingress: Ingress,
         header: Header,
@@ -226,11 +198,11 @@ impl<T: Copy + Default> Network<T> {
         let Owned { ports, memory } = &mut nodes[links[place as usize].node as usize];
         let mut node = Node { all: links, ports: ports.clone(), memory };
         let mut leaves = false;
-        match node.receive(driver.now(), place, ingress, header, payload, dropped) {
+        match node.receive(now, place, ingress, header, payload, dropped) {
             Arrival::Sent(departure) => {
                 let Departure { header, payload, .. } = departure;
                 let way = self.links[place as usize].leaves(&departure);
-                self.depart(place, way, header, payload, driver);
+                self.depart(now, place, way, header, payload, driver);
                 leaves = true;
             }
             Arrival::Queued => {
@@ -239,11 +211,11 @@ impl<T: Copy + Default> Network<T> {
                     driver.transmit_at(at, LinkAt { place, rank: link.rank });
                 }
                 if link.watch.is_on() {
-                    self.observe(place, None, driver);
+                    self.observe(now, place, None, driver);
                 }
             }
             Arrival::Dropped => {
-                self.observe_change(place, driver);
+                self.observe_change(now, place, driver);
             }
         }
         if !self.dropped.is_empty() {
@@ -255,12 +227,13 @@ impl<T: Copy + Default> Network<T> {
     /// The port of a link is to send what waits there. Returns what starts to leave.
     #[inline]
     pub fn transmit(&mut self, place: u32, driver: &mut impl Driver<T>) -> Option<(Header, T)> {
+        let now = driver.now();
         let Self { links, nodes, dropped, .. } = self;
         let link = &mut links[place as usize];
         link.waking = false;
         let Owned { ports, memory } = &mut nodes[link.node as usize];
         let mut node = Node { all: links, ports: ports.clone(), memory };
-        let departure = node.transmit(driver.now(), place, dropped);
+        let departure = node.transmit(now, place, dropped);
         let link = &mut self.links[place as usize];
         if let Some(at) = link.schedule() {
             driver.transmit_at(at, LinkAt { place, rank: link.rank });
@@ -270,10 +243,10 @@ impl<T: Copy + Default> Network<T> {
             Some(departure) => {
                 let Departure { header, payload, .. } = departure;
                 let leaves = link.leaves(&departure);
-                self.depart(place, leaves, header, payload, driver);
+                self.depart(now, place, leaves, header, payload, driver);
                 sent = Some((header, payload));
             }
-            None if link.watch.is_on() => self.observe(place, None, driver),
+            None if link.watch.is_on() => self.observe(now, place, None, driver),
             None => {}
         }
         if !self.dropped.is_empty() {
@@ -286,6 +259,7 @@ impl<T: Copy + Default> Network<T> {
     #[inline(always)]
     fn depart(
         &mut self,
+        now: Instant,
         place: u32,
         Leaves { way, watched }: Leaves,
         header: Header,
@@ -294,24 +268,30 @@ impl<T: Copy + Default> Network<T> {
     ) {
         if watched {
             // Before the packet may leave this part.
-            self.observe(place, Some((header, payload)), driver);
+            self.observe(now, place, Some((header, payload)), driver);
         }
         self.launch(place, way, header, payload, driver);
     }
 
     /// The port of a link has changed, and nothing leaves it.
     #[inline(always)]
-    fn observe_change(&mut self, place: u32, driver: &mut impl Driver<T>) {
+    fn observe_change(&mut self, now: Instant, place: u32, driver: &mut impl Driver<T>) {
         if self.links[place as usize].watch.is_on() {
-            self.observe(place, None, driver);
+            self.observe(now, place, None, driver);
         }
     }
 
     #[inline(never)]
-    fn observe(&mut self, place: u32, leaves: Option<(Header, T)>, driver: &mut impl Driver<T>) {
+    fn observe(
+        &mut self,
+        now: Instant,
+        place: u32,
+        leaves: Option<(Header, T)>,
+        driver: &mut impl Driver<T>,
+    ) {
         let link = &mut self.links[place as usize];
         let memory = &self.nodes[link.node as usize].memory;
-        driver.observe(Change { link, memory, leaves });
+        driver.observe(now, Change { link, memory, leaves });
     }
 
     /// It goes this way.
@@ -342,6 +322,10 @@ impl<T: Copy + Default> Network<T> {
         driver: &mut impl Driver<T>,
     ) {
         let wire = &mut self.wires[place as usize];
+        if self.by_window {
+            let packet = Arriving { at: arrival, header, payload, wire: place };
+            return self.calendar.place(wire.bucket, packet);
+        }
         if wire.launch(arrival, header, payload, &mut self.in_flight) {
             driver.deliver_at(arrival, LinkAt { place, rank: wire.rank });
         }
@@ -360,7 +344,7 @@ impl<T: Copy + Default> Network<T> {
             Target::Switch(switch) => {
                 let ingress = wire.ingress;
                 let port = self.places.at(self.routing.next_hop(switch, &header)) as u32;
-                self.enqueue(port, ingress, header, payload, driver);
+                self.enqueue(driver.now(), port, ingress, header, payload, driver);
                 None
             }
             Target::Host => Some((header, payload)),
@@ -423,6 +407,7 @@ impl<T: Copy + Default> Network<T> {
         for number in tracer.at_every_change() {
             if self.places.has(number) {
                 self.at(number).watch.traced = true;
+                self.keep_order_of_time(self.places.at(number) as u32);
             }
         }
         for link in &mut self.links {
@@ -453,7 +438,7 @@ impl<T: Copy + Default> Network<T> {
     /// If the books do not balance, which is a defect of this program.
     pub fn audit(&self) -> u64 {
         self.nodes.iter().for_each(|node| node.memory.audit());
-        let mut under_way = self.in_flight.len() as u64;
+        let mut under_way = (self.in_flight.len() + self.calendar.len()) as u64;
         for link in &self.links {
             link.port.audit(&self.nodes[link.node as usize].memory);
             let counters = link.port.counters();

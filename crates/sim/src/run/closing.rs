@@ -9,6 +9,7 @@ use shallows_scenario::Experiment;
 use crate::hosts::flow::Flows;
 use crate::network::event::Ranks;
 use crate::run::world::World;
+use crate::traffic::Names;
 
 /// What is known of a run as a whole.
 #[derive(Debug)]
@@ -31,8 +32,8 @@ pub(crate) fn report(experiment: Experiment, worlds: Vec<World>, whole: Whole) -
     measured.echoes.sort_by_key(|echo| (echo.sent_at, ranks.of(echo.probe.into())));
     measured.queries.resize(experiment.connections.len(), Vec::new());
     measured.flow_traces.forget(&forgotten);
-    let names_are_places = !experiment.reacts().contains(&true);
-    let (flows, names) = Flows::merged(known, ranks, names_are_places);
+    let step = Names::step(&experiment, known.len() as u32);
+    let (flows, names) = Flows::merged(known, ranks, step);
     measured.flows = flows;
     let traced = &mut measured.flow_traces.flows;
     if !traced.is_empty() {

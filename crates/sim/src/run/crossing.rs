@@ -4,9 +4,10 @@ use shallows_core::Instant;
 use shallows_core::packet::Header;
 use shallows_measure::Lost;
 
-use crate::hosts::packet::Packet;
+use crate::hosts::packet::{Packet, PacketRef, Packets};
+use crate::network::Arriving;
 
-/// A packet on a link whose two ends are in different parts.
+/// A packet on a link whose two ends are in parts with packet stores of their own, so that its body goes with it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Crossing {
     /// Place of the far end in its part.
@@ -15,6 +16,28 @@ pub(crate) struct Crossing {
     pub(crate) header: Header,
     /// None of a packet without a body.
     pub(crate) packet: Option<Packet>,
+}
+
+/// Packets on their way from one part to another, in the order in which they left.
+#[derive(Debug, Default)]
+pub(crate) struct Crossings {
+    /// Between parts that share a packet store.
+    pub(crate) near: Vec<Arriving<PacketRef>>,
+    /// Between others.
+    pub(crate) far: Vec<Crossing>,
+}
+
+impl Crossings {
+    fn is_empty(&self) -> bool {
+        self.near.is_empty() && self.far.is_empty()
+    }
+
+    /// When the first of them arrives; there is one.
+    pub(crate) fn first(&self) -> Instant {
+        let near = self.near.iter().map(|packet| packet.at);
+        let far = self.far.iter().map(|crossing| crossing.arrival);
+        near.chain(far).min().expect("there is a packet")
+    }
 }
 
 /// The links by which packets leave a part, and what has left since that was last collected.
@@ -31,16 +54,17 @@ pub(crate) struct Exits {
 #[derive(Debug)]
 struct Neighbour {
     part: u32,
-    /// In the order in which they left.
-    left: Vec<Crossing>,
+    /// Whether it has the same packet store.
+    is_near: bool,
+    left: Crossings,
 }
 
 impl Exits {
     /// A link has its far end in this part, at this place; returns what its near end is to call it.
-    pub(crate) fn add(&mut self, part: u32, wire: u32) -> u32 {
+    pub(crate) fn add(&mut self, part: u32, is_near: bool, wire: u32) -> u32 {
         let known = self.neighbours.iter().position(|neighbour| neighbour.part == part);
         let neighbour = known.unwrap_or_else(|| {
-            self.neighbours.push(Neighbour { part, left: Vec::new() });
+            self.neighbours.push(Neighbour { part, is_near, left: Crossings::default() });
             self.neighbours.len() - 1
         });
         self.ends.push((neighbour as u32, wire));
@@ -53,22 +77,41 @@ impl Exits {
         !self.ends.is_empty()
     }
 
-    #[cold]
-    pub(crate) fn leave(&mut self, exit: u32, arrival: Instant, header: Header, packet: Option<Packet>) {
+    /// A packet leaves by an exit, out of this store unless the far end shares it.
+    #[inline(never)]
+    pub(crate) fn leave(
+        &mut self,
+        exit: u32,
+        at: Instant,
+        header: Header,
+        payload: PacketRef,
+        packets: &mut Packets,
+    ) {
         let (neighbour, wire) = self.ends[exit as usize];
-        let left = &mut self.neighbours[neighbour as usize].left;
+        let Neighbour { is_near, left, .. } = &mut self.neighbours[neighbour as usize];
         if left.is_empty() {
             self.addressed.push(neighbour);
         }
-        left.push(Crossing { wire, arrival, header, packet });
+        if *is_near {
+            left.near.push(Arriving { at, header, payload, wire });
+        } else {
+            left.far.push(Crossing { wire, arrival: at, header, packet: packets.remove(payload) });
+        }
     }
 
     /// Take back what has left by this exit since that was last collected: the link has gone down.
-    pub(crate) fn lose(&mut self, exit: u32) -> Lost {
+    pub(crate) fn lose(&mut self, exit: u32, packets: &mut Packets) -> Lost {
         let (neighbour, wire) = self.ends[exit as usize];
         let left = &mut self.neighbours[neighbour as usize].left;
         let mut lost = Lost::default();
-        left.retain(|crossing| {
+        left.near.retain(|packet| {
+            let is_lost = packet.wire == wire;
+            if is_lost {
+                lost += Lost { packets: 1, data: u64::from(packets.discard(packet.payload)) };
+            }
+            !is_lost
+        });
+        left.far.retain(|crossing| {
             let is_lost = crossing.wire == wire;
             if is_lost {
                 let has_data = matches!(crossing.packet, Some(Packet::Data(data)) if data.segment.len > 0);
@@ -83,9 +126,9 @@ impl Exits {
     }
 
     /// Hand over what has left: to `take`, for each part what goes there, which is something.
-    pub(crate) fn collect(&mut self, mut take: impl FnMut(u32, &mut Vec<Crossing>)) {
+    pub(crate) fn collect(&mut self, mut take: impl FnMut(u32, &mut Crossings)) {
         for neighbour in self.addressed.drain(..) {
-            let Neighbour { part, left } = &mut self.neighbours[neighbour as usize];
+            let Neighbour { part, left, .. } = &mut self.neighbours[neighbour as usize];
             take(*part, left);
         }
     }

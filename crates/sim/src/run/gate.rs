@@ -5,13 +5,15 @@
 
 use std::sync::PoisonError;
 
-use super::sync::{AtomicBool, AtomicUsize, Condvar, LOOKS, Mutex, Ordering, panicking, spin_loop};
+use super::sync::{AtomicBool, AtomicUsize, Condvar, Mutex, Ordering, panicking, spin_loop};
 
 /// Where threads wait for each other: none passes before all are there and the last has decided for all; what each did before
 /// is seen by all after.
 #[derive(Debug)]
 pub(crate) struct Gate {
     threads: usize,
+    /// How often a thread looks whether all are there before it sleeps.
+    looks: u32,
     waiting: AtomicUsize,
     /// How often it has opened.
     turn: AtomicUsize,
@@ -23,10 +25,11 @@ pub(crate) struct Gate {
 }
 
 impl Gate {
-    /// Where so many threads meet.
-    pub(crate) fn new(threads: usize) -> Self {
+    /// Where so many threads meet, of which each looks so often before it sleeps.
+    pub(crate) fn new(threads: usize, looks: u32) -> Self {
         Self {
             threads,
+            looks,
             waiting: AtomicUsize::new(0),
             turn: AtomicUsize::new(0),
             broken: AtomicBool::new(false),
@@ -45,7 +48,7 @@ impl Gate {
             return true;
         }
         let is_shut = || self.turn.load(Ordering::Relaxed) == turn && !self.broken.load(Ordering::Acquire);
-        for _ in 0..LOOKS {
+        for _ in 0..self.looks {
             if !is_shut() {
                 break;
             }

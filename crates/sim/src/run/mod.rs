@@ -1,6 +1,7 @@
 //! A run: a world for each part of the network, and who lets them live beside each other.
 
 pub(crate) mod closing;
+pub(crate) mod crew;
 pub(crate) mod critical_path;
 pub(crate) mod crossing;
 pub(crate) mod end;
@@ -8,7 +9,10 @@ pub(crate) mod footprint;
 pub(crate) mod gate;
 pub(crate) mod observers;
 pub(crate) mod part;
+pub(crate) mod schedule;
 pub(crate) mod simulation;
+pub(crate) mod stretch;
 pub(crate) mod sync;
+pub(crate) mod thread_count;
 pub(crate) mod windows;
 pub(crate) mod world;

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use shallows_core::Instant;
 use shallows_measure::{FlowTracer, PortTracer, Readings, Sampler, Tap};
 use shallows_scenario::Experiment;
-use shallows_transport::{Phase, Sender};
+use shallows_transport::Phase;
 
 use crate::hosts::Hosts;
 use crate::hosts::connection::Place;
+use crate::hosts::endpoint::Endpoint;
 use crate::hosts::packet::{PacketRef, Packets};
 use crate::network::Change;
 
@@ -65,31 +66,29 @@ impl Observers {
         self.flows.begin(flow)
     }
 
-    /// A sender whose changes are recorded may have changed.
+    /// The sender of a flow may have changed, of which every change is recorded.
     #[cold]
-    pub(crate) fn sender_changed(&mut self, now: Instant, hosts: &Hosts, place: Place) {
-        if let Some(flow) = hosts.sender(place).flow {
-            self.read(now, flow, hosts);
+    pub(crate) fn sender_changed(&mut self, now: Instant, flow: u32, endpoint: &Endpoint) {
+        if let Some(&Begun { before, .. }) = self.begun.get(&flow) {
+            self.flows.note(now, flow, readings(endpoint, before));
         }
     }
 
     /// Read the senders of a trace that is taken at intervals; returns when to come again.
     pub(crate) fn sample_flows(&mut self, number: u32, now: Instant, hosts: &Hosts) -> Instant {
         let (flows, next) = self.flows.due(number, now);
-        flows.into_iter().for_each(|flow| self.read(now, flow, hosts));
-        next
-    }
-
-    /// Read the sender of a flow.
-    fn read(&mut self, now: Instant, flow: u32, hosts: &Hosts) {
-        if let Some(&Begun { place, before }) = self.begun.get(&flow) {
-            self.flows.note(now, flow, readings(&hosts.sender(place).sender, before));
+        for flow in flows {
+            if let Some(&Begun { place, before }) = self.begun.get(&flow) {
+                self.flows.note(now, flow, readings(&hosts.sender(place).endpoint, before));
+            }
         }
+        next
     }
 }
 
 /// In the order of `QUANTITIES`; none for what there is not, or not yet.
-fn readings(sender: &Sender, before: u64) -> Readings {
+fn readings(endpoint: &Endpoint, before: u64) -> Readings {
+    let Endpoint::Tcp(sender) = endpoint;
     let ssthresh = sender.ssthresh().0;
     [
         Some(sender.cwnd().0 as f64),

@@ -1,13 +1,14 @@
 //! A part of the network: its own world, its own events, and what it hears from the others.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use shallows_core::event::{EventQueue, run};
+use shallows_core::event::EventQueue;
 use shallows_core::{Duration, Instant};
 
+use crate::hosts::packet::Packets;
 use crate::network::event::Event;
-use crate::run::crossing::Crossing;
+use crate::run::crossing::Crossings;
 use crate::run::world::World;
 use crate::traffic::Newcomer;
 
@@ -16,6 +17,8 @@ use crate::traffic::Newcomer;
 pub(crate) struct Part {
     pub(crate) world: World,
     pub(crate) queue: EventQueue<Event>,
+    /// The bodies of packets under way, which it shares with the other parts of its thread; in its world while it runs.
+    store: Arc<Mutex<Packets>>,
     /// In how many windows it has lived.
     pub(crate) visits: u64,
     /// Whether as much happened in the last of them as it has links, so that most of it will be needed in the next.
@@ -37,15 +40,15 @@ struct Letterbox {
 #[derive(Debug, Default)]
 struct Letters {
     /// What each has sent that had something to send.
-    crossings: Vec<Vec<Crossing>>,
+    crossings: Vec<Crossings>,
     /// Empty ones, for those who send next.
-    spare: Vec<Vec<Crossing>>,
+    spare: Vec<Crossings>,
     flows: Vec<Newcomer>,
 }
 
 impl Part {
-    pub(crate) fn new(world: World, queue: EventQueue<Event>) -> Self {
-        Self { world, queue, visits: 0, is_busy: false }
+    pub(crate) fn new(world: World, queue: EventQueue<Event>, store: Arc<Mutex<Packets>>) -> Self {
+        Self { world, queue, store, visits: 0, is_busy: false }
     }
 
     /// Others have run since it did, so that its state has left the cache: have the processor load it.
@@ -59,19 +62,32 @@ impl Part {
     /// Read the mail, live until `until`, and write to the others.
     pub(crate) fn run(&mut self, until: Instant, mail: &Mail, next_mail: &Mail, number: usize) {
         self.visits += 1;
-        let before = self.queue.handled();
-        self.read(mail, number);
-        run(&mut self.world, &mut self.queue, until, u64::MAX);
-        self.is_busy = self.queue.handled() - before >= self.world.links() as u64;
+        let before = self.events();
+        let store = Arc::clone(&self.store);
+        let mut packets = store.lock().unwrap_or_else(PoisonError::into_inner);
+        self.world.exchange_packets(&mut packets);
+        self.read_into(mail, number);
+        self.world.run(&mut self.queue, until, u64::MAX);
+        self.is_busy = self.events() - before >= self.world.links() as u64;
         for (part, newcomer) in self.world.collect_newcomers() {
             // It is read in the next window, before its packets come.
             next_mail.announce(part, newcomer, until + Duration(1));
         }
         self.world.collect_crossings(|part, left| next_mail.send(part, left));
+        self.world.exchange_packets(&mut packets);
     }
 
     /// What others have sent is on its way to the nodes of this part.
     pub(crate) fn read(&mut self, mail: &Mail, number: usize) {
+        let store = Arc::clone(&self.store);
+        let mut packets = store.lock().unwrap_or_else(PoisonError::into_inner);
+        self.world.exchange_packets(&mut packets);
+        self.read_into(mail, number);
+        self.world.exchange_packets(&mut packets);
+    }
+
+    /// Likewise, while the store is in its world.
+    fn read_into(&mut self, mail: &Mail, number: usize) {
         if mail.first(number) == Instant::MAX {
             return;
         }
@@ -79,16 +95,26 @@ impl Part {
         let mut letters = mail.0[number].open();
         let Letters { crossings, spare, flows } = &mut *letters;
         for mut sent in crossings.drain(..) {
-            sent.drain(..).for_each(|crossing| world.enter(crossing, queue));
+            world.enter(&mut sent, queue);
             spare.push(sent);
         }
         flows.drain(..).for_each(|newcomer| world.announce(newcomer, queue));
         mail.0[number].first.store(Instant::MAX.0, Ordering::Relaxed);
     }
 
+    /// Whether both have the same packet store.
+    pub(crate) fn shares_store_with(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.store, &other.store)
+    }
+
+    /// How many bodies of packets its store holds.
+    pub(crate) fn stored(&self) -> usize {
+        self.store.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
     /// Events that have fired at its nodes.
     pub(crate) fn events(&self) -> u64 {
-        self.queue.handled() - self.world.tally().events_of_no_node
+        self.world.events(&self.queue) - self.world.tally().events_of_no_node
     }
 }
 
@@ -112,10 +138,9 @@ impl Mail {
     }
 
     /// Packets for the part with this number; there is one at least.
-    fn send(&self, part: u32, packets: &mut Vec<Crossing>) {
+    fn send(&self, part: u32, packets: &mut Crossings) {
         let letterbox = &self.0[part as usize];
-        let first = packets.iter().map(|crossing| crossing.arrival).min();
-        letterbox.tell_of(first.expect("there is a packet"));
+        letterbox.tell_of(packets.first());
         let mut letters = letterbox.open();
         let spare = letters.spare.pop().unwrap_or_default();
         letters.crossings.push(std::mem::replace(packets, spare));

@@ -1,8 +1,9 @@
 //! The driver: fires the events of an experiment, and closes the books.
 
 use std::io;
+use std::sync::Arc;
 
-use shallows_core::event::{EventQueue, World as _, run};
+use shallows_core::event::{EventQueue, World as _};
 use shallows_core::{Duration, Instant};
 use shallows_measure::{Captures, Report, Sink, Tally};
 use shallows_scenario::Experiment;
@@ -15,12 +16,14 @@ use crate::run::end::Ending;
 use crate::run::part::Part;
 use crate::run::windows::Windows;
 use crate::run::world::World;
+use crate::run::world::pace::Execution;
 use crate::traffic::Traffic;
 
 /// A run of one experiment.
 #[derive(Debug)]
 pub struct Simulation {
     experiment: Experiment,
+    execution: Execution,
     /// One, unless the network is divided.
     parts: Vec<Part>,
     /// What makes several parts run beside each other.
@@ -87,7 +90,7 @@ impl Simulation {
         Self::divided(experiment, 1)
     }
 
-    /// Likewise, to run on up to so many `threads`. What comes out is the same on any number.
+    /// Likewise, to run on so many `threads` where much happens at once, or on fewer ([`Self::adapt_threads`]). What comes out is the same on any number.
     pub fn divided(experiment: Experiment, threads: u32) -> Self {
         Self::capturing(experiment, threads, nowhere).expect("nowhere takes everything")
     }
@@ -104,7 +107,7 @@ impl Simulation {
     ) -> io::Result<Self> {
         let captures = Captures::simulated(&experiment, open)?;
         let division = Division::new(&experiment, threads).ok();
-        let mut built = Self::build(experiment, division, captures);
+        let mut built = Self::build(experiment, division, Execution::default(), captures);
         // What is captured is written as the run goes, which must not begin again.
         let may_be_one = !built.captures.any() && built.experiment.network.links.len() <= NEVER_ONE;
         let divided = built.windows.as_ref().map(Windows::division);
@@ -122,15 +125,35 @@ impl Simulation {
         division: Division,
         open: impl FnMut(&str) -> io::Result<Sink>,
     ) -> io::Result<Self> {
-        let captures = Captures::simulated(&experiment, open)?;
-        Ok(Self::build(experiment, Some(division), captures))
+        Self::executed(experiment, Some(division), Execution::default(), open)
     }
 
-    fn build(experiment: Experiment, division: Option<Division>, captures: Captures) -> Self {
+    /// As [`Self::capturing`], in these parts or as one, and so that events reach switches in this way.
+    ///
+    /// # Errors
+    ///
+    /// Likewise.
+    pub fn executed(
+        experiment: Experiment,
+        division: Option<Division>,
+        execution: Execution,
+        open: impl FnMut(&str) -> io::Result<Sink>,
+    ) -> io::Result<Self> {
+        let captures = Captures::simulated(&experiment, open)?;
+        Ok(Self::build(experiment, division, execution, captures))
+    }
+
+    fn build(
+        experiment: Experiment,
+        division: Option<Division>,
+        execution: Execution,
+        captures: Captures,
+    ) -> Self {
         let ending = Ending::new(&experiment);
-        let (parts, windows) = divide(&experiment, division, &captures);
+        let (parts, windows) = divide(&experiment, division, execution, &captures);
         Self {
             experiment,
+            execution,
             parts,
             windows,
             ending,
@@ -142,7 +165,7 @@ impl Simulation {
         }
     }
 
-    /// Fire `events` more events, fewer if the run ends; some more where the network is divided.
+    /// Fire `events` more events, fewer if the run ends; some more where the network is divided or switches run by window.
     pub fn advance(&mut self, events: u64) -> Progress {
         let enough = self.events().saturating_add(events);
         let most = if self.captures.any() { CAUGHT } else { u64::MAX };
@@ -169,8 +192,11 @@ impl Simulation {
         if self.done || events >= visits * WORTH_A_VISIT {
             return;
         }
-        let division = windows.division().merged();
-        (self.parts, self.windows) = divide(&self.experiment, Some(division), &self.captures);
+        let (division, adapts) = (windows.division().merged(), windows.adapts_threads());
+        (self.parts, self.windows) = divide(&self.experiment, Some(division), self.execution, &self.captures);
+        if adapts {
+            self.adapt_threads();
+        }
         self.advance(events);
     }
 
@@ -191,7 +217,7 @@ impl Simulation {
         }
         let limit = limit(&self.experiment);
         let Part { world, queue, .. } = &mut self.parts[0];
-        if !world.stop_if_complete() && run(world, queue, limit, events) {
+        if !world.stop_if_complete() && world.run(queue, limit, events) {
             return false;
         }
         if !world.is_finished() {
@@ -199,7 +225,7 @@ impl Simulation {
         }
         // The step in which the last flow completes runs to its end, as it does in every part of a divided network.
         world.go_on_after_completion();
-        run(world, queue, self.ending.step_end(queue.now()).min(limit), u64::MAX);
+        world.run(queue, self.ending.step_end(queue.now()).min(limit), u64::MAX);
         self.closing = true;
         self.close(events)
     }
@@ -208,14 +234,14 @@ impl Simulation {
     fn close(&mut self, events: u64) -> bool {
         let limit = limit(&self.experiment);
         let Part { world, queue, .. } = &mut self.parts[0];
-        let enough = queue.handled().saturating_add(events);
-        while queue.handled() < enough {
-            let next = queue.next_at().unwrap_or(Instant::MAX);
+        let enough = world.events(queue).saturating_add(events);
+        while world.events(queue) < enough {
+            let next = world.next_at(queue);
             self.finished = self.ending.is_over(world.tally().under_way(), next);
             if self.finished || next > limit {
                 return true;
             }
-            run(world, queue, self.ending.step_end(next).min(limit), u64::MAX);
+            world.run(queue, self.ending.step_end(next).min(limit), u64::MAX);
         }
         false
     }
@@ -244,6 +270,12 @@ impl Simulation {
         drawn.into_iter().chain(self.worlds().map(World::traffic))
     }
 
+    /// How many bodies of packets are kept.
+    fn packets(&self) -> u64 {
+        let stores = self.parts.chunk_by(Part::shares_store_with).map(|share| share[0].stored());
+        stores.chain(self.worlds().map(World::packets)).sum::<usize>() as u64
+    }
+
     fn tally(&self) -> Tally {
         let mut tally = Tally::default();
         self.worlds().for_each(|world| tally += *world.tally());
@@ -251,7 +283,7 @@ impl Simulation {
     }
 
     fn now(&self) -> Instant {
-        self.parts.iter().map(|part| part.queue.now()).max().unwrap_or_default()
+        self.parts.iter().map(|part| part.world.last(&part.queue)).max().unwrap_or_default()
     }
 
     /// How many events have fired. The number depends on how the run is divided, so no result has it.
@@ -267,6 +299,14 @@ impl Simulation {
     /// In how many windows several threads ran: in those in which enough happens.
     pub fn threaded_windows(&self) -> u64 {
         self.windows.as_ref().map_or(0, |windows| windows.threaded_windows)
+    }
+
+    /// From now on choose the number of threads while it runs: the one that is fastest on this machine now, at most the number that
+    /// the simulation was divided for. What comes out is the same.
+    pub fn adapt_threads(&mut self) {
+        if let Some(windows) = &mut self.windows {
+            windows.adapt_threads();
+        }
     }
 
     /// See, while it runs on one thread in several parts, how much faster it could be on so many `cores` at most.
@@ -312,8 +352,10 @@ impl Simulation {
     pub fn finish(mut self) -> Report {
         self.done = true;
         self.write_captures();
-        self.tally().audit(self.worlds().map(World::audit).sum());
-        let finished = self.windows.as_ref().map_or(self.finished, |windows| windows.finished);
+        let under_way = self.worlds().map(World::audit).sum();
+        self.tally().audit(under_way);
+        assert!(self.packets() <= under_way, "no packet is kept that is not under way");
+        let finished = self.windows.as_ref().map_or(self.finished, Windows::finished);
         // A run that stops at a time lasts until then, even if nothing happens at its end.
         let end = match self.experiment.stop.at {
             Some(at) if !finished => at,
@@ -333,16 +375,19 @@ impl Simulation {
 fn divide(
     experiment: &Experiment,
     division: Option<Division>,
+    execution: Execution,
     captures: &Captures,
 ) -> (Vec<Part>, Option<Windows>) {
     let horizon = horizon(experiment);
     let sites = Site::all(experiment, division.as_ref());
     let mut parts = Vec::with_capacity(sites.len());
-    for site in sites {
+    let shares = division.as_ref().map_or(vec![1], |division| division.shares_of(division.threads()));
+    let stores = shares.into_iter().flat_map(|share| std::iter::repeat_n(Arc::default(), share));
+    for (site, store) in sites.into_iter().zip(stores) {
         let mut queue = EventQueue::new(horizon);
-        let mut world = World::new(experiment, division.as_ref(), site, captures);
+        let mut world = World::new(experiment, division.as_ref(), site, captures, execution);
         world.start(experiment, &mut queue);
-        parts.push(Part::new(world, queue));
+        parts.push(Part::new(world, queue, store));
     }
     let windows = division
         .filter(|division| division.parts() > 1)
@@ -407,5 +452,28 @@ mod tests {
             alone.advance(u64::MAX);
             assert_eq!(simulation.finish().summary(), alone.finish().summary());
         }
+    }
+
+    #[test]
+    fn the_number_of_threads_changes_while_a_run_goes_on_and_only_time_tells() {
+        let experiment = parse(FABRIC, &[("workload.0.load", "0.8")]);
+        let division = Division::in_pieces(&experiment, 4, 0).expect("it has four switches");
+        let mut simulation = Simulation::of_parts(experiment.clone(), division, nowhere).expect("nowhere");
+        simulation.adapt_threads();
+        let mut seen = std::collections::BTreeMap::new();
+        while !simulation.advance(500).done {
+            let windows = simulation.windows.as_mut().expect("it is divided");
+            let threads = windows.threads();
+            *seen.entry(threads).or_insert(0) += 1;
+            // Two threads are the fastest, by rates that are made up.
+            let count = windows.thread_count.as_mut().expect("it adapts");
+            let seconds = count.seconds();
+            count.on_measured((seconds * if threads == 2 { 2e7 } else { 1e7 }) as u64, seconds);
+        }
+        assert!([1, 2, 4].iter().all(|threads| seen.contains_key(threads)), "{seen:?}");
+        assert!(seen[&2] > seen[&1] + seen[&4], "most of the time the fastest: {seen:?}");
+        let mut alone = Simulation::new(experiment);
+        alone.advance(u64::MAX);
+        assert_eq!(simulation.finish().summary(), alone.finish().summary());
     }
 }

@@ -4,6 +4,3 @@ pub(crate) use std::hint::spin_loop;
 pub(crate) use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 pub(crate) use std::sync::{Condvar, Mutex};
 pub(crate) use std::thread::panicking;
-
-/// How often a thread looks whether all are there before it sleeps: some microseconds, about what waking takes.
-pub(crate) const LOOKS: u32 = 2_000;

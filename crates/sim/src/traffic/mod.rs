@@ -50,6 +50,12 @@ impl Names {
     /// Numbers in the order of arrival.
     pub(crate) const IN_ORDER: Self = Self { first: 0, step: 1 };
 
+    /// How far apart names are that the same source gives, in a network of so many parts. Flows that no part starts by itself are named in
+    /// the order of arrival.
+    pub(crate) fn step(experiment: &Experiment, parts: u32) -> u32 {
+        if experiment.reacts().contains(&true) { parts + 1 } else { 1 }
+    }
+
     fn of(self, place: u32) -> u32 {
         let name = place.checked_mul(self.step).and_then(|name| name.checked_add(self.first));
         name.filter(|&name| name < u32::MAX).expect("fewer than 2^32 flows")

@@ -36,7 +36,6 @@ impl WarmUps {
         hosts: &mut Hosts,
         queue: &mut EventQueue<Event>,
     ) {
-        let shares = experiment.shares();
         for (index, policy) in experiment.connections.iter().enumerate() {
             let Connections::Persistent { per_pair, warm_up: Some(warm_up), .. } = policy else { continue };
             let mut stream = Stream::new(experiment.seed, "warm-up", index as u64);
@@ -48,9 +47,6 @@ impl WarmUps {
                     if hosts.has(source) {
                         let class = classes.before_any_flow(source, destination);
                         let place = hosts.open_persistent(index as u16, source, destination, class);
-                        if shares[index] {
-                            hosts.share(place);
-                        }
                         self.pending.push(WarmUp { at, place, bytes: warm_up.bytes });
                     }
                 }

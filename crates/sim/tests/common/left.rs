@@ -1,7 +1,7 @@
 //! All that a run leaves, to compare it with what another one leaves.
 
 use shallows_scenario::Experiment;
-use shallows_sim::{Division, Simulation};
+use shallows_sim::{Division, Execution, Simulation};
 
 use crate::kept::Files;
 
@@ -11,6 +11,15 @@ pub(crate) type Left = Vec<(String, Vec<u8>)>;
 pub(crate) fn finished(experiment: Experiment, threads: u32, step: u64) -> Left {
     let mut files = Files::default();
     let simulation = Simulation::capturing(experiment, threads, |name| files.open(name));
+    left(simulation.expect("memory takes it"), step, &files)
+}
+
+#[allow(dead_code, reason = "some tests only divide")]
+/// What a run leaves in which events reach switches in this way.
+pub(crate) fn executed(experiment: &Experiment, execution: Execution, step: u64) -> Left {
+    let mut files = Files::default();
+    let open = |name: &str| files.open(name);
+    let simulation = Simulation::executed(experiment.clone(), None, execution, open);
     left(simulation.expect("memory takes it"), step, &files)
 }
 

@@ -243,6 +243,15 @@ impl Config {
         }
     }
 
+    /// Whether it compares what a pool holds, so that it depends on other ports.
+    pub fn reads_pool(&self) -> bool {
+        match self {
+            Self::Threshold { gauge, .. } | Self::Red { gauge, .. } => gauge.scope == Scope::Pool,
+            Self::FloydJacobson(config) => config.scope == Scope::Pool,
+            Self::MqEcn(_) | Self::Ein(_) | Self::EinReleased(_) | Self::Tcn { .. } | Self::Codel(_) => false,
+        }
+    }
+
     /// Name of the marker in scenarios.
     pub fn name(&self) -> &'static str {
         match self {

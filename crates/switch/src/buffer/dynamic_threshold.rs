@@ -55,7 +55,13 @@ impl DynamicThreshold {
         // The arriving packet counts, so that a queue never holds more than T; the paper's "drop when Q >= T"
         // admits one packet more, its released code does not (BCC §IV-B; myred.cc). A whole number is at most T rounded down just
         // where it is at most T, so the product is not rounded.
+        self.allows(backlog + size, pool)
+    }
+
+    /// Whether a queue may hold so much.
+    #[inline(always)]
+    pub(super) fn allows(&self, backlog: Bytes, pool: &Pool) -> bool {
         let free = pool.size.saturating_sub(pool.used);
-        (backlog + size).0 as i64 as f64 <= free.0 as i64 as f64 * self.alpha
+        backlog.0 as i64 as f64 <= free.0 as i64 as f64 * self.alpha
     }
 }

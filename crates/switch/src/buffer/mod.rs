@@ -238,6 +238,21 @@ impl SharedBuffer {
         Ok(Memory::Shared)
     }
 
+    /// Whether a packet of `size` surely finds room in any queue that holds at most `backlog` and shares the pool of `queue`, and does so
+    /// too when the pool holds less.
+    #[inline(always)]
+    pub fn surely_has_room(&self, queue: usize, backlog: Bytes, size: Bytes) -> bool {
+        let pool = &self.pools[self.queues[queue].pool];
+        pool.used + size <= pool.size
+            && match &self.policy {
+                Policy::DynamicThreshold(threshold) => threshold.allows(backlog + size, pool),
+                Policy::StaticPartition { limit: Limit::Bytes(limit) } => pool.used + size <= *limit,
+                Policy::StaticPartition { limit: Limit::Packets(limit) } => pool.packets < *limit,
+                Policy::CompleteSharing => true,
+                Policy::Abm(_) => false,
+            }
+    }
+
     /// Stores a packet of `size` in `queue`, after [`Self::room`] has accepted it.
     #[inline(always)]
     pub fn take(&mut self, queue: usize, size: Bytes, memory: Memory) {

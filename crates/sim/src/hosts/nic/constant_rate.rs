@@ -1,4 +1,4 @@
-//! A source of a constant rate: an endpoint of a NIC that is no connection. It exists for tests, which need no other line for it.
+//! A source of a constant rate: what a NIC pulls from and is no connection. It exists for tests, which need no other line for it.
 
 use shallows_core::event::{EventQueue, World, run};
 use shallows_core::packet::{DataSegment, Header, HostId, PacketKind};
@@ -8,7 +8,7 @@ use shallows_scenario::Offloads;
 use shallows_transport::{SmallQueue, Tso};
 
 use super::account::Account;
-use super::handover::{Endpoint, Handover};
+use super::handover::{Handover, PacketSource};
 use crate::hosts::names::Name;
 use crate::hosts::packet::{DataPacket, Framing};
 use crate::hosts::timer::arm;
@@ -29,7 +29,7 @@ struct ConstantRate {
     account: Account,
 }
 
-impl Endpoint for ConstantRate {
+impl PacketSource for ConstantRate {
     fn poll_transmit(&mut self, now: Instant) -> Option<(Header, DataPacket)> {
         if now < self.next {
             return None;
@@ -105,7 +105,7 @@ impl Driver<u32> for Driving<'_> {
         unreachable!("the network does not change");
     }
 
-    fn observe(&mut self, _: Change<'_, u32>) {}
+    fn observe(&mut self, _: Instant, _: Change<'_, u32>) {}
 
     fn leave(&mut self, _: u32, _: Instant, _: Header, _: u32) {
         unreachable!("the network is not divided");

@@ -8,8 +8,8 @@ use shallows_transport::{SmallQueue, Tso};
 use crate::hosts::nic::account::Account;
 use crate::hosts::packet::DataPacket;
 
-/// Something that sends by a NIC. It knows its window, its rate and its data; the [`Handover`] decides about bursts and backpressure.
-pub(crate) trait Endpoint {
+/// What a NIC pulls packets from, such as an endpoint of a connection. It knows its window, its rate and its data; the [`Handover`] decides about bursts and backpressure.
+pub(crate) trait PacketSource {
     /// The packet that it sends now, if its own rules let it send one.
     fn poll_transmit(&mut self, now: Instant) -> Option<(Header, DataPacket)>;
 
@@ -60,25 +60,25 @@ impl Handover {
 
     /// Pull the next packet, if one may go now.
     #[inline(always)]
-    pub(crate) fn pull(&self, endpoint: &mut impl Endpoint, now: Instant) -> Option<(Header, DataPacket)> {
-        if self.holds && !self.lets_go(endpoint, now) {
+    pub(crate) fn pull(&self, source: &mut impl PacketSource, now: Instant) -> Option<(Header, DataPacket)> {
+        if self.holds && !self.lets_go(source, now) {
             return None;
         }
-        let (header, packet) = endpoint.poll_transmit(now)?;
+        let (header, packet) = source.poll_transmit(now)?;
         if self.holds {
-            self.on_pull(endpoint, header.size(), Bytes(u64::from(packet.segment.len)));
+            self.on_pull(source, header.size(), Bytes(u64::from(packet.segment.len)));
         }
         Some((header, packet))
     }
 
-    /// Nothing more is pulled now. Returns when the endpoint is to be polled again, if nothing happens before.
+    /// Nothing more is pulled now. Returns when the source is to be polled again, if nothing happens before.
     #[inline(always)]
-    pub(crate) fn rest(&self, endpoint: &mut impl Endpoint) -> Option<Instant> {
+    pub(crate) fn rest(&self, source: &mut impl PacketSource) -> Option<Instant> {
         if !self.holds {
-            return endpoint.deadline();
+            return source.deadline();
         }
-        let next = self.rest_burst(endpoint);
-        let deadline = endpoint.deadline();
+        let next = self.rest_burst(source);
+        let deadline = source.deadline();
         next.map_or(deadline, |next| Some(deadline.map_or(next, |deadline| deadline.min(next))))
     }
 
@@ -88,52 +88,52 @@ impl Handover {
         self.offloads.tso.is_some() || self.offloads.paced
     }
 
-    /// Whether too much of an endpoint waits in the NIC's queue.
+    /// Whether too much of a source waits in the NIC's queue.
     #[inline]
-    fn is_full(&self, endpoint: &mut impl Endpoint) -> bool {
+    fn is_full(&self, source: &mut impl PacketSource) -> bool {
         let Some(rule) = &self.backpressure else { return false };
-        let queued = endpoint.account().queued;
-        endpoint.is_full(rule, self.offloads.tso.as_ref(), queued)
+        let queued = source.account().queued;
+        source.is_full(rule, self.offloads.tso.as_ref(), queued)
     }
 
-    /// Whether the next packet of an endpoint may go, as far as the NIC is concerned.
+    /// Whether the next packet of a source may go, as far as the NIC is concerned.
     #[inline]
-    fn lets_go(&self, endpoint: &mut impl Endpoint, now: Instant) -> bool {
+    fn lets_go(&self, source: &mut impl PacketSource, now: Instant) -> bool {
         if self.shapes() {
-            return endpoint.account().left > 0 || self.begins(endpoint, now);
+            return source.account().left > 0 || self.begins(source, now);
         }
-        !self.is_full(endpoint)
+        !self.is_full(source)
     }
 
     /// A packet goes, of so many bytes on the wire and with so much data.
     #[inline]
-    fn on_pull(&self, endpoint: &mut impl Endpoint, size: Bytes, data: Bytes) {
+    fn on_pull(&self, source: &mut impl PacketSource, size: Bytes, data: Bytes) {
         if self.backpressure.is_some() && data > Bytes(0) {
-            endpoint.account().queued += size;
+            source.account().queued += size;
         }
         if self.shapes() {
-            on_pull_of_burst(endpoint, data);
+            on_pull_of_burst(source, data);
         }
     }
 
     /// Returns when the next burst may begin, if it waits for its time.
     #[inline]
-    fn rest_burst(&self, endpoint: &mut impl Endpoint) -> Option<Instant> {
+    fn rest_burst(&self, source: &mut impl PacketSource) -> Option<Instant> {
         if self.backpressure.is_some() {
-            let held = self.is_full(endpoint);
-            endpoint.hold(held);
+            let held = self.is_full(source);
+            source.hold(held);
         }
-        if self.shapes() { endpoint.account().rest() } else { None }
+        if self.shapes() { source.account().rest() } else { None }
     }
 
-    /// Begin the next burst of an endpoint, if it may.
+    /// Begin the next burst of a source, if it may.
     #[inline(never)]
-    fn begins(&self, endpoint: &mut impl Endpoint, now: Instant) -> bool {
-        if self.is_full(endpoint) {
+    fn begins(&self, source: &mut impl PacketSource, now: Instant) -> bool {
+        if self.is_full(source) {
             return false;
         }
-        let packets = endpoint.next_burst(self.offloads.tso.as_ref());
-        let account = endpoint.account();
+        let packets = source.next_burst(self.offloads.tso.as_ref());
+        let account = source.account();
         if packets > 0 && self.offloads.paced {
             account.waits = account.pacer.next() > now;
             if account.waits {
@@ -147,10 +147,10 @@ impl Handover {
 }
 
 #[inline(never)]
-fn on_pull_of_burst(endpoint: &mut impl Endpoint, data: Bytes) {
-    let account = endpoint.account();
+fn on_pull_of_burst(source: &mut impl PacketSource, data: Bytes) {
+    let account = source.account();
     account.left = account.left.saturating_sub(1);
     if data > Bytes(0) {
-        endpoint.pace(data);
+        source.pace(data);
     }
 }

@@ -1,6 +1,6 @@
 //! A host's NIC: what its endpoints send goes through it, and so does what reaches the host.
 //!
-//! **Sending.** The NIC pulls segments from an [`Endpoint`] by a [`Handover`], which forms bursts, paces them, and stops while too many
+//! **Sending.** The NIC pulls packets from a [`PacketSource`] by a [`Handover`], which forms bursts, paces them, and stops while too many
 //! bytes of the endpoint wait in the NIC's queue. It pulls from endpoints in the order of the events that let them send (an acknowledgement, a
 //! timer, a departure), and from each until it has nothing or is held. The queue itself is the port of the link that leaves the host:
 //! without backpressure the NIC pushes into it, and it drops what finds no room.
@@ -16,8 +16,10 @@ pub(crate) mod handover;
 pub(crate) mod inbox;
 pub(crate) mod moderation;
 
-use shallows_core::packet::Header;
-use shallows_core::{Bytes, Instant};
+use shallows_core::packet::{Header, HostId};
+use shallows_core::{Bytes, Instant, Rate};
+use shallows_scenario::Experiment;
+use shallows_transport::receive_window::{Control, ictcp::Ictcp};
 
 use crate::hosts::nic::agent::HostAgent;
 use crate::hosts::nic::inbox::{Arrived, Inboxes, Taking};
@@ -47,6 +49,18 @@ pub(crate) enum Incoming {
 impl Nic {
     pub(crate) fn new(backpressure: bool, inboxes: Inboxes, agent: Option<Box<dyn HostAgent>>) -> Self {
         Self { backpressure, inboxes, agent, agent_timer_at: Instant::MAX }
+    }
+
+    /// That of this host of `experiment`, which sends at this rate.
+    pub(crate) fn of(experiment: &Experiment, host: HostId, rate: Rate) -> Self {
+        let config = &experiment.agreement(host, host).receiver;
+        let agent: Option<Box<dyn HostAgent>> = match &config.receive_control {
+            Control::Fixed => None,
+            Control::Ictcp(ictcp) => Some(Box::new(Ictcp::new(ictcp, config.mss, rate))),
+        };
+        let group = experiment.group(host);
+        let inboxes = Inboxes::new(group.offloads.coalescing, experiment.seed);
+        Self::new(group.backpressure.is_some(), inboxes, agent)
     }
 
     /// Whether departures from its queue let endpoints send more.

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use shallows_core::event::{EventQueue, run};
+use shallows_core::event::EventQueue;
 use shallows_core::packet::{AckSegment, Header, HostId, PacketKind};
 use shallows_core::{Bytes, Duration, Instant};
 use shallows_measure::Captures;
 
 use super::World;
+use super::pace::Execution;
 use crate::hosts::names::Name;
 use crate::hosts::nic::Nic;
 use crate::hosts::nic::agent::HostAgent;
@@ -69,15 +70,15 @@ fn an_agent_sees_every_packet_of_its_host_and_sends_at_its_own_times() {
     let experiment = star(SCENARIO);
     let site = Site::all(&experiment, None).remove(0);
     let captures = Captures::simulated(&experiment, nowhere).expect("nowhere takes everything");
-    let mut world = World::new(&experiment, None, site, &captures);
+    let mut world = World::new(&experiment, None, site, &captures, Execution::Adaptive);
     let seen = Arc::new(AtomicU64::new(0));
     let agent = Credits { left: 5, next: None, seen: Arc::clone(&seen) };
-    world.ends.hosts.install(HostId(0), Nic::new(false, Inboxes::new(None, 0), Some(Box::new(agent))));
+    world.hosts.install(HostId(0), Nic::new(false, Inboxes::new(None, 0), Some(Box::new(agent))));
     let mut queue = EventQueue::new(Duration::from_micros(10));
     world.start(&experiment, &mut queue);
-    run(&mut world, &mut queue, Instant(u64::MAX - 1), u64::MAX);
-    assert!(world.finished);
-    let tally = &world.network.tally;
+    world.run(&mut queue, Instant(u64::MAX - 1), u64::MAX);
+    assert!(world.outside.finished);
+    let tally = world.tally();
     assert_eq!(tally.packets_stale, 5);
     // Everything that was sent arrived, at one of both: what host 1 got are acknowledgements and the five.
     assert_eq!(tally.packets_sent, tally.packets_arrived);

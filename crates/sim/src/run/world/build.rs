@@ -4,24 +4,20 @@ use shallows_core::packet::HostId;
 use shallows_core::random::Stream;
 use shallows_measure::Captures;
 use shallows_scenario::{Experiment, LocalHosts};
-use shallows_transport::receive_window::{Control, ictcp::Ictcp};
 
+use crate::hosts::Hosts;
 use crate::hosts::flow::Flows;
-use crate::hosts::host::Host;
-use crate::hosts::nic::Nic;
-use crate::hosts::nic::agent::HostAgent;
-use crate::hosts::nic::inbox::Inboxes;
-use crate::hosts::packet::{PacketRef, Packets};
-use crate::hosts::{Hosts, Transports};
+use crate::hosts::packet::Packets;
 use crate::network::Network;
-use crate::network::division::Division;
+use crate::network::division::{self, Division};
 use crate::network::event::Ranks;
-use crate::network::places::Places;
 use crate::network::site::Site;
 use crate::run::crossing::Exits;
 use crate::run::observers::Observers;
 use crate::run::world::World;
 use crate::run::world::ends::Ends;
+use crate::run::world::outside::Outside;
+use crate::run::world::pace::{Execution, Pace};
 use crate::traffic::announced::Announced;
 use crate::traffic::datagram::Datagrams;
 use crate::traffic::generators::{Arrivals, Generators, Leaving};
@@ -36,13 +32,18 @@ impl World {
         division: Option<&Division>,
         site: Site,
         captures: &Captures,
+        execution: Execution,
     ) -> Self {
         let seed = experiment.seed;
         let ranks = Ranks::new(seed);
-        let mut network = Network::of(experiment, &site, ranks);
+        let window = division::window(experiment);
+        let mut network = Network::of(experiment, &site, ranks, window);
         let mut exits = Exits::default();
+        let here = division
+            .map_or(0, |division| site.nodes.numbers().next().map_or(0, |node| division.part_of(node)));
         for &(number, part, wire) in &site.exits {
-            network.at(number).exit = exits.add(part, wire);
+            let is_near = division.is_some_and(|division| division.share_of(here) == division.share_of(part));
+            network.at(number).exit = exits.add(part, is_near, wire);
         }
         for host in site.nodes.numbers().take_while(|&node| node < experiment.network.hosts) {
             let group = experiment.group(HostId(host));
@@ -54,15 +55,22 @@ impl World {
         network.watch(&observers.ports, Some(captures));
         let is_whole = division.is_none_or(|division| division.parts() == 1);
         let arrivals = arrivals(experiment, division, &site, ranks);
-        Self {
+        // The link that leaves a host has its number.
+        let hosts = Hosts::new(
+            experiment,
+            &site.nodes,
+            |host| network.rate(host.0),
+            Flows::new(experiment, !is_whole),
+        );
+        let outside = Outside {
+            network,
             ends: Ends {
                 packets: Packets::default(),
-                hosts: hosts(experiment, &site.nodes, &network),
                 observers,
                 exits,
+                tells_drops: hosts.nics_act_on_departures(),
+                dropped: Vec::new(),
             },
-            network,
-            flows: Flows::new(experiment, !is_whole),
             generators: Generators {
                 arrivals,
                 warm_ups: WarmUps::new(ranks),
@@ -73,7 +81,8 @@ impl World {
             finished: false,
             ends_on_completion: experiment.stop.on_completion,
             is_whole,
-        }
+        };
+        Self { hosts, outside, pace: Pace::new(execution, window.is_some()), order: Vec::new() }
     }
 }
 
@@ -94,21 +103,4 @@ fn arrivals(experiment: &Experiment, division: Option<&Division>, site: &Site, r
         announced: Announced::new(experiment.connections.len(), ranks),
         leaving: Leaving::new(part_of),
     }
-}
-
-/// The hosts among the `nodes`.
-fn hosts(experiment: &Experiment, nodes: &Places, network: &Network<PacketRef>) -> Hosts {
-    let host = |number: u32| {
-        let config = &experiment.agreement(HostId(number), HostId(number)).receiver;
-        let agent: Option<Box<dyn HostAgent>> = match &config.receive_control {
-            Control::Fixed => None,
-            Control::Ictcp(ictcp) => Some(Box::new(Ictcp::new(ictcp, config.mss, network.rate(number)))),
-        };
-        let group = experiment.group(HostId(number));
-        let inboxes = Inboxes::new(group.offloads.coalescing, experiment.seed);
-        Host::new(Nic::new(group.backpressure.is_some(), inboxes, agent))
-    };
-    // Hosts are the first nodes, here as in the whole network.
-    let hosts = nodes.numbers().take_while(|&node| node < experiment.network.hosts).map(host).collect();
-    Hosts::new(hosts, nodes.clone(), Transports::new(experiment))
 }

@@ -5,22 +5,23 @@ use shallows_core::event::EventQueue;
 use shallows_core::packet::{Header, HostId};
 use shallows_measure::Lost;
 
-use crate::hosts::Hosts;
-use crate::hosts::packet::{PacketRef, Packets};
+use crate::hosts::packet::{DataPacket, PacketRef, Packets};
 use crate::network::event::{Class, Event};
 use crate::network::link::Target;
 use crate::network::{Change, Driver, LinkAt};
 use crate::run::crossing::Exits;
 use crate::run::observers::Observers;
 
-/// Hosts with their packets, observers, and the exits to other parts of the network.
+/// What packets say, observers, and the exits to other parts of the network.
 #[derive(Debug)]
 pub(super) struct Ends {
     pub(super) packets: Packets,
-    pub(super) hosts: Hosts,
     pub(super) observers: Observers,
     /// Where links lead that end in other parts, and what has left by them.
     pub(super) exits: Exits,
+    /// Whether hosts are to hear of data that their NICs drop, and what they have not heard of.
+    pub(super) tells_drops: bool,
+    pub(super) dropped: Vec<(HostId, DataPacket)>,
 }
 
 /// The driver of a network: its ends, and the events.
@@ -60,18 +61,17 @@ impl Driver<PacketRef> for Around<'_> {
     }
 
     #[inline(never)]
-    fn observe(&mut self, change: Change<'_, PacketRef>) {
-        self.ends.observers.port_changed(self.queue.now(), change, &self.ends.packets);
+    fn observe(&mut self, now: Instant, change: Change<'_, PacketRef>) {
+        self.ends.observers.port_changed(now, change, &self.ends.packets);
     }
 
     #[inline(always)]
     fn leave(&mut self, exit: u32, arrival: Instant, header: Header, payload: PacketRef) {
-        let packet = self.ends.packets.remove(payload);
-        self.ends.exits.leave(exit, arrival, header, packet);
+        self.ends.exits.leave(exit, arrival, header, payload, &mut self.ends.packets);
     }
 
     fn lose(&mut self, exit: u32) -> Lost {
-        self.ends.exits.lose(exit)
+        self.ends.exits.lose(exit, &mut self.ends.packets)
     }
 
     #[inline(always)]
@@ -84,11 +84,10 @@ impl Driver<PacketRef> for Around<'_> {
 
     fn discard(&mut self, host: Option<HostId>, payload: PacketRef) -> bool {
         if let Some(host) = host
-            && self.ends.hosts.nics_act_on_departures()
-            && let Some(body) = self.ends.packets.data(payload)
+            && self.ends.tells_drops
+            && let Some(&body) = self.ends.packets.data(payload)
         {
-            // Its connection is not woken: its acknowledgements and its timer find what it has lost.
-            self.ends.hosts.on_departure(host, body);
+            self.ends.dropped.push((host, body));
         }
         self.ends.packets.discard(payload)
     }

@@ -5,6 +5,7 @@ use shallows_measure::{Measured, Tally, Tap};
 
 use crate::hosts::flow::Flows;
 use crate::run::world::World;
+use crate::run::world::outside::Outside;
 use crate::traffic::Traffic;
 
 /// How many records a world holds.
@@ -23,29 +24,28 @@ impl World {
     /// Counts so far.
     #[inline]
     pub(crate) fn tally(&self) -> &Tally {
-        &self.network.tally
+        &self.outside.network.tally
     }
 
     /// How many links leave its nodes.
     #[inline]
     pub(crate) fn links(&self) -> usize {
-        self.network.links().len()
+        self.outside.network.links().len()
     }
 
     /// What it has caught of packets that are captured.
     pub(crate) fn tap(&mut self) -> &mut Tap {
-        &mut self.ends.observers.tap
+        &mut self.outside.ends.observers.tap
     }
 
     /// Its workloads: all of a network that is one part, or those that react at its hosts.
     pub(crate) fn traffic(&self) -> &Traffic {
-        &self.generators.arrivals.traffic
+        &self.outside.generators.arrivals.traffic
     }
 
     /// What it has measured by the `end` of the run, beside its flows, and these.
     pub(crate) fn into_measured(self, end: Instant) -> (Measured, Flows) {
-        let Self { network, mut ends, mut flows, generators, .. } = self;
-        ends.hosts.settle(&mut flows, end);
+        let Self { hosts, outside: Outside { network, ends, generators, .. }, .. } = self;
         let queries = generators.arrivals.traffic.queries().map(<[_]>::to_vec).collect();
         let observers = ends.observers;
         let measured = Measured {
@@ -61,16 +61,17 @@ impl World {
             end,
             ..Measured::default()
         };
-        (measured, flows)
+        (measured, hosts.into_flows(end))
     }
 
     /// How many records it holds.
     pub(crate) fn held(&self) -> Held {
-        let observers = &self.ends.observers;
+        let Outside { ends, generators, .. } = &self.outside;
+        let observers = &ends.observers;
         Held {
-            flows: self.flows.len(),
+            flows: self.hosts.flows().len(),
             queries: self.traffic().queries().map(<[_]>::len).sum(),
-            echoes: self.generators.probes.echoes.len(),
+            echoes: generators.probes.echoes.len(),
             samples: observers.queues.rows.len(),
             port_changes: observers.ports.rows.len(),
             flow_changes: observers.flows.flows.values().map(|flow| flow.rows.len()).sum(),

@@ -1,0 +1,81 @@
+//! Columns of a table of a finished run, for what every run shows.
+
+use std::fs::File;
+
+use pyo3::IntoPyObjectExt;
+use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyMemoryView};
+use shallows_sim::{Cell, Columns};
+
+use crate::defect::guard;
+
+/// Some columns of a table, and which of its rows are chosen.
+#[pyclass(name = "Columns", module = "shallows._core", frozen)]
+pub(crate) struct PyColumns(Columns);
+
+#[pymethods]
+impl PyColumns {
+    /// Read those of the columns that the Parquet file at this path has.
+    #[staticmethod]
+    fn read(py: Python<'_>, path: &str, wanted: Vec<String>) -> PyResult<Self> {
+        let wanted: Vec<&str> = wanted.iter().map(String::as_str).collect();
+        let read = || Columns::read(File::open(path)?, &wanted);
+        py.detach(|| guard(read))?.map(Self).map_err(|error| PyOSError::new_err(error.to_string()))
+    }
+
+    /// Names of its columns.
+    #[getter]
+    fn names(&self) -> Vec<&str> {
+        self.0.names().collect()
+    }
+
+    /// The number of chosen rows.
+    fn __len__(&self) -> usize {
+        self.0.height()
+    }
+
+    /// Of the chosen rows, those whose number in a column is above one bound and at most the other; nulls are neither.
+    #[pyo3(signature = (column, above = f64::NEG_INFINITY, up_to = f64::INFINITY))]
+    fn between(&self, column: &str, above: f64, up_to: f64) -> PyResult<Self> {
+        self.0.between(column, above, up_to).map(Self).map_err(PyValueError::new_err)
+    }
+
+    /// The chosen rows by their value in a column, in the order of values.
+    fn groups(&self, py: Python<'_>, column: &str) -> PyResult<Vec<(Py<PyAny>, Self)>> {
+        let groups = self.0.groups(column).map_err(PyValueError::new_err)?;
+        groups.into_iter().map(|(cell, rows)| Ok((object(py, cell)?, Self(rows)))).collect()
+    }
+
+    /// The sum of a column of whole numbers.
+    fn sum(&self, column: &str) -> PyResult<i64> {
+        self.0.sum(column).map_err(PyValueError::new_err)
+    }
+
+    /// The numbers of a column in ascending order, without nulls.
+    fn ordered<'py>(&self, py: Python<'py>, column: &str) -> PyResult<Bound<'py, PyAny>> {
+        let values = py.detach(|| self.0.ordered(column)).map_err(PyValueError::new_err)?;
+        let bytes = PyBytes::new_with(py, 8 * values.len(), |bytes| {
+            for (place, value) in bytes.chunks_exact_mut(8).zip(values) {
+                place.copy_from_slice(&value.to_ne_bytes());
+            }
+            Ok(())
+        })?;
+        PyMemoryView::from(&bytes)?.call_method1("cast", ("d",))
+    }
+
+    /// The value of each chosen row in a column.
+    fn values(&self, py: Python<'_>, column: &str) -> PyResult<Vec<Py<PyAny>>> {
+        let values = self.0.values(column).map_err(PyValueError::new_err)?;
+        values.map(|cell| object(py, cell)).collect()
+    }
+}
+
+fn object(py: Python<'_>, cell: Cell) -> PyResult<Py<PyAny>> {
+    match cell {
+        Cell::Missing => Ok(py.None()),
+        Cell::Integer(value) => value.into_py_any(py),
+        Cell::Float(value) => value.into_py_any(py),
+        Cell::Text(value) => value.into_py_any(py),
+    }
+}

@@ -1,0 +1,99 @@
+//! What reaches a host passes its NIC, which may have packets wait for each other, and whose agent sees all of them.
+
+use shallows_core::packet::{Header, HostId, PacketKind};
+
+use crate::hosts::nic::inbox::{Arrived, InboxAt, Taking};
+use crate::hosts::nic::{Incoming, Nic};
+use crate::hosts::packet::PacketRef;
+use crate::hosts::{Driver, Hosts, Timer};
+
+impl Hosts {
+    /// The NIC may have a packet wait for others.
+    #[inline(never)]
+    pub(super) fn meet_nic(&mut self, header: Header, packet: PacketRef, driver: &mut impl Driver) {
+        let host = header.destination;
+        match self.nic(host).receive(driver.now(), header, packet) {
+            Incoming::Up(arrived) => self.pass_nic(arrived, driver),
+            Incoming::Queued { queue, taking } => self.take_up(InboxAt { host, queue }, taking, driver),
+        }
+    }
+
+    #[inline(never)]
+    pub(super) fn on_interrupt(&mut self, at: InboxAt, driver: &mut impl Driver) {
+        let taking = self.nic(at.host).on_interrupt(driver.now(), at.queue);
+        self.take_up(at, taking, driver);
+    }
+
+    fn take_up(&mut self, at: InboxAt, taking: Taking, driver: &mut impl Driver) {
+        match taking {
+            Taking::Waits => {}
+            Taking::Until(due) => driver.timer_at(due, Timer::Interrupt(at)),
+            Taking::Now => self.empty_inbox(at, driver),
+        }
+    }
+
+    fn nic(&mut self, host: HostId) -> &mut Nic {
+        &mut self.host(host).nic
+    }
+
+    /// A host takes up all that waits in a receive queue of its NIC.
+    #[inline(never)]
+    fn empty_inbox(&mut self, at: InboxAt, driver: &mut impl Driver) {
+        let now = driver.now();
+        let taken = self.nic(at.host).take_up(now, at.queue, driver.packets());
+        for &arrived in &taken {
+            self.pass_nic(arrived, driver);
+        }
+        self.nic(at.host).recycle(at.queue, taken);
+    }
+
+    /// It has waited, and the agent of the NIC looks at it.
+    fn pass_nic(&mut self, arrived: Arrived, driver: &mut impl Driver) {
+        let host = arrived.header.destination;
+        self.nic(host).on_packet(driver.now(), arrived.bytes);
+        self.hand_up(arrived, driver);
+        self.serve_agent(host, driver);
+    }
+
+    /// Send what the agent of a NIC sends now, and see to its timer.
+    fn serve_agent(&mut self, host: HostId, driver: &mut impl Driver) {
+        while let Some((header, packet)) = self.nic(host).poll_agent(driver.now()) {
+            let packet = driver.packets().insert(packet);
+            self.send(header, packet, driver);
+        }
+        if let Some(deadline) = self.nic(host).rest_agent() {
+            driver.timer_at(deadline, Timer::Agent(host));
+        }
+    }
+
+    #[inline(never)]
+    pub(super) fn on_agent_timer(&mut self, host: HostId, driver: &mut impl Driver) {
+        if self.nic(host).on_agent_timer(driver.now()) {
+            self.serve_agent(host, driver);
+        }
+    }
+
+    /// A host takes up a packet, or several that it has merged. Where none waits this is a part of every hop: hence a copy of
+    /// its own.
+    #[inline(always)]
+    pub(super) fn hand_up(&mut self, arrived: Arrived, driver: &mut impl Driver) {
+        let Arrived { header, packet, packets, .. } = arrived;
+        driver.tally().packets_arrived += u64::from(packets);
+        match header.kind() {
+            PacketKind::Data => self.receive_data(arrived, driver),
+            PacketKind::PureAck => {
+                let packet = driver.packets().remove_ack(packet);
+                self.receive_ack(&header, &packet, driver);
+            }
+            PacketKind::Datagram | PacketKind::Probe => self.receive_foreign(header, packet, driver),
+        }
+    }
+
+    /// It belongs to no connection.
+    #[inline(never)]
+    fn receive_foreign(&mut self, header: Header, packet: PacketRef, driver: &mut impl Driver) {
+        if let Some((header, packet)) = driver.answer(&header, packet) {
+            self.send(header, packet, driver);
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! Hosts on a wire: neither a network nor a queue of events is there. It exists for tests, and shows what hosts need from outside.
+
+use std::collections::BTreeMap;
+
+use shallows_core::packet::{Header, HostId};
+use shallows_core::{Bytes, Duration, Instant, Rate};
+use shallows_measure::Tally;
+use shallows_scenario::Flow;
+
+use crate::hosts::connection::Place;
+use crate::hosts::flow::Flows;
+use crate::hosts::packet::{DataPacket, PacketRef, Packets};
+use crate::hosts::{Driver, HostEvent, Hosts, Timer};
+use crate::network::places::Places;
+use crate::network::testing::star;
+
+/// A wire of any rate between all hosts, which loses some packets.
+struct Wire {
+    now: Instant,
+    /// What is to come, in the order in which it was asked for at equal times.
+    due: BTreeMap<(Instant, u64), Due>,
+    asked: u64,
+    packets: Packets,
+    tally: Tally,
+    /// Numbers of packets, in the order in which they are sent, that are dropped as they are sent.
+    lost: Vec<u64>,
+    dropped: Vec<(HostId, DataPacket)>,
+    /// Flows whose changes are told.
+    traced: Vec<u32>,
+    told: Vec<(Instant, Told)>,
+}
+
+enum Due {
+    Arrival(Header, PacketRef),
+    Timer(Timer),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Told {
+    Received,
+    Acked(u32),
+    /// Bytes that are acknowledged.
+    Changed(u32, u64),
+}
+
+/// Data of the largest packet: 1,500 bytes less 40 of the headers of IP and TCP, and 12 of time stamps (RFC 7323 §3.2).
+const SEGMENT: u64 = 1_448;
+
+/// From one host to another.
+const DELAY: Duration = Duration::from_micros(10);
+
+impl Wire {
+    fn later(&mut self, at: Instant, due: Due) {
+        self.asked += 1;
+        self.due.insert((at, self.asked), due);
+    }
+}
+
+impl Driver for Wire {
+    fn now(&self) -> Instant {
+        self.now
+    }
+
+    fn packets(&mut self) -> &mut Packets {
+        &mut self.packets
+    }
+
+    fn tally(&mut self) -> &mut Tally {
+        &mut self.tally
+    }
+
+    fn send(&mut self, header: Header, packet: PacketRef) -> bool {
+        if self.lost.contains(&self.tally.packets_sent) {
+            self.dropped.extend(self.packets.data(packet).map(|&body| (header.source, body)));
+            self.packets.discard(packet);
+            return false;
+        }
+        self.later(self.now + DELAY, Due::Arrival(header, packet));
+        true
+    }
+
+    fn dropped(&mut self) -> Option<(HostId, DataPacket)> {
+        self.dropped.pop()
+    }
+
+    fn timer_at(&mut self, at: Instant, timer: Timer) {
+        self.later(at, Due::Timer(timer));
+    }
+
+    fn answer(&mut self, _: &Header, _: PacketRef) -> Option<(Header, PacketRef)> {
+        unreachable!("all packets are of connections")
+    }
+
+    fn traces(&mut self, flow: u32, _: Place, _: u64) -> bool {
+        self.traced.contains(&flow)
+    }
+
+    fn on_event(&mut self, event: HostEvent<'_>) {
+        let told = match event {
+            HostEvent::Received(_) => Told::Received,
+            HostEvent::Acked { flow, .. } => Told::Acked(flow),
+            HostEvent::Changed { flow, endpoint } => Told::Changed(flow, endpoint.acked()),
+        };
+        self.told.push((self.now, told));
+    }
+}
+
+const SCENARIO: &str = r#"
+    [tcp]
+    delayed_ack = { segments = 1 }
+    rto = { min = "1ms", initial = "3ms" }
+
+    [[workload]]
+    kind = "incast"
+    senders = 0
+    receivers = 1
+    size = "3KB"
+"#;
+
+/// A flow of three segments as number 7, on a wire that loses these packets; until nothing more happens.
+fn run(lost: &[u64], traced: &[u32]) -> Wire {
+    let experiment = star(SCENARIO);
+    let everywhere = Places::of(experiment.network.hosts, 1, |_| 0).remove(0);
+    let mut hosts =
+        Hosts::new(&experiment, &everywhere, |_| Rate::from_gbps(10), Flows::new(&experiment, true));
+    let mut wire = Wire {
+        now: Instant::ZERO,
+        due: BTreeMap::new(),
+        asked: 0,
+        packets: Packets::default(),
+        tally: Tally::default(),
+        lost: lost.to_vec(),
+        dropped: Vec::new(),
+        traced: traced.to_vec(),
+        told: Vec::new(),
+    };
+    hosts.start(7, &flow(), &mut wire);
+    while let Some(((now, _), due)) = wire.due.pop_first() {
+        wire.now = now;
+        match due {
+            Due::Arrival(header, packet) => hosts.receive(header, packet, &mut wire),
+            Due::Timer(timer) => hosts.on_timer(timer, &mut wire),
+        }
+    }
+    assert_eq!(wire.packets.len(), 0, "every packet has been received or lost");
+    wire
+}
+
+fn flow() -> Flow {
+    Flow {
+        at: Instant::ZERO,
+        source: HostId(0),
+        destination: HostId(1),
+        size: Some(Bytes(3 * SEGMENT)),
+        workload: 0,
+        class: 0,
+        port: None,
+        leg: None,
+        listed: None,
+    }
+}
+
+fn at(micros: u64) -> Instant {
+    Instant::ZERO + Duration::from_micros(micros)
+}
+
+#[test]
+fn hosts_bring_a_flow_over_any_driver_that_carries_their_packets() {
+    // Three segments fit into the first window (RFC 6928: ten) and leave at once; the wire takes no time but its delay.
+    let wire = run(&[], &[]);
+    assert_eq!(wire.told, [(at(10), Told::Received), (at(20), Told::Acked(7))]);
+    let Tally { packets_sent, packets_arrived, data_sent, flows_completed, .. } = wire.tally;
+    assert_eq!((packets_sent, packets_arrived, data_sent, flows_completed), (6, 6, 3, 1));
+}
+
+#[test]
+fn a_driver_hears_of_every_change_of_a_sender_that_it_traces() {
+    let wire = run(&[], &[7]);
+    let changes: Vec<_> = wire.told.iter().filter(|(_, told)| matches!(told, Told::Changed(..))).collect();
+    // As it sends, and with each acknowledgement; the last one completes the flow.
+    let changed = |micros, acked| (at(micros), Told::Changed(7, acked));
+    assert_eq!(changes, [&changed(0, 0), &changed(20, SEGMENT), &changed(20, 2 * SEGMENT)]);
+}
+
+#[test]
+fn hosts_find_by_their_timers_what_a_driver_has_lost() {
+    // All three segments: nothing tells of them but the first timeout, after 3 ms. One segment goes (RFC 5681 §3.1), and the other two
+    // with its acknowledgement. If its NIC still counted the three as waiting, it would not pull another one.
+    let wire = run(&[1, 2, 3], &[]);
+    assert_eq!(wire.told, [(at(3_030), Told::Received), (at(3_040), Told::Acked(7))]);
+    assert_eq!((wire.tally.packets_sent, wire.tally.packets_arrived), (9, 6));
+}

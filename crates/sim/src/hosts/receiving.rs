@@ -1,0 +1,286 @@
+//! What hosts do with data that reaches them: a receiver takes it, acknowledges it, and knows when a flow is complete.
+
+use shallows_core::packet::{AckSegment, Flags, Header};
+use shallows_core::{Address, Bytes, Instant};
+use shallows_measure::Received;
+use shallows_transport::{Acks, Marks, Receiver};
+
+use crate::hosts::connection::{Place, ReceiverSide};
+use crate::hosts::flow::Flows;
+use crate::hosts::gap::Gap;
+use crate::hosts::host::Found;
+use crate::hosts::names::Name;
+use crate::hosts::nic::inbox::Arrived;
+use crate::hosts::packet::{AckPacket, DataPacket, FlowFraming, Framing};
+use crate::hosts::timer::arm;
+use crate::hosts::transports::Transport;
+use crate::hosts::{Driver, HostEvent, Hosts, Timer};
+
+/// What became of data that arrived.
+enum Reception {
+    /// It belongs to a connection that has closed.
+    Stale,
+    /// Its receiver has forgotten the connection, all of which it had, and says so.
+    Again(Acks),
+    /// It is at its receiver.
+    At {
+        /// The receiver's.
+        slot: u32,
+        acks: Acks,
+        /// The flow that is complete with it.
+        complete: Option<u32>,
+    },
+}
+
+impl Hosts {
+    /// Data, or what opens or ends a connection, is taken up by its host.
+    #[inline(always)]
+    pub(super) fn receive_data(&mut self, arrived: Arrived, driver: &mut impl Driver) {
+        let Arrived { header, packet, packets, .. } = arrived;
+        let packet = driver.packets().remove_data(packet);
+        if packet.segment.carried_ack.is_some() {
+            self.receive_carried(&header, &packet, driver);
+        }
+        match self.on_data(driver.now(), &header, &packet, packets) {
+            Reception::Stale => driver.tally().packets_stale += u64::from(packets),
+            Reception::Again(acks) => {
+                for ack in acks {
+                    let (header, packet) = self.acknowledge_again(&header, &packet, ack);
+                    self.send_ack(header, packet, driver);
+                }
+            }
+            Reception::At { slot, acks, complete } => {
+                let place = Place { host: header.destination, slot };
+                if let Some(flow) = complete {
+                    self.flow_received(place, flow, driver);
+                }
+                for ack in acks {
+                    self.acknowledge(place, ack, driver);
+                }
+                self.rest_receiver(place, driver);
+            }
+        }
+    }
+
+    /// Data carries an acknowledgement of the other direction of its connection.
+    #[cold]
+    fn receive_carried(&mut self, header: &Header, packet: &DataPacket, driver: &mut impl Driver) {
+        if let Some((place, hearing)) = self.on_carried(driver.now(), header, packet) {
+            self.heed(place, hearing, driver);
+        }
+    }
+
+    /// The NIC may have merged so many segments into one.
+    #[inline(always)]
+    fn on_data(&mut self, now: Instant, header: &Header, packet: &DataPacket, segments: u32) -> Reception {
+        let framing = packet.framing;
+        let flows = &mut self.flows;
+        let host = &mut self.hosts[self.places.at(header.destination.0)];
+        let slot = match host.find(header, packet.name) {
+            Found::Slot(slot) => slot,
+            Found::Stale => return Reception::Stale,
+            Found::Nothing => {
+                let twin = host.duplex.sender(header);
+                let (source, destination) = (header.source, header.destination);
+                let workload = framing.workload(flows);
+                let [_, transport] = match twin {
+                    Some(_) => self.transports.answering(workload, source, destination),
+                    None => self.transports.between(workload, source, destination),
+                };
+                let config = &self.transports.at(transport).config;
+                if let Some(end) = end_of_forgotten(&framing, flows) {
+                    let mut receiver = Receiver::resuming(config, end);
+                    return Reception::Again(receiver.on_data(
+                        config,
+                        now,
+                        &packet.segment,
+                        Marks::of(header),
+                    ));
+                }
+                let slot = host.admit(config, transport, header, packet.name);
+                if let Some(sender) = twin {
+                    host.join(sender, slot);
+                }
+                slot
+            }
+        };
+        let side = &mut host.receivers[slot as usize];
+        let config = &self.transports.at(side.transport).config;
+        side.listen(&framing, flows);
+        side.address.class = header.class();
+        if packet.segment.len > 0 {
+            side.gap.end(now);
+            let (data, echo) = (Bytes(u64::from(packet.segment.len)), packet.segment.tsecr);
+            if let Some(window) = host.nic.on_data(now, slot, data, echo) {
+                side.receiver.resize_window(window);
+            }
+        }
+        let (segment, marks) = (&packet.segment, Marks::of(header));
+        let acks = match segments {
+            1 => side.receiver.on_data(config, now, segment, marks),
+            _ => side.receiver.on_merged(config, now, segment, marks, segments),
+        };
+        let complete = side.flow.filter(|_| side.receiver.received() >= side.flow_end);
+        if let Some(flow) = complete {
+            side.complete(flow, flows, now);
+            if flows.is_request(flow) {
+                let record = flows.at(flow);
+                host.duplex.ask(record.workload, record.leg.expect("requests are parts of queries"), slot);
+            }
+        }
+        Reception::At { slot, acks, complete }
+    }
+
+    /// The receiver of a flow has all of it.
+    #[inline(never)]
+    fn flow_received(&mut self, place: Place, flow: u32, driver: &mut impl Driver) {
+        driver.on_event(HostEvent::Received(self.flows.at(flow)));
+        if let Some((place, next)) = self.on_answered(place, flow) {
+            self.go_on(place, next, driver);
+        }
+    }
+
+    /// The receiver at this place acknowledges.
+    #[inline]
+    fn acknowledge(&mut self, place: Place, segment: AckSegment, driver: &mut impl Driver) {
+        let (side, transport) = self.receiver_mut(place);
+        let (header, packet) = acknowledgement(side.address, side.name, transport, segment);
+        self.send_ack(header, packet, driver);
+    }
+
+    /// An acknowledgement of a receiver that the host has forgotten, in answer to data with this header.
+    fn acknowledge_again(
+        &self,
+        header: &Header,
+        data: &DataPacket,
+        segment: AckSegment,
+    ) -> (Header, AckPacket) {
+        let workload = data.framing.workload(&self.flows);
+        let [_, transport] = self.transports.between(workload, header.source, header.destination);
+        acknowledgement(Address::of_data(header), data.name, self.transports.at(transport), segment)
+    }
+
+    /// A host sends an acknowledgement.
+    #[inline(always)]
+    fn send_ack(&mut self, header: Header, packet: AckPacket, driver: &mut impl Driver) {
+        let packet = driver.packets().insert_ack(packet);
+        self.send(header, packet, driver);
+    }
+
+    /// A receiver has sent what it must: see to its timer. One that is done and waits for nothing is forgotten.
+    #[inline(always)]
+    fn rest_receiver(&mut self, place: Place, driver: &mut impl Driver) {
+        let (side, _) = self.receiver_mut(place);
+        let deadline = side.receiver.deadline();
+        if side.is_done && deadline.is_none() {
+            self.host(place.host).dismiss(place.slot);
+        } else if let Some(deadline) = arm(deadline, &mut side.timer_at) {
+            driver.timer_at(deadline, Timer::Receiver(place));
+        }
+    }
+
+    /// The timer of a receiver fires.
+    #[inline(never)]
+    pub(super) fn on_receiver_timer(&mut self, place: Place, driver: &mut impl Driver) {
+        if let Some((header, packet)) = self.overdue_ack(place, driver.now()) {
+            self.send_ack(header, packet, driver);
+        }
+        self.rest_receiver(place, driver);
+    }
+
+    /// What a receiver sends as its timer fires.
+    fn overdue_ack(&mut self, place: Place, now: Instant) -> Option<(Header, AckPacket)> {
+        let (side, transport) = self.receiver_mut(place);
+        if side.timer_at != now {
+            return None; // overtaken by an earlier one
+        }
+        side.timer_at = Instant::MAX;
+        let is_due = side.receiver.deadline().is_some_and(|deadline| deadline <= now);
+        let ack = if is_due { side.receiver.on_timer(&transport.config, now) } else { None };
+        ack.map(|ack| acknowledgement(side.address, side.name, transport, ack))
+    }
+
+    #[inline]
+    fn receiver_mut(&mut self, place: Place) -> (&mut ReceiverSide, &Transport) {
+        let side = &mut self.hosts[self.places.at(place.host.0)].receivers[place.slot as usize];
+        let transport = self.transports.at(side.transport);
+        (side, transport)
+    }
+}
+
+impl Framing {
+    /// The workload whose connection it is.
+    #[cold]
+    fn workload(&self, flows: &Flows) -> u16 {
+        match self {
+            Self::Flow(framing) => flows.at(framing.flow.get()).workload,
+            Self::BeforeFlows { workload } => *workload,
+        }
+    }
+}
+
+impl ReceiverSide {
+    /// Hear of the flow to which data belongs.
+    #[inline]
+    fn listen(&mut self, framing: &Framing, flows: &Flows) {
+        let Framing::Flow(framing) = framing else { return };
+        if self.newest == Some(framing.flow) {
+            self.timeouts = self.timeouts.max(framing.timeouts);
+        } else if self.newest.is_none() || framing.start > self.flow_start {
+            self.begin(framing, flows);
+        }
+    }
+
+    #[cold]
+    fn begin(&mut self, framing: &FlowFraming, flows: &Flows) {
+        let flow = framing.flow.get();
+        let size = flows.at(flow).size;
+        (self.newest, self.flow) = (Some(framing.flow), Some(flow));
+        self.flow_start = framing.start;
+        self.flow_end = size.map_or(u64::MAX, |size| framing.start + size.0);
+        self.timeouts = framing.timeouts;
+        self.gap = Gap::from(framing.started);
+    }
+
+    /// The last byte of a flow has come.
+    #[cold]
+    fn complete(&mut self, flow: u32, flows: &mut Flows, now: Instant) {
+        self.flow = None;
+        // A request is not the last that comes before its answer has been acknowledged.
+        self.is_done = !flows.is_persistent(flow) && !flows.is_request(flow);
+        let record = flows.at_mut(flow);
+        record.received = Some(Received {
+            at: Some(now),
+            delivered: record.size.expect("a flow without end is never complete"),
+            timeouts_felt: self.timeouts,
+            longest_gap: Some(self.gap.longest()),
+        });
+    }
+}
+
+/// Sequence number after the last byte of a flow that its receiver has had, and forgotten with its connection.
+fn end_of_forgotten(framing: &Framing, flows: &Flows) -> Option<u64> {
+    let Framing::Flow(framing) = framing else { return None };
+    let flow = framing.flow.get();
+    let record = flows.at(flow);
+    record.received_at()?;
+    record.size.filter(|_| !flows.is_persistent(flow)).map(|size| framing.start + size.0)
+}
+
+#[inline]
+fn acknowledgement(
+    address: Address,
+    name: Name,
+    transport: &Transport,
+    segment: AckSegment,
+) -> (Header, AckPacket) {
+    debug_assert!(segment.flags.contains(Flags::ACK));
+    let size = transport.header_bytes + sack_option_bytes(segment.sack_count);
+    let class = transport.ack_class.unwrap_or(address.class);
+    (address.backward(size, transport.config.ack_ecn()).with_class(class), AckPacket { segment, name })
+}
+
+/// Bytes that SACK blocks add to a TCP header (RFC 2018 §3: two plus eight for each, padded to words).
+fn sack_option_bytes(blocks: u8) -> u16 {
+    if blocks == 0 { 0 } else { 4 + 8 * u16::from(blocks) }
+}

@@ -1,0 +1,257 @@
+//! What hosts send: a flow gets its connection, from which the NIC pulls packets until that has nothing, or may not send.
+
+use shallows_core::packet::{Header, HostId};
+use shallows_core::{Bytes, Instant};
+use shallows_measure::Sent;
+
+use crate::hosts::connection::{NO_TWIN, Place, SenderSide};
+use crate::hosts::gap::Gap;
+use crate::hosts::packet::{AckPacket, DataPacket};
+use crate::hosts::pulling::Pulling;
+use crate::hosts::timer::arm;
+use crate::hosts::transports::Transport;
+use crate::hosts::{Driver, HostEvent, Hosts, Timer};
+
+/// What became of an acknowledgement.
+pub(super) enum Hearing {
+    /// It belongs to a connection that has closed.
+    Stale,
+    /// Its sender may send more.
+    Open,
+    /// The flow is complete.
+    Complete(u32),
+}
+
+/// What a connection does after its flow.
+pub(super) enum Next {
+    /// It takes the flow that has waited for it.
+    Flow(u32),
+    Idle,
+    Closed,
+}
+
+impl Hosts {
+    /// An idle connection gets a flow, and sends.
+    pub(super) fn start_flow(&mut self, place: Place, flow: u32, driver: &mut impl Driver) {
+        let now = driver.now();
+        let asks = self.flows.is_request(flow);
+        let side = &mut self.hosts[self.places.at(place.host.0)].senders[place.slot as usize];
+        let config = &self.transports.at(side.transport).config;
+        let record = self.flows.at_mut(flow);
+        // A persistent connection takes the class of each flow that it carries.
+        side.address.class = record.class;
+        side.asks = asks;
+        let stats = side.endpoint.stats();
+        (side.flow, side.before, side.started) = (Some(flow), (stats.timeouts, stats.retransmits), now);
+        side.gap = Gap::from(now);
+        side.flow_start = side.endpoint.written();
+        side.endpoint.write(config, now, record.size.map_or(FOREVER, |size| size.0));
+        side.flow_end = if record.size.is_some() { side.endpoint.written() } else { u64::MAX };
+        if !side.persistent {
+            side.endpoint.close(config);
+        }
+        record.sent = Some(Sent {
+            address: side.address,
+            acked_at: None,
+            timeouts: 0,
+            retransmits: 0,
+            longest_gap: None,
+        });
+        side.traced = driver.traces(flow, place, side.flow_start);
+        self.pump(place, driver);
+    }
+
+    /// Send whatever a connection may send now, and see to its timer.
+    #[inline]
+    pub(super) fn pump(&mut self, place: Place, driver: &mut impl Driver) {
+        while let Some((header, packet)) = self.poll(place, driver.now()) {
+            self.send_data(header, packet, driver);
+        }
+        let (deadline, traced) = self.rest(place);
+        if let Some(deadline) = deadline {
+            driver.timer_at(deadline, Timer::Sender(place));
+        }
+        if traced {
+            self.tell_change(place, driver);
+        }
+    }
+
+    #[cold]
+    fn tell_change(&self, place: Place, driver: &mut impl Driver) {
+        let side = self.sender(place);
+        if let Some(flow) = side.flow {
+            driver.on_event(HostEvent::Changed { flow, endpoint: &side.endpoint });
+        }
+    }
+
+    /// The packet that a connection sends now, if it sends one.
+    #[inline(always)]
+    fn poll(&mut self, place: Place, now: Instant) -> Option<(Header, DataPacket)> {
+        let mut pulling = self.pulling(place);
+        let (header, mut packet) = pulling.transport.handover.pull(&mut pulling, now)?;
+        if pulling.side.twin != NO_TWIN {
+            packet.segment = self.carry(place, now, packet.segment);
+        }
+        Some((header, packet))
+    }
+
+    /// A connection has sent what it may. Returns when its timer is to fire, if nothing will before, and whether its
+    /// changes are recorded.
+    #[inline(always)]
+    fn rest(&mut self, place: Place) -> (Option<Instant>, bool) {
+        let mut pulling = self.pulling(place);
+        let deadline = pulling.transport.handover.rest(&mut pulling);
+        (arm(deadline, &mut pulling.side.timer_at), pulling.side.traced)
+    }
+
+    #[inline]
+    pub(super) fn sender_mut(&mut self, place: Place) -> (&mut SenderSide, &Transport) {
+        let Pulling { side, transport, .. } = self.pulling(place);
+        (side, transport)
+    }
+
+    /// A sender, apart from all else that there is: its transport can be read meanwhile.
+    #[inline(always)]
+    fn pulling(&mut self, place: Place) -> Pulling<'_> {
+        let side = &mut self.hosts[self.places.at(place.host.0)].senders[place.slot as usize];
+        let transport = self.transports.at(side.transport);
+        Pulling { side, transport, slot: place.slot }
+    }
+
+    /// A host sends data, or what opens or ends a connection.
+    #[inline]
+    fn send_data(&mut self, header: Header, packet: DataPacket, driver: &mut impl Driver) {
+        driver.tally().data_sent += u64::from(packet.segment.len > 0);
+        let packet = driver.packets().insert_data(packet);
+        self.send(header, packet, driver);
+    }
+
+    /// A packet of this host no longer waits in its NIC. Returns the connection if the NIC held that back.
+    #[inline]
+    pub(super) fn depart(&mut self, host: HostId, packet: &DataPacket) -> Option<Place> {
+        if packet.segment.len == 0 || !self.host(host).nic.has_backpressure() {
+            return None;
+        }
+        let place = Place { host, slot: packet.name.slot };
+        let (side, transport) = self.sender_mut(place);
+        if side.generation != packet.name.generation {
+            return None;
+        }
+        side.account.on_departure(Bytes(u64::from(transport.header_bytes + packet.segment.len)));
+        side.endpoint.is_held().then_some(place)
+    }
+
+    /// The timer of a sender fires.
+    #[inline(never)]
+    pub(super) fn on_sender_timer(&mut self, place: Place, driver: &mut impl Driver) {
+        let now = driver.now();
+        let (side, transport) = self.sender_mut(place);
+        if side.timer_at != now {
+            return; // overtaken by an earlier one
+        }
+        side.timer_at = Instant::MAX;
+        if side.is_closed {
+            return;
+        }
+        let deadline = side.endpoint.deadline();
+        let is_due = deadline.is_some_and(|deadline| deadline <= now);
+        if is_due {
+            side.endpoint.on_timer(&transport.config, now);
+        }
+        if is_due || transport.handover.paces() {
+            self.pump(place, driver);
+        } else if let Some(later) = arm(deadline, &mut side.timer_at) {
+            driver.timer_at(later, Timer::Sender(place));
+        }
+    }
+
+    /// An acknowledgement arrives at a host.
+    #[inline(always)]
+    pub(super) fn receive_ack(&mut self, header: &Header, packet: &AckPacket, driver: &mut impl Driver) {
+        let place = Place { host: header.destination, slot: packet.name.slot };
+        let hearing = self.on_ack(driver.now(), place, packet);
+        self.heed(place, hearing, driver);
+    }
+
+    #[inline(always)]
+    fn on_ack(&mut self, now: Instant, place: Place, packet: &AckPacket) -> Hearing {
+        let (side, transport) = self.sender_mut(place);
+        if side.generation != packet.name.generation {
+            return Hearing::Stale;
+        }
+        let before = side.endpoint.acked();
+        side.endpoint.on_ack(&transport.config, now, &packet.segment);
+        hear(side, before, now)
+    }
+
+    /// A sender has heard of what it sent.
+    #[inline(always)]
+    pub(super) fn heed(&mut self, place: Place, hearing: Hearing, driver: &mut impl Driver) {
+        match hearing {
+            Hearing::Stale => driver.tally().packets_stale += 1,
+            Hearing::Open => self.pump(place, driver),
+            Hearing::Complete(flow) => self.flow_acked(place, flow, driver),
+        }
+    }
+
+    /// The sender of a flow has every acknowledgement: the connection takes another one, or is free, or closes.
+    #[inline(never)]
+    fn flow_acked(&mut self, place: Place, flow: u32, driver: &mut impl Driver) {
+        let next = self.end(place, driver.now());
+        driver.tally().flows_completed += 1;
+        driver.on_event(HostEvent::Acked { flow, record: self.flows.at(flow) });
+        self.go_on(place, next, driver);
+    }
+
+    /// A connection is free.
+    pub(super) fn go_on(&mut self, place: Place, next: Next, driver: &mut impl Driver) {
+        match next {
+            Next::Flow(waiting) => self.start_flow(place, waiting, driver),
+            Next::Idle => self.pump(place, driver),
+            Next::Closed => {}
+        }
+    }
+
+    /// Every byte of the flow of a connection is acknowledged.
+    fn end(&mut self, place: Place, now: Instant) -> Next {
+        let side = &mut self.hosts[self.places.at(place.host.0)].senders[place.slot as usize];
+        let flow = side.flow.take().expect("called while a flow is being sent");
+        side.traced = false;
+        self.flows.book(flow, side, side.gap.longest(), Some(now));
+        let persistent = side.persistent;
+        let workload = self.flows.at(flow).workload;
+        if self.flows.shares(workload) {
+            return self.end_of_direction(place, flow);
+        }
+        if !persistent {
+            self.host(place.host).close(place.slot);
+            return Next::Closed;
+        }
+        self.next_of_pool(place, workload)
+    }
+
+    /// What a persistent connection does that is free.
+    pub(super) fn next_of_pool(&mut self, place: Place, workload: u16) -> Next {
+        let side = self.sender(place);
+        let (destination, place_in_pool) = (side.address.destination, side.place_in_pool);
+        let host = self.host(place.host);
+        let pool =
+            host.pools.get_mut(&(workload, destination)).expect("persistent connections are in a pool");
+        pool.free(place_in_pool).map_or(Next::Idle, Next::Flow)
+    }
+}
+
+/// What an acknowledgement has done, before which so many bytes were acknowledged.
+#[inline]
+pub(super) fn hear(side: &mut SenderSide, before: u64, now: Instant) -> Hearing {
+    if side.endpoint.acked() > before {
+        side.gap.end(now);
+    }
+    match side.flow {
+        Some(flow) if side.endpoint.acked() >= side.flow_end => Hearing::Complete(flow),
+        _ => Hearing::Open,
+    }
+}
+
+/// What a long-lived flow writes: more than any run sends, and far from overflow.
+const FOREVER: u64 = 1 << 60;

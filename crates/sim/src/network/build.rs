@@ -1,0 +1,129 @@
+//! Builds the network of an experiment, or of a partition.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use shallows_core::{Duration, Instant};
+use shallows_measure::Tally;
+use shallows_scenario::{Experiment, Network as Plan};
+use shallows_switch::buffer::SharedBuffer;
+use shallows_switch::port::Ingress;
+
+use crate::network::calendar::Calendar;
+use crate::network::event::{Event, Ranks};
+use crate::network::link::{InFlight, Link, NONE, Target, Wire};
+use crate::network::ports::port;
+use crate::network::site::Site;
+use crate::network::sorter::Sorter;
+use crate::network::waiting::{Order, Waiting};
+use crate::network::{Network, Owned};
+
+impl<T: Copy + Default> Network<T> {
+    /// The network of `experiment`, in which nothing has happened.
+    ///
+    /// # Panics
+    ///
+    /// If it has more hosts than 2^24, more links than 2^28, or a node with 2^22 links.
+    pub fn new(experiment: &Experiment) -> Self {
+        let site = Site::all(experiment, None).remove(0);
+        Self::of(experiment, &site, Ranks::new(experiment.seed), None)
+    }
+
+    /// That of a partition, in which no link has a shorter delay than `window`, if it has one.
+    pub(crate) fn of(experiment: &Experiment, site: &Site, ranks: Ranks, window: Option<Duration>) -> Self {
+        let network = &experiment.network;
+        assert!(network.hosts <= Event::MAX_HOSTS, "at most 2^24 hosts");
+        assert!(network.links.len() < Event::MAX_LINKS as usize, "at most 2^28 links");
+        let (nodes, mut links) = near_ends(experiment, site, ranks);
+        let hosts = site.nodes.numbers().take_while(|&node| node < network.hosts).count();
+        let first = first_links(network);
+        let wires = far_ends(network, site, ranks, hosts as u32, &first);
+        links.iter_mut().zip(&wires).for_each(|(link, wire)| link.bucket = wire.bucket);
+        let waiting = |(place, node): (usize, u32)| {
+            let order = Order::of(experiment, node, first[node as usize]);
+            Waiting::new(order, node - network.hosts, place as u32)
+        };
+        let waiting: Vec<Waiting> = site.nodes.numbers().enumerate().skip(hosts).map(waiting).collect();
+        Self {
+            links,
+            places: site.links.clone(),
+            wires,
+            in_flight: InFlight::default(),
+            by_window: false,
+            calendar: Calendar::new(window.unwrap_or(Duration(1)), waiting.len() as u32 + 1),
+            waiting,
+            busy: Vec::new(),
+            next_departure: Instant::MAX,
+            visited: Instant::ZERO,
+            last: Instant::ZERO,
+            events: 0,
+            visits: 0,
+            sorter: Sorter::default(),
+            ways: Vec::new(),
+            nodes,
+            node_numbers: site.nodes.clone(),
+            routing: Arc::clone(&network.routing),
+            epochs: Arc::clone(network.epochs()),
+            epochs_over: 0,
+            entrances: site.entrances.as_slice().into(),
+            lost: BTreeMap::new(),
+            hosts: network.hosts,
+            dropped: Vec::new(),
+            tally: Tally::default(),
+        }
+    }
+}
+
+/// The nodes of a site, and the near ends of the links that leave them.
+fn near_ends<T: Copy + Default>(
+    experiment: &Experiment,
+    site: &Site,
+    ranks: Ranks,
+) -> (Vec<Owned>, Vec<Link<T>>) {
+    let network = &experiment.network;
+    let node =
+        |number: u32| Owned { ports: 0..0, memory: SharedBuffer::new(&network.buffers[number as usize]) };
+    let mut nodes: Vec<Owned> = site.nodes.numbers().map(node).collect();
+    let mut links: Vec<Link<T>> = Vec::with_capacity(site.links.count() as usize);
+    for number in site.links.numbers() {
+        let link = &network.links[number as usize];
+        let node = site.nodes.at(link.from.0);
+        let Owned { ports, memory } = &mut nodes[node];
+        let place = links.len() as u32;
+        let first = if ports.end == 0 { place } else { ports.start };
+        debug_assert!(ports.end == 0 || ports.end == place, "links of a node are side by side");
+        *ports = first..place + 1;
+        let port = port(experiment, number, memory);
+        links.push(Link::new(port, number, ranks.of_link(number), node as u32, link.delay));
+    }
+    (nodes, links)
+}
+
+/// By node: the first of the links that leave it, which follow each other.
+fn first_links(network: &Plan) -> Vec<u32> {
+    let mut first = vec![0; network.buffers.len()];
+    for (number, link) in network.links.iter().enumerate().rev() {
+        first[link.from.0 as usize] = number as u32;
+    }
+    first
+}
+
+/// The far ends of the links that leave the nodes of a site, so many of which are hosts, and of those that come from other sites.
+fn far_ends(network: &Plan, site: &Site, ranks: Ranks, hosts: u32, first: &[u32]) -> Vec<Wire> {
+    let hosts_bucket = site.nodes.count() - hosts;
+    let wire = |number: u32| {
+        let link = &network.links[number as usize];
+        let ingress = Ingress(link.reverse - first[link.to.0 as usize]);
+        assert!(ingress < Ingress::NONE, "fewer than 2^22 links at a node");
+        let rank = ranks.of_link(number);
+        match link.to.0.checked_sub(network.hosts) {
+            None => Wire::new(Target::Host, hosts_bucket, rank, ingress),
+            Some(switch) => {
+                let is_here = site.nodes.has(link.to.0);
+                let bucket = if is_here { site.nodes.at(link.to.0) as u32 - hosts } else { NONE };
+                Wire::new(Target::Switch(switch), bucket, rank, ingress)
+            }
+        }
+    };
+    site.links.numbers().chain(site.entrances.iter().copied()).map(wire).collect()
+}

@@ -1,0 +1,392 @@
+//! Switches run one by one within a window: each takes the packets that arrive, in order, and its ports send what is due.
+//!
+//! There are no events. The order at a switch is that of events: by time, and at equal times first what ports start to send, by rank
+//! of their links, then what arrives, by rank of its link. A port catches up before a packet joins it and when the window ends; all
+//! ports of the switch do where the packet may depend on what they hold ([`crate::network::waiting::Order`]).
+
+use std::cmp::Reverse;
+
+use shallows_core::packet::Header;
+use shallows_core::{Duration, Instant, prefetch};
+use shallows_switch::port::{Arrival, Departure};
+
+use crate::network::calendar::Arriving;
+use crate::network::event::{Class, Event};
+use crate::network::link::{Flying, Leaves, NONE};
+use crate::network::waiting::{Order, Waiting, Way};
+use crate::network::{Driver, LinkAt, Network};
+
+impl<T: Copy + Default> Network<T> {
+    /// A time before which nothing happens at switches that run one by one.
+    pub(crate) fn not_before(&self) -> Instant {
+        if !self.by_window {
+            return Instant::MAX;
+        }
+        // What arrives or is due up to the last visit has been seen to.
+        let after = Instant(self.visited.0 + 1);
+        self.calendar.not_before().max(after).min(self.next_departure)
+    }
+
+    /// Whether switches run one by one.
+    #[inline]
+    pub(crate) fn goes_by_window(&self) -> bool {
+        self.by_window
+    }
+
+    /// Arrivals at switches that run one by one, and departures from them.
+    #[inline]
+    pub(crate) fn events(&self) -> u64 {
+        self.events
+    }
+
+    /// How often a switch has lived through a window, or all hosts together.
+    pub(crate) fn visits(&self) -> u64 {
+        self.visits
+    }
+
+    /// How long a window is.
+    pub(crate) fn window(&self) -> Duration {
+        self.calendar.window()
+    }
+
+    /// When something last happened at such a switch.
+    pub(crate) fn last(&self) -> Instant {
+        self.last
+    }
+
+    /// Open the window that contains `now`; returns its last instant.
+    pub(crate) fn open_window(&mut self, now: Instant) -> Instant {
+        let end = self.calendar.open(now);
+        self.epochs.get(self.epochs_over).map_or(end, |epoch| epoch.at.min(end))
+    }
+
+    /// Take the packets that reach hosts in the open window until `until`, in order.
+    pub(crate) fn take_for_hosts(&mut self, until: Instant, order: &mut Vec<usize>) -> Vec<Arriving<T>> {
+        let (packets, start) = (self.calendar.take(self.hosts_bucket()), self.calendar.start());
+        order.clear();
+        for (place, packet) in packets.iter().enumerate() {
+            if packet.at <= until {
+                self.sorter.add(packet.at - start, self.wires[packet.wire as usize].rank, place);
+            } else {
+                self.calendar.place(self.hosts_bucket(), *packet);
+            }
+        }
+        order.extend(self.sorter.sorted());
+        packets
+    }
+
+    /// Of packets that were taken for hosts so many arrived in the window; some of them are unread and put back.
+    pub(crate) fn give_back(&mut self, packets: Vec<Arriving<T>>, count: usize, unread: &[usize]) {
+        self.events += (count - unread.len()) as u64;
+        self.visits += 1;
+        for &place in unread {
+            self.calendar.place(self.hosts_bucket(), packets[place]);
+        }
+        self.calendar.recycle(packets);
+    }
+
+    /// The bucket of packets that reach hosts, after those of switches.
+    #[inline]
+    fn hosts_bucket(&self) -> u32 {
+        self.waiting.len() as u32
+    }
+
+    /// The event of a packet's arrival at a host.
+    #[inline]
+    pub(crate) fn arrival_of(&self, packet: &Arriving<T>) -> Event {
+        Event::of_link(Class::Deliver, self.wires[packet.wire as usize].rank, packet.wire)
+    }
+
+    /// Let switches take what reaches them in the open window until `until`, and send what is due by then.
+    pub(crate) fn visit_switches(&mut self, until: Instant, driver: &mut impl Driver<T>) {
+        if !self.by_window {
+            return;
+        }
+        let due = self.calendar.take_due();
+        for &switch in &due {
+            if switch == self.hosts_bucket() {
+                self.calendar.keep(switch);
+                continue;
+            }
+            self.take_arrivals(switch, until, driver);
+            self.finish(switch, until, driver);
+        }
+        self.calendar.recycle_due(due);
+        let mut busy = std::mem::take(&mut self.busy);
+        let mut next = Instant::MAX;
+        busy.retain(|&switch| {
+            if self.waiting[switch as usize].next <= until {
+                self.finish(switch, until, driver);
+            }
+            let waiting = &mut self.waiting[switch as usize];
+            next = next.min(waiting.next);
+            waiting.listed = waiting.next < Instant::MAX;
+            waiting.listed
+        });
+        self.busy = busy;
+        self.next_departure = next;
+        self.visited = self.visited.max(until);
+    }
+
+    /// The packets that reach a switch in the open window until `until`, each in its turn.
+    fn take_arrivals(&mut self, switch: u32, until: Instant, driver: &mut impl Driver<T>) {
+        self.visits += 1;
+        let (packets, start) = (self.calendar.take(switch), self.calendar.start());
+        let Waiting { order, number, node, .. } = self.waiting[switch as usize];
+        let (mut sorter, mut ways) = (std::mem::take(&mut self.sorter), std::mem::take(&mut self.ways));
+        ways.clear();
+        for (place, packet) in packets.iter().enumerate() {
+            let port = self.places.at(self.routing.next_hop(number, &packet.header)) as u32;
+            prefetch(&self.links[port as usize]);
+            let wire = &self.wires[packet.wire as usize];
+            ways.push(Way { port, ingress: wire.ingress });
+            if packet.at <= until {
+                sorter.add(packet.at - start, wire.rank, place);
+            } else {
+                self.calendar.place(switch, *packet);
+            }
+        }
+        let mut last = self.last;
+        for place in sorter.sorted() {
+            let packet = &packets[place];
+            self.take_one(switch, node, order, packet, ways[place], driver);
+            last = packet.at;
+            self.events += 1;
+        }
+        self.last = self.last.max(last);
+        (self.sorter, self.ways) = (sorter, ways);
+        self.calendar.recycle(packets);
+    }
+
+    /// A packet reaches a switch.
+    #[inline(always)]
+    fn take_one(
+        &mut self,
+        switch: u32,
+        node: u32,
+        order: Order,
+        packet: &Arriving<T>,
+        Way { port: place, ingress }: Way,
+        driver: &mut impl Driver<T>,
+    ) {
+        let now = packet.at;
+        if order == Order::OfTime {
+            self.send_due(switch, now, driver);
+        } else {
+            let link = &self.links[place as usize];
+            if link.port.is_due(now) {
+                self.catch_up(place, now, driver);
+            }
+            let (link, memory) = (&self.links[place as usize], &self.nodes[node as usize].memory);
+            if order == Order::ApartWhileRoom && !link.port.has_room(memory, packet.header.size()) {
+                self.catch_all_up(switch, now, driver);
+            }
+        }
+        let Self { links, nodes, dropped, .. } = self;
+        let link = &mut links[place as usize];
+        let memory = &mut nodes[node as usize].memory;
+        match link.port.receive(now, ingress, packet.header, packet.payload, memory, dropped) {
+            Arrival::Sent(departure) => self.leave(now, place, &departure, driver),
+            Arrival::Queued => {
+                self.wait(switch, place);
+                self.observe_change(now, place, driver);
+            }
+            Arrival::Dropped => self.observe_change(now, place, driver),
+        }
+        if !self.dropped.is_empty() {
+            self.reclaim(place, driver);
+        }
+    }
+
+    /// A packet starts to leave the port of a switch.
+    #[inline(always)]
+    fn leave(&mut self, now: Instant, place: u32, departure: &Departure<T>, driver: &mut impl Driver<T>) {
+        let &Departure { header, payload, .. } = departure;
+        let link = &mut self.links[place as usize];
+        let leaves = link.leaves(departure);
+        if leaves.watched || leaves.way.exit != NONE {
+            return self.depart_watched(now, place, leaves, header, payload, driver);
+        }
+        self.tally.packet_hops += 1;
+        self.calendar.place(link.bucket, Arriving { at: leaves.way.arrival, header, payload, wire: place });
+    }
+
+    /// Likewise, where somebody watches or the link leads to another part.
+    #[inline(never)]
+    fn depart_watched(
+        &mut self,
+        now: Instant,
+        place: u32,
+        leaves: Leaves,
+        header: Header,
+        payload: T,
+        driver: &mut impl Driver<T>,
+    ) {
+        self.depart(now, place, leaves, header, payload, driver);
+    }
+
+    /// Something waits at a port.
+    #[inline(always)]
+    fn wait(&mut self, switch: u32, place: u32) {
+        let link = &mut self.links[place as usize];
+        let waiting = &mut self.waiting[switch as usize];
+        if waiting.order == Order::OfTime {
+            if let Some(at) = link.schedule() {
+                waiting.departures.push(Reverse((at, link.rank, place)));
+            }
+        } else if !link.waking {
+            link.waking = true;
+            waiting.ports.push(place);
+        }
+    }
+
+    /// All ports of a switch send what is due by `now`, for which they need not keep the order of time.
+    #[inline(never)]
+    fn catch_all_up(&mut self, switch: u32, now: Instant, driver: &mut impl Driver<T>) {
+        for number in 0..self.waiting[switch as usize].ports.len() {
+            let place = self.waiting[switch as usize].ports[number];
+            if self.links[place as usize].port.is_due(now) {
+                self.catch_up(place, now, driver);
+            }
+        }
+    }
+
+    /// A port sends what is due by `until`.
+    #[inline(never)]
+    fn catch_up(&mut self, place: u32, until: Instant, driver: &mut impl Driver<T>) {
+        while let Some(at) = self.links[place as usize].port.wake_at()
+            && at <= until
+        {
+            self.send_next(at, place, driver);
+        }
+    }
+
+    /// The ports of a switch send what is due by `until`, in the order of time.
+    fn send_due(&mut self, switch: u32, until: Instant, driver: &mut impl Driver<T>) {
+        while let Some(&Reverse((at, _, place))) = self.waiting[switch as usize].departures.peek()
+            && at <= until
+        {
+            self.waiting[switch as usize].departures.pop();
+            let link = &mut self.links[place as usize];
+            link.waking = false;
+            // What waited may have been lost with its link.
+            if link.port.wake_at() == Some(at) {
+                self.send_next(at, place, driver);
+            }
+            self.wait(switch, place);
+        }
+    }
+
+    /// A port sends the next packet that waits there.
+    #[inline]
+    fn send_next(&mut self, now: Instant, place: u32, driver: &mut impl Driver<T>) {
+        let Self { links, nodes, dropped, .. } = self;
+        let link = &mut links[place as usize];
+        let memory = &mut nodes[link.node as usize].memory;
+        let departure = link.port.transmit_next(now, memory, dropped);
+        self.events += 1;
+        self.last = self.last.max(now);
+        match departure {
+            Some(departure) => self.leave(now, place, &departure, driver),
+            None => self.observe_change(now, place, driver),
+        }
+        if !self.dropped.is_empty() {
+            self.reclaim(place, driver);
+        }
+    }
+
+    /// The ports of a switch send what is due by `until`, at the end of a visit.
+    fn finish(&mut self, switch: u32, until: Instant, driver: &mut impl Driver<T>) {
+        let next = if self.waiting[switch as usize].order == Order::OfTime {
+            self.send_due(switch, until, driver);
+            let first = self.waiting[switch as usize].departures.peek();
+            first.map_or(Instant::MAX, |&Reverse((at, ..))| at)
+        } else {
+            let mut ports = std::mem::take(&mut self.waiting[switch as usize].ports);
+            let mut next = Instant::MAX;
+            ports.retain(|&place| {
+                if self.links[place as usize].port.is_due(until) {
+                    self.catch_up(place, until, driver);
+                }
+                let link = &mut self.links[place as usize];
+                let at = link.port.wake_at();
+                link.waking = at.is_some();
+                next = next.min(at.unwrap_or(Instant::MAX));
+                link.waking
+            });
+            self.waiting[switch as usize].ports = ports;
+            next
+        };
+        let waiting = &mut self.waiting[switch as usize];
+        waiting.next = next;
+        if next < Instant::MAX && !waiting.listed {
+            waiting.listed = true;
+            self.busy.push(switch);
+        }
+    }
+
+    /// From now on switches run window by window. All that happens before `now` has happened.
+    pub(crate) fn run_by_window(&mut self, now: Instant, driver: &mut impl Driver<T>) {
+        debug_assert!(!self.by_window);
+        self.by_window = true;
+        self.visited = Instant(now.0.saturating_sub(1));
+        self.calendar.open(now);
+        for place in 0..self.wires.len() as u32 {
+            let wire = &mut self.wires[place as usize];
+            let Some(first) = wire.first(&self.in_flight) else { continue };
+            driver.cancel_deliver(first.arrival, LinkAt { place, rank: wire.rank });
+            while wire.first(&self.in_flight).is_some() {
+                let (Flying { arrival: at, header, payload, .. }, _) = wire.land(&mut self.in_flight);
+                self.calendar.place(wire.bucket, Arriving { at, header, payload, wire: place });
+            }
+        }
+        for switch in 0..self.waiting.len() as u32 {
+            for place in self.nodes[self.waiting[switch as usize].node as usize].ports.clone() {
+                let link = &mut self.links[place as usize];
+                if std::mem::take(&mut link.waking) {
+                    driver.cancel_transmit(link.port.busy_until(), LinkAt { place, rank: link.rank });
+                    self.wait(switch, place);
+                }
+            }
+            // Nothing is due yet: only what waits is seen.
+            self.finish(switch, self.visited, driver);
+            self.next_departure = self.next_departure.min(self.waiting[switch as usize].next);
+        }
+    }
+
+    /// From now on switches run by events. A window has ended.
+    pub(crate) fn run_by_events(&mut self, driver: &mut impl Driver<T>) {
+        debug_assert!(self.by_window);
+        self.by_window = false;
+        for Arriving { at, header, payload, wire } in self.calendar.take_all() {
+            self.fly(wire, at, header, payload, driver);
+        }
+        for switch in std::mem::take(&mut self.busy) {
+            let waiting = &mut self.waiting[switch as usize];
+            (waiting.listed, waiting.next) = (false, Instant::MAX);
+            waiting.departures.clear();
+            waiting.ports.clear();
+            for place in self.nodes[waiting.node as usize].ports.clone() {
+                let link = &mut self.links[place as usize];
+                link.waking = false;
+                if let Some(at) = link.schedule() {
+                    driver.transmit_at(at, LinkAt { place, rank: link.rank });
+                }
+            }
+        }
+        self.next_departure = Instant::MAX;
+    }
+
+    /// Have the ports of the switch that a link leaves send in the order of time.
+    pub(crate) fn keep_order_of_time(&mut self, place: u32) {
+        let hosts = self.nodes.len() - self.waiting.len();
+        if let Some(switch) = (self.links[place as usize].node as usize).checked_sub(hosts) {
+            self.waiting[switch].order = Order::OfTime;
+        }
+    }
+
+    /// What is on its way to a switch by this link is lost: its payloads.
+    pub(crate) fn take_arriving(&mut self, place: u32) -> Vec<T> {
+        self.calendar.take_of_wire(place).into_iter().map(|packet| packet.payload).collect()
+    }
+}

@@ -1,0 +1,117 @@
+//! Threads that stand by for the whole run, and sleep between two stretches.
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+
+use crate::run::part::Part;
+use crate::run::schedule::Schedule;
+use crate::run::stretch::Stretch;
+
+/// The threads of a run beside the one that advances it.
+#[derive(Debug, Default)]
+pub(crate) struct Crew {
+    members: Vec<Member>,
+}
+
+/// A thread. It gets its parts for a stretch and hands them back after it.
+#[derive(Debug)]
+struct Member {
+    tasks: Sender<Task>,
+    done: Receiver<Vec<Part>>,
+    thread: JoinHandle<()>,
+}
+
+/// What a thread does in a stretch.
+#[derive(Debug)]
+struct Task {
+    meeting: Arc<Meeting>,
+    parts: Vec<Part>,
+    /// Number of the first of them.
+    first: usize,
+}
+
+/// What the threads of a stretch share.
+#[derive(Debug)]
+struct Meeting {
+    stretch: Stretch,
+    schedule: Mutex<Schedule>,
+}
+
+impl Crew {
+    /// Run the parts of a stretch on a thread for each of these shares, of which the calling thread runs the first.
+    ///
+    /// # Panics
+    ///
+    /// If one of the threads does.
+    pub(crate) fn run(
+        &mut self,
+        parts: &mut Vec<Part>,
+        shares: &[usize],
+        stretch: Stretch,
+        schedule: Schedule,
+    ) -> (Stretch, Schedule) {
+        let [mine, others @ ..] = shares else { unreachable!("a run has a thread") };
+        let meeting = Arc::new(Meeting { stretch, schedule: Mutex::new(schedule) });
+        while self.members.len() < others.len() {
+            self.members.push(Member::stand_by());
+        }
+        let (mut first, mut rest) = (*mine, parts.split_off(*mine));
+        for (member, &share) in self.members.iter().zip(others) {
+            let after = rest.split_off(share);
+            let task =
+                Task { meeting: Arc::clone(&meeting), parts: std::mem::replace(&mut rest, after), first };
+            // A thread that is gone has panicked, which `take_back` finds.
+            drop(member.tasks.send(task));
+            first += share;
+        }
+        meeting.stretch.work(parts, 0, &meeting.schedule);
+        for number in 0..others.len() {
+            parts.append(&mut self.take_back(number));
+        }
+        let Meeting { stretch, schedule } =
+            Arc::into_inner(meeting).expect("threads drop it before they hand back their parts");
+        (stretch, schedule.into_inner().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The threads that stand by.
+    #[cfg(test)]
+    pub(crate) fn threads(&self) -> Vec<thread::ThreadId> {
+        self.members.iter().map(|member| member.thread.thread().id()).collect()
+    }
+
+    /// The parts of the thread with this number, which has run them.
+    fn take_back(&mut self, number: usize) -> Vec<Part> {
+        self.members[number].done.recv().unwrap_or_else(|_| {
+            let ended = self.members.swap_remove(number).thread.join();
+            std::panic::resume_unwind(ended.expect_err("a thread ends only when it panics"))
+        })
+    }
+}
+
+impl Drop for Crew {
+    fn drop(&mut self) {
+        for Member { tasks, done, thread } in self.members.drain(..) {
+            drop((tasks, done));
+            // What it panicked with, if it did, has been passed on, or another thread's panic ends the run.
+            drop(thread.join());
+        }
+    }
+}
+
+impl Member {
+    fn stand_by() -> Self {
+        let (tasks, received) = channel::<Task>();
+        let (hand_back, done) = channel();
+        let thread = thread::spawn(move || {
+            for Task { meeting, mut parts, first } in received {
+                meeting.stretch.work(&mut parts, first, &meeting.schedule);
+                drop(meeting);
+                if hand_back.send(parts).is_err() {
+                    return;
+                }
+            }
+        });
+        Self { tasks, done, thread }
+    }
+}

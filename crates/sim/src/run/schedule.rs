@@ -1,0 +1,134 @@
+//! Ends windows, draws the flows that arrive in them, and ends the run.
+
+use shallows_core::event::{EventQueue, World, run};
+use shallows_core::{Duration, Instant};
+use shallows_scenario::Experiment;
+
+use crate::network::division::Division;
+use crate::network::event::{Event, Ranks};
+use crate::run::end::{Ending, step_end};
+use crate::run::part::Mail;
+use crate::traffic::{Here, Names, Newcomer, Traffic};
+
+/// What is decided between two windows, for all parts.
+#[derive(Debug)]
+pub(crate) struct Schedule {
+    division: Division,
+    drawing: Drawing,
+    /// Flows that are to arrive.
+    arrivals: EventQueue<Event>,
+    /// The last moment of the run, if nothing ends it before.
+    limit: Instant,
+    ends_on_completion: bool,
+    ending: Ending,
+    /// Whether the run is over because everything in it has ended.
+    finished: bool,
+}
+
+/// Workloads that are asked for the flows of a window.
+#[derive(Debug)]
+struct Drawing {
+    traffic: Traffic,
+    ranks: Ranks,
+    drawn: Vec<Newcomer>,
+}
+
+impl World for Drawing {
+    type Event = Event;
+
+    fn handle(&mut self, event: Event, queue: &mut EventQueue<Event>) {
+        self.drawn.extend(self.traffic.arrive(event.index(self.ranks) as usize, queue));
+    }
+}
+
+/// What all parts together have written up.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct State {
+    /// Flows of applications that have an end.
+    pub(crate) flows_started: u64,
+    pub(crate) flows_completed: u64,
+    /// Applications that have something to send whatever they hear of.
+    pub(crate) busy: u64,
+    pub(crate) under_way: u64,
+}
+
+impl Schedule {
+    pub(crate) fn new(
+        experiment: &Experiment,
+        division: Division,
+        limit: Instant,
+        horizon: Duration,
+    ) -> Self {
+        let ranks = Ranks::new(experiment.seed);
+        let mut arrivals = EventQueue::new(horizon);
+        let step = Names::step(experiment, division.parts());
+        let mut traffic = Traffic::new(experiment, &Here::Drawn, Names { first: 0, step }, ranks);
+        traffic.start(&mut arrivals);
+        Self {
+            division,
+            drawing: Drawing { traffic, ranks, drawn: Vec::new() },
+            arrivals,
+            limit,
+            ends_on_completion: experiment.stop.on_completion,
+            ending: Ending::new(experiment),
+            finished: false,
+        }
+    }
+
+    pub(crate) fn division(&self) -> &Division {
+        &self.division
+    }
+
+    /// Workloads that are drawn, as far as they were asked: for all flows that have arrived, and for those of this window.
+    pub(crate) fn traffic(&self) -> &Traffic {
+        &self.drawing.traffic
+    }
+
+    /// Whether the run is over because everything in it has ended.
+    pub(crate) fn finished(&self) -> bool {
+        self.finished
+    }
+
+    /// The last moment of the next window, whose flows are announced in `mail`; none if the run is over. Nothing happens in
+    /// the parts before `earliest`. What they have written up is read only if it can end the run.
+    pub(crate) fn next(
+        &mut self,
+        earliest: Instant,
+        state: impl FnOnce() -> State,
+        mail: &Mail,
+    ) -> Option<Instant> {
+        let arrival = self.arrivals.not_before();
+        let first = earliest.min(arrival);
+        if self.ends_on_completion && self.drawing.traffic.busy() == 0 && self.is_over(&state(), first) {
+            self.finished = true;
+            return None;
+        }
+        if first > self.limit {
+            return None;
+        }
+        let until = step_end(first, self.division.cell()).min(self.limit);
+        if arrival <= until {
+            self.draw(until, mail);
+        }
+        Some(until)
+    }
+
+    /// Whether every flow is complete, if no further one is drawn, and nothing else follows, if the next thing happens at `first`.
+    fn is_over(&self, state: &State, first: Instant) -> bool {
+        let open = self.drawing.traffic.finite + state.flows_started - state.flows_completed;
+        open + state.busy == 0 && self.ending.is_over(state.under_way, first)
+    }
+
+    /// Draw the flows that arrive until then, and announce them.
+    fn draw(&mut self, until: Instant, mail: &Mail) {
+        run(&mut self.drawing, &mut self.arrivals, until, u64::MAX);
+        for newcomer in self.drawing.drawn.drain(..) {
+            let [source, destination] =
+                [newcomer.flow.source, newcomer.flow.destination].map(|host| self.division.part_of(host.0));
+            mail.announce(source, newcomer, newcomer.flow.at);
+            if destination != source {
+                mail.announce(destination, newcomer, newcomer.flow.at);
+            }
+        }
+    }
+}

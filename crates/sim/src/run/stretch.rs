@@ -1,0 +1,185 @@
+//! Several windows in a row, on a fixed number of threads: what the parts have written up, and what they send each other.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use shallows_core::Instant;
+
+use crate::run::gate::{Alarm, Gate};
+use crate::run::part::{Mail, Part};
+use crate::run::schedule::{Schedule, State};
+
+/// The wall clock. It chooses the number of threads and when a stretch is over, never what happens in it.
+#[expect(clippy::disallowed_types)]
+pub(crate) type Clock = std::time::Instant;
+
+/// The parts of a run while they run some windows.
+#[derive(Debug)]
+pub(crate) struct Stretch {
+    board: Vec<Entry>,
+    /// The one is read in a window and the other written; in the next it is the other way round.
+    mail: [Mail; 2],
+    /// The last moment of the window; `NONE` if the stretch or the run is over.
+    until: AtomicU64,
+    windows: AtomicU64,
+    limits: Limits,
+    begun: Clock,
+    /// Whether the run is over.
+    is_last: AtomicBool,
+    gate: Gate,
+}
+
+/// When a stretch is over.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// Events of all parts since the run began.
+    pub(crate) events: u64,
+    /// Wall time in seconds, if the clock is read at all.
+    pub(crate) seconds: Option<f64>,
+}
+
+/// What a part has written up.
+#[derive(Debug)]
+struct Entry {
+    /// Nothing happens before that it knows of.
+    next: AtomicU64,
+    events: AtomicU64,
+    /// Flows of its applications that have an end.
+    flows_started: AtomicU64,
+    flows_completed: AtomicU64,
+    /// Applications that have something to send whatever they hear of.
+    busy: AtomicU64,
+    under_way: AtomicU64,
+}
+
+const NONE: u64 = u64::MAX;
+
+impl Entry {
+    fn of(part: &Part) -> Self {
+        let [next, events, flows_started, flows_completed, busy, under_way] =
+            [(); 6].map(|()| AtomicU64::new(0));
+        let entry = Self { next, events, flows_started, flows_completed, busy, under_way };
+        entry.write(part);
+        entry
+    }
+
+    fn write(&self, part: &Part) {
+        self.next.store(part.world.not_before(&part.queue).0, Ordering::Relaxed);
+        self.events.store(part.events(), Ordering::Relaxed);
+        self.flows_started.store(part.world.traffic().finite, Ordering::Relaxed);
+        self.busy.store(part.world.traffic().busy(), Ordering::Relaxed);
+        self.flows_completed.store(part.world.tally().flows_completed, Ordering::Relaxed);
+        self.under_way.store(part.world.tally().under_way(), Ordering::Relaxed);
+    }
+}
+
+impl Stretch {
+    /// From now on, of parts whose unread mail is this, on as many threads as meet at the gate.
+    pub(crate) fn new(parts: &[Part], gate: Gate, limits: Limits, mail: [Mail; 2]) -> Self {
+        Self {
+            board: parts.iter().map(Entry::of).collect(),
+            mail,
+            until: AtomicU64::new(NONE),
+            windows: AtomicU64::new(0),
+            limits,
+            begun: Clock::now(),
+            is_last: AtomicBool::new(false),
+            gate,
+        }
+    }
+
+    /// How many windows there have been.
+    pub(crate) fn windows(&self) -> u64 {
+        self.windows.load(Ordering::Relaxed)
+    }
+
+    /// Seconds of wall time since it began.
+    pub(crate) fn seconds(&self) -> f64 {
+        self.begun.elapsed().as_secs_f64()
+    }
+
+    /// Whether the run is over.
+    pub(crate) fn is_last(&self) -> bool {
+        self.is_last.load(Ordering::Relaxed)
+    }
+
+    fn sum(&self, count: fn(&Entry) -> &AtomicU64) -> u64 {
+        self.board.iter().map(|entry| count(entry).load(Ordering::Relaxed)).fold(0, u64::wrapping_add)
+    }
+
+    fn is_over(&self) -> bool {
+        self.sum(|entry| &entry.events) >= self.limits.events
+            || self.limits.seconds.is_some_and(|seconds| self.seconds() >= seconds)
+    }
+
+    /// Decide when the next window ends, in which `read` is read.
+    pub(crate) fn open(&self, schedule: &mut Schedule, read: usize) {
+        let next = if self.is_over() {
+            None
+        } else {
+            let next = self.next_of(schedule, read);
+            self.is_last.store(next.is_none(), Ordering::Relaxed);
+            next
+        };
+        self.until.store(next.map_or(NONE, |until| until.0), Ordering::Relaxed);
+        self.windows.fetch_add(next.is_some().into(), Ordering::Relaxed);
+    }
+
+    fn next_of(&self, schedule: &mut Schedule, read: usize) -> Option<Instant> {
+        let earliest = (0..self.board.len()).map(|part| self.next(part, read)).min();
+        let state = || State {
+            flows_started: self.sum(|entry| &entry.flows_started),
+            flows_completed: self.sum(|entry| &entry.flows_completed),
+            busy: self.sum(|entry| &entry.busy),
+            under_way: self.sum(|entry| &entry.under_way),
+        };
+        schedule.next(earliest.expect("a network has a part"), state, &self.mail[read])
+    }
+
+    /// The last moment of the window that is open.
+    pub(crate) fn until(&self) -> Option<Instant> {
+        let until = self.until.load(Ordering::Relaxed);
+        (until != NONE).then_some(Instant(until))
+    }
+
+    /// Nothing happens in this part before.
+    fn next(&self, part: usize, read: usize) -> Instant {
+        Instant(self.board[part].next.load(Ordering::Relaxed)).min(self.mail[read].first(part))
+    }
+
+    /// Parts live through a window, from the one with number `first` on: each in which something happens or has been heard of.
+    pub(crate) fn live(&self, parts: &mut [Part], first: usize, until: Instant, read: usize) {
+        let in_turn = parts.len() > 1;
+        for (number, part) in (first..).zip(parts) {
+            if self.next(number, read) <= until || self.mail[read].first(number) < Instant::MAX {
+                if in_turn {
+                    part.prefetch();
+                }
+                part.run(until, &self.mail[read], &self.mail[1 - read], number);
+                self.board[number].write(part);
+            }
+        }
+    }
+
+    /// Run these parts, from the one with number `first` on, beside others who run theirs.
+    pub(crate) fn work(&self, parts: &mut [Part], first: usize, schedule: &Mutex<Schedule>) {
+        let _alarm = Alarm(&self.gate);
+        let mut read = 0;
+        let open = |read| self.open(&mut schedule.lock().unwrap_or_else(PoisonError::into_inner), read);
+        while self.gate.pass(|| open(read)) {
+            let Some(until) = self.until() else { return };
+            self.live(parts, first, until, read);
+            read = 1 - read;
+        }
+    }
+
+    /// It is over: give the parts what they have sent each other and nobody has read yet. What is left of the mail is empty.
+    pub(crate) fn deliver(self, parts: &mut [Part]) -> [Mail; 2] {
+        for mail in &self.mail {
+            for (number, part) in parts.iter_mut().enumerate() {
+                part.read(mail, number);
+            }
+        }
+        self.mail
+    }
+}

@@ -1,0 +1,243 @@
+//! On how many threads a run goes on: the number that runs fastest, by the rates that the run measures.
+//!
+//! Results are the same on any number of threads, so a run can change it at any time. Threads that meet at a barrier are slower than one thread
+//! where other processes take their cores: each window then waits for a thread that the kernel has put aside.
+
+/// Chooses the number of threads. It runs the current number, tries another one now and then, and keeps the faster one.
+///
+/// The current number runs at least [`SHARE`] times as long as a trial, and twice as long after each trial that shows no large difference, up to
+/// [`PATIENCE`] times.
+/// So a run loses at most 1/17 of its time to trials, in which it may run at half its speed.
+#[derive(Clone, Debug)]
+pub(crate) struct ThreadCount {
+    most: u32,
+    current: u32,
+    /// The number that runs now in place of the current one.
+    trial: Option<u32>,
+    /// Index of the candidate that is tried next.
+    next: usize,
+    /// Packet-hops per second on the current number, recent ones counting most; none before the first measurement.
+    rate: Option<f64>,
+    measured: Measured,
+    /// Seconds on the current number since the last trial.
+    since_trial: f64,
+    /// Seconds between two trials.
+    wait: f64,
+    trial_lasted: f64,
+}
+
+/// Packet-hops and wall time of a number of threads since it began to run, in seconds.
+#[derive(Clone, Copy, Debug, Default)]
+struct Measured {
+    hops: u64,
+    seconds: f64,
+}
+
+/// Seconds for which a number of threads is tried: some hundred windows, and several time slices of the kernel.
+const TRIAL: f64 = 0.01;
+
+/// Seconds between two looks at the rate of the current number.
+const LOOK: f64 = 0.04;
+
+/// The current number runs at least so many times as long as a trial.
+const SHARE: f64 = 16.0;
+
+/// Trials that show no large difference lengthen the time between trials up to so many times.
+const PATIENCE: f64 = 16.0;
+
+/// More threads must be so many times as fast as fewer: they take cores from other processes. Fewer are preferred where they are as fast.
+const WORTH_IT: f64 = 1.1;
+
+/// Other work has probably begun, and a trial is due soon, if the rate falls below this share of what it was.
+const FALL: f64 = 0.75;
+
+impl ThreadCount {
+    /// Choose among 1 to `most` threads; `most` run first.
+    pub(crate) fn new(most: u32) -> Self {
+        Self {
+            most,
+            current: most,
+            trial: None,
+            next: 0,
+            rate: None,
+            measured: Measured::default(),
+            since_trial: 0.0,
+            wait: 0.0,
+            trial_lasted: TRIAL,
+        }
+    }
+
+    /// The number of threads that run now.
+    pub(crate) fn threads(&self) -> u32 {
+        self.trial.unwrap_or(self.current)
+    }
+
+    /// Seconds after which [`Self::on_measured`] can change the number.
+    pub(crate) fn seconds(&self) -> f64 {
+        let whole = if self.trial.is_some() || self.rate.is_none() { TRIAL } else { LOOK };
+        whole - self.measured.seconds
+    }
+
+    /// The number of threads has run so many packet-hops in so many seconds of wall time.
+    pub(crate) fn on_measured(&mut self, hops: u64, seconds: f64) {
+        self.measured.hops += hops;
+        self.measured.seconds += seconds;
+        if self.seconds() > 0.0 {
+            return;
+        }
+        let Measured { hops, seconds } = std::mem::take(&mut self.measured);
+        let rate = hops as f64 / seconds;
+        match (self.trial.take(), self.rate) {
+            (Some(tried), Some(before)) => self.on_trial(tried, rate / before, rate, seconds),
+            (_, before) => self.on_current(before, rate, seconds),
+        }
+    }
+
+    fn on_current(&mut self, before: Option<f64>, rate: f64, seconds: f64) {
+        if before.is_some_and(|before| rate < FALL * before) {
+            self.wait = self.wait.min(SHARE * self.trial_lasted);
+        }
+        self.rate = Some(before.map_or(rate, |before| f64::midpoint(before, rate)));
+        self.since_trial += seconds;
+        if self.since_trial >= self.wait {
+            self.trial = self.candidate();
+        }
+    }
+
+    /// Another number has been tried: it is so many times as fast as the current one.
+    fn on_trial(&mut self, tried: u32, faster: f64, rate: f64, seconds: f64) {
+        let first = SHARE * seconds;
+        self.since_trial = 0.0;
+        self.trial_lasted = seconds;
+        let is_better = faster >= if tried > self.current { WORTH_IT } else { 1.0 };
+        // The machine has changed if the other number is much better, and may change again.
+        self.wait =
+            if faster >= 1.0 / FALL { first } else { (2.0 * self.wait).clamp(first, PATIENCE * first) };
+        if is_better {
+            (self.current, self.rate) = (tried, Some(rate));
+        }
+    }
+
+    /// The number to try next: one thread, half as many or twice as many, in turns; none if there is no other.
+    fn candidate(&mut self) -> Option<u32> {
+        let candidates = [1, self.current.div_ceil(2), (2 * self.current).min(self.most)];
+        let turns = (0..candidates.len()).map(|turn| (self.next + turn) % candidates.len());
+        let turn = turns.into_iter().find(|&turn| candidates[turn] != self.current)?;
+        self.next = turn + 1;
+        Some(candidates[turn])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A run that lasts so many seconds on a machine that does `rate(threads, now)` packet-hops a second: all of them, and how often the number
+    /// of threads changed for more than a trial.
+    fn run(count: &mut ThreadCount, seconds: f64, mut rate: impl FnMut(u32, f64) -> f64) -> (f64, u32) {
+        let (mut now, mut hops, mut changes) = (0.0, 0.0, 0);
+        while now < seconds {
+            let (before, stretch) = (count.current, count.seconds());
+            let fired = rate(count.threads(), now) * stretch;
+            count.on_measured(fired as u64, stretch);
+            changes += u32::from(count.current != before);
+            (now, hops) = (now + stretch, hops + fired);
+        }
+        (hops / now, changes)
+    }
+
+    /// Packet-hops a second on one thread.
+    const ONE: f64 = 8e6;
+
+    #[test]
+    fn beside_other_work_a_run_is_at_most_5_percent_slower_than_on_one_thread() {
+        // BCC's Fig. 4 beside two busy processes: two threads at 0.52 times the speed of one.
+        for slow in [0.1, 0.52, 0.9] {
+            for seconds in [0.5, 1.0, 10.0] {
+                let rate = |threads, _| if threads == 1 { ONE } else { slow * ONE };
+                let (hops, changes) = run(&mut ThreadCount::new(2), seconds, rate);
+                assert!(hops >= 0.95 * ONE, "{slow}, {seconds} s: {}", hops / ONE);
+                assert_eq!(changes, 1, "{slow}, {seconds} s");
+            }
+        }
+    }
+
+    #[test]
+    fn where_two_threads_are_faster_a_run_loses_at_most_2_percent_to_trials() {
+        for fast in [1.15, 1.7, 2.0] {
+            for seconds in [0.5, 10.0] {
+                let rate = |threads, _| if threads == 1 { ONE } else { fast * ONE };
+                let (hops, changes) = run(&mut ThreadCount::new(2), seconds, rate);
+                assert!(hops >= 0.98 * fast * ONE, "{fast}, {seconds} s: {}", hops / ONE);
+                assert_eq!(changes, 0);
+            }
+        }
+    }
+
+    #[test]
+    fn other_work_that_begins_and_ends_changes_the_number_within_half_a_second_and_three() {
+        let mut count = ThreadCount::new(2);
+        let quiet = |threads, _| f64::from(threads) * ONE;
+        let beside = |threads, _| if threads == 1 { 0.9 * ONE } else { 0.5 * ONE };
+        run(&mut count, 20.0, quiet);
+        assert_eq!(count.current, 2);
+        run(&mut count, 0.5, beside);
+        assert_eq!(count.current, 1, "the rate fell, so a trial came soon");
+        run(&mut count, 20.0, beside);
+        assert_eq!(count.current, 1);
+        // At most 16 × 16 trials of 10 ms lie between two trials, and a look.
+        run(&mut count, 2.56 + LOOK + TRIAL, quiet);
+        assert_eq!(count.current, 2);
+    }
+
+    #[test]
+    fn noise_of_8_percent_does_not_make_the_number_flap() {
+        for fast in [0.95, 1.0, 1.05, 1.5] {
+            let mut state = 1_u32;
+            let noisy = |threads: u32, _| {
+                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                let noise = 0.92 + 0.16 * f64::from(state >> 16) / 65_536.0;
+                noise * if threads == 1 { ONE } else { fast * ONE }
+            };
+            let (hops, changes) = run(&mut ThreadCount::new(2), 30.0, noisy);
+            // Of some 17 trials: at 160 ms, 320, 640, 1,280, and from then on each 2.56 s.
+            assert!(changes <= 4, "{fast}: {changes}");
+            assert!(hops >= 0.93 * ONE, "{fast}: {}", hops / ONE);
+        }
+    }
+
+    #[test]
+    fn of_64_threads_as_many_run_as_gain_something() {
+        let of = |useful: u32, seconds| {
+            let mut count = ThreadCount::new(64);
+            run(&mut count, seconds, |threads: u32, _| f64::from(threads.min(useful)) * ONE);
+            count.current
+        };
+        assert_eq!(of(64, 20.0), 64);
+        // Of the numbers that are as fast as the most, the least.
+        assert_eq!(of(8, 20.0), 8);
+        assert_eq!(of(1, 1.0), 1);
+    }
+
+    #[test]
+    fn a_single_thread_has_no_other_number_to_try() {
+        let mut count = ThreadCount::new(1);
+        run(&mut count, 1.0, |_, _| ONE);
+        assert_eq!(count.threads(), 1);
+        assert!(count.trial.is_none());
+    }
+
+    #[test]
+    fn measurements_are_added_up_until_they_last_as_long_as_a_trial() {
+        let mut count = ThreadCount::new(2);
+        for _ in 0..9 {
+            count.on_measured(1_000, 0.001);
+            assert_eq!(count.threads(), 2);
+        }
+        count.on_measured(1_000, 0.001_1);
+        assert_eq!(count.threads(), 1, "a trial");
+        // Half as fast on one thread.
+        count.on_measured(5_000, 0.01);
+        assert_eq!(count.threads(), 2);
+    }
+}

@@ -1,0 +1,131 @@
+//! Chooses how events reach switches: one by one, or by window.
+//!
+//! Where much happens in a window it costs less to let each switch live through it in turn ([`crate::network`]); where little
+//! does, events cost less. The results are the same, so a run changes from one to the other whenever that seems better.
+
+use shallows_core::{Duration, Instant};
+
+/// How a run takes its switches through time. Nothing but its speed depends on it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Execution {
+    /// As the traffic of late suggests.
+    #[default]
+    Adaptive,
+    /// Always by events.
+    Events,
+    /// Always by window, unless some link has no delay.
+    Windows,
+}
+
+/// How much has happened of late, and what follows from that.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pace {
+    execution: Execution,
+    /// Whether there was a look.
+    is_begun: bool,
+    /// As of the last look.
+    events: u64,
+    visits: u64,
+    at: Instant,
+    /// Looks until windows are tried again, and how many there were after the last try.
+    wait: u32,
+    patience: u32,
+}
+
+/// Events between two looks.
+const PERIOD: u64 = 1 << 14;
+
+/// With more events in a window than this, windows are tried.
+const WORTH_A_TRY: u64 = 20;
+
+/// With fewer events at each visit of a switch than this, or of all hosts together, visits cost more than events.
+const WORTH_A_VISIT: u64 = 8;
+
+/// The most looks between two tries.
+const MOST_PATIENCE: u32 = 1 << 10;
+
+impl Pace {
+    pub(super) fn new(execution: Execution, is_possible: bool) -> Self {
+        let execution = if is_possible { execution } else { Execution::Events };
+        Self { execution, is_begun: false, events: 0, visits: 0, at: Instant::ZERO, wait: 0, patience: 1 }
+    }
+
+    /// So much has happened in all by now.
+    pub(super) fn note(&mut self, events: u64, visits: u64, now: Instant) {
+        *self = Self { is_begun: true, events, visits, at: now, ..*self };
+    }
+
+    /// After how many events it is time to look again.
+    pub(super) fn next(&self) -> u64 {
+        match self.execution {
+            Execution::Adaptive => self.events + PERIOD,
+            Execution::Events => u64::MAX,
+            Execution::Windows if self.is_begun => u64::MAX,
+            Execution::Windows => 0,
+        }
+    }
+
+    /// So much has happened in all while switches went on by events. Whether they are to go on by window, whose length is this.
+    pub(super) fn tries_windows(&mut self, events: u64, now: Instant, window: Duration) -> bool {
+        if self.execution == Execution::Windows {
+            return true;
+        }
+        let windows = (now - self.at).0 / window.0 + 1;
+        if events - self.events <= WORTH_A_TRY * windows || self.wait > 0 {
+            self.wait = self.wait.saturating_sub(1);
+            return false;
+        }
+        true
+    }
+
+    /// So much has happened in all while switches went on by window. Whether they are to go on by events.
+    pub(super) fn leaves_windows(&mut self, events: u64, visits: u64) -> bool {
+        let leaves = events - self.events < WORTH_A_VISIT * (visits - self.visits);
+        if leaves {
+            (self.wait, self.patience) = (self.patience, (2 * self.patience).min(MOST_PATIENCE));
+        } else {
+            self.patience = 1;
+        }
+        leaves
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WINDOW: Duration = Duration(1_000);
+
+    #[test]
+    fn windows_are_tried_where_much_happens_in_one_and_left_where_little_happens_at_a_visit() {
+        let mut pace = Pace::new(Execution::Adaptive, true);
+        assert_eq!(pace.next(), PERIOD);
+        // 819 windows of twenty events each make a period.
+        assert!(!pace.tries_windows(PERIOD, Instant(1_000_000), WINDOW));
+        assert!(pace.tries_windows(PERIOD, Instant(700_000), WINDOW));
+        assert!(!pace.leaves_windows(PERIOD, PERIOD / 8));
+        assert!(pace.leaves_windows(PERIOD, PERIOD / 8 + 1));
+    }
+
+    #[test]
+    fn each_try_in_vain_doubles_the_time_to_the_next() {
+        let mut pace = Pace::new(Execution::Adaptive, true);
+        let looks = |pace: &mut Pace| (1..).find(|_| pace.tries_windows(PERIOD, Instant(1), WINDOW)).unwrap();
+        assert_eq!(looks(&mut pace), 1);
+        for waits in [2, 3, 5, 9] {
+            assert!(pace.leaves_windows(PERIOD, PERIOD));
+            assert_eq!(looks(&mut pace), waits);
+        }
+        assert!(!pace.leaves_windows(PERIOD, 1) && pace.leaves_windows(PERIOD, PERIOD));
+        assert_eq!(looks(&mut pace), 2, "a success restores it");
+    }
+
+    #[test]
+    fn what_is_forced_stays_and_what_cannot_be_is_not_forced() {
+        assert_eq!(Pace::new(Execution::Events, true).next(), u64::MAX);
+        let mut windows = Pace::new(Execution::Windows, true);
+        assert!(windows.next() == 0 && windows.tries_windows(0, Instant::ZERO, WINDOW));
+        assert_eq!(Pace { is_begun: true, ..windows }.next(), u64::MAX);
+        assert_eq!(Pace::new(Execution::Windows, false).next(), u64::MAX);
+    }
+}
