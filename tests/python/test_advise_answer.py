@@ -132,12 +132,12 @@ def test_the_command_prints_rules_first_and_alone_if_asked(
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"budget_s": 0.0}, "budget_s is 0.0"),
-        ({"budget_s": -1.0}, "budget_s is -1.0"),
-        ({"budget_s": math.nan}, "budget_s is nan"),
+        ({"budget_s": 0.0}, "budget_s must be above 0, got 0.0"),
+        ({"budget_s": -1.0}, "budget_s must be above 0, got -1.0"),
+        ({"budget_s": math.nan}, "budget_s must be above 0, got nan"),
         ({"jobs": 0}, "0 points at the same time are none"),
         ({"out": 3}, "3 (int) names no folder"),
-        ({"to": "ios"}, "there is no format ios"),
+        ({"to": "ios"}, "unknown format ios"),
     ],
 )
 def test_a_wrong_argument_of_advise_is_refused_before_anything_runs(

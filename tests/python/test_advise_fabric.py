@@ -47,21 +47,21 @@ def test_goals_are_read_as_they_are_written() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ("", "it is empty"),
-        ("fast", "'fast' is no number that is measured"),
-        ("p98 of small flows", "no number that is measured"),
-        ("throughput below 1 ms", "throughput has no bound"),
+        ("", "the text is empty"),
+        ("fast", "'fast' is not a known measure"),
+        ("p98 of small flows", "not a known measure"),
+        ("throughput below 1 ms", "throughput takes no bound"),
         ("p99 of small flows below 1 GB", "no bound of p99"),
         ("p99 of small flows below fast", "no bound of p99"),
         ("loss below 0.001", "no bound of loss"),
-        ("loss at 120 % load", "a load of 120 %"),
-        ("p99 of small flows of db", "there is no class 'db'"),
+        ("loss at 120 % load", "got 120 %"),
+        ("p99 of small flows of db", "unknown class 'db'"),
         ("loss below 1 %, then loss below 2 %", "contradict each other"),
         ("throughput, then throughput", "are the same"),
-        ({"loss": -1}, "not a number above 0"),
-        ({"loss": True}, "not a number above 0"),
-        ({}, "neither a text nor a table"),
-        (7, "neither a text nor a table"),
+        ({"loss": -1}, "must be a number above 0"),
+        ({"loss": True}, "must be a number above 0"),
+        ({}, "must be a text or a table"),
+        (7, "must be a text or a table"),
     ],
 )
 def test_goals_that_make_no_sense_are_refused(given: object, message: str) -> None:
@@ -73,8 +73,8 @@ def test_goals_that_make_no_sense_are_refused(given: object, message: str) -> No
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"chip": "tomahawk99"}, "there is no chip 'tomahawk99'"),
-        ({"chip": 7}, "neither a name nor a table"),
+        ({"chip": "tomahawk99"}, "unknown chip 'tomahawk99'"),
+        ({"chip": 7}, "must be a name or a table"),
         ({"chip": {"memory": "4 apples"}}, 'a size such as "3MB"'),
         ({"chip": {"memory": "4MB", "colour": 1}}, "unknown key 'colour'"),
         ({"chip": "spectrum5"}, "not published"),
@@ -86,14 +86,17 @@ def test_goals_that_make_no_sense_are_refused(given: object, message: str) -> No
         ({"traffic": {"load": []}}, "between 0 and 1"),
         ({"traffic": {"incast": {"senders": 500}}}, "from 1 to 63"),
         ({"traffic": {"rto": "0s"}}, "a timeout from"),
-        ({"class": []}, r"there is no \[\[class\]\]"),
-        ({"class": [{"name": "a", "share": 0.5}, {"name": "a", "share": 0.5}]}, "two classes are called 'a'"),
+        ({"class": []}, r"\[\[class\]\] is missing"),
+        (
+            {"class": [{"name": "a", "share": 0.5}, {"name": "a", "share": 0.5}]},
+            "two classes have the name 'a'",
+        ),
         ({"class": [{"name": "a", "share": 0.5}, {"name": "b", "share": 0.6}]}, "add up to 1.1"),
         ({"class": [{"transport": "quic"}]}, "one of dctcp"),
         ({"class": [{"sizes": 5}]}, "a distribution"),
         ({"goal": "p99 of small flows below 10 us"}, "below half of the round-trip time"),
         ({"goal": "loss at 95 % load"}, "above the highest load"),
-        ({"goal": "p99 of queries"}, "there are no queries"),
+        ({"goal": "p99 of queries"}, "the traffic has no queries"),
         ({"buffer": {"marks": ["magic"]}}, "a list of some of queue, pool"),
         ({"buffer": {"pool": "1B"}}, "a memory from"),
         ({"name": "../up"}, "without control characters and path separators"),
@@ -113,7 +116,7 @@ def test_what_cannot_be_is_refused_with_its_place(changes: dict[str, Any], messa
 
 def test_distributions_that_the_engine_does_not_know_are_its_to_refuse() -> None:
     unknown = fabric(**{"class": [{"sizes": "no-such"}]})
-    with pytest.raises(ShallowsError, match=r"the engine refuses the fabric: .*no-such"):
+    with pytest.raises(ShallowsError, match=r"the engine rejects the fabric: .*no-such"):
         document(unknown, candidates(unknown)[0], 0.5)
 
 

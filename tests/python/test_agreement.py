@@ -263,7 +263,7 @@ def test_runs_whose_machine_complained_are_named_with_the_first_complaint() -> N
 
 
 def test_runs_whose_machine_complained_are_refused() -> None:
-    with pytest.raises(ShallowsError, match="2 of 3 measured runs are not to be believed: b: late"):
+    with pytest.raises(ShallowsError, match="2 of 3 measured runs are invalid: b: late"):
         agreement.refuse_unbelievable(COMPLAINED)
 
 

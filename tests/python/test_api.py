@@ -255,8 +255,8 @@ def test_wrong_kinds_of_arguments_are_answered_with_what_is_allowed(scenario: Pa
     compare: Callable[..., object] = sh.compare
     for attempt, expected in (
         (lambda: compare(), "there is nothing to compare"),
-        (lambda: compare({"a": [run]}), "dict is no scheme"),
-        (lambda: compare(None), "NoneType is no scheme"),
+        (lambda: compare({"a": [run]}), "dict is not a scheme"),
+        (lambda: compare(None), "NoneType is not a scheme"),
         (lambda: run.by(["workload"]), "cannot group results by"),
     ):
         with pytest.raises(sh.ShallowsError, match=expected) as refused:

@@ -252,11 +252,11 @@ def test_the_command_compares_one_workload_and_says_which(shell: Shell, two: Pat
 @pytest.mark.parametrize(
     ("metric", "expected"),
     [
-        ("fct_us.small.mean@7", "there is no workload 7 that sends flows"),
+        ("fct_us.small.mean@7", "workload 7 does not exist or sends no flows"),
         ("fct_us.small.mean@incast", "'incast' names no flows"),
         ("fct_us.small.mean@class9", "no workload sends in 'class9'"),
-        ("fct_us.large.p50@1", "there is no metric 'fct_us.large.p50@1' in all these runs"),
-        ("goodput_gbps@0", "there is no metric 'goodput_gbps@0'"),
+        ("fct_us.large.p50@1", "not all of these runs have a metric 'fct_us.large.p50@1'"),
+        ("goodput_gbps@0", "not all of these runs have a metric 'goodput_gbps@0'"),
     ],
 )
 def test_an_unknown_workload_or_metric_of_one_is_answered_with_what_there_is(
@@ -334,7 +334,7 @@ def test_the_figure_draws_each_interval_and_its_verdict(sweep: Path) -> None:
         ),
         (
             lambda path: pl.read_parquet(path).with_columns(pl.col("fct_us").cast(str)).write_parquet(path),
-            ["column fct_us holds String, not Float64", "not what Shallows wrote"],
+            ["column fct_us holds String, not Float64", "Shallows did not write this file"],
         ),
         (lambda path: (path.parent / "summary.json").write_text("{}"), ["summary.json has no fct_us"]),
         (
@@ -399,8 +399,8 @@ def test_seeds_of_one_scheme_only_are_left_out_and_named(sweep: Path) -> None:
     ("arguments", "expected"),
     [
         (["--baseline", "dctcp"], "the schemes are: 10 us, 10.3 us, reno"),
-        (["--confidence", "95"], "confidence 95.0 is not in [0.5, 1)"),
-        (["--cool-down", "1"], "cool-down 1.0 is not in [0, 1)"),
+        (["--confidence", "95"], "confidence must be in [0.5, 1), got 95.0"),
+        (["--cool-down", "1"], "cool-down must be in [0, 1), got 1.0"),
         (["nowhere"], "nowhere does not exist"),
     ],
 )
@@ -412,5 +412,5 @@ def test_wrong_arguments_are_refused(shell: Shell, sweep: Path, arguments: list[
 
 def test_one_scheme_is_nothing_to_compare(shell: Shell, sweep: Path) -> None:
     refused = shell("compare", folders(sweep, "reno")[0])
-    assert "there is one scheme only, reno" in refused.stderr
+    assert "only one scheme was given: reno" in refused.stderr
     assert "name the folders of two schemes" in refused.stderr

@@ -160,7 +160,7 @@ TOLERANCES = [("value", "relative = 0.1"), ("value", "absolute = 1"), ("value", 
 
 @pytest.mark.parametrize(("kind", "tolerance"), [*TOLERANCES, ("crossing", "level = 3\nsteps = 1")])
 def test_a_tolerance_without_a_reason_is_refused(tmp_path: Path, kind: str, tolerance: str) -> None:
-    with pytest.raises(ShallowsError, match=": a tolerance needs its reason, because\n"):
+    with pytest.raises(ShallowsError, match=": a tolerance needs a reason in because\n"):
         read_claim(tmp_path, f'{HEAD}{AXIS}{CLAIM}kind = "{kind}"\nexpected = 1\n{tolerance}\n')
 
 
@@ -178,7 +178,7 @@ def test_a_tolerance_of_zero_needs_no_reason(tmp_path: Path, kind: str, keys: st
 
 def test_a_claim_without_a_name_is_called_by_its_number(tmp_path: Path) -> None:
     named = CLAIM + 'kind = "value"\nexpected = 1\n'
-    with pytest.raises(ShallowsError, match="claim 2: there is no experiment"):
+    with pytest.raises(ShallowsError, match="claim 2: experiment is missing"):
         read_text(tmp_path, HEAD + named + '[[claim]]\nkind = "value"\n')
 
 

@@ -234,8 +234,8 @@ def test_a_fabric_says_chip_rate_round_trip_time_and_mtu(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("chip = 3", "chip is neither a name nor a table"),
-        ('chip = "trident9"', "there is no chip 'trident9'"),
+        ("chip = 3", "chip must be a name or a table"),
+        ('chip = "trident9"', "unknown chip 'trident9'"),
         ("links = 3", "links is not a table"),
         ('[links]\nrate = "30us"', "links: rate = '30us' is not a rate"),
         ('[links]\nrate = "0Gbps"', "links: rate = '0Gbps' is not a rate from 1Mbps"),
@@ -244,7 +244,7 @@ def test_a_fabric_says_chip_rate_round_trip_time_and_mtu(tmp_path: Path) -> None
         ("[chip]\nparts = 0", "chip: parts = 0 is not a number from 1 to 64"),
         ('[chip]\nmemory = "0B"', "chip: memory = '0B' is not a memory from 10KB"),
         ("[chip]\nalphas = 3", "chip: alphas = 3 is not a list of numbers"),
-        ("[links", "is no TOML"),
+        ("[links", "is not valid TOML"),
     ],
 )
 def test_a_fabric_that_says_what_cannot_be_is_refused(tmp_path: Path, text: str, message: str) -> None:
@@ -259,7 +259,7 @@ def test_a_fabric_that_says_what_cannot_be_is_refused(tmp_path: Path, text: str,
 @pytest.mark.parametrize(
     ("option", "value", "words"),
     [
-        ("--chip", "trident9", "there is no chip 'trident9'"),
+        ("--chip", "trident9", "unknown chip 'trident9'"),
         ("--rtt", "100Gbps", "--rtt"),
         ("--rate", "fast", "--rate"),
         ("--fabric", "gone.toml", "gone.toml cannot be read"),

@@ -93,6 +93,6 @@ def test_platforms_tell_their_chip_and_others_none() -> None:
 
 
 def test_an_unknown_chip_is_refused_with_those_that_there_are() -> None:
-    with pytest.raises(ShallowsError, match="there is no chip 'trident9'") as caught:
+    with pytest.raises(ShallowsError, match="unknown chip 'trident9'") as caught:
         chip("trident9")
     assert "tomahawk" in caught.value.remedy

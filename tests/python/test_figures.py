@@ -478,15 +478,15 @@ def test_a_run_that_lacks_a_table_is_told_the_key_to_set(
 def test_unknown_ports_flows_and_values_are_answered_with_the_known(
     heavy: list[sh.Run], sharing: list[sh.Run]
 ) -> None:
-    with pytest.raises(sh.ShallowsError, match=r"has no port 'leaf7'\n  to draw there are: host0->switch0, "):
+    with pytest.raises(sh.ShallowsError, match=r"has no port 'leaf7'\n  available are: host0->switch0, "):
         figures.queue(heavy, ports=["leaf7"])
-    with pytest.raises(sh.ShallowsError, match=r"has no trace of flow 9\n  traced are: 0, 1, 2, 3$"):
+    with pytest.raises(sh.ShallowsError, match=r"has no trace of flow 9\n  traced flows are: 0, 1, 2, 3$"):
         figures.cwnd(sharing, flows=[9])
     with pytest.raises(sh.ShallowsError, match=r"has load = 0\.5\n  values of load: 0\.8$"):
         inputs.choose_runs(heavy, [("load", "0.5")])
     with pytest.raises(sh.ShallowsError, match=r"has k = 1\n  they do not differ in k$"):
         inputs.choose_runs(heavy, [("k", "1")])
-    with pytest.raises(sh.ShallowsError, match="there is no run to draw"):
+    with pytest.raises(sh.ShallowsError, match="no run was given"):
         figures.ping([])
 
 

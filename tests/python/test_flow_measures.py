@@ -323,7 +323,7 @@ def test_a_window_is_that_of_one_flow(name: str, expected: float) -> None:
 
 
 def test_a_window_before_the_first_that_is_traced_is_refused() -> None:
-    with pytest.raises(sh.ShallowsError, match="knows no window of flow 0 at 9 µs"):
+    with pytest.raises(sh.ShallowsError, match="has no window of flow 0 at 9 µs"):
         measure(TWO_WINDOWS, "cwnd_bytes.at_9@0")
 
 

@@ -26,7 +26,7 @@ def test_an_axis_may_be_called_by_the_last_word_of_its_key_with_spaces_and_count
 
 
 def test_a_last_word_that_several_axes_share_is_refused() -> None:
-    with pytest.raises(sh.ShallowsError, match="several axes are called k"):
+    with pytest.raises(sh.ShallowsError, match="several axes match k"):
         places.axes_of(runs({"a.k": 1, "b.k": 2}), ["k"])
 
 

@@ -222,7 +222,7 @@ def test_a_selection_that_is_no_run_or_several_is_refused() -> None:
     runs = measured({("a", 0.4): [1.0], ("b", 0.4): [1.0]})
     with pytest.raises(ShallowsError, match=r"no run has scheme = c\n  values of scheme: a, b"):
         verdicts(runs, where={"scheme": "c"}, expected=1.0)
-    with pytest.raises(ShallowsError, match="several runs of one seed are meant"):
+    with pytest.raises(ShallowsError, match="`where` selects several runs of one seed"):
         verdicts(runs, expected=1.0)
 
 
@@ -257,24 +257,24 @@ def paper(folder: Path, text: str) -> Paper:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('title = "A paper"', "", "there is no title"),
+        ('title = "A paper"', "", "title is missing"),
         ('title = "A paper"', 'title = "A"\nclaims = 1', "unknown key claims; expected one of title"),
-        ('figures = ["1"]', "", 'experiment "x": there is no figures'),
+        ('figures = ["1"]', "", 'experiment "x": figures is missing'),
         ("only =", "once =", 'experiment "x", quick: unknown key once; expected one of only, set'),
         ('kind = "ordering"', 'kind = "order"', 'claim "c": unknown kind "order"; expected one of value'),
         ("lower =", "smaller =", 'claim "c": unknown key smaller; expected one of'),
-        ("lower = { load = 0.3 }", "", 'claim "c": there is no lower'),
+        ("lower = { load = 0.3 }", "", 'claim "c": lower is missing'),
         ('experiment = "x"', 'experiment = "y"', 'claim "c": unknown experiment "y"; expected one of x'),
         ('axis = "load"', "", 'claim "c": experiment "x" has no axis'),
-        ('axis = "load"', "runs = false", 'kind "computed" goes with experiments that have runs = false'),
-        ("[[claim]]", CLAIM + "[[claim]]", 'two claims are called "c"'),
+        ('axis = "load"', "runs = false", 'kind "computed" needs an experiment with runs = false'),
+        ("[[claim]]", CLAIM + "[[claim]]", 'two claims have the id "c"'),
         ("quick =", 'draw = [{ figure = "pie" }]\nquick =', 'unknown figure "pie"; expected one of fct, '),
-        ("quick =", "draw = [{}]\nquick =", "draw: there is no figure"),
+        ("quick =", "draw = [{}]\nquick =", "draw: figure is missing"),
         ("fct_us.all.mean", "backlogs.p99@pool", """claim "c": there is no metric 'backlogs.p99@pool'"""),
         (
             "fct_us.all.mean",
             "backlog_bytes.p999999.9@pool",
-            "'p999999.9' is no percentile\n  above 0 and up to",
+            "'p999999.9' is not a percentile\n  above 0 and up to",
         ),
         (
             "quick =",
@@ -282,8 +282,12 @@ def paper(folder: Path, text: str) -> Paper:
             'experiment "x": there is no metric \'ideal_fct',
         ),
         ("quick =", "testbed = 0\nquick =", 'experiment "x": testbed is not a whole number from 1 to 10000'),
-        ('axis = "load"', 'show = ["timeouts"]', 'experiment "x" has no axis, along which'),
-        ('axis = "load"', 'normalised = { scheme = "a" }', 'experiment "x" has no axis, along which'),
+        ('axis = "load"', 'show = ["timeouts"]', 'experiment "x" has no axis to show metrics along'),
+        (
+            'axis = "load"',
+            'normalised = { scheme = "a" }',
+            'experiment "x" has no axis to show metrics along',
+        ),
     ],
 )
 def test_mistakes_in_a_file_of_claims_are_named(tmp_path: Path, old: str, new: str, message: str) -> None:
@@ -335,13 +339,13 @@ def test_an_experiment_like_none_is_refused(tmp_path: Path, old: str, new: str, 
 @pytest.mark.parametrize(
     ("keys", "message"),
     [
-        ("expected = 1\nrelative = 0.1", "a tolerance needs its reason, because"),
+        ("expected = 1\nrelative = 0.1", "a tolerance needs a reason in because"),
         ("expected = 1\npoints = [[0.3, 1]]", "needs either expected or points"),
         ("points = [0.3, 1]", "points is not a list of pairs: a place on the axis and a number"),
         ("level = 1", "unknown key level"),
         ('expected = 1\nextreme = "most"', "extreme is either lowest or highest"),
         ('expected = 1\nchange = "ratio"', 'unknown change "ratio"; expected one of relative, difference'),
-        ("points = [[0.3, 1]]\nat = [0.3]", "points say where; at and extreme go with expected"),
+        ("points = [[0.3, 1]]\nat = [0.3]", "points include places; at and extreme need expected"),
     ],
 )
 def test_a_value_says_what_is_expected_and_why_so_closely(tmp_path: Path, keys: str, message: str) -> None:

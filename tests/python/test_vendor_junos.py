@@ -193,7 +193,7 @@ def test_what_a_terminal_shows_without_its_end_is_listed_with_its_line() -> None
 def test_one_brace_too_many_is_refused_with_its_line_and_what_to_do() -> None:
     with pytest.raises(ShallowsError) as refused:
         read("junos", "class-of-service {\n}\nrouting-options {\n    }\n}\n")
-    assert refused.value.message.endswith(":5: a brace is closed that none opens")
+    assert refused.value.message.endswith(":5: a closing brace has no opening brace")
     assert "too many above" in str(refused.value.remedy)
 
 

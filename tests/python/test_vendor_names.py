@@ -92,7 +92,7 @@ def test_other_names_that_are_none_have_one_of_ours_or_none(to: str, name: str) 
 def test_in_its_own_format_another_name_would_be_of_something_else_and_is_refused() -> None:
     for told in ({"scheduler": "s; reboot"}, {"profile": "W W"}, {"pool": "p|p"}):
         switch = sonic("Ethernet0", **told)
-        with pytest.raises(ShallowsError, match=r"is none that sonic has") as refused:
+        with pytest.raises(ShallowsError, match=r"is invalid in sonic") as refused:
             write("sonic", switch, switch)
         assert "letters, digits" in refused.value.remedy
 
@@ -167,7 +167,7 @@ def test_a_wildcard_of_junos_is_a_name_there_and_nowhere_else() -> None:
 
 
 def test_an_interface_of_a_nic_is_one_word() -> None:
-    with pytest.raises(ShallowsError, match="no name of a port"):
+    with pytest.raises(ShallowsError, match="not a valid port name"):
         hosts.nic(None, hosts.Nic("eth0; reboot"))
 
 

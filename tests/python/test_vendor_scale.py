@@ -205,7 +205,7 @@ def names(count: int) -> str:
     [
         (
             {"PORT_QOS_MAP": {names(sonic.MOST_PORTS + 1): {"pfc_enable": "3"}}},
-            f"there are more than {sonic.MOST_PORTS:,} ports",
+            f"the file has more than {sonic.MOST_PORTS:,} ports",
         ),
         # 8,192 ports of 65 queues in one key of 80 KB: more than 2^19 places.
         (
@@ -219,7 +219,7 @@ def names(count: int) -> str:
         ),
         (
             {"QUEUE": {f"Ethernet0|{number}": {} for number in range(sonic_tables.MOST_ROWS + 1)}},
-            f"there are more than {sonic_tables.MOST_ROWS:,} rows",
+            f"has more than {sonic_tables.MOST_ROWS:,} rows",
         ),
     ],
 )

@@ -122,7 +122,7 @@ mod tests {
         // 12, eight are outstanding: four may leave, a third.
         driven.ack(2, Flags::ACK);
         assert_eq!(next(AUTOSIZED, &driven), 4);
-        // What is left of it is asked about when it is over: three of them would not begin one.
+        // The next burst is decided when the current one is over: three segments would not start one.
         driven.send();
         assert_eq!(next(AUTOSIZED, &driven), 0);
         // A full burst goes, however large the window: bursts of two segments.

@@ -78,7 +78,7 @@ mod tests {
         // Slow start, cwnd of 11 segments: 22 of them in 100 us, 4,545.45 ns for each.
         burst(&mut pacer, &driven, start, 4);
         assert_eq!(pacer.next(), start + Duration(4 * 4_545_454));
-        // Whoever comes at that time has no credit, and two more wait for each other.
+        // A burst at exactly that time has no credit, and two more wait for each other.
         let then = pacer.next();
         burst(&mut pacer, &driven, then, 2);
         assert_eq!(pacer.next(), then + Duration(2 * 4_545_454));

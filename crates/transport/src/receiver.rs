@@ -312,7 +312,7 @@ mod tests {
         (config, receiver)
     }
 
-    /// So many segments from this one on, as one, marked or not: what is acknowledged, and whether with ECE.
+    /// Delivers `segments` merged segments from `first` on, marked if `ce`; returns each acknowledgement and its ECE.
     fn merged(
         (config, receiver): &mut (Config, Receiver),
         first: u64,
@@ -333,7 +333,7 @@ mod tests {
         // One that waits and two more, in one.
         assert_eq!(merged(&mut receiving, 45, 2, false), [(47, false)]);
         assert_eq!(receiving.1.deadline(), None);
-        // What comes after a gap tells of it at once, once.
+        // Merged segments after a gap are acknowledged at once, and once.
         assert_eq!(merged(&mut receiving, 50, 5, false), [(47, false)]);
     }
 

@@ -66,7 +66,7 @@ mod tests {
         assert!(!narrow.is_full(None, Bytes(3_000)) && narrow.is_full(None, Bytes(3_001)));
         // Without a round-trip time there is no rate, and the limit is all there is.
         assert!(!RULE.is_full(None, Bytes(1 << 20)) && RULE.is_full(None, Bytes((1 << 20) + 1)));
-        // What is handed over at once takes the place of packets.
+        // A burst counts in place of packets.
         let of = |unit, queued| narrow.is_full_of(Bytes(unit), None, Bytes(queued));
         assert!(!of(60_000, 120_000) && of(60_000, 120_001));
     }

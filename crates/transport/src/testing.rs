@@ -17,17 +17,17 @@ pub(crate) struct Driven {
 }
 
 impl Driven {
-    /// It has sent its ten segments.
+    /// A Reno sender with much data that has sent its first ten segments.
     pub(crate) fn new() -> Self {
         Self::of(1_000_000_000)
     }
 
-    /// Likewise, but so much is all it has.
+    /// A Reno sender with `bytes` of data that has sent its first window.
     pub(crate) fn of(bytes: u64) -> Self {
         Self::under(congestion::Config::Reno(reno::Config { ecn: true }), bytes)
     }
 
-    /// Likewise, under another congestion control.
+    /// A sender with `bytes` of data and this congestion control that has sent its first window.
     pub(crate) fn under(congestion: congestion::Config, bytes: u64) -> Self {
         let config = Config::new(Bytes(MSS), congestion);
         let now = Instant::ZERO + Duration::from_millis(1);
@@ -37,19 +37,19 @@ impl Driven {
         driven
     }
 
-    /// Send a segment; says whether there was one to send.
+    /// Sends a segment; returns whether there was one.
     pub(crate) fn send(&mut self) -> bool {
         self.sender.poll_transmit(&self.config, self.now).is_some()
     }
 
-    /// The receiver has so many segments.
+    /// Acknowledges `segments` segments in total, one round trip later.
     pub(crate) fn ack(&mut self, segments: u64, flags: Flags) {
         let sent = self.now;
         self.now = self.now + RTT;
         self.ack_of(sent, segments, flags);
     }
 
-    /// Likewise, in answer to a segment of that time.
+    /// Acknowledges `segments` segments in total, echoing the timestamp `tsecr`.
     pub(crate) fn ack_of(&mut self, tsecr: Instant, segments: u64, flags: Flags) {
         let ack = segments * MSS;
         let segment = AckSegment { ack, tsecr, flags, window: 1 << 30, ..AckSegment::default() };

@@ -46,7 +46,7 @@ def page(found: Answer) -> str:
     """Return the page as HTML."""
     recommendation, race = found.recommendation, found.race
     if recommendation is None or race is None:
-        raise ShallowsError("there is no recommendation yet", "run the race first")
+        raise ShallowsError("the answer has no recommendation yet", "run the race first")
     chosen = recommendation.candidate
     watch = Section("On the real fabric", [Block("note", WATCH_NOTE), Block("facts", _watch(recommendation))])
     return render(

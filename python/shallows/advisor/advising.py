@@ -64,7 +64,7 @@ def advise(
         simulated.
     """
     if not 0 < budget_s < math.inf:
-        raise ShallowsError(f"budget_s is {budget_s}", "name a time above 0 in seconds, such as 600")
+        raise ShallowsError(f"budget_s must be above 0, got {budget_s}", "give seconds, such as 600")
     engine = choose_engine("local", jobs)
     found = prepare(fabric, config, to)
     folder = folder_for(found, out)

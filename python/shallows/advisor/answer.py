@@ -193,9 +193,7 @@ def answer(
     start = clock()
     race = Race(found.fabric, candidates(found.fabric, found.today), folder, engine)
     if len(race.candidates) < 2:
-        raise ShallowsError(
-            "there is one setting only to choose from", "allow more: buffer.alpha, buffer.pool"
-        )
+        raise ShallowsError("the fabric allows only one setting", "free buffer.alpha, or enlarge buffer.pool")
     run_to_end(race, RACE_SHARE * budget_s, on_round, most_rounds)
     found.race, found.recommendation = race, recommend(race)
     seeds = range(1, race.rounds + 1)

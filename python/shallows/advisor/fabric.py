@@ -154,12 +154,12 @@ class Fabric:
         wanted = goals.parse(document.get("goal", goals.DEFAULT), names if len(names) > 1 else [])
         goals.refuse_impossible(wanted, links.rtt, loads)
         if incast is None and any(goal.metric.name.startswith("query_us") for goal in wanted):
-            raise ShallowsError(f"{file}: goal: there are no queries", "describe them as traffic.incast")
+            raise ShallowsError(f"{file}: goal: the traffic has no queries", "add traffic.incast")
         simulated = Table(f"{file}: simulated", document.get("simulated", {}), SIMULATED)
         fewest = max(16, incast.senders + 1 if incast else 0)
         hosts = simulated.whole("hosts", 4, MOST_HOSTS, min(fewest, MOST_HOSTS))
         if incast and incast.senders >= hosts:
-            raise traffic.wrong("incast", f"of fewer senders than the {hosts} hosts that are simulated")
+            raise traffic.wrong("incast", f"fewer senders than the {hosts} simulated hosts")
         flows = simulated.whole("flows", 20, 10**7, FEWEST_FLOWS)
         marks = _marks(Table(f"{file}: buffer", document.get("buffer", {}), BUFFER), silicon)
         return cls(
@@ -214,7 +214,7 @@ def _name(table: Table, default: str) -> str:
             "name", "a name of up to 80 characters without control characters and path separators"
         )
     if name in (".", ".."):  # as the engine refuses scenarios of these names
-        raise table.wrong("name", "a name: results are filed under it; at least one letter or digit")
+        raise table.wrong("name", "a name with at least one letter or digit; results are stored under it")
     return name
 
 
@@ -255,7 +255,7 @@ def _marks(table: Table, silicon: Silicon) -> tuple[str, ...]:
 
 def _classes(file: str, given: object, base: Path) -> tuple[TrafficClass, ...]:
     if not isinstance(given, list) or not given:
-        raise ShallowsError(f"{file}: there is no [[class]]", f"describe each class of traffic; {REMEDY}")
+        raise ShallowsError(f"{file}: [[class]] is missing", f"describe each class of traffic; {REMEDY}")
     if len(given) > 8:
         raise ShallowsError(f"{file}: {len(given)} classes are more than the 8 queues of a port", REMEDY)
     found = [
@@ -264,15 +264,15 @@ def _classes(file: str, given: object, base: Path) -> tuple[TrafficClass, ...]:
     ]
     names = [each.name for each in found]
     if twice := next((name for name in names if names.count(name) > 1), None):
-        raise ShallowsError(f"{file}: two classes are called {twice!r}", "give each a name of its own")
+        raise ShallowsError(f"{file}: two classes have the name {twice!r}", "give each its own name")
     total = sum(each.share for each in found)
     if not 0.999 <= total <= 1.001:
         raise ShallowsError(f"{file}: the classes' shares of the load add up to {total:g}, not 1", REMEDY)
     queues = [each.queue for each in found]
     if len({*queues}) < len(queues):
-        raise ShallowsError(f"{file}: two classes have the same queue", "give each a queue of its own")
+        raise ShallowsError(f"{file}: two classes have the same queue", "give each its own queue")
     if any(later.strict and not earlier.strict for earlier, later in pairwise(found)):
-        raise ShallowsError(f"{file}: a strict class follows one that is not", "strict classes come first")
+        raise ShallowsError(f"{file}: a strict class follows a weighted class", "list strict classes first")
     return tuple(found)
 
 

@@ -107,21 +107,21 @@ def parse(given: object, classes: Sequence[str]) -> list[Goal]:
                 replace(_goal(str(part), classes), weight=_weight(part, of)) for part, of in given.items()
             ]
         case _:
-            raise ShallowsError("goal: neither a text nor a table of weights", REMEDY)
+            raise ShallowsError("goal must be a text or a table of weights", REMEDY)
     _refuse_contradictions(found)
     return found
 
 
 def _weight(goal: object, weight: object) -> float:
     if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 < weight < 1e6:
-        raise ShallowsError(f"goal: the weight of {goal!r} is {weight!r}, not a number above 0", REMEDY)
+        raise ShallowsError(f"goal: the weight of {goal!r} must be a number above 0, got {weight!r}", REMEDY)
     return float(weight)
 
 
 def _goal(text: str, classes: Sequence[str]) -> Goal:
     found = _GOAL.fullmatch(text.strip())
     if found is None:
-        raise ShallowsError("goal: it is empty", REMEDY)
+        raise ShallowsError("goal: the text is empty", REMEDY)
     goal = _number(found["what"].strip(), classes)
     load = None if found["load"] is None else _load(found["load"])
     bound = None if found["bound"] is None else _bound(found["bound"], goal)
@@ -137,13 +137,13 @@ def _number(what: str, classes: Sequence[str]) -> Goal:
     if found := _QUERIES.fullmatch(what):
         return Goal(plain, Metric(f"query_us.all.{found['rank'].lower()}"))
     if (found := _FLOWS.fullmatch(what)) is None:
-        raise ShallowsError(f"goal: {what!r} is no number that is measured", REMEDY)
+        raise ShallowsError(f"goal: {what!r} is not a known measure", REMEDY)
     rank, size, name = found["rank"].lower(), found["size"].lower(), found["name"]
     where = ""
     if name is not None:
         if name not in classes:
             known = ", ".join(classes) or "none: the fabric has one class"
-            raise ShallowsError(f"goal: there is no class {name!r}", f"the classes are: {known}")
+            raise ShallowsError(f"goal: unknown class {name!r}", f"the classes are: {known}")
         where = f"@class{list(classes).index(name)}"
     said = f"{rank} of {size} flows" + (f" of {name}" if name else "")
     return Goal(said, Metric(f"fct_us.{size}.{rank}{where}"))
@@ -155,14 +155,14 @@ def _load(text: str) -> float:
     except ValueError:
         load = 0.0
     if not 0 < load < 1:
-        raise ShallowsError(f"goal: a load of {text} % is not between 0 and 100 %", REMEDY)
+        raise ShallowsError(f"goal: a load must be between 0 and 100 %, got {text} %", REMEDY)
     return load
 
 
 def _bound(text: str, goal: Goal) -> float:
     if goal.said == THROUGHPUT.said:
         raise ShallowsError(
-            "goal: throughput has no bound: it is to be high, and is measured by the time of large flows",
+            "goal: throughput takes no bound; it is measured by the mean time of large flows",
             "write `throughput` alone, or `mean of large flows below 20 ms`",
         )
     wrong = ShallowsError(
@@ -193,7 +193,7 @@ def _refuse_contradictions(goals: Sequence[Goal]) -> None:
         if other is goal:
             continue
         kind = "contradict each other" if other.bound != goal.bound else "are the same"
-        raise ShallowsError(f"goal: {other.text!r} and {goal.text!r} {kind}", "name each number once")
+        raise ShallowsError(f"goal: {other.text!r} and {goal.text!r} {kind}", "give each measure once")
 
 
 def refuse_impossible(goals: Sequence[Goal], rtt: float, loads: Sequence[float]) -> None:
@@ -210,10 +210,10 @@ def refuse_impossible(goals: Sequence[Goal], rtt: float, loads: Sequence[float])
                 f"goal: {goal.text!r} is below half of the round-trip time, "
                 f"{value_text(goal.metric, rtt * 1e6 / 2)}, "
                 "which every flow takes",
-                "allow more, or check links.rtt",
+                "raise the bound, or check links.rtt",
             )
         if goal.load is not None and goal.load > max(loads) + 1e-9:
             raise ShallowsError(
                 f"goal: {goal.text!r} is above the highest load of the fabric, {percent(max(loads))}",
-                "raise traffic.load, or ask for less",
+                "raise traffic.load, or lower the goal's load",
             )

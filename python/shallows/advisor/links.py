@@ -79,7 +79,7 @@ def times_of(table: Table) -> tuple[float, float] | None:
     delay = table.quantity("delay", "seconds", DELAY_S)
     if "rtt" in table.content:
         if "host_delay" in table.content:
-            raise ShallowsError(f"{table.place}: both rtt and host_delay are given", "leave one of them out")
+            raise ShallowsError(f"{table.place}: both rtt and host_delay are given", "remove one of them")
         rtt = table.quantity("rtt", "seconds")
         if "delay" not in table.content:
             delay = min(delay, rtt / (2 * hops))

@@ -221,8 +221,8 @@ class Race:
         for goal in self.fabric.goals:
             if not is_measured(goal.metric, first):
                 raise ShallowsError(
-                    f"goal: {goal.said!r}: no such flows are in this traffic",
-                    "name flows of other sizes, or more of them (simulated.flows)",
+                    f"goal: {goal.said!r}: the traffic has no such flows",
+                    "choose other sizes, or raise simulated.flows",
                 )
         self.objectives = [each for each in self.objectives if is_measured(each.metric, first)]
 
@@ -335,7 +335,7 @@ def run_set(
     for outcome in run_points(points, engine, on_update):
         labels = outcome.point.source.labels
         if outcome.run is None:
-            raise ShallowsError(f"{describe(labels)} failed: {outcome.error}", "what has finished is kept")
+            raise ShallowsError(f"{describe(labels)} failed: {outcome.error}", "finished runs are kept")
         hops += outcome.run.summary["engine"]["packet_hops"]
         by_name = measured.setdefault(labels["load"], {})
         by_name.setdefault(labels["scheme"], {})[labels["seed"]] = samples.read(

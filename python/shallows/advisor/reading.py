@@ -35,7 +35,7 @@ def load(path: str | Path) -> dict[str, Any]:
     try:
         return parse_toml(text)
     except ValueError as error:
-        raise ShallowsError(f"{path} is no TOML, or ends too early: {error}", REMEDY) from None
+        raise ShallowsError(f"{path} is not valid TOML: {error}", REMEDY) from None
 
 
 class Table:

@@ -76,7 +76,7 @@ def chip_of(given: object, file: str, rate: float | None) -> Chip:
         return _described(Table(f"{file}: chip", given, KEYS), rate)
     if not isinstance(given, str):
         raise ShallowsError(
-            f"{file}: chip is neither a name nor a table", "`shallows chips` lists those that are known"
+            f"{file}: chip must be a name or a table", "`shallows chips` lists the known chips"
         )
     try:
         return chip(given)
@@ -89,7 +89,7 @@ def chip_of(given: object, file: str, rate: float | None) -> Chip:
 def _known(found: Chip, rate: float) -> Silicon:
     if found.memory is None:
         raise ShallowsError(
-            f"the memory of {found.title} is not published", "describe the chip with what you know"
+            f"the memory of {found.title} is not published", "describe the chip as a table with its memory"
         )
     alphas = tuple(float(each) for each in found.alphas.value if each > 0) if found.alphas else ALPHAS
     steps = found.probabilities

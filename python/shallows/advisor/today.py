@@ -58,7 +58,7 @@ def _profile(profiles: Iterable[PortProfile]) -> PortProfile:
     found = [each for each in profiles if each.queues]
     if not found:
         raise ShallowsError(
-            "the configuration has no queues of ports", "`shallows explain` shows what was read of it"
+            "the configuration has no port queues", "`shallows explain` shows the parts that were read"
         )
     return max(found, key=lambda each: len(each.ports))
 
@@ -113,8 +113,8 @@ def in_bytes(
     )
     if kmin is None or kmax is None or kmin > kmax:
         raise ShallowsError(
-            f"profile {marking.name}: its thresholds cannot be put into bytes, or are in the wrong order",
-            "`shallows explain` says more of it",
+            f"profile {marking.name}: its thresholds cannot be converted to bytes, or are in the wrong order",
+            "`shallows explain` shows details",
         )
     if curve.weight:
         notes.append(

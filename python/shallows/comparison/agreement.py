@@ -237,7 +237,7 @@ def refuse_unbelievable(real: Sequence[Run]) -> None:
     """
     if found := unbelievable(real):
         raise ShallowsError(
-            f"{len(found)} of {len(real)} measured runs are not to be believed: {found[0]}",
-            "give the same command again when the machine has less to do: only these are measured again. "
-            "`--invalid` compares them all the same",
+            f"{len(found)} of {len(real)} measured runs are invalid: {found[0]}",
+            "repeat the command when the machine is less busy: only these runs are measured again. "
+            "`--invalid` compares them anyway",
         )

@@ -54,13 +54,15 @@ def compare(
         If the runs cannot be compared, or another version wrote their files.
     """
     if not 0.5 <= confidence < 1:
-        raise ShallowsError(f"confidence {confidence} is not in [0.5, 1)", "0.95 is usual")
+        raise ShallowsError(f"confidence must be in [0.5, 1), got {confidence}", "0.95 is usual")
     if not 0 <= cool_down < 1:
-        raise ShallowsError(f"cool-down {cool_down} is not in [0, 1)", "0.05 leaves out the last twentieth")
+        raise ShallowsError(
+            f"cool-down must be in [0, 1), got {cool_down}", "0.05 leaves out the last twentieth"
+        )
     for scheme in schemes:
         if not isinstance(scheme, str | Path | Sequence):
             raise ShallowsError(
-                f"{type(scheme).__name__} is no scheme",
+                f"{type(scheme).__name__} is not a scheme",
                 "name the folder of each scheme or give a list of its runs; name them with `names`",
             )
     if not schemes:
@@ -74,7 +76,7 @@ def compare(
         found = Matched.by(schemes, [by] if isinstance(by, str) else by)
     first = next(iter(found.runs)) if baseline is None else found.find(baseline)
     if len(found.runs) < 2:
-        raise ShallowsError(f"there is one {found.what} only, {first}", found.remedy())
+        raise ShallowsError(f"only one {found.what} was given: {first}", found.remedy())
     return _Comparer(found, first, confidence, cool_down, metrics).compare()
 
 
@@ -182,7 +184,7 @@ class _Comparer:
             raise ShallowsError(
                 f"{named_at(self.baseline, point)} and {other} have no seed in common: "
                 f"{listing(runs)}; {listing(theirs)}",
-                "run both with the same seeds: then they meet the same flows",
+                "run both with the same seeds, so that they meet the same flows",
             )
         if left := sorted(runs.keys() ^ theirs.keys()):
             self._note(f"seeds {listing(left)} are not in both, and left out", named_at(other, point))

@@ -31,7 +31,7 @@ class Matched:
         known = self.places or {name: {} for name in self.runs}
         if (found := places.find(baseline, known)) is None:
             raise ShallowsError(
-                f"there is no {self.what} {baseline!r}" + (", or there are several" if self.places else ""),
+                f"unknown {self.what} {baseline!r}" + (", or several match" if self.places else ""),
                 listed(f"the {self.what}s are", list(self.runs)),
             )
         return found
@@ -74,7 +74,7 @@ class Matched:
         called = list(names) if names is not None else _names(schemes, sides)
         if len(called) != len(sides) or len(set(called)) != len(called):
             raise ShallowsError(
-                f"{len(sides)} schemes are called {', '.join(called)}", "give each of them a name of its own"
+                f"{len(sides)} schemes have the name {', '.join(called)}", "give each scheme its own name"
             )
         # Folders with several schemes each are compared scheme by scheme.
         with_scheme = any(len({run.labels.get("scheme") for run in side}) > 1 for side in sides)
@@ -91,7 +91,7 @@ class Matched:
             points.setdefault(point, labels)
             seed = run.environment.get("seed")
             if not isinstance(seed, int):
-                raise ShallowsError(f"{run.path / 'env.json'} names no seed", "run its scenario again")
+                raise ShallowsError(f"{run.path / 'env.json'} has no seed", "run its scenario again")
             same = runs.setdefault(name, {}).setdefault(point, {})
             if (other := same.setdefault(seed, run)) is not run:
                 raise ShallowsError(

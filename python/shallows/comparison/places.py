@@ -26,7 +26,7 @@ def axes_of(runs: Sequence[Run], by: Sequence[str]) -> list[str]:
             axis for axis in known if wanted in {axis.rsplit(".", 1)[-1], axis_name(axis)}
         ]
         if len(meant) > 1:
-            raise ShallowsError(f"several axes are called {wanted}", listed("name one by its key", meant))
+            raise ShallowsError(f"several axes match {wanted}", listed("name one by its key", meant))
         if not meant or meant == ["seed"]:
             reason = "what differs by chance cannot be compared" if meant else "these runs have no such axis"
             axes = [f"{axis} ({_some(list(values))})" for axis, values in known.items() if axis != "seed"]

@@ -97,8 +97,8 @@ def read(run: Run, cool_down: float, wanted: Collection[str] = ()) -> Sample:
     run = Run(run.path)
     if complaints := run.summary.get("health", {}).get("complaints"):
         raise ShallowsError(
-            f"{run.path} is not to be believed: {complaints[0]}",
-            "measure it again on a machine with less to do, or leave it out; docs/testbed.md explains it",
+            f"{run.path} is invalid: {complaints[0]}",
+            "measure it again on a less busy machine, or leave it out; see docs/testbed.md",
         )
     if missing := [key for key, kind in SUMMARY.items() if not isinstance(run.summary.get(key), kind)]:
         raise _outdated(run, "summary.json", missing[0])
@@ -190,7 +190,7 @@ def _columns(run: Run, name: str, table: "pl.DataFrame", columns: dict[str, str]
         if str(table.schema[column]) not in {kind, "Null"}:
             raise ShallowsError(
                 f"{run.path / name}: column {column} holds {table.schema[column]}, not {kind}",
-                "it is not what Shallows wrote: run its scenario again",
+                "Shallows did not write this file: run its scenario again",
             )
     return table.select(pl.col(column) for column in columns)
 

@@ -214,10 +214,10 @@ def read(folder: Path) -> Paper:
     if unknown := sorted(document.keys() - {"title", "experiment", "claim"}):
         raise _refuse(path, f"unknown key {unknown[0]}; expected one of title, experiment, claim")
     if not isinstance(document.get("title"), str):
-        raise _refuse(path, "there is no title")
+        raise _refuse(path, "title is missing")
     tables, listed = document.get("experiment", {}), document.get("claim", [])
     if not isinstance(tables, dict) or not isinstance(listed, list):
-        raise _refuse(path, "it consists of tables [experiment.NAME] and [[claim]]")
+        raise _refuse(path, "the file must consist of tables [experiment.NAME] and [[claim]]")
     experiments = {name: _experiment(path, name, _completed(path, name, tables)) for name in tables}
     for name, table in tables.items():
         if "like" in table:
@@ -232,7 +232,7 @@ def _check_together(path: Path, experiments: Mapping[str, Experiment], claims: S
     names = [claim.id for claim in claims]
     for claim in claims:
         if names.count(claim.id) > 1:
-            raise _refuse(path, f'two claims are called "{claim.id}"')
+            raise _refuse(path, f'two claims have the id "{claim.id}"')
         experiment = experiments.get(claim.experiment)
         if experiment is None:
             known = ", ".join(experiments)
@@ -240,9 +240,7 @@ def _check_together(path: Path, experiments: Mapping[str, Experiment], claims: S
                 path, f'claim "{claim.id}": unknown experiment "{claim.experiment}"; expected one of {known}'
             )
         if experiment.runs == (claim.kind == "computed"):
-            raise _refuse(
-                path, f'claim "{claim.id}": kind "computed" goes with experiments that have runs = false'
-            )
+            raise _refuse(path, f'claim "{claim.id}": kind "computed" needs an experiment with runs = false')
         _check_metric(path, f'claim "{claim.id}"', claim.metric, runs=experiment.runs)
         if experiment.axis is None and (
             claim.points or claim.at or claim.extreme or claim.over or claim.kind == "crossing"
@@ -283,7 +281,7 @@ def _experiment(path: Path, name: str, table: Any) -> Experiment:
     for metric in table.get("show", []):
         _check_metric(path, what, metric, runs=table.get("runs", True))
     if (table.get("show") or table.get("normalised")) and "axis" not in table:
-        raise _refuse(path, f"{what} has no axis, along which it could show anything")
+        raise _refuse(path, f"{what} has no axis to show metrics along")
     made = {"scenario": path.parent / table["scenario"], "quick": Quick(**quick)}
     return Experiment(name, **table | made | {"draw": [Drawing(**drawing) for drawing in drawings]})
 
@@ -304,7 +302,7 @@ def _claim(path: Path, number: int, table: Any) -> Claim:
         raise _refuse(path, f"{what}: needs either expected or points")
     tolerances = ("relative", "absolute", "factor", "steps")
     if any(table.get(key) for key in tolerances) and not table.get("because"):
-        raise _refuse(path, f"{what}: a tolerance needs its reason, because")
+        raise _refuse(path, f"{what}: a tolerance needs a reason in because")
     if table.get("change", "relative") not in {"relative", "difference"}:
         raise _refuse(
             path, f"{what}: unknown change {quoted(table['change'])}; expected one of relative, difference"
@@ -312,7 +310,7 @@ def _claim(path: Path, number: int, table: Any) -> Claim:
     if table.get("extreme", "lowest") not in {"lowest", "highest"}:
         raise _refuse(path, f"{what}: extreme is either lowest or highest")
     if "points" in table and ("at" in table or "extreme" in table):
-        raise _refuse(path, f"{what}: points say where; at and extreme go with expected")
+        raise _refuse(path, f"{what}: points include places; at and extreme need expected")
     return Claim(**table)
 
 
@@ -337,7 +335,7 @@ def _check(
     if unknown := sorted(table.keys() - rules.keys()):
         raise _refuse(path, f"{what}: unknown key {unknown[0]}; expected one of {', '.join(sorted(rules))}")
     if missing := sorted(needed - table.keys()):
-        raise _refuse(path, f"{what}: there is no {missing[0]}")
+        raise _refuse(path, f"{what}: {missing[0]} is missing")
     for key, value in table.items():
         fits, kind = rules[key]
         if not fits(value):

@@ -159,7 +159,7 @@ def _at(
     chosen = choose(runs, claim, {**claim.where, **there, **where})
     if len({run.seed for run in chosen}) < len(chosen):
         raise ShallowsError(
-            f'claim "{claim.id}": several runs of one seed are meant', "select among them with `where`"
+            f'claim "{claim.id}": `where` selects several runs of one seed', "select one of them"
         )
     return {run.seed: run.value(claim.metric) for run in chosen}
 

@@ -171,7 +171,8 @@ def _draw(experiment: Experiment, runs: Sequence[Run], *, quick: bool) -> dict[s
             if quick:
                 continue
             raise ShallowsError(
-                f"no run of {experiment.name} is at {dict(drawing.where)}", "mend `draw` in its expected.toml"
+                f"no run of {experiment.name} is at {dict(drawing.where)}",
+                "correct `draw` in its expected.toml",
             )
         name = f"{experiment.name}-{drawing.figure}"
         function = getattr(figures, drawing.figure.replace("-", "_"))

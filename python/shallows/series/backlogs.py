@@ -22,7 +22,7 @@ def choose_ports(run: Run, wanted: Sequence[str], known: Iterable[str]) -> list[
     for pattern in wanted:
         found = [name for name in names if fnmatchcase(name, pattern) or kinds.get(name) == pattern]
         if not found:
-            raise ShallowsError(f"{run.path} has no port {pattern!r}", listed("to draw there are", names))
+            raise ShallowsError(f"{run.path} has no port {pattern!r}", listed("available are", names))
         chosen |= dict.fromkeys(found)
     return list(chosen)
 
@@ -47,7 +47,7 @@ def busiest(runs: Sequence[Run], most: int) -> list[str]:
     of_switches = [name for name in ordered if kinds[name] != "nic"]
     chosen = (of_switches or ordered)[:most]
     if not chosen:
-        raise ShallowsError(f"no port of {runs[0].path} ever had a backlog", "offer it more load")
+        raise ShallowsError(f"no port of {runs[0].path} ever had a backlog", "raise the load")
     return chosen
 
 

@@ -48,7 +48,7 @@ def goodput_gbps(run: Run, _: None, where: Host | Flows) -> float:
         mine = run.flows.filter(pl.col("destination") == where.number)
     if mine.is_empty() and isinstance(where, Host):
         raise ShallowsError(
-            f"{run.path} has no flow to host {where.number}", "name a host that some flow is sent to"
+            f"{run.path} has no flow to host {where.number}", "name a host that receives flows"
         )
     simulated_s: float = run.summary["simulated_s"]
     return int(mine["delivered_bytes"].sum()) * 8 / simulated_s / 1e9
@@ -263,7 +263,7 @@ class Moment:
         kind, _, number = ".".join(words).partition("_")
         if kind not in {"min", "at"} or not NUMBER.fullmatch(number):
             raise UnknownMetric(
-                f"{'.'.join(words)!r} is no time of a window", "write at_5120 or min_5120, in µs"
+                f"{'.'.join(words)!r} is not a time of a window", "write at_5120 or min_5120, in µs"
             )
         return cls(int(number), kind == "min")
 
@@ -282,7 +282,7 @@ def window(run: Run, moment: Moment, traced: Traced) -> float:
     after = rows.filter(pl.col("time_us") > moment.us)["value"].to_list() if moment.least else []
     if not then:
         raise ShallowsError(
-            f"{run.path} knows no window of flow {traced.flow} at {moment.us} µs",
+            f"{run.path} has no window of flow {traced.flow} at {moment.us} µs",
             "trace the flow, or name a later time",
         )
     return float(min(then + after))
@@ -318,7 +318,7 @@ class Bin:
     def _of(cls, name: Sequence[str], words: Sequence[str], number: Callable[["Numbers"], float]) -> Self:
         if len(name) != 1 or not BIN.fullmatch(name[0]):
             raise UnknownMetric(
-                f"{'.'.join(words or name)!r} names no size bin",
+                f"{'.'.join(words or name)!r} is not a size bin",
                 "bins are all, small, medium and large, or by their edges such as 0_to_1000 and above_1000",
             )
         return cls(name[0], number)
@@ -335,7 +335,7 @@ BIN = re.compile("all|small|medium|large|[0-9]{1,18}_to_[0-9]{1,18}|above_[0-9]{
 def _check_bin(name: str, scenario: Mapping[str, Any]) -> None:
     names = ["all", *bin_names(scenario)]
     if name not in names:
-        raise UnknownMetric(f"there is no size bin {name!r}", listed("by measure.bins there are", names))
+        raise UnknownMetric(f"unknown size bin {name!r}", listed("the bins of measure.bins are", names))
 
 
 def gbps_of_bin(run: Run, of: Bin) -> float:
@@ -410,7 +410,8 @@ def over_flows(words: Sequence[str]) -> OverFlows:
     if found is None:
         if word not in {"mean", "variance", "std", "max"}:
             raise UnknownMetric(
-                f"{word!r} is no number over flows", "write mean, variance, std, max, above_N or below_N"
+                f"{word!r} is not a statistic over flows",
+                "write mean, variance, std, max, above_N or below_N",
             )
         return lambda values: float(getattr(values.to_numpy(), "var" if word == "variance" else word)())
     side, limit = found[1], int(found[2])

@@ -152,7 +152,8 @@ def _links(topology: dict, sources: "Indices", destinations: "Indices") -> "tupl
     kind = topology["kind"]
     if kind not in {"star", "leaf-spine"} or topology["links"]:
         raise ShallowsError(
-            f"there is no ideal of a {kind} with such links", "take a star or a leaf-spine of equal links"
+            f"the ideal is undefined for a {kind} with such links",
+            "use a star or a leaf-spine with equal links",
         )
     built = network(topology)
     hosts, leaves = len(built.hosts), built.tiers.count(0)

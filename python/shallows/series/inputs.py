@@ -26,7 +26,7 @@ def as_list(runs: Runs) -> list[Run]:
     """Return one run or several as a list."""
     found = [runs] if isinstance(runs, Run) else list(runs)
     if not found:
-        raise ShallowsError("there is no run to draw", "name the folder of one")
+        raise ShallowsError("no run was given", "name the folder of a run")
     return found
 
 
@@ -117,5 +117,5 @@ def choose_flows(run: Run, wanted: Sequence[int], traced: "pl.Series") -> list[i
         raise ShallowsError(f"no flow of {run.path} was traced", "choose others with measure.flow_traces")
     for flow in wanted:
         if flow not in known:
-            raise ShallowsError(f"{run.path} has no trace of flow {flow}", listed("traced are", known))
+            raise ShallowsError(f"{run.path} has no trace of flow {flow}", listed("traced flows are", known))
     return list(wanted) or known

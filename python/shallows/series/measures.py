@@ -46,7 +46,7 @@ def _has_one_payload(offered: Offered) -> None:
 def _nothing(words: Sequence[str]) -> None:
     """Reject words after a metric that takes none."""
     if words:
-        raise UnknownMetric(f"{'.'.join(words)!r} says nothing of it", "leave it out")
+        raise UnknownMetric(f"{'.'.join(words)!r} has no meaning for this metric", "remove it")
 
 
 def _percentile(words: Sequence[str]) -> float:
@@ -172,7 +172,7 @@ def check(name: str, offered: Offered | None = None) -> None:
     >>> check("backlog_bytes.p99.9@switch0->host0")
     >>> check("concurrent.p101@1ms")
     Traceback (most recent call last):
-    shallows.errors.ShallowsError: there is no metric 'concurrent.p101@1ms': 'p101' is no percentile
+    shallows.errors.ShallowsError: there is no metric 'concurrent.p101@1ms': 'p101' is not a percentile
       above 0 and up to 100: p5 is 5 %, p99.9 and p999 are 99.9 %, p100 is the largest
     """
     metric = Metric(name)
@@ -190,7 +190,7 @@ def check(name: str, offered: Offered | None = None) -> None:
 def _kind(metric: Metric) -> Kind | None:
     """Return the kind of a metric; None for a path into `summary.json`."""
     if metric.is_placed and metric.kind not in PLACED:
-        raise UnknownMetric(f"{metric.kind!r} is of no port, host, flow or time")
+        raise UnknownMetric(f"{metric.kind!r} takes no port, host, flow or time")
     return (PLACED if metric.is_placed else BINNED).get(metric.kind)
 
 
@@ -268,19 +268,19 @@ def _check_path(name: str, offered: Offered | None) -> None:
     first, *words = name.split(".")
     if first == "marking_curves":
         if offered is not None and not _is_number(_follow(offered.curves, ".".join(words))):
-            raise UnknownMetric("the marking curves have no such number", "`shallows run` prints them")
+            raise UnknownMetric("the marking curves have no such value", "`shallows run` prints them")
         return
     if first not in SUMMARY:
         raise UnknownMetric
     levels = SUMMARY[first]
     if len(words) != len(levels):
         remedy = "docs/results.md has the keys of summary.json; fct_us.small.p99.9@0 takes any percentile"
-        raise UnknownMetric(f"{len(levels)} words follow {first}, and here are {len(words)}", remedy)
+        raise UnknownMetric(f"{first} takes {len(levels)} words, got {len(words)}", remedy)
     for word, level in zip(words, levels, strict=True):
         allowed = level(offered)
         if allowed is not None and word not in allowed:
             remedy = listed("there are", sorted(allowed)) if allowed else "add a workload of that kind"
-            raise UnknownMetric(f"there is no {word!r} in {first}", remedy)
+            raise UnknownMetric(f"{first} has no {word!r}", remedy)
 
 
 def check_computed(name: str) -> None:
@@ -292,7 +292,9 @@ def check_computed(name: str) -> None:
         If the name is invalid; `compute` reports a scenario that lacks the number.
     """
     if name.split(".")[0] not in COMPUTED:
-        raise UnknownMetric("nothing runs", listed("without a run there are paths into", COMPUTED)).of(name)
+        raise UnknownMetric(
+            "the experiment runs nothing", listed("metrics without a run are paths into", COMPUTED)
+        ).of(name)
 
 
 def compute(source: Source, name: str) -> float:
@@ -336,5 +338,5 @@ def _number(found: Any, name: str, place: str) -> float:
     if found is None:
         raise ShallowsError(f"{place} has measured nothing for {name!r}", "let it run longer")
     if not _is_number(found):
-        raise ShallowsError(f"{place} has no number {name!r}", "docs/claims.md lists them")
+        raise ShallowsError(f"{place} has no metric {name!r}", "docs/claims.md lists them")
     return float(found)

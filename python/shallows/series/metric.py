@@ -166,7 +166,7 @@ def one_of(words: Collection[str], allowed: Collection[str], what: str) -> str:
     """
     word = ".".join(words)
     if word not in allowed:
-        raise UnknownMetric(f"{word!r} is no {what}", listed("allowed are", sorted(allowed)))
+        raise UnknownMetric(f"unknown {what} {word!r}", listed("allowed are", sorted(allowed)))
     return word
 
 
@@ -186,7 +186,7 @@ def duration_us(text: str) -> float:
     except ValueError:
         quantity = None
     if quantity is None or quantity.of != "seconds" or quantity.number <= 0:
-        raise UnknownMetric(f"{text!r} is no time", "write a time above zero with its unit, such as 50ms")
+        raise UnknownMetric(f"{text!r} is not a time", "write a time above zero with its unit, such as 50ms")
     return float(1_000_000 * quantity.number)
 
 
@@ -271,7 +271,7 @@ class Flows:
             remedy = (
                 listed("groups are", offered.groups) if offered.groups else "the scenario has no host.group"
             )
-            raise UnknownMetric(f"no hosts are in a group {self.group!r}", remedy)
+            raise UnknownMetric(f"no host is in group {self.group!r}", remedy)
         for place in self.places:
             if self.key == "class":
                 if offered.classes is not None and not offered.classes & set(place):
@@ -281,7 +281,7 @@ class Flows:
             elif place[-1] >= len(offered.workloads) or not any(map(offered.sends_flows, place)):
                 sending = [each for each in range(len(offered.workloads)) if offered.sends_flows(each)]
                 raise UnknownMetric(
-                    f"there is no workload {place[-1]} that sends flows",
+                    f"workload {place[-1]} does not exist or sends no flows",
                     listed(
                         "workloads are numbered as in the scenario, and those that send flows are", sending
                     ),
@@ -305,7 +305,7 @@ class Host:
         """Reject a host that the network does not have."""
         hosts = len(offered.network.hosts)
         if self.number >= hosts:
-            raise UnknownMetric(f"there is no host {self.number}", f"hosts are 0 to {hosts - 1}")
+            raise UnknownMetric(f"unknown host {self.number}", f"hosts are 0 to {hosts - 1}")
 
 
 def host_or_flows(text: str) -> Host | Flows:
@@ -315,7 +315,8 @@ def host_or_flows(text: str) -> Host | Flows:
     flows = Flows.parse(text)
     if flows.key == "workload":
         raise UnknownMetric(
-            f"{text!r} is no host", "write one host as its number, a class as class1, a group as group=NAME"
+            f"{text!r} is not a host",
+            "write one host as its number, a class as class1, a group as group=NAME",
         )
     return flows
 
@@ -332,7 +333,7 @@ class Pair:
         """Parse `ONE/OTHER`."""
         first, slash, second = text.partition("/")
         if not slash:
-            raise UnknownMetric(f"{text!r} is no pair", "write two hosts, classes or groups as ONE/OTHER")
+            raise UnknownMetric(f"{text!r} is not a pair", "write two hosts, classes or groups as ONE/OTHER")
         return cls(host_or_flows(first), host_or_flows(second))
 
     def check(self, offered: Offered) -> None:
@@ -350,9 +351,7 @@ class Port:
     def check(self, offered: Offered) -> None:
         """Reject a port that the network does not have."""
         if self.name not in offered.network.ports:
-            raise UnknownMetric(
-                f"there is no port {self.name!r}", listed("ports are", _like(self.name, offered))
-            )
+            raise UnknownMetric(f"unknown port {self.name!r}", listed("ports are", _like(self.name, offered)))
 
 
 @dataclass(frozen=True)
@@ -402,7 +401,7 @@ class Traced:
     def parse(cls, text: str) -> Self:
         """Parse a flow's number."""
         if not re.fullmatch("[0-9]{1,9}", text):
-            raise UnknownMetric(f"{text!r} is no flow", "flows are numbered as in flows.parquet")
+            raise UnknownMetric(f"{text!r} is not a flow", "flows are numbered as in flows.parquet")
         return cls(int(text))
 
     def check(self, offered: Offered) -> None:
@@ -441,8 +440,8 @@ class Window:
         """
         if span_us / self.us > MOST_STEPS:
             raise UnknownMetric(
-                f"{span_us / 1e3:g} ms have {span_us / self.us:.3g} parts of {self.text}",
-                f"name a longer time: at most {MOST_STEPS:,} parts are told apart",
+                f"{self.text} divides {span_us / 1e3:g} ms into {span_us / self.us:.3g} slices",
+                f"name a longer time: at most {MOST_STEPS:,} slices are allowed",
             )
 
 
@@ -464,7 +463,7 @@ class Span:
         found = re.fullmatch(rf"({number})\.\.({number})", text)
         span = cls(float(found[1]) * 1e6, float(found[2]) * 1e6) if found else cls(0.0, 0.0)
         if span.begin_us >= span.end_us:
-            raise UnknownMetric(f"{text!r} is no span", "write two times in seconds, such as 12..14")
+            raise UnknownMetric(f"{text!r} is not a span", "write two times in seconds, such as 12..14")
         return span
 
     def check_slices(self, slices: Window) -> None:

@@ -32,7 +32,7 @@ def over_time(words: Sequence[str]) -> "Callable[[Series], float]":
         return _peak_us
     if word not in {"mean", "std", "max"}:
         raise UnknownMetric(
-            f"{word!r} is no number over time", "write mean, std, max, a percentile, above_N or peak_us"
+            f"{word!r} is not a statistic over time", "write mean, std, max, a percentile, above_N or peak_us"
         )
     return lambda series: float(getattr(series, word)())
 
@@ -83,8 +83,8 @@ def payload(scenario: Mapping[str, Any]) -> int:
     groups = scenario.get("host", {}).get("group", [])
     if any((group["mtu"], group["tcp"]["timestamps"]) != (mtu, timestamps) for group in groups):
         raise ShallowsError(
-            "full segments differ between groups of hosts, and this number counts in them",
-            "give all hosts one mtu and tcp.timestamps, or ask for another number",
+            "full segments differ between groups of hosts, and this metric counts in them",
+            "give all hosts one mtu and tcp.timestamps, or use another metric",
         )
     return int(mtu) - (52 if timestamps else 40)
 
@@ -94,5 +94,5 @@ def _sent_bytes(run: Run, port: str) -> int:
 
     mine = run.counters.filter(pl.col("port") == port)
     if mine.is_empty():
-        raise ShallowsError(f"{run.path} has no port {port!r}", "ports are called as in counters.parquet")
+        raise ShallowsError(f"{run.path} has no port {port!r}", "use the names of counters.parquet")
     return int(mine["sent_bytes"].sum())

@@ -96,7 +96,7 @@ fn every_marker_has_its_name_and_only_classic_red_hears_arrivals() {
 
 #[test]
 fn every_marker_hears_of_what_it_decides() {
-    // At its point, where it has one. A port asks nobody who does not hear.
+    // At its point, where it has one. A port calls only the events that a marker needs.
     for (name, config) in every_config() {
         let hears = config.build(&[Share::Strict], Stream::new(1, "marker", 0)).hears();
         let enqueues = matches!(name, "threshold" | "red" | "red-classic" | "mq-ecn");

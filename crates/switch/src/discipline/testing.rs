@@ -56,7 +56,7 @@ pub(crate) fn drain<T>(discipline: &mut impl Discipline<T>) -> Vec<T> {
     std::iter::from_fn(|| send(discipline)).collect()
 }
 
-/// What the discipline tells of `quantity`.
+/// Value of `quantity` that the discipline reports.
 pub(crate) fn reading<T>(discipline: &impl Discipline<T>, quantity: &str) -> f64 {
     let mut value = None;
     discipline.observe(&mut |reading| {

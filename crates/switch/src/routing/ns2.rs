@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn connections_have_the_numbers_that_ns2_draws_in_bccs_script() {
-        // What stock ns-2.35 prints for `[new RNG]`, seed 2199, `uniform 1000000 9999999`, as an agent's `fid_` takes it.
+        // Output of stock ns-2.35 for `[new RNG]`, seed 2199, `uniform 1000000 9999999`, as stored in an agent's `fid_`.
         let numbers = Numbered::draw(128, 2);
         assert_eq!(numbers[..6], [7_616_277, 4_388_941, 3_048_566, 7_958_017, 2_160_198, 4_020_387]);
         assert_eq!(numbers.len(), 128 * 127 * 2);
@@ -181,7 +181,7 @@ mod tests {
         let hops = [10, 11, 12];
         assert_eq!(numbered.select(0, &ack, &hops), 10 + 23 / 2 % 3);
         assert_eq!(numbered.select(1, &ack, &hops), 10 + 23 / 4 % 3, "at a switch without hosts");
-        // What is opened later keeps one path, too, and both directions share it.
+        // A connection that opens later also keeps one path, which both directions share.
         let late = (0..60).map(|n| 1_030 + n).map(|port| {
             let data = Header::new(HostId(2), HostId(3)).with_ports(port, 5_001);
             let ack =

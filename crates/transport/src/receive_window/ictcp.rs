@@ -327,7 +327,7 @@ mod tests {
         Instant(us * 1_000_000)
     }
 
-    /// So many segments of a connection arrive at once and echo what was sent a round trip before, if anything was.
+    /// Delivers `segments` segments of a connection at once; they echo the acknowledgement of a round trip before, if any.
     fn burst(card: &mut Ictcp, us: u64, connection: u32, segments: u64) -> u64 {
         let mut window = 0;
         for _ in 0..segments {
@@ -409,7 +409,7 @@ mod tests {
             windows.push((burst(&mut card, us, 1, first), burst(&mut card, us, 2, 2)));
         }
         let (first, second) = windows[windows.len() - 1];
-        // Beside 8 + 2 packets 7.3 MB/s are left: nobody grows, and the first goes on giving way.
+        // With 8 + 2 packets 7.3 MB/s are left: no window grows, and the first continues to shrink.
         assert!(first < 8 && first > second, "{windows:?}");
         assert!(windows.is_sorted_by(|a, b| a.0 >= b.0), "{windows:?}");
     }
@@ -499,7 +499,7 @@ mod tests {
 
     #[test]
     fn all_of_the_quota_may_be_used() {
-        // Of 8 segments, and of one, per 100 us; and a byte less.
+        // Quotas of 8 segments and of one per 100 us; and a byte less.
         let quota = |bytes: u64| bytes as f64 / Duration::from_micros(RTT_US).as_secs_f64();
         for (slow_start, bytes, grown) in
             [(true, 8_000, 16), (true, 7_999, 9), (false, 1_000, 9), (false, 999, 8)]
@@ -545,7 +545,7 @@ mod tests {
         card.clock = Some(Clock { sub_slot, ..growing(0.0) });
         card.advance(at(1_000));
         assert!(card.connections.values().map(|connection| connection.window / MSS).eq([10, 4]));
-        // What is available may be used for a sub-slot, or for what is left of it when the next packet comes.
+        // The available rate may be used for a sub-slot, or for its rest when the next packet arrives.
         let available = 112.5e6 - 2.0 * 10.52e6;
         card.advance(at(1_080));
         let clock = card.clock.expect("it runs");

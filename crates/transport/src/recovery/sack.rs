@@ -92,7 +92,7 @@ impl Sack {
         self.high_rxt = self.high_rxt.max(data.una);
         let lost_below = self.lost_below.max(data.una);
         self.set_pipe(config, data);
-        // What was SACKed before counted then.
+        // Bytes SACKed before were counted then.
         let delivered = (acked + self.scoreboard.total()).saturating_sub(sacked);
         self.course.deliver(delivered, acked > 0 && self.lost_below <= lost_below);
         Outcome { begins, spurious, ..Outcome::default() }

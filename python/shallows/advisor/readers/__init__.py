@@ -60,7 +60,7 @@ def read(paths: str | Path | Sequence[str | Path]) -> Switch:
     formats = {name: format_of(text, name) for name, text in documents}
     if len(set(formats.values())) > 1:
         kinds = [f"{name} is {kind}" for name, kind in formats.items()]
-        raise ShallowsError("these files are in several formats", listed("give those of one switch", kinds))
+        raise ShallowsError("the files have several formats", listed("give the files of one switch", kinds))
     format_ = formats[documents[0][0]]
     if len(documents) == 1:
         name, text = documents[0]
@@ -70,7 +70,7 @@ def read(paths: str | Path | Sequence[str | Path]) -> Switch:
 
         return paused()(sonic.read_together)(documents)
     raise ShallowsError(
-        f"these are {len(documents)} configurations", "give one: in this format each file is a whole switch"
+        f"{len(documents)} configurations were given", "give one: each file of this format is a whole switch"
     )
 
 
@@ -96,7 +96,7 @@ def format_of(text: str, name: str) -> str:
     for format_ in FORMATS:
         if reader(format_).recognises(text, name):
             return format_
-    raise ShallowsError(f"{name} is in no format that is known here", REMEDY)
+    raise ShallowsError(f"{name} has an unknown format", REMEDY)
 
 
 def _files(paths: str | Path | Sequence[str | Path]) -> list[Path]:
@@ -107,7 +107,7 @@ def _files(paths: str | Path | Sequence[str | Path]) -> list[Path]:
         raise ShallowsError("no file was given", REMEDY)
     if len(found) > MOST_FILES:
         raise ShallowsError(
-            f"these are {len(found)} files", f"give those of one switch, at most {MOST_FILES}"
+            f"{len(found)} files were found", f"give the files of one switch, at most {MOST_FILES}"
         )
     return found
 
@@ -125,7 +125,7 @@ def _inside(folder: Path) -> list[Path]:
     except OSError as error:
         raise ShallowsError(f"{folder} cannot be read: {error.strerror or error}", REMEDY) from None
     if not found:
-        raise ShallowsError(f"{folder} holds no file", REMEDY)
+        raise ShallowsError(f"{folder} contains no file", REMEDY)
     return found
 
 

@@ -291,7 +291,10 @@ class _Reader:
         count = math.prod(map(len, names))
         if count == 0 or count > MOST_PLACES:
             raise refusal(
-                self.found.file, statement.line, f"it names more than {MOST_PLACES:,} places", "name fewer"
+                self.found.file,
+                statement.line,
+                f"the command names more than {MOST_PLACES:,} places",
+                "name fewer",
             )
         self.places += count
         if self.places > MOST_STATEMENTS:

@@ -164,7 +164,7 @@ class _Reader:
                 names.update(found)
                 places += len(found) * max(count, 1)
                 if len(names) > MOST_PORTS:
-                    raise ShallowsError(f"there are more than {MOST_PORTS:,} ports", ONE)
+                    raise ShallowsError(f"the file has more than {MOST_PORTS:,} ports", ONE)
                 if places > MOST_PLACES:
                     raise ShallowsError(
                         f"rows of {table} and others name more than {MOST_PLACES:,} queues or profiles",

@@ -151,7 +151,9 @@ class Tables:
             tables = _tables(name, text)
             count += sum(len(rows) for rows in tables.values() if isinstance(rows, dict))
             if count > MOST_ROWS:
-                raise ShallowsError(f"{name}: there are more than {MOST_ROWS:,} rows", "give one switch's")
+                raise ShallowsError(
+                    f"{name} has more than {MOST_ROWS:,} rows", "give the tables of one switch"
+                )
             self._add(name, tables)
 
     def _add(self, file: str, tables: dict[str, Any]) -> None:
@@ -213,9 +215,9 @@ def _tables(name: str, text: str) -> dict[str, Any]:
     except ValueError as error:
         raise ShallowsError(f"{name} is not JSON: {error}", REMEDY) from None
     if re.search(r"\\u[dD][89a-fA-F]", text) and _halves(tables):
-        raise ShallowsError(f"{name} is not JSON: it has half of a character", REMEDY)
+        raise ShallowsError(f"{name} is not JSON: it contains half of a surrogate pair", REMEDY)
     if not isinstance(tables, dict):
-        raise ShallowsError(f"{name} holds no tables: it is a list or a single value", REMEDY)
+        raise ShallowsError(f"{name} contains a list or a single value instead of tables", REMEDY)
     return tables
 
 

@@ -67,7 +67,7 @@ def _entered(lines: list[tuple[int, str]]) -> Iterator[tuple[int, str, tuple[str
 def _command(number: int, line: str, host: tuple[str, ...], name: str) -> Iterator[Statement]:
     words = _words(number, line, name)
     if any(word in ("{", "}", ";") for word in words):
-        raise refusal(name, number, "it has braces among set commands", "give one form, not both")
+        raise refusal(name, number, "braces appear among set commands", "use one form")
     kept = words[1:] if words[0] == "set" else words
     if kept:
         yield from _listed(Statement(number, tuple(kept), host), name)
@@ -87,9 +87,9 @@ def _listed(statement: Statement, name: str) -> Iterator[Statement]:
         yield statement
         return
     if words.count("[") != 1 or words[-1] != "]" or words.count("]") != 1:
-        raise refusal(name, statement.line, "its brackets do not match", "write a list as [ one two ]")
+        raise refusal(name, statement.line, "the brackets do not match", "write a list as [ one two ]")
     if len(words) > LONGEST_LIST:
-        raise refusal(name, statement.line, f"its list has more than {LONGEST_LIST:,} items", "write fewer")
+        raise refusal(name, statement.line, f"the list has more than {LONGEST_LIST:,} items", "write fewer")
     at = words.index("[")
     for item in words[at + 1 : -1]:
         yield replace(statement, words=(*words[:at], item))
@@ -118,8 +118,8 @@ def _sections(lines: list[tuple[int, str]], name: str) -> list[Statement]:
         raise refusal(
             name,
             reader.started,
-            "a statement that starts here has no end",
-            "end it with ;, or give the whole",
+            "the statement that starts here is not terminated",
+            "end it with ; or give the complete text",
         )
     return reader.found
 
@@ -165,10 +165,10 @@ class _Sections:
             self.pending = []
         elif word == "}":
             if self.pending:
-                raise refusal(self.name, number, "a statement before it has no end", "end it with ;")
+                raise refusal(self.name, number, "the previous statement is not terminated", "end it with ;")
             if not self.above:
                 remedy = "remove it, or the one too many above it"
-                raise refusal(self.name, number, "a brace is closed that none opens", remedy)
+                raise refusal(self.name, number, "a closing brace has no opening brace", remedy)
             self.above.pop()
             self.opened.pop()
         elif word == ";":

@@ -61,24 +61,24 @@ def numbered(text: str, name: str) -> Iterator[tuple[int, str]]:
         if number > MOST_LINES:
             raise ShallowsError(
                 f"{name} has more than {MOST_LINES:,} lines",
-                "keep those of quality of service, and try again",
+                "keep the lines about quality of service, and try again",
             )
         if len(line) > LONGEST_LINE:
             raise refusal(
-                name, number, f"it has {len(line):,} characters, where {LONGEST_LINE:,} are the most"
+                name, number, f"the line has {len(line):,} characters; at most {LONGEST_LINE:,} are allowed"
             )
         if "\x00" in line:
-            raise refusal(name, number, "it holds a NUL character, as no configuration does")
+            raise refusal(name, number, "the line contains a NUL character")
         if line.strip():
             yield number, line.rstrip()
 
 
-def refusal(name: str, line: int, what: str, remedy: str = "mend that line, or remove it") -> ShallowsError:
+def refusal(name: str, line: int, what: str, remedy: str = "correct or remove the line") -> ShallowsError:
     """Return the error for a line.
 
-    >>> print(refusal("leaf1.cfg", 7, "a brace is closed that none opens"))
-    leaf1.cfg:7: a brace is closed that none opens
-      mend that line, or remove it
+    >>> print(refusal("leaf1.cfg", 7, "a closing brace has no opening brace"))
+    leaf1.cfg:7: a closing brace has no opening brace
+      correct or remove the line
     """
     return ShallowsError(f"{name}:{line}: {what}", remedy)
 

@@ -77,9 +77,9 @@ def read(text: str, name: str) -> Node:
         return _Reader(name).document(yaml.parse(text, loader))
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise refusal(name, line, f"this is no YAML: {error.problem}") from None
+        raise refusal(name, line, f"invalid YAML: {error.problem}") from None
     except (yaml.YAMLError, ValueError) as error:
-        raise ShallowsError(f"{name} is no YAML: {str(error).splitlines()[0]}", "mend it") from None
+        raise ShallowsError(f"{name} is not YAML: {str(error).splitlines()[0]}", "mend it") from None
 
 
 class _Reader:
@@ -141,7 +141,7 @@ class _Reader:
     def alias(self, event: Any, depth: int) -> Node:
         line = event.start_mark.line + 1
         if event.anchor not in self.anchors:
-            raise refusal(self.name, line, f"nothing is called &{event.anchor[:40]} before", "mend it")
+            raise refusal(self.name, line, f"the alias &{event.anchor[:40]} is undefined", "mend it")
         found = self.anchors[event.anchor]
         if found is None or depth + found.height > DEEPEST:
             raise too_deep(self.name, line)
@@ -154,14 +154,14 @@ class _Reader:
             where = event.start_mark.line + 1
             key = self.node(event, events, depth).scalar() if _is_plain(event) else None
             if key is None:
-                raise refusal(self.name, where, "a key is no scalar", "give it a name")
+                raise refusal(self.name, where, "a key is not a scalar", "use a text as the key")
             value = self.node(next(events), events, depth)
             if key == "<<":
                 for each in [*value.entries()] or [value]:
                     for name, node in each.items():
                         keys.setdefault(name, node)
             elif key in keys and keys[key].line >= line:
-                raise refusal(self.name, where, f'the key "{key[:40]}" is there twice', "keep one")
+                raise refusal(self.name, where, f'the key "{key[:40]}" occurs twice', "keep one")
             else:
                 keys[key] = value
         return keys

@@ -100,7 +100,9 @@ def refuse_port(format_: str, name: str) -> None:
     """
     if not GRAMMARS[format_].is_port(name):
         most = GRAMMARS[format_].longest_port
-        raise ShallowsError(f"{quoted(name)} is no name of a port", f"at most {most} characters: {ALLOWED}")
+        raise ShallowsError(
+            f"{quoted(name)} is not a valid port name", f"at most {most} characters: {ALLOWED}"
+        )
 
 
 T = TypeVar("T", PortProfile, Queue, Scheduler, Allotment)
@@ -144,7 +146,7 @@ class _Check:
         if self.is_own:
             most = self.grammar.longest_name
             raise ShallowsError(
-                f"the name {quoted(name)} of a {kind} is none that {self.format} has",
+                f"the name {quoted(name)} of a {kind} is invalid in {self.format}",
                 f"at most {most} characters: {ALLOWED}",
             )
 

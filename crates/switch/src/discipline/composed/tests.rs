@@ -51,7 +51,7 @@ fn the_queues_of_a_port_share_its_limit_first_come_first_served() {
         let mut composed = composed(Limits { queues: vec![], port: Some(limit) });
         let joined = [1, 0, 1, 0].map(|class| arrive(&mut composed, class, 1_000, 0));
         assert_eq!(joined, [Ok(1), Ok(0), Ok(1), Err(DropReason::PortLimit)], "{limit:?}");
-        // Whoever leaves makes room for whoever comes, again and again.
+        // Each departure makes room for an arrival, repeatedly.
         for _ in 0..5 {
             composed.dequeue(Instant::ZERO);
             assert_eq!(arrive(&mut composed, 1, 1_000, 0), Ok(1), "{limit:?}");

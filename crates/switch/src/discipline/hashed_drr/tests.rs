@@ -88,7 +88,7 @@ fn a_packet_that_is_itself_the_longest_bucket_is_refused() {
     join(&mut drr, sized(1, 500), 10).unwrap();
     join(&mut drr, sized(2, 500), 20).unwrap();
     assert_eq!(join(&mut drr, sized(3, 501), 30), Err(DropReason::PortLimit));
-    // Of equals the first in the round goes, and a new bucket would be the last of it.
+    // The first in the round wins a tie; a new bucket would be the last.
     let mut pushed = vec![];
     offer(&mut drr, Instant::ZERO, sized(3, 500), 31, &mut pushed).unwrap();
     assert_eq!(pushed, [10]);

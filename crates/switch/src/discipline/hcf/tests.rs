@@ -9,7 +9,7 @@ use shallows_core::packet::PacketKind;
 use super::*;
 use crate::discipline::testing::{Step, drain, held, join, offer, packet, reading, send, steps, stream};
 
-/// So many bins that two of a few flows never share one.
+/// Enough bins that a few flows never share one.
 const MANY: u32 = 1 << 16;
 
 fn hcf(config: &Config) -> Hcf<u32> {

@@ -1,4 +1,4 @@
-//! What holds for any arrivals: work conservation, order, and how far a scheduler strays from GPS.
+//! Properties for any arrivals: work conservation, order, and the distance of a scheduler from GPS.
 
 use super::gps::finish_times;
 use super::*;
@@ -6,7 +6,7 @@ use super::*;
 /// Floating-point error of the fluid, in picoseconds.
 const ROUNDING: f64 = 1.0;
 
-/// What a queue sent in one turn.
+/// Bytes that a queue sent in one turn.
 #[derive(Clone, Copy, Debug)]
 struct Turn {
     queue: usize,
@@ -242,7 +242,7 @@ proptest! {
         }
     }
 
-    /// Of the packets that wait, WFQ sends the one that GPS would finish first if nothing else arrived.
+    /// WFQ sends the waiting packet that GPS would finish first if nothing else arrived.
     #[test]
     fn wfq_sends_what_gps_would_finish_first((weights, arrivals) in weights_and_arrivals()) {
         let sent = run(&wfq(&weights, VirtualTime::Gps), &arrivals, |_, _| ());

@@ -1,4 +1,4 @@
-//! Queues that may not send for a while: who goes instead, and what they find when they return.
+//! Paused queues: the queues that send instead, and the state when a queue resumes.
 
 use super::*;
 
@@ -80,7 +80,7 @@ fn nobody_sends_while_nobody_may_and_nothing_is_lost() {
 }
 
 proptest! {
-    /// Whatever is paused when, a queue that may not send does not, one that may does, and all packets leave in the end.
+    /// For any pauses: a paused queue never sends, another one does, and all packets leave in the end.
     #[test]
     fn a_paused_queue_never_sends_and_the_link_never_waits_for_it(
         (above, below, arrivals) in nested(),

@@ -141,7 +141,7 @@ impl Rack {
         let bare = arrival.acked == 0 && arrival.segment.sack_count == 0;
         let repaired = self.tlp.on_ack(data.una, bare, reported);
         let (found, begins) = self.detect(config, data, clock);
-        // What was SACKed before counted then.
+        // Bytes SACKed before were counted then.
         let delivered = (arrival.acked + self.segments.sacked()).saturating_sub(sacked);
         self.course.deliver(delivered, arrival.acked > 0 && !found);
         if self.phase() != Phase::Open || self.segments.sacked() > 0 || self.reorder_at != Instant::MAX {

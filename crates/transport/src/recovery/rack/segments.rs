@@ -300,7 +300,7 @@ mod tests {
         let mut segments = two_lost();
         segments.restore();
         assert_eq!(segments.lost(), 0);
-        // Of what is delivered only the first was sent before, then the second, too.
+        // Only the first of the delivered segments was sent before; then the second was, too.
         assert!(segments.detect((at(1), 1_001), Duration::ZERO, at(10)).0);
         assert_eq!(segments.lost(), 1_000);
         assert!(segments.detect((at(3), 3_000), Duration::ZERO, at(10)).0);
