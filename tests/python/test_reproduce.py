@@ -169,7 +169,7 @@ def test_what_is_shown_may_be_divided_by_the_values_of_one_scheme() -> None:
     found = beside(shown, [], runs)
     assert found
     figure = draw(found)
-    with pytest.raises(ShallowsError, match=r"no run of x is \{'scheme': 'c'\} beside"):
+    with pytest.raises(ShallowsError, match=r"no run of x matches \{'scheme': 'c'\} for"):
         beside(replace(shown, normalised={"scheme": "c"}), [], runs)
     drawn: list[Any] = [line.get_ydata() for line in figure.axes[0].get_lines()]
     assert [list(values) for values in drawn] == [[1.0], [2.0]]
