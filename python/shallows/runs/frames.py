@@ -33,10 +33,10 @@ KINDS = {int: pl.Int64, float: pl.Float64, str: pl.String}
 
 
 def frame(rows: Sequence[Mapping[str, Any]], kinds: Mapping[str, type]) -> pl.DataFrame:
-    """A frame of rows, whose columns have these names and types; each value may be missing.
+    """Make a frame of rows with columns of these names and types. Each value may be missing.
 
-    >>> frame([{"port": "a"}, {"port": None}], {"port": str}).schema
-    Schema({'port': String})
+    >>> dict(frame([{"port": "a"}, {"port": None}], {"port": str}).schema)
+    {'port': String}
     """
     columns = {name: [row[name] for row in rows] for name in kinds}
     return pl.DataFrame(columns, schema={name: KINDS[kind] for name, kind in kinds.items()})
