@@ -154,7 +154,7 @@ def test_an_unread_line_about_marking_is_among_what_is_assumed_of_today() -> Non
 
 
 def test_a_switch_without_queues_is_no_setting_of_today() -> None:
-    with pytest.raises(ShallowsError, match="no queues of ports"):
+    with pytest.raises(ShallowsError, match="has no port queues"):
         today_of(Switch("eos"), queue_three())
 
 

@@ -226,7 +226,7 @@ def test_results_of_earlier_versions_have_no_use_of_links(leaves: sh.Run) -> Non
 
 
 def test_other_ways_are_refused_with_those_that_there_are(leaves: sh.Run) -> None:
-    with pytest.raises(sh.ShallowsError, match="not told by 'host'") as refused:
+    with pytest.raises(sh.ShallowsError, match="cannot group results by 'host'") as refused:
         leaves.by("host")
     assert refused.value.remedy == "ask for one of: workload, class, group, to_group, port, queue, uplinks"
 
