@@ -248,7 +248,11 @@ impl Config {
         match self {
             Self::Threshold { gauge, .. } | Self::Red { gauge, .. } => gauge.scope == Scope::Pool,
             Self::FloydJacobson(config) => config.scope == Scope::Pool,
-            Self::MqEcn(_) | Self::Ein(_) | Self::EinReleased(_) | Self::Tcn { .. } | Self::Codel(_) => false,
+            // A marker that is not named here is taken to read it, which is always right and costs speed only.
+            other => !matches!(
+                other,
+                Self::MqEcn(_) | Self::Ein(_) | Self::EinReleased(_) | Self::Tcn { .. } | Self::Codel(_)
+            ),
         }
     }
 
