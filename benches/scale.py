@@ -30,7 +30,7 @@ SCENARIO = ours.SCENARIOS / "scale.toml"
 HOSTS_PER_LEAF = {128: 16, 1_024: 32, 4_096: 64, 10_240: 64}
 FLOWS = (1_000, 16_000, 128_000, 1_000_000)
 COUNT = 100_000
-LINKS_OF_A_PART = 256
+LINKS_OF_A_PART = 1_024
 CORES = (4, 8, 16, 64)
 
 Sets = Mapping[str, object]

@@ -16,6 +16,6 @@ pub mod units;
 
 pub use address::Address;
 pub use numbered::Numbered;
-pub use prefetch::{prefetch, prefetch_all};
+pub use prefetch::{prefetch, prefetch_all, prefetch_lines};
 pub use time::{Duration, Instant};
 pub use units::{Bytes, Rate};

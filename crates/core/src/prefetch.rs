@@ -8,7 +8,14 @@ pub fn prefetch<T>(wanted: &T) {
     hint(std::ptr::from_ref(wanted).cast());
 }
 
-/// Likewise all lines of `wanted`.
+/// Have the processor load each cache line of `wanted`.
+#[inline(always)]
+pub fn prefetch_lines<T>(wanted: &T) {
+    prefetch_all(std::slice::from_ref(wanted));
+}
+
+/// Have the processor load each cache line of all that are `wanted`.
+#[inline]
 pub fn prefetch_all<T>(wanted: &[T]) {
     const LINE: usize = 64;
     let start = wanted.as_ptr().cast::<i8>();

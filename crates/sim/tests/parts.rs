@@ -115,8 +115,8 @@ fn a_large_network_is_divided_further_than_into_a_part_for_each_thread() {
         })
     };
     assert_eq!(parts(&leaves("32")), [(1, 1), (2, 2)]);
-    // 48 links of a leaf, five of which are a part of at most 256; 33 of a spine, seven.
-    assert_eq!(parts(&leaves("33")), [(1, 7 + 3), (2, 7 + 3)]);
+    // A leaf has 48 links, so a part of at most 1,024 has 21 leaves; a spine has 33, so one part has all 16 spines.
+    assert_eq!(parts(&leaves("33")), [(1, 2 + 1), (2, 2 + 1)]);
 }
 
 #[test]

@@ -28,14 +28,14 @@ mod timer;
 mod transports;
 
 use shallows_core::packet::{Header, HostId};
-use shallows_core::{Bytes, Instant, Rate, prefetch_all};
+use shallows_core::{Bytes, Instant, Rate, prefetch_all, prefetch_lines};
 use shallows_measure::{FlowRecord, Tally};
 use shallows_scenario::{Experiment, Flow};
 
 use crate::hosts::connection::{Place, SenderSide};
 use crate::hosts::endpoint::Endpoint;
 use crate::hosts::flow::Flows;
-use crate::hosts::host::Host;
+use crate::hosts::host::{Found, Host};
 use crate::hosts::nic::Nic;
 use crate::hosts::nic::inbox::{Arrived, InboxAt};
 use crate::hosts::packet::{DataPacket, PacketRef, Packets};
@@ -216,6 +216,25 @@ impl Hosts {
     /// Have the processor load them, without their connections.
     pub(crate) fn prefetch(&self) {
         prefetch_all(&self.hosts);
+    }
+
+    /// Have the processor load a host, without its connections.
+    #[inline(always)]
+    pub(crate) fn prefetch_host(&self, host: HostId) {
+        prefetch_lines(&self.hosts[self.places.at(host.0)]);
+    }
+
+    /// Have the processor load the side of a connection that this packet reaches soon.
+    #[inline(always)]
+    pub(crate) fn prefetch_connection(&self, header: &Header, packet: PacketRef, packets: &Packets) {
+        let host = &self.hosts[self.places.at(header.destination.0)];
+        if let Some(body) = packets.ack(packet) {
+            host.senders.get(body.name.slot as usize).map(prefetch_lines);
+        } else if let Some(body) = packets.data(packet)
+            && let Found::Slot(slot) = host.find(header, body.name)
+        {
+            prefetch_lines(&host.receivers[slot as usize]);
+        }
     }
 
     /// How many packets wait at NICs for their hosts.

@@ -140,6 +140,12 @@ impl Packets {
         if packet.kind() == DATA { self.data.get(packet.slot()).map(|line| &line.0) } else { None }
     }
 
+    /// An acknowledgement that is under way; none if the packet is of another kind.
+    #[inline]
+    pub(crate) fn ack(&self, packet: PacketRef) -> Option<&AckPacket> {
+        if packet.kind() == ACK { self.acks.get(packet.slot()).map(|line| &line.0) } else { None }
+    }
+
     /// Data that is under way.
     pub(crate) fn data_mut(&mut self, packet: PacketRef) -> &mut DataPacket {
         debug_assert_eq!(packet.kind(), DATA);

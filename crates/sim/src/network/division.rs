@@ -25,7 +25,7 @@ pub struct Division {
 const LARGE: usize = 2_048;
 
 /// So many directed links a part of a large network has at most, unless one switch has more.
-const PIECE: u32 = 256;
+const PIECE: u32 = 1_024;
 
 /// Why a scenario runs as one part, whatever the number of threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,6 +6,9 @@ use shallows_core::event::{self, EventQueue};
 use crate::network::event::Event;
 use crate::run::world::World;
 
+/// Packets that reach hosts before one whose connection the processor begins to load: as long as memory takes to answer.
+const AHEAD: usize = 4;
+
 impl World {
     /// Run until `until`, until the run is finished, or until `budget` events have fired, and some more. Returns whether the budget
     /// ended it.
@@ -54,6 +57,15 @@ impl World {
         let packets = self.outside.network.take_for_hosts(end, &mut order);
         let mut read = 0;
         for &place in &order {
+            let packet = &packets[place];
+            self.hosts.prefetch_host(packet.header.destination);
+            self.outside.ends.packets.prefetch(packet.payload);
+        }
+        for (number, &place) in order.iter().enumerate() {
+            if let Some(&later) = order.get(number + AHEAD) {
+                let packet = &packets[later];
+                self.hosts.prefetch_connection(&packet.header, packet.payload, &self.outside.ends.packets);
+            }
             let packet = &packets[place];
             event::run_before(self, queue, packet.at, self.outside.network.arrival_of(packet));
             if self.outside.finished {
