@@ -25,7 +25,7 @@ const RANK_BITS: u32 = 28;
 /// Up to so many are sorted by insertion alone.
 const SHORT: usize = 16;
 
-/// Buckets of a pass: as many as there are keys, up to this power of two.
+/// Buckets of a pass: once to twice as many as there are keys, up to this power of two.
 const MOST_BITS: u32 = 12;
 
 impl Sorter {
@@ -60,7 +60,7 @@ impl Sorter {
     /// Put each into one of many buckets by its time, so that few remain out of order.
     fn spread(&mut self) {
         let count = self.keys.len();
-        let bits = count.ilog2().min(MOST_BITS);
+        let bits = (count.ilog2() + 1).min(MOST_BITS);
         let (mut first, mut last) = (u64::MAX, 0);
         for key in &self.keys {
             (first, last) = (first.min(key.order), last.max(key.order));
