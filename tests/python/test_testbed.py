@@ -1,6 +1,5 @@
 """Runs with real TCP. Without root or the testbed's program they are listed as not run."""
 
-import contextlib
 import itertools
 import json
 import re
@@ -9,9 +8,7 @@ import signal
 import struct
 import subprocess
 import time
-from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -60,51 +57,16 @@ def _measured(folder: Path, text: str, *overrides: tuple[str, str]) -> sh.Run:
 
 
 def _networks() -> set[str]:
-    """Return the network namespaces that any process is in or holds open."""
-    return _networks_of(entry for entry in Path("/proc").iterdir() if entry.name.isdecimal())
-
-
-def _networks_of(processes: Iterable[Path]) -> set[str]:
-    """Return the network namespaces that these processes, by their folders in /proc, are in or hold open."""
+    """Namespaces of networks that a process is in, or holds."""
     found = set()
-    for process in processes:
-        for link in (*process.glob("task/*/ns/net"), *process.glob("fd/*")):
-            try:
-                target = str(link.readlink())
-            except OSError:
-                continue
-            if target.startswith("net:"):
-                found.add(target)
+    for link in (*Path("/proc").glob("[0-9]*/task/*/ns/net"), *Path("/proc").glob("[0-9]*/fd/*")):
+        try:
+            target = str(link.readlink())
+        except OSError:
+            continue
+        if target.startswith("net:"):
+            found.add(target)
     return found
-
-
-def _descendants(pid: int) -> list[Path]:
-    """Return the folders in /proc of a process and its descendants: other testbeds may run as well."""
-    found, number = [Path(f"/proc/{pid}")], 0
-    while number < len(found):
-        for children in found[number].glob("task/*/children"):
-            with contextlib.suppress(OSError):
-                found += [Path(f"/proc/{child}") for child in children.read_text().split()]
-        number += 1
-    return found
-
-
-def _hosts_of(process: subprocess.Popen[Any]) -> set[str]:
-    """Wait until a testbed with three hosts is up; return the namespaces of its hosts and its switch."""
-    ours = _networks_of([Path("/proc/self")])
-    deadline = time.monotonic() + 30
-    while len(new := _networks_of(_descendants(process.pid)) - ours) < 4:
-        assert time.monotonic() < deadline, "the hosts never came up"
-        time.sleep(0.1)
-    return new
-
-
-def _assert_gone(networks: set[str]) -> None:
-    """Check that nothing is left of these namespaces within ten seconds."""
-    deadline = time.monotonic() + 10
-    while (left := _networks() & networks) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert not left
 
 
 def test_a_measured_run_is_never_taken_for_a_simulated_one(tmp_path: Path) -> None:
@@ -382,6 +344,7 @@ def test_a_program_that_floods_is_held_by_its_link(tmp_path: Path) -> None:
 
 @needs_testbed
 def test_nothing_is_left_of_a_shell_that_was_killed(tmp_path: Path) -> None:
+    before = _networks()
     (tmp_path / "scenario.toml").write_text(STAR)
     script = "h0 sleep 987 & h1 sleep 987 & echo up; wait"
     command = [SHALLOWS, "testbed", "shell", "scenario.toml", "--", "bash", "-c", script]
@@ -390,9 +353,12 @@ def test_nothing_is_left_of_a_shell_that_was_killed(tmp_path: Path) -> None:
     ) as process:
         assert process.stdout
         assert process.stdout.readline() == "up\n"
-        networks = _hosts_of(process)
+        assert len(_networks() - before) >= 4
         process.kill()
-    _assert_gone(networks)
+    deadline = time.monotonic() + 10
+    while (left := _networks() - before) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not left
 
 
 @needs_testbed
@@ -491,12 +457,16 @@ def test_the_ports_of_pcap_are_captured_of_a_run_and_of_a_shell(tmp_path: Path) 
 
 @needs_testbed
 def test_what_was_measured_until_an_interface_went_is_kept_and_marked(tmp_path: Path) -> None:
+    before = _networks()
     (tmp_path / "scenario.toml").write_text(STAR.replace('at = "2s"', 'at = "30s"'))
     command = [SHALLOWS, "testbed", "run", "scenario.toml", "--out", "run"]
     with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as process:
-        networks = _hosts_of(process)
+        deadline = time.monotonic() + 30
+        while len(new := _networks() - before) < 4:
+            assert time.monotonic() < deadline, "the hosts never came up"
+            time.sleep(0.1)
         time.sleep(2)
-        assert _at_a_host(process, "ip link del eth0")
+        assert _at_a_host(new, "ip link del eth0")
         said = process.stdout.read() if process.stdout else ""
     assert process.returncode == 3
     assert "incomplete" in said
@@ -508,14 +478,16 @@ def test_what_was_measured_until_an_interface_went_is_kept_and_marked(tmp_path: 
     assert not health["valid"]
     assert 0.1 < run.summary["simulated_s"] < 20
     assert run.flows["delivered_bytes"].sum() > 0
-    _assert_gone(networks)
+    deadline = time.monotonic() + 10
+    while (left := _networks() - before) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not left
 
 
-def _at_a_host(process: subprocess.Popen[Any], command: str) -> bool:
-    """Run a command in the network of a host of this testbed, through whatever process has it open."""
+def _at_a_host(networks: set[str], command: str) -> bool:
+    """Run a command in the network of a host among these, by whatever process has it open."""
     script = f"ip link show eth0 && {command}"
-    networks = _hosts_of(process)
-    for link in (link for entry in _descendants(process.pid) for link in entry.glob("fd/*")):
+    for link in Path("/proc").glob("[0-9]*/fd/*"):
         try:
             if str(link.readlink()) not in networks:
                 continue
@@ -541,12 +513,16 @@ def _at_a_host(process: subprocess.Popen[Any], command: str) -> bool:
 def test_a_run_whose_hosts_were_changed_meanwhile_is_not_valid(
     tmp_path: Path, command: str, complaint: str
 ) -> None:
+    before = _networks()
     (tmp_path / "scenario.toml").write_text(STAR.replace('at = "2s"', 'at = "4s"'))
     started = [SHALLOWS, "testbed", "run", "scenario.toml", "--out", "run"]
     with subprocess.Popen(started, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as process:
-        _hosts_of(process)
+        deadline = time.monotonic() + 30
+        while len(new := _networks() - before) < 4:
+            assert time.monotonic() < deadline, "the hosts never came up"
+            time.sleep(0.1)
         time.sleep(1.5)
-        assert _at_a_host(process, command)
+        assert _at_a_host(new, command)
         process.communicate(timeout=60)
     assert process.returncode == 3
     health = sh.Run(tmp_path / "run").summary["health"]
@@ -624,13 +600,20 @@ def test_what_linux_cannot_do_is_refused_with_its_key(tmp_path: Path) -> None:
 @needs_testbed
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
 def test_nothing_is_left_of_a_run_that_was_killed(tmp_path: Path, number: signal.Signals) -> None:
+    before = _networks()
     (tmp_path / "scenario.toml").write_text(STAR.replace('at = "2s"', 'at = "60s"'))
     command = [SHALLOWS, "testbed", "run", "scenario.toml", "--out", "run"]
     with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.DEVNULL) as process:
-        networks = _hosts_of(process)
+        deadline = time.monotonic() + 30
+        while len(_networks() - before) < 4:  # three hosts and the switch
+            assert time.monotonic() < deadline, "the hosts never came up"
+            time.sleep(0.1)
         time.sleep(0.5)
         process.send_signal(number)
-    _assert_gone(networks)
+    deadline = time.monotonic() + 10
+    while (left := _networks() - before) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not left
     assert not (tmp_path / "run").exists()
 
 
