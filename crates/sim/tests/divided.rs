@@ -186,7 +186,7 @@ fn echoes() -> Experiment {
     experiment(ping, &sets)
 }
 
-/// 33 leaves of 16 hosts and 16 spines: more than 2,048 directed links, which are divided into ten parts even for one thread
+/// 33 leaves of 16 hosts and 16 spines: more than 2,048 directed links, which are divided into three parts even for one thread
 /// (`parts.rs`). A few of its hosts send.
 const LARGE: &str = r#"
 stop.at = "1s"
@@ -213,19 +213,19 @@ pattern = { kind = "constant", rate = "1Gbps" }
 fn a_large_network_in_which_little_happens_becomes_one_part_after_a_million_events_unless_it_is_captured() {
     let start = |sets: &[(&str, &str)]| {
         let simulation = Simulation::capturing(parse(LARGE, sets), 1, nowhere).expect("nowhere");
-        assert_eq!(simulation.parts(), 10);
+        assert_eq!(simulation.parts(), 3);
         simulation
     };
     let mut plain = start(&[]);
     plain.advance(1 << 19);
-    assert_eq!(plain.parts(), 10, "not so soon");
+    assert_eq!(plain.parts(), 3, "not so soon");
     let (before, after) = (plain.progress(), plain.advance(1 << 19));
     assert_eq!(plain.parts(), 1);
     assert!(after.events >= 1 << 20 && after.now > before.now, "it has come as far: {after:?}");
     // What is written cannot be written again.
     let mut captured = start(&[("measure.captures", "[{ ports = ['leaf0->host0'] }]")]);
     captured.advance((1 << 20) + 1);
-    assert_eq!(captured.parts(), 10);
+    assert_eq!(captured.parts(), 3);
 }
 
 #[test]
