@@ -24,7 +24,7 @@ CHANGES: dict[str, dict[str, Any]] = {
     "as fig22.toml": {},
     "windows of 128 KB": {"tcp.receive_window": "128KB"},
     "windows of 2 MB": {"tcp.receive_window": "2MB"},
-    "cards with one queue": {"host.nic.port": "fifo", "host.nic.limit": "20000p"},
+    "NICs with one queue": {"host.nic.port": "fifo", "host.nic.limit": "20000p"},
     "initial windows of 3 packets": {"tcp.initial_window": 3},
     "half of the background": {
         "workload.1.load": 0.03042,

@@ -53,7 +53,7 @@ def sample(tail: float, large: float, loss: float, noise: random.Random) -> Samp
     small = np.array(noise.sample(times, len(times)))
     shift = noise.uniform(0.99, 1.01)
     long = np.array([large * (0.5 + place / 100) for place in range(100)]) * shift
-    totals = {"goodput_gbps": 1.0, "loss_rate_in_switches": loss, "loss_rate_in_cards": 0.0}
+    totals = {"goodput_gbps": 1.0, "loss_rate_in_switches": loss, "loss_rate_in_nics": 0.0}
     series = {"fct_us.small": Series(small), "fct_us.large": Series(long), "fct_us.all": Series(small)}
     return Sample(series, totals, (pl.DataFrame(),))
 

@@ -122,6 +122,6 @@ def write_fake_run(
     known = {"measure": measure, "workload": [], "stop": {}} if scenario is None else scenario
     (folder / "resolved.json").write_text(json.dumps(known))
     summary = {"fct_us": {"all": {}, "small": {}, "medium": {}, "large": {}}, "simulated_s": 1e-4}
-    usual = {"goodput_gbps": 1.0, "loss_rate_in_switches": 0.0, "loss_rate_in_cards": 0.0}
+    usual = {"goodput_gbps": 1.0, "loss_rate_in_switches": 0.0, "loss_rate_in_nics": 0.0}
     write_run(folder, {"seed": seed, "labels": {}} | environment, summary | usual | (totals or {}))
     return sh.Run(folder)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import shallows as sh
-from shallows.runs import manifest, measuring
+from shallows.runs import formats, manifest, measuring
 from shallows.runs.executing import execute
 from shallows.runs.source import Source
 from shallows.sweeps.points import plan
@@ -222,7 +222,7 @@ def results(folder: Path) -> dict[str, Any]:
 
 def write_run(folder: Path, environment: dict[str, Any], summary: dict[str, Any]) -> None:
     """Make a folder that is a finished run's as far as can be told without its tables."""
-    known = {"hash": folder.name, "format": manifest.FORMAT}
+    known = {"hash": folder.name, "format": formats.FORMAT}
     (folder / "env.json").write_text(json.dumps(known | environment))
     (folder / "summary.json").write_text(json.dumps(summary))
     manifest.write_manifest(folder, folder.name)

@@ -179,7 +179,7 @@ def test_a_run_in_which_nothing_was_sent_has_dashes_for_shares(shell: Shell, tmp
 def test_use_of_links_is_what_was_sent_over_what_could_have_been(leaves: sh.Run) -> None:
     kinds = {row["kind"]: row for row in leaves.by("port").rows(named=True)}
     # 1,020,000 bytes are 691 + 2 * 7 segments of at most 1,448 bytes, with 52 of headers; acknowledgements
-    # and pings go through the cards too.
+    # and pings go through the NICs too.
     data = 1_020_000 + 52 * (691 + 2 * 7)
     nic = kinds["nic"]
     assert data < nic["sent_bytes"] < 1.05 * data

@@ -22,7 +22,7 @@ needs_tshark = pytest.mark.skipif(
 )
 
 # Thirty flows meet at a port that marks above 30 KB. Windows end at two bandwidth-delay products, so that no
-# network card overflows.
+# NIC overflows.
 DCTCP: dict[str, object] = {
     "tcp.handshake": True,
     "tcp.fin": True,

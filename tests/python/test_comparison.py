@@ -339,12 +339,12 @@ def test_the_tail_of_small_flows_is_shown_first_or_else_that_of_all(
 
 @pytest.mark.parametrize(
     ("mine", "theirs", "compared"),
-    [(0.0, 0.0, []), (0.0, 0.1, ["loss_rate_in_cards"]), (0.1, 0.0, ["loss_rate_in_cards"])],
+    [(0.0, 0.0, []), (0.0, 0.1, ["loss_rate_in_nics"]), (0.1, 0.0, ["loss_rate_in_nics"])],
 )
 def test_losses_in_nics_are_compared_only_where_there_are_some(
     tmp_path: Path, mine: float, theirs: float, compared: list[str]
 ) -> None:
-    sides = [{"seeds": (1,), "totals": {"loss_rate_in_cards": loss}} for loss in (mine, theirs)]
+    sides = [{"seeds": (1,), "totals": {"loss_rate_in_nics": loss}} for loss in (mine, theirs)]
     usual = ["fct_us.all.mean", "fct_us.all.p99", "slowdown.all.mean", "slowdown.all.p99"]
     usual += ["goodput_gbps", "loss_rate_in_switches"]
     found = compare_two(tmp_path, *sides)

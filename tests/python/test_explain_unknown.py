@@ -168,7 +168,7 @@ def test_other_qdiscs_that_can_mark_leave_their_device_open(kind: str) -> None:
     assert marks(explained("tc", text)) == {0: "no", 1: "not known"}
 
 
-def test_red_below_a_queue_of_the_card_is_not_taken_for_a_band() -> None:
+def test_red_below_a_queue_of_the_nic_is_not_taken_for_a_band() -> None:
     text = f"qdisc mq 1: dev eth0 root\nqdisc red 8001: dev eth0 parent 1:1 limit 1Mb {RED}\n"
     assert "Whether eth0 marks is not known" in explained("tc", text).verdict
 

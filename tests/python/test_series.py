@@ -32,7 +32,7 @@ pattern = { kind = "poisson", rate = "5Gbps" }
 
 
 def test_the_mean_of_a_queue_is_that_of_an_md1_queue(tmp_path: Path) -> None:
-    # One Poisson source at the card of its host: Lq = ρ²/(2(1 − ρ)) packets wait (Pollaczek–Khinchine). Of
+    # One Poisson source at the NIC of its host: Lq = ρ²/(2(1 − ρ)) packets wait (Pollaczek–Khinchine). Of
     # 100,000 packets the mean has a standard error of at most 4.2/√100,000 = 1.3 %
     # (crates/sim/tests/queueing.rs).
     (tmp_path / "port.toml").write_text(PORT)

@@ -11,7 +11,7 @@ import pytest
 
 import shallows as sh
 from shallows.errors import ShallowsError
-from shallows.runs import claims, manifest
+from shallows.runs import claims, formats, manifest
 from shallows.runs.source import Source
 from shallows.sweeps.points import Shard, plan
 from shared import SHALLOWS, Shell, contents, results, seal
@@ -99,7 +99,7 @@ def test_a_folder_of_another_version_is_named_and_never_reused(scenario: Path, t
             sh.Run(run.path)
         assert seen.value.remedy == "run its scenario again, or read it with that version"
     # And it is replaced, not taken for something that is not ours.
-    assert sh.run(scenario, out=tmp_path / "old").environment["format"] == manifest.FORMAT
+    assert sh.run(scenario, out=tmp_path / "old").environment["format"] == formats.FORMAT
 
 
 def test_a_sweep_in_python_gives_runs_and_a_table(sweep: Path, tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ def point(seed: int, load: float, scheme: str = "a", **summary: Any) -> sh.Run:
         "goodput_gbps": 1.0,
         "loss_rate": 0.5,
         "loss_rate_in_switches": 0.0,
-        "loss_rate_in_cards": 0.0,
+        "loss_rate_in_nics": 0.0,
         "timeouts": 0,
         "retransmits": 99,
     }
@@ -49,7 +49,7 @@ def three_seeds() -> list[sh.Run]:
         for seed in (1, 2, 3)
     ]
     return [
-        point(seed, load, fct_us=each, timeouts=seed, loss_rate_in_switches=0.01, loss_rate_in_cards=0.02)
+        point(seed, load, fct_us=each, timeouts=seed, loss_rate_in_switches=0.01, loss_rate_in_nics=0.02)
         for load in (0.4, 0.6)
         for seed, each in enumerate(times, 1)
     ]
@@ -69,10 +69,8 @@ def test_a_metric_is_the_mean_over_seeds_with_its_95_percent_interval(three_seed
 
 def test_losses_are_drawn_in_percent_apart_for_switches_and_nics(three_seeds: list[sh.Run]) -> None:
     charts, _ = drawn(three_seeds)
-    found = {
-        name: charts[name].lines[0].points[0][1] for name in ("loss", "card-loss", "timeouts", "goodput")
-    }
-    assert found == {"loss": 1.0, "card-loss": 2.0, "timeouts": 2.0, "goodput": 1.0}
+    found = {name: charts[name].lines[0].points[0][1] for name in ("loss", "nic-loss", "timeouts", "goodput")}
+    assert found == {"loss": 1.0, "nic-loss": 2.0, "timeouts": 2.0, "goodput": 1.0}
 
 
 def test_two_seeds_have_a_mean_and_no_interval() -> None:

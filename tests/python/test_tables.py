@@ -132,7 +132,7 @@ SUMMARY: dict[str, Any] = {
     "flows": {"started": 20, "completed": 9, "endless": 4},
     "loss_rate": 0.5,
     "loss_rate_in_switches": 0.02,
-    "loss_rate_in_cards": 0.01,
+    "loss_rate_in_nics": 0.01,
     "timeouts": 6,
     "retransmits": 8,
     "goodput_gbps": 9.0,
@@ -140,9 +140,9 @@ SUMMARY: dict[str, Any] = {
     "packets": {
         "sent": 100,
         "dropped_in_switches": 2,
-        "dropped_in_cards": 1,
+        "dropped_in_nics": 1,
         "dropped_data_in_switches": 2,
-        "dropped_data_in_cards": 0,
+        "dropped_data_in_nics": 0,
         "marked": 7,
     },
     "engine": {"packet_hops_per_s": 3_000_000.0},
@@ -173,14 +173,14 @@ LOST_IN_SWITCHES: dict[str, Any] = SUMMARY | {
         "sent": 1_000,
         "marked": 3,
         "dropped_in_switches": 10,
-        "dropped_in_cards": 0,
+        "dropped_in_nics": 0,
         "dropped_data_in_switches": 8,
-        "dropped_data_in_cards": 0,
+        "dropped_data_in_nics": 0,
     },
     "simulated_s": 0.9994,
     "goodput_gbps": 4.5,
     "loss_rate_in_switches": 0.01,
-    "loss_rate_in_cards": 0.0,
+    "loss_rate_in_nics": 0.0,
 }
 
 
@@ -190,8 +190,8 @@ LOST_IN_SWITCHES: dict[str, Any] = SUMMARY | {
         ("simulated time", "999 ms"),
         ("goodput", "4.5 Gb/s"),
         ("packets dropped in switches", "10 (1 %)"),
-        ("packets dropped in hosts' cards", "none"),
-        ("  lost in switches, in cards", "8, 0"),
+        ("packets dropped in hosts' NICs", "none"),
+        ("  lost in switches, in NICs", "8, 0"),
     ],
 )
 def test_losses_are_told_of_where_they_were(name: str, cell: str) -> None:
@@ -344,7 +344,7 @@ def finished(labels: dict[str, Any], **more: Any) -> sh.Run:
         "fct_us": {"all": {"mean": 11.0, "max": 15.0}},
         "flows": {"started": 9, "completed": 6, "endless": 3},
         "loss_rate_in_switches": 0.0,
-        "loss_rate_in_cards": 0.0,
+        "loss_rate_in_nics": 0.0,
         "timeouts": 1_000,
         "engine": {"packet_hops_per_s": 3e6},
     }
@@ -375,8 +375,8 @@ def test_columns_in_which_no_run_has_anything_are_left_out() -> None:
 
 def test_columns_in_which_one_run_has_something_are_shown() -> None:
     unfinished = {"started": 9, "completed": 5, "endless": 3}
-    some = points_table.points([finished({}, flows=unfinished), finished({}, loss_rate_in_cards=0.5)])
-    assert some.columns[-4:] == ["card loss", "timeouts", "open", "hops/s"]
+    some = points_table.points([finished({}, flows=unfinished), finished({}, loss_rate_in_nics=0.5)])
+    assert some.columns[-4:] == ["NIC loss", "timeouts", "open", "hops/s"]
     assert [row[-4::2] for row in some.rows] == [["–", "1"], ["50 %", "–"]]
     assert some.note.startswith("open: flows that were not complete")
 
@@ -384,12 +384,12 @@ def test_columns_in_which_one_run_has_something_are_shown() -> None:
 @pytest.mark.parametrize(
     ("in_nics", "expected"),
     [
-        ((0.1, 0.2, 0.05), ["1 of 3 runs lost more packets in hosts' own cards than in switches"]),
+        ((0.1, 0.2, 0.05), ["1 of 3 runs lost more packets in hosts' own NICs than in switches"]),
         ((0.1, 0.05), []),
     ],
 )
 def test_runs_that_lost_more_in_nics_than_in_switches_are_counted(
     in_nics: tuple[float, ...], expected: list[str]
 ) -> None:
-    runs = [finished({}, loss_rate_in_cards=share, loss_rate_in_switches=0.1) for share in in_nics]
-    assert points_table.losses_of_cards(runs) == expected
+    runs = [finished({}, loss_rate_in_nics=share, loss_rate_in_switches=0.1) for share in in_nics]
+    assert points_table.losses_of_nics(runs) == expected

@@ -27,7 +27,7 @@ pub struct Agreement {
     pub ack_class: Option<u8>,
     /// What holds the connection back whose data waits in its host, if something does.
     pub backpressure: Option<SmallQueue>,
-    /// What the sender's card does for it.
+    /// What the sender's NIC does for it.
     pub offloads: Offloads,
     /// Bytes of IP and TCP headers without SACK blocks, and of framing, on every packet.
     pub header_bytes: Bytes,

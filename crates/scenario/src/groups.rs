@@ -26,7 +26,7 @@ pub struct Group {
     pub mtu: Bytes,
     /// Each packet leaves its host up to this much later, in order; zero is off.
     pub jitter: Duration,
-    /// What cards do for their hosts.
+    /// What NICs do for their hosts.
     pub offloads: Offloads,
     /// What a connection may have waiting in its host, if that is bounded: `tcp_limit_output_bytes`.
     pub backpressure: Option<Bytes>,

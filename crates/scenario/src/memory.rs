@@ -44,7 +44,7 @@ impl Memory {
     }
 }
 
-/// Check `[switch.buffer]` and what a card holds; says whether they are sound.
+/// Check `[switch.buffer]` and what a NIC holds; says whether they are sound.
 pub(crate) fn check(spec: &Resolved, checker: &mut Checker<'_>) -> bool {
     let packet = full_packet(spec);
     let before = checker.problems.len();

@@ -1,4 +1,4 @@
-//! What network cards do for their hosts: bursts, pacing, and packets that are taken up together.
+//! What NICs do for their hosts: bursts, pacing, and packets that are taken up together.
 
 use shallows_core::{Bytes, Duration};
 use shallows_transport::Tso;
@@ -8,7 +8,7 @@ use crate::memory::in_bytes;
 use crate::quantity::{self, Automatic};
 use crate::spec::{self, Nic, Pacing};
 
-/// How a card and its host share the work.
+/// How a NIC and its host share the work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Offloads {
     /// How many segments a connection hands over at once, if more than one.
@@ -26,7 +26,7 @@ pub struct Coalescing {
     pub wait: Wait,
     /// Whether segments that follow each other are merged.
     pub gro: bool,
-    /// Queues of a card, each of which waits for itself; 1 to 256.
+    /// Queues of a NIC, each of which waits for itself; 1 to 256.
     pub queues: u32,
 }
 
@@ -40,7 +40,7 @@ pub enum Wait {
         /// Until there are so many; at least one.
         packets: u32,
     },
-    /// As the card finds best (DIM).
+    /// As the NIC finds best (DIM).
     Adaptive,
 }
 
@@ -48,7 +48,7 @@ pub enum Wait {
 const LARGEST_BURST: Bytes = Bytes(65_536);
 /// Longer waits are slips of the pen: of units, mostly.
 const LONGEST_WAIT: Duration = Duration::from_millis(100);
-/// More than any card gives a host.
+/// More than any NIC gives a host.
 const MOST_QUEUES: u32 = 256;
 
 /// What `[host.nic]` says of it, for segments of `mss` bytes that are packets of `packet`.
@@ -72,14 +72,14 @@ fn check_burst(tso: Tso, nic: &Nic, mss: Bytes, packet: Bytes, checker: &mut Che
     });
     checker.require(largest <= LARGEST_BURST, "host.nic.tso", || {
         format!(
-            "{largest} is more than {LARGEST_BURST}, the most that a card is handed at once (gso_max_size)"
+            "{largest} is more than {LARGEST_BURST}, the most that a NIC is handed at once (gso_max_size)"
         )
     });
     let on_wire = packet * (largest.0 / mss.0.max(1)).max(2);
     let limit = in_bytes(nic.limit(), packet);
     checker.require(limit >= on_wire, "host.nic.tso", || {
         format!(
-            "a burst of {on_wire} with its headers does not fit the card, host.nic.limit = {}; a larger limit, or \
+            "a burst of {on_wire} with its headers does not fit the NIC, host.nic.limit = {}; a larger limit, or \
              smaller bursts (host.nic.tso)",
             nic.limit()
         )
@@ -91,7 +91,8 @@ fn check_coalescing(coalescing: &spec::Coalescing, checker: &mut Checker<'_>) ->
         Automatic::Is(time) => check_wait(time.0, coalescing.packets.unwrap_or(u32::MAX), checker),
         Automatic::Auto => {
             checker.require(coalescing.packets.is_none(), "host.nic.coalescing.packets", || {
-                "with time = \"auto\" the card chooses how many packets, too; leave it out, or give a time".to_owned()
+                "with time = \"auto\" the NIC chooses how many packets, too; leave it out, or give a time"
+                    .to_owned()
             });
             Wait::Adaptive
         }
@@ -108,7 +109,7 @@ fn check_wait(time: Duration, packets: u32, checker: &mut Checker<'_>) -> Wait {
         "packets that wait for no time do not wait: above 0s, or no coalescing at all".to_owned()
     });
     checker.require(time <= LONGEST_WAIT, "host.nic.coalescing.time", || {
-        format!("{time} is longer than any card waits; at most {LONGEST_WAIT}")
+        format!("{time} is longer than any NIC waits; at most {LONGEST_WAIT}")
     });
     checker.require(packets > 0, "host.nic.coalescing.packets", || {
         "0 packets never come; at least 1, or leave it out, so that only the time counts".to_owned()

@@ -184,14 +184,14 @@ fn each_choice_of_a_transport_is_made_where_it_is_said_and_nowhere_else() {
 }
 
 #[test]
-fn a_card_holds_back_in_packets_with_their_framing() {
+fn a_nic_holds_back_in_packets_with_their_framing() {
     let experiment = sound(&[INCAST], &[("host.nic.backpressure", "8KB")]);
     let small = experiment.hosts.agreement(0, 0).backpressure.unwrap();
     assert_eq!((small.limit_output, small.packet), (Bytes(8_000), Bytes(1_538)));
 }
 
 #[test]
-fn cards_do_for_their_hosts_what_the_scenario_says() {
+fn nics_do_for_their_hosts_what_the_scenario_says() {
     let offloads = |nic: &str| sound(&[INCAST], &[("host.nic", nic)]).hosts.groups[0].offloads;
     assert_eq!(offloads("{}"), Offloads::default());
     let linux = offloads("{ tso = 'linux', pacing = 'fq', coalescing = { time = '8us' } }");
@@ -206,14 +206,14 @@ fn cards_do_for_their_hosts_what_the_scenario_says() {
     assert!(!other.paced);
     let adaptive = offloads("{ coalescing = { time = 'auto' } }").coalescing;
     assert_eq!(adaptive, Some(Coalescing { wait: Wait::Adaptive, ..all }));
-    let card = "{ coalescing = { time = 'auto', packets = 3 } }";
-    let error = star(&[INCAST], &[("host.nic", card)]).expect_err("two say how many");
-    assert!(error.contains("the card chooses how many packets"), "{error}");
+    let nic = "{ coalescing = { time = 'auto', packets = 3 } }";
+    let error = star(&[INCAST], &[("host.nic", nic)]).expect_err("two say how many");
+    assert!(error.contains("the NIC chooses how many packets"), "{error}");
     assert_eq!(other.coalescing, Some(Coalescing { wait: wait(128), gro: false, queues: 4 }));
 }
 
 #[test]
-fn a_burst_that_its_card_does_not_hold_is_refused() {
+fn a_burst_that_its_nic_does_not_hold_is_refused() {
     let error = star(&[INCAST], &[("host.nic", "{ tso = '3KB', limit = '1p' }")]).expect_err("too small");
     assert!(error.contains("host.nic.tso") && error.contains("host.nic.limit = 1p"), "{error}");
 }

@@ -204,7 +204,7 @@ fn workloads_begin_at_once_and_have_one_of_each() {
 }
 
 #[test]
-fn networks_cards_and_measures_have_what_the_page_says() {
+fn networks_nics_and_measures_have_what_the_page_says() {
     assert_has(
         &resolved(INCAST, &[], "/topology"),
         &json!({"link_delay": "1us", "host_delay": "0ps", "mtu": 1_500, "framing": 0, "links": []}),

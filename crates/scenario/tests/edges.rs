@@ -210,7 +210,7 @@ fn a_load_is_less_than_one_and_offers_no_link_more_than_it_has_but_those_of_othe
 }
 
 #[test]
-fn a_burst_of_a_group_fits_its_card_with_the_framing_of_each_packet() {
+fn a_burst_of_a_group_fits_its_nic_with_the_framing_of_each_packet() {
     // 65,536 bytes are 45 segments of 1,448, of 1,538 bytes on the wire.
     let told = |limit: u32| {
         let group =
@@ -218,7 +218,7 @@ fn a_burst_of_a_group_fits_its_card_with_the_framing_of_each_packet() {
         star(INCAST, &[("host.group", &group)]).err().unwrap_or_default()
     };
     assert_eq!(told(45 * 1_538), "");
-    assert!(told(45 * 1_538 - 1).contains("does not fit the card"), "{}", told(45 * 1_538 - 1));
+    assert!(told(45 * 1_538 - 1).contains("does not fit the NIC"), "{}", told(45 * 1_538 - 1));
 }
 
 #[test]

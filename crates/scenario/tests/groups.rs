@@ -148,7 +148,7 @@ fn the_smaller_mtu_and_fewer_options_make_the_segments_of_a_pair() {
     assert_eq!(mss(4, 8), (8_960, 40, 4 * 8_960));
     assert_eq!(mss(4, 0), (1_460, 40, 4 * 1_460));
     assert_eq!(mss(0, 4), (1_460, 40, 14_600));
-    // What waits in a card counts in full packets of the connection.
+    // What waits in a NIC counts in full packets of the connection.
     let packet = |from, to| agreement(&found, from, to).backpressure.map(|queue| queue.packet);
     assert_eq!([packet(8, 9), packet(8, 0)], [Some(Bytes(9_000)), Some(Bytes(1_500))]);
 }

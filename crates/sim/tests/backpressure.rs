@@ -4,7 +4,7 @@ mod common;
 
 use shallows_sim::Report;
 
-/// One flow whose only bottleneck is its own card: 10 Gb/s all the way, 45 us there and back.
+/// One flow whose only bottleneck is its own NIC: 10 Gb/s all the way, 45 us there and back.
 const SCENARIO: &str = r#"
 [topology]
 kind = "star"
@@ -31,7 +31,7 @@ size = "50MB"
 "#;
 
 fn dropped(report: &Report) -> [u64; 2] {
-    ["dropped_in_cards", "dropped_in_switches"]
+    ["dropped_in_nics", "dropped_in_switches"]
         .map(|place| report.summary()["packets"][place].as_u64().expect("a count"))
 }
 
@@ -40,7 +40,7 @@ fn largest_backlog(report: &Report) -> u64 {
 }
 
 #[test]
-fn a_sender_loses_nothing_in_its_own_card_and_keeps_its_link_busy() {
+fn a_sender_loses_nothing_in_its_own_nic_and_keeps_its_link_busy() {
     let held = common::run(SCENARIO, &[]);
     assert_eq!(dropped(&held), [0, 0]);
     assert_eq!(held.summary()["retransmits"], 0);
@@ -53,17 +53,15 @@ fn a_sender_loses_nothing_in_its_own_card_and_keeps_its_link_busy() {
 }
 
 #[test]
-fn without_backpressure_slow_start_overruns_the_card() {
+fn without_backpressure_slow_start_overruns_the_nic() {
     let free = common::run(SCENARIO, &[("host.nic.backpressure", "off")]);
-    let [cards, switches] = dropped(&free);
-    assert!(cards > 100 && switches == 0, "{cards} {switches}");
+    let [nics, switches] = dropped(&free);
+    assert!(nics > 100 && switches == 0, "{nics} {switches}");
     let ports = &free.summary()["ports"];
-    assert_eq!(ports["nic"]["dropped"], cards);
+    assert_eq!(ports["nic"]["dropped"], nics);
     assert_eq!((&ports["to-host"]["dropped"], &ports["to-host"]["ports"]), (&0.into(), &4.into()));
-    let warned = free
-        .warnings()
-        .iter()
-        .any(|warning| warning.contains("own cards dropped more packets than switches"));
+    let warned =
+        free.warnings().iter().any(|warning| warning.contains("own NICs dropped more packets than switches"));
     assert!(warned, "{:?}", free.warnings());
     // Linux' transmit queue length as simulators take it.
     assert_eq!(largest_backlog(&free), 1_000 * 1_500);
@@ -111,7 +109,7 @@ fn buffers_that_are_larger_than_packets_leave_room_for_fewer_of_them() {
 }
 
 #[test]
-fn connections_that_share_a_card_share_it_evenly() {
+fn connections_that_share_a_nic_share_it_evenly() {
     let report = common::run(
         SCENARIO,
         &[("workload.0", "{ kind = 'long-lived', senders = '1', receivers = '2..4' }"), ("stop.at", "40ms")],
@@ -130,11 +128,11 @@ fn losses_in_switches_are_counted_as_theirs() {
         SCENARIO,
         &[("workload.0.senders", "1..4"), ("switch.buffer.pool", "100KB"), ("workload.0.size", "5MB")],
     );
-    let [cards, switches] = dropped(&report);
-    assert!(cards == 0 && switches > 0);
+    let [nics, switches] = dropped(&report);
+    assert!(nics == 0 && switches > 0);
     let summary = report.summary();
     assert_eq!(summary["ports"]["to-host"]["dropped"], switches);
     assert_eq!(summary["loss_rate"], summary["loss_rate_in_switches"]);
     assert_eq!(summary["packets"]["dropped_data_in_switches"], summary["packets"]["dropped_data"]);
-    assert!(!report.warnings().iter().any(|warning| warning.contains("own cards")));
+    assert!(!report.warnings().iter().any(|warning| warning.contains("own NICs")));
 }

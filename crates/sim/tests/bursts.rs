@@ -1,4 +1,4 @@
-//! Cards as hosts have them: bursts (`host.nic.tso`), pacing, and packets that are taken up together.
+//! NICs as hosts have them: bursts (`host.nic.tso`), pacing, and packets that are taken up together.
 
 mod common;
 #[path = "common/rows.rs"]
@@ -62,7 +62,7 @@ fn a_burst_is_a_third_of_the_window_and_queues_where_the_link_is_slower() {
     // Each acknowledgement lets a segment go, at the rate of the slow link: nothing waits.
     let single = common::run(WINDOW, &[]);
     assert_eq!(ports().map(|port| peak(&single, port)), [0.0, 0.0]);
-    // Every tenth of them lets ten go: one leaves the card at once, and nine wait. While they arrive at four times its rate,
+    // Every tenth of them lets ten go: one leaves the NIC at once, and nine wait. While they arrive at four times its rate,
     // the slow link takes every fourth: at the tenth, 9 - 2 wait.
     let bursts = common::run(WINDOW, &[("host.nic.tso", "linux")]);
     assert_eq!(ports().map(|port| peak(&bursts, port)), [9.0, 7.0]);
@@ -133,29 +133,29 @@ fn acknowledged(sets: &[(&str, &str)]) -> (u64, Duration) {
 
 #[test]
 fn packets_that_are_taken_up_together_share_an_acknowledgement() {
-    let card = |rule: &'static str| [("host.nic.coalescing", rule)];
+    let nic = |rule: &'static str| [("host.nic.coalescing", rule)];
     let (each, soonest) = acknowledged(&[]);
     assert_eq!(each, 80);
     // By count: eighty are ten times eight.
-    let (merged, time) = acknowledged(&card("{ time = '1ms', packets = 8 }"));
+    let (merged, time) = acknowledged(&nic("{ time = '1ms', packets = 8 }"));
     assert_eq!((merged, time), (10, soonest));
     // Not merged, each has its own; RFC 5681's every second one is half of them.
-    assert_eq!(acknowledged(&card("{ time = '1ms', packets = 8, gro = false }")), (80, soonest));
+    assert_eq!(acknowledged(&nic("{ time = '1ms', packets = 8, gro = false }")), (80, soonest));
     let second = [
         ("tcp.delayed_ack.segments", "2"),
         ("host.nic.coalescing", "{ time = '1ms', packets = 8, gro = false }"),
     ];
     assert_eq!(acknowledged(&second).0, 40);
     // At most 64 KB are merged, 44 segments: eighty that come together are two.
-    assert_eq!(acknowledged(&card("{ time = '1ms', packets = 80 }")), (2, soonest));
+    assert_eq!(acknowledged(&nic("{ time = '1ms', packets = 80 }")), (2, soonest));
     // By time: they come every 1.2 us, so that six come within 6 us, both ends included, and the next begin anew. Fourteen
     // times; the last two wait until 6 us after the 79th, which came 1.2 us before the last.
-    let (timed, time) = acknowledged(&card("{ time = '6us' }"));
+    let (timed, time) = acknowledged(&nic("{ time = '6us' }"));
     assert_eq!((timed, time), (14, soonest + Duration::from_nanos(4_800)));
 }
 
 /// Forty segments of a first window at 100 Gb/s, after a handshake that has measured the round trip: when they are complete, and
-/// how many packets waited in the card.
+/// how many packets waited in the NIC.
 fn first_window(sets: &[(&str, &str)]) -> (Duration, f64) {
     let own = [
         ("topology.rate", "100Gbps"),
@@ -191,8 +191,8 @@ fn bursts_are_paced_as_a_whole() {
     assert_eq!(spread - at_once, Duration(10 * 250_080 + 19 * 120_000 - 39 * 120_000));
 }
 
-/// How long a packet waits in a card that adapts, in microseconds, in each of some rounds of 64 echoes. A round brings more bytes than
-/// the one before (`+`), fewer (`-`) or as many (`=`). Each echo waits alone, in both cards, whose levels are always the same.
+/// How long a packet waits in a NIC that adapts, in microseconds, in each of some rounds of 64 echoes. A round brings more bytes than
+/// the one before (`+`), fewer (`-`) or as many (`=`). Each echo waits alone, in both NICs, whose levels are always the same.
 fn waits(rounds: &str) -> Vec<u64> {
     let network = ONCE.split("[[workload]]").next().expect("it comes first");
     let (mut pings, mut sizes) = (String::new(), vec![200]);
@@ -228,7 +228,7 @@ fn waits(rounds: &str) -> Vec<u64> {
 }
 
 #[test]
-fn a_card_that_adapts_looks_for_the_level_that_brings_most() {
+fn a_nic_that_adapts_looks_for_the_level_that_brings_most() {
     // Levels of 2, 8, 16, 32 and 64 us, of which the second is the first that is taken. More is better: up to the last, where it
     // stays while nothing changes. When something does, it sets out downwards, goes on while that is better, turns where it is
     // worse, and stays where it has come back to; until something changes again.
@@ -236,7 +236,7 @@ fn a_card_that_adapts_looks_for_the_level_that_brings_most() {
 }
 
 #[test]
-fn a_card_that_finds_nothing_better_wavers_and_rests_after_ten_steps() {
+fn a_nic_that_finds_nothing_better_wavers_and_rests_after_ten_steps() {
     // The same is not better: it turns each time. After ten steps it rests for as many rounds, and sets out downwards.
     let expected = [[8, 16].repeat(5), vec![8; 11], vec![2, 8, 2]].concat();
     assert_eq!(waits(&"=".repeat(24)), expected);
@@ -245,7 +245,7 @@ fn a_card_that_finds_nothing_better_wavers_and_rests_after_ten_steps() {
 #[test]
 fn more_packets_are_better_where_the_bytes_are_the_same() {
     // A packet of 1,000 bytes each 100 us, 64 times, and then two of 500, which come within a microsecond and are taken up together:
-    // the card goes on from 16 us to 32, and when nothing changes any more back again.
+    // the NIC goes on from 16 us to 32, and when nothing changes any more back again.
     let ping = |start: &str, stop: &str, payload: &str| {
         format!(
             "[[workload]]\nkind = 'ping'\nsenders = 0\nreceivers = 1\ninterval = '100us'\nstart = '{start}'\nstop = '{stop}'\n\

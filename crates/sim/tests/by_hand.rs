@@ -193,11 +193,11 @@ fn losses_are_counted_where_they_happen_and_over_what_came_there() {
     // 18 segments are sent and 6 lost, all at one of two ports that packets pass.
     let summary = six_lost().summary();
     let packets = &summary["packets"];
-    let counts = ["sent", "data", "dropped", "dropped_in_cards", "dropped_in_switches", "dropped_data"];
+    let counts = ["sent", "data", "dropped", "dropped_in_nics", "dropped_in_switches", "dropped_data"];
     assert_eq!(counts.map(|name| packets[name].as_u64().expect("a count")), [30, 18, 6, 0, 6, 6]);
     near(number(&summary["loss_rate"]), 6.0 / 30.0);
     near(number(&summary["loss_rate_in_switches"]), 6.0 / 30.0);
-    assert_eq!(summary["loss_rate_in_cards"], 0.0);
+    assert_eq!(summary["loss_rate_in_nics"], 0.0);
     near(number(&summary["loss_rate_data"]), 6.0 / 18.0);
     // A third of what came to one port, nothing at that of the acknowledgements; two ports saw nothing.
     near(number(&summary["loss_rate_mean_over_ports"]), (6.0 / 18.0) / 2.0);
@@ -433,7 +433,7 @@ fn a_queue_tells_apart_what_left_it_and_what_was_sent() {
 }
 
 #[test]
-fn losses_of_cards_are_theirs_and_data_or_not() {
+fn losses_of_nics_are_theirs_and_data_or_not() {
     let twice = [PAIRS, PAIRS].concat();
     let sets = [
         ("workload.0.senders", "0"),
@@ -444,11 +444,10 @@ fn losses_of_cards_are_theirs_and_data_or_not() {
     let report = star(&twice, &sets);
     let summary = report.summary();
     let packets = &summary["packets"];
-    let counts = ["sent", "dropped_in_cards", "dropped_in_switches", "dropped_data_in_cards"];
+    let counts = ["sent", "dropped_in_nics", "dropped_in_switches", "dropped_data_in_nics"];
     assert_eq!(counts.map(|name| packets[name].as_u64().expect("a count")), [20, 7, 0, 0]);
-    near(number(&summary["loss_rate_in_cards"]), 7.0 / 20.0);
-    let warned =
-        |report: &Report| report.warnings().iter().any(|text| text.starts_with("senders' own cards"));
+    near(number(&summary["loss_rate_in_nics"]), 7.0 / 20.0);
+    let warned = |report: &Report| report.warnings().iter().any(|text| text.starts_with("senders' own NICs"));
     assert!(warned(&report));
     assert!(!warned(&star(CUT, &[])), "none dropped any");
 }

@@ -245,7 +245,7 @@ fn a_port_may_be_captured_and_traced_at_once() {
             ("measure.traces", format!("[{{ ports = ['{port}'] }}]")),
         ]
     };
-    // The segment leaves the switch for host 2, and its acknowledgement for host 0; host 0's card sends the segment.
+    // The segment leaves the switch for host 2, and its acknowledgement for host 0; host 0's NIC sends the segment.
     for (port, time, length) in
         [("switch0->host2", 15_800, 1_014), ("switch0->host0", 36_632, 54), ("host0->switch0", 5_000, 1_014)]
     {

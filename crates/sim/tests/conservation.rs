@@ -115,7 +115,7 @@ fn host() -> impl Strategy<Value = String> {
     let limit = one_of(&["2p", "100p", "1000p"]);
     (limit, backpressure, one_of(&["off", "auto", "3us"]), nic, offloads()).prop_map(
         |(limit, backpressure, jitter, nic, offloads)| {
-            // A card holds a burst.
+            // A NIC holds a burst.
             let limit = if offloads.contains("tso") { "1000p" } else { limit };
             let nic = nic.map_or(String::new(), |nic| {
                 let shaper = nic.shaper.map_or(String::new(), |shaper| format!(", shaper = {shaper}"));
@@ -126,7 +126,7 @@ fn host() -> impl Strategy<Value = String> {
     )
 }
 
-/// What cards do for their hosts, where they do something.
+/// What NICs do for their hosts, where they do something.
 fn offloads() -> impl Strategy<Value = String> {
     let tso = one_of(&["", ", tso = 'linux'", ", tso = '20KB'"]);
     let pacing = one_of(&["off", "fq"]);
@@ -377,7 +377,7 @@ fn check(report: &Report, expected: u64, text: &str) {
     let [sent, data, dropped, dropped_data] =
         ["sent", "data", "dropped", "dropped_data"].map(|key| count(&summary, ["packets", key]));
     assert!(dropped_data <= dropped && dropped <= sent && dropped_data <= data && data <= sent);
-    let places = ["dropped_in_cards", "dropped_in_switches"].map(|key| count(&summary, ["packets", key]));
+    let places = ["dropped_in_nics", "dropped_in_switches"].map(|key| count(&summary, ["packets", key]));
     assert_eq!(places.iter().sum::<u64>(), dropped, "every packet was lost at one place");
     assert!(count(&summary, ["engine", "packet_hops"]) <= 4 * sent, "no path is longer than four links");
     let retransmits = summary["retransmits"].as_u64().expect("a count");

@@ -93,12 +93,12 @@ fn packets_wait_in_the_hosts_of_a_group_that_is_slow() {
 }
 
 #[test]
-fn a_card_is_that_of_its_group() {
-    // 144,800 bytes into a card of 20 packets, which holds nobody back: what does not fit is lost there, and nowhere else.
-    let card = ("host.group.0.nic", "{ backpressure = 'off', limit = '20p' }");
+fn a_nic_is_that_of_its_group() {
+    // 144,800 bytes into a NIC of 20 packets, which holds nobody back: what does not fit is lost there, and nowhere else.
+    let nic = ("host.group.0.nic", "{ backpressure = 'off', limit = '20p' }");
     let lost = |sender: &str| {
-        let report = common::run(SIZES, &[card, ("workload.0.senders", sender), ("tcp.rto.min", "5ms")]);
-        report.summary()["packets"]["dropped_in_cards"].as_u64().expect("a count")
+        let report = common::run(SIZES, &[nic, ("workload.0.senders", sender), ("tcp.rto.min", "5ms")]);
+        report.summary()["packets"]["dropped_in_nics"].as_u64().expect("a count")
     };
     // One is sent, 20 wait, 79 are too many; some of them again.
     assert!(lost("0") >= 79);

@@ -6,7 +6,7 @@ const MSS: f64 = 1_448.0;
 
 /// Pulser (ANCS '19) Fig. 6: a long flow at 10 Gb/s with an RTT of 80 us, and 24 senders that begin at 120 us what takes
 /// them until about 300 us: 24 · 8 KB = 192 KB, 160 us of the link. As in the paper all links are alike; the long flow's
-/// own card marks, so that its window is DCTCP's and not all that fits the card.
+/// own NIC marks, so that its window is DCTCP's and not all that fits the NIC.
 const FIG_6: &str = r#"
 stop.at = "7ms"
 
@@ -178,7 +178,7 @@ fn one_connection_under_ictcp_grows_to_what_its_link_carries() {
 
 #[test]
 fn ictcp_counts_every_packet_of_those_that_were_merged() {
-    // The control is as above where the card merges up to eight packets: it leaves a tenth of the link free. If it counted one packet
+    // The control is as above where the NIC merges up to eight packets: it leaves a tenth of the link free. If it counted one packet
     // of each eight, it would find 7/8 of the traffic missing, grow its windows without end and lose packets at the port of 30.
     let sets = [
         ("tcp.receiver", "ictcp"),

@@ -1,5 +1,5 @@
 //! Ports behind a token bucket, as MQ-ECN's testbed has them: 995 Mbit/s on links of 1 Gbit/s, so that queues stand in the
-//! switch and not in its network card (NSDI '16: rate 99.5 %, bucket 1.67 MTU).
+//! switch and not in its NIC (NSDI '16: rate 99.5 %, bucket 1.67 MTU).
 
 mod common;
 

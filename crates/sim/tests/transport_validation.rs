@@ -223,8 +223,8 @@ fn dctcp_flows_share_fairly_up_to_ninety() {
 
 #[test]
 fn five_dctcp_flows_converge_as_they_come_and_go() {
-    // One more flow each second, where the paper has 30 s; over the last half of each. Cards mark as the switch does: a flow
-    // alone would meet no other queue than that of its own card, and its window would grow as long as it is alone.
+    // One more flow each second, where the paper has 30 s; over the last half of each. NICs mark as the switch does: a flow
+    // alone would meet no other queue than that of its own NIC, and its window would grow as long as it is alone.
     let workloads: String = (1..5)
         .map(|flow| {
             format!(

@@ -268,7 +268,7 @@ fn hold_back(experiment: &Experiment, plan: &Plan, host: HostId) -> String {
     let network = &experiment.network;
     let rate = plan.dilation.real_rate(network.links[host.0 as usize].rate).0;
     let full = network.mtu.0 + frame::ETHERNET as u64;
-    // A few packets in advance, since its timer is late as well. They wait at the port of the card then.
+    // A few packets in advance, since its timer is late as well. They wait at the port of the NIC then.
     let burst = full * 4;
     let overhead = i64::try_from(network.framing.0).unwrap_or(0) - frame::ETHERNET as i64;
     let overhead = if overhead > 0 { format!(" overhead {overhead}") } else { String::new() };

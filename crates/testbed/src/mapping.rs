@@ -235,7 +235,7 @@ fn refuse_rest(experiment: &Experiment, dilation: Dilation, most: Rate, refusals
             "host.nic.tso",
             "packets are carried one by one, so that the switch sees each",
         ),
-        (offloads.paced, "host.nic.pacing", "the queue of a host is the card's, which does not pace"),
+        (offloads.paced, "host.nic.pacing", "the queue of a host is the NIC's, which does not pace"),
         (offloads.coalescing.is_some(), "host.nic.coalescing", "frames are handed over as they arrive"),
     ];
     for (_, key, reason) in offloaded.into_iter().filter(|(is_so, ..)| *is_so) {

@@ -168,7 +168,7 @@ def dctcp_with_bursts(link: float, rtt: float, burst: float = TSO) -> Advice:
         "K = C·RTT / 7 + burst",
         (*_pipe(link, rtt), ("burst", size(burst))),
         f"{D10} §3.5, Fig. 14: bursts of 30 to 40 packets add to K; the sum of both terms is ours",
-        "TSO or GSO on: one segment of 64 KiB reaches the queue at the rate of the card",
+        "TSO or GSO on: one segment of 64 KiB reaches the queue at the rate of the NIC",
     )
 
 

@@ -29,7 +29,7 @@ def run(options: argparse.Namespace) -> int:
     if done := finished_runs(points):
         if not options.json:
             print_table(points_table.points(done), screen)
-        print_warnings(points_table.losses_of_cards(done), screen)
+        print_warnings(points_table.losses_of_nics(done), screen)
         screen.print(f"report: {reports.write(parent)}", soft_wrap=True)
     return _exit_code(outcomes)
 

@@ -290,6 +290,6 @@ def _metrics(pairs: list[tuple[Sample, Sample]]) -> list[Metric]:
     totals = [
         name
         for name in TOTALS
-        if name != "loss_rate_in_cards" or any(side.totals[name] for pair in pairs for side in pair)
+        if name != "loss_rate_in_nics" or any(side.totals[name] for pair in pairs for side in pair)
     ]
     return [Metric(name) for name in (*names, *totals, PER_FLOW)]

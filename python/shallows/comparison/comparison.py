@@ -19,7 +19,7 @@ MAIN = {
     "query_us.all.p99",
     "goodput_gbps",
     "loss_rate_in_switches",
-    "loss_rate_in_cards",
+    "loss_rate_in_nics",
     PER_FLOW,
 }
 """Metrics shown first, besides a tail of completion times."""

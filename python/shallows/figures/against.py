@@ -28,7 +28,7 @@ COUNTS_SERVERS = {"fan out", "servers", "workers", "senders"}
 def fct(runs: Runs) -> "Figure":
     """Completion times by size of flow, mean and 99th percentile, and losses and timeouts, against load.
 
-    Losses are those in switches; where cards of hosts lost packets, thin lines show these.
+    Losses are those in switches; where NICs of hosts lost packets, thin lines show these.
 
     One line for each scheme. Runs that differ in nothing but their seed are one point, the mean of theirs;
     from three seeds on with a bar over its 95 % interval. If the load does not vary, the longest axis of
@@ -71,10 +71,10 @@ def fct(runs: Runs) -> "Figure":
         for drawn, words, label in zip(both, ("mean", "p99"), (f"{flows}FCT ({unit.name})", ""), strict=True):
             full = f"{size.replace('_', ' ')} FCT\n{words} ({unit.name})"
             metrics.append(_Metric(drawn, label, full, unit.size))
-    in_switches, in_cards = points(_loss("switches")), points(_loss("cards"))
-    own = any(_values(in_cards))
+    in_switches, in_nics = points(_loss("switches")), points(_loss("nics"))
+    own = any(_values(in_nics))
     called = "packets lost (%)\n(thin: in hosts)" if own else "packets\nlost (%)"
-    metrics.append(_Metric(in_switches, called, called, zero=True, thin=in_cards if own else None))
+    metrics.append(_Metric(in_switches, called, called, zero=True, thin=in_nics if own else None))
     timeouts = points(lambda run: float(run.summary["timeouts"]))
     metrics.append(_Metric(timeouts, "timeouts", "timeouts", zero=True))
     told = of_groups(lines, axis.key)

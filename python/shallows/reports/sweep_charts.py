@@ -153,8 +153,8 @@ def _metrics(runs: Sequence[Run]) -> list[tuple[str, str, str, bool, Value]]:
             found.append((f"queries-{statistic}", f"Queries, {words}", "time", True, _query(statistic)))
     found.append(("goodput", "Goodput", "Gb/s", False, lambda run: float(run.summary["goodput_gbps"])))
     found.append(("loss", "Packets lost in switches", "%", True, _loss("switches")))
-    if any(run.summary["loss_rate_in_cards"] for run in runs):
-        found.append(("card-loss", "Packets lost in hosts' cards", "%", True, _loss("cards")))
+    if any(run.summary["loss_rate_in_nics"] for run in runs):
+        found.append(("nic-loss", "Packets lost in hosts' NICs", "%", True, _loss("nics")))
     found.append(("timeouts", "Timeouts", "", True, lambda run: float(run.summary["timeouts"])))
     return found
 

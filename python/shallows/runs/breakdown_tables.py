@@ -93,7 +93,7 @@ HEADINGS = {
 """What their columns are called there; others are left to `Run.by`."""
 
 PORTS = {
-    "nic": "hosts' cards",
+    "nic": "hosts' NICs",
     "to-host": "switch to host",
     "up": "leaf to spine, or edge to aggregation",
     "down": "spine to leaf, or aggregation to edge",

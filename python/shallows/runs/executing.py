@@ -12,7 +12,8 @@ from shallows.about import build
 from shallows.errors import ClaimLostError, DefectError
 from shallows.runs.claims import Claim
 from shallows.runs.folder import RunFolder, failure, run_name
-from shallows.runs.manifest import FORMAT, holds, write_manifest
+from shallows.runs.formats import FORMAT
+from shallows.runs.manifest import holds, write_manifest
 from shallows.runs.memory import forget_peak, need_of, peak_memory_mb, refuse_growth, refuse_too_large
 from shallows.runs.results import Run
 from shallows.runs.source import Source

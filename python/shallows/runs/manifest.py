@@ -13,6 +13,7 @@ from typing import Any
 
 from shallows.bounded import parse_json, read_text
 from shallows.errors import ShallowsError
+from shallows.runs.formats import READABLE
 
 MANIFEST = "manifest.json"
 
@@ -21,9 +22,6 @@ PAGE = "report.html"
 
 DOCUMENTS = {MANIFEST, "env.json", "resolved.json", "scenario.toml", "summary.json"}
 """Files of every run, beside its tables and captures."""
-
-FORMAT = 3
-"""Of run folders: grows when readers of this version could not read those of the one before."""
 
 
 def write_manifest(folder: Path, content_hash: str) -> None:
@@ -44,7 +42,7 @@ def finished_hash(folder: Path) -> str | None:
 
 
 def holds(folder: Path, content_hash: str, *, verify: bool = False) -> bool:
-    """Whether the finished run of this hash is in this folder, written as this version does.
+    """Check whether the finished run of this hash is in this folder, in a format that this version reads.
 
     `verify` reads all of its files, and compares their hashes.
     """
@@ -86,7 +84,7 @@ def unfit(folder: Path, *, verify: bool = False) -> ShallowsError | None:
         return None
     environment, manifest = _read(folder / "env.json"), _read(folder / MANIFEST)
     # Before folders had a format, this had no such key.
-    if environment and environment.get("format", 0) != FORMAT:
+    if environment and environment.get("format", 0) not in READABLE:
         return ShallowsError(
             f"{folder} was written by another version of Shallows, {environment.get('version', 'unknown')}",
             f"{_again(folder, environment)}, or read it with that version",
@@ -175,7 +173,7 @@ def _damage(folder: Path, environment: dict[str, Any], manifest: dict[str, Any])
             return f"{name} cannot be read: it is no regular file"
         if found.st_size != known["bytes"]:
             return f"{name} has {found.st_size:,} bytes, and had {known['bytes']:,}"
-    return "" if environment.get("format") == FORMAT else "env.json cannot be read"
+    return "" if environment.get("format") in READABLE else "env.json cannot be read"
 
 
 def _difference(folder: Path, manifest: dict[str, Any]) -> str:

@@ -13,7 +13,7 @@ RESULTS = [
     "small p99 µs",
     "large mean µs",
     "switch loss",
-    "card loss",
+    "NIC loss",
     "timeouts",
     "open",
     "hops/s",
@@ -39,11 +39,11 @@ def points(runs: Iterable[Run]) -> Table:
     )
 
 
-def losses_of_cards(runs: Sequence[Run]) -> list[str]:
+def losses_of_nics(runs: Sequence[Run]) -> list[str]:
     """What is to be said of runs whose losses are mostly not the network's."""
-    own = [run for run in runs if run.summary["loss_rate_in_cards"] > run.summary["loss_rate_in_switches"]]
+    own = [run for run in runs if run.summary["loss_rate_in_nics"] > run.summary["loss_rate_in_switches"]]
     return (
-        [f"{len(own)} of {len(runs)} runs lost more packets in hosts' own cards than in switches"]
+        [f"{len(own)} of {len(runs)} runs lost more packets in hosts' own NICs than in switches"]
         if own
         else []
     )
@@ -62,7 +62,7 @@ def _main_results(summary: dict[str, Any]) -> list[str]:
         digits(times.get("small", {}).get("p99")),
         digits(times.get("large", {}).get("mean")),
         percent(summary["loss_rate_in_switches"]),
-        percent(summary["loss_rate_in_cards"]) if summary["loss_rate_in_cards"] else NOTHING,
+        percent(summary["loss_rate_in_nics"]) if summary["loss_rate_in_nics"] else NOTHING,
         f"{summary['timeouts']:,}",
         f"{unfinished:,}" if unfinished > 0 else NOTHING,
         count(summary["engine"]["packet_hops_per_s"]),

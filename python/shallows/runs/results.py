@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from shallows.bounded import folder_of, parse_json, quoted, read_text
 from shallows.errors import ShallowsError
 from shallows.quantity import digits, percent
-from shallows.runs import shown
+from shallows.runs import formats, shown
 from shallows.runs.manifest import check, check_file
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ class Run:
             ("slowdown", f"mean {digits(slowdowns['mean'])}, p99 {digits(slowdowns['p99'])}"),
             ("goodput", f"{digits(summary['goodput_gbps'])} Gb/s"),
             ("loss in switches", percent(summary["loss_rate_in_switches"])),
-            ("loss in cards", percent(summary["loss_rate_in_cards"])),
+            ("loss in NICs", percent(summary["loss_rate_in_nics"])),
             ("timeouts", f"{summary['timeouts']:,}"),
             *(("problem", problem["text"]) for problem in self.problems),
             *(("warning", text) for text in summary["warnings"]),
@@ -149,6 +149,7 @@ class Run:
     def summary(self) -> dict[str, Any]:
         """The results in numbers: `summary.json`."""
         summary = self._document("summary.json")
+        formats.rename(summary, formats.SUMMARY)
         for key, kind in SUMMARY.items():
             if key in summary and not isinstance(summary[key], kind):
                 raise self._unreadable("summary.json", ValueError(f"{key} is not what it was"))

@@ -144,18 +144,18 @@ def pings(summary: dict[str, Any]) -> Table | None:
 def network(summary: dict[str, Any]) -> Table:
     """What the network did: goodput, losses, marks."""
     flows, packets = summary["flows"], summary["packets"]
-    lost_data = {place: packets[f"dropped_data_in_{place}"] for place in ("switches", "cards")}
+    lost_data = {place: packets[f"dropped_data_in_{place}"] for place in ("switches", "nics")}
     rows = [
         ["flows completed", f"{flows['completed']:,} of {flows['started']:,}"],
         ["simulated time", f"{digits(summary['simulated_s'] * 1e3)} ms"],
         ["goodput", f"{digits(summary['goodput_gbps'])} Gb/s"],
         ["packets sent", f"{packets['sent']:,}"],
         ["packets dropped in switches", _lost(summary, "switches")],
-        ["packets dropped in hosts' cards", _lost(summary, "cards")],
+        ["packets dropped in hosts' NICs", _lost(summary, "nics")],
         ["packets marked", f"{packets['marked']:,}"],
         ["timeouts", f"{summary['timeouts']:,}"],
         ["retransmitted segments", f"{summary['retransmits']:,}"],
-        ["  lost in switches, in cards", f"{lost_data['switches']:,}, {lost_data['cards']:,}"],
+        ["  lost in switches, in NICs", f"{lost_data['switches']:,}, {lost_data['nics']:,}"],
     ]
     if summary.get("datagram_gbps"):
         rows.insert(3, ["datagrams received", f"{digits(summary['datagram_gbps'])} Gb/s"])

@@ -238,14 +238,14 @@ def _marker_kinds(offered: Offered | None) -> Collection[str] | None:
 
 _TIMES = ("count", "mean", "p50", "p95", "p99", "max")
 _OF_QUERIES = ("p999", "started", "with_timeout", "timeouts", "quality", "goodput_gbps")
-_LOST = ("dropped", "dropped_in_cards", "dropped_in_switches")
-_LOST_DATA = ("dropped_data", "dropped_data_in_cards", "dropped_data_in_switches")
+_LOST = ("dropped", "dropped_in_nics", "dropped_in_switches")
+_LOST_DATA = ("dropped_data", "dropped_data_in_nics", "dropped_data_in_switches")
 _OF_PORTS = ("ports", "received", "sent", "sent_bytes", "marked", "dropped", "dropped_data", "loss_rate")
 _ENGINE = ("events", "packet_hops", "wall_s", "packet_hops_per_s", "peak_rss_mb")
 
 SUMMARY: Mapping[str, Sequence[Level]] = {
     **dict.fromkeys(("seed", "simulated_s", "goodput_gbps", "datagram_gbps", "timeouts", "retransmits"), ()),
-    **dict.fromkeys(("loss_rate", "loss_rate_data", "loss_rate_in_cards", "loss_rate_in_switches"), ()),
+    **dict.fromkeys(("loss_rate", "loss_rate_data", "loss_rate_in_nics", "loss_rate_in_switches"), ()),
     "loss_rate_mean_over_ports": (),
     "flows": [_words("started", "completed", "endless")],
     "fct_us": [_bins, _words(*_TIMES)],

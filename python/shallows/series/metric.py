@@ -13,7 +13,7 @@ from shallows.quantity import parse_quantity
 from shallows.series import percentiles
 from shallows.series.offered import Offered
 
-TOTALS = ("goodput_gbps", "loss_rate_in_switches", "loss_rate_in_cards")
+TOTALS = ("goodput_gbps", "loss_rate_in_switches", "loss_rate_in_nics")
 """Metrics of whole runs that comparisons use."""
 
 PER_FLOW = "timeouts_per_flow"
@@ -149,7 +149,7 @@ class Metric:
             "query_us": "query time",
             "goodput_gbps": "goodput",
             "loss_rate_in_switches": "loss in switches",
-            "loss_rate_in_cards": "loss in hosts' cards",
+            "loss_rate_in_nics": "loss in hosts' NICs",
         }.get(self.kind, self.kind.replace("_", " "))
         words = self.words[-1:] if self.kind == "query_us" else self.words
         said = " ".join([kind, *(word.replace("_", " ") for word in words)])

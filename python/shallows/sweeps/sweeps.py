@@ -155,7 +155,7 @@ def _main_results(summary: dict[str, Any]) -> dict[str, Any]:
         "goodput_gbps": summary["goodput_gbps"],
         "loss_rate": summary["loss_rate"],
         "loss_rate_in_switches": summary["loss_rate_in_switches"],
-        "loss_rate_in_cards": summary["loss_rate_in_cards"],
+        "loss_rate_in_nics": summary["loss_rate_in_nics"],
         "timeouts": summary["timeouts"],
         "packet_hops": summary["engine"]["packet_hops"],
     }

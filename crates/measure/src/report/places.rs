@@ -1,4 +1,4 @@
-//! Where packets were lost and marked: in the cards of hosts or in switches, and in which tier of them.
+//! Where packets were lost and marked: in the NICs of hosts or in switches, and in which tier of them.
 
 use std::collections::BTreeSet;
 
@@ -49,8 +49,8 @@ impl Totals {
 }
 
 impl Report {
-    /// What the cards of hosts have done, and what the switches.
-    pub(super) fn cards_and_switches(&self) -> (Totals, Totals) {
+    /// What the NICs of hosts have done, and what the switches.
+    pub(super) fn nics_and_switches(&self) -> (Totals, Totals) {
         let hosts = self.experiment.network.hosts;
         (self.totals(|link| link.from.0 < hosts), self.totals(|link| link.from.0 >= hosts))
     }
@@ -76,9 +76,9 @@ impl Report {
     }
 
     /// Losses that a reader would take for the network's.
-    pub(super) fn losses_of_cards(&self) -> Option<String> {
-        let (cards, switches) = self.cards_and_switches();
-        (cards.dropped > switches.dropped).then(|| {
+    pub(super) fn losses_of_nics(&self) -> Option<String> {
+        let (nics, switches) = self.nics_and_switches();
+        (nics.dropped > switches.dropped).then(|| {
             let instead = if self.experiment.hosts.groups.iter().all(|group| group.backpressure.is_some()) {
                 "a larger host.nic.limit, or less traffic that nothing holds back, prevents it"
             } else {
@@ -86,7 +86,7 @@ impl Report {
             };
             // Without numbers, which the tables have: a sweep counts runs that say the same.
             format!(
-                "senders' own cards dropped more packets than switches: most losses are not the network's ({instead})"
+                "senders' own NICs dropped more packets than switches: most losses are not the network's ({instead})"
             )
         })
     }

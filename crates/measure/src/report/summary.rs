@@ -24,10 +24,10 @@ impl Report {
         let seconds = self.end.as_secs_f64();
         let sum = |field: fn(&Counters) -> u64| self.ports.iter().map(field).sum::<u64>();
         let tally = &self.tally;
-        let (cards, switches) = self.cards_and_switches();
+        let (nics, switches) = self.nics_and_switches();
         let mut lost = Lost::default();
         self.lost.values().for_each(|&link| lost += link);
-        let data_dropped = cards.dropped_data + switches.dropped_data + lost.data;
+        let data_dropped = nics.dropped_data + switches.dropped_data + lost.data;
         let mut summary = json!({
             "name": self.experiment.name,
             "seed": self.experiment.seed,
@@ -45,17 +45,17 @@ impl Report {
                 "sent": tally.packets_sent,
                 "data": tally.data_sent,
                 "dropped": tally.packets_dropped,
-                "dropped_in_cards": cards.dropped,
+                "dropped_in_nics": nics.dropped,
                 "dropped_in_switches": switches.dropped,
                 "dropped_data": data_dropped,
-                "dropped_data_in_cards": cards.dropped_data,
+                "dropped_data_in_nics": nics.dropped_data,
                 "dropped_data_in_switches": switches.dropped_data,
                 "dropped_at_dequeue": sum(|port| port.dropped_at_dequeue),
                 "marked": sum(|port| port.marked),
                 "stale": tally.packets_stale,
             },
             "loss_rate": ratio(tally.packets_dropped, tally.packets_sent),
-            "loss_rate_in_cards": ratio(cards.dropped, tally.packets_sent),
+            "loss_rate_in_nics": ratio(nics.dropped, tally.packets_sent),
             "loss_rate_in_switches": ratio(switches.dropped, tally.packets_sent),
             "loss_rate_data": ratio(data_dropped, tally.data_sent),
             "loss_rate_mean_over_ports": self.mean_loss_over_ports(),
@@ -92,7 +92,7 @@ impl Report {
         for (name, _) in fired.iter().filter(|(_, count)| **count == 0) {
             warnings.push(format!("no \"{name}\" marker chose any packet: they never fired"));
         }
-        warnings.extend(self.losses_of_cards());
+        warnings.extend(self.losses_of_nics());
         let lost_acks: u64 = self.ports.iter().map(|port| port.dropped[DropReason::NotEctAck as usize]).sum();
         if lost_acks > 0 {
             warnings.push(format!(

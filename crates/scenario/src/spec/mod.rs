@@ -135,7 +135,7 @@ pub(crate) struct Stop {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Host {
-    /// The queue of its network card.
+    /// The queue of its NIC.
     #[serde(default)]
     pub(crate) nic: Nic,
     /// Each packet leaves its host up to this much later than it could, uniformly, in order; without it deterministic
@@ -148,7 +148,7 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    /// The card of hosts of a group, by number, of which 0 has the hosts in no other; and the key of the scenario that is about it.
+    /// The NIC of hosts of a group, by number, of which 0 has the hosts in no other; and the key of the scenario that is about it.
     pub(crate) fn nic_of(&self, group: usize) -> (&Nic, String) {
         let own = group.checked_sub(1).and_then(|index| Some((self.group[index].nic.as_ref()?, index)));
         own.map_or((&self.nic, "host.nic".to_owned()), |(nic, index)| {
@@ -175,7 +175,7 @@ pub(crate) struct Group {
     /// as a whole. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) tcp: Option<Tcp>,
-    /// Keys in which its cards differ from `host.nic`, likewise. Default: none.
+    /// Keys in which its NICs differ from `host.nic`, likewise. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) nic: Option<Nic>,
     /// Largest IP packet of its hosts, at most `topology.mtu`. Two hosts send each other what both of them and the network can take.
@@ -192,7 +192,7 @@ pub(crate) struct Group {
     pub(crate) jitter: Option<Jitter>,
 }
 
-/// The queue of a network card.
+/// The queue of a NIC.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Nic {

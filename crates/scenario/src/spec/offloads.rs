@@ -1,4 +1,4 @@
-//! What a network card does for its host.
+//! What a NIC does for its host.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,7 +21,7 @@ pub(crate) enum Pacing {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Coalescing {
-    /// At most so long after the first that waits (`rx-usecs`). `"auto"`: the card adapts time and packets to what arrives, between
+    /// At most so long after the first that waits (`rx-usecs`). `"auto"`: the NIC adapts time and packets to what arrives, between
     /// 2 us with 256 packets and 64 us with 64, as Linux' dynamic interrupt moderation does (`adaptive-rx`).
     pub(crate) time: Automatic<Time>,
     /// Until so many are there (`rx-frames`). Default: only the time counts.
@@ -31,7 +31,7 @@ pub(crate) struct Coalescing {
     /// other ECN bits begin another. Default true.
     #[serde(default = "yes")]
     pub(crate) gro: bool,
-    /// Among so many queues a hash of the five-tuple spreads what arrives (RSS), and each waits for itself. Default 1; cards have as
+    /// Among so many queues a hash of the five-tuple spreads what arrives (RSS), and each waits for itself. Default 1; NICs have as
     /// many as their host has processors.
     #[serde(default = "one")]
     pub(crate) queues: u32,

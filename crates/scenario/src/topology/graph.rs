@@ -117,7 +117,7 @@ fn matching(wanted: &str, nodes: &BTreeMap<&str, NodeId>) -> Vec<NodeId> {
     names.iter().map(|name| nodes.get(name.as_str()).copied()).collect::<Option<_>>().unwrap_or_default()
 }
 
-/// A host has one network card.
+/// A host has one NIC.
 fn check_hosts(names: &[String], cables: &[Planned], checker: &mut Checker<'_>) {
     let mut links = vec![0u32; names.len()];
     for cable in cables {

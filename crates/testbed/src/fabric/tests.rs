@@ -216,7 +216,7 @@ fn a_capture_has_frames_when_their_first_bit_leaves_a_port_with_its_marks() {
     assert_eq!(times, (0..24).map(|number| (180 + number * 120) * 1_000).collect::<Vec<_>>());
     assert!(found.iter().all(|packet| packet.2 == 1_514 && packet.3.len() == 96));
     let is_marked = |packet: &&(u64, u32, usize, Vec<u8>)| packet.3[15] & 3 == 3;
-    assert_eq!(at(0).filter(is_marked).count(), 0, "cards mark nothing");
+    assert_eq!(at(0).filter(is_marked).count(), 0, "NICs mark nothing");
     let marks = left.iter().filter(|(_, marked)| *marked).count();
     assert!(marks > 0 && at(1).filter(is_marked).count() == marks);
     let measured = Measured { end: us(100_000), ..Measured::default() };

@@ -1,7 +1,7 @@
 //! ICTCP: the receivers of a host hold the windows that they advertise so that together they fill its link and no more
 //! (Wu, Feng, Guo and Zhang, CoNEXT '10).
 //!
-//! One [`Ictcp`] belongs to one network card. It needs no timer: its clock moves on with arrivals, since a window shows
+//! One [`Ictcp`] belongs to one NIC. It needs no timer: its clock moves on with arrivals, since a window shows
 //! only in acknowledgements of what arrives. The round-trip time at the receiver is that of the timestamps option in both
 //! directions, as in the paper's implementation: from an acknowledgement to the first data that echoes it.
 //!
@@ -319,7 +319,7 @@ mod tests {
     }
 
     /// 1 Gb/s: 125 MB/s, of which 112.5 may be used.
-    fn card(config: Config) -> Ictcp {
+    fn nic(config: Config) -> Ictcp {
         Ictcp::new(&config, Bytes(MSS), Rate(1_000_000_000))
     }
 
@@ -328,22 +328,22 @@ mod tests {
     }
 
     /// Delivers `segments` segments of a connection at once; they echo the acknowledgement of a round trip before, if any.
-    fn burst(card: &mut Ictcp, us: u64, connection: u32, segments: u64) -> u64 {
+    fn burst(nic: &mut Ictcp, us: u64, connection: u32, segments: u64) -> u64 {
         let mut window = 0;
         for _ in 0..segments {
-            card.on_packet(at(us), PACKET);
+            nic.on_packet(at(us), PACKET);
             let echo = if us > RTT_US { at(us - RTT_US) } else { Instant::ZERO };
-            window = card.on_data(at(us), connection, Bytes(MSS), echo).0;
+            window = nic.on_data(at(us), connection, Bytes(MSS), echo).0;
         }
         window / MSS
     }
 
     /// Windows, in segments, after each round trip of a connection that uses all of its window.
-    fn greedy(card: &mut Ictcp, rounds: u64) -> Vec<u64> {
-        let mut window = burst(card, 10, 1, 2);
+    fn greedy(nic: &mut Ictcp, rounds: u64) -> Vec<u64> {
+        let mut window = burst(nic, 10, 1, 2);
         let mut windows = vec![window];
         for round in 1..=rounds {
-            window = burst(card, 10 + round * RTT_US, 1, window);
+            window = burst(nic, 10 + round * RTT_US, 1, window);
             windows.push(window);
         }
         windows
@@ -357,7 +357,7 @@ mod tests {
         //   doubles for 20 MB/s. 310: the burst was 2 of 4: d = 1/2, neither at most MSS/rwnd = 1/4 nor above γ₂.
         // 410: 4 packets, BW_A = 70.4, doubled for 40. 610: 8 packets, BW_A = 28.3, doubling would take 80: slow start ends,
         //   and one segment takes 10. 810: 9 packets, BW_A = 17.8: one more. 1010: 10 packets, BW_A = 7.3: no more.
-        let windows = greedy(&mut card(config()), 14);
+        let windows = greedy(&mut nic(config()), 14);
         assert_eq!(windows, [2, 2, 4, 4, 8, 8, 9, 9, 10, 10, 10, 10, 10, 10, 10]);
     }
 
@@ -366,10 +366,10 @@ mod tests {
         // b_m = 100 MB/s at first, then each round 3 segments, 30 MB/s: b_m = 0.2·100 + 0.8·30 = 44, 32.8, 30.6, …, so that
         // d = 0.56, 0.67, 0.69 … of b_e = rwnd/RTT = 100: above γ₂ each time.
         let shrinking = |decrease_after: u32| {
-            let mut card = card(Config { decrease_after, ..config() });
-            assert_eq!(greedy(&mut card, 10).last(), Some(&10));
+            let mut nic = nic(Config { decrease_after, ..config() });
+            assert_eq!(greedy(&mut nic, 10).last(), Some(&10));
             // The burst of 10 at 1,010 us is measured at 1,110, those of 3 from 1,210 on.
-            (11..18).map(|round| burst(&mut card, 10 + round * RTT_US, 1, 3)).collect::<Vec<_>>()
+            (11..18).map(|round| burst(&mut nic, 10 + round * RTT_US, 1, 3)).collect::<Vec<_>>()
         };
         assert_eq!(shrinking(3), [10, 10, 10, 9, 9, 9, 8]);
         // d = 0.56 of 10, (90 − 32.8)/90 = 0.64 of 9, 0.62 of 8, 0.57 of 7, (60 − 30)/60 = 0.5 of 6, which is not above.
@@ -378,10 +378,10 @@ mod tests {
 
     #[test]
     fn no_window_shrinks_below_the_least() {
-        let mut card = card(Config { decrease_after: 1, gamma1: 0.0, gamma2: 0.01, ..config() });
-        greedy(&mut card, 6);
+        let mut nic = nic(Config { decrease_after: 1, gamma1: 0.0, gamma2: 0.01, ..config() });
+        greedy(&mut nic, 6);
         // At two segments a half unused is at most MSS/rwnd, which is the first case.
-        let last = (7..40).map(|round| burst(&mut card, 10 + round * RTT_US, 1, 1)).last();
+        let last = (7..40).map(|round| burst(&mut nic, 10 + round * RTT_US, 1, 1)).last();
         assert_eq!(last, Some(2));
     }
 
@@ -389,24 +389,24 @@ mod tests {
     fn connections_share_one_quota() {
         // Four of them double in the first slot: 20 MB/s each of BW_A = 112.5 − 7 packets / 100 us = 38.9; one can, and
         // one more segment for 10 MB/s goes to the next. The rest, 8.9, is less than a segment.
-        let mut card = card(config());
+        let mut nic = nic(config());
         for us in [10, 110] {
-            (0..4).for_each(|connection| assert_eq!(burst(&mut card, us, connection, 2), 2));
+            (0..4).for_each(|connection| assert_eq!(burst(&mut nic, us, connection, 2), 2));
         }
-        let windows: Vec<u64> = (0..4).map(|connection| burst(&mut card, 210, connection, 2)).collect();
+        let windows: Vec<u64> = (0..4).map(|connection| burst(&mut nic, 210, connection, 2)).collect();
         assert_eq!(windows, [4, 3, 2, 2]);
     }
 
     #[test]
     fn windows_above_the_average_give_way_when_the_link_is_full() {
-        let mut card = card(config());
-        assert_eq!(greedy(&mut card, 10).last(), Some(&10));
+        let mut nic = nic(config());
+        assert_eq!(greedy(&mut nic, 10).last(), Some(&10));
         // A second connection: while less than 25 MB/s are available, the first loses a segment with each slot.
         let mut windows = Vec::new();
         for round in 11..21 {
             let us = 10 + round * RTT_US;
             let first = windows.last().map_or(10, |(first, _)| *first);
-            windows.push((burst(&mut card, us, 1, first), burst(&mut card, us, 2, 2)));
+            windows.push((burst(&mut nic, us, 1, first), burst(&mut nic, us, 2, 2)));
         }
         let (first, second) = windows[windows.len() - 1];
         // With 8 + 2 packets 7.3 MB/s are left: no window grows, and the first continues to shrink.
@@ -416,21 +416,21 @@ mod tests {
 
     #[test]
     fn long_round_trips_are_left_alone() {
-        let mut card = card(Config { rtt_limit: Duration::from_micros(RTT_US), ..config() });
-        assert_eq!(greedy(&mut card, 2), [2, 100, 100]);
+        let mut nic = nic(Config { rtt_limit: Duration::from_micros(RTT_US), ..config() });
+        assert_eq!(greedy(&mut nic, 2), [2, 100, 100]);
     }
 
     #[test]
     fn after_a_silence_the_window_is_kept_and_doubles_again() {
-        let mut card = card(config());
-        assert_eq!(greedy(&mut card, 10).last(), Some(&10));
+        let mut nic = nic(config());
+        assert_eq!(greedy(&mut nic, 10).last(), Some(&10));
         // The quota has ended slow start.
         // 10 ms of silence are no sample: the RTT stays at 100 us. The clock begins anew with a slot at 11,010 us, which
         // measures 5 packets: BW_A = 112.5 − 52.6 = 59.9 MB/s. Doubling a window of 5 takes 50.
-        let state = card.connections.get_mut(&1).expect("it is known");
+        let state = nic.connections.get_mut(&1).expect("it is known");
         assert!(!state.slow_start);
         state.window = 5 * MSS;
-        let windows = [11_010, 11_110, 11_210].map(|us| burst(&mut card, us, 1, 5));
+        let windows = [11_010, 11_110, 11_210].map(|us| burst(&mut nic, us, 1, 5));
         assert_eq!(windows, [5, 10, 10]);
     }
 
@@ -438,19 +438,19 @@ mod tests {
     fn whatever_arrives_windows_stay_within_their_bounds() {
         for seed in 0..200 {
             let mut stream = Stream::new(seed, "ictcp", 0);
-            let mut card = card(Config { decrease_after: 1 + (seed % 3) as u32, ..config() });
+            let mut nic = nic(Config { decrease_after: 1 + (seed % 3) as u32, ..config() });
             let mut now = at(10);
             for _ in 0..2_000 {
                 // Bursts, round trips and silences; echoes of anything up to now; connections that come and go.
                 let unit = [1, 100_000, 100_000_000, 10_000_000_000][stream.below(4) as usize];
                 now = now + Duration(stream.below(unit));
                 let connection = stream.below(5) as u32;
-                card.on_packet(now, PACKET);
+                nic.on_packet(now, PACKET);
                 let echo = Instant(stream.below(now.0 + 1));
-                let window = card.on_data(now, connection, Bytes(1 + stream.below(MSS)), echo);
+                let window = nic.on_data(now, connection, Bytes(1 + stream.below(MSS)), echo);
                 assert!((2 * MSS..=100 * MSS).contains(&window.0), "seed {seed}: {window}");
                 if stream.below(50) == 0 {
-                    card.close(connection);
+                    nic.close(connection);
                 }
             }
         }
@@ -513,42 +513,42 @@ mod tests {
     #[test]
     fn a_slot_is_the_mean_round_trip_weighted_by_traffic() {
         // §4.1: (3·100 + 1·200) / 4 = 125 us.
-        let mut card = card(config());
+        let mut nic = nic(config());
         let slow = Connection { srtt: Some(Duration::from_micros(200)), in_slot: MSS, ..connection(2) };
-        card.connections.insert(1, Connection { in_slot: 3 * MSS, ..connection(2) });
-        card.connections.insert(2, slow);
-        assert_eq!(card.slot_length(), Some(Duration::from_micros(125)));
+        nic.connections.insert(1, Connection { in_slot: 3 * MSS, ..connection(2) });
+        nic.connections.insert(2, slow);
+        assert_eq!(nic.slot_length(), Some(Duration::from_micros(125)));
         // Nothing came since: it stays.
-        card.clock = Some(growing(0.0));
-        assert_eq!(card.slot_length(), Some(Duration::from_micros(RTT_US)));
+        nic.clock = Some(growing(0.0));
+        assert_eq!(nic.slot_length(), Some(Duration::from_micros(RTT_US)));
     }
 
     #[test]
     fn the_average_is_over_connections_that_had_data_in_this_slot_or_the_last() {
         // The average of 10 and 4 is 7; with the silent one it would be 38.
-        let mut card = card(config());
-        card.connections.insert(1, Connection { in_slot: MSS, ..connection(10) });
-        card.connections.insert(2, Connection { in_last_slot: MSS, ..connection(4) });
-        card.connections.insert(3, connection(100));
-        card.even_out();
-        let windows: Vec<_> = card.connections.values().map(|connection| connection.window / MSS).collect();
+        let mut nic = nic(config());
+        nic.connections.insert(1, Connection { in_slot: MSS, ..connection(10) });
+        nic.connections.insert(2, Connection { in_last_slot: MSS, ..connection(4) });
+        nic.connections.insert(3, connection(100));
+        nic.even_out();
+        let windows: Vec<_> = nic.connections.values().map(|connection| connection.window / MSS).collect();
         assert_eq!(windows, [9, 4, 100]);
     }
 
     #[test]
     fn windows_are_evened_out_only_while_the_link_is_full() {
         // 2 packets in a slot leave 91.5 MB/s, far more than the 25 of `fairness`.
-        let mut card = card(config());
-        card.connections.insert(1, Connection { in_slot: MSS, ..connection(10) });
-        card.connections.insert(2, Connection { in_slot: MSS, ..connection(4) });
+        let mut nic = nic(config());
+        nic.connections.insert(1, Connection { in_slot: MSS, ..connection(10) });
+        nic.connections.insert(2, Connection { in_slot: MSS, ..connection(4) });
         let sub_slot = SubSlot::Measuring { bytes: 2 * PACKET.0 };
-        card.clock = Some(Clock { sub_slot, ..growing(0.0) });
-        card.advance(at(1_000));
-        assert!(card.connections.values().map(|connection| connection.window / MSS).eq([10, 4]));
+        nic.clock = Some(Clock { sub_slot, ..growing(0.0) });
+        nic.advance(at(1_000));
+        assert!(nic.connections.values().map(|connection| connection.window / MSS).eq([10, 4]));
         // The available rate may be used for a sub-slot, or for its rest when the next packet arrives.
         let available = 112.5e6 - 2.0 * 10.52e6;
-        card.advance(at(1_080));
-        let clock = card.clock.expect("it runs");
+        nic.advance(at(1_080));
+        let clock = nic.clock.expect("it runs");
         let SubSlot::Growing { quota } = clock.sub_slot else { panic!("{clock:?}") };
         assert!((quota - available).abs() < 1.0 && clock.end == at(1_100), "{clock:?}");
     }
@@ -556,10 +556,10 @@ mod tests {
     #[test]
     fn after_a_pause_of_less_than_two_slots_the_clock_goes_on_and_after_a_longer_one_it_begins_anew() {
         let began = |us: u64| {
-            let mut card = card(config());
-            card.clock = Some(Clock { sub_slot: SubSlot::Measuring { bytes: 0 }, ..growing(0.0) });
-            card.advance(at(us));
-            card.clock.expect("it runs")
+            let mut nic = nic(config());
+            nic.clock = Some(Clock { sub_slot: SubSlot::Measuring { bytes: 0 }, ..growing(0.0) });
+            nic.advance(at(us));
+            nic.clock.expect("it runs")
         };
         // Measuring ended at 1,000 us, then 100 us to grow and 100 to measure, and so on, for four sub-slots.
         assert_eq!(began(1_090).end, at(1_100));
@@ -569,15 +569,15 @@ mod tests {
 
     #[test]
     fn a_connection_that_closed_is_forgotten() {
-        let mut card = card(config());
-        assert_eq!(greedy(&mut card, 10).last(), Some(&10));
-        card.close(1);
-        assert_eq!(burst(&mut card, 2_000, 1, 1), 2, "another with its number begins with the least window");
+        let mut nic = nic(config());
+        assert_eq!(greedy(&mut nic, 10).last(), Some(&10));
+        nic.close(1);
+        assert_eq!(burst(&mut nic, 2_000, 1, 1), 2, "another with its number begins with the least window");
     }
 
     #[test]
     fn no_window_grows_beyond_the_largest() {
-        let mut card = card(Config { maximum: Bytes(5 * MSS), ..config() });
-        assert_eq!(greedy(&mut card, 10), [2, 2, 4, 4, 5, 5, 5, 5, 5, 5, 5]);
+        let mut nic = nic(Config { maximum: Bytes(5 * MSS), ..config() });
+        assert_eq!(greedy(&mut nic, 10), [2, 2, 4, 4, 5, 5, 5, 5, 5, 5, 5]);
     }
 }

@@ -18,7 +18,7 @@ impl Builder<'_, '_, '_> {
         }
     }
 
-    /// Classes of service for which every port of a switch and every network card has a queue.
+    /// Classes of service for which every port of a switch and every NIC has a queue.
     pub(super) fn classes(&mut self, class: &spec::Class, key: &str) -> Option<Classes> {
         let classes = self.classes_of(class, key)?;
         self.check_classes(&classes, key)?;

@@ -1,8 +1,8 @@
-//! Packets that have reached a card, and wait there until its host takes them up together.
+//! Packets that have reached a NIC, and wait there until its host takes them up together.
 //!
-//! A card interrupts its host a while after the first packet that waits, or when so many wait (ethtool's `rx-usecs` and
+//! A NIC interrupts its host a while after the first packet that waits, or when so many wait (ethtool's `rx-usecs` and
 //! `rx-frames`). The host then merges segments that follow each other (GRO: Linux, net/core/gro.c and net/ipv4/tcp_offload.c) and
-//! takes up each of what results. A card has several queues, among which a hash of the five-tuple spreads connections (RSS), and
+//! takes up each of what results. A NIC has several queues, among which a hash of the five-tuple spreads connections (RSS), and
 //! each waits for itself. Not modelled: the processor, which would take more up while it works.
 
 use shallows_core::packet::{Flags, Header, HostId, PacketKind};
@@ -13,7 +13,7 @@ use crate::hosts::names::FlowNumber;
 use crate::hosts::nic::moderation::{Limits, Moderation};
 use crate::hosts::packet::{DataPacket, Framing, PacketRef, Packets};
 
-/// The queues of one card.
+/// The queues of one NIC.
 #[derive(Debug)]
 pub(crate) struct Inboxes {
     rule: Option<Coalescing>,

@@ -1,4 +1,4 @@
-//! How long packets wait at a queue of a card, adapted to what arrives (DIM, dynamic interrupt moderation).
+//! How long packets wait at a queue of a NIC, adapted to what arrives (DIM, dynamic interrupt moderation).
 //!
 //! Linux (lib/dim/net_dim.c, Documentation/networking/net_dim.rst) climbs a ladder of five levels: after every 64 interrupts it
 //! compares what came with what came before, goes on in the same direction as long as that is better, turns when it is worse,
