@@ -3,7 +3,7 @@
 >>> import shallows as sh
 >>> result = sh.run(sh.example("incast"), out=folder / "incast")
 >>> result.summary["flows"]
-{'completed': 800, 'endless': 2, 'started': 802}
+{'completed': 800, 'started': 802, 'unbounded': 2}
 >>> result.flows["fct_us"].count()
 800
 

@@ -43,7 +43,7 @@ def test_json_is_all_there_is_on_standard_output(shell: Shell, scenario: Path, t
     done = shell("run", scenario, "--json", "--out", "here")
     summary = json.loads(done.stdout)
     assert summary == json.loads((tmp_path / "here" / "summary.json").read_text())
-    assert summary["flows"] == {"started": 60, "completed": 60, "endless": 0}
+    assert summary["flows"] == {"started": 60, "completed": 60, "unbounded": 0}
     assert set(summary["fct_us"]) == {"all", "small", "medium", "large"}
     assert set(summary["fct_us"]["all"]) == {"count", "mean", "p50", "p95", "p99", "max"}
     assert summary["engine"]["packet_hops"] > 0

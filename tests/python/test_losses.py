@@ -130,13 +130,13 @@ def test_the_figure_draws_losses_of_nics_as_thin_lines_only(tmp_path: Path) -> N
 
 
 def test_a_table_of_a_sweep_counts_flows_that_are_in_no_mean(runs: dict[str, sh.Run], tmp_path: Path) -> None:
-    assert "open" not in points_table.points([runs["nics"]]).columns
+    assert "unfinished" not in points_table.points([runs["nics"]]).columns
     # 20 MB take 16 ms at 10 Gb/s; a flow without end is not missed.
     (tmp_path / "cut.toml").write_text(
         f'stop.at = "5ms"\n{SCENARIO}[[workload]]\nkind = "long-lived"\nsenders = "2"\nreceivers = "3"\n'
     )
     cut = sh.run(tmp_path / "cut.toml", out=tmp_path / "cut")
-    assert cut.summary["flows"] == {"started": 2, "completed": 0, "endless": 1}
+    assert cut.summary["flows"] == {"started": 2, "completed": 0, "unbounded": 1}
     table = points_table.points([cut])
-    assert table.rows[0][table.columns.index("open")] == "1"
-    assert table.note == "open: flows that were not complete, and are in no mean"
+    assert table.rows[0][table.columns.index("unfinished")] == "1"
+    assert table.note == "unfinished: flows that had not completed when the run ended; no mean includes them"

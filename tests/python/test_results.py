@@ -147,7 +147,7 @@ def summary(load: float, large: float, tail: float, loss: float) -> dict[str, An
         "fct_us": {"all": times, "small": times, "large": times},
         "loss_rate_in_switches": loss,
         "loss_rate_in_nics": 0.0,
-        "flows": {"started": 1, "completed": 1, "endless": 0},
+        "flows": {"started": 1, "completed": 1, "unbounded": 0},
         "packets": {"dropped_in_switches": round(loss * 1e6)},
         "timeouts": round(loss * 1e4),
         "load": load,

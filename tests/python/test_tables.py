@@ -129,7 +129,7 @@ SUMMARY: dict[str, Any] = {
         "large": {"count": 3, "mean": 31.0, "p50": 32.0, "p95": 33.0, "p99": 34.0, "max": 35.0},
     },
     "slowdown": {"all": {"mean": 1.5, "p99": 2.5}},
-    "flows": {"started": 20, "completed": 9, "endless": 4},
+    "flows": {"started": 20, "completed": 9, "unbounded": 4},
     "loss_rate": 0.5,
     "loss_rate_in_switches": 0.02,
     "loss_rate_in_nics": 0.01,
@@ -342,7 +342,7 @@ def finished(labels: dict[str, Any], **more: Any) -> sh.Run:
     """A run of a sweep with few results."""
     summary: dict[str, Any] = {
         "fct_us": {"all": {"mean": 11.0, "max": 15.0}},
-        "flows": {"started": 9, "completed": 6, "endless": 3},
+        "flows": {"started": 9, "completed": 6, "unbounded": 3},
         "loss_rate_in_switches": 0.0,
         "loss_rate_in_nics": 0.0,
         "timeouts": 1_000,
@@ -352,7 +352,7 @@ def finished(labels: dict[str, Any], **more: Any) -> sh.Run:
 
 
 def test_columns_in_which_no_run_has_anything_are_left_out() -> None:
-    # No sizes, no losses in NICs, and no open flows: flows that never end are not open.
+    # No sizes, no losses in NICs, and no unfinished flows: unbounded flows do not count as unfinished.
     shown = points_table.points(
         [finished({"scheme": "a", "red.k_min": 1}), finished({"scheme": "b", "seed": 2})]
     )
@@ -374,11 +374,11 @@ def test_columns_in_which_no_run_has_anything_are_left_out() -> None:
 
 
 def test_columns_in_which_one_run_has_something_are_shown() -> None:
-    unfinished = {"started": 9, "completed": 5, "endless": 3}
+    unfinished = {"started": 9, "completed": 5, "unbounded": 3}
     some = points_table.points([finished({}, flows=unfinished), finished({}, loss_rate_in_nics=0.5)])
-    assert some.columns[-4:] == ["NIC loss", "timeouts", "open", "hops/s"]
+    assert some.columns[-4:] == ["NIC loss", "timeouts", "unfinished", "hops/s"]
     assert [row[-4::2] for row in some.rows] == [["–", "1"], ["50 %", "–"]]
-    assert some.note.startswith("open: flows that were not complete")
+    assert some.note.startswith("unfinished: flows that had not completed")
 
 
 @pytest.mark.parametrize(

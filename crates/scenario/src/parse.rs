@@ -95,7 +95,7 @@ fn check(spec: Resolved, own: &OwnTcps, checker: &mut Checker<'_>) -> Option<Exp
         pairs: traffic.pairs,
         datagram_sources: traffic.datagram_sources,
         probes: traffic.probes,
-        stop: Stop { at: spec.stop.at.map(|at| Instant(at.0.0)), on_completion: !traffic.endless },
+        stop: Stop { at: spec.stop.at.map(|at| Instant(at.0.0)), on_completion: !traffic.unbounded },
         fct: spec.measure.fct,
         bins: spec.measure.bins.iter().map(|edge| edge.0).collect(),
         warm_up: spec.measure.warm_up.0,

@@ -151,7 +151,7 @@ fn a_connection_that_answered_closes_its_own_side_and_no_other() {
     ];
     let report = run(&[ASK, flows].concat(), &sets);
     let summary = report.summary();
-    assert_eq!(summary["flows"], serde_json::json!({"started": 12, "completed": 12, "endless": 0}));
+    assert_eq!(summary["flows"], serde_json::json!({"started": 12, "completed": 12, "unbounded": 0}));
     assert_eq!((&summary["retransmits"], &summary["packets"]["stale"]), (&0.into(), &0.into()));
 }
 

@@ -71,7 +71,7 @@ start = "20us"
 fn a_flow_that_is_not_complete_has_no_time_and_is_in_no_mean() {
     let report = star(CUT, &[]);
     let summary = report.summary();
-    assert_eq!(summary["flows"], json!({"started": 2, "completed": 1, "endless": 0}));
+    assert_eq!(summary["flows"], json!({"started": 2, "completed": 1, "unbounded": 0}));
     let fct = &summary["fct_us"];
     assert_eq!((&fct["all"]["count"], &fct["large"]["count"]), (&json!(1), &json!(0)));
     for what in ["mean", "p50", "p95", "p99", "max"] {
@@ -113,7 +113,7 @@ fn a_row_of_a_flow_has_its_ends_its_ports_and_its_times() {
     let counted = |warm_up| rows(&star(CUT, &[("measure.warm_up", warm_up)]), "flows")[0]["counted"].clone();
     assert_eq!([counted("10us"), counted("10001ns")], [Field::Long(1), Field::Long(0)]);
     let summary = star(CUT, &[("measure.warm_up", "10001ns")]).summary();
-    assert_eq!(summary["flows"], json!({"started": 1, "completed": 0, "endless": 0}));
+    assert_eq!(summary["flows"], json!({"started": 1, "completed": 0, "unbounded": 0}));
 }
 
 #[test]

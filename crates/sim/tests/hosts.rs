@@ -35,7 +35,7 @@ period = "150us"
 fn a_receiver_lasts_until_it_has_acknowledged_and_its_slot_serves_again() {
     let report = common::run(&[STAR, SHORT].concat(), &[]);
     let summary = report.summary();
-    assert_eq!(summary["flows"], json!({"started": 200, "completed": 200, "endless": 0}));
+    assert_eq!(summary["flows"], json!({"started": 200, "completed": 200, "unbounded": 0}));
     // A segment and a delayed acknowledgement each: one that was not sent would be a timeout.
     assert_eq!(summary["packets"]["sent"], json!(400));
     assert_eq!((&summary["timeouts"], &summary["packets"]["stale"]), (&json!(0), &json!(0)));
@@ -54,7 +54,7 @@ fn a_receiver_that_has_forgotten_a_connection_acknowledges_again_what_it_had_of_
     ];
     let report = common::run(&[STAR, SHORT, flood].concat(), &sets);
     let summary = report.summary();
-    assert_eq!(summary["flows"], json!({"started": 100, "completed": 100, "endless": 0}));
+    assert_eq!(summary["flows"], json!({"started": 100, "completed": 100, "unbounded": 0}));
     assert!(summary["timeouts"].as_u64() > Some(20), "{}", summary["timeouts"]);
     // What comes again is delivered once.
     assert!(report.flows().all(|flow| flow.delivered.0 == 1_000));

@@ -43,7 +43,7 @@ fn a_run_without_flows_ends_at_its_time_and_reports() {
     let report = common::run(&format!("{STAR}{UDP}"), &[("stop.at", "3001us")]);
     let summary = report.summary();
     assert_eq!(summary["simulated_s"].as_f64(), Some(0.003_001));
-    assert_eq!(summary["flows"], serde_json::json!({"started": 0, "completed": 0, "endless": 0}));
+    assert_eq!(summary["flows"], serde_json::json!({"started": 0, "completed": 0, "unbounded": 0}));
     // 1,500 bytes at 4 Gb/s: one each 3 us, at 0, 3, … 3,000 us. Each takes 4.4 us and up to 1.2 us of jitter, so
     // that the last two are under way when the run ends.
     assert_eq!(report.port("host0->switch0").unwrap().sent, 1_001);
@@ -83,7 +83,7 @@ fn a_run_ends_on_the_step_of_the_shortest_delay_after_its_last_flow_however_far_
 #[test]
 fn a_run_ends_with_the_last_acknowledgement_of_its_last_flow() {
     let summary = summary(&[INCAST], &[("stop.at", "1s")]);
-    assert_eq!(summary["flows"], serde_json::json!({"started": 15, "completed": 15, "endless": 0}));
+    assert_eq!(summary["flows"], serde_json::json!({"started": 15, "completed": 15, "unbounded": 0}));
     // The fifth round starts at 4 ms. 3 · 14,600 bytes need 36 us on the link and some for headers, and ACKs come back in
     // a few more, the last at the latest after the 40 ms of a delayed one.
     let end = summary["simulated_s"].as_f64().unwrap();
@@ -96,7 +96,7 @@ fn a_time_to_stop_cuts_flows_off_and_says_so() {
     let summary = report.summary();
     // Two rounds are complete; the third has 20 of its 36 us.
     assert_eq!(summary["simulated_s"].as_f64(), Some(0.002_02));
-    assert_eq!(summary["flows"], serde_json::json!({"started": 9, "completed": 6, "endless": 0}));
+    assert_eq!(summary["flows"], serde_json::json!({"started": 9, "completed": 6, "unbounded": 0}));
     let delivered: u64 = report.flows().skip(6).map(|flow| flow.delivered.0).sum();
     assert!(delivered > 0 && delivered < 3 * 14_600, "what has arrived counts: {delivered}");
     // Complete is what the scenario calls so, here at the receiver; some of the last ACKs of the six are still delayed.
@@ -108,7 +108,7 @@ fn a_time_to_stop_cuts_flows_off_and_says_so() {
 fn flows_before_the_warm_up_ends_run_and_do_not_count() {
     let summary = summary(&[INCAST], &[("measure.warm_up", "1500us")]);
     // Rounds at 0 and 1 ms are warm-up; those at 2, 3 and 4 ms count.
-    assert_eq!(summary["flows"], serde_json::json!({"started": 9, "completed": 9, "endless": 0}));
+    assert_eq!(summary["flows"], serde_json::json!({"started": 9, "completed": 9, "unbounded": 0}));
     assert_eq!(summary["fct_us"]["all"]["count"].as_u64(), Some(9));
     assert_eq!(summary["slowdown"]["all"]["count"].as_u64(), Some(9));
 }

@@ -60,7 +60,7 @@ tcp = { congestion = "cubic", initial_window = 4 }
 "#;
 
 /// What makes it end at a time.
-const ENDLESS: &str = r#"
+const UNBOUNDED: &str = r#"
 [[workload]]
 kind = "udp"
 senders = "1..3"
@@ -136,8 +136,8 @@ fn any_number_of_threads_and_any_steps_give_the_same_bytes() {
     assert_same("until all flows are complete", &until_complete, &[2, 3, 8, 16], u64::MAX);
     assert_same("in small steps", &until_complete, &[2], 5_000);
     assert_same("another seed", &common::parse(SCENARIO, &[("seed", "6")]), &[4], u64::MAX);
-    let endless = common::parse(&format!("{SCENARIO}{ENDLESS}"), &[("stop.at", "2.1ms")]);
-    assert_same("until a time", &endless, &[2, 4], 10_000);
+    let unbounded = common::parse(&format!("{SCENARIO}{UNBOUNDED}"), &[("stop.at", "2.1ms")]);
+    assert_same("until a time", &unbounded, &[2, 4], 10_000);
 }
 
 /// The cable between two switches dies, and routes avoid it only later; another becomes slow; then the first returns, longer, and a host
@@ -190,12 +190,12 @@ fn a_network_that_changes_gives_the_same_bytes_on_any_number_of_threads() {
     let waited = |name| report.port(name).expect("there").dropped_at_dequeue;
     assert!(waited("leaf0->spine0") + waited("spine0->leaf0") + waited("leaf2->host11") > 0);
     assert_same("until all flows are complete", &until_complete, &[2, 3, 7], u64::MAX);
-    let endless = changing(common::parse(&format!("{SCENARIO}{ENDLESS}"), &[("stop.at", "2.1ms")]));
-    assert_same("until a time", &endless, &[2, 3, 7], 10_000);
-    let alone = finished(endless.clone(), 1, u64::MAX);
+    let unbounded = changing(common::parse(&format!("{SCENARIO}{UNBOUNDED}"), &[("stop.at", "2.1ms")]));
+    assert_same("until a time", &unbounded, &[2, 3, 7], 10_000);
+    let alone = finished(unbounded.clone(), 1, u64::MAX);
     for threads in [1, 3] {
-        let division = Division::in_pieces(&endless, threads, 0).unwrap();
-        let many = in_parts(&endless, division, 50_000);
+        let division = Division::in_pieces(&unbounded, threads, 0).unwrap();
+        let many = in_parts(&unbounded, division, 50_000);
         assert_alike(&format!("a part for each switch, {threads} threads"), &alone, &many);
     }
 }
@@ -204,13 +204,13 @@ fn a_network_that_changes_gives_the_same_bytes_on_any_number_of_threads() {
 fn a_run_that_waits_for_sources_gives_the_same_bytes() {
     // The flows end after some 4 ms.
     let sets = [("workload.2.stop", "300us"), ("workload.3.stop", "6ms"), ("measure.captures", "[]")];
-    let sources = common::parse(&format!("{SCENARIO}{ENDLESS}"), &sets);
+    let sources = common::parse(&format!("{SCENARIO}{UNBOUNDED}"), &sets);
     assert_same("pings that end later", &sources, &[2], 10_000);
     let network = SCENARIO.split("[measure]").next().expect("it has a network");
     let sets = [("workload.0.stop", "333us"), ("workload.1.stop", "1ms")];
-    let alone = common::parse(&format!("{network}{ENDLESS}"), &sets);
+    let alone = common::parse(&format!("{network}{UNBOUNDED}"), &sets);
     assert_same("no flows", &alone, &[2, 3], 1_000);
-    let report = common::run(&format!("{network}{ENDLESS}"), &sets);
+    let report = common::run(&format!("{network}{UNBOUNDED}"), &sets);
     // Two pairs ask each 50 us until 1 ms.
     let pings = &report.summary()["ping_rtt_us"]["all"];
     assert_eq!((pings["count"].as_u64(), pings["lost"].as_u64()), (Some(40), Some(0)));
@@ -285,15 +285,15 @@ fn no_number_of_cores_gains_more_than_there_are_cores_or_than_the_busiest_switch
 
 #[test]
 fn events_and_windows_give_the_same_bytes() {
-    let endless = format!("{SCENARIO}{ENDLESS}");
+    let unbounded = format!("{SCENARIO}{UNBOUNDED}");
     let plain = SCENARIO.split("[measure]").next().expect("it has a network");
     let workloads = &SCENARIO[SCENARIO.find("[[workload]]").expect("it has workloads")..];
     let pool =
         "[{ kind = 'red', kmin = '50KB', kmax = '150KB', pmax = 0.5, scope = 'pool', at = 'dequeue' }]";
     let cases = [
         ("all that observes", common::parse(SCENARIO, &[])),
-        ("until a time", common::parse(&endless, &[("stop.at", "2.1ms")])),
-        ("changing", changing(common::parse(&endless, &[("stop.at", "2.1ms")]))),
+        ("until a time", common::parse(&unbounded, &[("stop.at", "2.1ms")])),
+        ("changing", changing(common::parse(&unbounded, &[("stop.at", "2.1ms")]))),
         ("nobody watches", common::parse(&format!("{plain}{workloads}"), &[])),
         ("markers of the pool", common::parse(&format!("{plain}{workloads}"), &[("switch.markers", pool)])),
     ];

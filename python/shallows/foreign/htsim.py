@@ -58,8 +58,8 @@ def import_htsim(
         "switch": "The connection matrix says nothing of switches and senders: change these.",
     }
     _check_starts(matrix, UNITS[unit])
-    endless = _endless(matrix, UNITS[unit])
-    if endless:
+    unbounded = _unbounded(matrix, UNITS[unit])
+    if unbounded:
         tables = {"stop": {"at": writing.time(END_PS)}, **tables}
         notes.append(
             "flows of size 0 never end: the run stops after 1 ms, as htsim does without -end; change stop.at"
@@ -71,7 +71,7 @@ def import_htsim(
     origin = f"htsim's {path.name}" + (f" and {topology.name}" if topology else "")
     flows = _flows(matrix, UNITS[unit])
     places = {"topology": str(topology or path), "workload": str(path)}
-    return Imported(origin, tables, flows, workload, endless, comments=comments, notes=notes, places=places)
+    return Imported(origin, tables, flows, workload, unbounded, comments=comments, notes=notes, places=places)
 
 
 def _network(
@@ -176,11 +176,11 @@ def _counts(numbers: Iterable[int], triggers: Triggers) -> Iterator[int]:
         yield turns[place] if KINDS[kinds[place]] == "multishot" else counts[place] or 1
 
 
-def _endless(matrix: Matrix, unit_ps: int) -> list[dict[str, Any]]:
+def _unbounded(matrix: Matrix, unit_ps: int) -> list[dict[str, Any]]:
     """Workloads of the flows without an end: one for those that begin together and have one receiver."""
     sizes = matrix.connections.column("size")
-    endless = matrix.connections.take([place for place, size in enumerate(sizes) if not size])
-    times = Counter((one.start * unit_ps, one.destination, one.source) for one in endless)
+    unbounded = matrix.connections.take([place for place, size in enumerate(sizes) if not size])
+    times = Counter((one.start * unit_ps, one.destination, one.source) for one in unbounded)
     groups: dict[tuple[int, int, int], list[int]] = {}
     for (start, receiver, sender), count in times.items():
         groups.setdefault((start, receiver, count), []).append(sender)

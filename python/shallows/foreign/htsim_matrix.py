@@ -145,7 +145,7 @@ def _link(matrix: Matrix) -> None:
     for connection in connections.take(
         [place for place, size in enumerate(connections.column("size")) if not size]
     ):
-        _check_endless(connection, matrix)
+        _check_unbounded(connection, matrix)
     _check_ids(matrix)
     _check_triggers(matrix)
 
@@ -182,7 +182,7 @@ def _find(place: int, number: int, matrix: Matrix) -> int:
     return found
 
 
-def _check_endless(connection: Connection, matrix: Matrix) -> None:
+def _check_unbounded(connection: Connection, matrix: Matrix) -> None:
     """A flow of size 0 never ends: it fires nothing, and nothing of ours that waits is without an end."""
     if matrix.has_messages:
         raise matrix.error(connection.line, "a message of size 0", "htsim stops here too: give it a size")

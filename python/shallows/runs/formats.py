@@ -10,6 +10,7 @@ READABLE = (3, FORMAT)
 """Formats of the run folders that this version reads."""
 
 SUMMARY = {
+    "flows.endless": "unbounded",
     "loss_rate_in_cards": "loss_rate_in_nics",
     "packets.dropped_in_cards": "dropped_in_nics",
     "packets.dropped_data_in_cards": "dropped_data_in_nics",

@@ -15,10 +15,10 @@ RESULTS = [
     "switch loss",
     "NIC loss",
     "timeouts",
-    "open",
+    "unfinished",
     "hops/s",
 ]
-"""Columns of a sweep's results. *open*: flows that were not complete, so that they are in no mean."""
+"""Columns of a sweep's results. *unfinished*: flows that had not completed when the run ended."""
 
 
 def points(runs: Iterable[Run]) -> Table:
@@ -29,13 +29,14 @@ def points(runs: Iterable[Run]) -> Table:
     columns = [*map(axis_name, axes), *RESULTS]
     empty = {index for index in range(len(columns)) if all(row[index] == NOTHING for row in rows)}
     kept = [index for index in range(len(columns)) if index not in empty]
-    note = "open: flows that were not complete, and are in no mean" if columns.index("open") in kept else ""
+    has_unfinished = columns.index("unfinished") in kept
+    note = "unfinished: flows that had not completed when the run ended; no mean includes them"
     return Table(
         "Results",
         [columns[index] for index in kept],
         [[row[index] for index in kept] for row in rows],
         names=len(axes),
-        note=note,
+        note=note if has_unfinished else "",
     )
 
 
@@ -55,7 +56,7 @@ def _label(value: object) -> str:
 
 def _main_results(summary: dict[str, Any]) -> list[str]:
     times, flows = summary["fct_us"], summary["flows"]
-    unfinished = flows["started"] - flows["completed"] - flows["endless"]
+    unfinished = flows["started"] - flows["completed"] - flows["unbounded"]
     return [
         digits(times["all"]["mean"]),
         digits(times["all"]["max"]),

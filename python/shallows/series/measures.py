@@ -247,7 +247,7 @@ SUMMARY: Mapping[str, Sequence[Level]] = {
     **dict.fromkeys(("seed", "simulated_s", "goodput_gbps", "datagram_gbps", "timeouts", "retransmits"), ()),
     **dict.fromkeys(("loss_rate", "loss_rate_data", "loss_rate_in_nics", "loss_rate_in_switches"), ()),
     "loss_rate_mean_over_ports": (),
-    "flows": [_words("started", "completed", "endless")],
+    "flows": [_words("started", "completed", "unbounded")],
     "fct_us": [_bins, _words(*_TIMES)],
     "slowdown": [_bins, _words(*_TIMES)],
     "queries": [_queries, _words(*_TIMES, *_OF_QUERIES)],

@@ -35,7 +35,7 @@ impl Report {
             "flows": {
                 "started": counted().count(),
                 "completed": counted().filter(|flow| fct(flow).is_some()).count(),
-                "endless": counted().filter(|flow| flow.size.is_none()).count(),
+                "unbounded": counted().filter(|flow| flow.size.is_none()).count(),
             },
             "fct_us": statistics::describe_by_bin(&counted().filter_map(fct).collect::<Vec<_>>(), &edges),
             "slowdown": statistics::describe_by_bin(&counted().filter_map(slowdown).collect::<Vec<_>>(), &edges),
@@ -101,17 +101,17 @@ impl Report {
             ));
         }
         let end = self.end_of_flows();
-        let is_open = |flow: &&FlowRecord| flow.size.is_some() && flow.completion_time(end).is_none();
-        let unfinished = self.flows.iter().filter(is_open).count();
+        let is_unfinished = |flow: &&FlowRecord| flow.size.is_some() && flow.completion_time(end).is_none();
+        let unfinished = self.flows.iter().filter(is_unfinished).count();
         if unfinished > 0 {
             warnings.push(format!(
                 "{unfinished} flows were not complete when the run stopped; they are in no mean"
             ));
         }
-        let open = self.query_outcomes().filter(|query| query.completion_time.is_none()).count();
-        if open > 0 {
+        let incomplete = self.query_outcomes().filter(|query| query.completion_time.is_none()).count();
+        if incomplete > 0 {
             warnings
-                .push(format!("{open} queries were not complete when the run stopped; they are in no mean"));
+                .push(format!("{incomplete} queries were not complete when the run stopped; they are in no mean"));
         }
         warnings
     }

@@ -34,7 +34,7 @@ pub(crate) struct Traffic {
     /// Of each workload of datagrams, by its place in the scenario: how much data each of them has.
     pub(crate) payloads: Vec<(usize, Bytes)>,
     /// Some workload has no end of its own.
-    pub(crate) endless: bool,
+    pub(crate) unbounded: bool,
 }
 
 /// Connections, long-lived flows or flows of a round beyond this do not fit in memory.
@@ -299,7 +299,7 @@ impl Builder<'_, '_, '_> {
         self.checker.require(w.per_pair > 0, &format!("{key}.per_pair"), || "0 flows; at least 1".to_owned());
         let pairs = Pairs::Product { senders, receivers };
         self.bounded(pair_count(&pairs).saturating_mul(u64::from(w.per_pair)), key)?;
-        self.endless(key, "give the run a time: stop.at");
+        self.unbounded(key, "give the run a time: stop.at");
         let config = LongLived {
             seed: self.seed,
             workload: self.number(),
@@ -414,13 +414,13 @@ impl Builder<'_, '_, '_> {
     /// Likewise, unless the sources of this workload stop themselves. A run with such sources and a time of its own lasts until then.
     fn ends_by(&mut self, stop: Option<crate::quantity::Time>, key: &str) {
         if stop.is_none() || self.end.is_some() {
-            self.endless(key, "give it a stop, or the run a time: stop.at");
+            self.unbounded(key, "give it a stop, or the run a time: stop.at");
         }
     }
 
     /// Note that this workload has no end of its own, and refuse a run that has none either.
-    fn endless(&mut self, key: &str, remedy: &str) {
-        self.traffic.endless = true;
+    fn unbounded(&mut self, key: &str, remedy: &str) {
+        self.traffic.unbounded = true;
         let ends = self.end.is_some();
         self.checker.require(ends, key, || format!("it never ends; {remedy}"));
     }
