@@ -93,7 +93,7 @@ def test_percentiles_are_nearest_ranks_of_counted_and_complete_flows() -> None:
     assert (second["kind"], second["flows"], second["completed"]) == ("incast", 3, 2)
     assert (second["fct_mean_us"], second["fct_p50_us"], second["fct_p99_us"]) == (15.0, 10.0, 20.0)
     assert (second["slowdown_p99"], second["goodput_gbps"]) == (3.0, pytest.approx(0.016))
-    # As in the summary, timeouts and repeated segments are of all flows, those before the warm-up too.
+    # As in the summary, timeouts and retransmitted segments are of all flows, those before the warm-up too.
     assert (second["timeouts"], second["retransmits"]) == (2, 6)
 
 

@@ -132,7 +132,7 @@ start = "4.5ms"
     # Not all flows pass this port, and host 2 sends nothing but acknowledgements: neither has such a share.
     for other in (port, "host2->switch0"):
         with pytest.raises(ShallowsError, match="not all flows pass it"):
-            measure(run, f"repeated_share@{other}")
+            measure(run, f"retransmitted_share@{other}")
     for wrong in ("acked_packets.median@1ms", "acked_packets.above_@1ms", "waits.mean@0"):
         with pytest.raises(ShallowsError, match="there is no metric"):
             measure(run, wrong)

@@ -1,4 +1,4 @@
-"""Measures of ports and buffers by name: rates, repeated bytes, backlogs and thresholds."""
+"""Measures of ports and buffers by name: rates, retransmitted bytes, backlogs and thresholds."""
 
 from pathlib import Path
 from typing import Any
@@ -32,12 +32,12 @@ def test_the_rate_of_a_port_is_that_of_all_its_queues() -> None:
     assert measure(fake_run(10.0, counters=COUNTERS), "sent_gbps@s->a") == pytest.approx(12)
 
 
-def test_repeated_bytes_are_those_beyond_the_data_with_their_headers() -> None:
+def test_retransmitted_bytes_are_those_beyond_the_data_with_their_headers() -> None:
     # 7,300 bytes of data are 7,500 on the wire, and 0.8 Gb/s of datagrams in 10 µs are 1,000: 6,500 of the
-    # other 14,000 of 15,000 bytes are repeated.
+    # other 14,000 of 15,000 bytes are retransmitted.
     summary = {"simulated_s": 1e-5, "datagram_gbps": 0.8}
     run = fake_run(summary=summary, counters=COUNTERS, flows=flow_table(delivered_bytes=[7_000, 300]))
-    assert measure(run, "repeated_share@s->a") == pytest.approx(6_500 / 14_000, rel=1e-12)
+    assert measure(run, "retransmitted_share@s->a") == pytest.approx(6_500 / 14_000, rel=1e-12)
 
 
 def with_backlog(end_us: float, *rows: tuple[float, float]) -> sh.Run:

@@ -77,7 +77,7 @@ HEADINGS = {
     "fct_p99_us": "p99 µs",
     "goodput_gbps": "Gb/s",
     "timeouts": "timeouts",
-    "retransmits": "repeated",
+    "retransmits": "retransmits",
     "ports": "ports",
     "uplinks": "uplinks",
     "sent": "packets sent",

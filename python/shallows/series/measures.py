@@ -81,7 +81,7 @@ _TRACED, _SEGMENTS = [_traces_flows], [_traces_flows, _has_one_payload]
 PLACED: dict[str, Kind] = {
     "backlog_bytes": Kind(over_time, Recorded.parse, port_measures.backlog),
     "sent_gbps": Kind(_nothing, Port, port_measures.sent_gbps),
-    "repeated_share": Kind(_nothing, Port, port_measures.repeated_share, [_has_one_payload]),
+    "retransmitted_share": Kind(_nothing, Port, port_measures.retransmitted_share, [_has_one_payload]),
     "goodput_gbps": Kind(_nothing, host_or_flows, flow_measures.goodput_gbps),
     "goodput_ratio": Kind(_nothing, Pair.parse, flow_measures.goodput_ratio),
     "convergence_ms": Kind(_nothing, Flows.parse, flow_measures.convergence_ms, _TRACED),

@@ -56,7 +56,7 @@ def sent_gbps(run: Run, _: None, port: Port) -> float:
     return _sent_bytes(run, port.name) * 8 / float(run.summary["simulated_s"]) / 1e9
 
 
-def repeated_share(run: Run, _: None, port: Port) -> float:
+def retransmitted_share(run: Run, _: None, port: Port) -> float:
     """Return the retransmitted share of a port's TCP bytes; all flows of the run must pass the port.
 
     Raises
