@@ -25,7 +25,7 @@ CASES = ((0.8, "720000B"), (0.9, "720000B"), (0.9, "198000B"))
 TCP = "tcp."
 VARIANTS: dict[str, dict[str, Any]] = {
     "as made": {},
-    "private bytes counted right": {"switch.buffer.private_rule": "exact"},
+    "reserved bytes counted right": {"switch.buffer.reserved_rule": "exact"},
     "Dynamic Threshold compares shared bytes only": {"switch.buffer.counts": "shared"},
     "marking at enqueue": {"switch.markers.0.at": "enqueue", "host.nic.markers.0.at": "enqueue"},
     "marking without the packet itself": {
@@ -55,7 +55,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     },
     "a flow waits when all connections are busy": {"workload.0.connections.when_busy": "queue"},
     "one connection per pair at first": {"workload.0.connections.per_pair": 1},
-    "no private bytes": {"switch.buffer.private": "0B"},
+    "no reserved bytes": {"switch.buffer.reserved": "0B"},
     "pool of 3,000,000 bytes": {"switch.buffer.pool": "3MB"},
     "host ports of 100 MB": {"host.nic.limit": "100MB"},
     "bins at 100 KB and 10 MB": {"measure.bins": ["100KB", "10MB"]},

@@ -56,7 +56,7 @@ PAPERS: dict[str, dict[str, Any]] = {
     "BCC": {
         "chip": "tomahawk",
         "links": {"rate": "100Gbps", "rtt": "80us", "mtu": 9000},
-        "buffer": {"pool": "3MiB", "ports_per_pool": 8, "private": "128KiB", "alpha": 4},
+        "buffer": {"pool": "3MiB", "ports_per_pool": 8, "reserved": "128KiB", "alpha": 4},
         "simulated": {"flows": 150},
     },
     # DCTCP §4: 65 packets at 10 Gb/s, in 4 MB.
@@ -300,7 +300,7 @@ def test_junos_gets_thresholds_in_percent_of_what_its_queue_may_hold() -> None:
     curve = bcc.queues[0]
     assert curve is not None
     made = configured("junos", None, fabric, bcc)
-    most = bcc.alpha * fabric.buffer.pool / (1 + bcc.alpha) + fabric.buffer.private
+    most = bcc.alpha * fabric.buffer.pool / (1 + bcc.alpha) + fabric.buffer.reserved
     low, high = (round(100 * end / most) for end in (curve.kmin, curve.kmax))
     assert f"fill-level [ {low} {high} ]" in made.change
     assert any("while it is the only busy one" in each for each in made.left_out)

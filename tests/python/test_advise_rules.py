@@ -42,13 +42,13 @@ def test_sixty_five_packets_are_the_bound_of_twenty_and_a_burst() -> None:
 
 
 def test_the_conservative_threshold_of_a_full_pool_is_some_200_kilobytes() -> None:
-    # BCC §III-C: 3 MB for 8 ports, 128 KB private, α = 4. 4·3 MB/33 + 128 KB = 491.6 KB, times 0.72/1.72.
+    # BCC §III-C: 3 MB for 8 ports, 128 KB reserved, α = 4. 4·3 MB/33 + 128 KB = 491.6 KB, times 0.72/1.72.
     found = rules.conservative(3e6, 4, 8, 128e3, 0.72)
     assert found.number == pytest.approx(205_801, abs=1)
 
 
 @pytest.mark.parametrize(
-    ("pool", "private", "unit", "kmax", "kmin"),
+    ("pool", "reserved", "unit", "kmax", "kmin"),
     [
         # The paper's Eqs. 2 and 3 in decimal units: B_R = 1.72 MB − 128 KB = 1.592 MB; C·N·h = 800 KB.
         (3e6, 128e3, 1e6, 2.602e6, 1.802e6),
@@ -57,11 +57,11 @@ def test_the_conservative_threshold_of_a_full_pool_is_some_200_kilobytes() -> No
     ],
 )
 def test_thresholds_of_the_pool_are_those_of_bcc(
-    pool: float, private: float, unit: float, kmax: float, kmin: float
+    pool: float, reserved: float, unit: float, kmax: float, kmin: float
 ) -> None:
     rtt = unit * 8 / 100e9
-    needed = rules.required(100e9, rtt, 0.72, private)
-    assert needed.number == pytest.approx(1.72 * unit - private)
+    needed = rules.required(100e9, rtt, 0.72, reserved)
+    assert needed.number == pytest.approx(1.72 * unit - reserved)
     upper = rules.pool_kmax(pool, 4, needed.number)
     assert upper.number == pytest.approx(kmax, abs=1)
     assert rules.pool_kmin(upper.number, 100e9, 8).number == pytest.approx(kmin, abs=1)

@@ -54,16 +54,16 @@ def test_alpha_is_the_next_below_or_the_least(alpha: Fraction, legal: Fraction) 
 
 
 @pytest.mark.parametrize(
-    ("name", "private"),
+    ("name", "reserved"),
     [
-        # Private bytes of a queue as SONiC ships them: a full frame in cells, with the chip's header.
+        # Reserved bytes of a queue as SONiC ships them: a full frame in cells, with the chip's header.
         ("th2", 1664),
         ("th3", 1778),
         ("th4", 1778),
     ],
 )
-def test_a_full_frame_takes_the_cells_that_sonic_reserves(name: str, private: int) -> None:
-    assert chip(name).occupancy(1518) == private
+def test_a_full_frame_takes_the_cells_that_sonic_reserves(name: str, reserved: int) -> None:
+    assert chip(name).occupancy(1518) == reserved
 
 
 def test_a_dynamic_limit_falls_as_queues_get_busy() -> None:

@@ -19,7 +19,10 @@ def test_a_run_of_format_3_is_read_with_the_keys_of_format_4(scenario: Path, tmp
     assert {"loss_rate_in_cards"} <= written.keys()
     assert {"dropped_in_cards", "dropped_data_in_cards"} <= written["packets"].keys()
     assert "endless" in written["flows"]
-    assert dict(sh.Run(run.path).summary) == expected
+    assert "private" in json.loads((run.path / "resolved.json").read_text())["switch"]["buffer"]
+    again = sh.Run(run.path)
+    assert dict(again.summary) == expected
+    assert again.scenario["switch"]["buffer"].keys() >= {"reserved", "reserved_rule"}
     sh.Run(run.path).verify()
 
 
@@ -37,13 +40,16 @@ def test_a_run_of_a_format_that_is_not_read_names_the_version_that_wrote_it(
 def _write_as_format_3(folder: Path) -> None:
     """Give the documents of a run the keys of format 3, and its number."""
 
-    def old_keys(summary: dict[str, Any]) -> None:
-        for path, new in formats.SUMMARY.items():
+    def old_keys(document: dict[str, Any], renamed: dict[str, str]) -> None:
+        for path, new in renamed.items():
             *parents, old = path.split(".")
-            place = summary[parents[0]] if parents else summary
+            place = document
+            for key in parents:
+                place = place[key]
             place[old] = place.pop(new)
 
-    _change(folder / "summary.json", old_keys)
+    _change(folder / "summary.json", lambda summary: old_keys(summary, formats.SUMMARY))
+    _change(folder / "resolved.json", lambda scenario: old_keys(scenario, formats.SCENARIO))
     _change(folder / "env.json", lambda environment: environment.update(format=3))
     seal(folder)
 

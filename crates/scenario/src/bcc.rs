@@ -26,7 +26,7 @@ struct Inputs {
     pool: Bytes,
     alpha: f64,
     /// S_min.
-    private: Bytes,
+    reserved: Bytes,
     rtt: Duration,
 }
 
@@ -69,30 +69,30 @@ fn inputs(bcc: &Bcc, site: &Site<'_>) -> Result<Inputs, String> {
         ports: same_pool().count(),
         pool: buffer.pools[link.pool],
         alpha: policy.alpha,
-        private: link.private,
+        reserved: link.reserved,
         rtt,
     })
 }
 
 /// BCC Eq. 3 and 4: K_max = B − B_R/α with B_R = C·RTT·(1 + λ) − S_min.
 fn kmax(bcc: &Bcc, inputs: &Inputs, formula: &mut Vec<String>) -> Result<Bytes, String> {
-    let Inputs { rate, pool, alpha, private, rtt, .. } = *inputs;
+    let Inputs { rate, pool, alpha, reserved, rtt, .. } = *inputs;
     if bcc.lambda < 0.0 || !bcc.lambda.is_finite() {
         return Err(format!("lambda = {} is no share of C·RTT", bcc.lambda));
     }
     let needed = rate.bytes_in(rtt).scale(1.0 + bcc.lambda);
-    let reserve = needed.saturating_sub(private);
-    let behind = reserve.scale(1.0 / alpha);
+    let headroom = needed.saturating_sub(reserved);
+    let behind = headroom.scale(1.0 / alpha);
     if behind >= pool {
         return Err(format!(
-            "B_R/alpha = {behind} is the whole pool of {pool} (B_R = C·RTT·(1 + lambda) − S_min = {reserve}, with C = \
-             {rate}, RTT = {rtt}, S_min = {private}); a larger pool or alpha, a smaller lambda, or a kmax of your own"
+            "B_R/alpha = {behind} is the whole pool of {pool} (B_R = C·RTT·(1 + lambda) − S_min = {headroom}, with C = \
+             {rate}, RTT = {rtt}, S_min = {reserved}); a larger pool or alpha, a smaller lambda, or a kmax of your own"
         ));
     }
     let kmax = pool - behind;
     formula.push(format!(
-        "Kmax = B − B_R/α = {pool} − {reserve}/{alpha} = {kmax}, with B_R = C·RTT·(1+λ) − S_min = {rate}·{rtt}·(1+{}) − \
-         {private} = {reserve}",
+        "Kmax = B − B_R/α = {pool} − {headroom}/{alpha} = {kmax}, with B_R = C·RTT·(1+λ) − S_min = {rate}·{rtt}·(1+{}) − \
+         {reserved} = {headroom}",
         bcc.lambda
     ));
     Ok(kmax)

@@ -4,6 +4,7 @@ use toml::de::{DeTable, DeValue};
 use toml::{Spanned, Table, Value};
 
 use crate::error::Problem;
+use crate::renamed;
 
 /// One step from a value to a part of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,6 +56,8 @@ pub(crate) struct Document<'a> {
     pub(crate) table: Table,
     /// The path of each override, and the option that gave it.
     overrides: Vec<(Path, String)>,
+    /// One note for each key that has its old name.
+    pub(crate) notes: Vec<String>,
 }
 
 impl<'a> Document<'a> {
@@ -69,13 +72,26 @@ impl<'a> Document<'a> {
             return Err(errors.iter().map(|error| syntax_problem(text, file, error)).collect());
         }
         let table = toml::from_str(text).map_err(|error| vec![syntax_problem(text, file, &error)])?;
-        let mut document = Self { file, text, spans, table, overrides: Vec::new() };
+        let mut document = Self { file, text, spans, table, overrides: Vec::new(), notes: Vec::new() };
+        document.rename()?;
         let problems: Vec<Problem> = overrides
             .iter()
             .filter_map(|(key, value)| document.set(key, value).err())
             .map(|problem| *problem)
             .collect();
-        if problems.is_empty() { Ok(document) } else { Err(problems) }
+        if !problems.is_empty() {
+            return Err(problems);
+        }
+        document.rename()?;
+        Ok(document)
+    }
+
+    /// Give old keys their new names.
+    fn rename(&mut self) -> Result<(), Vec<Problem>> {
+        let renamed =
+            renamed::rename(&mut self.table).map_err(|(path, message)| vec![self.problem(&path, message)])?;
+        self.notes.extend(renamed);
+        Ok(())
     }
 
     fn set(&mut self, key: &str, value: &str) -> Result<(), Box<Problem>> {
@@ -93,6 +109,8 @@ impl<'a> Document<'a> {
         };
         let path = parse_path(key)
             .ok_or_else(|| refuse("the key is not of the form section.key or section[0].key".to_owned()))?;
+        let (path, note) = renamed::current(path);
+        self.notes.extend(note);
         let value = override_value(value);
         for path in expand(&self.table, path).map_err(&refuse)? {
             insert(&mut self.table, &path, value.clone()).map_err(&refuse)?;
@@ -150,10 +168,9 @@ impl<'a> Document<'a> {
         for (depth, step) in (1..).zip(path) {
             let value = match step {
                 Step::Key(name) => {
-                    let Some((key, value)) = table.and_then(|table| table.get_key_value(name.as_str()))
-                    else {
-                        break;
-                    };
+                    let entry = |name: &str| table.and_then(|table| table.get_key_value(name));
+                    let old = || renamed::old(&path[..depth]).and_then(entry);
+                    let Some((key, value)) = entry(name).or_else(old) else { break };
                     found = Some((key.span().start, depth));
                     value
                 }

@@ -25,6 +25,7 @@ mod parse;
 mod pattern;
 mod ports;
 mod quantity;
+mod renamed;
 mod resolve;
 mod resolved;
 mod spec;

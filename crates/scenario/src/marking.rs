@@ -115,7 +115,7 @@ struct Group<'a> {
 impl Group<'_> {
     fn covers(&self, link: &Link, buffer: &Config, pool_ports: usize) -> bool {
         let own = self.link;
-        (own.kind, own.rate, own.private, own.port) == (link.kind, link.rate, link.private, link.port)
+        (own.kind, own.rate, own.reserved, own.port) == (link.kind, link.rate, link.reserved, link.port)
             && self.pool_ports == pool_ports
             && self.buffer.pools[own.pool] == buffer.pools[link.pool]
     }
@@ -176,7 +176,7 @@ impl Group<'_> {
 
     /// The most that `gauge` can read in the steady state with `busy` ports of the pool holding all they may.
     fn limit(&self, gauge: &Gauge, busy: usize, packet: Bytes) -> Bytes {
-        let (pool, private) = (self.buffer.pools[self.link.pool], self.link.private);
+        let (pool, reserved) = (self.buffer.pools[self.link.pool], self.link.reserved);
         let discipline = &self.config.discipline;
         let no_limit = Bytes(u64::MAX);
         match gauge.scope {
@@ -184,10 +184,10 @@ impl Group<'_> {
             Scope::Port => discipline.port_limit(packet).unwrap_or(no_limit),
             Scope::Pool => {
                 let ports = discipline.port_limit(packet).unwrap_or(no_limit).0.saturating_mul(busy as u64);
-                return self.buffer.pool_limit(pool, private, busy, packet).min(Bytes(ports));
+                return self.buffer.pool_limit(pool, reserved, busy, packet).min(Bytes(ports));
             }
         }
-        .min(self.buffer.limit(pool, private, busy, packet))
+        .min(self.buffer.limit(pool, reserved, busy, packet))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use shallows_core::Bytes;
 use shallows_core::packet::HostId;
-use shallows_switch::buffer::{AbmConfig, Config, DynamicThreshold, Limit, Policy, PrivateRule};
+use shallows_switch::buffer::{AbmConfig, Config, DynamicThreshold, Limit, Policy, ReservedRule};
 
 use crate::check::Checker;
 use crate::membership::Groups;
@@ -92,16 +92,16 @@ pub(crate) fn limit_of(amount: Amount) -> Limit {
     }
 }
 
-/// Give every port of a switch its pool and private bytes, in the order of ports; returns how many ports each has.
+/// Give every port of a switch its pool and reserved bytes, in the order of ports; returns how many ports each has.
 fn place(buffer: &Buffer, links: &mut [Link], hosts: u32, switches: u32) -> Vec<usize> {
     let per_pool = ports_per_pool(buffer);
-    let private = private(buffer);
+    let reserved = reserved(buffer);
     let mut ports = vec![0; switches as usize];
     for link in links {
         if let Some(switch) = link.from.0.checked_sub(hosts) {
             let count = &mut ports[switch as usize];
             link.pool = *count / per_pool;
-            link.private = private;
+            link.reserved = reserved;
             *count += 1;
         }
     }
@@ -119,11 +119,11 @@ fn ports_per_pool(buffer: &Buffer) -> usize {
     stated.map_or(usize::MAX, |count| count as usize)
 }
 
-pub(crate) fn private(buffer: &Buffer) -> Bytes {
+pub(crate) fn reserved(buffer: &Buffer) -> Bytes {
     match buffer {
-        Buffer::DynamicThreshold(b) => b.private.0,
-        Buffer::CompleteSharing(b) => b.private.0,
-        Buffer::Abm(b) => b.private.0,
+        Buffer::DynamicThreshold(b) => b.reserved.0,
+        Buffer::CompleteSharing(b) => b.reserved.0,
+        Buffer::Abm(b) => b.reserved.0,
         Buffer::StaticPartition(_) => Bytes(0),
     }
 }
@@ -134,10 +134,10 @@ fn switch_config(buffer: &Buffer, packet: Bytes) -> Config {
         Buffer::DynamicThreshold(b) => Config {
             policy: Policy::DynamicThreshold(DynamicThreshold { alpha: b.alpha, counts: b.counts }),
             pools: vec![b.pool.0],
-            private_rule: b.private_rule,
+            reserved_rule: b.reserved_rule,
         },
         Buffer::CompleteSharing(b) => {
-            Config { policy: Policy::CompleteSharing, pools: vec![b.pool.0], private_rule: b.private_rule }
+            Config { policy: Policy::CompleteSharing, pools: vec![b.pool.0], reserved_rule: b.reserved_rule }
         }
         Buffer::Abm(b) => Config {
             policy: Policy::Abm(AbmConfig {
@@ -146,7 +146,7 @@ fn switch_config(buffer: &Buffer, packet: Bytes) -> Config {
                 window: b.window.0,
             }),
             pools: vec![b.pool.0],
-            private_rule: b.private_rule,
+            reserved_rule: b.reserved_rule,
         },
         Buffer::StaticPartition(b) => partition(b.per_port, packet),
     }
@@ -158,7 +158,7 @@ fn partition(limit: Amount, packet: Bytes) -> Config {
     Config {
         policy: Policy::StaticPartition { limit: limit_of(limit) },
         pools: vec![pool],
-        private_rule: PrivateRule::Exact,
+        reserved_rule: ReservedRule::Exact,
     }
 }
 
@@ -186,12 +186,12 @@ fn check_buffer(buffer: &Buffer, packet: Bytes, checker: &mut Checker<'_>) {
     checker.require(pool >= packet, "switch.buffer.pool", || {
         format!("{pool} does not hold one packet of {packet}")
     });
-    let private = private(buffer);
-    checker.require(private <= pool, "switch.buffer.private", || {
-        format!("{private} for each port is more than the whole pool, {pool}")
+    let reserved = reserved(buffer);
+    checker.require(reserved <= pool, "switch.buffer.reserved", || {
+        format!("{reserved} for each port is more than the whole pool, {pool}")
     });
     for &alpha in alphas(buffer) {
-        check_alpha(alpha, pool, private, packet, checker);
+        check_alpha(alpha, pool, reserved, packet, checker);
     }
 }
 
@@ -205,13 +205,13 @@ fn alphas(buffer: &Buffer) -> &[f64] {
 }
 
 /// A queue to whose threshold an empty buffer does not reach lets nothing pass, ever.
-fn check_alpha(alpha: f64, pool: Bytes, private: Bytes, packet: Bytes, checker: &mut Checker<'_>) {
+fn check_alpha(alpha: f64, pool: Bytes, reserved: Bytes, packet: Bytes, checker: &mut Checker<'_>) {
     let sound = checker.require(alpha > 0.0 && alpha <= 1024.0, "switch.buffer.alpha", || {
         format!("{alpha} is not above 0 and at most 1024")
     });
     let most = pool.0 as f64 * alpha;
-    checker.require(!sound || most >= packet.0 as f64 || private >= packet, "switch.buffer.alpha", || {
-        format!("{alpha} of a pool of {pool} does not hold one packet of {packet}, nor do private bytes")
+    checker.require(!sound || most >= packet.0 as f64 || reserved >= packet, "switch.buffer.alpha", || {
+        format!("{alpha} of a pool of {pool} does not hold one packet of {packet}, nor do reserved bytes")
     });
 }
 

@@ -46,9 +46,13 @@ pub fn parse(
     let mut checker = Checker::new(&document, reader);
     check_name(resolved.name.as_deref().unwrap_or_default(), &mut checker);
     let experiment = check(resolved, &own, &mut checker);
+    let problems = checker.problems;
     match experiment {
-        Some(experiment) if checker.problems.is_empty() => Ok(experiment),
-        _ => Err(ScenarioError { problems: checker.problems }),
+        Some(mut experiment) if problems.is_empty() => {
+            experiment.setup.notes.extend(document.notes);
+            Ok(experiment)
+        }
+        _ => Err(ScenarioError { problems }),
     }
 }
 

@@ -3,7 +3,7 @@
 use shallows_core::Bytes;
 use shallows_core::packet::Ecn;
 use shallows_switch::aqm;
-use shallows_switch::buffer::PrivateRule;
+use shallows_switch::buffer::ReservedRule;
 use shallows_switch::discipline::Share;
 use shallows_switch::port;
 use shallows_transport::congestion::EcnMode;
@@ -38,7 +38,7 @@ impl Experiment {
         warnings.extend(self.short_quanta());
         warnings.extend(self.idle_shaper());
         warnings.extend(self.late_acknowledgements());
-        warnings.extend(self.idle_private_rule());
+        warnings.extend(self.idle_reserved_rule());
         warnings
     }
 
@@ -171,15 +171,15 @@ impl Experiment {
         ))
     }
 
-    /// A rule for private bytes where there are none.
-    fn idle_private_rule(&self) -> Option<String> {
+    /// A rule for reserved bytes where there are none.
+    fn idle_reserved_rule(&self) -> Option<String> {
         let idle = |link: &Link| {
             let buffer = &self.network.buffers[link.from.0 as usize];
-            buffer.private_rule == PrivateRule::AsReleased && link.private == Bytes(0)
+            buffer.reserved_rule == ReservedRule::AsReleased && link.reserved == Bytes(0)
         };
         self.network.links.iter().any(idle).then(|| {
-            "switch.buffer.private_rule = \"as-released\" changes nothing: no port has private bytes \
-             (switch.buffer.private)"
+            "switch.buffer.reserved_rule = \"as-released\" changes nothing: no port has reserved bytes \
+             (switch.buffer.reserved)"
                 .to_owned()
         })
     }

@@ -104,7 +104,7 @@ fn markers_have_the_numbers_of_their_papers() {
 
 #[test]
 fn buffers_keep_nothing_apart_and_share_by_one_or_by_a_half() {
-    let nothing_apart = json!({"private": "0B", "private_rule": "exact", "ports_per_pool": null});
+    let nothing_apart = json!({"reserved": "0B", "reserved_rule": "exact", "ports_per_pool": null});
     for (buffer, expected) in [
         ("{ kind = 'dynamic-threshold', pool = '1MB' }", json!({"alpha": 1.0, "counts": "shared"})),
         ("{ kind = 'dynamic-threshold', pool = '1MB' }", nothing_apart.clone()),

@@ -20,7 +20,7 @@ fn an_unknown_key_is_shown_in_its_line_with_the_nearest_one() {
     assert_eq!(
         replaced("alpha = 4\n", "alfa = 4\n"),
         "s.toml:19:1: switch.buffer.alfa: unknown key (did you mean \"alpha\"?); known here: alpha, pool, \
-         ports_per_pool, private, private_rule, counts\n   |\n19 | alfa = 4\n   | ^"
+         ports_per_pool, reserved, reserved_rule, counts\n   |\n19 | alfa = 4\n   | ^"
     );
     let unknown = message(&format!("colour = 'red'\n{BCC_F2}"), &[]);
     assert!(
@@ -93,9 +93,9 @@ const IMPOSSIBLE: &[(&str, &str, &str)] = &[
     ("topology.framing", "60000", "topology.mtu: 9KB and 60KB of framing are more than 65535 bytes"),
     ("topology.rate", "0bps", "topology.rate: \"0bps\" is not between 1Mbps and 100Tbps"),
     (
-        "switch.buffer.private",
+        "switch.buffer.reserved",
         "4MiB",
-        "switch.buffer.private: 4MiB for each port is more than the whole pool, 3MiB",
+        "switch.buffer.reserved: 4MiB for each port is more than the whole pool, 3MiB",
     ),
     ("switch.buffer.alpha", "0", "switch.buffer.alpha: 0 is not above 0 and at most 1024"),
     ("switch.buffer.alpha", "nan", "switch.buffer.alpha: NaN is not above 0 and at most 1024"),
@@ -344,12 +344,12 @@ fn missing_files_and_bad_ones_are_refused_with_their_line() {
 #[test]
 fn a_threshold_that_lets_nothing_pass_is_refused() {
     // 0.002 of 3 MiB are 6,291 bytes.
-    let sets = [("switch.buffer.alpha", "0.002"), ("switch.buffer.private", "0B")];
+    let sets = [("switch.buffer.alpha", "0.002"), ("switch.buffer.reserved", "0B")];
     let error = parse(BCC_F2, &sets).unwrap_err().to_string();
     let expected =
-        "switch.buffer.alpha: 0.002 of a pool of 3MiB does not hold one packet of 9KB, nor do private bytes";
+        "switch.buffer.alpha: 0.002 of a pool of 3MiB does not hold one packet of 9KB, nor do reserved bytes";
     assert!(error.contains(expected), "{error}");
-    assert!(parse(BCC_F2, &sets[..1]).is_ok(), "private bytes hold a packet");
+    assert!(parse(BCC_F2, &sets[..1]).is_ok(), "reserved bytes hold a packet");
 }
 
 #[test]

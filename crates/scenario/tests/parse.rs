@@ -29,7 +29,7 @@ fn bcc_f2_becomes_the_experiment_that_its_scripts_describe() {
     // The first eight ports, those of the receivers, share the first pool.
     let pools: Vec<usize> = e.network.links[32..].iter().map(|link| link.pool).collect();
     assert_eq!(pools, (0..32).map(|port| port / 8).collect::<Vec<_>>());
-    assert!(e.network.links[32..].iter().all(|link| link.private == Bytes(131_072)));
+    assert!(e.network.links[32..].iter().all(|link| link.reserved == Bytes(131_072)));
     let warm_up =
         WarmUp { bytes: Bytes(8_960), from: Instant(100_000_000_000), to: Instant(600_000_000_000) };
     let connections =

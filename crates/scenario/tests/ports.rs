@@ -160,13 +160,13 @@ const IMPOSSIBLE: &[(&str, &str, &str)] = &[
     (
         "switch.buffer",
         "{ kind = 'abm', pool = '2MB', alpha = 1e-300 }",
-        "does not hold one packet of 1.538KB, nor do private bytes",
+        "does not hold one packet of 1.538KB, nor do reserved bytes",
     ),
     // 0.0007 of 2 MB are 1,400 bytes.
     (
         "switch.buffer",
         "{ kind = 'abm', pool = '2MB', alpha = [0.5, 0.0007] }",
-        "switch.buffer.alpha: 0.0007 of a pool of 2MB does not hold one packet of 1.538KB, nor do private bytes",
+        "switch.buffer.alpha: 0.0007 of a pool of 2MB does not hold one packet of 1.538KB, nor do reserved bytes",
     ),
     (
         "switch.buffer",

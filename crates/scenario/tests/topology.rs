@@ -163,7 +163,7 @@ fn a_fabric_of_ten_thousand_hosts_is_built() {
 #[test]
 fn the_marking_curve_of_bcc_f2_is_the_papers() {
     let curves =
-        parse(BCC_F2, &[("switch.buffer.private_rule", "exact"), ("switch.buffer.counts", "shared")])
+        parse(BCC_F2, &[("switch.buffer.reserved_rule", "exact"), ("switch.buffer.counts", "shared")])
             .unwrap()
             .marking_curves();
     let curve = curves.iter().find(|curve| curve.port == PortKind::ToHost).unwrap();
@@ -185,9 +185,9 @@ fn the_marking_curve_of_bcc_f2_is_the_papers() {
 }
 
 #[test]
-fn a_threshold_that_counts_private_bytes_is_bounded_by_its_fixed_point() {
+fn a_threshold_that_counts_reserved_bytes_is_bounded_by_its_fixed_point() {
     // Four ports: q = α(B − M(q − p)); with q − p = (αB − p)/(1 + αM) both sides agree to a few bytes of rounding.
-    let curves = parse(BCC_F2, &[("switch.buffer.private_rule", "exact")]).unwrap().marking_curves();
+    let curves = parse(BCC_F2, &[("switch.buffer.reserved_rule", "exact")]).unwrap().marking_curves();
     let limit =
         curves.iter().find(|curve| curve.port == PortKind::ToHost).unwrap().limits[1].limit_bytes as f64;
     let right = 4.0 * (3_145_728.0 - 4.0 * (limit - 131_072.0));
@@ -206,7 +206,7 @@ fn a_marker_that_cannot_fire_is_named_with_the_reason() {
         ]
     );
     let pool = parse(BCC_F2, &[("switch.markers.0.scope", "pool"), ("switch.markers.0.k", "3MB")]).unwrap();
-    // Eight busy ports fill the pool up to 8 · 4/(1 + 32) of 3 MiB, less their private bytes' part: just above 3 MB.
+    // Eight busy ports fill the pool up to 8 · 4/(1 + 32) of 3 MiB, less their reserved bytes' part: just above 3 MB.
     assert!(pool.warnings().is_empty(), "{:?}", pool.warnings());
 }
 
@@ -275,9 +275,9 @@ fn settings_that_defeat_each_other_are_warned_of() {
             "to-host ports (switch0->host0) mark every packet that meets any other: K = 0B",
         ),
         (
-            &[("switch.buffer.private", "0B")],
-            "switch.buffer.private_rule = \"as-released\" changes nothing: no port has private bytes \
-             (switch.buffer.private)",
+            &[("switch.buffer.reserved", "0B")],
+            "switch.buffer.reserved_rule = \"as-released\" changes nothing: no port has reserved bytes \
+             (switch.buffer.reserved)",
         ),
         (
             &[("tcp.delayed_ack.segments", "2")],
@@ -297,7 +297,7 @@ fn limits_in_packets_count_full_ones_with_framing() {
     let curve = e.marking_curves().remove(0);
     assert_eq!(curve.kmin.bytes, 22 * 9_038);
     assert_eq!(curve.limits[0].limit_bytes, 100 * 9_038);
-    assert_eq!(e.network.links[130].private, Bytes(0));
+    assert_eq!(e.network.links[130].reserved, Bytes(0));
 }
 
 #[test]

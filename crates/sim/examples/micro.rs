@@ -9,7 +9,7 @@ use shallows_core::{Bytes, Duration, Instant, Rate};
 use shallows_sim::Simulation;
 use shallows_switch::Port;
 use shallows_switch::aqm::{Config, Gauge, Placed, Split};
-use shallows_switch::buffer::{self, DtCounts, DynamicThreshold, Policy, PrivateRule, SharedBuffer};
+use shallows_switch::buffer::{self, DtCounts, DynamicThreshold, Policy, ReservedRule, SharedBuffer};
 use shallows_switch::port::{self, Arrival, Ingress};
 
 fn main() {
@@ -81,7 +81,7 @@ fn port(count: u64, markers: &[Config]) -> u64 {
     let config = buffer::Config {
         policy: Policy::DynamicThreshold(DynamicThreshold { alpha: 1.0, counts: DtCounts::Shared }),
         pools: vec![Bytes(1 << 20)],
-        private_rule: PrivateRule::Exact,
+        reserved_rule: ReservedRule::Exact,
     };
     let mut buffer = SharedBuffer::new(&config);
     let queue = buffer.add_queue(0, Bytes(2_000));

@@ -10,7 +10,7 @@ use shallows_switch::aqm::{
     self, Averaging, CodelConfig, EinConfig, EinReleasedConfig, FloydJacobsonConfig, Gauge, Level,
     MqEcnConfig, Placed, Spacing, Split, Thresholds,
 };
-use shallows_switch::buffer::{self, AbmConfig, DtCounts, DynamicThreshold, Limit, Policy, PrivateRule};
+use shallows_switch::buffer::{self, AbmConfig, DtCounts, DynamicThreshold, Limit, Policy, ReservedRule};
 use shallows_switch::discipline::{
     self, ComposedConfig, FlowHash, Limits, SchedulerConfig, hashed_drr, hcf, sfq,
 };
@@ -146,7 +146,7 @@ fn marker(name: &str) -> Option<aqm::Config> {
 /// class.
 fn run(name: &str, count: u64) -> Option<u64> {
     let (config, policy) = setup(name)?;
-    let memory = buffer::Config { policy, pools: vec![Bytes(1 << 20)], private_rule: PrivateRule::Exact };
+    let memory = buffer::Config { policy, pools: vec![Bytes(1 << 20)], reserved_rule: ReservedRule::Exact };
     let mut buffer = buffer::SharedBuffer::new(&memory);
     let account = buffer.add_queue(0, Bytes(2_000));
     for _ in 1..config.discipline.queues() {

@@ -57,22 +57,22 @@ fn topology() -> impl Strategy<Value = String> {
 fn buffer() -> impl Strategy<Value = String> {
     // Alpha times the pool holds a packet of any size; otherwise nothing would ever pass.
     let pool = || one_of(&["30KB", "200KB", "5MB"]);
-    let private = || one_of(&["0B", "1500B", "9500B"]);
+    let reserved = || one_of(&["0B", "1500B", "9500B"]);
     let rule = || one_of(&["exact", "as-released"]);
     prop_oneof![
-        2 => (one_of(&["0.5", "1", "8"]), pool(), private(), rule(), one_of(&["shared", "total"])).prop_map(
-            |(alpha, pool, private, rule, counts)| format!(
-                "{{ kind = 'dynamic-threshold', alpha = {alpha}, pool = '{pool}', private = '{private}', \
-                 private_rule = '{rule}', counts = '{counts}' }}"
+        2 => (one_of(&["0.5", "1", "8"]), pool(), reserved(), rule(), one_of(&["shared", "total"])).prop_map(
+            |(alpha, pool, reserved, rule, counts)| format!(
+                "{{ kind = 'dynamic-threshold', alpha = {alpha}, pool = '{pool}', reserved = '{reserved}', \
+                 reserved_rule = '{rule}', counts = '{counts}' }}"
             )
         ),
         1 => (1u32..30).prop_map(|limit| format!("{{ kind = 'static-partition', per_port = '{limit}p' }}")),
-        1 => (pool(), 1u32..4, private()).prop_map(|(pool, ports, private)| format!(
-            "{{ kind = 'complete-sharing', pool = '{pool}', ports_per_pool = {ports}, private = '{private}' }}"
+        1 => (pool(), 1u32..4, reserved()).prop_map(|(pool, ports, reserved)| format!(
+            "{{ kind = 'complete-sharing', pool = '{pool}', ports_per_pool = {ports}, reserved = '{reserved}' }}"
         )),
-        1 => (one_of(&["0.5", "2"]), pool(), private(), rule(), one_of(&["20KB", "75KB"])).prop_map(
-            |(alpha, pool, private, rule, window)| format!(
-                "{{ kind = 'abm', alpha = {alpha}, pool = '{pool}', private = '{private}', private_rule = '{rule}', \
+        1 => (one_of(&["0.5", "2"]), pool(), reserved(), rule(), one_of(&["20KB", "75KB"])).prop_map(
+            |(alpha, pool, reserved, rule, window)| format!(
+                "{{ kind = 'abm', alpha = {alpha}, pool = '{pool}', reserved = '{reserved}', reserved_rule = '{rule}', \
                  window = '{window}' }}"
             )
         ),

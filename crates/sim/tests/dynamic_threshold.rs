@@ -80,9 +80,9 @@ fn up_to_eight_saturated_ports_settle_at_the_fixed_point() {
 }
 
 #[test]
-fn private_bytes_come_on_top_of_the_fixed_point() {
+fn reserved_bytes_come_on_top_of_the_fixed_point() {
     // Ten packets of its own for each port; the threshold bounds what lies in the pool.
-    let sets = [("switch.buffer.private", "15KB"), ("switch.buffer.alpha", "2")];
+    let sets = [("switch.buffer.reserved", "15KB"), ("switch.buffer.alpha", "2")];
     for ports in [1, 3, 8] {
         let fixed = 2.0 * POOL / (1.0 + 2.0 * f64::from(ports));
         exact_to_a_packet(&saturate(ports, &sets), ports, 15_000.0 + fixed);
@@ -90,15 +90,18 @@ fn private_bytes_come_on_top_of_the_fixed_point() {
 }
 
 #[test]
-fn a_threshold_on_all_bytes_settles_where_private_ones_count_too() {
+fn a_threshold_on_all_bytes_settles_where_reserved_ones_count_too() {
     // Q = α(B − M(Q − P)), so that Q = α(B + MP)/(1 + αM); P is 100 packets. This
     // is neither the fixed point nor that plus P.
-    let private = 150_000.0;
-    let sets =
-        [("switch.buffer.private", "150KB"), ("switch.buffer.alpha", "2"), ("switch.buffer.counts", "total")];
+    let reserved = 150_000.0;
+    let sets = [
+        ("switch.buffer.reserved", "150KB"),
+        ("switch.buffer.alpha", "2"),
+        ("switch.buffer.counts", "total"),
+    ];
     for ports in [1, 3, 8] {
         let m = f64::from(ports);
-        let expected = 2.0 * (POOL + m * private) / (1.0 + 2.0 * m);
+        let expected = 2.0 * (POOL + m * reserved) / (1.0 + 2.0 * m);
         exact_to_a_packet(&saturate(ports, &sets), ports, expected);
     }
 }

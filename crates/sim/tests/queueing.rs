@@ -10,7 +10,7 @@ mod common;
 use shallows_core::packet::Header;
 use shallows_core::random::Stream;
 use shallows_core::{Bytes, Duration, Instant, Rate};
-use shallows_switch::buffer::{Config, Policy, PrivateRule, SharedBuffer};
+use shallows_switch::buffer::{Config, Policy, ReservedRule, SharedBuffer};
 use shallows_switch::port::{self, Arrival, Ingress, Port};
 
 const RATE: Rate = Rate::from_gbps(100);
@@ -22,8 +22,11 @@ const LOADS: [(f64, u64); 3] = [(0.5, 500_000), (0.8, 3_000_000), (0.9, 11_000_0
 /// A port with all the memory that a queue may need.
 fn port() -> (Port<u64>, SharedBuffer) {
     let policy = Policy::CompleteSharing;
-    let mut buffer =
-        SharedBuffer::new(&Config { policy, pools: vec![Bytes(1 << 40)], private_rule: PrivateRule::Exact });
+    let mut buffer = SharedBuffer::new(&Config {
+        policy,
+        pools: vec![Bytes(1 << 40)],
+        reserved_rule: ReservedRule::Exact,
+    });
     let queue = buffer.add_queue(0, Bytes(0));
     let stream = |purpose, place| Stream::new(1, purpose, place as u64);
     (Port::new(RATE, queue, &port::Config::default(), stream), buffer)

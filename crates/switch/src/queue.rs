@@ -94,7 +94,7 @@ impl Held {
     /// Memory that holds the packet's bytes.
     #[inline]
     pub fn memory(self) -> Memory {
-        if self.0 & 1 == 0 { Memory::Private } else { Memory::Shared }
+        if self.0 & 1 == 0 { Memory::Reserved } else { Memory::Shared }
     }
 }
 

@@ -77,9 +77,9 @@ struct Bench<'a> {
 impl<'a> Bench<'a> {
     fn new(case: &'a Case, steps: &'a [Step]) -> Self {
         let mut buffer = SharedBuffer::new(&case.buffer);
-        let account = buffer.add_queue(0, Bytes(case.private));
+        let account = buffer.add_queue(0, Bytes(case.reserved));
         for _ in 1..case.port.discipline.queues() {
-            buffer.add_sibling(0, Bytes(case.private));
+            buffer.add_sibling(0, Bytes(case.reserved));
         }
         let stream = |purpose, place| Stream::new(1, purpose, place as u64);
         let tokens = case.port.shaper.map(|shaper| Tokens {
@@ -146,7 +146,7 @@ impl<'a> Bench<'a> {
     }
 
     fn check_memory_is_empty(&self) {
-        let is_empty = self.buffer.queue(0).private == Bytes(0) && self.buffer.pools()[0].used == Bytes(0);
+        let is_empty = self.buffer.queue(0).reserved == Bytes(0) && self.buffer.pools()[0].used == Bytes(0);
         assert!(is_empty, "the memory is empty");
     }
 

@@ -1,4 +1,4 @@
-//! Dynamic Threshold with private bytes, over ports with several queues and pools, against a model that recounts
+//! Dynamic Threshold with reserved bytes, over ports with several queues and pools, against a model that recounts
 //! everything from the list of packets that it holds: the fate of every packet is the same.
 
 use std::collections::VecDeque;
@@ -8,7 +8,7 @@ use shallows_core::packet::{Ecn, Header};
 use shallows_core::random::Stream;
 use shallows_core::{Bytes, Instant, Rate};
 use shallows_switch::Port;
-use shallows_switch::buffer::{self, DtCounts, DynamicThreshold, Memory, Policy, PrivateRule, SharedBuffer};
+use shallows_switch::buffer::{self, DtCounts, DynamicThreshold, Memory, Policy, ReservedRule, SharedBuffer};
 use shallows_switch::discipline::{self, ComposedConfig, Limits, SchedulerConfig};
 use shallows_switch::port::{Arrival, Config, DropReason, Ingress};
 
@@ -18,8 +18,8 @@ struct Switch {
     /// Alpha is this over 8, so that every threshold is a whole number of eighths.
     alpha_eighths: u64,
     pools: Vec<u64>,
-    private: u64,
-    rule: PrivateRule,
+    reserved: u64,
+    rule: ReservedRule,
     counts: DtCounts,
     /// By port: its pool, and how many queues of strict priority it has.
     ports: Vec<(usize, usize)>,
@@ -56,7 +56,7 @@ struct Held {
 struct Model<'a> {
     switch: &'a Switch,
     held: Vec<Vec<VecDeque<Held>>>,
-    /// By port and queue: what departed packets have left in the released counter of private bytes.
+    /// By port and queue: what departed packets have left in the released counter of reserved bytes.
     leaked: Vec<Vec<u64>>,
     /// By port: when its link is free.
     free_at: Vec<u64>,
@@ -84,14 +84,14 @@ impl<'a> Model<'a> {
         self.held[port][queue].iter().map(|held| held.size).sum()
     }
 
-    /// Private bytes that count as taken.
-    fn private_counter(&self, port: usize, queue: usize) -> u64 {
-        let exact = self.bytes(port, queue, Memory::Private);
+    /// Reserved bytes that count as taken.
+    fn reserved_counter(&self, port: usize, queue: usize) -> u64 {
+        let exact = self.bytes(port, queue, Memory::Reserved);
         match self.switch.rule {
-            PrivateRule::Exact => exact,
-            PrivateRule::AsReleased => {
-                let private = self.held[port][queue].iter().filter(|held| held.memory == Memory::Private);
-                exact + private.map(|held| held.found).sum::<u64>() + self.leaked[port][queue]
+            ReservedRule::Exact => exact,
+            ReservedRule::AsReleased => {
+                let reserved = self.held[port][queue].iter().filter(|held| held.memory == Memory::Reserved);
+                exact + reserved.map(|held| held.found).sum::<u64>() + self.leaked[port][queue]
             }
         }
     }
@@ -108,11 +108,11 @@ impl<'a> Model<'a> {
     fn room(&self, port: usize, queue: usize, size: u64) -> Result<Memory, DropReason> {
         // BCC's released rule adds the backlog to the packet, in the test as in the counter.
         let charge = match self.switch.rule {
-            PrivateRule::Exact => size,
-            PrivateRule::AsReleased => size + self.backlog(port, queue),
+            ReservedRule::Exact => size,
+            ReservedRule::AsReleased => size + self.backlog(port, queue),
         };
-        if self.private_counter(port, queue) + charge <= self.switch.private {
-            return Ok(Memory::Private);
+        if self.reserved_counter(port, queue) + charge <= self.switch.reserved {
+            return Ok(Memory::Reserved);
         }
         let pool = self.switch.ports[port].0;
         let free = self.switch.pools[pool] - self.used(pool);
@@ -153,7 +153,7 @@ impl<'a> Model<'a> {
     fn leave(&mut self, now: u64, port: usize) -> u32 {
         let queue = self.held[port].iter().position(|queue| !queue.is_empty()).expect("something waits");
         let held = self.held[port][queue].pop_front().expect("it is not empty");
-        if held.memory == Memory::Private {
+        if held.memory == Memory::Reserved {
             self.leaked[port][queue] += held.found;
         }
         self.free_at[port] = now + held.size * PS_PER_BYTE;
@@ -173,12 +173,12 @@ impl Real {
         let mut buffer = SharedBuffer::new(&buffer::Config {
             policy: Policy::DynamicThreshold(DynamicThreshold { alpha, counts: switch.counts }),
             pools: switch.pools.iter().copied().map(Bytes).collect(),
-            private_rule: switch.rule,
+            reserved_rule: switch.rule,
         });
         let ports = switch.ports.iter().map(|&(pool, queues)| {
-            let account = buffer.add_queue(pool, Bytes(switch.private));
+            let account = buffer.add_queue(pool, Bytes(switch.reserved));
             (1..queues).for_each(|_| {
-                buffer.add_sibling(pool, Bytes(switch.private));
+                buffer.add_sibling(pool, Bytes(switch.reserved));
             });
             let discipline = if queues == 1 { discipline::Config::Fifo } else { strict_priority(queues) };
             let config = Config { discipline, ..Config::default() };
@@ -195,14 +195,16 @@ impl Real {
         let account: usize =
             self.ports[..step.port].iter().map(|port| port.queue_counters().len()).sum::<usize>()
                 + step.queue;
-        let private = self.buffer.queue(account).private;
+        let reserved = self.buffer.queue(account).reserved;
         let port = &mut self.ports[step.port];
         match port.receive(Instant(now), Ingress::NONE, header, id, &mut self.buffer, &mut vec![]) {
             Arrival::Sent(departure) => {
                 assert_eq!(departure.payload, id);
                 Fate::Leaves
             }
-            Arrival::Queued if self.buffer.queue(account).private > private => Fate::Waits(Memory::Private),
+            Arrival::Queued if self.buffer.queue(account).reserved > reserved => {
+                Fate::Waits(Memory::Reserved)
+            }
             Arrival::Queued => Fate::Waits(Memory::Shared),
             Arrival::Dropped => {
                 let after = port.counters().dropped;
@@ -234,14 +236,14 @@ fn strict_priority(queues: usize) -> discipline::Config {
 fn switch() -> impl Strategy<Value = Switch> {
     let ports = prop::collection::vec((0usize..2, 1usize..4), 1..5);
     let pools = prop::collection::vec(3_000u64..40_000, 2);
-    let rule = prop_oneof![Just(PrivateRule::Exact), Just(PrivateRule::AsReleased)];
+    let rule = prop_oneof![Just(ReservedRule::Exact), Just(ReservedRule::AsReleased)];
     let counts = prop_oneof![Just(DtCounts::Shared), Just(DtCounts::Total)];
     let alpha = prop::sample::select(vec![1u64, 4, 8, 13, 64]);
     (alpha, pools, prop_oneof![Just(0u64), 1_000..9_000u64], rule, counts, ports).prop_map(
-        |(alpha_eighths, pools, private, rule, counts, ports)| Switch {
+        |(alpha_eighths, pools, reserved, rule, counts, ports)| Switch {
             alpha_eighths,
             pools,
-            private,
+            reserved,
             rule,
             counts,
             ports,
@@ -284,36 +286,36 @@ proptest! {
 }
 
 #[test]
-fn the_released_counter_sticks_until_only_an_empty_queue_gets_private_room() {
+fn the_released_counter_sticks_until_only_an_empty_queue_gets_reserved_room() {
     // 131,072 B of reserve and packets of 9,000 B, as in BCC's simulations; in each slot one arrives just before another
-    // leaves, so that one always waits. Each finds 9,000 B, is charged 18,000 and gives 9,000 back: while private room is
+    // leaves, so that one always waits. Each finds 9,000 B, is charged 18,000 and gives 9,000 back: while reserved room is
     // found the counter grows by 9,000 a packet.
     let switch = Switch {
         alpha_eighths: 32,
         pools: vec![3 << 20, 1],
-        private: 131_072,
-        rule: PrivateRule::AsReleased,
+        reserved: 131_072,
+        rule: ReservedRule::AsReleased,
         counts: DtCounts::Total,
         ports: vec![(0, 1)],
     };
     let mut model = Model::new(&switch);
     let mut real = Real::new(&switch);
     let step = Step { wait: 0, port: 0, queue: 0, size: 9_000 };
-    let mut private = 0;
+    let mut reserved = 0;
     for id in 0..100u32 {
         let now = u64::from(id.saturating_sub(1)) * 9_000 * PS_PER_BYTE;
         if id > 1 {
             let fate = real.arrive(now, id, step);
             assert_eq!(fate, model.arrive(now, id, step));
-            private += u32::from(fate == Fate::Waits(Memory::Private));
+            reserved += u32::from(fate == Fate::Waits(Memory::Reserved));
             assert_eq!(real.leave(now, 0), model.leave(now, 0));
         } else {
             assert_eq!(real.arrive(0, id, step), model.arrive(0, id, step));
         }
     }
-    assert_eq!(model.private_counter(0, 0), 117_000);
+    assert_eq!(model.reserved_counter(0, 0), 117_000);
     // Packet 1 found an empty queue: 9,000. Packet n, from 2 on, finds 9,000 · (n − 1) taken and needs 18,000 more: 13 is
     // the last of a row to fit. Once it has left, 108,000 are taken and 15 fits, too; with that the counter is at 117,000,
     // and 18,000 more never fit again.
-    assert_eq!(private, 13);
+    assert_eq!(reserved, 13);
 }

@@ -10,7 +10,7 @@ use shallows_core::random::Stream;
 use shallows_core::{Bytes, Instant, Rate};
 use shallows_switch::Port;
 use shallows_switch::aqm::{self, Gauge, Placed, Point, Spacing};
-use shallows_switch::buffer::{self, Policy, PrivateRule, SharedBuffer};
+use shallows_switch::buffer::{self, Policy, ReservedRule, SharedBuffer};
 use shallows_switch::port::{Arrival, Config, Ingress};
 
 /// A WRED profile.
@@ -37,7 +37,7 @@ fn marks(profile: Profile, count: u64, size: u16, point: Point, seed: u64) -> Ve
     let mut buffer = SharedBuffer::new(&buffer::Config {
         policy: Policy::CompleteSharing,
         pools: vec![Bytes(64 << 20)],
-        private_rule: PrivateRule::Exact,
+        reserved_rule: ReservedRule::Exact,
     });
     let account = buffer.add_queue(0, Bytes(0));
     let marker = aqm::Config::Red {

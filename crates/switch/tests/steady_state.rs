@@ -5,7 +5,7 @@ use shallows_switch::aqm::{
     Action, CodelConfig, Config, EinAverage, EinConfig, FloydJacobsonConfig, Forced, Gauge, Level,
     MqEcnConfig, Point, Sampled, Split, Verdict,
 };
-use shallows_switch::buffer::{self, DtCounts, DynamicThreshold, Limit, Policy, PrivateRule};
+use shallows_switch::buffer::{self, DtCounts, DynamicThreshold, Limit, Policy, ReservedRule};
 use shallows_switch::discipline::{self, ComposedConfig, Limits, SchedulerConfig};
 use shallows_switch::queue::Share;
 
@@ -79,25 +79,25 @@ fn a_marker_says_all_that_it_can_do_to_a_packet() {
     }
 }
 
-fn limits(policy: Policy, private_rule: PrivateRule, busy: usize) -> (u64, u64) {
-    let config = buffer::Config { policy, pools: vec![Bytes(1_000_001)], private_rule };
-    let (pool, private, packet) = (Bytes(1_000_001), Bytes(6_000), Bytes(1_500));
-    (config.limit(pool, private, busy, packet).0, config.pool_limit(pool, private, busy, packet).0)
+fn limits(policy: Policy, reserved_rule: ReservedRule, busy: usize) -> (u64, u64) {
+    let config = buffer::Config { policy, pools: vec![Bytes(1_000_001)], reserved_rule };
+    let (pool, reserved, packet) = (Bytes(1_000_001), Bytes(6_000), Bytes(1_500));
+    (config.limit(pool, reserved, busy, packet).0, config.pool_limit(pool, reserved, busy, packet).0)
 }
 
 #[test]
 fn a_policy_says_how_far_busy_ports_and_their_pool_fill_for_long() {
     let dt = |counts| Policy::DynamicThreshold(DynamicThreshold { alpha: 1.0, counts });
-    // Choudhury and Hahne (ToN '98): αB/(1 + αM) of the pool for each of M = 4, and the private bytes beside it.
-    assert_eq!(limits(dt(DtCounts::Shared), PrivateRule::Exact, 4), (200_000 + 6_000, 800_000));
-    // The threshold bounds the private bytes too: (αB − p)/(1 + αM) = 994,001/5.
-    assert_eq!(limits(dt(DtCounts::Total), PrivateRule::Exact, 4), (198_800 + 6_000, 795_200));
-    // Of leaking private bytes a packet is left.
-    assert_eq!(limits(dt(DtCounts::Shared), PrivateRule::AsReleased, 4), (200_000 + 1_500, 800_000));
+    // Choudhury and Hahne (ToN '98): αB/(1 + αM) of the pool for each of M = 4, and the reserved bytes beside it.
+    assert_eq!(limits(dt(DtCounts::Shared), ReservedRule::Exact, 4), (200_000 + 6_000, 800_000));
+    // The threshold bounds the reserved bytes too: (αB − p)/(1 + αM) = 994,001/5.
+    assert_eq!(limits(dt(DtCounts::Total), ReservedRule::Exact, 4), (198_800 + 6_000, 795_200));
+    // Of leaking reserved bytes a packet is left.
+    assert_eq!(limits(dt(DtCounts::Shared), ReservedRule::AsReleased, 4), (200_000 + 1_500, 800_000));
     // A third each, and together all of it, to the last byte.
-    assert_eq!(limits(Policy::CompleteSharing, PrivateRule::Exact, 3), (333_333 + 6_000, 1_000_001));
+    assert_eq!(limits(Policy::CompleteSharing, ReservedRule::Exact, 3), (333_333 + 6_000, 1_000_001));
     let partition = Policy::StaticPartition { limit: Limit::Packets(10) };
-    assert_eq!(limits(partition, PrivateRule::Exact, 2), (15_000 + 6_000, 30_000));
+    assert_eq!(limits(partition, ReservedRule::Exact, 2), (15_000 + 6_000, 30_000));
 }
 
 #[test]

@@ -242,7 +242,7 @@ def _curves(found: Answer, chosen: Candidate) -> Chart:
     """Return a chart of marking curves, with the limits of a queue for several numbers of busy ports."""
     buffer = found.fabric.buffer
     limits = [
-        (count, busy_share(buffer.pool, chosen.alpha, count) + buffer.private)
+        (count, busy_share(buffer.pool, chosen.alpha, count) + buffer.reserved)
         for count in LIMITS
         if count <= buffer.ports
     ]

@@ -96,18 +96,18 @@ def _buffer(fabric: Fabric) -> list[Advice]:
     alpha = chosen_alpha(fabric)
     found = [] if buffer.alpha is not None else [_alpha(fabric)]
     queues = [count for count in BUSY if count <= buffer.ports]
-    found += [rules.share_of_pool(buffer.pool, alpha, count, buffer.private) for count in queues]
-    found.append(rules.conservative(buffer.pool, alpha, buffer.ports, buffer.private, fabric.need))
-    needed = rules.required(link, rtt, fabric.need, buffer.private)
+    found += [rules.share_of_pool(buffer.pool, alpha, count, buffer.reserved) for count in queues]
+    found.append(rules.conservative(buffer.pool, alpha, buffer.ports, buffer.reserved, fabric.need))
+    needed = rules.required(link, rtt, fabric.need, buffer.reserved)
     kmax = rules.pool_kmax(buffer.pool, alpha, needed.number)
     found += [needed, kmax, rules.pool_kmin(kmax.number, link, buffer.ports)]
-    found.append(rules.burst_limit(buffer.pool, alpha, min(2, buffer.ports), buffer.private))
+    found.append(rules.burst_limit(buffer.pool, alpha, min(2, buffer.ports), buffer.reserved))
     return [*found, rules.headroom(link, 100 * METRE, fabric.links.mtu)]
 
 
 def _hosts(fabric: Fabric) -> list[Advice]:
     link, buffer = fabric.links.rate, fabric.buffer
-    longest = rules.busy_share(buffer.pool, chosen_alpha(fabric), 1) + buffer.private
+    longest = rules.busy_share(buffer.pool, chosen_alpha(fabric), 1) + buffer.reserved
     found = [rules.least_rto(fabric.links.rtt, longest * 8 / link)]
     if fabric.incast:
         window = min(fabric.window, fabric.incast.size)
@@ -119,7 +119,7 @@ def _alpha(fabric: Fabric) -> Advice:
     incast = fabric.incast
     burst = incast.senders * min(fabric.window, incast.size) if incast else fabric.pipe
     buffer = fabric.buffer
-    return rules.alpha_for(buffer.pool, fabric.silicon.alphas, burst, min(2, buffer.ports), buffer.private)
+    return rules.alpha_for(buffer.pool, fabric.silicon.alphas, burst, min(2, buffer.ports), buffer.reserved)
 
 
 def chosen_alpha(fabric: Fabric) -> float:

@@ -155,7 +155,7 @@ def pool_curve(fabric: Fabric, alpha: float) -> Curve | None:
     if "pool" not in fabric.marks:
         return None
     buffer, link = fabric.buffer, fabric.links.rate
-    needed = rules.required(link, fabric.links.rtt, fabric.need, buffer.private).number
+    needed = rules.required(link, fabric.links.rtt, fabric.need, buffer.reserved).number
     kmax = rules.pool_kmax(buffer.pool, alpha, needed).number
     kmin = rules.pool_kmin(kmax, link, buffer.ports).number
     return ramp(fabric, kmin, kmax, rules.POOL_PMAX) if kmin >= fabric.silicon.cell else None
@@ -181,7 +181,7 @@ def _rules(fabric: Fabric) -> Iterator[Candidate]:
         why = f"{standard.why}; Kmax = B − B_R/α, Kmin = Kmax − C·N·h ({rules.BCC})"
         yield replace(standard, name="BCC", why=why, pool=pool)
     yield standard
-    careful = rules.conservative(buffer.pool, standard.alpha, buffer.ports, buffer.private, fabric.need)
+    careful = rules.conservative(buffer.pool, standard.alpha, buffer.ports, buffer.reserved, fabric.need)
     yield _plain(fabric, "conservative", f"{careful.formula} ({rules.BCC} §III-B)", "rule", careful.number)
     if "dctcp" in {each.transport for each in fabric.classes}:
         for name, advice in (
@@ -227,7 +227,7 @@ def _defaults(fabric: Fabric) -> Iterator[Candidate]:
 
 def _between(fabric: Fabric) -> Iterator[Candidate]:
     """Yield other thresholds, ramps and α around the rules."""
-    limit = fabric.buffer.pool + fabric.buffer.private
+    limit = fabric.buffer.pool + fabric.buffer.reserved
     standard = max(of_transport(each, fabric).number for each in fabric.classes)
     for share in BETWEEN:
         if share * fabric.pipe < limit:

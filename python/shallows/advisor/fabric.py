@@ -40,7 +40,7 @@ class Buffer:
     pool: float
     ports: int
     """Number of ports that share it."""
-    private: float
+    reserved: float
     """Reserved buffer of each queue, in bytes."""
     alpha: float | None
     """Fixed α; None if it may be chosen."""
@@ -142,7 +142,10 @@ class Fabric:
             raise table.need("chip", "a name that `shallows chips` lists, or a table that describes one")
         links = links_of(Table(f"{file}: links", document.get("links", {}), LINKS))
         silicon = silicon_of(document["chip"], file, links.rate)
-        buffer = _buffer(Table(f"{file}: buffer", document.get("buffer", {}), BUFFER), silicon, notes)
+        of_buffer = buffer_table(file, document.get("buffer", {}))
+        if "private" in document.get("buffer", {}):
+            notes.append("buffer.private is now buffer.reserved; the next version rejects the old key.")
+        buffer = _buffer(of_buffer, silicon, notes)
         classes = _classes(file, document.get("class", []), Path(file).parent)
         names = [each.name for each in classes]
         traffic = Table(f"{file}: traffic", document.get("traffic", {}), TRAFFIC)
@@ -161,7 +164,7 @@ class Fabric:
         if incast and incast.senders >= hosts:
             raise traffic.wrong("incast", f"fewer senders than the {hosts} simulated hosts")
         flows = simulated.whole("flows", 20, 10**7, FEWEST_FLOWS)
-        marks = _marks(Table(f"{file}: buffer", document.get("buffer", {}), BUFFER), silicon)
+        marks = _marks(of_buffer, silicon)
         return cls(
             _name(table, Path(file).stem or "fabric"),
             silicon,
@@ -200,7 +203,7 @@ class Fabric:
 LEAST_POOL, MOST_POOL = 10_000, 10**12
 """Sizes in bytes."""
 
-BUFFER = ("pool", "ports_per_pool", "private", "alpha", "marks")
+BUFFER = ("pool", "ports_per_pool", "reserved", "alpha", "marks")
 TRAFFIC = ("load", "incast", "rto", "initial_window")
 CLASS = ("name", "share", "weight", "strict", "transport", "sizes", "queue")
 SIMULATED = ("hosts", "flows")
@@ -218,18 +221,32 @@ def _name(table: Table, default: str) -> str:
     return name
 
 
+def buffer_table(file: str, content: object) -> Table:
+    """Return the `buffer` table of a fabric, in which the old key `private` has its new name, `reserved`.
+
+    Raises
+    ------
+    ShallowsError
+        If it is no table, has an unknown key, or has both names.
+    """
+    if isinstance(content, Mapping) and "private" in content:
+        if "reserved" in content:
+            raise ShallowsError(f"{file}: buffer has reserved and private, its old name", "remove private")
+        content = {"reserved" if key == "private" else key: value for key, value in content.items()}
+    return Table(f"{file}: buffer", content, BUFFER)
+
+
 def _buffer(table: Table, silicon: Silicon, notes: list[str]) -> Buffer:
     ports = table.whole("ports_per_pool", 1, 1024, max(1, silicon.ports // silicon.parts))
     pool = pool_of(table, silicon.memory / silicon.parts)
     if "pool" not in table.content:
         notes.append(
-            f"All memory of the chip is shared: {pool / 1e6:.3g} MB for {ports} ports. What is reserved, "
-            "private or "
+            f"All memory of the chip is shared: {pool / 1e6:.3g} MB for {ports} ports. What is reserved or "
             "headroom is not in a fabric's file: give buffer.pool."
         )
-    private = table.quantity("private", "bytes", 0.0)
+    reserved = table.quantity("reserved", "bytes", 0.0)
     alpha = table.number("alpha", 1 / 1024, 1024) if "alpha" in table.content else None
-    return Buffer(pool, ports, private, alpha)
+    return Buffer(pool, ports, reserved, alpha)
 
 
 def pool_of(table: Table, default: float | None = None) -> float:

@@ -6,7 +6,7 @@ from pathlib import Path
 from shallows.advisor import links
 from shallows.advisor.chips import Chip
 from shallows.advisor.configuration import PS_PER_SECOND
-from shallows.advisor.fabric import BUFFER, pool_of
+from shallows.advisor.fabric import buffer_table, pool_of
 from shallows.advisor.reading import KEYS, Table, load
 from shallows.advisor.resolved import Hints
 from shallows.advisor.silicon import chip_of
@@ -40,11 +40,11 @@ def of_fabric(path: str | Path) -> Hints:
     of_links = Table(f"{path}: links", table.content.get("links", {}), links.KEYS)
     rate = links.rate_of(of_links) if "rate" in of_links.content else None
     chip = chip_of(table.content["chip"], str(path), rate) if "chip" in table.content else None
-    buffer = Table(f"{path}: buffer", table.content.get("buffer", {}), BUFFER)
+    buffer = buffer_table(str(path), table.content.get("buffer", {}))
     return replace(
         _of_links(of_links, chip),
         pool=int(pool_of(buffer)) if "pool" in buffer.content else None,
-        private=int(buffer.quantity("private", "bytes", 0.0)),
+        reserved=int(buffer.quantity("reserved", "bytes", 0.0)),
     )
 
 

@@ -51,7 +51,7 @@ class Hints:
     pool: int | None = None
     """Bytes that queues share, where the file states percentages only."""
 
-    private: int = 0
+    reserved: int = 0
     """Reserved buffer of each queue in bytes, where the file does not state it."""
 
     busy: Sequence[int] = BUSY
@@ -284,7 +284,7 @@ def limit_of(
     if memory is None:
         return None
     cell = on.cell.value if on and on.cell else None
-    private = hints.private if allotment.reserved is None else allotment.reserved.bytes(cell=cell) or 0
+    reserved = hints.reserved if allotment.reserved is None else allotment.reserved.bytes(cell=cell) or 0
     alpha = allotment.alpha
     if alpha is None and allotment.limit is None and pool:
         alpha = pool.alpha
@@ -294,7 +294,7 @@ def limit_of(
     if free:
         return Limit(tuple((count, memory) for count in busy), memory, False, of_chip)
     if alpha is not None:
-        shares = tuple((count, private + dynamic_limit(alpha, memory, count)) for count in busy)
+        shares = tuple((count, reserved + dynamic_limit(alpha, memory, count)) for count in busy)
         return Limit(shares, memory, True, of_chip, alpha)
     if allotment.limit is not None:
         fixed = allotment.limit.bytes(cell=cell, limit=memory)

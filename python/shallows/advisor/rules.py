@@ -267,22 +267,22 @@ def busy_share(pool: float, alpha: float, busy: int) -> float:
     return alpha * pool / (1 + busy * alpha)
 
 
-def share_of_pool(pool: float, alpha: float, busy: int, private: float = 0) -> Advice:
+def share_of_pool(pool: float, alpha: float, busy: int, reserved: float = 0) -> Advice:
     """Return the limit of a queue while `busy` queues are busy."""
     return Advice(
         f"limit of a queue, {busy} busy",
-        busy_share(pool, alpha, busy) + private,
+        busy_share(pool, alpha, busy) + reserved,
         "B",
         "αB / (1 + nα) + S",
-        (("α", alpha_text(alpha)), ("B", size(pool)), ("n", str(busy)), ("S", size(private))),
+        (("α", alpha_text(alpha)), ("B", size(pool)), ("n", str(busy)), ("S", size(reserved))),
         DT,
         "the steady state; a K above it never marks while so many are busy",
     )
 
 
-def conservative(pool: float, alpha: float, busy: int, private: float, share: float) -> Advice:
+def conservative(pool: float, alpha: float, busy: int, reserved: float, share: float) -> Advice:
     """Return the K that leaves room for a round trip of overshoot even if all ports are busy."""
-    limit = busy_share(pool, alpha, busy) + private
+    limit = busy_share(pool, alpha, busy) + reserved
     return Advice(
         "K, conservative",
         limit * share / (1 + share),
@@ -292,7 +292,7 @@ def conservative(pool: float, alpha: float, busy: int, private: float, share: fl
             ("α", alpha_text(alpha)),
             ("B", size(pool)),
             ("n", str(busy)),
-            ("S", size(private)),
+            ("S", size(reserved)),
             ("λ", digits(share)),
         ),
         f"{BCC} §III-B asks for less than the average buffer of a port, and takes 200 KB; that the rest is "
@@ -302,14 +302,14 @@ def conservative(pool: float, alpha: float, busy: int, private: float, share: fl
     )
 
 
-def required(link: float, rtt: float, share: float, private: float = 0) -> Advice:
+def required(link: float, rtt: float, share: float, reserved: float = 0) -> Advice:
     """Return the buffer that a queue needs for full throughput without losses."""
     return Advice(
         "B_R, buffer of a queue",
-        bdp(link, rtt) * (1 + share) - private,
+        bdp(link, rtt) * (1 + share) - reserved,
         "B",
         "B_R = C·RTT·(1 + λ) − S_min",
-        (*_pipe(link, rtt), ("λ", digits(share)), ("S_min", size(private))),
+        (*_pipe(link, rtt), ("λ", digits(share)), ("S_min", size(reserved))),
         f"{BCC} §IV-C",
         "slow start doubles what comes in for a round trip: C·RTT beside the threshold",
     )
@@ -341,7 +341,7 @@ def pool_kmin(kmax: float, link: float, ports: int, h: float = H) -> Advice:
     )
 
 
-def burst_limit(pool: float, alpha: float, busy: int, private: float = 0) -> Advice:
+def burst_limit(pool: float, alpha: float, busy: int, reserved: float = 0) -> Advice:
     """Return the burst that an idle queue can absorb while `busy` others hold their share.
 
     They hold αB/(1 + nα) each, which leaves B/(1 + nα). The burst is limited where it holds α times the rest:
@@ -350,26 +350,26 @@ def burst_limit(pool: float, alpha: float, busy: int, private: float = 0) -> Adv
     left = pool / (1 + busy * alpha)
     return Advice(
         f"burst that fits, {busy} busy",
-        left * alpha / (1 + alpha) + private,
+        left * alpha / (1 + alpha) + reserved,
         "B",
         "B / (1 + nα) · α / (1 + α) + S",
-        (("B", size(pool)), ("α", alpha_text(alpha)), ("n", str(busy)), ("S", size(private))),
+        (("B", size(pool)), ("α", alpha_text(alpha)), ("n", str(busy)), ("S", size(reserved))),
         f"{DT}; the last step is ours",
         "a burst faster than other queues drain; simulate it where it matters",
     )
 
 
-def alpha_for(pool: float, alphas: Sequence[float], burst: float, busy: int, private: float = 0) -> Advice:
+def alpha_for(pool: float, alphas: Sequence[float], burst: float, busy: int, reserved: float = 0) -> Advice:
     """Return the largest α of a chip that fits a burst; otherwise the one that fits most of it."""
-    best = max(sorted(alphas), key=lambda alpha: burst_limit(pool, alpha, busy, private).number)
-    fitting = [each for each in sorted(alphas) if burst_limit(pool, each, busy, private).number >= burst]
+    best = max(sorted(alphas), key=lambda alpha: burst_limit(pool, alpha, busy, reserved).number)
+    fitting = [each for each in sorted(alphas) if burst_limit(pool, each, busy, reserved).number >= burst]
     chosen = fitting[-1] if fitting else best
     return Advice(
         "α of Dynamic Threshold",
         chosen,
         "alpha",
         "the largest α with B/(1 + nα) · α/(1 + α) + S ≥ burst",
-        (("B", size(pool)), ("n", str(busy)), ("S", size(private)), ("burst", size(burst))),
+        (("B", size(pool)), ("n", str(busy)), ("S", size(reserved)), ("burst", size(burst))),
         f"{DT}; the condition is ours",
         "large α favours few busy queues, small α those that come last"
         + ("" if fitting else f"; no α lets this burst in: with {alpha_text(best)} most of it fits"),

@@ -112,7 +112,7 @@ def switch(fabric: Fabric, candidate: Candidate) -> dict[str, Any]:
             "alpha": float(candidate.alpha),
             "pool": f"{buffer.pool * scale(fabric):.0f}B",
             "ports_per_pool": pool_ports(fabric),
-            "private": f"{buffer.private:.0f}B",
+            "reserved": f"{buffer.reserved:.0f}B",
         },
         "markers": _markers(fabric, candidate),
         "overrides": _uplink_overrides(fabric, candidate),
@@ -308,9 +308,9 @@ def _together(fabric: Fabric, loads: Sequence[float]) -> Mapping[str, list[Any]]
 
 def _alone(fabric: Fabric) -> str:
     """Compare a busy queue's limits on the switch and on the smaller pool, between which results differ."""
-    alpha, private = chosen_alpha(fabric), fabric.buffer.private
+    alpha, reserved = chosen_alpha(fabric), fabric.buffer.reserved
     real, here = (
-        busy_share(pool, alpha, 1) + private
+        busy_share(pool, alpha, 1) + reserved
         for pool in (fabric.buffer.pool, fabric.buffer.pool * scale(fabric))
     )
     return (

@@ -81,7 +81,7 @@ def _curve(switch: Switch, queue: Queue | None, fabric: Fabric, notes: list[str]
 def memory_of(fabric: Fabric) -> Hints:
     """Return a fabric's facts about memory that no switch's file contains."""
     return Hints(
-        rate=int(fabric.links.rate), pool=int(fabric.buffer.pool), private=int(fabric.buffer.private)
+        rate=int(fabric.links.rate), pool=int(fabric.buffer.pool), reserved=int(fabric.buffer.reserved)
     )
 
 
@@ -106,7 +106,7 @@ def in_bytes(
         return None
     if limit is None:
         alpha = chosen_alpha(fabric)
-        limit = int(alpha * fabric.buffer.pool / (1 + alpha) + fabric.buffer.private)
+        limit = int(alpha * fabric.buffer.pool / (1 + alpha) + fabric.buffer.reserved)
     kmin, kmax = (
         each.bytes(cell=fabric.silicon.cell, rate=int(fabric.links.rate), limit=limit)
         for each in (curve.minimum, curve.maximum)

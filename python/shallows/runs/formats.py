@@ -17,6 +17,9 @@ SUMMARY = {
 }
 """Paths in `summary.json` that format 4 renamed, with their new last words."""
 
+SCENARIO = {"switch.buffer.private": "reserved", "switch.buffer.private_rule": "reserved_rule"}
+"""Paths in `resolved.json` that format 4 renamed, with their new last words."""
+
 
 def rename(document: dict[str, Any], renamed: Mapping[str, str]) -> None:
     """Replace the old keys of a document, in place.

@@ -180,7 +180,9 @@ class Run:
     @cached_property
     def scenario(self) -> dict[str, Any]:
         """The scenario with every default spelled out: `resolved.json`."""
-        return self._document("resolved.json")
+        scenario = self._document("resolved.json")
+        formats.rename(scenario, formats.SCENARIO)
+        return scenario
 
     @cached_property
     def flows(self) -> "pl.DataFrame":

@@ -62,7 +62,7 @@ mod tests {
             kind: PortKind::Up,
             port: 0,
             pool: 0,
-            private: Bytes(0),
+            reserved: Bytes(0),
             reverse: 0,
             name: String::new(),
         }

@@ -110,8 +110,9 @@ impl Report {
         }
         let incomplete = self.query_outcomes().filter(|query| query.completion_time.is_none()).count();
         if incomplete > 0 {
-            warnings
-                .push(format!("{incomplete} queries were not complete when the run stopped; they are in no mean"));
+            warnings.push(format!(
+                "{incomplete} queries were not complete when the run stopped; they are in no mean"
+            ));
         }
         warnings
     }

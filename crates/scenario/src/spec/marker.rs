@@ -289,7 +289,7 @@ pub(crate) struct Codel {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Bcc {
     /// From this occupancy on every packet is marked. `"auto"` (default): B − B_R/alpha, where B is the size of the pool,
-    /// alpha that of its dynamic threshold, and B_R = C·RTT·(1 + lambda) less the private bytes of a port.
+    /// alpha that of its dynamic threshold, and B_R = C·RTT·(1 + lambda) less the reserved bytes of a port.
     #[serde(default)]
     pub(crate) kmax: Automatic<Depth>,
     /// Up to this occupancy nothing is marked. `"auto"` (default): Kmax − C·N·h for the N ports of the pool. Equal to kmax,

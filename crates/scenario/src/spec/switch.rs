@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shallows_core::Bytes;
 use shallows_switch::EgressDrop;
-use shallows_switch::buffer::{DtCounts, PrivateRule};
+use shallows_switch::buffer::{DtCounts, ReservedRule};
 
 use super::marker::Marker;
 use super::port::{Port, Shaper};
@@ -95,27 +95,27 @@ tagged! {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct DynamicThreshold {
-    /// Alpha, at most 1024, and enough that an empty pool or private bytes hold a packet. Chips offer powers of two from
+    /// Alpha, at most 1024, and enough that an empty pool or reserved bytes hold a packet. Chips offer powers of two from
     /// 1/128 to 8. Default 1.
     #[serde(default = "one")]
     pub(crate) alpha: f64,
-    /// Size of each pool, apart from the private bytes.
+    /// Size of each pool, apart from the reserved bytes.
     pub(crate) pool: Size,
     /// How many ports share a pool, in the order of ports: first those to hosts, then those to switches. Default: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) ports_per_pool: Option<u32>,
     /// Bytes of its own that each queue of a port has beside the pool; used first. Default `"0B"`.
     #[serde(default = "nothing")]
-    pub(crate) private: Size,
-    /// How the private bytes are counted. Default `"exact"`.
+    pub(crate) reserved: Size,
+    /// How the reserved bytes are counted. Default `"exact"`.
     #[serde(default)]
-    pub(crate) private_rule: PrivateRule,
+    pub(crate) reserved_rule: ReservedRule,
     /// Which backlog the threshold bounds: what the queue holds in the pool (default), or all of it.
     #[serde(default)]
     pub(crate) counts: DtCounts,
 }
 
-/// Every port has a fixed part of its own. There is no pool, and so no `pool`, `ports_per_pool`, `private` or `alpha`.
+/// Every port has a fixed part of its own. There is no pool, and so no `pool`, `ports_per_pool`, `reserved` or `alpha`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct StaticPartition {
@@ -127,17 +127,17 @@ pub(crate) struct StaticPartition {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CompleteSharing {
-    /// Size of each pool, apart from the private bytes.
+    /// Size of each pool, apart from the reserved bytes.
     pub(crate) pool: Size,
     /// How many ports share a pool. Default: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) ports_per_pool: Option<u32>,
     /// Bytes of its own that each queue of a port has beside the pool; used first. Default `"0B"`.
     #[serde(default = "nothing")]
-    pub(crate) private: Size,
-    /// How the private bytes are counted. Default `"exact"`.
+    pub(crate) reserved: Size,
+    /// How the reserved bytes are counted. Default `"exact"`.
     #[serde(default)]
-    pub(crate) private_rule: PrivateRule,
+    pub(crate) reserved_rule: ReservedRule,
 }
 
 /// A queue may grow with what its pool has free, its priority's share, and how fast it drains.
@@ -145,20 +145,20 @@ pub(crate) struct CompleteSharing {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Abm {
     /// Alpha by priority, which is the number of the queue at its port; one value is for all. Each is at most 1024, and
-    /// enough that an empty pool or private bytes hold a packet. Default 0.5.
+    /// enough that an empty pool or reserved bytes hold a packet. Default 0.5.
     #[serde(default = "half")]
     pub(crate) alpha: PerQueue<f64>,
-    /// Size of each pool, apart from the private bytes.
+    /// Size of each pool, apart from the reserved bytes.
     pub(crate) pool: Size,
     /// How many ports share a pool. Default: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) ports_per_pool: Option<u32>,
     /// Bytes of its own that each queue of a port has beside the pool; used first. Default `"0B"`.
     #[serde(default = "nothing")]
-    pub(crate) private: Size,
-    /// How the private bytes are counted. Default `"exact"`.
+    pub(crate) reserved: Size,
+    /// How the reserved bytes are counted. Default `"exact"`.
     #[serde(default)]
-    pub(crate) private_rule: PrivateRule,
+    pub(crate) reserved_rule: ReservedRule,
     /// A queue counts as congested while it holds at least this share of its threshold. Default 0.9.
     #[serde(default = "nine_tenths")]
     pub(crate) congested: f64,

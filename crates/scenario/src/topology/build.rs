@@ -311,7 +311,7 @@ pub(super) fn links(plan: &Plan, host_delay: impl Fn(u32) -> Duration) -> Vec<Li
                 kind,
                 port: 0,
                 pool: 0,
-                private: Bytes(0),
+                reserved: Bytes(0),
                 reverse: 0,
                 name,
             };

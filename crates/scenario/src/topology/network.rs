@@ -60,7 +60,7 @@ pub struct Link {
     /// Which pool of its node's buffer its port shares.
     pub pool: usize,
     /// Bytes of that buffer that each queue of its port has alone.
-    pub private: Bytes,
+    pub reserved: Bytes,
     /// The number of the other direction of its cable.
     pub reverse: u32,
     /// Such as `leaf3->spine1`.

@@ -14,9 +14,9 @@ pub(crate) fn port<T: Copy + Default>(
     let network = &experiment.network;
     let link = &network.links[number as usize];
     let config = network.port(link);
-    let first = buffer.add_queue(link.pool, link.private);
+    let first = buffer.add_queue(link.pool, link.reserved);
     for _ in 1..config.discipline.queues() {
-        buffer.add_sibling(link.pool, link.private);
+        buffer.add_sibling(link.pool, link.reserved);
     }
     let stream =
         |purpose, place| Stream::new(experiment.seed, purpose, u64::from(number) << 8 | place as u64);

@@ -3,7 +3,7 @@
 use shallows_core::{Bytes, Duration, Instant, Rate};
 
 use super::PortView;
-use crate::buffer::{Config, Policy, PrivateRule, SharedBuffer};
+use crate::buffer::{Config, Policy, ReservedRule, SharedBuffer};
 use crate::discipline::QueueState;
 
 /// State that a test shows to a marker.
@@ -71,7 +71,7 @@ fn buffer() -> SharedBuffer {
     let mut buffer = SharedBuffer::new(&Config {
         policy: Policy::CompleteSharing,
         pools: vec![Bytes(1 << 40)],
-        private_rule: PrivateRule::Exact,
+        reserved_rule: ReservedRule::Exact,
     });
     buffer.add_queue(0, Bytes(0));
     buffer

@@ -4,7 +4,7 @@ use shallows_core::packet::{Ecn, Header};
 use shallows_core::{Bytes, Rate};
 
 use super::*;
-use crate::buffer::{Config as BufferConfig, Limit, Policy, PrivateRule, SharedBuffer};
+use crate::buffer::{Config as BufferConfig, Limit, Policy, ReservedRule, SharedBuffer};
 use crate::port::{self, Arrival, DropReason, EgressDrop, Ingress, Port};
 
 /// 1,000 bytes at 100 Gbit/s: 80 ns.
@@ -25,7 +25,7 @@ impl Bench {
         let mut buffer = SharedBuffer::new(&BufferConfig {
             policy: Policy::StaticPartition { limit: Limit::Packets(packets) },
             pools: vec![Bytes(1 << 24)],
-            private_rule: PrivateRule::Exact,
+            reserved_rule: ReservedRule::Exact,
         });
         buffer.add_queue(0, Bytes(0));
         let stream = |purpose, place| Stream::new(1, purpose, place as u64);

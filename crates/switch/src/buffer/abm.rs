@@ -182,7 +182,7 @@ pub(super) enum Place {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Config as BufferConfig, Memory, Policy, PrivateRule, Refusal, SharedBuffer};
+    use super::super::{Config as BufferConfig, Memory, Policy, Refusal, ReservedRule, SharedBuffer};
     use super::*;
 
     /// A pool of 100,000 bytes, which ports of so many queues share.
@@ -190,7 +190,7 @@ mod tests {
         let mut buffer = SharedBuffer::new(&BufferConfig {
             policy: Policy::Abm(config),
             pools: vec![Bytes(100_000), Bytes(50_000)],
-            private_rule: PrivateRule::Exact,
+            reserved_rule: ReservedRule::Exact,
         });
         for &queues in ports {
             buffer.add_queue(0, Bytes(0));
@@ -265,14 +265,14 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_that_holds_only_private_bytes_is_not_congested() {
+    fn a_queue_that_holds_only_reserved_bytes_is_not_congested() {
         // Two ports with two priorities; α = 10⁹ lets queue 0 fill the pool, so that every threshold is nothing. Queue 3
         // then takes a packet into its reserve: it holds nothing in the pool, and is not near its threshold.
         let config = Config { alpha: vec![1e9, 1.0], window: Bytes(1 << 40), ..Config::default() };
         let mut buffer = buffer(config, &[2, 1]);
         assert_eq!(buffer.add_sibling(0, Bytes(1_000)), 3);
         take(&mut buffer, 0, 100);
-        assert_eq!(buffer.admit(3, Bytes(1_000)), Ok(Memory::Private));
+        assert_eq!(buffer.admit(3, Bytes(1_000)), Ok(Memory::Reserved));
         // With 90,000 B free, queue 1 at 43,000 B is near 47,000 B, the only one of its priority: n = 1.
         send(&mut buffer, 0, 90);
         take(&mut buffer, 1, 43);

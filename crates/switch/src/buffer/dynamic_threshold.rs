@@ -27,14 +27,14 @@ pub enum DtCounts {
 }
 
 impl DynamicThreshold {
-    /// Largest steady backlog of each of `busy` queues in a pool of this size, beside its reserved bytes `private`.
+    /// Largest steady backlog of each of `busy` queues in a pool of this size, beside its `reserved` bytes.
     ///
     /// Choudhury and Hahne (ToN '98): M equal queues hold αB/(1 + αM) each. Where the threshold also bounds the
     /// reserved bytes p, q = α(B − M(q − p)), so q − p = (αB − p)/(1 + αM).
-    pub(super) fn limit(&self, pool: Bytes, private: Bytes, busy: usize) -> Bytes {
+    pub(super) fn limit(&self, pool: Bytes, reserved: Bytes, busy: usize) -> Bytes {
         let bounded = match self.counts {
             DtCounts::Shared => 0.0,
-            DtCounts::Total => private.0 as f64,
+            DtCounts::Total => reserved.0 as f64,
         };
         let share = (self.alpha * pool.0 as f64 - bounded) / (1.0 + self.alpha * busy as f64);
         Bytes(share.max(0.0) as u64)

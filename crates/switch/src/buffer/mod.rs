@@ -19,7 +19,7 @@ use shallows_core::{Bytes, prefetch_all};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Memory {
     /// The reserved buffer of the packet's queue.
-    Private,
+    Reserved,
     /// The pool that the queue shares with others.
     #[default]
     Shared,
@@ -52,7 +52,7 @@ pub struct Config {
     /// Size of each pool.
     pub pools: Vec<Bytes>,
     /// Accounting of reserved bytes.
-    pub private_rule: PrivateRule,
+    pub reserved_rule: ReservedRule,
 }
 
 /// Rule that limits each queue's use of its pool.
@@ -72,29 +72,29 @@ pub enum Policy {
 }
 
 impl Config {
-    /// Largest steady backlog of each of `busy` ports in a pool of this size. Each port has one queue with `private`
+    /// Largest steady backlog of each of `busy` ports in a pool of this size. Each port has one queue with `reserved`
     /// reserved bytes, and packets have the size `packet`.
-    pub fn limit(&self, pool: Bytes, private: Bytes, busy: usize, packet: Bytes) -> Bytes {
-        let private = self.private_rule.usable(private, packet);
-        self.policy.limit(pool, private, busy, packet) + private
+    pub fn limit(&self, pool: Bytes, reserved: Bytes, busy: usize, packet: Bytes) -> Bytes {
+        let reserved = self.reserved_rule.usable(reserved, packet);
+        self.policy.limit(pool, reserved, busy, packet) + reserved
     }
 
     /// Largest steady occupancy of the pool under the same conditions.
-    pub fn pool_limit(&self, pool: Bytes, private: Bytes, busy: usize, packet: Bytes) -> Bytes {
+    pub fn pool_limit(&self, pool: Bytes, reserved: Bytes, busy: usize, packet: Bytes) -> Bytes {
         // Queues that take all free memory use the whole pool, also where it does not divide evenly.
         if matches!(self.policy, Policy::CompleteSharing) {
             return pool;
         }
-        let each = self.policy.limit(pool, self.private_rule.usable(private, packet), busy, packet);
+        let each = self.policy.limit(pool, self.reserved_rule.usable(reserved, packet), busy, packet);
         pool.min(Bytes(each.0.saturating_mul(busy as u64)))
     }
 }
 
 impl Policy {
-    /// Largest steady backlog of each of `busy` ports in a pool of this size, beside the `private` reserved bytes.
-    fn limit(&self, pool: Bytes, private: Bytes, busy: usize, packet: Bytes) -> Bytes {
+    /// Largest steady backlog of each of `busy` ports in a pool of this size, beside its `reserved` bytes.
+    fn limit(&self, pool: Bytes, reserved: Bytes, busy: usize, packet: Bytes) -> Bytes {
         match self {
-            Self::DynamicThreshold(threshold) => threshold.limit(pool, private, busy),
+            Self::DynamicThreshold(threshold) => threshold.limit(pool, reserved, busy),
             Self::StaticPartition { limit } => limit.in_bytes(packet),
             Self::CompleteSharing => Bytes(pool.0 / busy as u64),
             Self::Abm(abm) => abm.limit(pool, busy),
@@ -105,7 +105,7 @@ impl Policy {
 /// Accounting of a queue's reserved bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum PrivateRule {
+pub enum ReservedRule {
     /// A packet takes its size from the reserved buffer and returns it when it leaves.
     #[default]
     Exact,
@@ -114,7 +114,7 @@ pub enum PrivateRule {
     AsReleased,
 }
 
-impl PrivateRule {
+impl ReservedRule {
     /// Amount that a packet adds to the counter if it finds this `backlog`.
     #[inline(always)]
     fn charge(self, backlog: Bytes, size: Bytes) -> Bytes {
@@ -150,7 +150,7 @@ pub enum Refusal {
 #[derive(Clone, Debug)]
 pub struct SharedBuffer {
     policy: Policy,
-    private_rule: PrivateRule,
+    reserved_rule: ReservedRule,
     pools: Vec<Pool>,
     queues: Vec<Queue>,
     /// The state of [`Policy::Abm`].
@@ -167,7 +167,7 @@ impl SharedBuffer {
         assert!(!config.pools.is_empty(), "a buffer has at least one pool");
         Self {
             policy: config.policy.clone(),
-            private_rule: config.private_rule,
+            reserved_rule: config.reserved_rule,
             pools: config.pools.iter().map(|&size| Pool { size, used: Bytes(0), packets: 0 }).collect(),
             queues: Vec::new(),
             abm: match &config.policy {
@@ -183,13 +183,13 @@ impl SharedBuffer {
         prefetch_all(&self.pools);
     }
 
-    /// Adds the first queue of a port, which shares `pool` and has `private` reserved bytes. Returns its number.
+    /// Adds the first queue of a port, which shares `pool` and has `reserved` bytes of its own. Returns its number.
     ///
     /// # Panics
     ///
     /// Panics if the pool does not exist.
-    pub fn add_queue(&mut self, pool: usize, private: Bytes) -> usize {
-        self.add(pool, private, Place::NewPort)
+    pub fn add_queue(&mut self, pool: usize, reserved: Bytes) -> usize {
+        self.add(pool, reserved, Place::NewPort)
     }
 
     /// Adds the next queue of the port of the last added queue. Only [`Policy::Abm`] distinguishes this from
@@ -198,20 +198,20 @@ impl SharedBuffer {
     /// # Panics
     ///
     /// Panics if the pool does not exist.
-    pub fn add_sibling(&mut self, pool: usize, private: Bytes) -> usize {
-        self.add(pool, private, Place::SamePort)
+    pub fn add_sibling(&mut self, pool: usize, reserved: Bytes) -> usize {
+        self.add(pool, reserved, Place::SamePort)
     }
 
-    fn add(&mut self, pool: usize, private: Bytes, place: Place) -> usize {
+    fn add(&mut self, pool: usize, reserved: Bytes, place: Place) -> usize {
         assert!(pool < self.pools.len(), "no pool {pool}");
         if let Some(abm) = &mut self.abm {
             abm.add_queue(pool, place);
         }
         self.queues.push(Queue {
             pool,
-            private_size: private,
-            private_counter: Bytes(0),
-            private: Bytes(0),
+            reserved_size: reserved,
+            reserved_counter: Bytes(0),
+            reserved: Bytes(0),
             shared: Bytes(0),
             packets: 0,
         });
@@ -222,11 +222,11 @@ impl SharedBuffer {
     #[inline(always)]
     pub fn room(&self, queue: usize, size: Bytes) -> Result<Memory, Refusal> {
         let account = &self.queues[queue];
-        if account.private_size.0 > 0
-            && account.private_counter + self.private_rule.charge(account.backlog(), size)
-                <= account.private_size
+        if account.reserved_size.0 > 0
+            && account.reserved_counter + self.reserved_rule.charge(account.backlog(), size)
+                <= account.reserved_size
         {
-            return Ok(Memory::Private);
+            return Ok(Memory::Reserved);
         }
         let pool = &self.pools[account.pool];
         if !self.within_limit(queue, account, pool, size) {
@@ -259,9 +259,9 @@ impl SharedBuffer {
         let account = &mut self.queues[queue];
         account.packets += 1;
         match memory {
-            Memory::Private => {
-                account.private_counter += self.private_rule.charge(account.backlog(), size);
-                account.private += size;
+            Memory::Reserved => {
+                account.reserved_counter += self.reserved_rule.charge(account.backlog(), size);
+                account.reserved += size;
             }
             Memory::Shared => {
                 account.shared += size;
@@ -289,9 +289,9 @@ impl SharedBuffer {
         let account = &mut self.queues[queue];
         account.packets -= 1;
         match memory {
-            Memory::Private => {
-                account.private -= size;
-                account.private_counter -= size;
+            Memory::Reserved => {
+                account.reserved -= size;
+                account.reserved_counter -= size;
             }
             Memory::Shared => {
                 account.shared -= size;
@@ -380,7 +380,7 @@ impl SharedBuffer {
             assert!(pool.used <= pool.size, "pool {number} holds {} of {}", pool.used, pool.size);
         }
         for (number, queue) in self.queues.iter().enumerate() {
-            assert!(queue.private <= queue.private_size, "queue {number} overran its reserve");
+            assert!(queue.reserved <= queue.reserved_size, "queue {number} overran its reserve");
             assert_eq!(
                 queue.packets == 0,
                 queue.backlog().0 == 0,

@@ -17,12 +17,12 @@ pub struct Pool {
 #[derive(Clone, Copy, Debug)]
 pub struct Queue {
     pub(super) pool: usize,
-    pub(super) private_size: Bytes,
+    pub(super) reserved_size: Bytes,
     /// Counter of the reserved buffer; differs from the reserved bytes in use only under
-    /// [`super::PrivateRule::AsReleased`].
-    pub(super) private_counter: Bytes,
+    /// [`super::ReservedRule::AsReleased`].
+    pub(super) reserved_counter: Bytes,
     /// Bytes in the reserved buffer.
-    pub private: Bytes,
+    pub reserved: Bytes,
     /// Bytes in the pool.
     pub shared: Bytes,
     /// Packets of the queue.
@@ -32,6 +32,6 @@ pub struct Queue {
 impl Queue {
     /// Bytes of the queue.
     pub fn backlog(&self) -> Bytes {
-        self.private + self.shared
+        self.reserved + self.shared
     }
 }

@@ -9,11 +9,11 @@ fn dynamic(alpha: f64, counts: DtCounts) -> Policy {
     Policy::DynamicThreshold(DynamicThreshold { alpha, counts })
 }
 
-fn buffer(policy: Policy, pool: u64, queues: usize, private: u64) -> SharedBuffer {
+fn buffer(policy: Policy, pool: u64, queues: usize, reserved: u64) -> SharedBuffer {
     let mut buffer =
-        SharedBuffer::new(&Config { policy, pools: vec![Bytes(pool)], private_rule: PrivateRule::Exact });
+        SharedBuffer::new(&Config { policy, pools: vec![Bytes(pool)], reserved_rule: ReservedRule::Exact });
     for _ in 0..queues {
-        buffer.add_queue(0, Bytes(private));
+        buffer.add_queue(0, Bytes(reserved));
     }
     buffer
 }
@@ -51,19 +51,19 @@ fn fair_shares_of_bcc_are_met() {
 }
 
 #[test]
-fn private_bytes_are_used_first_and_a_packet_frees_what_it_took() {
+fn reserved_bytes_are_used_first_and_a_packet_frees_what_it_took() {
     let mut buffer = buffer(dynamic(1.0, DtCounts::Shared), 10_000, 1, 2_500);
     let held: Vec<_> = (0..3).map(|_| buffer.admit(0, Bytes(1_000)).unwrap()).collect();
-    assert_eq!(held, [Memory::Private, Memory::Private, Memory::Shared]);
-    assert_eq!((buffer.queue(0).private, buffer.queue(0).shared), (Bytes(2_000), Bytes(1_000)));
-    buffer.release(0, Bytes(1_000), Memory::Private);
-    assert_eq!(buffer.admit(0, Bytes(1_000)), Ok(Memory::Private), "the reserve has room again");
+    assert_eq!(held, [Memory::Reserved, Memory::Reserved, Memory::Shared]);
+    assert_eq!((buffer.queue(0).reserved, buffer.queue(0).shared), (Bytes(2_000), Bytes(1_000)));
+    buffer.release(0, Bytes(1_000), Memory::Reserved);
+    assert_eq!(buffer.admit(0, Bytes(1_000)), Ok(Memory::Reserved), "the reserve has room again");
     assert_eq!(buffer.pools()[0].used, Bytes(1_000));
 }
 
 #[test]
 fn dynamic_threshold_compares_the_backlog_it_was_told_to() {
-    // α = 1 and a pool of 6,000. After four packets the queue holds 2,000 private and 2,000 shared, so T = 4,000;
+    // α = 1 and a pool of 6,000. After four packets the queue holds 2,000 reserved and 2,000 shared, so T = 4,000;
     // one more packet brings the shared bytes to 3,000 and all its bytes to 5,000.
     for (counts, admitted) in [(DtCounts::Shared, true), (DtCounts::Total, false)] {
         let mut buffer = buffer(dynamic(1.0, counts), 6_000, 1, 2_000);
@@ -75,12 +75,12 @@ fn dynamic_threshold_compares_the_backlog_it_was_told_to() {
 }
 
 #[test]
-fn the_released_private_rule_of_bcc_sticks_at_about_one_packet() {
+fn the_released_reserved_rule_of_bcc_sticks_at_about_one_packet() {
     // Each second packet of a burst adds 18,000 to the counter and takes 9,000 away, until 27,000 more no longer
     // fit in 131,072: the counter then rests at 108,000 with nothing queued and 117,000 with one packet, and only
     // a packet that finds its queue empty is held privately.
     let policy = Policy::StaticPartition { limit: Limit::Packets(1_000) };
-    let config = Config { policy, pools: vec![Bytes(1 << 30)], private_rule: PrivateRule::AsReleased };
+    let config = Config { policy, pools: vec![Bytes(1 << 30)], reserved_rule: ReservedRule::AsReleased };
     let mut buffer = SharedBuffer::new(&config);
     buffer.add_queue(0, Bytes(131_072));
     let mut fifo = std::collections::VecDeque::new();
@@ -92,9 +92,9 @@ fn the_released_private_rule_of_bcc_sticks_at_about_one_packet() {
             buffer.release(0, Bytes(9_000), memory);
         }
     }
-    assert_eq!(buffer.queues[0].private_counter, Bytes(108_000));
-    assert_eq!(buffer.admit(0, Bytes(9_000)), Ok(Memory::Private), "an empty queue still gets one packet");
-    assert_eq!(buffer.queues[0].private_counter, Bytes(117_000));
+    assert_eq!(buffer.queues[0].reserved_counter, Bytes(108_000));
+    assert_eq!(buffer.admit(0, Bytes(9_000)), Ok(Memory::Reserved), "an empty queue still gets one packet");
+    assert_eq!(buffer.queues[0].reserved_counter, Bytes(117_000));
     assert_eq!(buffer.admit(0, Bytes(9_000)), Ok(Memory::Shared));
 }
 
@@ -104,7 +104,7 @@ fn a_static_partition_holds_its_limit_in_bytes_or_packets() {
     let partition = |limit| {
         let policy = Policy::StaticPartition { limit };
         let pools = vec![Bytes(10_000); 2];
-        let mut buffer = SharedBuffer::new(&Config { policy, pools, private_rule: PrivateRule::Exact });
+        let mut buffer = SharedBuffer::new(&Config { policy, pools, reserved_rule: ReservedRule::Exact });
         let first = [buffer.add_queue(0, Bytes(0)), buffer.add_sibling(0, Bytes(0))];
         (first, buffer.add_queue(1, Bytes(0)), buffer)
     };
@@ -169,7 +169,7 @@ proptest! {
             for (queue, packets) in held.iter().enumerate() {
                 let sum = |memory| packets.iter().filter(|held| held.1 == memory).map(|held| held.0).sum::<u64>();
                 prop_assert_eq!(buffer.queue(queue).shared.0, sum(Memory::Shared));
-                prop_assert_eq!(buffer.queue(queue).private.0, sum(Memory::Private));
+                prop_assert_eq!(buffer.queue(queue).reserved.0, sum(Memory::Reserved));
                 prop_assert_eq!(buffer.queue(queue).packets as usize, packets.len());
             }
         }

@@ -9,7 +9,7 @@ use super::sfq::DropRule;
 use super::testing::{Step, held, offer, packet, send, steps, stream};
 use super::*;
 use crate::aqm::{self, Gauge, Placed, Point, Split};
-use crate::buffer::{self, Limit, Policy, PrivateRule, SharedBuffer};
+use crate::buffer::{self, Limit, Policy, ReservedRule, SharedBuffer};
 use crate::port::{self, Arrival, Ingress, Port};
 
 /// A rate that no discipline without a scheduler depends on.
@@ -86,7 +86,8 @@ fn within_capacity(config: &Config, (bytes, packets): (Bytes, u32)) -> bool {
 
 fn buffer(pool: u64) -> SharedBuffer {
     let pools = vec![Bytes(pool)];
-    let config = buffer::Config { policy: Policy::CompleteSharing, pools, private_rule: PrivateRule::Exact };
+    let config =
+        buffer::Config { policy: Policy::CompleteSharing, pools, reserved_rule: ReservedRule::Exact };
     let mut buffer = SharedBuffer::new(&config);
     buffer.add_queue(0, Bytes(0));
     buffer

@@ -6,7 +6,7 @@ use shallows_core::random::Stream;
 use shallows_core::{Bytes, Rate};
 
 use super::*;
-use crate::buffer::{Config as BufferConfig, Policy, PrivateRule};
+use crate::buffer::{Config as BufferConfig, Policy, ReservedRule};
 use crate::port::Config;
 
 /// 1,000 bytes take 80 ns.
@@ -51,7 +51,7 @@ impl Switch {
         let mut memory = SharedBuffer::new(&BufferConfig {
             policy: Policy::CompleteSharing,
             pools: vec![Bytes(pool)],
-            private_rule: PrivateRule::Exact,
+            reserved_rule: ReservedRule::Exact,
         });
         let port = |account| {
             let stream = |purpose, place| Stream::new(1, purpose, place as u64);

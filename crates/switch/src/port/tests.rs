@@ -5,7 +5,7 @@ use shallows_core::packet::{Ecn, PacketKind};
 
 use super::*;
 use crate::aqm::{Config, Gauge, Level, Placed, Point, Scope, Split};
-use crate::buffer::{Config as BufferConfig, DtCounts, DynamicThreshold, Limit, Policy, PrivateRule};
+use crate::buffer::{Config as BufferConfig, DtCounts, DynamicThreshold, Limit, Policy, ReservedRule};
 
 mod elaborate;
 mod pauses;
@@ -17,7 +17,7 @@ fn buffer(limit: Limit) -> SharedBuffer {
     let mut buffer = SharedBuffer::new(&BufferConfig {
         policy,
         pools: vec![Bytes(1 << 20)],
-        private_rule: PrivateRule::Exact,
+        reserved_rule: ReservedRule::Exact,
     });
     buffer.add_queue(0, Bytes(0));
     buffer

@@ -6,7 +6,7 @@ use shallows_switch::aqm::{
     self, Action, Averaging, CodelConfig, EinAverage, EinConfig, EinReleasedConfig, FloydJacobsonConfig,
     Gauge, Level, MqEcnConfig, Placed, Point, Sampled, Scope, Spacing, Split, Thresholds, Unit,
 };
-use shallows_switch::buffer::{self, AbmConfig, DtCounts, DynamicThreshold, Limit, Policy, PrivateRule};
+use shallows_switch::buffer::{self, AbmConfig, DtCounts, DynamicThreshold, Limit, Policy, ReservedRule};
 use shallows_switch::discipline::{
     self, ComposedConfig, FlowHash, Limits, SchedulerConfig, hashed_drr, hcf, sfq,
 };
@@ -27,7 +27,7 @@ pub(crate) enum Order {
 pub(crate) struct Case {
     pub(crate) port: port::Config,
     pub(crate) buffer: buffer::Config,
-    pub(crate) private: u64,
+    pub(crate) reserved: u64,
     pub(crate) order: Order,
     pub(crate) queue_limits: Vec<Limit>,
     pub(crate) port_limit: Option<Limit>,
@@ -51,9 +51,9 @@ pub(crate) fn shaped_dwrr(rate: Rate, burst: Bytes, quanta: &[u64]) -> Case {
         buffer: buffer::Config {
             policy: Policy::CompleteSharing,
             pools: vec![Bytes(64 << 20)],
-            private_rule: PrivateRule::Exact,
+            reserved_rule: ReservedRule::Exact,
         },
-        private: 0,
+        reserved: 0,
         order: Order::ByQueue,
         queue_limits: vec![],
         port_limit: None,
@@ -68,7 +68,7 @@ pub(crate) fn case() -> impl Strategy<Value = Case> {
     let memory = (buffer(), prop_oneof![Just(0u64), 1_000..5_000u64]);
     let markers = prop::collection::vec(marker(), 0..4);
     (discipline(), memory, markers, shaper, egress_drop).prop_map(
-        |((discipline, order), (buffer, private), markers, shaper, egress_drop)| {
+        |((discipline, order), (buffer, reserved), markers, shaper, egress_drop)| {
             let limits = match &discipline {
                 discipline::Config::Composed(composed) => composed.limits.clone(),
                 discipline::Config::Fifo => Limits::default(),
@@ -80,11 +80,11 @@ pub(crate) fn case() -> impl Strategy<Value = Case> {
             };
             let markers = markers.into_iter().map(Placed::everywhere).collect();
             // What is reserved would come on top of a partition.
-            let private = if matches!(buffer.policy, Policy::StaticPartition { .. }) { 0 } else { private };
+            let reserved = if matches!(buffer.policy, Policy::StaticPartition { .. }) { 0 } else { reserved };
             Case {
                 port: port::Config { discipline, markers, shaper, egress_drop },
                 buffer,
-                private,
+                reserved,
                 order,
                 queue_limits: limits.queues,
                 port_limit: limits.port,
@@ -181,16 +181,16 @@ fn buffer() -> impl Strategy<Value = buffer::Config> {
         Just(Policy::CompleteSharing),
         Just(Policy::Abm(AbmConfig { alpha: vec![2.0, 0.5], window: Bytes(6_000), ..AbmConfig::default() })),
     ];
-    let rule = prop_oneof![Just(PrivateRule::Exact), Just(PrivateRule::AsReleased)];
-    let shared = (policy, 6_000u64..40_000, rule).prop_map(|(policy, pool, private_rule)| buffer::Config {
+    let rule = prop_oneof![Just(ReservedRule::Exact), Just(ReservedRule::AsReleased)];
+    let shared = (policy, 6_000u64..40_000, rule).prop_map(|(policy, pool, reserved_rule)| buffer::Config {
         policy,
         pools: vec![Bytes(pool)],
-        private_rule,
+        reserved_rule,
     });
     let partition = limit().prop_map(|limit| buffer::Config {
         policy: Policy::StaticPartition { limit },
         pools: vec![Bytes(1 << 20)],
-        private_rule: PrivateRule::Exact,
+        reserved_rule: ReservedRule::Exact,
     });
     prop_oneof![3 => shared, 1 => partition]
 }

@@ -12,7 +12,7 @@ pub(super) fn two_queues(markers: Vec<Config>, policy: Policy) -> (Port<u32>, Sh
     let mut buffer = SharedBuffer::new(&BufferConfig {
         policy,
         pools: vec![Bytes(1 << 20); 2],
-        private_rule: PrivateRule::Exact,
+        reserved_rule: ReservedRule::Exact,
     });
     for pool in [0, 0, 1] {
         buffer.add_queue(pool, Bytes(0));
