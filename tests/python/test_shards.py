@@ -11,7 +11,7 @@ import pytest
 
 import shallows as sh
 from shallows.errors import ShallowsError
-from shallows.runs import claims, formats, manifest
+from shallows.runs import formats, leases, manifest
 from shallows.runs.source import Source
 from shallows.sweeps.points import Shard, plan
 from shared import SHALLOWS, Shell, contents, results, seal
@@ -75,7 +75,7 @@ def test_what_no_manifest_names_makes_no_two_runs_differ(shell: Shell, sweep: Pa
     shutil.copytree(tmp_path / "one", tmp_path / "two")
     (run,) = (tmp_path / "two").glob("small-*")
     # What a kill leaves just before the end, and what a user puts beside results.
-    for name in (claims.FILE, "notes.json", "means.parquet"):
+    for name in (leases.FILE, "notes.json", "means.parquet"):
         (run / name).write_text("{}")
     merged = shell("merge", sweep, "one", "two", "--out", "all")
     assert "7 of 8 points are whole in none of these folders" in merged.stderr

@@ -1,6 +1,6 @@
 """Who runs what, where several processes write into one folder: nothing twice, nothing lost.
 
-Processes of other machines are played by claims that nobody renews, and by namespaces of process numbers.
+Processes of other machines are played by leases that nobody renews, and by namespaces of process numbers.
 """
 
 import errno
@@ -20,9 +20,9 @@ import pytest
 
 import shallows as sh
 from shallows.errors import ClaimLostError, NoSpaceError, ShallowsError
-from shallows.runs import claims, executing, folder
-from shallows.runs.claims import Watch
+from shallows.runs import executing, folder, leases
 from shallows.runs.executing import execute
+from shallows.runs.leases import Watch
 from shallows.runs.process import Process, me
 from shallows.runs.source import Source
 from shallows.sweeps import sharing
@@ -36,12 +36,12 @@ NO_PROCESS = 2**31 - 1
 
 ELSEWHERE = replace(me(), host="elsewhere", space="0" * 16)
 
-# Claims that are over soon, so that a test need not wait for a minute; and builds as if they were committed.
+# Leases that are over soon, so that a test need not wait for a minute; and builds as if they were committed.
 SOON = """
 import sys
 from shallows import about
-from shallows.runs import claims
-claims.RENEW_S, claims.EXPIRY_S = 0.1, 2.0
+from shallows.runs import leases
+leases.RENEW_S, leases.EXPIRY_S = 0.1, 2.0
 build = {**about.build(), "dirty": False}
 about.build = lambda: build
 from shallows.cli import main
@@ -65,36 +65,36 @@ needs_namespaces = pytest.mark.skipif(
 
 @pytest.fixture
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Claims that are over soon."""
-    monkeypatch.setattr(claims, "EXPIRY_S", 0.3)
-    monkeypatch.setattr(claims, "RENEW_S", 0.05)
-    monkeypatch.setattr(claims, "_renewer", claims._Renewer())  # that of other tests sleeps for longer
+    """Leases that are over soon."""
+    monkeypatch.setattr(leases, "EXPIRY_S", 0.3)
+    monkeypatch.setattr(leases, "RENEW_S", 0.05)
+    monkeypatch.setattr(leases, "_renewer", leases._Renewer())  # that of other tests sleeps for longer
 
 
 def left_behind(final: Path, process: Process, number: int = 1) -> Path:
     """What a process has of a folder that it writes, or wrote when it died."""
     path = final.parent / f".{final.name}.{number}.partial"
     path.mkdir(parents=True)
-    write_claim(path, process)
+    write_lease(path, process)
     (path / "flows.parquet").touch()
     return path
 
 
-def write_claim(path: Path, process: Process) -> None:
+def write_lease(path: Path, process: Process) -> None:
     """Make a folder that of a process."""
-    (path / claims.FILE).write_text(json.dumps({"process": process.describe(), "token": "0"}))
+    (path / leases.FILE).write_text(json.dumps({"process": process.describe(), "token": "0"}))
 
 
 @pytest.fixture
 def renewed() -> Iterator[list[Path]]:
-    """Claims in this list are renewed, as a process of another machine does that."""
+    """Leases in this list are renewed, as a process of another machine does that."""
     paths: list[Path] = []
     ended = threading.Event()
 
     def renew() -> None:
         while not ended.wait(0.05):
             for path in paths:
-                os.utime(path / claims.FILE)
+                os.utime(path / leases.FILE)
 
     thread = threading.Thread(target=renew)
     thread.start()
@@ -103,14 +103,14 @@ def renewed() -> Iterator[list[Path]]:
     thread.join()
 
 
-def test_one_of_many_gets_a_claim(tmp_path: Path) -> None:
-    got: list[claims.Claim] = []
+def test_one_of_many_gets_a_lease(tmp_path: Path) -> None:
+    got: list[leases.Lease] = []
     start = threading.Barrier(8)
 
     def want() -> None:
         start.wait()
-        if claim := claims.take(tmp_path / "one", Watch()):
-            got.append(claim)
+        if lease := leases.take(tmp_path / "one", Watch()):
+            got.append(lease)
 
     threads = [threading.Thread(target=want) for _ in range(8)]
     for thread in threads:
@@ -141,7 +141,7 @@ def test_what_a_process_has_left_that_is_gone_goes_at_once(tmp_path: Path) -> No
 def test_a_number_that_lives_here_for_another_program_is_no_sign_of_life(tmp_path: Path) -> None:
     # Process 1 always lives; it did not begin then.
     left_behind(tmp_path / "one", replace(me(), number=1, started="1"))
-    assert claims.take(tmp_path / "one", Watch())
+    assert leases.take(tmp_path / "one", Watch())
 
 
 def test_what_a_living_process_writes_is_its_own(tmp_path: Path) -> None:
@@ -155,12 +155,12 @@ def test_what_a_living_process_writes_is_its_own(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("soon")
-def test_a_claim_of_another_machine_is_over_when_it_is_not_renewed(
+def test_a_lease_of_another_machine_is_over_when_it_is_not_renewed(
     tmp_path: Path, renewed: list[Path]
 ) -> None:
     path = left_behind(tmp_path / "one", ELSEWHERE)
     # Its clock may be years ahead, or behind: times are never compared, only whether they change.
-    os.utime(path / claims.FILE, (4e9, 4e9))
+    os.utime(path / leases.FILE, (4e9, 4e9))
     with folder.RunFolder(tmp_path / "one"):
         assert not path.exists()
     renewed.append(left_behind(tmp_path / "two", ELSEWHERE))
@@ -173,11 +173,11 @@ def test_a_claim_of_another_machine_is_over_when_it_is_not_renewed(
 
 
 @pytest.mark.usefixtures("soon")
-def test_a_claim_is_renewed_whatever_its_process_does(tmp_path: Path) -> None:
+def test_a_lease_is_renewed_whatever_its_process_does(tmp_path: Path) -> None:
     watch = Watch()
     with folder.RunFolder(tmp_path / "one") as mine:
-        write_claim(mine.path, ELSEWHERE)
-        end = time.monotonic() + 4 * claims.EXPIRY_S
+        write_lease(mine.path, ELSEWHERE)
+        end = time.monotonic() + 4 * leases.EXPIRY_S
         while time.monotonic() < end:
             assert not watch.is_over(mine.path)
             time.sleep(0.02)
@@ -188,36 +188,36 @@ def test_a_run_that_was_moved_aside_goes_once_its_successor_is_there(tmp_path: P
     final, aside = tmp_path / "one", tmp_path / ".one.1.replaced"
     aside.mkdir()
     (aside / "summary.json").touch()
-    claim = claims.take(final, Watch())
-    assert claim
+    lease = leases.take(final, Watch())
+    assert lease
     assert (final / "summary.json").exists()
-    claim.release()
+    lease.release()
     aside.mkdir()
-    assert claims.take(final, Watch())
+    assert leases.take(final, Watch())
     assert not aside.exists()
     assert (final / "summary.json").exists()
 
 
-def test_whoever_has_lost_a_claim_commits_nothing(scenario: Path, tmp_path: Path) -> None:
+def test_whoever_has_lost_a_lease_commits_nothing(scenario: Path, tmp_path: Path) -> None:
     source = Source.read(scenario)
     final = tmp_path / "one"
 
     def take_over(_: object) -> None:
         for path in tmp_path.glob(".one.1.partial"):
-            write_claim(path, replace(me(), number=NO_PROCESS))
-            assert claims.take(final, Watch())
+            write_lease(path, replace(me(), number=NO_PROCESS))
+            assert leases.take(final, Watch())
 
     with pytest.raises(ClaimLostError, match="another process has taken it over"):
         execute(source, source.parse(), final, take_over)
     assert [path.name for path in tmp_path.glob("*one*")] == [".one.2.partial"]
 
 
-def test_whoever_has_lost_a_claim_does_not_commit_what_has_its_place(scenario: Path, tmp_path: Path) -> None:
+def test_whoever_has_lost_a_lease_does_not_commit_what_has_its_place(scenario: Path, tmp_path: Path) -> None:
     run = sh.run(scenario, out=tmp_path / "run")
     final = tmp_path / "one"
     lost = folder.RunFolder(final)
     with lost:
-        write_claim(lost.path, replace(me(), number=NO_PROCESS))
+        write_lease(lost.path, replace(me(), number=NO_PROCESS))
         with folder.RunFolder(final) as second:
             shutil.copytree(run.path, second.path, dirs_exist_ok=True)
             second.commit()
@@ -249,7 +249,7 @@ def test_a_point_that_was_taken_over_is_not_failed_but_run_by_somebody(points: l
 
 
 @pytest.mark.usefixtures("soon")
-def test_points_of_others_are_left_until_they_are_there_or_their_claims_over(
+def test_points_of_others_are_left_until_they_are_there_or_their_leases_over(
     points: list[Point], renewed: list[Path]
 ) -> None:
     left_behind(points[0].folder, ELSEWHERE)
@@ -341,14 +341,14 @@ def test_a_point_that_finds_no_space_says_so(points: list[Point], monkeypatch: p
 
     monkeypatch.setattr(executing, "write_manifest", full)
     said: list[tuple[str, object]] = []
-    claim = claims.take(points[0].folder, Watch())
-    assert claim
-    run_point(said.append, points[0].source, claim)
+    lease = leases.take(points[0].folder, Watch())
+    assert lease
+    run_point(said.append, points[0].source, lease)
     kind, ended = said[-1]
     assert kind == "ended"
     assert isinstance(ended, sharing.Ended)
     assert ended.is_full
-    assert list(claim.final.parent.iterdir()) == []
+    assert list(lease.final.parent.iterdir()) == []
 
 
 def _start(

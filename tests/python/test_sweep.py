@@ -15,7 +15,7 @@ import pytest
 
 from shallows.about import build
 from shallows.errors import ScenarioError, ShallowsError
-from shallows.runs.claims import Watch, take
+from shallows.runs.leases import Watch, take
 from shallows.runs.source import Source
 from shallows.sweeps import local
 from shallows.sweeps.local import run_here
@@ -170,9 +170,9 @@ def test_a_process_that_is_killed_with_nothing_to_do_fails_no_point(sweep: Path,
     worker.child.process.kill()
     worker.child.process.wait()
     points[0].folder.parent.mkdir()
-    claim = take(points[0].folder, Watch())
-    assert claim is not None
-    worker.begin(points[0].source, claim, 1)
+    lease = take(points[0].folder, Watch())
+    assert lease is not None
+    worker.begin(points[0].source, lease, 1)
     while not (ended := worker.ended()):
         time.sleep(0.005)
     worker.child.end()

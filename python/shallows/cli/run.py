@@ -14,9 +14,9 @@ from shallows.cli.console import RunStatus, console, print_problems, print_table
 from shallows.cli.printing import print_results
 from shallows.errors import ShallowsError
 from shallows.runs import tables
-from shallows.runs.claims import writer_of
 from shallows.runs.executing import default_folder, execute
 from shallows.runs.folder import check_writable, refuse_existing
+from shallows.runs.leases import writer_of
 from shallows.runs.manifest import PAGE, holds, unfit
 from shallows.runs.results import Run
 from shallows.runs.source import Source

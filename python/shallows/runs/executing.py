@@ -10,9 +10,9 @@ from typing import Any
 from shallows import _core
 from shallows.about import build
 from shallows.errors import ClaimLostError, DefectError
-from shallows.runs.claims import Claim
 from shallows.runs.folder import RunFolder, failure, run_name
 from shallows.runs.formats import FORMAT
+from shallows.runs.leases import Lease
 from shallows.runs.manifest import holds, write_manifest
 from shallows.runs.memory import forget_peak, need_of, peak_memory_mb, refuse_growth, refuse_too_large
 from shallows.runs.results import Run
@@ -47,12 +47,12 @@ def execute(
     experiment: _core.Experiment,
     destination: Path,
     on_progress: OnProgress | None = None,
-    claim: Claim | None = None,
+    lease: Lease | None = None,
     threads: Threads = ONE_THREAD,
 ) -> Run:
     """Run an experiment on these threads and write its folder, which replaces an older one.
 
-    `claim` is the right to do that, if there is one already.
+    `lease` is the right to do that, if there is one already.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def execute(
         environment,
         destination,
         lambda path: _simulate(experiment, path, on_progress, threads),
-        claim,
+        lease,
     )
 
 
@@ -77,14 +77,14 @@ def store(
     environment: dict[str, Any],
     destination: Path,
     produce: Callable[[Path], dict[str, Any]],
-    claim: Claim | None = None,
+    lease: Lease | None = None,
 ) -> Run:
     """Have the results of an experiment produced, and write its folder, as `execute` does.
 
     `produce` writes tables into the folder that it is given, and returns the summary; `environment` says what
     made them.
     """
-    with RunFolder(destination, claim) as folder:
+    with RunFolder(destination, lease) as folder:
         path = folder.path
         try:
             summary = produce(path)

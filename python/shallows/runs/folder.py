@@ -18,16 +18,16 @@ from types import TracebackType
 from typing import Self
 
 from shallows.errors import NoSpaceError, ShallowsError
-from shallows.runs import claims
-from shallows.runs.claims import Claim, Watch
+from shallows.runs import leases
+from shallows.runs.leases import Lease, Watch
 from shallows.runs.manifest import is_run, is_run_of, others_in, unfit
 from shallows.runs.process import Process, me
 
 LOOK_S = 0.5
-"""Between two looks at a claim of another process."""
+"""Between two looks at a lease of another process."""
 
 SOON_S = 0.02
-"""Between two looks at a claim of what takes a moment to write."""
+"""Between two looks at a lease of what takes a moment to write."""
 
 LONG_S = 3600.0
 """No text file takes so long to write."""
@@ -167,39 +167,39 @@ def sync(path: Path) -> None:
 class RunFolder:
     """A folder that appears only when it is complete.
 
-    Entering claims it, which also shows that the place can be written; leaving without `commit` removes what
+    Entering leases it, which also shows that the place can be written; leaving without `commit` removes what
     was written.
 
     Parameters
     ----------
     final
         Where the finished folder shall be.
-    claim
+    lease
         The right to write it; by default it is taken here.
     """
 
-    def __init__(self, final: Path, claim: Claim | None = None) -> None:
-        self.final, self._claim = final, claim
+    def __init__(self, final: Path, lease: Lease | None = None) -> None:
+        self.final, self._lease = final, lease
 
     def __enter__(self) -> Self:
-        self.claim = self._claim or claim_or_wait(self.final)
+        self.lease = self._lease or lease_or_wait(self.final)
         try:
-            self.path = self.claim.path
+            self.path = self.lease.path
             if os.path.lexists(self.final) and not _is_replaceable(self.final):
                 raise _foreign(self.final)
         except BaseException:  # Ctrl-C among them
-            self.claim.release()
+            self.lease.release()
             raise
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self.claim.release()
+        self.lease.release()
 
     def is_lost(self) -> bool:
         """Whether another process has taken it over, or it was removed."""
-        return self.claim.is_lost()
+        return self.lease.is_lost()
 
     def commit(self) -> None:
         """Give the folder its name; an older run of that name goes, but not what users have put beside it.
@@ -207,7 +207,7 @@ class RunFolder:
         Raises
         ------
         OSError
-            If that cannot be, such as when the claim is lost.
+            If that cannot be, such as when the lease is lost.
         ShallowsError
             If what is there is no run of ours, or what was written is not whole.
         """
@@ -221,7 +221,7 @@ class RunFolder:
         # What another process writes now may have the same path.
         if self.is_lost():
             raise FileNotFoundError(errno.ENOENT, "another process has taken it over", str(self.path))
-        old = self.claim.aside
+        old = self.lease.aside
         if replaces:
             self.final.rename(old)
         try:
@@ -231,18 +231,18 @@ class RunFolder:
                 old.rename(self.final)
             raise
         sync(self.final.parent)
-        (self.final / claims.FILE).unlink(missing_ok=True)
+        (self.final / leases.FILE).unlink(missing_ok=True)
         _remove(old)
 
     def _sync(self) -> None:
         inside = [path for path in self.path.rglob("*") if not path.is_symlink()]
         with ThreadPoolExecutor() as pool:  # asked together, a disk writes them together
-            list(pool.map(sync, [path for path in inside if path != self.path / claims.FILE]))
+            list(pool.map(sync, [path for path in inside if path != self.path / leases.FILE]))
         sync(self.path)
 
 
-def claim_or_wait(final: Path) -> Claim:
-    """Claim a run's folder, once whoever has it proves to be dead.
+def lease_or_wait(final: Path) -> Lease:
+    """Lease a run's folder, once whoever has it proves to be dead.
 
     Raises
     ------
@@ -252,8 +252,8 @@ def claim_or_wait(final: Path) -> Claim:
     check_writable(final.parent)
     watch = Watch()
     try:
-        while (claim := claims.take(final, watch)) is None:
-            owner = claims.writer_of(final)
+        while (lease := leases.take(final, watch)) is None:
+            owner = leases.writer_of(final)
             if watch.lives(final) or (owner and owner.is_here()):
                 raise ShallowsError(
                     f"{final} is being written by {owner or 'another process'}",
@@ -262,11 +262,11 @@ def claim_or_wait(final: Path) -> Claim:
             time.sleep(LOOK_S)
     except OSError as error:
         raise failure(f"{final.parent} cannot be written", error, "name another place with --out") from None
-    return claim
+    return lease
 
 
-def claim_soon(final: Path) -> Claim:
-    """Claim what takes only a moment to write, once whoever writes it now is done.
+def lease_soon(final: Path) -> Lease:
+    """Lease what takes only a moment to write, once whoever writes it now is done.
 
     Raises
     ------
@@ -275,17 +275,17 @@ def claim_soon(final: Path) -> Claim:
     """
     watch = Watch()
     try:
-        while (claim := claims.take(final, watch)) is None:
+        while (lease := leases.take(final, watch)) is None:
             time.sleep(SOON_S)
     except OSError as error:
         raise failure(f"{final.parent} cannot be written", error, "name another place with --out") from None
-    return claim
+    return lease
 
 
 def _copy_others(old: Path, new: Path) -> None:
     """Copy what users have put beside a run: if this is killed, the old folder still has all of it."""
     for path in others_in(old, new):
-        if path.name == claims.FILE:
+        if path.name == leases.FILE:
             continue
         if path.is_dir() and not path.is_symlink():
             shutil.copytree(path, new / path.name, symlinks=True, dirs_exist_ok=True)

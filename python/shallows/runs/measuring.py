@@ -15,9 +15,9 @@ from typing import Any
 
 from shallows import _core
 from shallows.errors import DefectError, ScenarioError, ShallowsError
-from shallows.runs.claims import Claim
 from shallows.runs.executing import OnProgress, environment_of, store
 from shallows.runs.folder import run_name
+from shallows.runs.leases import Lease
 from shallows.runs.results import Run
 from shallows.runs.source import Source
 from shallows.runs.toml_text import toml_value
@@ -70,12 +70,12 @@ def measure(
     destination: Path,
     on_progress: OnProgress | None = None,
     dilation: int = 1,
-    claim: Claim | None = None,
+    lease: Lease | None = None,
     attempts: int | None = None,
 ) -> Run:
     """Run an experiment with real TCP and write its folder, which replaces an older one.
 
-    With `dilation`, each of its seconds takes so many of the machine's; results are in its own. `claim` is
+    With `dilation`, each of its seconds takes so many of the machine's; results are in its own. `lease` is
     the right to write the folder, if there is one already. With `attempts` it is measured until it can be
     believed, at most so many times, and nothing else is kept; without, once, and kept whatever it is.
 
@@ -126,7 +126,7 @@ def measure(
         summary["problems"] += [{"code": "invalid", "text": f"invalid: {text}"} for text in complaints]
         return summary
 
-    return store(source, experiment, environment, destination, produce, claim)
+    return store(source, experiment, environment, destination, produce, lease)
 
 
 def carried(source: Source, folder: Path) -> dict[str, Any]:

@@ -24,9 +24,9 @@ from shallows.about import build
 from shallows.bounded import LARGEST_INPUT, read_bytes
 from shallows.errors import ScenarioError, ShallowsError
 from shallows.runs.child import Child
-from shallows.runs.claims import Claim
 from shallows.runs.executing import execute
 from shallows.runs.folder import RunFolder, failure
+from shallows.runs.leases import Lease
 from shallows.runs.source import Source
 from shallows.runs.threads import cores
 from shallows.sweeps.local import State
@@ -171,7 +171,7 @@ class _Tasks:
         done, _ = self.ray.wait(list(self.points), timeout=LOOK_S)
         for reference in done:
             index = self.points.pop(reference)
-            self.share.end(index, _receive(self.ray, reference, self.share.claims[index]))
+            self.share.end(index, _receive(self.ray, reference, self.share.leases[index]))
 
     def running(self) -> dict[int, dict[str, Any]]:
         """How far each point is that runs."""
@@ -270,7 +270,7 @@ def _pack(folder: Path) -> bytes:
     return out.getvalue()
 
 
-def _receive(ray: Any, reference: Any, claim: Claim) -> Ended:
+def _receive(ray: Any, reference: Any, lease: Lease) -> Ended:
     """Write the folder of a task that has ended; says what became of it."""
     try:
         failed, packed = ray.get(reference)
@@ -281,7 +281,7 @@ def _receive(ray: Any, reference: Any, claim: Claim) -> Ended:
     if failed:
         return Ended(str(failed))
     try:
-        with RunFolder(claim.final, claim) as folder:
+        with RunFolder(lease.final, lease) as folder:
             try:
                 with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
                     archive.extractall(folder.path, filter="data")
@@ -290,7 +290,7 @@ def _receive(ray: Any, reference: Any, claim: Claim) -> Ended:
                 if folder.is_lost():
                     return Ended("another process has taken it over", is_lost=True)
                 remedy = "free some space, or use --out"
-                raise failure(f"{claim.final} could not be written", error, remedy) from None
+                raise failure(f"{lease.final} could not be written", error, remedy) from None
     except ShallowsError as problem:
         return Ended.by(problem)
     return Ended()

@@ -10,8 +10,8 @@ from multiprocessing.connection import wait
 from typing import Any
 
 from shallows.runs.child import Child
-from shallows.runs.claims import Claim
 from shallows.runs.executing import execute
+from shallows.runs.leases import Lease
 from shallows.runs.measuring import measure
 from shallows.runs.source import Source
 from shallows.runs.threads import Threads, cores
@@ -44,7 +44,7 @@ def run_here(points: Mapping[int, Point], jobs: int | None = None) -> Generator[
         while not share.is_over:
             while len(running) < (jobs or cores()) and (index := share.begin()) is not None:
                 worker = running[index] = idle.pop() if idle else _Worker()
-                worker.begin(points[index].source, share.claims[index], threads)
+                worker.begin(points[index].source, share.leases[index], threads)
             wait([worker.child.pipe for worker in running.values()], timeout=LOOK_S)
             for index, worker in [*running.items()]:
                 if ended := worker.ended():
@@ -85,13 +85,13 @@ class _Worker:
     def _start(self) -> None:
         self.child, self.since = Child(), time.monotonic()
 
-    def begin(self, source: Source, claim: Claim, threads: int) -> None:
+    def begin(self, source: Source, lease: Lease, threads: int) -> None:
         """Run a point."""
         if not self.child.lives:  # killed while it had nothing to do
             self._start()
         self.progress: dict[str, Any] = {"fraction": 0.0, "packet_hops": 0}
         self.is_simulation = source.dilation is None
-        self.child.give(run_point, source, claim, threads)
+        self.child.give(run_point, source, lease, threads)
 
     def ended(self) -> Ended | None:
         """Take in what the process has said since; what became of its point, if that was all."""
@@ -112,7 +112,7 @@ class _Worker:
 
 
 def run_point(
-    send: Callable[[tuple[str, Any]], None], source: Source, claim: Claim, threads: int = 1
+    send: Callable[[tuple[str, Any]], None], source: Source, lease: Lease, threads: int = 1
 ) -> None:
     """Run one point on up to so many threads and say how that goes, and last what became of it.
 
@@ -124,9 +124,9 @@ def run_point(
 
     try:
         if source.dilation is None:
-            execute(source, source.parse(), claim.final, tell, claim, threads=Threads(threads, adapts=True))
+            execute(source, source.parse(), lease.final, tell, lease, threads=Threads(threads, adapts=True))
         else:
-            measure(source, source.parse(), claim.final, tell, source.dilation, claim, ATTEMPTS)
+            measure(source, source.parse(), lease.final, tell, source.dilation, lease, ATTEMPTS)
     except (BrokenPipeError, ConnectionResetError):
         raise
     except Exception as error:

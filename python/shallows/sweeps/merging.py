@@ -92,7 +92,7 @@ def _results(path: Path) -> Any:
 def _copy(run: Path, final: Path) -> None:
     with RunFolder(final) as folder:
         try:
-            hidden = shutil.ignore_patterns(".*")  # what a kill may have left of its claim
+            hidden = shutil.ignore_patterns(".*")  # what a kill may have left of its lease
             shutil.copytree(run, folder.path, dirs_exist_ok=True, ignore=hidden)
             folder.commit()
         except OSError as error:  # shutil's own, too

@@ -21,9 +21,9 @@ from typing import Any
 from shallows import _core
 from shallows.bounded import parse_json, parse_toml, read_text
 from shallows.errors import ScenarioError, ShallowsError
-from shallows.runs.claims import writer_of
 from shallows.runs.executing import default_folder, is_reusable
-from shallows.runs.folder import check_writable, claim_soon, write_whole
+from shallows.runs.folder import check_writable, lease_soon, write_whole
+from shallows.runs.leases import writer_of
 from shallows.runs.manifest import finished_hash, holds, is_run, stamp, unfit
 from shallows.runs.measuring import measured_folder, measured_hash
 from shallows.runs.memory import Need, need_of
@@ -322,13 +322,13 @@ def enter(parent: Path, points: Sequence[Point], *, replaces: bool = False) -> N
         If the folder holds another sweep, or cannot be written.
     """
     check_writable(parent)
-    claim = claim_soon(parent / INDEX)
+    lease = lease_soon(parent / INDEX)
     try:
         if not replaces:
             _refuse_other(parent, points)
         write_index(parent, points)
     finally:
-        claim.release()
+        lease.release()
 
 
 def _refuse_other(parent: Path, points: Sequence[Point]) -> None:

@@ -1,7 +1,7 @@
 """The points of a sweep, shared with whoever else runs the same ones into the same folder.
 
-Each is claimed before it runs. One that another process has is left until the end; then it is there, or its
-claim is over and it is run here.
+Each is leased before it runs. One that another process has is left until the end; then it is there, or its
+lease is over and it is run here.
 """
 
 import time
@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Self
 
 from shallows.errors import ClaimLostError, NoSpaceError, ShallowsError
-from shallows.runs import claims
-from shallows.runs.claims import Claim, Watch
+from shallows.runs import leases
 from shallows.runs.folder import failure
+from shallows.runs.leases import Lease, Watch
 from shallows.sweeps.points import Point
 
 LOOK_S = 0.5
@@ -58,7 +58,7 @@ class Share:
     def __init__(self, points: Mapping[int, Point]) -> None:
         self.points = points
         self.waiting = list(points)
-        self.claims: dict[int, Claim] = {}
+        self.leases: dict[int, Lease] = {}
         """Of those that run here, by number."""
         self.full: str | None = None
         """Which point had no space; then no other is begun."""
@@ -69,10 +69,10 @@ class Share:
     @property
     def is_over(self) -> bool:
         """Whether nothing waits or runs."""
-        return not (self.waiting or self.claims)
+        return not (self.waiting or self.leases)
 
     def begin(self) -> int | None:
-        """Claim the next point that nobody else runs, and return its number; nothing if there is none.
+        """Lease the next point that nobody else runs, and return its number; nothing if there is none.
 
         Raises
         ------
@@ -84,12 +84,12 @@ class Share:
             return None
         parent = self.points[self.waiting[0]].folder.parent
         try:
-            for index, claim in self._claim(parent):
+            for index, lease in self._lease(parent):
                 self.waiting.remove(index)
                 if not self.points[index].was_made_since():
-                    self.claims[index] = claim
+                    self.leases[index] = lease
                     return index
-                claim.release()
+                lease.release()
                 self._ended[index] = Ended(by_another=True)
         except FileNotFoundError:
             raise ShallowsError(f"{parent} was removed while the sweep ran") from None
@@ -102,20 +102,20 @@ class Share:
         self._next_look = end + max(LOOK_S, (end - start) / LOOKING)
         return None
 
-    def _claim(self, parent: Path) -> Iterable[tuple[int, Claim]]:
-        """One after the other all that can be claimed."""
-        left = claims.left_of(parent)
+    def _lease(self, parent: Path) -> Iterable[tuple[int, Lease]]:
+        """One after the other all that can be leased."""
+        left = leases.left_of(parent)
         for index in [*self.waiting]:
             point = self.points[index]
-            # To look at what has no claim costs nothing.
+            # To look at what has no lease costs nothing.
             if any(self._watch.is_held(path) for path in left.get(point.folder.name, [])):
                 continue
-            if claim := claims.take(point.folder, self._watch):
-                yield index, claim
+            if lease := leases.take(point.folder, self._watch):
+                yield index, lease
 
     def end(self, index: int, ended: Ended) -> None:
         """A point that ran here has ended."""
-        self.claims.pop(index).release()
+        self.leases.pop(index).release()
         if ended.is_full:
             self._stop(str(ended.error))
         elif not ended.is_lost:
@@ -135,8 +135,8 @@ class Share:
 
     def close(self) -> None:
         """Give back what runs here."""
-        for claim in self.claims.values():
-            claim.release()
+        for lease in self.leases.values():
+            lease.release()
 
     def _stop(self, why: str) -> None:
         self.full = self.full or why.partition("\n")[0]
@@ -149,8 +149,8 @@ def remove_left(points: Iterable[Point]) -> None:
     watch = Watch()
     for parent in {folder.parent for folder in named.values()}:
         try:
-            for name in claims.left_of(parent).keys() & named.keys():
-                if claim := claims.take(named[name], watch):
-                    claim.release()
+            for name in leases.left_of(parent).keys() & named.keys():
+                if lease := leases.take(named[name], watch):
+                    lease.release()
         except OSError:
             continue  # whoever writes there says so

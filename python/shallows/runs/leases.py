@@ -1,11 +1,10 @@
-"""Who writes a run's folder: claims, which last as long as they are renewed.
+"""Leases on run folders: the right of one process to write a folder, for as long as it renews the lease.
 
-A claim is the hidden folder that the run is written into, `.NAME.NUMBER.partial`. To make a folder is atomic
-on every file system, so of all that want the next number one gets it, and the highest number has the claim.
-In it a file says which process that is; the file's time is set anew every few seconds. A claim is over if its
-process has certainly ended, or if whoever watches has seen no change for a minute by a clock of its own:
-clocks of several machines are never compared. Giving the folder its name, at the end, gives back the claim
-in the same step.
+A lease is the hidden folder `.NAME.NUMBER.partial`, which the run is written into. Creating one is atomic
+on every file system, so exactly one process gets the next number; the highest number holds the lease. A file
+inside names the process, which updates the file's time every few seconds. A lease has expired if its process
+has certainly ended, or if the watching process has seen no change for a minute by its own clock; clocks of
+several machines are never compared. Renaming the folder at the end releases the lease in the same step.
 """
 
 import contextlib
@@ -21,53 +20,53 @@ from pathlib import Path
 from shallows.runs.process import Process, me
 
 RENEW_S = 5.0
-"""Between two renewals of a claim."""
+"""Time between two renewals of a lease."""
 
 EXPIRY_S = 60.0
-"""A claim that has not changed for so long, as the watcher's clock goes, is over."""
+"""Time without a change after which a lease has expired, by the clock of the watching process."""
 
-FILE = ".claim.json"
-"""In a claimed folder: whose it is."""
+FILE = ".lease.json"
+"""File in a leased folder that names its process."""
 
 LEFT = re.compile(r"\.(.+)\.([0-9]+)\.(partial|replaced)")
-"""A folder that is being written, or an older one that makes room for it: of what, and the claim's number."""
+"""Name of a folder that is written, or was moved aside for it: name of the run, number of the lease."""
 
 
 @dataclass(frozen=True)
-class Claim:
+class Lease:
     """The right to write one run's folder."""
 
     final: Path
     path: Path
-    """What is written until then."""
+    """Hidden folder that the run is written into."""
     content: str
-    """Of the claim's file: another one at the same place is not ours."""
+    """Content of the lease's file; other content means that another process holds the lease."""
 
     @property
     def aside(self) -> Path:
-        """Where a run goes that this one replaces."""
+        """Folder to which the replaced run moves."""
         return self.path.with_suffix(".replaced")
 
     def is_lost(self) -> bool:
-        """Whether another process has taken it over, or it was given back."""
+        """Return whether another process holds the lease, or it was released."""
         return _content(self.path) != self.content
 
     def release(self) -> None:
-        """Give it back, and remove what was written."""
+        """Release the lease and remove the files written so far."""
         _renewer.drop(self.path / FILE)
         if not self.is_lost():
             shutil.rmtree(self.path, ignore_errors=True)
 
 
 class Watch:
-    """Tells which claims are over; it must look more than once to know of those of other machines."""
+    """Detection of expired leases. Those of other machines need two looks, `EXPIRY_S` apart."""
 
     def __init__(self) -> None:
         self.seen: dict[Path, tuple[object, float]] = {}
         self.renewed: set[Path] = set()
 
     def is_over(self, path: Path) -> bool:
-        """Whether nobody writes this folder any longer."""
+        """Return whether the lease of this folder has expired."""
         if (owner := owner_of(path)) and owner.is_gone():
             return True
         now = time.monotonic()
@@ -81,25 +80,25 @@ class Watch:
         return now - since >= EXPIRY_S
 
     def is_held(self, path: Path) -> bool:
-        """Whether this is a claim, and not over."""
+        """Return whether this folder is a lease that has not expired."""
         return path.suffix == ".partial" and not self.is_over(path)
 
     def lives(self, final: Path) -> bool:
-        """Whether this run's folder has a claim, and it was seen to change."""
+        """Return whether this run's folder has a lease that was seen to change."""
         return any(path in self.renewed for path in left_of(final.parent).get(final.name, []))
 
 
-def take(final: Path, watch: Watch) -> Claim | None:
-    """Claim a run's folder; nothing if another process has it.
+def take(final: Path, watch: Watch) -> Lease | None:
+    """Lease a run's folder; return None if another process holds the lease.
 
-    What killed processes have left of it goes, and a run that they had moved aside comes back.
+    Removes what killed processes have left of the folder, and restores a run that they had moved aside.
 
     Raises
     ------
     OSError
-        If its parent is not there, or nothing can be written into it.
+        If the parent folder does not exist or cannot be written.
     """
-    number, other = max(_claims(final).items(), default=(0, None))
+    number, other = max(_leases(final).items(), default=(0, None))
     if other and not watch.is_over(other):
         return None
     path = final.parent / f".{final.name}.{number + 1}.partial"
@@ -108,24 +107,24 @@ def take(final: Path, watch: Watch) -> Claim | None:
     except FileExistsError:
         return None
     try:
-        claim = Claim(final, path, json.dumps({"process": me().describe(), "token": os.urandom(8).hex()}))
-        (path / FILE).write_text(claim.content, encoding="utf-8")
-        claims = _claims(final)
-        # Whoever had the claim before may have given it back and others taken it, between our two looks.
-        if max(claims) != number + 1 or (other and other in claims.values() and not watch.is_over(other)):
+        lease = Lease(final, path, json.dumps({"process": me().describe(), "token": os.urandom(8).hex()}))
+        (path / FILE).write_text(lease.content, encoding="utf-8")
+        leases = _leases(final)
+        # Between the two looks the holder may have released the lease and another process taken it.
+        if max(leases) != number + 1 or (other and other in leases.values() and not watch.is_over(other)):
             shutil.rmtree(path, ignore_errors=True)
             return None
         _renewer.add(path / FILE)
         _tidy(final, path)
-    except BaseException:  # Ctrl-C among them
+    except BaseException:  # including Ctrl-C
         _renewer.drop(path / FILE)
         shutil.rmtree(path, ignore_errors=True)
         raise
-    return claim
+    return lease
 
 
 def left_of(parent: Path) -> dict[str, list[Path]]:
-    """What processes that write, or have been killed, have in a folder: by the name of the run's folder."""
+    """Return the hidden folders of running and killed processes in a folder, by the name of the run."""
     found: dict[str, list[Path]] = {}
     for entry in os.scandir(parent):
         # Files of that kind are `write_whole`'s.
@@ -135,16 +134,16 @@ def left_of(parent: Path) -> dict[str, list[Path]]:
 
 
 def writer_of(final: Path) -> Process | None:
-    """The process that has the claim on a run's folder, if one has that is not certainly gone."""
+    """Return the process that holds the lease on a run's folder; None if there is none or it has ended."""
     final = final.absolute()
     with contextlib.suppress(OSError, ValueError):
-        owner = owner_of(max(_claims(final).items())[1])
+        owner = owner_of(max(_leases(final).items())[1])
         return owner if owner and not owner.is_gone() else None
     return None
 
 
 def owner_of(path: Path) -> Process | None:
-    """Whose a claimed folder is; nothing if it does not say."""
+    """Return the process that a leased folder names; None if it names none."""
     try:
         return Process.parse(json.loads(_content(path) or "")["process"])
     except (ValueError, LookupError, TypeError):
@@ -152,21 +151,21 @@ def owner_of(path: Path) -> Process | None:
 
 
 def _content(path: Path) -> str | None:
-    """What the file of a claim says; nothing if there is none."""
+    """Return the content of a lease's file; None if there is none."""
     try:
         return (path / FILE).read_text(encoding="utf-8")
     except (OSError, ValueError):
         return None
 
 
-def _claims(final: Path) -> dict[int, Path]:
+def _leases(final: Path) -> dict[int, Path]:
     paths = left_of(final.parent).get(final.name, [])
     return {int(path.stem.rpartition(".")[2]): path for path in paths if path.suffix == ".partial"}
 
 
 def _stamp(path: Path) -> object:
-    """Something that changes when a claim is renewed."""
-    # A file that is read is asked for at its server first, not in the cache of this machine.
+    """Return a value that changes when a lease is renewed."""
+    # Reading the file first makes a network file system query its server rather than this machine's cache.
     content = _content(path)
     try:
         return content, (path / FILE if content is not None else path).stat().st_mtime_ns
@@ -175,7 +174,7 @@ def _stamp(path: Path) -> object:
 
 
 def _tidy(final: Path, mine: Path) -> None:
-    """Remove what others have left of a folder that is ours to write."""
+    """Remove what other processes have left of a folder that this process has leased."""
     for path in sorted(left_of(final.parent).get(final.name, [])):
         if path.suffix == ".replaced" and not (final.exists() or final.is_symlink()):
             path.rename(final)
@@ -184,7 +183,7 @@ def _tidy(final: Path, mine: Path) -> None:
 
 
 class _Renewer:
-    """A thread that renews the claims of this process, however long its work lets nothing else happen."""
+    """Thread that renews the leases of this process while other threads work."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -194,8 +193,8 @@ class _Renewer:
     def add(self, file: Path) -> None:
         with self.lock:
             self.files.add(file)
-            if self.thread is None or not self.thread.is_alive():  # a process that was forked has it not
-                self.thread = threading.Thread(target=self._renew, name="claims", daemon=True)
+            if self.thread is None or not self.thread.is_alive():  # a forked process does not have it
+                self.thread = threading.Thread(target=self._renew, name="leases", daemon=True)
                 self.thread.start()
 
     def drop(self, file: Path) -> None:
