@@ -1,12 +1,12 @@
 //! A run: a world for each part of the network, and who lets them live beside each other.
 
+pub(crate) mod barrier;
 pub(crate) mod closing;
 pub(crate) mod crew;
 pub(crate) mod critical_path;
 pub(crate) mod crossing;
 pub(crate) mod end;
 pub(crate) mod footprint;
-pub(crate) mod gate;
 pub(crate) mod observers;
 pub(crate) mod part;
 pub(crate) mod schedule;

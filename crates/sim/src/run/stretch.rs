@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use shallows_core::Instant;
 
-use crate::run::gate::{Alarm, Gate};
+use crate::run::barrier::{Alarm, Barrier};
 use crate::run::part::{Mail, Part};
 use crate::run::schedule::{Schedule, State};
 
@@ -26,7 +26,7 @@ pub(crate) struct Stretch {
     begun: Clock,
     /// Whether the run is over.
     is_last: AtomicBool,
-    gate: Gate,
+    barrier: Barrier,
 }
 
 /// When a stretch is over.
@@ -74,8 +74,8 @@ impl Entry {
 }
 
 impl Stretch {
-    /// From now on, of parts whose unread mail is this, on as many threads as meet at the gate.
-    pub(crate) fn new(parts: &[Part], gate: Gate, limits: Limits, mail: [Mail; 2]) -> Self {
+    /// From now on, of parts whose unread mail is this, on as many threads as meet at the barrier.
+    pub(crate) fn new(parts: &[Part], barrier: Barrier, limits: Limits, mail: [Mail; 2]) -> Self {
         Self {
             board: parts.iter().map(Entry::of).collect(),
             mail,
@@ -84,7 +84,7 @@ impl Stretch {
             limits,
             begun: Clock::now(),
             is_last: AtomicBool::new(false),
-            gate,
+            barrier,
         }
     }
 
@@ -163,10 +163,10 @@ impl Stretch {
 
     /// Run these parts, from the one with number `first` on, beside others who run theirs.
     pub(crate) fn work(&self, parts: &mut [Part], first: usize, schedule: &Mutex<Schedule>) {
-        let _alarm = Alarm(&self.gate);
+        let _alarm = Alarm(&self.barrier);
         let mut read = 0;
         let open = |read| self.open(&mut schedule.lock().unwrap_or_else(PoisonError::into_inner), read);
-        while self.gate.pass(|| open(read)) {
+        while self.barrier.pass(|| open(read)) {
             let Some(until) = self.until() else { return };
             self.live(parts, first, until, read);
             read = 1 - read;

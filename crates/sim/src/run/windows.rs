@@ -12,9 +12,9 @@ use shallows_core::{Duration, Instant};
 use shallows_scenario::Experiment;
 
 use crate::network::division::Division;
+use crate::run::barrier::Barrier;
 use crate::run::crew::Crew;
 use crate::run::critical_path::CriticalPath;
-use crate::run::gate::Gate;
 use crate::run::part::{Mail, Part};
 use crate::run::schedule::Schedule;
 use crate::run::stretch::{Limits, Stretch};
@@ -44,7 +44,7 @@ pub(crate) struct Windows {
 /// With as many events in a window, threads gain more than meeting twice costs them: some microseconds.
 const DENSE: u64 = 100;
 
-/// How often a thread looks whether all are at the gate before it sleeps: some microseconds, about what waking takes. Where there are more threads
+/// How often a thread looks whether all are at the barrier before it sleeps: some microseconds, about what waking takes. Where there are more threads
 /// than cores, it sleeps at once: others need its core.
 const LOOKS: u32 = 2_000;
 
@@ -126,8 +126,8 @@ impl Windows {
         let most = if threads > 1 || adapting.is_some() { STRETCH_TOGETHER } else { STRETCH_IN_TURN };
         let limits =
             Limits { events: before + events.min(most), seconds: adapting.map(ThreadCount::seconds) };
-        let gate = Gate::new(threads as usize, if threads as usize > self.cores { 0 } else { LOOKS });
-        let stretch = Stretch::new(parts, gate, limits, std::mem::take(&mut self.mail));
+        let barrier = Barrier::new(threads as usize, if threads as usize > self.cores { 0 } else { LOOKS });
+        let stretch = Stretch::new(parts, barrier, limits, std::mem::take(&mut self.mail));
         let stretch = if threads > 1 {
             self.run_together(parts, threads, stretch)
         } else {
@@ -185,16 +185,16 @@ mod tests {
     use crate::run::world::pace::Execution;
 
     #[test]
-    fn nobody_passes_a_gate_before_all_are_there() {
+    fn nobody_passes_a_barrier_before_all_are_there() {
         for (threads, looks) in [(1, 2_000), (2, 2_000), (2, 0), (7, 2_000), (7, 0)] {
-            let (gate, steps) = (Gate::new(threads, looks), 2_000);
+            let (barrier, steps) = (Barrier::new(threads, looks), 2_000);
             let there: Vec<AtomicU64> = (0..threads).map(|_| AtomicU64::new(0)).collect();
             let walk = |mine: usize| {
                 for step in 1..=steps {
                     there[mine].store(step, Ordering::Relaxed);
-                    assert!(gate.pass(|| ()));
+                    assert!(barrier.pass(|| ()));
                     assert!(there.iter().all(|other| other.load(Ordering::Relaxed) >= step));
-                    assert!(gate.pass(|| ()));
+                    assert!(barrier.pass(|| ()));
                 }
             };
             thread::scope(|scope| (0..threads).for_each(|mine| drop(scope.spawn(move || walk(mine)))));

@@ -1,31 +1,31 @@
-//! Where threads wait for each other, and how they hear that one of them will never come.
+//! A barrier at which the threads of a run meet, and which opens for all if one of them panics.
 //!
-//! Everything of it that two threads touch is from `sync`, so that a test can give it a memory that shows every order
-//! in which they may come (`tests/gate.rs`).
+//! All state that threads share has types of `sync`, so that a test can replace them by those of a model checker
+//! (`tests/barrier.rs`).
 
 use std::sync::PoisonError;
 
 use super::sync::{AtomicBool, AtomicUsize, Condvar, Mutex, Ordering, panicking, spin_loop};
 
-/// Where threads wait for each other: none passes before all are there and the last has decided for all; what each did before
-/// is seen by all after.
+/// Barrier of a fixed number of threads. The last thread to arrive runs a closure before any thread passes; each thread sees
+/// all writes that the others made before they arrived.
 #[derive(Debug)]
-pub(crate) struct Gate {
+pub(crate) struct Barrier {
     threads: usize,
-    /// How often a thread looks whether all are there before it sleeps.
+    /// Spins before a waiting thread sleeps.
     looks: u32,
     waiting: AtomicUsize,
-    /// How often it has opened.
+    /// Number of times that it has opened, modulo 2^64.
     turn: AtomicUsize,
-    /// A thread will never come again.
+    /// A thread has panicked and will not arrive again.
     broken: AtomicBool,
-    /// How many sleep: as long as it is none, opening wakes nobody, which would take longer than all else here.
+    /// Number of sleeping threads. If it is zero, opening skips the wake-up, the slowest step.
     asleep: Mutex<usize>,
     opened: Condvar,
 }
 
-impl Gate {
-    /// Where so many threads meet, of which each looks so often before it sleeps.
+impl Barrier {
+    /// Barrier of `threads` threads, each of which spins `looks` times before it sleeps.
     pub(crate) fn new(threads: usize, looks: u32) -> Self {
         Self {
             threads,
@@ -38,7 +38,7 @@ impl Gate {
         }
     }
 
-    /// Wait for all threads, of which the last to come runs `decide`. Says whether they came.
+    /// Wait for all threads; the last one to arrive runs `decide`. Returns false if a thread gave up instead.
     pub(crate) fn pass(&self, decide: impl FnOnce()) -> bool {
         let turn = self.turn.load(Ordering::Relaxed);
         if self.waiting.fetch_add(1, Ordering::AcqRel) + 1 == self.threads {
@@ -65,12 +65,12 @@ impl Gate {
         self.turn.load(Ordering::Acquire) != turn
     }
 
-    /// One of the threads will never come again: no other waits for it.
+    /// Release all waiting threads, because the calling thread will not arrive again.
     pub(crate) fn give_up(&self) {
         self.wake(|| self.broken.store(true, Ordering::Release));
     }
 
-    /// Change what sleepers wait for, and wake them.
+    /// Change the state that sleeping threads wait for, and wake them.
     fn wake(&self, change: impl FnOnce()) {
         let asleep = self.asleep.lock().unwrap_or_else(PoisonError::into_inner);
         change();
@@ -80,8 +80,8 @@ impl Gate {
     }
 }
 
-/// Tells the others if a thread panics.
-pub(crate) struct Alarm<'gate>(pub(crate) &'gate Gate);
+/// Guard that gives up the barrier when its thread panics.
+pub(crate) struct Alarm<'barrier>(pub(crate) &'barrier Barrier);
 
 impl Drop for Alarm<'_> {
     fn drop(&mut self) {

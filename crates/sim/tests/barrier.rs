@@ -1,15 +1,15 @@
-//! The gate where the threads of a run meet, under every order in which they can come, and with every value that a relaxed
+//! The barrier where the threads of a run meet, under every order in which they can come, and with every value that a relaxed
 //! read may find: `loom` goes through all of them.
 
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU64, Ordering};
 use loom::thread;
 
-use gate::Gate;
+use barrier::Barrier;
 
-#[path = "../src/run/gate.rs"]
+#[path = "../src/run/barrier.rs"]
 #[allow(dead_code)] // nothing panics here
-mod gate;
+mod barrier;
 
 /// As `sync.rs` of the engine, but of loom.
 mod sync {
@@ -27,26 +27,26 @@ const LOOKS: u32 = 1;
 fn in_every_order(
     threads: usize,
     preemptions: Option<usize>,
-    walk: impl Fn(usize, &Gate, &[AtomicU64]) + Copy + Send + Sync + 'static,
+    walk: impl Fn(usize, &Barrier, &[AtomicU64]) + Copy + Send + Sync + 'static,
 ) {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = preemptions;
     model.check(move || {
-        let gate = Arc::new(Gate::new(threads, LOOKS));
+        let barrier = Arc::new(Barrier::new(threads, LOOKS));
         let board: Arc<Vec<AtomicU64>> = Arc::new((0..=threads).map(|_| AtomicU64::new(0)).collect());
         let others: Vec<_> = (1..threads)
             .map(|mine| {
-                let (gate, board) = (Arc::clone(&gate), Arc::clone(&board));
-                thread::spawn(move || walk(mine, &gate, &board))
+                let (barrier, board) = (Arc::clone(&barrier), Arc::clone(&board));
+                thread::spawn(move || walk(mine, &barrier, &board))
             })
             .collect();
-        walk(0, &gate, &board);
+        walk(0, &barrier, &board);
         others.into_iter().for_each(|other| other.join().expect("it does not panic"));
     });
 }
 
 /// As in a run: each writes up what it has done, the last to come reads that and decides, and each reads the decision.
-fn write_and_read(steps: u64, mine: usize, gate: &Gate, board: &[AtomicU64]) {
+fn write_and_read(steps: u64, mine: usize, barrier: &Barrier, board: &[AtomicU64]) {
     let [written @ .., decision] = board else { unreachable!("it has an entry more than threads") };
     for step in 1..=steps {
         written[mine].store(step, Ordering::Relaxed);
@@ -55,30 +55,30 @@ fn write_and_read(steps: u64, mine: usize, gate: &Gate, board: &[AtomicU64]) {
             assert!(all, "written before, and not yet anew");
             decision.store(step, Ordering::Relaxed);
         };
-        assert!(gate.pass(decide));
+        assert!(barrier.pass(decide));
         assert_eq!(decision.load(Ordering::Relaxed), step, "decided before, and not yet anew");
     }
 }
 
 #[test]
-fn what_two_threads_wrote_before_the_gate_the_last_reads_and_both_what_it_decides() {
-    in_every_order(2, None, |mine, gate, board| write_and_read(1, mine, gate, board));
-    in_every_order(2, Some(2), |mine, gate, board| write_and_read(3, mine, gate, board));
+fn what_two_threads_wrote_before_the_barrier_the_last_reads_and_both_what_it_decides() {
+    in_every_order(2, None, |mine, barrier, board| write_and_read(1, mine, barrier, board));
+    in_every_order(2, Some(2), |mine, barrier, board| write_and_read(3, mine, barrier, board));
 }
 
 #[test]
 fn so_do_three() {
-    in_every_order(3, Some(2), |mine, gate, board| write_and_read(1, mine, gate, board));
+    in_every_order(3, Some(2), |mine, barrier, board| write_and_read(1, mine, barrier, board));
 }
 
 #[test]
 fn who_waits_for_a_thread_that_has_given_up_is_told() {
-    in_every_order(2, None, |mine, gate, _| {
-        assert!(gate.pass(|| ()));
+    in_every_order(2, None, |mine, barrier, _| {
+        assert!(barrier.pass(|| ()));
         if mine == 0 {
-            gate.give_up();
+            barrier.give_up();
         } else {
-            assert!(!gate.pass(|| ()), "it came once, and not again");
+            assert!(!barrier.pass(|| ()), "it came once, and not again");
         }
     });
 }
