@@ -1,4 +1,4 @@
-//! Counts of a network, or of a part of it.
+//! Counts of a network, or of a partition of it.
 
 use std::ops::AddAssign;
 
@@ -53,7 +53,7 @@ impl AddAssign for Lost {
 }
 
 impl Tally {
-    /// Packets that were sent and have neither arrived nor been dropped; of a part of the network modulo 2^64, for packets arrive in others.
+    /// Packets that were sent and have neither arrived nor been dropped; of a partition of the network modulo 2^64, for packets arrive in others.
     #[inline]
     pub fn under_way(&self) -> u64 {
         self.packets_sent.wrapping_sub(self.packets_arrived).wrapping_sub(self.packets_dropped)

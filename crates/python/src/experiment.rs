@@ -110,14 +110,14 @@ impl PyExperiment {
         guard(|| self.0.warnings())
     }
 
-    /// How the run is divided among up to so many threads, as JSON: `threads`, `parts`, `cell_us` and `evenness`; or why it is not, as
+    /// How the run is divided among up to so many threads, as JSON: `threads`, `partitions`, `window_us` and `evenness`; or why it is not, as
     /// `undivided`.
     fn division(&self, threads: u32) -> PyResult<String> {
         guard(|| match Division::new(&self.0, threads) {
             Ok(division) => json!({
                 "threads": division.threads(),
-                "parts": division.parts(),
-                "cell_us": division.cell().as_micros_f64(),
+                "partitions": division.partitions(),
+                "window_us": division.window().as_micros_f64(),
                 "evenness": division.evenness(),
             }),
             Err(undivided) => json!({"undivided": undivided.to_string()}),

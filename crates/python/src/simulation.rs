@@ -86,7 +86,7 @@ impl PySimulation {
 #[expect(clippy::disallowed_types)]
 fn advance_for(simulation: &mut Simulation, wall: Duration) -> Progress {
     let start = std::time::Instant::now();
-    let step = if simulation.parts() > 1 { STEP_OF_THREADS } else { STEP };
+    let step = if simulation.partitions() > 1 { STEP_OF_THREADS } else { STEP };
     loop {
         let progress = simulation.advance(step);
         if progress.done || start.elapsed() >= wall {

@@ -1,6 +1,6 @@
-//! How much faster a run could be on more cores at most, computed from its parts and windows: what `benches/scale.py` asks.
+//! How much faster a run could be on more cores at most, computed from its partitions and windows: what `benches/scale.py` asks.
 //!
-//! Usage: `critical_path SCENARIO LINKS CORES,CORES,… [KEY=VALUE…]`. The network is divided into parts of at most so many directed
+//! Usage: `critical_path SCENARIO LINKS CORES,CORES,… [KEY=VALUE…]`. The network is divided into partitions of at most so many directed
 //! links, or one switch. Prints JSON: by number of cores how many times as fast as on one.
 
 use std::path::Path;
@@ -36,7 +36,7 @@ fn tell(
     let experiment = shallows_scenario::parse(&text, &scenario.to_string_lossy(), &read, &sets, None)?;
     let division = Division::in_pieces(&experiment, 1, links.parse()?).map_err(|why| why.to_string())?;
     let cores: Vec<u32> = cores.split(',').map(str::parse).collect::<Result<_, _>>()?;
-    let mut simulation = Simulation::of_parts(experiment, division, nowhere)?;
+    let mut simulation = Simulation::of_partitions(experiment, division, nowhere)?;
     simulation.follow_critical_path(&cores);
     simulation.advance(u64::MAX);
     let each = simulation.speed_ups().into_iter().map(|(cores, faster)| format!("\"{cores}\": {faster:.3}"));

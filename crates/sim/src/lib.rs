@@ -11,7 +11,7 @@ mod run;
 mod traffic;
 
 pub use hosts::pool::Pool;
-pub use network::division::{Division, Undivided, cell};
+pub use network::division::{Division, Undivided, partition_window};
 pub use network::link::Target;
 pub use network::{Change, Driver, LinkAt, Network};
 pub use run::footprint::{Need, footprint};

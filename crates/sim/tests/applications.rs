@@ -1,4 +1,4 @@
-//! Workloads that react (queries, blocks, lists that wait) run beside their hosts: in parts, on any number of threads, with the
+//! Workloads that react (queries, blocks, lists that wait) run beside their hosts: in partitions, on any number of threads, with the
 //! same bytes.
 
 #[path = "common/kept.rs"]
@@ -10,7 +10,7 @@ use left::{Left, assert_alike};
 use proptest::prelude::*;
 use shallows_core::Duration;
 use shallows_scenario::Experiment;
-use shallows_sim::{Division, Simulation, Undivided, cell};
+use shallows_sim::{Division, Simulation, Undivided, partition_window};
 
 /// Three leaves of four hosts and two spines. Buffers are so small that incasts lose packets.
 const NETWORK: &str = r#"
@@ -74,18 +74,22 @@ fn listed(text: &str, list: &str) -> Experiment {
         .unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
-/// What is left by a run of five parts on some threads.
-fn in_five_parts(experiment: &Experiment, threads: u32) -> Left {
+/// What is left by a run of five partitions on some threads.
+fn in_five_partitions(experiment: &Experiment, threads: u32) -> Left {
     let division = Division::in_pieces(experiment, threads, 0).unwrap_or_else(|error| panic!("{error}"));
-    assert_eq!(division.parts(), 5);
-    left::in_parts(experiment, division, 10_000)
+    assert_eq!(division.partitions(), 5);
+    left::in_partitions(experiment, division, 10_000)
 }
 
 fn assert_divisible(name: &str, experiment: &Experiment, threads: &[u32]) {
-    assert_eq!(cell(experiment), Ok(Duration::from_micros(3)), "{name}");
+    assert_eq!(partition_window(experiment), Ok(Duration::from_micros(3)), "{name}");
     let whole = left::finished(experiment.clone(), 1, u64::MAX);
     for &threads in threads {
-        assert_alike(&format!("{name} on {threads} threads"), &whole, &in_five_parts(experiment, threads));
+        assert_alike(
+            &format!("{name} on {threads} threads"),
+            &whole,
+            &in_five_partitions(experiment, threads),
+        );
     }
 }
 
@@ -118,35 +122,35 @@ fn each_kind_of_application_gives_the_same_bytes_on_any_number_of_threads() {
 #[test]
 fn a_network_of_queries_is_divided_among_threads() {
     let experiment = listed(&[NETWORK, QUERIES].concat(), LIST);
-    assert_eq!(Simulation::divided(experiment, 3).parts(), 3);
+    assert_eq!(Simulation::divided(experiment, 3).partitions(), 3);
 }
 
 #[test]
-fn what_starts_flows_at_another_host_at_once_runs_as_one_part_and_says_why() {
+fn what_starts_flows_at_another_host_at_once_runs_as_one_partition_and_says_why() {
     let crossing = listed(&[NETWORK, WAITING].concat(), CROSSING);
-    assert_eq!(cell(&crossing), Err(Undivided::CrossesHosts));
+    assert_eq!(partition_window(&crossing), Err(Undivided::CrossesHosts));
     let reason = Undivided::CrossesHosts.to_string();
     assert!(reason.contains("lists that wait for other hosts"), "{reason}");
     let mut simulation = Simulation::divided(crossing, 3);
-    assert_eq!(simulation.parts(), 1);
+    assert_eq!(simulation.partitions(), 1);
     assert!(simulation.advance(u64::MAX).done);
     assert_eq!(simulation.finish().flows().filter(|flow| flow.completion_time.is_some()).count(), 2);
     // Servers that nobody asks hear of the end of a block at its client.
     let unasked = BLOCKS.replace("request = \"100B\"", "");
-    assert_eq!(cell(&listed(&[NETWORK, &unasked].concat(), LIST)), Err(Undivided::CrossesHosts));
+    assert_eq!(partition_window(&listed(&[NETWORK, &unasked].concat(), LIST)), Err(Undivided::CrossesHosts));
     let once = unasked.replace("repeats = 4", "repeats = 1");
     assert_divisible("one block", &listed(&[NETWORK, &once].concat(), LIST), &[2]);
     let drawn = QUERIES.replace("{ kind = \"poisson\", mean = \"80us\" }", "\"closed-loop\"");
-    assert!(cell(&listed(&[NETWORK, &drawn].concat(), LIST)).is_ok());
+    assert!(partition_window(&listed(&[NETWORK, &drawn].concat(), LIST)).is_ok());
     let drawn = format!("{drawn}asking = 'drawn'\n");
-    assert_eq!(cell(&listed(&[NETWORK, &drawn].concat(), LIST)), Err(Undivided::CrossesHosts));
+    assert_eq!(partition_window(&listed(&[NETWORK, &drawn].concat(), LIST)), Err(Undivided::CrossesHosts));
 }
 
 #[test]
-fn a_trace_of_flows_by_their_order_of_arrival_keeps_applications_in_one_part() {
+fn a_trace_of_flows_by_their_order_of_arrival_keeps_applications_in_one_partition() {
     let traced = |choice: &str| {
         let text = [NETWORK, QUERIES].concat().replace("{ workload = 0 }", choice);
-        cell(&listed(&text, LIST))
+        partition_window(&listed(&text, LIST))
     };
     assert_eq!(traced("{ flows = [3] }"), Err(Undivided::CountsFlows));
     assert_eq!(traced("{ sample = 3 }"), Err(Undivided::CountsFlows));

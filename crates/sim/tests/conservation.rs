@@ -489,16 +489,16 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 150, max_shrink_iters: 50, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn whatever_the_scenario_three_parts_are_as_one(text in scenario()) {
+    fn whatever_the_scenario_three_partitions_are_as_one(text in scenario()) {
         let Ok(experiment) = shallows_scenario::parse(&text.0, "test.toml", &|_| unreachable!("no workload names a file"), &[], None) else {
             return Err(TestCaseError::reject("not a scenario"));
         };
-        prop_assume!(shallows_sim::cell(&experiment).is_ok());
+        prop_assume!(shallows_sim::partition_window(&experiment).is_ok());
         prop_assert!(everything(&experiment, 1) == everything(&experiment, 3));
     }
 }
 
-/// Traffic that never waits for other traffic, so that parts can run beside each other.
+/// Traffic that never waits for other traffic, so that partitions can run in parallel.
 fn unasked() -> impl Strategy<Value = String> {
     let connections = one_of(&["'new'", "{ kind = 'persistent', when_busy = 'queue' }"]);
     (1u32..60, 5u32..=95, one_of(&["100B", "20KB"]), connections).prop_map(

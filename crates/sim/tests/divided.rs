@@ -1,5 +1,5 @@
-//! Networks so small that what a division of them does can be worked out: what is added up over parts, what each thread has, and
-//! when several run. `parts.rs` shows that everything is the same, on networks in which much happens.
+//! Networks so small that what a division of them does can be worked out: what is added up over partitions, what each thread has, and
+//! when several run. `partitions.rs` shows that everything is the same, on networks in which much happens.
 
 mod common;
 #[path = "common/rows.rs"]
@@ -9,7 +9,7 @@ use common::{parse, run};
 use serde_json::{Value, json};
 use shallows_core::Duration;
 use shallows_scenario::Experiment;
-use shallows_sim::{Division, Simulation, Undivided, cell, nowhere};
+use shallows_sim::{Division, Simulation, Undivided, nowhere, partition_window};
 
 /// Three hosts at one switch and one at another, 100 us apart.
 const DUMBBELL: &str = r#"
@@ -56,10 +56,10 @@ fn experiment(workloads: &str, sets: &[(&str, &str)]) -> Experiment {
     parse(&[DUMBBELL, workloads].concat(), sets)
 }
 
-/// In so many parts, on so many threads.
+/// In so many partitions, on so many threads.
 fn divided(experiment: &Experiment, threads: u32) -> Simulation {
     let division = Division::in_pieces(experiment, threads, 0).expect("it has two switches");
-    Simulation::of_parts(experiment.clone(), division, nowhere).expect("nothing is captured")
+    Simulation::of_partitions(experiment.clone(), division, nowhere).expect("nothing is captured")
 }
 
 fn summary(mut simulation: Simulation) -> Value {
@@ -68,9 +68,9 @@ fn summary(mut simulation: Simulation) -> Value {
 }
 
 #[test]
-fn what_parts_count_is_added_up() {
+fn what_partitions_count_is_added_up() {
     let experiment = experiment(WORKLOADS, &[]);
-    assert_eq!(Simulation::new(experiment.clone()).parts(), 1);
+    assert_eq!(Simulation::new(experiment.clone()).partitions(), 1);
     let whole = run(&[DUMBBELL, WORKLOADS].concat(), &[]).summary();
     // The round trip takes 206.5 us and the timer 150: the segment is sent twice, and the second acknowledgement finds nobody.
     // Of twenty datagrams, which come in pairs, one of each pair leaves the port and two more wait: seven or eight are lost.
@@ -79,9 +79,9 @@ fn what_parts_count_is_added_up() {
     assert_eq!(packets["dropped"], packets["dropped_in_switches"]);
     assert!(packets["dropped"].as_u64() >= Some(7), "{packets}");
     for threads in [1, 2] {
-        let parts = divided(&experiment, threads);
-        assert_eq!(parts.parts(), 2);
-        assert_eq!(summary(parts), whole, "{threads} threads");
+        let partitions = divided(&experiment, threads);
+        assert_eq!(partitions.partitions(), 2);
+        assert_eq!(summary(partitions), whole, "{threads} threads");
     }
 }
 
@@ -89,19 +89,19 @@ fn what_parts_count_is_added_up() {
 fn a_division_is_as_even_as_the_links_of_its_threads() {
     // To the left three links of hosts and four of their switch, to the right one and two: 10 of 2 · 7.
     let experiment = experiment(WORKLOADS, &[]);
-    assert_eq!(cell(&experiment), Ok(Duration::from_micros(100)));
+    assert_eq!(partition_window(&experiment), Ok(Duration::from_micros(100)));
     let evenness = |threads| Division::new(&experiment, threads).expect("two switches").evenness();
     assert!((evenness(2) - 10.0 / 14.0).abs() < 1e-12, "{}", evenness(2));
     assert!((evenness(1) - 1.0).abs() < 1e-12, "{}", evenness(1));
-    let parts = |links| Division::in_pieces(&experiment, 1, links).expect("two switches").parts();
+    let partitions = |links| Division::in_pieces(&experiment, 1, links).expect("two switches").partitions();
     // Both have hosts: seven and three links are ten.
-    assert_eq!([0, 9, 10].map(parts), [2, 2, 1]);
+    assert_eq!([0, 9, 10].map(partitions), [2, 2, 1]);
 }
 
 #[test]
 fn what_cannot_be_divided_is_said_in_words() {
     let words = |sets: &[(&str, &str)], workload: &str| {
-        cell(&experiment(workload, sets)).expect_err("it cannot be divided").to_string()
+        partition_window(&experiment(workload, sets)).expect_err("it cannot be divided").to_string()
     };
     let star = ("topology", "{ kind = 'star', hosts = 4, rate = '10Gbps' }");
     assert_eq!(words(&[star], WORKLOADS), "no link joins two switches");
@@ -110,14 +110,14 @@ fn what_cannot_be_divided_is_said_in_words() {
     let query = "[[workload]]\nkind = 'partition-aggregate'\nclients = 0\nworkers = 3\nsize = '1KB'\nqueries = 2\n\
                  arrivals = { kind = 'closed-loop', think_time = '0s' }\n";
     // Clients and workers hear of each other by requests and answers; without requests, workers would not.
-    assert_eq!(cell(&experiment(query, &[])), Ok(Duration::from_micros(100)));
+    assert_eq!(partition_window(&experiment(query, &[])), Ok(Duration::from_micros(100)));
     let unasked = format!("{query}request = '0B'\n");
     assert_eq!(
         words(&[], &unasked),
         "flows start at one host when something happens at another, without a packet (lists that wait for other hosts, \
          servers that nobody asks)"
     );
-    assert_eq!(cell(&experiment(&unasked, &[])), Err(Undivided::CrossesHosts));
+    assert_eq!(partition_window(&experiment(&unasked, &[])), Err(Undivided::CrossesHosts));
     assert_eq!(
         words(&[("measure.flow_traces", "[{ sample = 1 }]")], query),
         "a flow trace chooses by the order of arrival among flows that wait for others (choose a workload instead)"
@@ -143,7 +143,7 @@ fn pairs_with(left: &str, right: &str, more: &[(&str, &str)]) -> Experiment {
 }
 
 #[test]
-fn two_cores_are_twice_as_fast_where_two_parts_do_the_same_and_no_faster_where_one_does_all() {
+fn two_cores_are_twice_as_fast_where_two_partitions_do_the_same_and_no_faster_where_one_does_all() {
     let faster = |experiment: &Experiment| {
         let mut simulation = divided(experiment, 1);
         simulation.follow_critical_path(&[1, 2, 9]);
@@ -154,7 +154,7 @@ fn two_cores_are_twice_as_fast_where_two_parts_do_the_same_and_no_faster_where_o
     let [(1, one), (2, two), (9, nine)] = faster(&pairs("4Gbps", "1Mbps"))[..] else { panic!() };
     // A packet of a thousandth of the rate is some of 6,600.
     assert!(one == 1.0 && two > 1.0 && two < 1.001 && nine == two, "{one} {two} {nine}");
-    // What looks at every port each microsecond is no work of any part.
+    // What looks at every port each microsecond is no work of any partition.
     let seen = faster(&pairs_with("4Gbps", "1Mbps", &[("measure.sample_queues", "1us")]));
     assert_eq!(seen, [(1, one), (2, two), (9, nine)]);
     let mut unfollowed = divided(&pairs("4Gbps", "4Gbps"), 1);
@@ -186,8 +186,8 @@ fn echoes() -> Experiment {
     experiment(ping, &sets)
 }
 
-/// 33 leaves of 16 hosts and 16 spines: more than 2,048 directed links, which are divided into three parts even for one thread
-/// (`parts.rs`). A few of its hosts send.
+/// 33 leaves of 16 hosts and 16 spines: more than 2,048 directed links, which are divided into three partitions even for one thread
+/// (`partitions.rs`). A few of its hosts send.
 const LARGE: &str = r#"
 stop.at = "1s"
 
@@ -210,22 +210,23 @@ pattern = { kind = "constant", rate = "1Gbps" }
 "#;
 
 #[test]
-fn a_large_network_in_which_little_happens_becomes_one_part_after_a_million_events_unless_it_is_captured() {
+fn a_large_network_in_which_little_happens_becomes_one_partition_after_a_million_events_unless_it_is_captured()
+ {
     let start = |sets: &[(&str, &str)]| {
         let simulation = Simulation::capturing(parse(LARGE, sets), 1, nowhere).expect("nowhere");
-        assert_eq!(simulation.parts(), 3);
+        assert_eq!(simulation.partitions(), 3);
         simulation
     };
     let mut plain = start(&[]);
     plain.advance(1 << 19);
-    assert_eq!(plain.parts(), 3, "not so soon");
+    assert_eq!(plain.partitions(), 3, "not so soon");
     let (before, after) = (plain.progress(), plain.advance(1 << 19));
-    assert_eq!(plain.parts(), 1);
+    assert_eq!(plain.partitions(), 1);
     assert!(after.events >= 1 << 20 && after.now > before.now, "it has come as far: {after:?}");
     // What is written cannot be written again.
     let mut captured = start(&[("measure.captures", "[{ ports = ['leaf0->host0'] }]")]);
     captured.advance((1 << 20) + 1);
-    assert_eq!(captured.parts(), 3);
+    assert_eq!(captured.partitions(), 3);
 }
 
 #[test]
@@ -269,6 +270,6 @@ fn looking_is_no_event_of_the_network_in_whatever_division() {
     ] {
         let looking = experiment(WORKLOADS, &[look]);
         assert_eq!(events(Simulation::new(looking.clone())), unseen, "{look:?}");
-        assert_eq!(events(divided(&looking, 2)), unseen, "{look:?}, in parts");
+        assert_eq!(events(divided(&looking, 2)), unseen, "{look:?}, in partitions");
     }
 }

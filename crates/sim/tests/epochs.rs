@@ -60,15 +60,15 @@ fn change(experiment: &mut Experiment, changes: &[(Instant, u32, LinkState)]) {
     *experiment = experiment.clone().with_epochs(epochs).expect("it is as a link can be");
 }
 
-/// In so many parts, if in several, on so many threads.
-fn run(experiment: &Experiment, parts: u32, threads: u32) -> Report {
+/// In so many partitions, if in several, on so many threads.
+fn run(experiment: &Experiment, partitions: u32, threads: u32) -> Report {
     let experiment = experiment.clone();
-    let mut simulation = if parts == 1 {
+    let mut simulation = if partitions == 1 {
         Simulation::new(experiment)
     } else {
         let division = Division::in_pieces(&experiment, threads, 0).expect("it has two switches");
-        assert_eq!(division.parts(), parts);
-        Simulation::of_parts(experiment, division, nowhere).expect("nothing is captured")
+        assert_eq!(division.partitions(), partitions);
+        Simulation::of_partitions(experiment, division, nowhere).expect("nothing is captured")
     };
     simulation.advance(u64::MAX);
     simulation.finish()
@@ -85,8 +85,8 @@ fn a_link_that_goes_down_loses_what_is_in_flight_what_waits_and_what_comes() {
         let link = bottleneck(&experiment);
         let slow = LinkState::Up { rate: Rate(2_500_000_000), delay: Duration::from_micros(20) };
         change(&mut experiment, &[(ns(21_500), link, LinkState::Down), (ns(40_000), link, slow)]);
-        for (parts, threads) in [(1, 1), (2, 1), (2, 2)] {
-            let report = run(&experiment, parts, threads);
+        for (partitions, threads) in [(1, 1), (2, 1), (2, 2)] {
+            let report = run(&experiment, partitions, threads);
             let packets = report.summary()["packets"].clone();
             assert_eq!((&packets["sent"], &packets["dropped"]), (&json!(27), &json!(6 + 10 + 3)));
             assert_eq!((&packets["lost_in_flight"], &packets["lost_data_in_flight"]), (&json!(6), &json!(0)));
@@ -108,8 +108,8 @@ fn a_link_that_changes_its_rate_loses_nothing() {
     let link = bottleneck(&experiment);
     let rate = |gbps| LinkState::Up { rate: Rate::from_gbps(gbps), delay: Duration::from_micros(10) };
     change(&mut experiment, &[(ns(9_000), link, rate(1)), (ns(21_000), link, rate(10))]);
-    for parts in [1, 2] {
-        let report = run(&experiment, parts, 1);
+    for partitions in [1, 2] {
+        let report = run(&experiment, partitions, 1);
         assert_eq!(report.summary()["packets"]["dropped"], json!(0));
         // Packet 3 is on the wire until 10 us at the old rate. Then packets 4 and 5 take 10 us each, the second of them although the rate
         // changes while it leaves. Packets 6 to 19, the last of which comes at 21 us, wait for it.
@@ -119,7 +119,7 @@ fn a_link_that_changes_its_rate_loses_nothing() {
 }
 
 #[test]
-fn it_is_the_same_for_parts_whenever_a_link_goes_down_and_whatever_waits_at_its_port() {
+fn it_is_the_same_for_partitions_whenever_a_link_goes_down_and_whatever_waits_at_its_port() {
     let cases = [
         vec![],
         vec![("switch.port", "{ kind = 'wfq', queues = 2, weight = [1, 3] }")],
@@ -140,7 +140,8 @@ fn it_is_the_same_for_parts_whenever_a_link_goes_down_and_whatever_waits_at_its_
                 &mut experiment,
                 &[(down, link, LinkState::Down), (down + Duration::from_nanos(1_300), link, up)],
             );
-            let summary: Vec<Value> = [1, 2].map(|parts| run(&experiment, parts, parts).summary()).into();
+            let summary: Vec<Value> =
+                [1, 2].map(|partitions| run(&experiment, partitions, partitions).summary()).into();
             assert_eq!(summary[0], summary[1], "{down} {sets:?}");
         }
     }

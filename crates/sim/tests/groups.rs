@@ -190,7 +190,7 @@ fn everything(text: &str, threads: u32) -> Vec<Vec<u8>> {
 
 #[test]
 fn any_number_of_threads_gives_the_same_bytes() {
-    // Every rack has hosts of each group, so that connections of all pairs of groups cross between parts.
+    // Every rack has hosts of each group, so that connections of all pairs of groups cross between partitions.
     let text = r#"
 [topology]
 kind = "leaf-spine"

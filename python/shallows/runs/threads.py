@@ -52,5 +52,5 @@ def told(experiment: _core.Experiment, threads: int) -> str:
     most = division["threads"] * division["evenness"]
     return (
         f"on {division['threads']} threads where much happens at once, at most {most:.2g} times as fast; "
-        f"they meet every {division['cell_us']:g} µs of simulated time"
+        f"they meet every {division['window_us']:g} µs of simulated time"
     )

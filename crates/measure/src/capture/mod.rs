@@ -2,7 +2,7 @@
 //!
 //! A packet is captured when its first bit leaves the port, with what that port wrote on it. [`frame`] says what a simulated
 //! one looks like on the wire, [`pcapng`] what the file looks like. Files are written as the run goes; what goes wrong with one
-//! is kept until someone asks. Parts of a network that run beside each other leave what they see in a [`Tap`] each, of which the
+//! is kept until someone asks. Partitions of a network that run beside each other leave what they see in a [`Tap`] each, of which the
 //! files are written in between.
 
 mod frame;

@@ -1,4 +1,4 @@
-//! What was captured in one part of a network, until it is written.
+//! What was captured in one partition of a network, until it is written.
 
 use shallows_core::Instant;
 use shallows_core::packet::{Body, Header};

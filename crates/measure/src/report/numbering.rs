@@ -1,4 +1,4 @@
-//! Numbers of queries, which parts of a network name without agreement.
+//! Numbers of queries, which partitions of a network name without agreement.
 
 use std::collections::BTreeMap;
 

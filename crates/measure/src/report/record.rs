@@ -102,32 +102,32 @@ pub struct FlowOutcome {
     pub longest_arrival_gap: Option<Duration>,
     /// Class of service (DSCP).
     pub class: u8,
-    /// Number of the query that it is a part of, among those of its workload.
+    /// Number of the query that it belongs to, among those of its workload.
     pub query: Option<u32>,
 }
 
 impl Measured {
-    /// What parts of a network have measured together, each in the order of time: what happened at the same time is in the order of
+    /// What partitions of a network have measured together, each in the order of time: what happened at the same time is in the order of
     /// ports and entities. Flows and echo requests have their order from who numbers them, captures are of the whole network.
-    pub fn joined(parts: impl IntoIterator<Item = Self>) -> Self {
+    pub fn joined(partitions: impl IntoIterator<Item = Self>) -> Self {
         let mut whole = Self::default();
-        for mut part in parts {
-            whole.flows.append(&mut part.flows);
-            whole.queries.resize(whole.queries.len().max(part.queries.len()), Vec::new());
-            for (all, queries) in whole.queries.iter_mut().zip(&mut part.queries) {
+        for mut partition in partitions {
+            whole.flows.append(&mut partition.flows);
+            whole.queries.resize(whole.queries.len().max(partition.queries.len()), Vec::new());
+            for (all, queries) in whole.queries.iter_mut().zip(&mut partition.queries) {
                 all.append(queries);
             }
-            whole.ports.append(&mut part.ports);
-            whole.samples.append(&mut part.samples);
-            whole.trace.append(&mut part.trace);
-            whole.tally += part.tally;
-            for (link, lost) in part.lost {
+            whole.ports.append(&mut partition.ports);
+            whole.samples.append(&mut partition.samples);
+            whole.trace.append(&mut partition.trace);
+            whole.tally += partition.tally;
+            for (link, lost) in partition.lost {
                 *whole.lost.entry(link).or_default() += lost;
             }
-            whole.datagram_bytes += part.datagram_bytes;
-            whole.echoes.append(&mut part.echoes);
-            whole.flow_traces.flows.append(&mut part.flow_traces.flows);
-            whole.end = whole.end.max(part.end);
+            whole.datagram_bytes += partition.datagram_bytes;
+            whole.echoes.append(&mut partition.echoes);
+            whole.flow_traces.flows.append(&mut partition.flow_traces.flows);
+            whole.end = whole.end.max(partition.end);
         }
         whole.ports.sort_by_key(|port| port.link);
         whole.samples.sort_by_key(|row| (row.at, row.entity));
@@ -264,8 +264,8 @@ impl Report {
 mod tests {
     use super::*;
 
-    /// Of a part with this port, in which so many packets were sent, and at which was looked at these times.
-    fn part(link: u32, sent: u64, looks: &[u64]) -> Measured {
+    /// Of a partition with this port, in which so many packets were sent, and at which was looked at these times.
+    fn partition(link: u32, sent: u64, looks: &[u64]) -> Measured {
         let row = |&at: &u64| SampleRow { at: Instant(at), entity: Entity::Port(link), bytes: at };
         let reading =
             |&at: &u64| PortRow { at: Instant(at), link, queue: None, quantity: "q", value: at as f64 };
@@ -287,11 +287,12 @@ mod tests {
     }
 
     #[test]
-    fn what_parts_have_measured_is_in_order_of_time_and_then_of_links_whatever_part_came_first() {
-        for parts in
-            [[part(4, 3, &[1, 5]), part(2, 2, &[1, 3, 5])], [part(2, 2, &[1, 3, 5]), part(4, 3, &[1, 5])]]
-        {
-            let whole = Measured::joined(parts);
+    fn what_partitions_have_measured_is_in_order_of_time_and_then_of_links_whatever_partition_came_first() {
+        for partitions in [
+            [partition(4, 3, &[1, 5]), partition(2, 2, &[1, 3, 5])],
+            [partition(2, 2, &[1, 3, 5]), partition(4, 3, &[1, 5])],
+        ] {
+            let whole = Measured::joined(partitions);
             assert_eq!(
                 whole.ports.iter().map(|port| (port.link, port.data_dropped)).collect::<Vec<_>>(),
                 [(2, 2), (4, 4)]

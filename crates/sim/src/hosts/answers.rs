@@ -114,7 +114,7 @@ impl Hosts {
         let side = &host.senders[place.slot as usize];
         let (address, twin) = (side.address, side.twin);
         host.duplex.close(&address);
-        host.part(place.slot);
+        host.detach(place.slot);
         host.close(place.slot);
         twin
     }

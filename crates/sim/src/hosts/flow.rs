@@ -7,7 +7,7 @@ use shallows_scenario::{Connections, Experiment, Flow, LegKind};
 use crate::hosts::connection::SenderSide;
 use crate::network::event::Ranks;
 
-/// Flows by number: all that have arrived, by place in that order, or those that concern one part of the network.
+/// Flows by number: all that have arrived, by place in that order, or those that concern one partition of the network.
 #[derive(Debug)]
 pub(crate) struct Flows {
     records: Vec<FlowRecord>,
@@ -131,16 +131,16 @@ impl Flows {
     }
 
     /// The records of all flows in the order in which they arrived, each from what is known of it at its two ends; and the numbers
-    /// that they had in the parts. Those that one source names are `step` apart; they are places in that order if that is one.
-    pub(crate) fn merged(mut parts: Vec<Self>, ranks: Ranks, step: u32) -> (Vec<FlowRecord>, Vec<u32>) {
-        if let [Self { records, selection: None, .. }] = &mut parts[..] {
+    /// that they had in the partitions. Those that one source names are `step` apart; they are places in that order if that is one.
+    pub(crate) fn merged(mut partitions: Vec<Self>, ranks: Ranks, step: u32) -> (Vec<FlowRecord>, Vec<u32>) {
+        if let [Self { records, selection: None, .. }] = &mut partitions[..] {
             let records = std::mem::take(records);
             let numbers = (0..records.len() as u32).collect();
             return (records, numbers);
         }
         // By who named them and in that order, which spares a search for the other end, and most of the sorting.
         let mut named: Vec<Vec<Option<FlowRecord>>> = vec![Vec::new(); step as usize];
-        for Self { records, selection, .. } in &parts {
+        for Self { records, selection, .. } in &partitions {
             let numbers = selection.iter().flat_map(|some| &some.numbers);
             for (&number, &flow) in numbers.zip(records) {
                 let (named, place) = (&mut named[(number % step) as usize], (number / step) as usize);
@@ -148,7 +148,7 @@ impl Flows {
                 named[place] = Some(named[place].map_or(flow, |known| known.joined(flow)));
             }
         }
-        // As one part would have them arrive: by time, then workload, then as the workload has them.
+        // As one partition would have them arrive: by time, then workload, then as the workload has them.
         let mut order = Vec::new();
         for (named, first) in named.iter().zip(0..) {
             for (flow, place) in named.iter().zip(0..) {

@@ -192,7 +192,7 @@ impl Host {
     }
 
     /// They no longer are.
-    pub(crate) fn part(&mut self, sender: u32) {
+    pub(crate) fn detach(&mut self, sender: u32) {
         let twin = std::mem::replace(&mut self.senders[sender as usize].twin, NO_TWIN);
         if let Some(receiver) = self.receivers.get_mut(twin as usize) {
             receiver.twin = NO_TWIN;
@@ -203,7 +203,7 @@ impl Host {
     pub(crate) fn dismiss(&mut self, slot: u32) {
         let twin = self.receivers[slot as usize].twin;
         if twin != NO_TWIN {
-            self.part(twin);
+            self.detach(twin);
         }
         let side = &mut self.receivers[slot as usize];
         // Its timer may still be pending: nothing is to follow from that.

@@ -197,7 +197,7 @@ impl Hosts {
     /// A packet that has waited in the NIC of its host leaves it: the connection may go on that the NIC has held back.
     #[inline(never)]
     pub(crate) fn on_departure(&mut self, header: Header, packet: PacketRef, driver: &mut impl Driver) {
-        // The link of a host never leads to another part, so the body is still here.
+        // The link of a host never leads to another partition, so the body is still here.
         if let Some(body) = driver.packets().data(packet)
             && let Some(place) = self.depart(header.source, body)
         {

@@ -63,7 +63,7 @@ pub(crate) struct ProbePacket {
     pub(crate) message: EchoMessage,
     /// The pair that measures.
     pub(crate) pair: u32,
-    /// Place of the request among all of its part of the network.
+    /// Place of the request among all of its partition of the network.
     pub(crate) asked: u64,
     pub(crate) sent_at: Instant,
 }
@@ -89,7 +89,7 @@ pub(crate) struct FlowFraming {
     pub(crate) started: Instant,
 }
 
-/// Any body, for the way from one part of the network to another.
+/// Any body, for the way from one partition of the network to another.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Packet {
     Data(DataPacket),
@@ -169,7 +169,7 @@ impl Packets {
         self.probes.remove(packet.slot()).0
     }
 
-    /// A packet that leaves for another part; none of one without a body.
+    /// A packet that leaves for another partition; none of one without a body.
     #[inline(never)]
     pub(crate) fn remove(&mut self, packet: PacketRef) -> Option<Packet> {
         match packet.kind() {

@@ -1,7 +1,7 @@
 //! A network changes: links go down, return, or get another rate, and routes follow. Nothing of this is on the path of a packet.
 //!
-//! Each part changes what it has at the same time. A link that leaves it for another part loses there what that part has been
-//! given, and here the rest ([`Driver::lose`]): the two are all that is in flight, whatever the parts are.
+//! Each partition changes what it has at the same time. A link that leaves it for another partition loses there what that partition has been
+//! given, and here the rest ([`Driver::lose`]): the two are all that is in flight, whatever the partitions are.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -58,7 +58,7 @@ impl<T: Copy + Default> Network<T> {
         }
     }
 
-    /// Drop what waits at the port, which has nothing to send then; and lose what the other part has not been given.
+    /// Drop what waits at the port, which has nothing to send then; and lose what the other partition has not been given.
     fn near_end_down(&mut self, place: u32, driver: &mut impl Driver<T>) -> Lost {
         // A switch that runs by itself looks whether anything waits.
         let has_event = !self.by_window || self.host_at(place).is_some();

@@ -1,33 +1,33 @@
-//! How a network is divided into parts that can run beside each other.
+//! How a network is divided into partitions that can run beside each other.
 //!
-//! Parts meet only on links between switches. What a part does reaches another no sooner than the shortest of their
-//! delays, so that all may run that long without hearing of one another: a *cell* of simulated time.
+//! Partitions meet only on links between switches. What a partition does reaches another no sooner than the shortest of their
+//! delays, so that all may run that long without hearing of one another: a *window* of simulated time.
 
 use std::fmt;
 
 use shallows_core::Duration;
 use shallows_scenario::{Experiment, FlowChoice};
 
-/// Which part each node is in, and which thread runs each part.
+/// Which partition each node is in, and which thread runs each partition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Division {
     /// By node.
-    part_of: Vec<u32>,
-    /// How many parts each thread has, which follow one another.
+    partition_of: Vec<u32>,
+    /// How many partitions each thread has, which follow one another.
     shares: Vec<usize>,
-    /// Directed links of each part.
+    /// Directed links of each partition.
     links: Vec<u32>,
-    cell: Duration,
+    window: Duration,
 }
 
-/// A network with more directed links is divided further than into a part for each thread: what a core touches of it all the
-/// time does not fit its caches, what it touches of a part while it runs that does.
+/// A network with more directed links is divided further than into a partition for each thread: what a core touches of it all the
+/// time does not fit its caches, what it touches of a partition while it runs that does.
 const LARGE: usize = 2_048;
 
-/// So many directed links a part of a large network has at most, unless one switch has more.
+/// So many directed links a partition of a large network has at most, unless one switch has more.
 const PIECE: u32 = 1_024;
 
-/// Why a scenario runs as one part, whatever the number of threads.
+/// Why a scenario runs as one partition, whatever the number of threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Undivided {
@@ -57,16 +57,16 @@ impl fmt::Display for Undivided {
     }
 }
 
-/// The shortest time in which one switch can tell another anything, which is how long parts run on their own.
+/// The shortest time in which one switch can tell another anything, which is how long partitions run on their own.
 ///
 /// # Errors
 ///
 /// Why the network cannot be divided.
-pub fn cell(experiment: &Experiment) -> Result<Duration, Undivided> {
+pub fn partition_window(experiment: &Experiment) -> Result<Duration, Undivided> {
     let network = &experiment.network;
     let between_switches = network.links.iter().filter(|link| link.from.0.min(link.to.0) >= network.hosts);
-    let cell = between_switches.map(|link| link.delay).min().ok_or(Undivided::OneSwitch)?;
-    if cell == Duration::ZERO {
+    let window = between_switches.map(|link| link.delay).min().ok_or(Undivided::OneSwitch)?;
+    if window == Duration::ZERO {
         return Err(Undivided::NoDelay);
     }
     if experiment.crosses_hosts() {
@@ -75,7 +75,7 @@ pub fn cell(experiment: &Experiment) -> Result<Duration, Undivided> {
     if counts_flows(experiment) {
         return Err(Undivided::CountsFlows);
     }
-    Ok(cell)
+    Ok(window)
 }
 
 /// How long switches can run one by one without hearing of each other or of hosts: the shortest delay of a link. None if some link has no
@@ -109,26 +109,26 @@ impl Division {
         Ok(Self::in_pieces(experiment, threads, 0)?.merged())
     }
 
-    /// The same, but that all that a thread has is one part.
+    /// The same, but that all that a thread has is one partition.
     pub(crate) fn merged(&self) -> Self {
         let threads = self.shares.iter().enumerate();
         let thread_of: Vec<u32> =
             threads.flat_map(|(thread, &share)| std::iter::repeat_n(thread as u32, share)).collect();
         Self {
-            part_of: self.part_of.iter().map(|&part| thread_of[part as usize]).collect(),
+            partition_of: self.partition_of.iter().map(|&partition| thread_of[partition as usize]).collect(),
             shares: vec![1; self.shares.len()],
             links: self.links_of_threads(),
-            cell: self.cell,
+            window: self.window,
         }
     }
 
-    /// Likewise, into parts of at most so many directed `links`, or one switch.
+    /// Likewise, into partitions of at most so many directed `links`, or one switch.
     ///
     /// # Errors
     ///
     /// Why that cannot be.
     pub fn in_pieces(experiment: &Experiment, threads: u32, links: u32) -> Result<Self, Undivided> {
-        let cell = cell(experiment)?;
+        let window = partition_window(experiment)?;
         let network = &experiment.network;
         let hosts = network.hosts;
         // A host belongs to the switch at the far end of its link, which has the host's number.
@@ -143,21 +143,21 @@ impl Division {
         let mut shares: Vec<Vec<Piece>> = vec![Vec::new(); threads as usize];
         let thread_of = deal(pieces.iter().map(|piece| piece.links), threads);
         pieces.into_iter().zip(thread_of).for_each(|(piece, thread)| shares[thread as usize].push(piece));
-        let mut part_of = vec![0; network.buffers.len()];
-        for (part, piece) in shares.iter().flatten().enumerate() {
+        let mut partition_of = vec![0; network.buffers.len()];
+        for (partition, piece) in shares.iter().flatten().enumerate() {
             for &switch in &piece.switches {
-                part_of[switch as usize] = part as u32;
+                partition_of[switch as usize] = partition as u32;
             }
         }
         for host in 0..hosts {
-            part_of[host as usize] = part_of[switch_of(host) as usize];
+            partition_of[host as usize] = partition_of[switch_of(host) as usize];
         }
         let links = shares.iter().flatten().map(|piece| piece.links).collect();
-        Ok(Self { part_of, shares: shares.iter().map(Vec::len).collect(), links, cell })
+        Ok(Self { partition_of, shares: shares.iter().map(Vec::len).collect(), links, window })
     }
 
-    /// How many parts there are.
-    pub fn parts(&self) -> u32 {
+    /// How many partitions there are.
+    pub fn partitions(&self) -> u32 {
         self.shares.iter().sum::<usize>() as u32
     }
 
@@ -166,34 +166,34 @@ impl Division {
         self.shares.len() as u32
     }
 
-    /// How many parts each of so many threads has, if so few run: the parts of neighbouring threads together.
+    /// How many partitions each of so many threads has, if so few run: the partitions of neighbouring threads together.
     pub(crate) fn shares_of(&self, threads: u32) -> Vec<usize> {
         let (all, few) = (self.shares.len(), threads as usize);
         let share = |thread: usize| self.shares[thread * all / few..(thread + 1) * all / few].iter().sum();
         (0..few).map(share).collect()
     }
 
-    /// Which thread has this part.
-    pub(crate) fn share_of(&self, part: u32) -> usize {
+    /// Which thread has this partition.
+    pub(crate) fn share_of(&self, partition: u32) -> usize {
         let mut before = 0;
         let ends = self.shares.iter().map(|share| {
             before += share;
             before
         });
-        ends.take_while(|&end| end <= part as usize).count()
+        ends.take_while(|&end| end <= partition as usize).count()
     }
 
-    /// The part of the node with this number.
-    pub(crate) fn part_of(&self, node: u32) -> u32 {
-        self.part_of[node as usize]
+    /// The partition of the node with this number.
+    pub(crate) fn partition_of(&self, node: u32) -> u32 {
+        self.partition_of[node as usize]
     }
 
-    /// How long parts run on their own.
-    pub fn cell(&self) -> Duration {
-        self.cell
+    /// How long partitions run on their own.
+    pub fn window(&self) -> Duration {
+        self.window
     }
 
-    /// The core of each part, if there were so many instead of one thread.
+    /// The core of each partition, if there were so many instead of one thread.
     pub(crate) fn dealt_to(&self, cores: u32) -> Vec<u32> {
         deal(self.links.iter().copied(), cores)
     }

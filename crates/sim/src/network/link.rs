@@ -29,9 +29,9 @@ pub(crate) struct Link<T> {
     pub(crate) rank: LinkRank,
     /// Place of the node that it leaves.
     pub(crate) node: u32,
-    /// Where its far end is, if that is in another part: a place among the world's exits, or `NONE`.
+    /// Where its far end is, if that is in another partition: a place among the world's exits, or `NONE`.
     pub(crate) exit: u32,
-    /// The bucket of the calendar for its far end: that of a switch, or the one of all hosts; `NONE` if it is in another part.
+    /// The bucket of the calendar for its far end: that of a switch, or the one of all hosts; `NONE` if it is in another partition.
     pub(crate) bucket: u32,
     /// Whether an event is pending that lets the port send its next packet.
     pub(crate) waking: bool,
@@ -48,7 +48,7 @@ pub(crate) struct Link<T> {
 pub(crate) struct Way {
     /// When it reaches the far end.
     pub(crate) arrival: Instant,
-    /// The exit to the part in which that is, or `NONE`.
+    /// The exit to the partition in which that is, or `NONE`.
     pub(crate) exit: u32,
 }
 
@@ -70,7 +70,7 @@ pub(crate) struct Wire {
     pub(crate) rank: LinkRank,
     /// By which the far end knows it.
     pub(crate) ingress: Ingress,
-    /// The bucket of the calendar for its far end: that of a switch, or the one of all hosts; `NONE` if the far end is in another part.
+    /// The bucket of the calendar for its far end: that of a switch, or the one of all hosts; `NONE` if the far end is in another partition.
     pub(crate) bucket: u32,
 }
 

@@ -40,13 +40,13 @@ use crate::network::places::Places;
 use crate::network::sorter::Sorter;
 use crate::network::waiting::{Waiting, Way as WayOut};
 
-/// A network, or a part of one. Its packets are a header, which it reads, and whatever finds the rest: a `T`.
+/// A network, or a partition of one. Its packets are a header, which it reads, and whatever finds the rest: a `T`.
 #[derive(Debug)]
 pub struct Network<T> {
     /// Near ends of links, each the port of a node: those of a node side by side.
     links: Vec<Link<T>>,
     places: Places,
-    /// Far ends: of the same links at the same places, then of those that come from other parts.
+    /// Far ends: of the same links at the same places, then of those that come from other partitions.
     wires: Vec<Wire>,
     in_flight: InFlight<T>,
     /// Whether switches run one by one, window by window; else by events.
@@ -79,7 +79,7 @@ pub struct Network<T> {
     epochs: Arc<[Epoch]>,
     /// How many of these are over.
     epochs_over: usize,
-    /// Numbers of the links that come from other parts, in order.
+    /// Numbers of the links that come from other partitions, in order.
     entrances: Box<[u32]>,
     /// What has been lost in flight here, by number of the link.
     lost: BTreeMap<u32, Lost>,
@@ -129,10 +129,10 @@ pub trait Driver<T> {
     /// The port of a link that is watched has changed at this time.
     fn observe(&mut self, now: Instant, change: Change<'_, T>);
 
-    /// A packet leaves for another part of the network, by this of its exits.
+    /// A packet leaves for another partition of the network, by this of its exits.
     fn leave(&mut self, exit: u32, arrival: Instant, header: Header, payload: T);
 
-    /// The link of this exit has gone down. What has left by it, and the other part has not been given yet, is lost.
+    /// The link of this exit has gone down. What has left by it, and the other partition has not been given yet, is lost.
     fn lose(&mut self, exit: u32) -> Lost;
 
     /// The next packet on its way to this target: it arrives soon.
@@ -267,7 +267,7 @@ impl<T: Copy + Default> Network<T> {
         driver: &mut impl Driver<T>,
     ) {
         if watched {
-            // Before the packet may leave this part.
+            // Before the packet may leave this partition.
             self.observe(now, place, Some((header, payload)), driver);
         }
         self.launch(place, way, header, payload, driver);
@@ -311,7 +311,7 @@ impl<T: Copy + Default> Network<T> {
         self.fly(place, arrival, header, payload, driver);
     }
 
-    /// A packet is on its way to the far end of a link, whose near end may be in another part.
+    /// A packet is on its way to the far end of a link, whose near end may be in another partition.
     #[inline(always)]
     pub(crate) fn fly(
         &mut self,

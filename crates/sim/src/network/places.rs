@@ -1,39 +1,39 @@
-//! Where things of the whole network, which have numbers, are kept in one part of it.
+//! Where things of the whole network, which have numbers, are kept in one partition of it.
 
 use std::sync::Arc;
 
-/// Places by number, of what is in one part.
+/// Places by number, of what is in one partition.
 #[derive(Clone, Debug)]
 pub(crate) struct Places {
-    /// Of everything, which all parts share: the part that it is in, and its place there.
+    /// Of everything, which all partitions share: the partition that it is in, and its place there.
     all: Arc<[(u32, u32)]>,
-    part: u32,
+    partition: u32,
     /// Of what is here, in order.
     numbers: Arc<[u32]>,
 }
 
 impl Places {
-    /// In each of so many `parts`: of the first `count` numbers those of a part are kept there one after another.
-    pub(crate) fn of(count: u32, parts: u32, part_of: impl Fn(u32) -> u32) -> Vec<Self> {
-        let mut numbers = vec![Vec::new(); parts as usize];
+    /// In each of so many `partitions`: of the first `count` numbers those of a partition are kept there one after another.
+    pub(crate) fn of(count: u32, partitions: u32, partition_of: impl Fn(u32) -> u32) -> Vec<Self> {
+        let mut numbers = vec![Vec::new(); partitions as usize];
         let mut place = |number| {
-            let part = part_of(number);
-            let here: &mut Vec<u32> = &mut numbers[part as usize];
+            let partition = partition_of(number);
+            let here: &mut Vec<u32> = &mut numbers[partition as usize];
             here.push(number);
-            (part, here.len() as u32 - 1)
+            (partition, here.len() as u32 - 1)
         };
         let all: Arc<[(u32, u32)]> = (0..count).map(&mut place).collect();
-        let part = |(part, numbers): (usize, Vec<u32>)| Self {
+        let partition = |(partition, numbers): (usize, Vec<u32>)| Self {
             all: Arc::clone(&all),
-            part: part as u32,
+            partition: partition as u32,
             numbers: numbers.into(),
         };
-        numbers.into_iter().enumerate().map(part).collect()
+        numbers.into_iter().enumerate().map(partition).collect()
     }
 
     /// Whether what has this number is here.
     pub(crate) fn has(&self, number: u32) -> bool {
-        self.all[number as usize].0 == self.part
+        self.all[number as usize].0 == self.partition
     }
 
     /// Where it is, which is here.

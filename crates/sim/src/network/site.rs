@@ -1,36 +1,36 @@
-//! What of a network is in which part of it.
+//! What of a network is in which partition of it.
 
 use shallows_scenario::Experiment;
 
 use crate::network::division::Division;
 use crate::network::places::Places;
 
-/// What of the network a part has.
+/// What of the network a partition has.
 #[derive(Debug)]
 pub(crate) struct Site {
     /// Hosts, then switches.
     pub(crate) nodes: Places,
     /// Those that leave its nodes.
     pub(crate) links: Places,
-    /// Numbers of the links that come from other parts.
+    /// Numbers of the links that come from other partitions.
     pub(crate) entrances: Vec<u32>,
-    /// Of the links that end in other parts: number, part of the far end, and its place there.
+    /// Of the links that end in other partitions: number, partition of the far end, and its place there.
     pub(crate) exits: Vec<(u32, u32, u32)>,
 }
 
 impl Site {
-    /// Those of all parts, or the only one of a network that is not divided.
+    /// Those of all partitions, or the only one of a network that is not divided.
     pub(crate) fn all(experiment: &Experiment, division: Option<&Division>) -> Vec<Self> {
         let network = &experiment.network;
         let (nodes, links) = (network.buffers.len() as u32, network.links.len() as u32);
-        let parts = division.map_or(1, Division::parts);
-        let part_of = |node: u32| division.map_or(0, |division| division.part_of(node));
+        let partitions = division.map_or(1, Division::partitions);
+        let partition_of = |node: u32| division.map_or(0, |division| division.partition_of(node));
         let ends = |link: u32| {
             let link = &network.links[link as usize];
-            (part_of(link.from.0), part_of(link.to.0))
+            (partition_of(link.from.0), partition_of(link.to.0))
         };
-        let nodes = Places::of(nodes, parts, part_of);
-        let places = Places::of(links, parts, |link| ends(link).0);
+        let nodes = Places::of(nodes, partitions, partition_of);
+        let places = Places::of(links, partitions, |link| ends(link).0);
         let site = |(nodes, links)| Self { nodes, links, entrances: Vec::new(), exits: Vec::new() };
         let mut sites: Vec<Self> = nodes.into_iter().zip(places).map(site).collect();
         for link in 0..links {

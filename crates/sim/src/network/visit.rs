@@ -211,7 +211,7 @@ impl<T: Copy + Default> Network<T> {
         self.calendar.place(link.bucket, Arriving { at: leaves.way.arrival, header, payload, wire: place });
     }
 
-    /// Likewise, where somebody watches or the link leads to another part.
+    /// Likewise, where somebody watches or the link leads to another partition.
     #[inline(never)]
     fn depart_watched(
         &mut self,

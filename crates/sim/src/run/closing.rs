@@ -22,12 +22,12 @@ pub(crate) struct Whole {
     pub(crate) captured: Vec<u64>,
 }
 
-/// Of a run, from the worlds of its parts.
+/// Of a run, from the worlds of its partitions.
 pub(crate) fn report(experiment: Experiment, worlds: Vec<World>, whole: Whole) -> Report {
     let Whole { end, forgotten, captured } = whole;
-    let (parts, known): (Vec<Measured>, Vec<Flows>) =
+    let (partitions, known): (Vec<Measured>, Vec<Flows>) =
         worlds.into_iter().map(|world| world.into_measured(end)).unzip();
-    let mut measured = Measured::joined(parts);
+    let mut measured = Measured::joined(partitions);
     let ranks = Ranks::new(experiment.seed);
     measured.echoes.sort_by_key(|echo| (echo.sent_at, ranks.of(echo.probe.into())));
     measured.queries.resize(experiment.connections.len(), Vec::new());

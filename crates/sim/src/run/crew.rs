@@ -4,7 +4,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
-use crate::run::part::Part;
+use crate::run::partition::Partition;
 use crate::run::schedule::Schedule;
 use crate::run::stretch::Stretch;
 
@@ -14,11 +14,11 @@ pub(crate) struct Crew {
     members: Vec<Member>,
 }
 
-/// A thread. It gets its parts for a stretch and hands them back after it.
+/// A thread. It gets its partitions for a stretch and hands them back after it.
 #[derive(Debug)]
 struct Member {
     tasks: Sender<Task>,
-    done: Receiver<Vec<Part>>,
+    done: Receiver<Vec<Partition>>,
     thread: JoinHandle<()>,
 }
 
@@ -26,7 +26,7 @@ struct Member {
 #[derive(Debug)]
 struct Task {
     meeting: Arc<Meeting>,
-    parts: Vec<Part>,
+    partitions: Vec<Partition>,
     /// Number of the first of them.
     first: usize,
 }
@@ -39,14 +39,14 @@ struct Meeting {
 }
 
 impl Crew {
-    /// Run the parts of a stretch on a thread for each of these shares, of which the calling thread runs the first.
+    /// Run the partitions of a stretch on a thread for each of these shares, of which the calling thread runs the first.
     ///
     /// # Panics
     ///
     /// If one of the threads does.
     pub(crate) fn run(
         &mut self,
-        parts: &mut Vec<Part>,
+        partitions: &mut Vec<Partition>,
         shares: &[usize],
         stretch: Stretch,
         schedule: Schedule,
@@ -56,21 +56,24 @@ impl Crew {
         while self.members.len() < others.len() {
             self.members.push(Member::stand_by());
         }
-        let (mut first, mut rest) = (*mine, parts.split_off(*mine));
+        let (mut first, mut rest) = (*mine, partitions.split_off(*mine));
         for (member, &share) in self.members.iter().zip(others) {
             let after = rest.split_off(share);
-            let task =
-                Task { meeting: Arc::clone(&meeting), parts: std::mem::replace(&mut rest, after), first };
+            let task = Task {
+                meeting: Arc::clone(&meeting),
+                partitions: std::mem::replace(&mut rest, after),
+                first,
+            };
             // A thread that is gone has panicked, which `take_back` finds.
             drop(member.tasks.send(task));
             first += share;
         }
-        meeting.stretch.work(parts, 0, &meeting.schedule);
+        meeting.stretch.work(partitions, 0, &meeting.schedule);
         for number in 0..others.len() {
-            parts.append(&mut self.take_back(number));
+            partitions.append(&mut self.take_back(number));
         }
         let Meeting { stretch, schedule } =
-            Arc::into_inner(meeting).expect("threads drop it before they hand back their parts");
+            Arc::into_inner(meeting).expect("threads drop it before they hand back their partitions");
         (stretch, schedule.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -80,8 +83,8 @@ impl Crew {
         self.members.iter().map(|member| member.thread.thread().id()).collect()
     }
 
-    /// The parts of the thread with this number, which has run them.
-    fn take_back(&mut self, number: usize) -> Vec<Part> {
+    /// The partitions of the thread with this number, which has run them.
+    fn take_back(&mut self, number: usize) -> Vec<Partition> {
         self.members[number].done.recv().unwrap_or_else(|_| {
             let ended = self.members.swap_remove(number).thread.join();
             std::panic::resume_unwind(ended.expect_err("a thread ends only when it panics"))
@@ -104,10 +107,10 @@ impl Member {
         let (tasks, received) = channel::<Task>();
         let (hand_back, done) = channel();
         let thread = thread::spawn(move || {
-            for Task { meeting, mut parts, first } in received {
-                meeting.stretch.work(&mut parts, first, &meeting.schedule);
+            for Task { meeting, mut partitions, first } in received {
+                meeting.stretch.work(&mut partitions, first, &meeting.schedule);
                 drop(meeting);
-                if hand_back.send(parts).is_err() {
+                if hand_back.send(partitions).is_err() {
                     return;
                 }
             }

@@ -1,23 +1,23 @@
 //! How much faster a run could be on more cores at most: what of it has to happen one after another.
 
 use crate::network::division::Division;
-use crate::run::part::Part;
+use crate::run::partition::Partition;
 
-/// Counts, window by window, the events of the core that has most of them, if the parts were dealt to so many cores and an
+/// Counts, window by window, the events of the core that has most of them, if the partitions were dealt to so many cores and an
 /// event took as long as another. That meeting and handing over take time is left out, so that no run is faster than this.
 #[derive(Debug)]
 pub(crate) struct CriticalPath {
     dealt: Vec<Dealt>,
-    /// By part: what it had fired before the window.
+    /// By partition: what it had fired before the window.
     fired: Vec<u64>,
     events: u64,
 }
 
-/// The parts on so many cores.
+/// The partitions on so many cores.
 #[derive(Debug)]
 struct Dealt {
     cores: u32,
-    /// By part.
+    /// By partition.
     core_of: Vec<u32>,
     /// By core: events of the window.
     events: Vec<u64>,
@@ -26,7 +26,7 @@ struct Dealt {
 }
 
 impl CriticalPath {
-    /// Of parts that have not run yet, on each of these numbers of `cores`.
+    /// Of partitions that have not run yet, on each of these numbers of `cores`.
     pub(crate) fn new(division: &Division, cores: &[u32]) -> Self {
         let dealt = |&cores: &u32| Dealt {
             cores,
@@ -34,14 +34,14 @@ impl CriticalPath {
             events: vec![0; cores as usize],
             longest: 0,
         };
-        let parts = division.parts() as usize;
-        Self { dealt: cores.iter().map(dealt).collect(), fired: vec![0; parts], events: 0 }
+        let partitions = division.partitions() as usize;
+        Self { dealt: cores.iter().map(dealt).collect(), fired: vec![0; partitions], events: 0 }
     }
 
-    /// All parts have lived through a window.
-    pub(crate) fn on_window(&mut self, parts: &[Part]) {
-        for ((number, part), fired) in parts.iter().enumerate().zip(&mut self.fired) {
-            let events = part.events() - std::mem::replace(fired, part.events());
+    /// All partitions have lived through a window.
+    pub(crate) fn on_window(&mut self, partitions: &[Partition]) {
+        for ((number, partition), fired) in partitions.iter().enumerate().zip(&mut self.fired) {
+            let events = partition.events() - std::mem::replace(fired, partition.events());
             self.events += events;
             for dealt in &mut self.dealt {
                 dealt.events[dealt.core_of[number] as usize] += events;

@@ -1,4 +1,4 @@
-//! Packets that pass from one part of the network to another.
+//! Packets that pass from one partition of the network to another.
 
 use shallows_core::Instant;
 use shallows_core::packet::Header;
@@ -7,10 +7,10 @@ use shallows_measure::Lost;
 use crate::hosts::packet::{Packet, PacketRef, Packets};
 use crate::network::Arriving;
 
-/// A packet on a link whose two ends are in parts with packet stores of their own, so that its body goes with it.
+/// A packet on a link whose two ends are in partitions with packet stores of their own, so that its body goes with it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Crossing {
-    /// Place of the far end in its part.
+    /// Place of the far end in its partition.
     pub(crate) wire: u32,
     pub(crate) arrival: Instant,
     pub(crate) header: Header,
@@ -18,10 +18,10 @@ pub(crate) struct Crossing {
     pub(crate) packet: Option<Packet>,
 }
 
-/// Packets on their way from one part to another, in the order in which they left.
+/// Packets on their way from one partition to another, in the order in which they left.
 #[derive(Debug, Default)]
 pub(crate) struct Crossings {
-    /// Between parts that share a packet store.
+    /// Between partitions that share a packet store.
     pub(crate) near: Vec<Arriving<PacketRef>>,
     /// Between others.
     pub(crate) far: Vec<Crossing>,
@@ -40,7 +40,7 @@ impl Crossings {
     }
 }
 
-/// The links by which packets leave a part, and what has left since that was last collected.
+/// The links by which packets leave a partition, and what has left since that was last collected.
 #[derive(Debug, Default)]
 pub(crate) struct Exits {
     /// Of each: its neighbour, and the place of its far end there.
@@ -50,21 +50,21 @@ pub(crate) struct Exits {
     addressed: Vec<u32>,
 }
 
-/// Another part of the network, to which links lead.
+/// Another partition of the network, to which links lead.
 #[derive(Debug)]
 struct Neighbour {
-    part: u32,
+    partition: u32,
     /// Whether it has the same packet store.
     is_near: bool,
     left: Crossings,
 }
 
 impl Exits {
-    /// A link has its far end in this part, at this place; returns what its near end is to call it.
-    pub(crate) fn add(&mut self, part: u32, is_near: bool, wire: u32) -> u32 {
-        let known = self.neighbours.iter().position(|neighbour| neighbour.part == part);
+    /// A link has its far end in this partition, at this place; returns what its near end is to call it.
+    pub(crate) fn add(&mut self, partition: u32, is_near: bool, wire: u32) -> u32 {
+        let known = self.neighbours.iter().position(|neighbour| neighbour.partition == partition);
         let neighbour = known.unwrap_or_else(|| {
-            self.neighbours.push(Neighbour { part, is_near, left: Crossings::default() });
+            self.neighbours.push(Neighbour { partition, is_near, left: Crossings::default() });
             self.neighbours.len() - 1
         });
         self.ends.push((neighbour as u32, wire));
@@ -125,11 +125,11 @@ impl Exits {
         lost
     }
 
-    /// Hand over what has left: to `take`, for each part what goes there, which is something.
+    /// Hand over what has left: to `take`, for each partition what goes there, which is something.
     pub(crate) fn collect(&mut self, mut take: impl FnMut(u32, &mut Crossings)) {
         for neighbour in self.addressed.drain(..) {
-            let Neighbour { part, left, .. } = &mut self.neighbours[neighbour as usize];
-            take(*part, left);
+            let Neighbour { partition, left, .. } = &mut self.neighbours[neighbour as usize];
+            take(*partition, left);
         }
     }
 }

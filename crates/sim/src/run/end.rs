@@ -1,8 +1,8 @@
 //! The end of a run that ends when its last flow completes.
 //!
 //! Time is cut into steps whose length the scenario alone defines. The run ends with the step in which its last flow
-//! completes, so that all counters and the simulated time are the same however the network is executed: as one part, in
-//! parts, or on threads, each of which may be ahead of the last completion, but never beyond the end of its step. Where
+//! completes, so that all counters and the simulated time are the same however the network is executed: as one partition, in
+//! partitions, or on threads, each of which may be ahead of the last completion, but never beyond the end of its step. Where
 //! sources of datagrams or echo requests stop at times of their own, it ends with the first step from the last of these on
 //! after which no packet is under way.
 

@@ -1,4 +1,4 @@
-//! A run: a world for each part of the network, and who lets them live beside each other.
+//! A run: a world for each partition of the network, and who lets them live beside each other.
 
 pub(crate) mod barrier;
 pub(crate) mod closing;
@@ -8,7 +8,7 @@ pub(crate) mod crossing;
 pub(crate) mod end;
 pub(crate) mod footprint;
 pub(crate) mod observers;
-pub(crate) mod part;
+pub(crate) mod partition;
 pub(crate) mod schedule;
 pub(crate) mod simulation;
 pub(crate) mod stretch;

@@ -7,10 +7,10 @@ use shallows_scenario::Experiment;
 use crate::network::division::Division;
 use crate::network::event::{Event, Ranks};
 use crate::run::end::{Ending, step_end};
-use crate::run::part::Mail;
+use crate::run::partition::Mail;
 use crate::traffic::{Here, Names, Newcomer, Traffic};
 
-/// What is decided between two windows, for all parts.
+/// What is decided between two windows, for all partitions.
 #[derive(Debug)]
 pub(crate) struct Schedule {
     division: Division,
@@ -41,7 +41,7 @@ impl World for Drawing {
     }
 }
 
-/// What all parts together have written up.
+/// What all partitions together have written up.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct State {
     /// Flows of applications that have an end.
@@ -61,7 +61,7 @@ impl Schedule {
     ) -> Self {
         let ranks = Ranks::new(experiment.seed);
         let mut arrivals = EventQueue::new(horizon);
-        let step = Names::step(experiment, division.parts());
+        let step = Names::step(experiment, division.partitions());
         let mut traffic = Traffic::new(experiment, &Here::Drawn, Names { first: 0, step }, ranks);
         traffic.start(&mut arrivals);
         Self {
@@ -90,7 +90,7 @@ impl Schedule {
     }
 
     /// The last moment of the next window, whose flows are announced in `mail`; none if the run is over. Nothing happens in
-    /// the parts before `earliest`. What they have written up is read only if it can end the run.
+    /// the partitions before `earliest`. What they have written up is read only if it can end the run.
     pub(crate) fn next(
         &mut self,
         earliest: Instant,
@@ -106,7 +106,7 @@ impl Schedule {
         if first > self.limit {
             return None;
         }
-        let until = step_end(first, self.division.cell()).min(self.limit);
+        let until = step_end(first, self.division.window()).min(self.limit);
         if arrival <= until {
             self.draw(until, mail);
         }
@@ -123,8 +123,8 @@ impl Schedule {
     fn draw(&mut self, until: Instant, mail: &Mail) {
         run(&mut self.drawing, &mut self.arrivals, until, u64::MAX);
         for newcomer in self.drawing.drawn.drain(..) {
-            let [source, destination] =
-                [newcomer.flow.source, newcomer.flow.destination].map(|host| self.division.part_of(host.0));
+            let [source, destination] = [newcomer.flow.source, newcomer.flow.destination]
+                .map(|host| self.division.partition_of(host.0));
             mail.announce(source, newcomer, newcomer.flow.at);
             if destination != source {
                 mail.announce(destination, newcomer, newcomer.flow.at);

@@ -13,7 +13,7 @@ use crate::network::site::Site;
 use crate::run::closing::{self, Whole};
 use crate::run::critical_path::CriticalPath;
 use crate::run::end::Ending;
-use crate::run::part::Part;
+use crate::run::partition::Partition;
 use crate::run::windows::Windows;
 use crate::run::world::World;
 use crate::run::world::pace::Execution;
@@ -25,16 +25,16 @@ pub struct Simulation {
     experiment: Experiment,
     execution: Execution,
     /// One, unless the network is divided.
-    parts: Vec<Part>,
-    /// What makes several parts run beside each other.
+    partitions: Vec<Partition>,
+    /// What makes several partitions run beside each other.
     windows: Option<Windows>,
     ending: Ending,
     /// Whether every flow is complete, so that the run goes on step by step until it is over.
     closing: bool,
     captures: Captures,
-    /// Whether it is still to be seen if threads are to have several parts each.
+    /// Whether it is still to be seen if threads are to have several partitions each.
     on_trial: bool,
-    /// Whether it is over because everything in it has ended; the windows know of several parts.
+    /// Whether it is over because everything in it has ended; the windows know of several partitions.
     finished: bool,
     done: bool,
 }
@@ -61,14 +61,14 @@ pub struct Progress {
 /// Events after which captured packets that were caught meanwhile are written: some megabytes.
 const CAUGHT: u64 = 1 << 16;
 
-/// Events after which it is seen whether several parts for each thread are worth it: less than a second of work, in which large
+/// Events after which it is seen whether several partitions for each thread are worth it: less than a second of work, in which large
 /// networks fill.
 const TRIAL: u64 = 1 << 20;
 
-/// Events in a window that make the visit of a part worth what it costs.
+/// Events in a window that make the visit of a partition worth what it costs.
 const WORTH_A_VISIT: u64 = 50;
 
-/// A network of more directed links keeps its parts also where little happens: what is touched of it does not fit the cache then either.
+/// A network of more directed links keeps its partitions also where little happens: what is touched of it does not fit the cache then either.
 const NEVER_ONE: usize = 8_192;
 
 /// A run that does not end by then never will: some flow finds no way through, and its timer only backs off. A hundred
@@ -111,16 +111,17 @@ impl Simulation {
         // What is captured is written as the run goes, which must not begin again.
         let may_be_one = !built.captures.any() && built.experiment.network.links.len() <= NEVER_ONE;
         let divided = built.windows.as_ref().map(Windows::division);
-        built.on_trial = may_be_one && divided.is_some_and(|division| division.parts() > division.threads());
+        built.on_trial =
+            may_be_one && divided.is_some_and(|division| division.partitions() > division.threads());
         Ok(built)
     }
 
-    /// As [`Self::capturing`], in these parts.
+    /// As [`Self::capturing`], in these partitions.
     ///
     /// # Errors
     ///
     /// Likewise.
-    pub fn of_parts(
+    pub fn of_partitions(
         experiment: Experiment,
         division: Division,
         open: impl FnMut(&str) -> io::Result<Sink>,
@@ -128,7 +129,7 @@ impl Simulation {
         Self::executed(experiment, Some(division), Execution::default(), open)
     }
 
-    /// As [`Self::capturing`], in these parts or as one, and so that events reach switches in this way.
+    /// As [`Self::capturing`], in these partitions or as one, and so that events reach switches in this way.
     ///
     /// # Errors
     ///
@@ -150,11 +151,11 @@ impl Simulation {
         captures: Captures,
     ) -> Self {
         let ending = Ending::new(&experiment);
-        let (parts, windows) = divide(&experiment, division, execution, &captures);
+        let (partitions, windows) = divide(&experiment, division, execution, &captures);
         Self {
             experiment,
             execution,
-            parts,
+            partitions,
             windows,
             ending,
             closing: false,
@@ -172,7 +173,7 @@ impl Simulation {
         while !self.done && self.events() < enough {
             let events = most.min(enough - self.events());
             self.done = match &mut self.windows {
-                Some(windows) => windows.advance(&mut self.parts, events),
+                Some(windows) => windows.advance(&mut self.partitions, events),
                 None => self.advance_whole(events),
             };
             if self.on_trial && (self.done || self.events() >= TRIAL) {
@@ -183,17 +184,19 @@ impl Simulation {
         self.progress()
     }
 
-    /// Several parts for each thread find their state in the cache if much happens in each at its turn. Where little does, begin
+    /// Several partitions for each thread find their state in the cache if much happens in each at its turn. Where little does, begin
     /// again with one for each, which costs less then, and come as far: all that tells of it is the time it takes.
     fn judge(&mut self) {
         self.on_trial = false;
-        let (events, visits) = (self.events(), self.parts.iter().map(|part| part.visits).sum::<u64>());
+        let (events, visits) =
+            (self.events(), self.partitions.iter().map(|partition| partition.visits).sum::<u64>());
         let Some(windows) = &self.windows else { return };
         if self.done || events >= visits * WORTH_A_VISIT {
             return;
         }
         let (division, adapts) = (windows.division().merged(), windows.adapts_threads());
-        (self.parts, self.windows) = divide(&self.experiment, Some(division), self.execution, &self.captures);
+        (self.partitions, self.windows) =
+            divide(&self.experiment, Some(division), self.execution, &self.captures);
         if adapts {
             self.adapt_threads();
         }
@@ -202,28 +205,28 @@ impl Simulation {
 
     /// Write what has been captured, as far as nothing can come before it. In windows that is all.
     fn write_captures(&mut self) {
-        let until = match &self.parts[..] {
+        let until = match &self.partitions[..] {
             [whole] if !self.done => whole.queue.now(),
             _ => Instant::MAX,
         };
-        let taps = self.parts.iter_mut().map(|part| part.world.tap());
+        let taps = self.partitions.iter_mut().map(|partition| partition.world.tap());
         self.captures.write_before(until, taps);
     }
 
-    /// Fire events of a network that is one part, and so needs no windows. Says whether the run has ended.
+    /// Fire events of a network that is one partition, and so needs no windows. Says whether the run has ended.
     fn advance_whole(&mut self, events: u64) -> bool {
         if self.closing {
             return self.close(events);
         }
         let limit = limit(&self.experiment);
-        let Part { world, queue, .. } = &mut self.parts[0];
+        let Partition { world, queue, .. } = &mut self.partitions[0];
         if !world.stop_if_complete() && world.run(queue, limit, events) {
             return false;
         }
         if !world.is_finished() {
             return true;
         }
-        // The step in which the last flow completes runs to its end, as it does in every part of a divided network.
+        // The step in which the last flow completes runs to its end, as it does in every partition of a divided network.
         world.go_on_after_completion();
         world.run(queue, self.ending.step_end(queue.now()).min(limit), u64::MAX);
         self.closing = true;
@@ -233,7 +236,7 @@ impl Simulation {
     /// Fire events of such a network of which every flow is complete, at the end of a step. Says whether the run has ended.
     fn close(&mut self, events: u64) -> bool {
         let limit = limit(&self.experiment);
-        let Part { world, queue, .. } = &mut self.parts[0];
+        let Partition { world, queue, .. } = &mut self.partitions[0];
         let enough = world.events(queue).saturating_add(events);
         while world.events(queue) < enough {
             let next = world.next_at(queue);
@@ -261,10 +264,10 @@ impl Simulation {
     }
 
     pub(crate) fn worlds(&self) -> impl Iterator<Item = &World> {
-        self.parts.iter().map(|part| &part.world)
+        self.partitions.iter().map(|partition| &partition.world)
     }
 
-    /// Its workloads: those of its parts, and those that are drawn ahead for several.
+    /// Its workloads: those of its partitions, and those that are drawn ahead for several.
     fn traffic(&self) -> impl Iterator<Item = &Traffic> {
         let drawn = self.windows.as_ref().map(Windows::traffic);
         drawn.into_iter().chain(self.worlds().map(World::traffic))
@@ -272,7 +275,7 @@ impl Simulation {
 
     /// How many bodies of packets are kept.
     fn packets(&self) -> u64 {
-        let stores = self.parts.chunk_by(Part::shares_store_with).map(|share| share[0].stored());
+        let stores = self.partitions.chunk_by(Partition::shares_store_with).map(|share| share[0].stored());
         stores.chain(self.worlds().map(World::packets)).sum::<usize>() as u64
     }
 
@@ -283,17 +286,21 @@ impl Simulation {
     }
 
     fn now(&self) -> Instant {
-        self.parts.iter().map(|part| part.world.last(&part.queue)).max().unwrap_or_default()
+        self.partitions
+            .iter()
+            .map(|partition| partition.world.last(&partition.queue))
+            .max()
+            .unwrap_or_default()
     }
 
     /// How many events have fired. The number depends on how the run is divided, so no result has it.
     fn events(&self) -> u64 {
-        self.parts.iter().map(Part::events).sum()
+        self.partitions.iter().map(Partition::events).sum()
     }
 
-    /// Into how many parts the network is divided.
-    pub fn parts(&self) -> usize {
-        self.parts.len()
+    /// Into how many partitions the network is divided.
+    pub fn partitions(&self) -> usize {
+        self.partitions.len()
     }
 
     /// In how many windows several threads ran: in those in which enough happens.
@@ -309,7 +316,7 @@ impl Simulation {
         }
     }
 
-    /// See, while it runs on one thread in several parts, how much faster it could be on so many `cores` at most.
+    /// See, while it runs on one thread in several partitions, how much faster it could be on so many `cores` at most.
     pub fn follow_critical_path(&mut self, cores: &[u32]) {
         if let Some(windows) = &mut self.windows {
             windows.follow_critical_path(cores);
@@ -337,7 +344,7 @@ impl Simulation {
         if self.done {
             return 1.0;
         }
-        let of = |part: f64, whole: f64| if whole > 0.0 { (part / whole).min(1.0) } else { 0.0 };
+        let of = |partition: f64, whole: f64| if whole > 0.0 { (partition / whole).min(1.0) } else { 0.0 };
         let by_time = self.experiment.stop.at.map(|at| of(self.now().as_secs_f64(), at.as_secs_f64()));
         let completed = self.tally().flows_completed as f64;
         let by_flows = self.experiment.expected_flows().map(|flows| of(completed, flows as f64));
@@ -366,33 +373,33 @@ impl Simulation {
         };
         let forgotten = self.traffic().flat_map(|traffic| traffic.choices.forgotten()).copied().collect();
         let whole = Whole { end, forgotten, captured: self.captures.packets() };
-        let worlds = self.parts.into_iter().map(|part| part.world).collect();
+        let worlds = self.partitions.into_iter().map(|partition| partition.world).collect();
         closing::report(self.experiment, worlds, whole)
     }
 }
 
-/// The parts of a network, at the beginning of its run, and what makes them run beside each other if they are several.
+/// The partitions of a network, at the beginning of its run, and what makes them run beside each other if they are several.
 fn divide(
     experiment: &Experiment,
     division: Option<Division>,
     execution: Execution,
     captures: &Captures,
-) -> (Vec<Part>, Option<Windows>) {
+) -> (Vec<Partition>, Option<Windows>) {
     let horizon = horizon(experiment);
     let sites = Site::all(experiment, division.as_ref());
-    let mut parts = Vec::with_capacity(sites.len());
+    let mut partitions = Vec::with_capacity(sites.len());
     let shares = division.as_ref().map_or(vec![1], |division| division.shares_of(division.threads()));
     let stores = shares.into_iter().flat_map(|share| std::iter::repeat_n(Arc::default(), share));
     for (site, store) in sites.into_iter().zip(stores) {
         let mut queue = EventQueue::new(horizon);
         let mut world = World::new(experiment, division.as_ref(), site, captures, execution);
         world.start(experiment, &mut queue);
-        parts.push(Part::new(world, queue, store));
+        partitions.push(Partition::new(world, queue, store));
     }
     let windows = division
-        .filter(|division| division.parts() > 1)
+        .filter(|division| division.partitions() > 1)
         .map(|division| Windows::new(experiment, division, limit(experiment), horizon));
-    (parts, windows)
+    (partitions, windows)
 }
 
 /// The last moment of a run, if nothing ends it before.
@@ -435,17 +442,17 @@ mod tests {
     "#;
 
     #[test]
-    fn parts_in_which_little_happens_are_put_together_and_only_time_tells() {
+    fn partitions_in_which_little_happens_are_put_together_and_only_time_tells() {
         // A packet of 1,500 bytes takes 1.2 us at each of four links, and its acknowledgement has three events or four as well: at 80 %
-        // load of six hosts there are a thousand in a window of 50 us, in four parts.
-        for (load, parts) in [("0.01", 1), ("0.8", 4)] {
+        // load of six hosts there are a thousand in a window of 50 us, in four partitions.
+        for (load, partitions) in [("0.01", 1), ("0.8", 4)] {
             let experiment = parse(FABRIC, &[("workload.0.load", load)]);
             let division = Division::in_pieces(&experiment, 1, 0).expect("it has four switches");
             let mut simulation =
-                Simulation::of_parts(experiment.clone(), division, nowhere).expect("nowhere");
+                Simulation::of_partitions(experiment.clone(), division, nowhere).expect("nowhere");
             let before = simulation.advance(5_000).events;
             simulation.judge();
-            assert_eq!(simulation.parts(), parts, "at a load of {load}");
+            assert_eq!(simulation.partitions(), partitions, "at a load of {load}");
             assert!(simulation.progress().events >= before, "it has come as far");
             simulation.advance(u64::MAX);
             let mut alone = Simulation::new(experiment);
@@ -458,7 +465,8 @@ mod tests {
     fn the_number_of_threads_changes_while_a_run_goes_on_and_only_time_tells() {
         let experiment = parse(FABRIC, &[("workload.0.load", "0.8")]);
         let division = Division::in_pieces(&experiment, 4, 0).expect("it has four switches");
-        let mut simulation = Simulation::of_parts(experiment.clone(), division, nowhere).expect("nowhere");
+        let mut simulation =
+            Simulation::of_partitions(experiment.clone(), division, nowhere).expect("nowhere");
         simulation.adapt_threads();
         let mut seen = std::collections::BTreeMap::new();
         while !simulation.advance(500).done {

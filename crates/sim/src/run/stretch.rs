@@ -1,4 +1,4 @@
-//! Several windows in a row, on a fixed number of threads: what the parts have written up, and what they send each other.
+//! Several windows in a row, on a fixed number of threads: what the partitions have written up, and what they send each other.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -6,14 +6,14 @@ use std::sync::{Mutex, PoisonError};
 use shallows_core::Instant;
 
 use crate::run::barrier::{Alarm, Barrier};
-use crate::run::part::{Mail, Part};
+use crate::run::partition::{Mail, Partition};
 use crate::run::schedule::{Schedule, State};
 
 /// The wall clock. It chooses the number of threads and when a stretch is over, never what happens in it.
 #[expect(clippy::disallowed_types)]
 pub(crate) type Clock = std::time::Instant;
 
-/// The parts of a run while they run some windows.
+/// The partitions of a run while they run some windows.
 #[derive(Debug)]
 pub(crate) struct Stretch {
     board: Vec<Entry>,
@@ -32,13 +32,13 @@ pub(crate) struct Stretch {
 /// When a stretch is over.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
-    /// Events of all parts since the run began.
+    /// Events of all partitions since the run began.
     pub(crate) events: u64,
     /// Wall time in seconds, if the clock is read at all.
     pub(crate) seconds: Option<f64>,
 }
 
-/// What a part has written up.
+/// What a partition has written up.
 #[derive(Debug)]
 struct Entry {
     /// Nothing happens before that it knows of.
@@ -55,29 +55,29 @@ struct Entry {
 const NONE: u64 = u64::MAX;
 
 impl Entry {
-    fn of(part: &Part) -> Self {
+    fn of(partition: &Partition) -> Self {
         let [next, events, flows_started, flows_completed, busy, under_way] =
             [(); 6].map(|()| AtomicU64::new(0));
         let entry = Self { next, events, flows_started, flows_completed, busy, under_way };
-        entry.write(part);
+        entry.write(partition);
         entry
     }
 
-    fn write(&self, part: &Part) {
-        self.next.store(part.world.not_before(&part.queue).0, Ordering::Relaxed);
-        self.events.store(part.events(), Ordering::Relaxed);
-        self.flows_started.store(part.world.traffic().finite, Ordering::Relaxed);
-        self.busy.store(part.world.traffic().busy(), Ordering::Relaxed);
-        self.flows_completed.store(part.world.tally().flows_completed, Ordering::Relaxed);
-        self.under_way.store(part.world.tally().under_way(), Ordering::Relaxed);
+    fn write(&self, partition: &Partition) {
+        self.next.store(partition.world.not_before(&partition.queue).0, Ordering::Relaxed);
+        self.events.store(partition.events(), Ordering::Relaxed);
+        self.flows_started.store(partition.world.traffic().finite, Ordering::Relaxed);
+        self.busy.store(partition.world.traffic().busy(), Ordering::Relaxed);
+        self.flows_completed.store(partition.world.tally().flows_completed, Ordering::Relaxed);
+        self.under_way.store(partition.world.tally().under_way(), Ordering::Relaxed);
     }
 }
 
 impl Stretch {
-    /// From now on, of parts whose unread mail is this, on as many threads as meet at the barrier.
-    pub(crate) fn new(parts: &[Part], barrier: Barrier, limits: Limits, mail: [Mail; 2]) -> Self {
+    /// From now on, of partitions whose unread mail is this, on as many threads as meet at the barrier.
+    pub(crate) fn new(partitions: &[Partition], barrier: Barrier, limits: Limits, mail: [Mail; 2]) -> Self {
         Self {
-            board: parts.iter().map(Entry::of).collect(),
+            board: partitions.iter().map(Entry::of).collect(),
             mail,
             until: AtomicU64::new(NONE),
             windows: AtomicU64::new(0),
@@ -126,14 +126,14 @@ impl Stretch {
     }
 
     fn next_of(&self, schedule: &mut Schedule, read: usize) -> Option<Instant> {
-        let earliest = (0..self.board.len()).map(|part| self.next(part, read)).min();
+        let earliest = (0..self.board.len()).map(|partition| self.next(partition, read)).min();
         let state = || State {
             flows_started: self.sum(|entry| &entry.flows_started),
             flows_completed: self.sum(|entry| &entry.flows_completed),
             busy: self.sum(|entry| &entry.busy),
             under_way: self.sum(|entry| &entry.under_way),
         };
-        schedule.next(earliest.expect("a network has a part"), state, &self.mail[read])
+        schedule.next(earliest.expect("a network has a partition"), state, &self.mail[read])
     }
 
     /// The last moment of the window that is open.
@@ -142,42 +142,42 @@ impl Stretch {
         (until != NONE).then_some(Instant(until))
     }
 
-    /// Nothing happens in this part before.
-    fn next(&self, part: usize, read: usize) -> Instant {
-        Instant(self.board[part].next.load(Ordering::Relaxed)).min(self.mail[read].first(part))
+    /// Nothing happens in this partition before.
+    fn next(&self, partition: usize, read: usize) -> Instant {
+        Instant(self.board[partition].next.load(Ordering::Relaxed)).min(self.mail[read].first(partition))
     }
 
-    /// Parts live through a window, from the one with number `first` on: each in which something happens or has been heard of.
-    pub(crate) fn live(&self, parts: &mut [Part], first: usize, until: Instant, read: usize) {
-        let in_turn = parts.len() > 1;
-        for (number, part) in (first..).zip(parts) {
+    /// Partitions live through a window, from the one with number `first` on: each in which something happens or has been heard of.
+    pub(crate) fn live(&self, partitions: &mut [Partition], first: usize, until: Instant, read: usize) {
+        let in_turn = partitions.len() > 1;
+        for (number, partition) in (first..).zip(partitions) {
             if self.next(number, read) <= until || self.mail[read].first(number) < Instant::MAX {
                 if in_turn {
-                    part.prefetch();
+                    partition.prefetch();
                 }
-                part.run(until, &self.mail[read], &self.mail[1 - read], number);
-                self.board[number].write(part);
+                partition.run(until, &self.mail[read], &self.mail[1 - read], number);
+                self.board[number].write(partition);
             }
         }
     }
 
-    /// Run these parts, from the one with number `first` on, beside others who run theirs.
-    pub(crate) fn work(&self, parts: &mut [Part], first: usize, schedule: &Mutex<Schedule>) {
+    /// Run these partitions, from the one with number `first` on, beside others who run theirs.
+    pub(crate) fn work(&self, partitions: &mut [Partition], first: usize, schedule: &Mutex<Schedule>) {
         let _alarm = Alarm(&self.barrier);
         let mut read = 0;
         let open = |read| self.open(&mut schedule.lock().unwrap_or_else(PoisonError::into_inner), read);
         while self.barrier.pass(|| open(read)) {
             let Some(until) = self.until() else { return };
-            self.live(parts, first, until, read);
+            self.live(partitions, first, until, read);
             read = 1 - read;
         }
     }
 
-    /// It is over: give the parts what they have sent each other and nobody has read yet. What is left of the mail is empty.
-    pub(crate) fn deliver(self, parts: &mut [Part]) -> [Mail; 2] {
+    /// It is over: give the partitions what they have sent each other and nobody has read yet. What is left of the mail is empty.
+    pub(crate) fn deliver(self, partitions: &mut [Partition]) -> [Mail; 2] {
         for mail in &self.mail {
-            for (number, part) in parts.iter_mut().enumerate() {
-                part.read(mail, number);
+            for (number, partition) in partitions.iter_mut().enumerate() {
+                partition.read(mail, number);
             }
         }
         self.mail

@@ -1,9 +1,9 @@
 //! Chooses the windows of a run and who runs them.
 //!
-//! Simulated time is cut into cells, each as long as the shortest delay between two parts. In a window, which is a cell in
-//! which something happens, every part runs on its own; what it sends to others arrives in a later one. Between two
+//! Simulated time is cut into windows, each as long as the shortest delay between two partitions. In a window in
+//! which something happens, every partition runs on its own; what it sends to others arrives in a later one. Between two
 //! windows, flows that arrive in the next are drawn, and it is seen whether the run is over (`schedule.rs`). So nothing depends on how
-//! many parts there are, or on which thread runs them.
+//! many partitions there are, or on which thread runs them.
 
 use std::num::NonZero;
 use std::thread;
@@ -15,13 +15,13 @@ use crate::network::division::Division;
 use crate::run::barrier::Barrier;
 use crate::run::crew::Crew;
 use crate::run::critical_path::CriticalPath;
-use crate::run::part::{Mail, Part};
+use crate::run::partition::{Mail, Partition};
 use crate::run::schedule::Schedule;
 use crate::run::stretch::{Limits, Stretch};
 use crate::run::thread_count::ThreadCount;
 use crate::traffic::Traffic;
 
-/// The parts of a run beside each other.
+/// The partitions of a run beside each other.
 #[derive(Debug)]
 pub(crate) struct Windows {
     /// None while threads have it.
@@ -62,7 +62,7 @@ impl Windows {
         limit: Instant,
         horizon: Duration,
     ) -> Self {
-        let parts = division.parts() as usize;
+        let partitions = division.partitions() as usize;
         let cores = thread::available_parallelism().map_or(1, NonZero::get);
         Self {
             schedule: Some(Schedule::new(experiment, division, limit, horizon)),
@@ -72,7 +72,7 @@ impl Windows {
             density: 0,
             threaded_windows: 0,
             critical_path: None,
-            mail: [Mail::new(parts), Mail::new(parts)],
+            mail: [Mail::new(partitions), Mail::new(partitions)],
         }
     }
 
@@ -116,10 +116,12 @@ impl Windows {
     }
 
     /// Run windows until some `events` have fired, a stretch is over or the run ends; says whether that has.
-    pub(crate) fn advance(&mut self, parts: &mut Vec<Part>, events: u64) -> bool {
-        let fired = |parts: &[Part]| parts.iter().map(Part::events).sum::<u64>();
-        let hops = |parts: &[Part]| parts.iter().map(|part| part.world.tally().packet_hops).sum::<u64>();
-        let (before, hops_before) = (fired(parts), hops(parts));
+    pub(crate) fn advance(&mut self, partitions: &mut Vec<Partition>, events: u64) -> bool {
+        let fired = |partitions: &[Partition]| partitions.iter().map(Partition::events).sum::<u64>();
+        let hops = |partitions: &[Partition]| {
+            partitions.iter().map(|partition| partition.world.tally().packet_hops).sum::<u64>()
+        };
+        let (before, hops_before) = (fired(partitions), hops(partitions));
         let dense = self.density >= DENSE;
         let threads = if dense { self.threads() } else { 1 };
         let adapting = self.thread_count.as_ref().filter(|_| dense);
@@ -127,41 +129,41 @@ impl Windows {
         let limits =
             Limits { events: before + events.min(most), seconds: adapting.map(ThreadCount::seconds) };
         let barrier = Barrier::new(threads as usize, if threads as usize > self.cores { 0 } else { LOOKS });
-        let stretch = Stretch::new(parts, barrier, limits, std::mem::take(&mut self.mail));
+        let stretch = Stretch::new(partitions, barrier, limits, std::mem::take(&mut self.mail));
         let stretch = if threads > 1 {
-            self.run_together(parts, threads, stretch)
+            self.run_together(partitions, threads, stretch)
         } else {
-            self.run_in_turn(parts, stretch)
+            self.run_in_turn(partitions, stretch)
         };
-        self.density = (fired(parts) - before) / stretch.windows().max(1);
+        self.density = (fired(partitions) - before) / stretch.windows().max(1);
         self.threaded_windows += if threads > 1 { stretch.windows() } else { 0 };
         if let Some(count) = self.thread_count.as_mut().filter(|_| dense) {
-            count.on_measured(hops(parts) - hops_before, stretch.seconds());
+            count.on_measured(hops(partitions) - hops_before, stretch.seconds());
         }
         let is_last = stretch.is_last();
-        self.mail = stretch.deliver(parts);
+        self.mail = stretch.deliver(partitions);
         is_last
     }
 
-    /// Several threads beside each other, each with its parts.
-    fn run_together(&mut self, parts: &mut Vec<Part>, threads: u32, stretch: Stretch) -> Stretch {
+    /// Several threads beside each other, each with its partitions.
+    fn run_together(&mut self, partitions: &mut Vec<Partition>, threads: u32, stretch: Stretch) -> Stretch {
         let shares = self.division().shares_of(threads);
         let schedule = self.schedule.take().expect(HANDED_BACK);
-        let (stretch, schedule) = self.crew.run(parts, &shares, stretch, schedule);
+        let (stretch, schedule) = self.crew.run(partitions, &shares, stretch, schedule);
         self.schedule = Some(schedule);
         stretch
     }
 
-    /// One part after another.
-    fn run_in_turn(&mut self, parts: &mut [Part], stretch: Stretch) -> Stretch {
+    /// One partition after another.
+    fn run_in_turn(&mut self, partitions: &mut [Partition], stretch: Stretch) -> Stretch {
         let schedule = self.schedule.as_mut().expect(HANDED_BACK);
         let mut read = 0;
         loop {
             stretch.open(schedule, read);
             let Some(until) = stretch.until() else { return stretch };
-            stretch.live(parts, 0, until, read);
+            stretch.live(partitions, 0, until, read);
             if let Some(path) = &mut self.critical_path {
-                path.on_window(parts);
+                path.on_window(partitions);
             }
             read = 1 - read;
         }
@@ -223,47 +225,47 @@ mod tests {
         at = "1ms"
     "#;
 
-    /// The two parts of the network above, on two threads, of which nothing has happened yet.
-    fn two_parts(experiment: &Experiment) -> (Vec<Part>, Windows) {
+    /// The two partitions of the network above, on two threads, of which nothing has happened yet.
+    fn two_partitions(experiment: &Experiment) -> (Vec<Partition>, Windows) {
         let division = Division::new(experiment, 2).expect("it has two switches");
         let horizon = Duration::from_micros(10);
         let captures = Captures::simulated(experiment, |_| unreachable!("no captures"));
         let captures = captures.expect("nothing is opened");
         let build = |site| {
             let world = world::World::new(experiment, Some(&division), site, &captures, Execution::Events);
-            Part::new(world, EventQueue::new(horizon), Arc::default())
+            Partition::new(world, EventQueue::new(horizon), Arc::default())
         };
-        let parts = Site::all(experiment, Some(&division)).into_iter().map(build).collect();
+        let partitions = Site::all(experiment, Some(&division)).into_iter().map(build).collect();
         let mut windows = Windows::new(experiment, division, Instant(1_000_000), horizon);
         windows.density = DENSE;
-        (parts, windows)
+        (partitions, windows)
     }
 
     #[test]
-    fn a_part_that_panics_ends_the_others_and_is_heard() {
+    fn a_partition_that_panics_ends_the_others_and_is_heard() {
         let experiment = parse(TWO_SWITCHES, &[]);
         for broken in [0, 1] {
-            let (mut parts, mut windows) = two_parts(&experiment);
+            let (mut partitions, mut windows) = two_partitions(&experiment);
             let sites = Site::all(&experiment, Some(windows.division()));
             let last = sites[broken].links.numbers().last().expect("links leave every node");
             let (rank, place) = (Ranks::new(experiment.seed).of_link(last), sites[broken].links.count() - 1);
             // Nothing is in flight to a receiver so soon.
-            parts[broken].queue.schedule(Instant(5), Event::of_link(Class::Deliver, rank, place));
-            let ended = catch_unwind(AssertUnwindSafe(|| windows.advance(&mut parts, u64::MAX)));
-            assert!(ended.is_err(), "part {broken}");
+            partitions[broken].queue.schedule(Instant(5), Event::of_link(Class::Deliver, rank, place));
+            let ended = catch_unwind(AssertUnwindSafe(|| windows.advance(&mut partitions, u64::MAX)));
+            assert!(ended.is_err(), "partition {broken}");
         }
     }
 
     #[test]
     fn threads_stand_by_between_two_stretches() {
         let experiment = parse(TWO_SWITCHES, &[]);
-        let (mut parts, mut windows) = two_parts(&experiment);
+        let (mut partitions, mut windows) = two_partitions(&experiment);
         assert_eq!(windows.crew.threads(), [], "nobody stands by before there is work for two");
         let mut known = Vec::new();
         for stretch in 0..3 {
             windows.density = DENSE;
-            windows.advance(&mut parts, 1);
-            assert_eq!(parts.len(), 2, "each thread hands back its part");
+            windows.advance(&mut partitions, 1);
+            assert_eq!(partitions.len(), 2, "each thread hands back its partition");
             assert_eq!(windows.crew.threads().len(), 1, "beside the one that advances the run");
             assert!(stretch == 0 || windows.crew.threads() == known, "another thread in stretch {stretch}");
             known = windows.crew.threads();

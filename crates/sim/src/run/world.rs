@@ -30,7 +30,7 @@ use crate::run::world::pace::Pace;
 use crate::traffic::Newcomer;
 use crate::traffic::warm_up::WarmUp;
 
-/// Everything that changes state when an event fires: the whole network and its hosts, or a part of it.
+/// Everything that changes state when an event fires: the whole network and its hosts, or a partition of it.
 #[derive(Debug)]
 pub(crate) struct World {
     hosts: Hosts,
@@ -128,17 +128,17 @@ impl World {
         }
     }
 
-    /// Hand over the flows for other parts that have started since the last time, with those parts.
+    /// Hand over the flows for other partitions that have started since the last time, with those partitions.
     pub(crate) fn collect_newcomers(&mut self) -> impl Iterator<Item = (u32, Newcomer)> + '_ {
         self.outside.generators.arrivals.leaving.collect()
     }
 
-    /// Hand over what has left for other parts since the last time: to `take`, for each of these what goes there, which is something.
+    /// Hand over what has left for other partitions since the last time: to `take`, for each of these what goes there, which is something.
     pub(crate) fn collect_crossings(&mut self, take: impl FnMut(u32, &mut Crossings)) {
         self.outside.ends.exits.collect(take);
     }
 
-    /// Packets that have left another part are in flight to nodes of this one.
+    /// Packets that have left another partition are in flight to nodes of this one.
     pub(crate) fn enter(&mut self, crossings: &mut Crossings, queue: &mut EventQueue<Event>) {
         for Crossing { wire, arrival, header, packet } in crossings.far.drain(..) {
             let packets = &mut self.outside.ends.packets;
@@ -157,7 +157,7 @@ impl World {
         self.outside.ends.packets.len()
     }
 
-    /// Exchange the packets that are kept here for others, as parts do that share a store.
+    /// Exchange the packets that are kept here for others, as partitions do that share a store.
     pub(crate) fn exchange_packets(&mut self, packets: &mut Packets) {
         std::mem::swap(&mut self.outside.ends.packets, packets);
     }

@@ -25,33 +25,33 @@ pub(crate) struct Generators {
 pub(crate) struct Arrivals {
     /// From workloads of this world: all, or those that react, at its hosts.
     pub(crate) traffic: Traffic,
-    /// From the others, drawn ahead for all parts of the network.
+    /// From the others, drawn ahead for all partitions of the network.
     pub(crate) announced: Announced,
-    /// Flows for other parts.
+    /// Flows for other partitions.
     pub(crate) leaving: Leaving,
 }
 
-/// Flows that go from this part of the network to others, which have to know of them before their packets come.
+/// Flows that go from this partition of the network to others, which have to know of them before their packets come.
 #[derive(Debug)]
 pub(crate) struct Leaving {
-    /// By host: its part; empty of a network that is one.
-    part_of: Vec<u32>,
+    /// By host: its partition; empty of a network that is one.
+    partition_of: Vec<u32>,
     flows: Vec<(u32, Newcomer)>,
 }
 
 impl Leaving {
-    /// None so far; `part_of` by host.
-    pub(crate) fn new(part_of: Vec<u32>) -> Self {
-        Self { part_of, flows: Vec::new() }
+    /// None so far; `partition_of` by host.
+    pub(crate) fn new(partition_of: Vec<u32>) -> Self {
+        Self { partition_of, flows: Vec::new() }
     }
 
-    /// A flow starts here for a host of another part.
+    /// A flow starts here for a host of another partition.
     #[cold]
     pub(crate) fn add(&mut self, newcomer: Newcomer) {
-        self.flows.push((self.part_of[newcomer.flow.destination.0 as usize], newcomer));
+        self.flows.push((self.partition_of[newcomer.flow.destination.0 as usize], newcomer));
     }
 
-    /// Hand over those since the last time, with the parts that they are for.
+    /// Hand over those since the last time, with the partitions that they are for.
     pub(crate) fn collect(&mut self) -> impl Iterator<Item = (u32, Newcomer)> + '_ {
         self.flows.drain(..)
     }

@@ -31,15 +31,15 @@ pub(crate) struct Traffic {
 /// Which workloads are here.
 #[derive(Clone, Debug)]
 pub(crate) enum Here {
-    /// All of a network that is one part.
+    /// All of a network that is one partition.
     All,
-    /// Those whose flows are drawn ahead for all parts.
+    /// Those whose flows are drawn ahead for all partitions.
     Drawn,
-    /// Those that react, at the hosts of one part.
+    /// Those that react, at the hosts of one partition.
     Applications(LocalHosts),
 }
 
-/// Names of flows: every `step`-th number from `first` on, so that parts name their flows without asking each other.
+/// Names of flows: every `step`-th number from `first` on, so that partitions name their flows without asking each other.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Names {
     pub(crate) first: u32,
@@ -50,10 +50,10 @@ impl Names {
     /// Numbers in the order of arrival.
     pub(crate) const IN_ORDER: Self = Self { first: 0, step: 1 };
 
-    /// How far apart names are that the same source gives, in a network of so many parts. Flows that no part starts by itself are named in
+    /// How far apart names are that the same source gives, in a network of so many partitions. Flows that no partition starts by itself are named in
     /// the order of arrival.
-    pub(crate) fn step(experiment: &Experiment, parts: u32) -> u32 {
-        if experiment.reacts().contains(&true) { parts + 1 } else { 1 }
+    pub(crate) fn step(experiment: &Experiment, partitions: u32) -> u32 {
+        if experiment.reacts().contains(&true) { partitions + 1 } else { 1 }
     }
 
     fn of(self, place: u32) -> u32 {
@@ -66,7 +66,7 @@ impl Names {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Newcomer {
     pub(crate) flow: Flow,
-    /// Its name while the network runs: of one that is one part, its place in the order of arrival.
+    /// Its name while the network runs: of one that is one partition, its place in the order of arrival.
     pub(crate) number: u32,
     /// The trace that it belongs to, if to any.
     pub(crate) trace: Option<u16>,

@@ -23,10 +23,10 @@ pub(crate) fn executed(experiment: &Experiment, execution: Execution, step: u64)
     left(simulation.expect("memory takes it"), step, &files)
 }
 
-/// What a run in the parts of this `division` leaves.
-pub(crate) fn in_parts(experiment: &Experiment, division: Division, step: u64) -> Left {
+/// What a run in the partitions of this `division` leaves.
+pub(crate) fn in_partitions(experiment: &Experiment, division: Division, step: u64) -> Left {
     let mut files = Files::default();
-    let simulation = Simulation::of_parts(experiment.clone(), division, |name| files.open(name));
+    let simulation = Simulation::of_partitions(experiment.clone(), division, |name| files.open(name));
     left(simulation.expect("memory takes it"), step, &files)
 }
 

@@ -1,4 +1,4 @@
-//! Builds the world of an experiment, or of a part of its network.
+//! Builds the world of an experiment, or of a partition of its network.
 
 use shallows_core::packet::HostId;
 use shallows_core::random::Stream;
@@ -40,10 +40,11 @@ impl World {
         let mut network = Network::of(experiment, &site, ranks, window);
         let mut exits = Exits::default();
         let here = division
-            .map_or(0, |division| site.nodes.numbers().next().map_or(0, |node| division.part_of(node)));
-        for &(number, part, wire) in &site.exits {
-            let is_near = division.is_some_and(|division| division.share_of(here) == division.share_of(part));
-            network.at(number).exit = exits.add(part, is_near, wire);
+            .map_or(0, |division| site.nodes.numbers().next().map_or(0, |node| division.partition_of(node)));
+        for &(number, partition, wire) in &site.exits {
+            let is_near =
+                division.is_some_and(|division| division.share_of(here) == division.share_of(partition));
+            network.at(number).exit = exits.add(partition, is_near, wire);
         }
         for host in site.nodes.numbers().take_while(|&node| node < experiment.network.hosts) {
             let group = experiment.group(HostId(host));
@@ -53,7 +54,7 @@ impl World {
         let udp_overhead = u16::try_from(28 + experiment.network.framing.0).expect("headers are small");
         let observers = Observers::new(experiment);
         network.watch(&observers.ports, Some(captures));
-        let is_whole = division.is_none_or(|division| division.parts() == 1);
+        let is_whole = division.is_none_or(|division| division.partitions() == 1);
         let arrivals = arrivals(experiment, division, &site, ranks);
         // The link that leaves a host has its number.
         let hosts = Hosts::new(
@@ -88,19 +89,19 @@ impl World {
 
 /// Where the flows of a site come from.
 fn arrivals(experiment: &Experiment, division: Option<&Division>, site: &Site, ranks: Ranks) -> Arrivals {
-    let (here, names, part_of) = match division.filter(|division| division.parts() > 1) {
+    let (here, names, partition_of) = match division.filter(|division| division.partitions() > 1) {
         None => (Here::All, Names::IN_ORDER, Vec::new()),
         Some(division) => {
             let hosts = 0..experiment.network.hosts;
             let local = LocalHosts::of(hosts.clone().map(|host| site.nodes.has(host)).collect());
-            let part = site.nodes.numbers().next().map_or(0, |node| division.part_of(node));
-            let names = Names { first: part + 1, step: division.parts() + 1 };
-            (Here::Applications(local), names, hosts.map(|host| division.part_of(host)).collect())
+            let partition = site.nodes.numbers().next().map_or(0, |node| division.partition_of(node));
+            let names = Names { first: partition + 1, step: division.partitions() + 1 };
+            (Here::Applications(local), names, hosts.map(|host| division.partition_of(host)).collect())
         }
     };
     Arrivals {
         traffic: Traffic::new(experiment, &here, names, ranks),
         announced: Announced::new(experiment.connections.len(), ranks),
-        leaving: Leaving::new(part_of),
+        leaving: Leaving::new(partition_of),
     }
 }

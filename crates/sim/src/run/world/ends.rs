@@ -12,12 +12,12 @@ use crate::network::{Change, Driver, LinkAt};
 use crate::run::crossing::Exits;
 use crate::run::observers::Observers;
 
-/// What packets say, observers, and the exits to other parts of the network.
+/// What packets say, observers, and the exits to other partitions of the network.
 #[derive(Debug)]
 pub(super) struct Ends {
     pub(super) packets: Packets,
     pub(super) observers: Observers,
-    /// Where links lead that end in other parts, and what has left by them.
+    /// Where links lead that end in other partitions, and what has left by them.
     pub(super) exits: Exits,
     /// Whether hosts are to hear of data that their NICs drop, and what they have not heard of.
     pub(super) tells_drops: bool,
@@ -76,7 +76,7 @@ impl Driver<PacketRef> for Around<'_> {
 
     #[inline(always)]
     fn expect(&self, target: Target, payload: PacketRef) {
-        // Who takes it from the store: a host, or a link to another part.
+        // Who takes it from the store: a host, or a link to another partition.
         if matches!(target, Target::Host) || self.ends.exits.are_there() {
             self.ends.packets.prefetch(payload);
         }

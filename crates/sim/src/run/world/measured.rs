@@ -38,7 +38,7 @@ impl World {
         &mut self.outside.ends.observers.tap
     }
 
-    /// Its workloads: all of a network that is one part, or those that react at its hosts.
+    /// Its workloads: all of a network that is one partition, or those that react at its hosts.
     pub(crate) fn traffic(&self) -> &Traffic {
         &self.outside.generators.arrivals.traffic
     }

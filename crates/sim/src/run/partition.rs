@@ -1,4 +1,4 @@
-//! A part of the network: its own world, its own events, and what it hears from the others.
+//! A partition of the network: its own world, its own events, and what it hears from the others.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,12 +12,12 @@ use crate::run::crossing::Crossings;
 use crate::run::world::World;
 use crate::traffic::Newcomer;
 
-/// A part of the network, or all of it.
+/// A partition of the network, or all of it.
 #[derive(Debug)]
-pub(crate) struct Part {
+pub(crate) struct Partition {
     pub(crate) world: World,
     pub(crate) queue: EventQueue<Event>,
-    /// The bodies of packets under way, which it shares with the other parts of its thread; in its world while it runs.
+    /// The bodies of packets under way, which it shares with the other partitions of its thread; in its world while it runs.
     store: Arc<Mutex<Packets>>,
     /// In how many windows it has lived.
     pub(crate) visits: u64,
@@ -25,11 +25,11 @@ pub(crate) struct Part {
     is_busy: bool,
 }
 
-/// What reaches the parts in one window: written in the one before, by any of them, and read by each for itself.
+/// What reaches the partitions in one window: written in the one before, by any of them, and read by each for itself.
 #[derive(Debug, Default)]
 pub(crate) struct Mail(Vec<Letterbox>);
 
-/// The letters for one part.
+/// The letters for one partition.
 #[derive(Debug)]
 struct Letterbox {
     letters: Mutex<Letters>,
@@ -46,7 +46,7 @@ struct Letters {
     flows: Vec<Newcomer>,
 }
 
-impl Part {
+impl Partition {
     pub(crate) fn new(world: World, queue: EventQueue<Event>, store: Arc<Mutex<Packets>>) -> Self {
         Self { world, queue, store, visits: 0, is_busy: false }
     }
@@ -69,15 +69,15 @@ impl Part {
         self.read_into(mail, number);
         self.world.run(&mut self.queue, until, u64::MAX);
         self.is_busy = self.events() - before >= self.world.links() as u64;
-        for (part, newcomer) in self.world.collect_newcomers() {
+        for (partition, newcomer) in self.world.collect_newcomers() {
             // It is read in the next window, before its packets come.
-            next_mail.announce(part, newcomer, until + Duration(1));
+            next_mail.announce(partition, newcomer, until + Duration(1));
         }
-        self.world.collect_crossings(|part, left| next_mail.send(part, left));
+        self.world.collect_crossings(|partition, left| next_mail.send(partition, left));
         self.world.exchange_packets(&mut packets);
     }
 
-    /// What others have sent is on its way to the nodes of this part.
+    /// What others have sent is on its way to the nodes of this partition.
     pub(crate) fn read(&mut self, mail: &Mail, number: usize) {
         let store = Arc::clone(&self.store);
         let mut packets = store.lock().unwrap_or_else(PoisonError::into_inner);
@@ -119,27 +119,27 @@ impl Part {
 }
 
 impl Mail {
-    /// None so far, for so many parts.
-    pub(crate) fn new(parts: usize) -> Self {
+    /// None so far, for so many partitions.
+    pub(crate) fn new(partitions: usize) -> Self {
         let empty = || Letterbox { letters: Mutex::default(), first: AtomicU64::new(Instant::MAX.0) };
-        Self((0..parts).map(|_| empty()).collect())
+        Self((0..partitions).map(|_| empty()).collect())
     }
 
-    /// When the first thing happens that the part with this number has not read of.
-    pub(crate) fn first(&self, part: usize) -> Instant {
-        Instant(self.0[part].first.load(Ordering::Relaxed))
+    /// When the first thing happens that the partition with this number has not read of.
+    pub(crate) fn first(&self, partition: usize) -> Instant {
+        Instant(self.0[partition].first.load(Ordering::Relaxed))
     }
 
-    /// A flow for the part with this number, of which that hears no later than at `at`.
-    pub(crate) fn announce(&self, part: u32, newcomer: Newcomer, at: Instant) {
-        let letters = &self.0[part as usize];
+    /// A flow for the partition with this number, of which that hears no later than at `at`.
+    pub(crate) fn announce(&self, partition: u32, newcomer: Newcomer, at: Instant) {
+        let letters = &self.0[partition as usize];
         letters.tell_of(at);
         letters.open().flows.push(newcomer);
     }
 
-    /// Packets for the part with this number; there is one at least.
-    fn send(&self, part: u32, packets: &mut Crossings) {
-        let letterbox = &self.0[part as usize];
+    /// Packets for the partition with this number; there is one at least.
+    fn send(&self, partition: u32, packets: &mut Crossings) {
+        let letterbox = &self.0[partition as usize];
         letterbox.tell_of(packets.first());
         let mut letters = letterbox.open();
         let spare = letters.spare.pop().unwrap_or_default();

@@ -10,10 +10,10 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use left::{assert_alike, executed, finished, in_parts};
+use left::{assert_alike, executed, finished, in_partitions};
 use shallows_core::{Duration, Instant, Rate};
 use shallows_scenario::{Epoch, Experiment, LinkState, Routing};
-use shallows_sim::{Division, Execution, Simulation, Undivided, cell, nowhere};
+use shallows_sim::{Division, Execution, Simulation, Undivided, nowhere, partition_window};
 use shallows_switch::port::DropReason;
 
 /// Everything that draws random numbers, observes or ends a run, on three leaves and two spines.
@@ -83,40 +83,43 @@ fn assert_same(name: &str, experiment: &Experiment, threads: &[u32], step: u64) 
 }
 
 #[test]
-fn any_number_of_parts_on_any_number_of_threads_gives_the_same_bytes() {
+fn any_number_of_partitions_on_any_number_of_threads_gives_the_same_bytes() {
     // Each switch, leaves by two, and everything with hosts apart from everything without.
     let divided: [(u32, u32, &[u32]); 3] = [(0, 5, &[1, 3, 8]), (20, 3, &[2]), (1_000, 2, &[1])];
     for sets in [[("seed", "5")], [("stop.at", "2.1ms")]] {
         let experiment = common::parse(SCENARIO, &sets);
         let alone = finished(experiment.clone(), 1, u64::MAX);
-        for (links, parts, threads) in divided {
+        for (links, partitions, threads) in divided {
             for &threads in threads {
                 let division = Division::in_pieces(&experiment, threads, links).unwrap();
-                assert_eq!((division.parts(), division.threads()), (parts, threads.min(parts)));
-                let many = in_parts(&experiment, division, 50_000);
-                assert_alike(&format!("{parts} parts on {threads}"), &alone, &many);
+                assert_eq!(
+                    (division.partitions(), division.threads()),
+                    (partitions, threads.min(partitions))
+                );
+                let many = in_partitions(&experiment, division, 50_000);
+                assert_alike(&format!("{partitions} partitions on {threads}"), &alone, &many);
             }
         }
     }
 }
 
 #[test]
-fn a_large_network_is_divided_further_than_into_a_part_for_each_thread() {
+fn a_large_network_is_divided_further_than_into_a_partition_for_each_thread() {
     // 32 leaves of 16 hosts and 16 spines: 2 × (512 + 512) links, and one more leaf makes it large.
     let leaves = |leaves: &str| {
         let sets =
             [("topology.leaves", leaves), ("topology.spines", "16"), ("topology.hosts_per_leaf", "16")];
         common::parse(SCENARIO, &sets)
     };
-    let parts = |experiment: &Experiment| {
+    let partitions = |experiment: &Experiment| {
         [1, 2].map(|threads| {
             let division = Division::new(experiment, threads).unwrap();
-            (division.threads(), division.parts())
+            (division.threads(), division.partitions())
         })
     };
-    assert_eq!(parts(&leaves("32")), [(1, 1), (2, 2)]);
-    // A leaf has 48 links, so a part of at most 1,024 has 21 leaves; a spine has 33, so one part has all 16 spines.
-    assert_eq!(parts(&leaves("33")), [(1, 2 + 1), (2, 2 + 1)]);
+    assert_eq!(partitions(&leaves("32")), [(1, 1), (2, 2)]);
+    // A leaf has 48 links, so a partition of at most 1,024 has 21 leaves; a spine has 33, so one partition has all 16 spines.
+    assert_eq!(partitions(&leaves("33")), [(1, 2 + 1), (2, 2 + 1)]);
 }
 
 #[test]
@@ -177,7 +180,7 @@ fn a_network_that_changes_gives_the_same_bytes_on_any_number_of_threads() {
     let mut simulation = Simulation::new(until_complete.clone());
     simulation.advance(u64::MAX);
     let report = simulation.finish();
-    // It is worth comparing: packets are lost in flight both ways between parts, dropped where they wait, and where they come to.
+    // It is worth comparing: packets are lost in flight both ways between partitions, dropped where they wait, and where they come to.
     assert!(
         report.lost_in_flight("leaf0->spine0").data > 0 && report.lost_in_flight("spine0->leaf0").packets > 0
     );
@@ -195,8 +198,8 @@ fn a_network_that_changes_gives_the_same_bytes_on_any_number_of_threads() {
     let alone = finished(unbounded.clone(), 1, u64::MAX);
     for threads in [1, 3] {
         let division = Division::in_pieces(&unbounded, threads, 0).unwrap();
-        let many = in_parts(&unbounded, division, 50_000);
-        assert_alike(&format!("a part for each switch, {threads} threads"), &alone, &many);
+        let many = in_partitions(&unbounded, division, 50_000);
+        assert_alike(&format!("a partition for each switch, {threads} threads"), &alone, &many);
     }
 }
 
@@ -238,7 +241,7 @@ fn experiments_give_the_same_bytes() {
         let read = |file: &str| fs::read_to_string(folder.join(file)).map_err(|error| error.to_string());
         let experiment = shallows_scenario::parse(&text, name, &read, &sets, None)
             .unwrap_or_else(|error| panic!("{error}"));
-        assert!(cell(&experiment).is_ok(), "{name} can be divided");
+        assert!(partition_window(&experiment).is_ok(), "{name} can be divided");
         assert_same(name, &experiment, &[3], u64::MAX);
     }
 }
@@ -246,12 +249,12 @@ fn experiments_give_the_same_bytes() {
 #[test]
 fn a_division_keeps_hosts_with_their_switch_and_is_as_even_as_switches_allow() {
     let experiment = common::parse(SCENARIO, &[]);
-    assert_eq!(cell(&experiment), Ok(Duration::from_micros(3)));
+    assert_eq!(partition_window(&experiment), Ok(Duration::from_micros(3)));
     // Ports of a leaf and its hosts: 4 + 4 + 2; of a spine 3. So 10 + 10 and 10 + 3 + 3 of 36.
     let division = Division::new(&experiment, 2).unwrap();
-    assert_eq!(division.parts(), 2);
+    assert_eq!(division.partitions(), 2);
     assert!((division.evenness() - 36.0 / (2.0 * 20.0)).abs() < 1e-12, "{}", division.evenness());
-    assert_eq!(Division::new(&experiment, 99).unwrap().parts(), 5, "not more than switches");
+    assert_eq!(Division::new(&experiment, 99).unwrap().partitions(), 5, "not more than switches");
 }
 
 #[test]
@@ -264,7 +267,7 @@ fn what_cannot_be_divided_says_why() {
         (&[("topology.uplink_delay", "0us")], Undivided::NoDelay),
     ];
     for (sets, reason) in refusals {
-        assert_eq!(cell(&common::parse(SCENARIO, sets)), Err(reason), "{sets:?}");
+        assert_eq!(partition_window(&common::parse(SCENARIO, sets)), Err(reason), "{sets:?}");
     }
 }
 
@@ -272,14 +275,14 @@ fn what_cannot_be_divided_says_why() {
 fn no_number_of_cores_gains_more_than_there_are_cores_or_than_the_busiest_switch_allows() {
     let experiment = common::parse(SCENARIO, &[]);
     let division = Division::in_pieces(&experiment, 1, 0).unwrap();
-    let mut simulation = Simulation::of_parts(experiment, division, nowhere).unwrap();
+    let mut simulation = Simulation::of_partitions(experiment, division, nowhere).unwrap();
     simulation.follow_critical_path(&[1, 2, 5, 64]);
     simulation.advance(u64::MAX);
     let faster: Vec<f64> = simulation.speed_ups().into_iter().map(|(_, faster)| faster).collect();
     let [one, two, five, many] = faster[..] else { panic!("{faster:?}") };
     assert!((one - 1.0).abs() < 1e-12, "{one}");
     assert!(1.3 < two && two < 2.0 && two < five, "{faster:?}");
-    // There are five parts, and leaf 2 with the receiver of the incast has more than a fifth of the events.
+    // There are five partitions, and leaf 2 with the receiver of the incast has more than a fifth of the events.
     assert!((five - many).abs() < 1e-12 && many < 4.5, "{faster:?}");
 }
 
