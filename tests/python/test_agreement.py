@@ -259,13 +259,13 @@ COMPLAINED = [measured_run("a"), measured_run("b", "late", "later"), measured_ru
 
 
 def test_runs_whose_machine_complained_are_named_with_the_first_complaint() -> None:
-    assert agreement.unbelievable(COMPLAINED) == ["b: late", "c: slow"]
+    assert agreement.invalid(COMPLAINED) == ["b: late", "c: slow"]
 
 
 def test_runs_whose_machine_complained_are_refused() -> None:
     with pytest.raises(ShallowsError, match="2 of 3 measured runs are invalid: b: late"):
-        agreement.refuse_unbelievable(COMPLAINED)
+        agreement.reject_invalid(COMPLAINED)
 
 
 def test_runs_whose_machine_kept_up_are_accepted() -> None:
-    agreement.refuse_unbelievable(COMPLAINED[:1])
+    agreement.reject_invalid(COMPLAINED[:1])

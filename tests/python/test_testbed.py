@@ -549,7 +549,7 @@ expected = 0.1
 
 
 @needs_testbed
-def test_claims_are_judged_by_runs_with_real_tcp_that_can_be_believed(tmp_path: Path) -> None:
+def test_claims_are_judged_by_valid_runs_with_real_tcp(tmp_path: Path) -> None:
     folder = tmp_path / "experiments/mine"
     folder.mkdir(parents=True)
     short = STAR.replace('at = "2s"', 'at = "100ms"')
@@ -558,7 +558,7 @@ def test_claims_are_judged_by_runs_with_real_tcp_that_can_be_believed(tmp_path: 
     command = [SHALLOWS, "reproduce", "mine", "--experiments", str(folder.parent), "--json"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     document = json.loads(done.stdout)
-    if "not to be believed" in done.stderr:
+    if "invalid run" in done.stderr:
         # A machine that is busier than that keeps nothing, and claims nothing.
         assert done.returncode == 1
         assert document["claims"] == []
@@ -617,7 +617,7 @@ def test_nothing_is_left_of_a_run_that_was_killed(tmp_path: Path, number: signal
     assert not (tmp_path / "run").exists()
 
 
-def test_a_run_that_is_not_to_be_believed_is_not_compared(tmp_path: Path) -> None:
+def test_an_invalid_run_is_not_compared(tmp_path: Path) -> None:
     runs = [sh.run(_source(tmp_path, SHORT).file, out=tmp_path / name) for name in ("simulated", "late")]
     health = {"valid": False, "complaints": ["a frame was late"]}
     (runs[1].path / "summary.json").write_text(json.dumps(runs[1].summary | {"health": health}))
@@ -676,8 +676,8 @@ def test_invalid_runs_are_refused_before_anything_is_compared(tmp_path: Path) ->
     seal(runs[0].path)
     again = [sh.Run(run.path) for run in runs]
     with pytest.raises(ShallowsError, match=r"2 of 3 measured runs are invalid: .*late2: a frame was late"):
-        agreement.refuse_unbelievable(again)
-    agreement.refuse_unbelievable(again[:1])
+        agreement.reject_invalid(again)
+    agreement.reject_invalid(again[:1])
 
 
 @needs_testbed

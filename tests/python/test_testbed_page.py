@@ -108,7 +108,7 @@ def test_the_page_says_when_the_clock_was_late_and_when_nothing_is_heard() -> No
         standing_pages.text(2, {"a": 1}, ("one frame in a hundred was late",)),
     ) as watch:
         page = Page("star", watch)
-        assert "Not to be believed: one frame in a hundred was late" in _shown(page)
+        assert "Invalid run: one frame in a hundred was late" in _shown(page)
         assert "Nothing has been heard" not in _shown(page)
         watch.heard -= 7.2
         assert "Nothing has been heard of the switch for 7 s." in _shown(page)

@@ -1,4 +1,4 @@
-//! Whether a run can be believed: how late frames were, and what was lost that the model did not lose. Its times are the machine's.
+//! Validity of a run: lateness of frames, and losses that the model did not cause. All times are the machine's.
 
 use serde_json::{Value, json};
 use shallows_core::Duration;
@@ -113,7 +113,7 @@ impl Bounds {
 }
 
 impl Health {
-    /// Why the run is not to be believed; nothing if it is.
+    /// Reasons for which the run is invalid; empty if it is valid.
     pub fn complaints(&self, bounds: &Bounds) -> Vec<String> {
         let mut complaints: Vec<String> =
             self.incomplete.iter().map(|why| format!("it is incomplete: {why}")).collect();
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_is_believed_until_one_bound_is_broken() {
+    fn a_run_is_valid_until_one_bound_is_broken() {
         let mut health = Health::default();
         (0..1_000).for_each(|_| health.lateness.record(late(100)));
         assert!(health.complaints(&BOUNDS).is_empty());

@@ -93,8 +93,8 @@ fn greet(experiment: &shallows_scenario::Experiment) {
     );
 }
 
-/// What a reader of the page sees, a person as well as `runs/standing.py`: the network's time and how late frames were, on lines that begin
-/// with `!` why it is not to be believed, and the ports that have carried something.
+/// Status text of the page, read by people and by `runs/standing.py`: network time and lateness of frames, reasons for which the run is
+/// invalid on lines that begin with `!`, and the ports that have carried packets.
 fn describe(
     now: Instant,
     fabric: &Fabric,

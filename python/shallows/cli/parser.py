@@ -608,9 +608,7 @@ def _testbed_compare(parser: argparse.ArgumentParser) -> None:
         "--out", metavar="DIR", help="folder of runs, table and figure; default: runs/NAME-testbed-compare"
     )
     parser.add_argument("--force", action="store_true", help="repeat runs that are there already")
-    parser.add_argument(
-        "--invalid", action="store_true", help="compare runs too that are not to be believed, and say so"
-    )
+    parser.add_argument("--invalid", action="store_true", help="compare invalid runs too, with a note")
     _add_dilate(parser)
     _add_json(parser)
 

@@ -41,9 +41,9 @@ def run(options: argparse.Namespace) -> int:
         source = Source.read(options.scenario, tuple(options.overrides), seed)
         simulated.append(_simulated(source, folder / f"simulated-s{seed}", options, screen))
         real.append(_measured(source, folder / f"real-s{seed}", options, screen))
-    notes = [f"not to be believed: {text}" for text in agreement.unbelievable(real)]
+    notes = [f"invalid run: {text}" for text in agreement.invalid(real)]
     if not options.invalid:
-        agreement.refuse_unbelievable(real)
+        agreement.reject_invalid(real)
     found = agreement.agreements(simulated, real)
     document = agreement.document(found, len(real), notes)
     text = json.dumps(document, ensure_ascii=False, indent=None if options.json else 2)
@@ -77,14 +77,14 @@ def _simulated(source: Source, folder: Path, options: argparse.Namespace, screen
 
 
 def _measured(source: Source, folder: Path, options: argparse.Namespace, screen: "Console") -> Run:
-    """One that is there already counts, unless it is not to be believed."""
+    """Return the run that exists already, unless it is invalid."""
     experiment = source.parse()
 
     def produce(progress: OnProgress) -> Run:
         return measure(source, experiment, folder, progress, options.dilate)
 
     kept = _kept_or(folder, measured_hash(experiment, options.dilate), options, screen)
-    if kept and (options.invalid or not agreement.unbelievable([kept])):
+    if kept and (options.invalid or not agreement.invalid([kept])):
         return kept
     return _produced(experiment, "on real TCP", produce)
 

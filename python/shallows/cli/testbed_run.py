@@ -16,7 +16,7 @@ from shallows.runs.source import Source
 
 
 def run(options: argparse.Namespace) -> int:
-    """`shallows testbed run`; a run that is not to be believed has the exit code of one without numbers."""
+    """`shallows testbed run`; an invalid run has the exit code of a run without numbers."""
     overrides = (*options.overrides, *captures_of(options.pcap))
     source = Source.read(options.scenario, overrides, options.seed)
     experiment = source.parse()

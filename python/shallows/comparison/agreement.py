@@ -76,7 +76,7 @@ def agreements(simulated: Sequence[Run], real: Sequence[Run]) -> list[Agreement]
     return [_judge(metric, simulated, real) for metric in _metrics(simulated, real)]
 
 
-def unbelievable(real: Sequence[Run]) -> list[str]:
+def invalid(real: Sequence[Run]) -> list[str]:
     """Name the invalid runs, with the reason for each."""
     return [
         f"{run.path}: {complaints[0]}" for run in real if (complaints := run.summary["health"]["complaints"])
@@ -227,7 +227,7 @@ def document(found: Sequence[Agreement], pairs: int, notes: Sequence[str]) -> di
     return {"pairs": pairs, "notes": list(notes), "metrics": [asdict(each) for each in found]}
 
 
-def refuse_unbelievable(real: Sequence[Run]) -> None:
+def reject_invalid(real: Sequence[Run]) -> None:
     """Reject invalid runs: those whose machine did not keep up.
 
     Raises
@@ -235,7 +235,7 @@ def refuse_unbelievable(real: Sequence[Run]) -> None:
     ShallowsError
         If a run is invalid.
     """
-    if found := unbelievable(real):
+    if found := invalid(real):
         raise ShallowsError(
             f"{len(found)} of {len(real)} measured runs are invalid: {found[0]}",
             "repeat the command when the machine is less busy: only these runs are measured again. "

@@ -49,7 +49,7 @@ class Page:
             silent = f"Nothing has been heard of the switch for {self.watch.silent_s:.0f} s."
             blocks = [Block("warning", silent)]
         if states:
-            complaints = [f"Not to be believed: {text}" for text in states[-1].complaints]
+            complaints = [f"Invalid run: {text}" for text in states[-1].complaints]
             blocks += [Block("warning", text) for text in complaints]
             blocks.append(Block("note", f"{states[-1].health.capitalize()}."))
         return blocks

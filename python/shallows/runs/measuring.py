@@ -75,17 +75,16 @@ def measure(
 ) -> Run:
     """Run an experiment with real TCP and write its folder, which replaces an older one.
 
-    With `dilation`, each of its seconds takes so many of the machine's; results are in its own. `lease` is
-    the right to write the folder, if there is one already. With `attempts` it is measured until it can be
-    believed, at most so many times, and nothing else is kept; without, once, and kept whatever it is.
+    `dilation` slows network time N-fold; results are in network time. `lease` is the lease on the folder, if
+    the caller holds one. With `attempts`, the run is repeated until it is valid, at most so many times, and
+    an invalid run is not kept. Without, it runs once and is kept in any case.
 
     Raises
     ------
     ScenarioError
-        If it asks for what Linux cannot do.
+        If the scenario needs something that Linux lacks.
     ShallowsError
-        If this machine cannot carry it, or the folder cannot be written; if none of the attempts can be
-        believed.
+        If this machine cannot carry the network, the folder cannot be written, or all attempts are invalid.
     DefectError
         If a thread of the testbed's program panicked.
     """
@@ -108,7 +107,7 @@ def measure(
         summary: dict[str, Any] = done["summary"]
         if attempts and not summary["health"]["valid"]:
             raise ShallowsError(
-                f"not to be believed: {'; '.join(summary['health']['complaints'])}",
+                f"invalid run: {'; '.join(summary['health']['complaints'])}",
                 "measure it again on a machine with less to do; docs/testbed.md explains it",
             )
         wall = time.perf_counter() - start

@@ -38,7 +38,7 @@ class State:
     health: str
     """How late frames were, in words."""
     complaints: tuple[str, ...]
-    """Why it is not to be believed."""
+    """Reasons for which the run is invalid."""
     ports: tuple[Port, ...]
     """Those that have carried something."""
 

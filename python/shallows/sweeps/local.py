@@ -19,7 +19,7 @@ from shallows.sweeps.points import Point
 from shallows.sweeps.sharing import LOOK_S, Ended, Share
 
 ATTEMPTS = 3
-"""How often a point with real TCP is measured, at most, until it can be believed."""
+"""Most measurements of a point with real TCP; the first valid one is kept."""
 
 FRESH_S = 10.0
 """So long a process takes further points: to start one takes as long as a small run does, and is nothing
