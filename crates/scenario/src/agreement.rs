@@ -9,7 +9,7 @@ use shallows_transport::receive_window::Control;
 use shallows_transport::{Config, Method, SmallQueue, header_bytes};
 
 use crate::check::Checker;
-use crate::groups::Group;
+use crate::groups::HostGroup;
 use crate::offloads::Offloads;
 use crate::own_tcp::{self, OwnTcps};
 use crate::resolved::Resolved;
@@ -50,7 +50,7 @@ impl Agreement {
 #[derive(Clone, Copy, Debug)]
 struct Side<'a> {
     tcp: &'a Tcp,
-    group: &'a Group,
+    group: &'a HostGroup,
 }
 
 /// How hosts of each group talk to those of each, the sender's group counting first; what is wrong with some pair is noted.
@@ -58,7 +58,7 @@ struct Side<'a> {
 /// First those of connections as hosts have them, then those of each workload that has a `tcp` of its own.
 pub(crate) fn agreements(
     spec: &Resolved,
-    groups: &[Group],
+    groups: &[HostGroup],
     own: &OwnTcps,
     checker: &mut Checker<'_>,
 ) -> Vec<Agreement> {

@@ -9,7 +9,7 @@ use shallows_core::{Bytes, Duration, Instant, Rate};
 
 use crate::agreement::Agreement;
 use crate::check::InputFile;
-use crate::groups::Group;
+use crate::groups::HostGroup;
 use crate::resolved::Resolved;
 use crate::spec::FctEnd;
 use crate::spec::workload::WhenBusy;
@@ -51,7 +51,7 @@ pub struct Setup {
     /// Hosts, switches and links.
     pub network: Network,
     /// What hosts are, and how they talk to each other.
-    pub hosts: Hosts,
+    pub hosts: HostConfigs,
     /// How the flows of each workload use connections; same order as [`Experiment::workloads`].
     pub connections: Vec<Connections>,
     /// The classes of service of each workload; same order.
@@ -85,16 +85,16 @@ pub struct Setup {
 
 /// What hosts are, by group, and how they talk to each other.
 #[derive(Clone, Debug)]
-pub struct Hosts {
+pub struct HostConfigs {
     /// By group, the hosts in no other first.
-    pub groups: Vec<Group>,
+    pub groups: Vec<HostGroup>,
     /// By groups of the sender and the receiver; of connections as hosts have them, then of each other kind.
     pub(crate) agreements: Vec<Agreement>,
     /// By workload that sends flows: which kind its connections are of, 0 being as hosts have them.
     pub(crate) kinds: Vec<u16>,
 }
 
-impl Hosts {
+impl HostConfigs {
     /// How connections behave from hosts of one group to those of another, unless their workload says otherwise. What packets look
     /// like it may not: their sizes, timestamps, selective acknowledgements and the receive window are these.
     pub fn agreement(&self, from: usize, to: usize) -> &Agreement {
@@ -143,7 +143,7 @@ impl Experiment {
     }
 
     /// What a host is.
-    pub fn group(&self, host: HostId) -> &Group {
+    pub fn group(&self, host: HostId) -> &HostGroup {
         &self.hosts.groups[self.network.groups.of(host)]
     }
 
@@ -155,7 +155,7 @@ impl Experiment {
 
     /// How connections of each kind that there is behave between hosts that there are, each way once.
     pub(crate) fn agreements(&self) -> impl Iterator<Item = &Agreement> {
-        let Hosts { groups, agreements, kinds } = &self.hosts;
+        let HostConfigs { groups, agreements, kinds } = &self.hosts;
         let count = groups.len();
         let there = move |group| self.network.groups.has_members(group);
         let is_used = move |kind: usize| kinds.contains(&(kind as u16)) || kinds.is_empty();

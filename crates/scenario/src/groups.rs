@@ -21,7 +21,7 @@ const MAX_GROUPS: usize = 64;
 
 /// What a group says of each of its hosts, beside how their connections behave.
 #[derive(Clone, Debug)]
-pub struct Group {
+pub struct HostGroup {
     /// Largest IP packet.
     pub mtu: Bytes,
     /// Each packet leaves its host up to this much later, in order; zero is off.
@@ -178,12 +178,12 @@ fn merge(base: &Value, own: &Value) -> Value {
 }
 
 /// What each group says of its hosts, that of the hosts in no other first; problems are noted.
-pub(crate) fn build(spec: &Resolved, checker: &mut Checker<'_>) -> Vec<Group> {
+pub(crate) fn build(spec: &Resolved, checker: &mut Checker<'_>) -> Vec<HostGroup> {
     let common = spec.topology.common();
     let (rate, mtu, framing) = (common.rate, common.mtu, common.framing);
     let group = |nic: &spec::Nic, tcp: &spec::Tcp, mtu: Bytes, jitter: Jitter, checker: &mut Checker<'_>| {
         let mss = mtu.saturating_sub(header_bytes(tcp.timestamps));
-        Group {
+        HostGroup {
             mtu,
             jitter: jitter.time(rate, mtu + framing),
             offloads: offloads::build(nic, mss, mtu + framing, checker),

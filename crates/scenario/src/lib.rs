@@ -40,10 +40,10 @@ pub use agreement::Agreement;
 pub use check::{InputFile, Reader};
 pub use error::{Problem, ScenarioError};
 pub use experiment::{
-    Capture, Connections, DatagramPattern, DatagramSource, Experiment, FlowChoice, FlowTrace, Hosts, Pairs,
-    PortTrace, Probe, Setup, Stop, WarmUp,
+    Capture, Connections, DatagramPattern, DatagramSource, Experiment, FlowChoice, FlowTrace, HostConfigs,
+    Pairs, PortTrace, Probe, Setup, Stop, WarmUp,
 };
-pub use groups::Group;
+pub use groups::HostGroup;
 pub use marking::{BusyLimit, MarkingCurve};
 pub use membership::Groups;
 pub use offloads::{Coalescing, Offloads, Wait};

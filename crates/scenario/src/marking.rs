@@ -32,9 +32,9 @@ pub struct MarkingCurve {
     /// When.
     pub at: Point,
     /// Up to here nothing is marked; the threshold itself where there is one.
-    pub kmin: Level,
+    pub kmin: CurveLevel,
     /// From here on everything is.
-    pub kmax: Level,
+    pub kmax: CurveLevel,
     /// Probability just below `kmax`.
     pub pmax: f64,
     /// Round-trip time of the longest path without any queue: propagation and host delays, in microseconds.
@@ -49,7 +49,7 @@ pub struct MarkingCurve {
 
 /// A backlog in several units.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Level {
+pub struct CurveLevel {
     /// In bytes.
     pub bytes: u64,
     /// In full packets.
@@ -83,15 +83,19 @@ impl Experiment {
         for link in &self.network.links {
             *sharing.entry((link.from, link.pool)).or_insert(0) += 1;
         }
-        let mut groups: Vec<Group<'_>> = Vec::new();
+        let mut groups: Vec<AlikePorts<'_>> = Vec::new();
         for link in &self.network.links {
             let buffer = &self.network.buffers[link.from.0 as usize];
             let pool_ports = sharing[&(link.from, link.pool)];
             match groups.iter_mut().find(|group| group.covers(link, buffer, pool_ports)) {
                 Some(group) => group.ports += 1,
-                None => {
-                    groups.push(Group { link, buffer, config: self.network.port(link), ports: 1, pool_ports })
-                }
+                None => groups.push(AlikePorts {
+                    link,
+                    buffer,
+                    config: self.network.port(link),
+                    ports: 1,
+                    pool_ports,
+                }),
             }
         }
         let curves = groups.iter().flat_map(|group| {
@@ -103,7 +107,7 @@ impl Experiment {
 }
 
 /// Ports that are alike.
-struct Group<'a> {
+struct AlikePorts<'a> {
     link: &'a Link,
     buffer: &'a Config,
     config: &'a port::Config,
@@ -112,7 +116,7 @@ struct Group<'a> {
     pool_ports: usize,
 }
 
-impl Group<'_> {
+impl AlikePorts<'_> {
     fn covers(&self, link: &Link, buffer: &Config, pool_ports: usize) -> bool {
         let own = self.link;
         (own.kind, own.rate, own.reserved, own.port) == (link.kind, link.rate, link.reserved, link.port)
@@ -207,9 +211,9 @@ impl PortKind {
     }
 }
 
-fn level(backlog: Bytes, packet: Bytes, rate: Rate, base_rtt: Duration) -> Level {
+fn level(backlog: Bytes, packet: Bytes, rate: Rate, base_rtt: Duration) -> CurveLevel {
     let seconds = backlog.0 as f64 * 8.0 / rate.0 as f64;
     // Without any delay there is no product to compare with.
     let bdp = if base_rtt == Duration::ZERO { 0.0 } else { seconds / base_rtt.as_secs_f64() };
-    Level { bytes: backlog.0, packets: backlog.0 as f64 / packet.0 as f64, us: seconds * 1e6, bdp }
+    CurveLevel { bytes: backlog.0, packets: backlog.0 as f64 / packet.0 as f64, us: seconds * 1e6, bdp }
 }

@@ -7,7 +7,7 @@ use toml::Table;
 
 use crate::check::Checker;
 use crate::document::{Path, Step};
-use crate::groups::{self, Group};
+use crate::groups::{self, HostGroup};
 use crate::resolved::Resolved;
 use crate::spec::Tcp;
 use crate::spec::preset::TcpTable;
@@ -86,7 +86,7 @@ fn place(workload: usize) -> [Step; 3] {
 }
 
 /// Refuse what a host of this group has once, and these connections would have otherwise. `of_host` is its own `[tcp]`.
-pub(crate) fn check(own: &Tcp, of_host: &Tcp, group: &Group, checker: &mut Checker<'_>) -> bool {
+pub(crate) fn check(own: &Tcp, of_host: &Tcp, group: &HostGroup, checker: &mut Checker<'_>) -> bool {
     let mut sound = true;
     let mut alike = |key: &str, alike: bool| {
         sound &= checker.require(alike, &format!("tcp.{key}"), || {

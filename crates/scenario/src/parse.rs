@@ -6,7 +6,7 @@ use toml::Value;
 use crate::check::{Checker, Reader};
 use crate::document::Document;
 use crate::error::ScenarioError;
-use crate::experiment::{Experiment, Hosts, Setup, Stop};
+use crate::experiment::{Experiment, HostConfigs, Setup, Stop};
 use crate::own_tcp::OwnTcps;
 use crate::resolve::resolve;
 use crate::resolved::Resolved;
@@ -77,7 +77,7 @@ fn check(spec: Resolved, own: &OwnTcps, checker: &mut Checker<'_>) -> Option<Exp
     });
     let network = topology::build::build(&spec, spec.seed, checker);
     let (agreements, mut network) = agreements.zip(network).filter(|_| some && few)?;
-    let hosts = Hosts { groups, agreements, kinds: own.of_workloads.clone() };
+    let hosts = HostConfigs { groups, agreements, kinds: own.of_workloads.clone() };
     let seed = spec.seed;
     let traffic = workload::build::build(&spec, &network, &hosts, seed, checker);
     let port_traces = ports::traces(&spec.measure.traces, &network, checker);

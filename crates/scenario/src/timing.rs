@@ -6,10 +6,10 @@ use crate::check::Checker;
 use crate::experiment::Experiment;
 use crate::resolved::Resolved;
 use crate::workload::Generator;
-use crate::workload::build::Traffic;
+use crate::workload::build::CheckedTraffic;
 
 /// Refuse a run that ends before anything is sent.
-pub(crate) fn check(spec: &Resolved, traffic: &Traffic, checker: &mut Checker<'_>) {
+pub(crate) fn check(spec: &Resolved, traffic: &CheckedTraffic, checker: &mut Checker<'_>) {
     let flows = traffic.generators.iter().map(Generator::begin);
     let datagrams = traffic.datagram_sources.iter().map(|source| source.start);
     let requests = traffic.probes.iter().map(|probe| probe.start);

@@ -79,7 +79,7 @@ fn one_in_a_thousand(degrees: usize) -> f64 {
 
 /// Neighbours in the queue whose marks are counted together.
 #[derive(Clone, Copy, Default)]
-struct Group {
+struct Neighbours {
     expected: f64,
     variance: f64,
     found: f64,
@@ -93,7 +93,7 @@ fn check_curve(profile: Profile, count: u64, size: u16, runs: u64) -> usize {
         let run = marks(profile, count, size, Point::Dequeue, seed);
         marked.iter_mut().zip(run).for_each(|(sum, mark)| *sum += u64::from(mark));
     }
-    let (mut groups, mut group) = (vec![], Group::default());
+    let (mut groups, mut group) = (vec![], Neighbours::default());
     for (place, &found) in marked.iter().enumerate() {
         // Packet i = 1, 2, … leaves count − i packets behind.
         let left = (count - 1 - place as u64) * u64::from(size);
@@ -111,7 +111,7 @@ fn check_curve(profile: Profile, count: u64, size: u16, runs: u64) -> usize {
             groups.push(std::mem::take(&mut group));
         }
     }
-    let off = |group: &Group| group.found - group.expected;
+    let off = |group: &Neighbours| group.found - group.expected;
     let chi2: f64 = groups.iter().map(|group| off(group) * off(group) / group.variance).sum();
     let most = one_in_a_thousand(groups.len().max(1));
     assert!(chi2 < most, "{count} packets: χ² = {chi2} in {} groups, at most {most}", groups.len());

@@ -11,8 +11,8 @@ use shallows_core::{Duration, Instant};
 
 use crate::fabric::Fabric;
 use crate::health::Health;
-use crate::hosts::Hosts;
-use crate::mapping::Plan;
+use crate::hosts::HostNamespaces;
+use crate::mapping::LinuxPlan;
 use crate::sys::clock::{self, Clock};
 use crate::sys::machine::{self, Who};
 use crate::sys::packets::{BATCH, Packets};
@@ -74,7 +74,7 @@ impl<'a> Switch<'a> {
     /// # Errors
     ///
     /// If this process may not, or the kernel has no room.
-    pub fn open(hosts: &'a Hosts, plan: &Plan) -> io::Result<Self> {
+    pub fn open(hosts: &'a HostNamespaces, plan: &LinuxPlan) -> io::Result<Self> {
         Ok(Self {
             packets: Packets::open(plan.mtu.0 as usize)?,
             interfaces: &hosts.interfaces,

@@ -23,7 +23,7 @@ use crate::frames::{Frames, Slot};
 #[derive(Debug)]
 pub struct Fabric {
     queue: EventQueue<Event>,
-    state: State,
+    state: FabricState,
 }
 
 /// A frame that has reached its host.
@@ -54,7 +54,7 @@ pub struct PortState<'a> {
 }
 
 #[derive(Debug)]
-struct State {
+struct FabricState {
     network: Network<Slot>,
     hosts: u32,
     framing: u16,
@@ -170,7 +170,7 @@ impl Fabric {
         let to_hosts = || links.iter().filter(leads_to_host);
         let from_hosts = &network.links[..network.hosts as usize];
         let framing = u16::try_from(network.framing.0).expect("framing is small");
-        let mut state = State {
+        let mut state = FabricState {
             to_hosts: to_hosts().map(|(index, _)| *index as u32).collect(),
             last_delay: to_hosts().map(|(_, link)| link.delay).min().unwrap_or_default(),
             first_delay: from_hosts.iter().map(|link| link.delay).min().unwrap_or_default(),
@@ -184,7 +184,7 @@ impl Fabric {
             leaving: Vec::new(),
             sampler: Sampler::new(experiment.sample_queues),
         };
-        let State { network, contents, .. } = &mut state;
+        let FabricState { network, contents, .. } = &mut state;
         network.start(&mut Around { contents, queue: &mut queue });
         Self { queue, state }
     }
@@ -304,7 +304,7 @@ impl Fabric {
     }
 }
 
-impl event::World for State {
+impl event::World for FabricState {
     type Event = Event;
 
     fn handle(&mut self, event: Event, queue: &mut EventQueue<Event>) {
@@ -344,7 +344,7 @@ impl event::World for State {
     }
 }
 
-impl State {
+impl FabricState {
     /// A packet of ours leaves its host.
     fn make(&mut self, (header, body): Made, queue: &mut EventQueue<Event>) {
         let slot = self.contents.frames.keep(&body);

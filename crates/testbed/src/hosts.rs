@@ -14,7 +14,7 @@ use shallows_core::packet::HostId;
 use shallows_scenario::{Experiment, SERVICE_PORT};
 
 use crate::frame;
-use crate::mapping::Plan;
+use crate::mapping::LinuxPlan;
 use crate::sys::changes::Changes;
 use crate::sys::ebpf::Registered;
 use crate::sys::machine::{self, Hurried};
@@ -22,7 +22,7 @@ use crate::sys::namespace::{self, Namespace};
 
 /// All hosts of a run, and where the switch is.
 #[derive(Debug)]
-pub struct Hosts {
+pub struct HostNamespaces {
     /// Threads that take up packets at hosts: before their networks in this list, as those go with these.
     pub hurried: Vec<Hurried>,
     /// By host, and last the switch: what has changed since all was set up.
@@ -41,7 +41,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// Something that could not be set up: what, and what to do.
 pub type Failure = String;
 
-impl Hosts {
+impl HostNamespaces {
     /// Set up the hosts of `experiment`, whose congestion control may be one of our `own`. This thread is in the switch's network
     /// afterwards.
     ///
@@ -50,7 +50,7 @@ impl Hosts {
     /// What could not be done, by which program.
     pub fn raise(
         experiment: &Experiment,
-        plan: &Plan,
+        plan: &LinuxPlan,
         mut own: Option<&mut Registered>,
     ) -> Result<Self, Failure> {
         let switch = create()?;
@@ -87,7 +87,7 @@ impl Hosts {
     }
 
     /// Watch the networks of all hosts, and last that of the switch, in which this thread is afterwards.
-    fn watch(&self, plan: &Plan) -> io::Result<Vec<Changes>> {
+    fn watch(&self, plan: &LinuxPlan) -> io::Result<Vec<Changes>> {
         let networks = self.networks.iter().chain([&self.switch]);
         networks.map(|network| network.enter().and_then(|()| Changes::watch(plan.mtu.0 as u32))).collect()
     }
@@ -216,7 +216,7 @@ pub fn congestion_controls() -> Vec<String> {
     text.split_whitespace().map(str::to_owned).collect()
 }
 
-fn raise(host: HostId, switch: &Namespace, plan: &Plan, in_thread: bool) -> Result<Namespace, Failure> {
+fn raise(host: HostId, switch: &Namespace, plan: &LinuxPlan, in_thread: bool) -> Result<Namespace, Failure> {
     let network = create()?;
     silence_ipv6()?;
     // Programs that do not choose have the scenario's, if the kernel lets it be the default of a namespace (TCP_CONG_NON_RESTRICTED).
@@ -264,7 +264,7 @@ fn share_processors(in_thread: bool) -> Vec<Hurried> {
 
 /// A queue in the host that sends as fast as its link. A kernel's socket knows what of its data waits there, and holds more back
 /// (TCP Small Queues); of what waits at the switch's end it knows nothing.
-fn hold_back(experiment: &Experiment, plan: &Plan, host: HostId) -> String {
+fn hold_back(experiment: &Experiment, plan: &LinuxPlan, host: HostId) -> String {
     let network = &experiment.network;
     let rate = plan.dilation.real_rate(network.links[host.0 as usize].rate).0;
     let full = network.mtu.0 + frame::ETHERNET as u64;

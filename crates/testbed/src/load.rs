@@ -13,25 +13,25 @@ use shallows_scenario::{Connections as Policy, Experiment, Flow, Milestone, SERV
 use shallows_sim::Pool;
 
 use crate::frame;
-use crate::hosts::Hosts;
-use crate::mapping::Plan;
+use crate::hosts::HostNamespaces;
+use crate::mapping::LinuxPlan;
 use crate::source_ports::SourcePorts;
 use crate::sys::clock::{self, Clock};
 use crate::sys::ebpf::Registered;
 use crate::sys::poll::{Poll, Ready};
 use crate::sys::tcp::{Info, Socket};
-use crate::traffic::{Announced, Traffic};
+use crate::traffic::{Announced, Announcer};
 
 /// All hosts' programs.
 #[derive(Debug)]
 pub struct Load<'a> {
     experiment: &'a Experiment,
-    hosts: &'a Hosts,
-    plan: &'a Plan,
+    hosts: &'a HostNamespaces,
+    plan: &'a LinuxPlan,
     /// The congestion control, if it is one of ours.
     own: Option<&'a Registered>,
     poll: Poll,
-    traffic: Traffic,
+    traffic: Announcer,
     listeners: Vec<(HostId, Socket)>,
     /// Ports on which a host listens.
     listening: BTreeMap<(HostId, u16), ()>,
@@ -102,8 +102,8 @@ impl<'a> Load<'a> {
     /// If sockets cannot be had.
     pub fn new(
         experiment: &'a Experiment,
-        hosts: &'a Hosts,
-        plan: &'a Plan,
+        hosts: &'a HostNamespaces,
+        plan: &'a LinuxPlan,
         own: Option<&'a Registered>,
     ) -> io::Result<Self> {
         let tracer = FlowTracer::new(experiment);
@@ -117,7 +117,7 @@ impl<'a> Load<'a> {
             plan,
             own,
             poll: Poll::new()?,
-            traffic: Traffic::new(experiment, plan.dilation.network(AHEAD)),
+            traffic: Announcer::new(experiment, plan.dilation.network(AHEAD)),
             listeners: Vec::new(),
             listening: BTreeMap::new(),
             connections: Vec::new(),

@@ -1,4 +1,4 @@
-//! What of a scenario Linux can be told, and what it cannot: [`Plan::of`] says how hosts are set up, or which keys refuse it.
+//! What of a scenario Linux can be told, and what it cannot: [`LinuxPlan::of`] says how hosts are set up, or which keys refuse it.
 //!
 //! Three things can become of a key: it is carried; Linux does otherwise, which is told beside the results; or the scenario
 //! asks for something that only a simulation has, and is refused. docs/testbed.md has the table.
@@ -19,7 +19,7 @@ mod kernel;
 
 /// How the hosts of a run are set up.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Plan {
+pub struct LinuxPlan {
     /// The kernel's name of the congestion control.
     pub congestion: String,
     /// What it is told if it is one of our own, as the structure `told` of its source has it.
@@ -54,7 +54,7 @@ pub const MOST_HOSTS: u32 = 64;
 /// The fastest link that a user-space switch paces, by measurement (docs/testbed.md).
 pub const FASTEST: Rate = Rate(1_000_000_000);
 
-impl Plan {
+impl LinuxPlan {
     /// How hosts are set up for `experiment`, on a machine whose kernel has the congestion controls `available`, with links as
     /// fast as `fastest` at most.
     ///

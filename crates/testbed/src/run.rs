@@ -15,9 +15,9 @@ use crate::carry::Switch;
 use crate::dilation::Dilation;
 use crate::fabric::Fabric;
 use crate::health::{Bounds, Health};
-use crate::hosts::{Hosts, congestion_controls};
+use crate::hosts::{HostNamespaces, congestion_controls};
 use crate::load::Load;
-use crate::mapping::{FASTEST, Plan, Refusal};
+use crate::mapping::{FASTEST, LinuxPlan, Refusal};
 use crate::sys::clock::Clock;
 use crate::sys::ebpf::{self, Registered};
 use crate::sys::machine::{self, Times, Who};
@@ -84,7 +84,7 @@ const TELL: Duration = Duration::from_millis(200);
 pub fn run(request: &Request, mut tell: impl FnMut(Value)) -> Result<Value, Failure> {
     let Request { scenario, folder } = request;
     let (experiment, plan, mut own) = prepare(scenario)?;
-    let mut hosts = Hosts::raise(&experiment, &plan, own.as_mut()).map_err(Failure::Machine)?;
+    let mut hosts = HostNamespaces::raise(&experiment, &plan, own.as_mut()).map_err(Failure::Machine)?;
     let bounds = Bounds::of(&experiment, plan.dilation);
     let machine = |error: io::Error| Failure::Machine(error.to_string());
     let captures = capture(&experiment, &plan, folder).map_err(machine)?;
@@ -110,7 +110,7 @@ pub fn run(request: &Request, mut tell: impl FnMut(Value)) -> Result<Value, Fail
 /// # Errors
 ///
 /// If one is there already, or cannot be written.
-pub fn capture(experiment: &Experiment, plan: &Plan, folder: &Path) -> io::Result<Captures> {
+pub fn capture(experiment: &Experiment, plan: &LinuxPlan, folder: &Path) -> io::Result<Captures> {
     let factor = plan.dilation.factor();
     let slower = if factor > 1 {
         format!(", which pass {factor} times slower than the machine's")
@@ -131,7 +131,7 @@ pub fn capture(experiment: &Experiment, plan: &Plan, folder: &Path) -> io::Resul
 /// # Errors
 ///
 /// What stands in the way.
-pub fn prepare(scenario: &Scenario) -> Result<(Experiment, Plan, Option<Registered>), Failure> {
+pub fn prepare(scenario: &Scenario) -> Result<(Experiment, LinuxPlan, Option<Registered>), Failure> {
     let Scenario { text, file, base, overrides, seed, dilation, trial, own } = scenario;
     let read = |path: &str| shallows_files::read_text(&base.join(path));
     let experiment = shallows_scenario::parse(text, file, &read, overrides, *seed)
@@ -140,8 +140,9 @@ pub fn prepare(scenario: &Scenario) -> Result<(Experiment, Plan, Option<Register
     let mut known: Vec<&str> = available.iter().map(String::as_str).collect();
     let own: Vec<&str> = ebpf::OWN.iter().copied().filter(|name| *own || !known.contains(name)).collect();
     known.extend(&own);
-    let mut plan = Plan::of(&experiment, &known, *dilation, if *trial { Rate(u64::MAX) } else { FASTEST })
-        .map_err(Failure::Refused)?;
+    let mut plan =
+        LinuxPlan::of(&experiment, &known, *dilation, if *trial { Rate(u64::MAX) } else { FASTEST })
+            .map_err(Failure::Refused)?;
     let was_root = machine::is_root();
     if !was_root {
         machine::become_root().map_err(|error| {
@@ -175,8 +176,8 @@ fn write(path: &Path, table: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>
 /// Two networks, one after the other: in the first, connections are opened; the second begins at time zero, and is measured.
 fn measure(
     experiment: &Experiment,
-    (hosts, own): (&Hosts, Option<&Registered>),
-    plan: &Plan,
+    (hosts, own): (&HostNamespaces, Option<&Registered>),
+    plan: &LinuxPlan,
     captures: Captures,
     tell: &mut impl FnMut(Value),
 ) -> io::Result<(Report, Health)> {

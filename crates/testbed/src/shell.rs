@@ -11,7 +11,7 @@ use crate::carry::Switch;
 use crate::fabric::Fabric;
 use crate::frame;
 use crate::health::{Bounds, Health};
-use crate::hosts::Hosts;
+use crate::hosts::HostNamespaces;
 use crate::run::{Failure, Scenario, capture, prepare};
 use crate::sys::clock::Clock;
 use crate::sys::namespace::Namespace;
@@ -42,7 +42,7 @@ pub fn stand(request: &Request, page: &Path) -> Result<Value, Failure> {
     let experiment = experiment.idle(request.captures.is_some());
     let folder = request.captures.as_deref().unwrap_or(Path::new("."));
     let captures = capture(&experiment, &plan, folder).map_err(machine)?;
-    let mut hosts = Hosts::raise(&experiment, &plan, own.as_mut()).map_err(Failure::Machine)?;
+    let mut hosts = HostNamespaces::raise(&experiment, &plan, own.as_mut()).map_err(Failure::Machine)?;
     let page = Page::open(page).map_err(machine)?;
     let bounds = Bounds::of(&experiment, plan.dilation);
     let mut switch = Switch::open(&hosts, &plan).map_err(machine)?;

@@ -20,7 +20,7 @@ pub struct Announced {
 
 /// The workloads of a run.
 #[derive(Debug)]
-pub struct Traffic {
+pub struct Announcer {
     sources: Vec<Source>,
     tickets: u64,
     /// Announced since that was asked for.
@@ -39,7 +39,7 @@ struct Source {
     done: bool,
 }
 
-impl Traffic {
+impl Announcer {
     /// The workloads of `experiment`, whose first flows are announced; those that wait for nothing so long `ahead` of their time.
     pub fn new(experiment: &Experiment, ahead: Duration) -> Self {
         let source = |workload| Source { workload, ahead: VecDeque::new(), until: None, done: false };
@@ -186,7 +186,7 @@ mod tests {
     #[test]
     fn the_flows_are_those_of_the_simulation_however_late_they_are_fetched() {
         let experiment = experiment(POISSON);
-        let mut traffic = Traffic::new(&experiment, AHEAD);
+        let mut traffic = Announcer::new(&experiment, AHEAD);
         let mut flows = Vec::new();
         // Every 7 ms, so that several are due at once.
         for step in 0..=1_428 {
@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn what_waits_for_nothing_is_announced_before_it_is_due() {
-        let mut traffic = Traffic::new(&experiment(POISSON), AHEAD);
+        let mut traffic = Announcer::new(&experiment(POISSON), AHEAD);
         let mut known = std::collections::BTreeSet::new();
         let mut late = 0;
         for step in 0..10_000 {

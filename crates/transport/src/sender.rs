@@ -13,7 +13,7 @@ mod reducing;
 mod reduction;
 mod reporting;
 
-use interface::{Fin, Growth, State};
+use interface::{ConnectionState, Fin, Growth};
 pub use interface::{Phase, Stats, Transmit};
 use reduction::Reduction;
 use shallows_core::packet::{AckSegment, DataSegment, Ecn, Flags};
@@ -51,14 +51,14 @@ pub struct Sender {
     /// Cause of the last reduction of cwnd.
     last_cut: Option<Congestion>,
     recovery: Option<Box<Recovery>>,
-    /// The gradual reduction in [`State::Reducing`].
+    /// The gradual reduction in [`ConnectionState::Reducing`].
     reduction: Option<Box<Reduction>>,
     stats: Stats,
     /// Whether `recovery` handles acknowledgements: something is missing, being repaired, or segments are timed.
     disordered: bool,
     /// Whether the receiver must still learn of a reduction.
     cwr_due: bool,
-    state: State,
+    state: ConnectionState,
     /// ECN mode that both sides use.
     ecn: EcnMode,
     fin: Fin,
@@ -93,7 +93,7 @@ impl Sender {
             stats: Stats::default(),
             disordered: config.recovery.keeps_times(),
             cwr_due: false,
-            state: if config.handshake { State::SynDue } else { State::Open },
+            state: if config.handshake { ConnectionState::SynDue } else { ConnectionState::Open },
             ecn: if config.handshake { EcnMode::Off } else { config.congestion.ecn_mode() },
             fin: Fin::No,
             advertised: config.receive_window.0 as u32,
@@ -142,7 +142,7 @@ impl Sender {
     /// Returns the next segment to send now. Call it after every other call, until it returns `None`.
     #[inline]
     pub fn poll_transmit(&mut self, config: &Config, now: Instant) -> Option<Transmit> {
-        if self.disordered || self.state != State::Open {
+        if self.disordered || self.state != ConnectionState::Open {
             return self.poll_unusual(config, now);
         }
         self.poll_in_order(config, now)
@@ -182,7 +182,7 @@ impl Sender {
     /// Handles an acknowledgement.
     #[inline(always)]
     pub fn on_ack(&mut self, config: &Config, now: Instant, segment: &AckSegment) {
-        if self.state == State::Open {
+        if self.state == ConnectionState::Open {
             self.take_ack(config, now, segment, Growth::Allowed);
         } else {
             self.on_ack_unusual(config, now, segment);
@@ -267,8 +267,8 @@ impl Sender {
         if now < self.deadline {
             return;
         }
-        if self.state == State::Held {
-            self.state = State::Open;
+        if self.state == ConnectionState::Held {
+            self.state = ConnectionState::Open;
             if self.una == self.next {
                 // Nothing was lost; the timer only delayed new data.
                 self.deadline = Instant::MAX;
@@ -279,7 +279,7 @@ impl Sender {
         }
         self.stats.timeouts += 1;
         self.end_reduction();
-        if self.state != State::Open {
+        if self.state != ConnectionState::Open {
             return self.on_syn_timeout(config, now);
         }
         let data = self.outstanding();
@@ -360,17 +360,17 @@ impl Sender {
 
     #[cold]
     fn poll_unusual(&mut self, config: &Config, now: Instant) -> Option<Transmit> {
-        if matches!(self.state, State::SynDue | State::SynSent) {
+        if matches!(self.state, ConnectionState::SynDue | ConnectionState::SynSent) {
             return self.poll_opening(config, now);
         }
-        if self.state == State::Reducing {
+        if self.state == ConnectionState::Reducing {
             return self.poll_reducing(config, now);
         }
         self.poll_disordered(config, now)
     }
 
     fn poll_disordered(&mut self, config: &Config, now: Instant) -> Option<Transmit> {
-        let held = self.state == State::Held;
+        let held = self.state == ConnectionState::Held;
         let allowance = Allowance { cwnd: self.cwnd().0, unsent: if held { 0 } else { self.unsent(config) } };
         let (data, clock) = (self.outstanding(), self.clock(now));
         let recovery = self.recovery.as_mut().filter(|_| self.disordered)?;
@@ -390,8 +390,8 @@ impl Sender {
     #[cold]
     fn on_ack_unusual(&mut self, config: &Config, now: Instant, segment: &AckSegment) {
         match self.state {
-            State::Held => self.on_ack_held(config, now, segment),
-            State::Reducing => self.on_ack_reducing(config, now, segment),
+            ConnectionState::Held => self.on_ack_held(config, now, segment),
+            ConnectionState::Reducing => self.on_ack_reducing(config, now, segment),
             _ => self.on_syn_ack(config, now, segment),
         }
     }
@@ -399,10 +399,10 @@ impl Sender {
     fn on_ack_held(&mut self, config: &Config, now: Instant, segment: &AckSegment) {
         // Another ECE may hold the sender back again; otherwise the timer continues.
         let deadline = self.deadline;
-        self.state = State::Open;
+        self.state = ConnectionState::Open;
         self.take_ack_rarely(config, now, segment, Growth::Allowed);
-        if self.state == State::Open {
-            self.state = State::Held;
+        if self.state == ConnectionState::Open {
+            self.state = ConnectionState::Held;
             self.deadline = deadline;
         }
     }

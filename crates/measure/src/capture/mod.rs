@@ -20,7 +20,7 @@ use frame::{Frame, Stack};
 use numbers::{FIRST, Said};
 pub use pcapng::Sink;
 use pcapng::{File, Interface};
-use tap::Caught;
+use tap::CapturedPacket;
 pub use tap::Tap;
 
 /// The captures of a run.
@@ -35,7 +35,7 @@ pub struct Captures {
     /// Where connections carry data both ways, what their numbers are.
     said: Option<Said>,
     /// What is being written; kept to spare an allocation.
-    caught: Vec<Caught>,
+    captured: Vec<CapturedPacket>,
     /// The first thing that went wrong, until it is asked for.
     failure: Option<io::Error>,
 }
@@ -76,7 +76,7 @@ impl Captures {
         let (groups, stacks) = (experiment.network.groups.clone(), stacks(experiment));
         let frame = Frame::new(kept);
         let said = experiment.shares().contains(&true).then(Said::default);
-        Ok(Self { groups, stacks, files, places, frame, said, caught: Vec::new(), failure: None })
+        Ok(Self { groups, stacks, files, places, frame, said, captured: Vec::new(), failure: None })
     }
 
     /// Likewise, of a simulation.
@@ -96,13 +96,13 @@ impl Captures {
     /// Write what was caught before this time and not written yet: in the order of time, and at the same time in that of links,
     /// whose ports send one packet at a time. So files do not tell how many `taps` there were.
     pub fn write_before<'a>(&mut self, until: Instant, taps: impl Iterator<Item = &'a mut Tap>) {
-        let mut caught = std::mem::take(&mut self.caught);
-        taps.for_each(|tap| caught.extend(tap.take_before(until)));
-        caught.sort_by_key(|caught| (caught.at, caught.link));
-        for Caught { at, link, header, body } in caught.drain(..) {
+        let mut captured = std::mem::take(&mut self.captured);
+        taps.for_each(|tap| captured.extend(tap.take_before(until)));
+        captured.sort_by_key(|captured| (captured.at, captured.link));
+        for CapturedPacket { at, link, header, body } in captured.drain(..) {
             self.record(at, link, &header, body.as_ref());
         }
-        self.caught = caught;
+        self.captured = captured;
     }
 
     /// Whether what this link's port sends is captured.

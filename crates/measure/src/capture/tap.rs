@@ -5,11 +5,11 @@ use shallows_core::packet::{Body, Header};
 
 /// Packets of captured ports: those of each in the order in which they left.
 #[derive(Debug, Default)]
-pub struct Tap(Vec<Caught>);
+pub struct Tap(Vec<CapturedPacket>);
 
 /// A packet that started to leave the port of a link.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Caught {
+pub(super) struct CapturedPacket {
     pub(super) at: Instant,
     pub(super) link: u32,
     pub(super) header: Header,
@@ -20,11 +20,11 @@ pub(super) struct Caught {
 impl Tap {
     /// A packet starts to leave the port of a link.
     pub fn record(&mut self, at: Instant, link: u32, header: &Header, body: Option<&Body>) {
-        self.0.push(Caught { at, link, header: *header, body: body.copied() });
+        self.0.push(CapturedPacket { at, link, header: *header, body: body.copied() });
     }
 
     /// Take out what left before this time.
-    pub(super) fn take_before(&mut self, until: Instant) -> impl Iterator<Item = Caught> + '_ {
-        self.0.extract_if(.., move |caught| caught.at < until)
+    pub(super) fn take_before(&mut self, until: Instant) -> impl Iterator<Item = CapturedPacket> + '_ {
+        self.0.extract_if(.., move |captured| captured.at < until)
     }
 }

@@ -113,8 +113,8 @@ impl Site<'_> {
         shares: &[Share],
         checker: &mut Checker<'_>,
     ) -> Option<aqm::MqEcnConfig> {
-        let claims = shares.iter().any(|share| *share != Share::Strict);
-        checker.require(claims, key, || {
+        let has_shares = shares.iter().any(|share| *share != Share::Strict);
+        checker.require(has_shares, key, || {
             "mq-ecn needs queues that share the link (a port of kind \"wrr\", \"dwrr\" or \"wfq\"); here every queue \
              would keep the standard threshold, as with a threshold marker"
                 .to_owned()

@@ -7,7 +7,7 @@ use shallows_core::packet::HostId;
 use shallows_core::{Bytes, Duration};
 
 use super::network::{Link, Network, NodeId, PortKind};
-use super::plan::{MAX_CABLES, MAX_HOSTS, MAX_PORTS, MAX_ROUTES, Plan, Planned};
+use super::plan::{MAX_CABLES, MAX_HOSTS, MAX_PORTS, MAX_ROUTES, NetworkPlan, Planned};
 use super::routing::Graph;
 use super::{graph, paths};
 use crate::check::Checker;
@@ -51,7 +51,7 @@ pub(crate) fn build(spec: &Resolved, seed: u64, checker: &mut Checker<'_>) -> Op
 }
 
 /// The groups of hosts, unless something is wrong with one.
-fn groups(groups: &[spec::Group], plan: &Plan, checker: &mut Checker<'_>) -> Option<Groups> {
+fn groups(groups: &[spec::Group], plan: &NetworkPlan, checker: &mut Checker<'_>) -> Option<Groups> {
     let mut racks: Vec<u32> =
         plan.cables.iter().take(plan.hosts as usize).map(|cable| cable.ends[1].0).collect();
     racks.sort_unstable();
@@ -70,7 +70,7 @@ fn groups(groups: &[spec::Group], plan: &Plan, checker: &mut Checker<'_>) -> Opt
 }
 
 /// The nodes and cables of a topology, unless something is wrong with it.
-pub(super) fn planned(topology: &Topology, checker: &mut Checker<'_>) -> Option<Plan> {
+pub(super) fn planned(topology: &Topology, checker: &mut Checker<'_>) -> Option<NetworkPlan> {
     if !check_size(topology, checker) {
         return None;
     }
@@ -148,8 +148,8 @@ fn check_size(topology: &Topology, checker: &mut Checker<'_>) -> bool {
 }
 
 /// The nodes and cables of a topology that is not a graph.
-fn plan(topology: &Topology, common: &Common<'_>) -> Plan {
-    let mut plan = Plan::default();
+fn plan(topology: &Topology, common: &Common<'_>) -> NetworkPlan {
+    let mut plan = NetworkPlan::default();
     match topology {
         Topology::Graph(_) => unreachable!("a graph has a plan of its own"),
         Topology::Star(t) => {
@@ -190,7 +190,7 @@ fn plan(topology: &Topology, common: &Common<'_>) -> Plan {
 
 /// Edge switches by pod, then aggregation switches by pod, then core switches: the aggregation switches that are the *n*-th of
 /// their pods share the *n*-th k/2 of these.
-fn plan_fat_tree(t: &FatTree, plan: &mut Plan, common: &Common<'_>) {
+fn plan_fat_tree(t: &FatTree, plan: &mut NetworkPlan, common: &Common<'_>) {
     let (half, each) = (t.k / 2, t.hosts_per_edge().expect("it has been checked"));
     let tier = t.k * half;
     plan.hosts = tier * each;
@@ -218,7 +218,7 @@ fn plan_fat_tree(t: &FatTree, plan: &mut Plan, common: &Common<'_>) {
     }
 }
 
-impl Plan {
+impl NetworkPlan {
     fn switch(&self, number: u32) -> NodeId {
         NodeId(self.hosts + number)
     }
@@ -252,7 +252,11 @@ impl Plan {
     }
 }
 
-fn apply_overrides(plan: &mut Plan, overrides: &[crate::spec::LinkOverride], checker: &mut Checker<'_>) {
+fn apply_overrides(
+    plan: &mut NetworkPlan,
+    overrides: &[crate::spec::LinkOverride],
+    checker: &mut Checker<'_>,
+) {
     let mut changed = BTreeMap::new();
     for (index, change) in overrides.iter().enumerate() {
         if change.rate.is_none() && change.delay.is_none() {
@@ -282,7 +286,7 @@ fn apply_overrides(plan: &mut Plan, overrides: &[crate::spec::LinkOverride], che
 }
 
 /// Both directions of every cable: those that leave hosts, then those of each switch in turn. Packets spend `host_delay` in a host.
-pub(super) fn links(plan: &Plan, host_delay: impl Fn(u32) -> Duration) -> Vec<Link> {
+pub(super) fn links(plan: &NetworkPlan, host_delay: impl Fn(u32) -> Duration) -> Vec<Link> {
     let switches = plan.switch_names.len();
     // Of cables side by side the second is called `a->b#2`.
     let mut beside: BTreeMap<(NodeId, NodeId), u32> = BTreeMap::new();

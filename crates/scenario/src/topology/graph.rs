@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use super::network::{NodeId, PortKind};
-use super::plan::{MAX_CABLES, MAX_HOSTS, MAX_ROUTES, Plan, Planned};
+use super::plan::{MAX_CABLES, MAX_HOSTS, MAX_ROUTES, NetworkPlan, Planned};
 use super::routing;
 use crate::check::Checker;
 use crate::pattern;
 use crate::spec::Graph;
 
 /// The nodes and cables of a graph, unless something is wrong with it.
-pub(super) fn plan(graph: &Graph, checker: &mut Checker<'_>) -> Option<Plan> {
+pub(super) fn plan(graph: &Graph, checker: &mut Checker<'_>) -> Option<NetworkPlan> {
     let before = checker.problems.len();
     let hosts = names(&graph.hosts, "topology.hosts", checker);
     let switches = names(&graph.switches, "topology.switches", checker);
@@ -36,7 +36,7 @@ pub(super) fn plan(graph: &Graph, checker: &mut Checker<'_>) -> Option<Plan> {
     check_switches(&switches, &cables, count, checker);
     // Stable: first the cable of each host in their order, then those between switches as they are listed.
     cables.sort_by_key(|cable| cable.ends[0].0.min(count));
-    let plan = Plan { hosts: count, host_names: Some(hosts), switch_names: switches, cables };
+    let plan = NetworkPlan { hosts: count, host_names: Some(hosts), switch_names: switches, cables };
     (checker.problems.len() == before).then_some(plan)
 }
 

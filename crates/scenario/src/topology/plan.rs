@@ -35,7 +35,7 @@ impl Planned {
 
 /// Nodes and cables, before they are checked against overrides.
 #[derive(Debug, Default)]
-pub(super) struct Plan {
+pub(super) struct NetworkPlan {
     pub(super) hosts: u32,
     /// Default: `host0`, `host1` and so on.
     pub(super) host_names: Option<Vec<String>>,

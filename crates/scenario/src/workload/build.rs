@@ -15,8 +15,8 @@ use super::load::{Matrix, Segments};
 use super::schedule::{IncastConfig, LongLived};
 use super::{Chain, Classes, Generator, Incast, Pairwise, Poisson, Schedule, flow_list, poisson};
 use crate::check::Checker;
-use crate::experiment::{Connections, DatagramSource, Hosts, Pairs, Probe, WarmUp};
-use crate::groups::Group;
+use crate::experiment::{Connections, DatagramSource, HostConfigs, Pairs, Probe, WarmUp};
+use crate::groups::HostGroup;
 use crate::hosts::HostSet;
 use crate::resolved::Resolved;
 use crate::spec::{self, LoadOf, Workload};
@@ -24,7 +24,7 @@ use crate::topology::Network;
 
 /// The traffic of an experiment.
 #[derive(Debug, Default)]
-pub(crate) struct Traffic {
+pub(crate) struct CheckedTraffic {
     pub(crate) generators: Vec<Generator>,
     pub(crate) connections: Vec<Connections>,
     pub(crate) pairs: Vec<Pairs>,
@@ -46,11 +46,11 @@ const LONGEST_RUN_PS: f64 = 100.0 * 86_400e12;
 /// What is needed to build a workload.
 struct Builder<'a, 'c, 'd> {
     network: &'a Network,
-    hosts: &'a Hosts,
+    hosts: &'a HostConfigs,
     seed: u64,
     end: Option<Instant>,
     checker: &'c mut Checker<'d>,
-    traffic: Traffic,
+    traffic: CheckedTraffic,
     /// What all Poisson and UDP workloads so far offer each link, as a share of its rate.
     offered: Vec<f64>,
 }
@@ -59,13 +59,14 @@ struct Builder<'a, 'c, 'd> {
 pub(crate) fn build(
     spec: &Resolved,
     network: &Network,
-    hosts: &Hosts,
+    hosts: &HostConfigs,
     seed: u64,
     checker: &mut Checker<'_>,
-) -> Traffic {
+) -> CheckedTraffic {
     let end = spec.stop.at.map(|at| Instant(at.0.0));
     let offered = vec![0.0; network.links.len()];
-    let mut builder = Builder { network, hosts, seed, end, checker, traffic: Traffic::default(), offered };
+    let mut builder =
+        Builder { network, hosts, seed, end, checker, traffic: CheckedTraffic::default(), offered };
     for (index, workload) in spec.workload.iter().enumerate() {
         let key = format!("workload[{index}]");
         match workload {
@@ -79,7 +80,7 @@ pub(crate) fn build(
             Workload::Ping(w) => builder.ping(w, &key),
         };
     }
-    for (group, Group { ack_class, .. }) in hosts.groups.iter().enumerate() {
+    for (group, HostGroup { ack_class, .. }) in hosts.groups.iter().enumerate() {
         if let Some(class) = *ack_class {
             builder.ack_class(class, group);
         }

@@ -13,7 +13,7 @@ use shallows_core::{Bytes, Duration, Instant};
 
 use super::asking::{Action, Agenda, Arrivals, Asker, Config, RoundName};
 use super::interface::{self, Flow, Leg, LegKind, LocalHosts, Next, QueryRecord, Workload, times};
-use super::query::{Plan, Plans};
+use super::query::{Plans, QueryPlan};
 
 /// Who asks one query after the other: a client, or all together.
 #[derive(Clone, Debug)]
@@ -148,7 +148,7 @@ impl Queries {
     }
 
     /// The plan of the query of this name.
-    fn plan_of(&mut self, name: u32) -> Arc<Plan> {
+    fn plan_of(&mut self, name: u32) -> Arc<QueryPlan> {
         let Self { processes, plans, config, .. } = self;
         plans.get(name, || {
             let count = processes.len() as u32;
@@ -157,7 +157,7 @@ impl Queries {
             while process.seeds.len() <= place {
                 process.seeds.push(process.roots.next_u64());
             }
-            Plan::draw(config, process.client, process.seeds[place])
+            QueryPlan::draw(config, process.client, process.seeds[place])
         })
     }
 
@@ -185,7 +185,7 @@ impl Queries {
     }
 
     /// Someone asks; without requests, everyone below answers unasked.
-    fn open(&mut self, plan: &Plan, round: RoundName, now: Instant) {
+    fn open(&mut self, plan: &QueryPlan, round: RoundName, now: Instant) {
         let RoundName { query, iteration, asker } = round;
         let (members, patience) = plan.asked_by(asker, &self.config);
         if self.hosts.has(plan.host_of(asker)) {
@@ -218,7 +218,7 @@ impl Queries {
     }
 
     /// A round is over: its answers are all there, or its deadline has come.
-    fn close(&mut self, plan: &Plan, name: RoundName, now: Instant) {
+    fn close(&mut self, plan: &QueryPlan, name: RoundName, now: Instant) {
         let RoundName { query, iteration, asker } = name;
         let round = self.rounds.remove(&name).expect("a round is closed once");
         if let Some(deadline) = round.deadline {
@@ -232,7 +232,7 @@ impl Queries {
     }
 
     /// The client has all that it will get of an iteration.
-    fn end_iteration(&mut self, plan: &Plan, query: u32, round: &Round, now: Instant) {
+    fn end_iteration(&mut self, plan: &QueryPlan, query: u32, round: &Round, now: Instant) {
         let asked = self.asked.get_mut(&query).expect("a query is asked until its last iteration ends");
         let record = &mut self.records[asked.record];
         record.in_time += round.answers;

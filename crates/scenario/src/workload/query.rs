@@ -16,7 +16,7 @@ use super::interface::{Leg, LegKind};
 
 /// Who takes part in a query, and in what role.
 #[derive(Debug)]
-pub(super) struct Plan {
+pub(super) struct QueryPlan {
     pub(super) client: HostId,
     members: Vec<Member>,
     /// The first so many members are asked by the client.
@@ -34,7 +34,7 @@ struct Member {
     below: Range<u32>,
 }
 
-impl Plan {
+impl QueryPlan {
     /// The query with this root; of this client, unless it draws it.
     pub(super) fn draw(config: &Config, client: Option<HostId>, seed: u64) -> Self {
         let (client, aggregators, workers) = config.draw(client, seed);
@@ -147,7 +147,7 @@ const KEPT: usize = 1 << 20;
 /// Plans of late, by name of their query. One that is gone is drawn again.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Plans {
-    plans: BTreeMap<u32, Arc<Plan>>,
+    plans: BTreeMap<u32, Arc<QueryPlan>>,
     /// The oldest first.
     names: VecDeque<u32>,
     members: usize,
@@ -155,7 +155,7 @@ pub(super) struct Plans {
 
 impl Plans {
     /// The plan of this query, which `draw` draws.
-    pub(super) fn get(&mut self, name: u32, draw: impl FnOnce() -> Plan) -> Arc<Plan> {
+    pub(super) fn get(&mut self, name: u32, draw: impl FnOnce() -> QueryPlan) -> Arc<QueryPlan> {
         if let Some(plan) = self.plans.get(&name) {
             return Arc::clone(plan);
         }

@@ -15,7 +15,7 @@ use crate::network::places::Places;
 use crate::network::testing::star;
 
 /// A wire of any rate between all hosts, which loses some packets.
-struct Wire {
+struct TestWire {
     now: Instant,
     /// What is to come, in the order in which it was asked for at equal times.
     due: BTreeMap<(Instant, u64), Due>,
@@ -49,14 +49,14 @@ const SEGMENT: u64 = 1_448;
 /// From one host to another.
 const DELAY: Duration = Duration::from_micros(10);
 
-impl Wire {
+impl TestWire {
     fn later(&mut self, at: Instant, due: Due) {
         self.asked += 1;
         self.due.insert((at, self.asked), due);
     }
 }
 
-impl Driver for Wire {
+impl Driver for TestWire {
     fn now(&self) -> Instant {
         self.now
     }
@@ -118,12 +118,12 @@ const SCENARIO: &str = r#"
 "#;
 
 /// A flow of three segments as number 7, on a wire that loses these packets; until nothing more happens.
-fn run(lost: &[u64], traced: &[u32]) -> Wire {
+fn run(lost: &[u64], traced: &[u32]) -> TestWire {
     let experiment = star(SCENARIO);
     let everywhere = Places::of(experiment.network.hosts, 1, |_| 0).remove(0);
     let mut hosts =
         Hosts::new(&experiment, &everywhere, |_| Rate::from_gbps(10), Flows::new(&experiment, true));
-    let mut wire = Wire {
+    let mut wire = TestWire {
         now: Instant::ZERO,
         due: BTreeMap::new(),
         asked: 0,

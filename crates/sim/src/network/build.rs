@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use shallows_core::{Duration, Instant};
 use shallows_measure::Tally;
-use shallows_scenario::{Experiment, Network as Plan};
+use shallows_scenario::{Experiment, Network as NetworkConfig};
 use shallows_switch::buffer::SharedBuffer;
 use shallows_switch::port::Ingress;
 
 use crate::network::calendar::Calendar;
 use crate::network::event::{Event, Ranks};
-use crate::network::link::{InFlight, Link, NONE, Target, Wire};
+use crate::network::link::{FarEnd, InFlight, Link, NONE, Target};
 use crate::network::ports::port;
 use crate::network::site::Site;
 use crate::network::sorter::Sorter;
@@ -100,7 +100,7 @@ fn near_ends<T: Copy + Default>(
 }
 
 /// By node: the first of the links that leave it, which follow each other.
-fn first_links(network: &Plan) -> Vec<u32> {
+fn first_links(network: &NetworkConfig) -> Vec<u32> {
     let mut first = vec![0; network.buffers.len()];
     for (number, link) in network.links.iter().enumerate().rev() {
         first[link.from.0 as usize] = number as u32;
@@ -109,7 +109,7 @@ fn first_links(network: &Plan) -> Vec<u32> {
 }
 
 /// The far ends of the links that leave the nodes of a site, so many of which are hosts, and of those that come from other sites.
-fn far_ends(network: &Plan, site: &Site, ranks: Ranks, hosts: u32, first: &[u32]) -> Vec<Wire> {
+fn far_ends(network: &NetworkConfig, site: &Site, ranks: Ranks, hosts: u32, first: &[u32]) -> Vec<FarEnd> {
     let hosts_bucket = site.nodes.count() - hosts;
     let wire = |number: u32| {
         let link = &network.links[number as usize];
@@ -117,11 +117,11 @@ fn far_ends(network: &Plan, site: &Site, ranks: Ranks, hosts: u32, first: &[u32]
         assert!(ingress < Ingress::NONE, "fewer than 2^22 links at a node");
         let rank = ranks.of_link(number);
         match link.to.0.checked_sub(network.hosts) {
-            None => Wire::new(Target::Host, hosts_bucket, rank, ingress),
+            None => FarEnd::new(Target::Host, hosts_bucket, rank, ingress),
             Some(switch) => {
                 let is_here = site.nodes.has(link.to.0);
                 let bucket = if is_here { site.nodes.at(link.to.0) as u32 - hosts } else { NONE };
-                Wire::new(Target::Switch(switch), bucket, rank, ingress)
+                FarEnd::new(Target::Switch(switch), bucket, rank, ingress)
             }
         }
     };

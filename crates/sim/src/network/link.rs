@@ -62,7 +62,7 @@ pub(crate) struct Leaves {
 
 /// The far end of a link: what flies towards it. Of the packets in flight only the first has an event.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Wire {
+pub(crate) struct FarEnd {
     /// First and last packet in flight, or `NONE`.
     first: u32,
     last: u32,
@@ -179,7 +179,7 @@ impl<T: Copy + Default> Link<T> {
     }
 }
 
-impl Wire {
+impl FarEnd {
     pub(crate) fn new(target: Target, bucket: u32, rank: LinkRank, ingress: Ingress) -> Self {
         Self { first: NONE, last: NONE, target, rank, ingress, bucket }
     }
@@ -249,14 +249,14 @@ mod tests {
     use crate::hosts::packet::PacketRef;
     use crate::network::event::Ranks;
 
-    fn link(spread: Duration) -> (Link<PacketRef>, Wire) {
+    fn link(spread: Duration) -> (Link<PacketRef>, FarEnd) {
         let config = shallows_switch::port::Config::default();
         let stream = |purpose, place| Stream::new(1, purpose, place as u64);
         let port = Port::new(Rate::from_gbps(100), 0, &config, stream);
         let rank = Ranks::new(1).of_link(0);
         let mut link = Link::new(port, 0, rank, 0, Duration::from_micros(1));
         link.set_jitter(spread, Stream::new(1, "jitter", 0));
-        (link, Wire::new(Target::Host, 0, rank, Ingress::NONE))
+        (link, FarEnd::new(Target::Host, 0, rank, Ingress::NONE))
     }
 
     fn departure(finish: Instant) -> Departure<PacketRef> {
@@ -266,7 +266,7 @@ mod tests {
 
     #[test]
     fn what_a_hop_touches_of_a_link_with_one_queue_is_four_cache_lines() {
-        let (near, far) = (std::mem::size_of::<Link<PacketRef>>(), std::mem::size_of::<Wire>());
+        let (near, far) = (std::mem::size_of::<Link<PacketRef>>(), std::mem::size_of::<FarEnd>());
         assert!(near + far <= 256, "{near} B at the near end, {far} B at the far one");
     }
 

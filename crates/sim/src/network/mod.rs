@@ -35,7 +35,7 @@ use shallows_switch::{Ingress, Node};
 pub(crate) use crate::network::calendar::Arriving;
 use crate::network::calendar::Calendar;
 use crate::network::event::LinkRank;
-use crate::network::link::{Flying, InFlight, Leaves, Link, NONE, Target, Way, Wire};
+use crate::network::link::{FarEnd, Flying, InFlight, Leaves, Link, NONE, Target, Way};
 use crate::network::places::Places;
 use crate::network::sorter::Sorter;
 use crate::network::waiting::{Waiting, Way as WayOut};
@@ -47,7 +47,7 @@ pub struct Network<T> {
     links: Vec<Link<T>>,
     places: Places,
     /// Far ends: of the same links at the same places, then of those that come from other partitions.
-    wires: Vec<Wire>,
+    wires: Vec<FarEnd>,
     in_flight: InFlight<T>,
     /// Whether switches run one by one, window by window; else by events.
     by_window: bool,

@@ -43,7 +43,7 @@ impl World for Drawing {
 
 /// What all partitions together have written up.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct State {
+pub(crate) struct RunCounts {
     /// Flows of applications that have an end.
     pub(crate) flows_started: u64,
     pub(crate) flows_completed: u64,
@@ -94,7 +94,7 @@ impl Schedule {
     pub(crate) fn next(
         &mut self,
         earliest: Instant,
-        state: impl FnOnce() -> State,
+        state: impl FnOnce() -> RunCounts,
         mail: &Mail,
     ) -> Option<Instant> {
         let arrival = self.arrivals.not_before();
@@ -114,7 +114,7 @@ impl Schedule {
     }
 
     /// Whether every flow is complete, if no further one is drawn, and nothing else follows, if the next thing happens at `first`.
-    fn is_over(&self, state: &State, first: Instant) -> bool {
+    fn is_over(&self, state: &RunCounts, first: Instant) -> bool {
         let open = self.drawing.traffic.finite + state.flows_started - state.flows_completed;
         open + state.busy == 0 && self.ending.is_over(state.under_way, first)
     }

@@ -7,7 +7,7 @@ use shallows_core::Instant;
 
 use crate::run::barrier::{Alarm, Barrier};
 use crate::run::partition::{Mail, Partition};
-use crate::run::schedule::{Schedule, State};
+use crate::run::schedule::{RunCounts, Schedule};
 
 /// The wall clock. It chooses the number of threads and when a stretch is over, never what happens in it.
 #[expect(clippy::disallowed_types)]
@@ -127,7 +127,7 @@ impl Stretch {
 
     fn next_of(&self, schedule: &mut Schedule, read: usize) -> Option<Instant> {
         let earliest = (0..self.board.len()).map(|partition| self.next(partition, read)).min();
-        let state = || State {
+        let state = || RunCounts {
             flows_started: self.sum(|entry| &entry.flows_started),
             flows_completed: self.sum(|entry| &entry.flows_completed),
             busy: self.sum(|entry| &entry.busy),

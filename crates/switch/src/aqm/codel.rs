@@ -43,12 +43,12 @@ impl Default for Config {
 #[derive(Clone, Debug)]
 pub struct Codel {
     config: Config,
-    queues: Box<[State]>,
+    queues: Box<[DropState]>,
 }
 
 /// State of a queue (RFC 8289 §5.3).
 #[derive(Clone, Copy, Debug, Default)]
-struct State {
+struct DropState {
     /// Time at which the wait will have exceeded the target for an interval.
     first_above: Option<Instant>,
     /// Time of the next drop.
@@ -66,11 +66,11 @@ struct State {
 impl Codel {
     /// Creates a marker at a port with this many `queues`.
     pub fn new(config: &Config, queues: usize) -> Self {
-        Self { config: config.clone(), queues: vec![State::default(); queues].into() }
+        Self { config: config.clone(), queues: vec![DropState::default(); queues].into() }
     }
 
     /// Whether the wait has exceeded the target for an interval (RFC 8289 §5.6, `dodequeue`).
-    fn is_late(config: &Config, state: &mut State, now: Instant, port: &PortView<'_>) -> bool {
+    fn is_late(config: &Config, state: &mut DropState, now: Instant, port: &PortView<'_>) -> bool {
         if port.sojourn < config.target || port.queue_backlog() <= config.mtu {
             state.first_above = None;
             return false;
@@ -85,7 +85,7 @@ impl Codel {
     }
 
     /// Whether to drop or mark this packet (RFC 8289 §5.5, `deque`).
-    fn takes(config: &Config, state: &mut State, now: Instant, port: &PortView<'_>) -> bool {
+    fn takes(config: &Config, state: &mut DropState, now: Instant, port: &PortView<'_>) -> bool {
         let late = Self::is_late(config, state, now, port);
         let moves_on = std::mem::take(&mut state.moves_on);
         if !late {
@@ -242,7 +242,7 @@ mod tests {
         // the next drop is 100/√4 ms later, or 100 ms where that was too long ago.
         for (entered, next) in [(1_599, 1_649), (1_600, 1_700)] {
             let mut codel = codel(Action::Drop);
-            codel.queues[0] = State { drop_next: ms(0), count: 5, last_count: 1, ..State::default() };
+            codel.queues[0] = DropState { drop_next: ms(0), count: 5, last_count: 1, ..DropState::default() };
             leave(&mut codel, ms(entered - 100), MS * 6, 60_000);
             assert_eq!(leave(&mut codel, ms(entered), MS * 6, 60_000), Verdict::DROP);
             assert_eq!(codel.queues[0].drop_next, ms(next), "{entered}");

@@ -121,7 +121,7 @@ pub struct MqEcn {
     counted_until: Instant,
     /// Start of the last transmission that left the port empty.
     emptied_at: Instant,
-    queues: Box<[Queue]>,
+    queues: Box<[QueueShare]>,
     /// Configuration, shared by all ports.
     config: Arc<Config>,
     /// Time of the last sample of the sum of weights.
@@ -131,15 +131,15 @@ pub struct MqEcn {
 
 /// State of one queue.
 #[derive(Clone, Copy, Debug)]
-struct Queue {
+struct QueueShare {
     /// End of the queue's last turn, or the later time at which it became active.
     start: Instant,
-    claim: Claim,
+    link_share: LinkShare,
 }
 
 /// Share of the link that a queue may use.
 #[derive(Clone, Copy, Debug)]
-enum Claim {
+enum LinkShare {
     /// The whole link.
     Strict,
     /// A quantum per round: the quantum's time on a link of 1 bit/s, in picoseconds.
@@ -162,12 +162,13 @@ impl MqEcn {
         );
         // Fails here instead of at the first packet.
         config.standard.curve();
-        let claim = |share: &Share| match *share {
-            Share::Strict => Claim::Strict,
-            Share::Round { quantum } => Claim::Round(quantum.0 as f64 * 8e12),
-            Share::Weight(weight) => Claim::Weight(weight),
+        let link_share = |share: &Share| match *share {
+            Share::Strict => LinkShare::Strict,
+            Share::Round { quantum } => LinkShare::Round(quantum.0 as f64 * 8e12),
+            Share::Weight(weight) => LinkShare::Weight(weight),
         };
-        let queues = shares.iter().map(|share| Queue { start: Instant::ZERO, claim: claim(share) });
+        let queues =
+            shares.iter().map(|share| QueueShare { start: Instant::ZERO, link_share: link_share(share) });
         Self {
             round_time: 0.0,
             weight_sum: 0.0,
@@ -181,15 +182,15 @@ impl MqEcn {
     }
 
     /// Share of the link that `queue` may use, at most 1 (Eq. 5: *min(quantum/T_round, C)/C*).
-    fn claim(&self, queue: usize, rate: Rate) -> f64 {
-        match self.queues[queue].claim {
+    fn link_share(&self, queue: usize, rate: Rate) -> f64 {
+        match self.queues[queue].link_share {
             // §3.4: "we statically set their marking thresholds to the standard marking threshold".
-            Claim::Strict => 1.0,
-            Claim::Round(_) if self.round_time < SHORTEST_ROUND_PS => 1.0,
-            Claim::Round(quantum) => (quantum / rate.0 as f64 / self.round_time).min(1.0),
+            LinkShare::Strict => 1.0,
+            LinkShare::Round(_) if self.round_time < SHORTEST_ROUND_PS => 1.0,
+            LinkShare::Round(quantum) => (quantum / rate.0 as f64 / self.round_time).min(1.0),
             // §3.4: w_i/w_sum.
-            Claim::Weight(weight) if self.weight_sum <= f64::from(weight) => 1.0,
-            Claim::Weight(weight) => f64::from(weight) / self.weight_sum,
+            LinkShare::Weight(weight) if self.weight_sum <= f64::from(weight) => 1.0,
+            LinkShare::Weight(weight) => f64::from(weight) / self.weight_sum,
         }
     }
 
@@ -199,12 +200,12 @@ impl MqEcn {
         }
         let own = if self.config.counts_packet { header.size() } else { Bytes(0) };
         let length = (port.queue_backlog() + own).0 as f64;
-        let claim = || self.claim(port.queue, port.rate);
+        let link_share = || self.link_share(port.queue, port.rate);
         match self.config.standard {
             // An empty queue is below every threshold, so its share need not be computed.
-            Standard::Threshold(k) => Verdict::mark_if(length > 0.0 && length > k.0 as f64 * claim()),
+            Standard::Threshold(k) => Verdict::mark_if(length > 0.0 && length > k.0 as f64 * link_share()),
             Standard::Probabilistic { .. } => {
-                let curve = self.config.standard.curve().scaled(claim());
+                let curve = self.config.standard.curve().scaled(link_share());
                 let probability = curve.probability(length);
                 let certain = probability >= 1.0;
                 Verdict::mark_if(certain || probability > 0.0 && self.stream.uniform() < probability)
@@ -243,8 +244,8 @@ impl MqEcn {
             return;
         }
         self.sampled_at = Some(now);
-        let weight = |(queue, own): (usize, &Queue)| match own.claim {
-            Claim::Weight(weight) if queue == port.queue || port.queues[queue].packets > 0 => {
+        let weight = |(queue, own): (usize, &QueueShare)| match own.link_share {
+            LinkShare::Weight(weight) if queue == port.queue || port.queues[queue].packets > 0 => {
                 u64::from(weight)
             }
             _ => 0,
@@ -256,7 +257,7 @@ impl MqEcn {
 
 impl Aqm for MqEcn {
     fn hears(&self) -> Hears {
-        let weights = self.queues.iter().any(|queue| matches!(queue.claim, Claim::Weight(_)));
+        let weights = self.queues.iter().any(|queue| matches!(queue.link_share, LinkShare::Weight(_)));
         let since_start = self.config.idle_since == IdleSince::AsReleased;
         let dequeues = self.config.point == Point::Dequeue || weights || since_start;
         if dequeues { Hears::ENQUEUES.and(Hears::DEQUEUES) } else { Hears::ENQUEUES }
@@ -278,14 +279,14 @@ impl Aqm for MqEcn {
         if port.port_backlog.0 == 0 {
             self.emptied_at = now;
         }
-        if let Claim::Weight(_) = self.queues[port.queue].claim {
+        if let LinkShare::Weight(_) = self.queues[port.queue].link_share {
             self.sample_weights(now, port);
         }
         self.decide(Point::Dequeue, header, port)
     }
 
     fn on_turn(&mut self, now: Instant, port: &PortView<'_>) {
-        let Queue { start, claim: Claim::Round(_) } = self.queues[port.queue] else { return };
+        let QueueShare { start, link_share: LinkShare::Round(_) } = self.queues[port.queue] else { return };
         // §3.3.1: T_sample = T_now − T_pre, T_pre = T_now, where "now" is when the last bit of the turn has left.
         let finish = port.busy_until.max(now);
         let sample = finish.saturating_since(start);
@@ -294,14 +295,14 @@ impl Aqm for MqEcn {
     }
 
     fn observe(&self, port: &PortView<'_>, tell: &mut dyn FnMut(Reading)) {
-        if self.queues.iter().any(|queue| matches!(queue.claim, Claim::Round(_))) {
+        if self.queues.iter().any(|queue| matches!(queue.link_share, LinkShare::Round(_))) {
             tell(Reading { quantity: "round_time_us", queue: None, value: self.round_time / 1e6 });
         }
-        if self.queues.iter().any(|queue| matches!(queue.claim, Claim::Weight(_))) {
+        if self.queues.iter().any(|queue| matches!(queue.link_share, LinkShare::Weight(_))) {
             tell(Reading { quantity: "weight_sum", queue: None, value: self.weight_sum });
         }
         for queue in 0..self.queues.len() {
-            let value = self.config.standard.curve().kmax() * self.claim(queue, port.rate);
+            let value = self.config.standard.curve().kmax() * self.link_share(queue, port.rate);
             tell(Reading { quantity: "threshold_bytes", queue: Some(queue), value });
         }
     }

@@ -21,16 +21,16 @@ pub enum Split {
 impl Split {
     /// Threshold of each queue with these shares.
     pub fn divide(self, whole: Level, shares: &[Share]) -> Box<[Level]> {
-        let claim = |share: &Share| match *share {
+        let weight = |share: &Share| match *share {
             Share::Strict => 0,
             Share::Round { quantum } => quantum.0,
             Share::Weight(weight) => u64::from(weight),
         };
-        let sum: u64 = shares.iter().map(claim).sum();
-        let part = |share: &Share| match (self, claim(share)) {
+        let sum: u64 = shares.iter().map(weight).sum();
+        let part = |share: &Share| match (self, weight(share)) {
             (Self::Standard, _) | (Self::Minimum, 0) => whole,
-            (Self::Minimum, claim) => {
-                Level((u128::from(whole.0) * u128::from(claim) / u128::from(sum)) as u64)
+            (Self::Minimum, weight) => {
+                Level((u128::from(whole.0) * u128::from(weight) / u128::from(sum)) as u64)
             }
         };
         shares.iter().map(part).collect()

@@ -11,7 +11,7 @@
 
 use shallows_core::Bytes;
 
-use super::pool::{Pool, Queue};
+use super::pool::{Account, Pool};
 
 /// Parameters of ABM.
 #[derive(Clone, Debug, PartialEq)]
@@ -112,7 +112,7 @@ impl Abm {
     }
 
     /// Limit of `queue` with number `index` now.
-    pub(super) fn threshold(&self, index: usize, queue: &Queue, pool: &Pool) -> Bytes {
+    pub(super) fn threshold(&self, index: usize, queue: &Account, pool: &Pool) -> Bytes {
         let Member { priority, drain_rate, .. } = self.queues[index];
         let alpha = self.config.alpha[priority.min(self.config.alpha.len() - 1)];
         let congested = self.congested[queue.pool][priority].max(1);
@@ -120,20 +120,20 @@ impl Abm {
         remaining.scale(alpha / f64::from(congested) * drain_rate)
     }
 
-    pub(super) fn admits(&self, index: usize, queue: &Queue, pool: &Pool, size: Bytes) -> bool {
+    pub(super) fn admits(&self, index: usize, queue: &Account, pool: &Pool, size: Bytes) -> bool {
         queue.shared + size <= self.threshold(index, queue, pool)
     }
 
     /// Records that a packet has joined `queue`.
     #[cold]
-    pub(super) fn on_take(&mut self, index: usize, queue: &Queue, pool: &Pool) {
+    pub(super) fn on_take(&mut self, index: usize, queue: &Account, pool: &Pool) {
         self.queues[index].occupied = true;
         self.count_congestion(index, queue, pool);
     }
 
     /// Records that a packet of `size` has left `queue`.
     #[cold]
-    pub(super) fn on_release(&mut self, index: usize, queue: &Queue, pool: &Pool, size: Bytes) {
+    pub(super) fn on_release(&mut self, index: usize, queue: &Account, pool: &Pool, size: Bytes) {
         let member = &mut self.queues[index];
         member.sent += size;
         if queue.packets == 0 {
@@ -161,7 +161,7 @@ impl Abm {
         self.ports[number].sent = Bytes(0);
     }
 
-    fn count_congestion(&mut self, index: usize, queue: &Queue, pool: &Pool) {
+    fn count_congestion(&mut self, index: usize, queue: &Account, pool: &Pool) {
         let near = self.threshold(index, queue, pool).scale(self.config.congested);
         let congested = queue.shared.0 > 0 && queue.shared >= near;
         let member = &mut self.queues[index];

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shallows_core::Bytes;
 
-use super::pool::{Pool, Queue};
+use super::pool::{Account, Pool};
 
 /// *T = α · (B − U)*, where *B* is the size of the pool and *U* its occupancy.
 #[derive(Clone, Debug)]
@@ -47,7 +47,7 @@ impl DynamicThreshold {
     }
 
     #[inline]
-    pub(super) fn admits(&self, queue: &Queue, pool: &Pool, size: Bytes) -> bool {
+    pub(super) fn admits(&self, queue: &Account, pool: &Pool, size: Bytes) -> bool {
         let backlog = match self.counts {
             DtCounts::Shared => queue.shared,
             DtCounts::Total => queue.backlog(),

@@ -10,7 +10,7 @@ mod pool;
 pub use abm::Config as AbmConfig;
 use abm::{Abm, Place};
 pub use dynamic_threshold::{DtCounts, DynamicThreshold};
-pub use pool::{Pool, Queue};
+pub use pool::{Account, Pool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shallows_core::{Bytes, prefetch_all};
@@ -152,7 +152,7 @@ pub struct SharedBuffer {
     policy: Policy,
     reserved_rule: ReservedRule,
     pools: Vec<Pool>,
-    queues: Vec<Queue>,
+    queues: Vec<Account>,
     /// The state of [`Policy::Abm`].
     abm: Option<Box<Abm>>,
 }
@@ -207,7 +207,7 @@ impl SharedBuffer {
         if let Some(abm) = &mut self.abm {
             abm.add_queue(pool, place);
         }
-        self.queues.push(Queue {
+        self.queues.push(Account {
             pool,
             reserved_size: reserved,
             reserved_counter: Bytes(0),
@@ -307,7 +307,7 @@ impl SharedBuffer {
 
     /// Whether the policy lets `queue` grow by `size` in its pool.
     #[inline(always)]
-    fn within_limit(&self, index: usize, queue: &Queue, pool: &Pool, size: Bytes) -> bool {
+    fn within_limit(&self, index: usize, queue: &Account, pool: &Pool, size: Bytes) -> bool {
         // The usual policy comes first, so that it costs one comparison.
         if let Policy::DynamicThreshold(threshold) = &self.policy {
             return threshold.admits(queue, pool, size);
@@ -352,7 +352,7 @@ impl SharedBuffer {
     }
 
     /// Account of `queue`.
-    pub fn queue(&self, queue: usize) -> &Queue {
+    pub fn queue(&self, queue: usize) -> &Account {
         &self.queues[queue]
     }
 

@@ -15,7 +15,7 @@ pub struct Pool {
 
 /// Account of one queue.
 #[derive(Clone, Copy, Debug)]
-pub struct Queue {
+pub struct Account {
     pub(super) pool: usize,
     pub(super) reserved_size: Bytes,
     /// Counter of the reserved buffer; differs from the reserved bytes in use only under
@@ -29,7 +29,7 @@ pub struct Queue {
     pub packets: u32,
 }
 
-impl Queue {
+impl Account {
     /// Bytes of the queue.
     pub fn backlog(&self) -> Bytes {
         self.reserved + self.shared

@@ -5,13 +5,13 @@ use super::*;
 /// A kernel without DCTCP, and a testbed with one of our own.
 const AVAILABLE: &[&str] = &["reno", "cubic", "pulser"];
 
-fn plan(tcp: &str, rest: &str) -> Result<Plan, Vec<Refusal>> {
+fn plan(tcp: &str, rest: &str) -> Result<LinuxPlan, Vec<Refusal>> {
     dilated_plan(tcp, rest, "100Mbps", 1)
 }
 
-fn dilated_plan(tcp: &str, rest: &str, rate: &str, factor: u32) -> Result<Plan, Vec<Refusal>> {
+fn dilated_plan(tcp: &str, rest: &str, rate: &str, factor: u32) -> Result<LinuxPlan, Vec<Refusal>> {
     let dilation = Dilation::try_from(factor).unwrap();
-    Plan::of(&experiment(tcp, rest, rate), AVAILABLE, dilation, FASTEST)
+    LinuxPlan::of(&experiment(tcp, rest, rate), AVAILABLE, dilation, FASTEST)
 }
 
 fn experiment(tcp: &str, rest: &str, rate: &str) -> Experiment {
@@ -24,11 +24,11 @@ fn experiment(tcp: &str, rest: &str, rate: &str) -> Experiment {
     experiment.unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
-fn keys(refused: Result<Plan, Vec<Refusal>>) -> Vec<&'static str> {
+fn keys(refused: Result<LinuxPlan, Vec<Refusal>>) -> Vec<&'static str> {
     refused.expect_err("it is refused").iter().map(|refusal| refusal.key).collect()
 }
 
-fn has(plan: &Plan, name: &str) -> String {
+fn has(plan: &LinuxPlan, name: &str) -> String {
     plan.settings.iter().find(|(known, _)| *known == name).expect("it is set").1.clone()
 }
 

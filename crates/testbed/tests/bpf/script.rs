@@ -8,8 +8,8 @@ use shallows_core::Duration;
 use shallows_core::packet::{Ecn, Flags, HostId};
 use shallows_testbed::dilation::Dilation;
 use shallows_testbed::frame;
-use shallows_testbed::hosts::Hosts;
-use shallows_testbed::mapping::Plan;
+use shallows_testbed::hosts::HostNamespaces;
+use shallows_testbed::mapping::LinuxPlan;
 use shallows_testbed::run::{Scenario, prepare};
 use shallows_testbed::sys::ebpf::Registered;
 use shallows_testbed::sys::machine::{self, Who};
@@ -42,8 +42,8 @@ const SCRIPTS_PORT: u16 = 40_000;
 
 /// A host of this kernel, with a congestion control, mostly one of ours, and the wire to it.
 pub(crate) struct Kernel {
-    pub hosts: Hosts,
-    plan: Plan,
+    pub hosts: HostNamespaces,
+    plan: LinuxPlan,
     packets: Packets,
     own: Option<Registered>,
     /// The kernel's name of a congestion control is that of this process.
@@ -92,7 +92,7 @@ impl Kernel {
         }
         // Timers of 40 ms are told from what happens at once.
         machine::hurry(Who::Programs);
-        let hosts = Hosts::raise(&experiment, &plan, own.as_mut()).expect("hosts can be raised");
+        let hosts = HostNamespaces::raise(&experiment, &plan, own.as_mut()).expect("hosts can be raised");
         let packets = Packets::open(1_500).expect("the wire is there");
         Some(Self { hosts, plan, packets, own, _alone: alone })
     }

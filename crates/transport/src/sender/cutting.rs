@@ -3,7 +3,7 @@
 use shallows_core::{Bytes, Instant};
 
 use super::Sender;
-use super::interface::State;
+use super::interface::ConnectionState;
 use crate::config::{Config, EceReaction};
 use crate::congestion::{Congestion, CongestionControl, EcnMode};
 
@@ -51,7 +51,7 @@ impl Sender {
         if self.ecn == EcnMode::Classic && self.cwnd() <= config.mss {
             // RFC 3168 §6.1.2: a window of one segment cannot be reduced; instead the timer restarts, and new data
             // waits for it.
-            self.state = State::Held;
+            self.state = ConnectionState::Held;
             self.deadline = now + self.rtt.rto();
         }
         self.forbid_undo();

@@ -43,7 +43,7 @@ pub enum Phase {
 
 /// State of a connection's opening and of its window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum ConnectionState {
     /// A SYN must be sent.
     SynDue,
     /// The SYN was sent and not answered yet.

@@ -3,7 +3,7 @@
 use shallows_core::Bytes;
 
 use super::Sender;
-use super::interface::State;
+use super::interface::ConnectionState;
 use crate::bursts::Backlog;
 use crate::congestion::{CongestionControl, Pace};
 use crate::pacing_rate::{Course, PacingRate};
@@ -35,7 +35,7 @@ impl Sender {
     /// Data ready to send. `None` while a connection opens or repairs a loss, when the window does not decide the next
     /// segment.
     pub fn backlog(&self) -> Option<Backlog> {
-        if self.disordered || !matches!(self.state, State::Open | State::Reducing) {
+        if self.disordered || !matches!(self.state, ConnectionState::Open | ConnectionState::Reducing) {
             return None;
         }
         let (cwnd, usable_window) = (self.cwnd(), self.usable_window());

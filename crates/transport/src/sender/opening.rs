@@ -4,7 +4,7 @@ use shallows_core::Instant;
 use shallows_core::packet::{AckSegment, DataSegment, Flags};
 
 use super::Sender;
-use super::interface::{State, Transmit};
+use super::interface::{ConnectionState, Transmit};
 use crate::config::{Config, LostSyn};
 use crate::congestion::{CongestionControl, EcnMode};
 
@@ -14,10 +14,10 @@ const LINEAR_TIMEOUTS: u32 = 4;
 impl Sender {
     /// Returns the SYN if it must be sent.
     pub(super) fn poll_opening(&mut self, config: &Config, now: Instant) -> Option<Transmit> {
-        if self.state != State::SynDue || self.written == 0 {
+        if self.state != ConnectionState::SynDue || self.written == 0 {
             return None;
         }
-        self.state = State::SynSent;
+        self.state = ConnectionState::SynSent;
         if self.deadline == Instant::MAX {
             self.deadline = now + self.rtt.rto();
         }
@@ -35,7 +35,7 @@ impl Sender {
 
     /// Handles the timeout of a SYN.
     pub(super) fn on_syn_timeout(&mut self, config: &Config, now: Instant) {
-        self.state = State::SynDue;
+        self.state = ConnectionState::SynDue;
         if config.lost_syn == LostSyn::Careful || self.stats.timeouts > LINEAR_TIMEOUTS {
             self.rtt.back_off(&config.rto);
         }
@@ -44,10 +44,10 @@ impl Sender {
 
     /// Handles the SYN-ACK; data may then be sent.
     pub(super) fn on_syn_ack(&mut self, config: &Config, now: Instant, segment: &AckSegment) {
-        if self.state != State::SynSent || !segment.flags.contains(Flags::SYN) {
+        if self.state != ConnectionState::SynSent || !segment.flags.contains(Flags::SYN) {
             return;
         }
-        self.state = State::Open;
+        self.state = ConnectionState::Open;
         // RFC 3168 §6.1.1: ECE without CWR means that the receiver supports ECN.
         if segment.flags.contains(Flags::ECE) && !segment.flags.contains(Flags::CWR) {
             self.ecn = config.congestion.ecn_mode();

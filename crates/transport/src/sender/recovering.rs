@@ -3,7 +3,7 @@
 use shallows_core::{Duration, Instant};
 
 use super::Sender;
-use super::interface::State;
+use super::interface::ConnectionState;
 use crate::config::Config;
 use crate::recovery::{Clock, Expiry, Prior};
 
@@ -13,7 +13,7 @@ impl Sender {
     #[cold]
     pub(super) fn on_timer_of_recovery(&mut self, config: &Config, now: Instant) -> bool {
         let (data, clock) = (self.outstanding(), self.clock(now));
-        if matches!(self.state, State::SynDue | State::SynSent) {
+        if matches!(self.state, ConnectionState::SynDue | ConnectionState::SynSent) {
             return false;
         }
         let Some(recovery) = &mut self.recovery else { return false };
@@ -29,7 +29,7 @@ impl Sender {
     /// has precedence.
     pub(super) fn adopt_deadline(&mut self) {
         if let Some(deadline) = self.recovery.as_ref().and_then(|recovery| recovery.deadline())
-            && self.state != State::Held
+            && self.state != ConnectionState::Held
         {
             self.deadline = deadline;
         }

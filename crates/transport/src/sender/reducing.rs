@@ -4,7 +4,7 @@ use shallows_core::Instant;
 use shallows_core::packet::AckSegment;
 
 use super::Sender;
-use super::interface::{Growth, Phase, State, Transmit};
+use super::interface::{ConnectionState, Growth, Phase, Transmit};
 use super::reduction::Reduction;
 use crate::config::Config;
 use crate::congestion::CongestionControl;
@@ -14,11 +14,11 @@ impl Sender {
     /// mechanism is active, cwnd changes at once.
     #[cold]
     pub(super) fn begin_reduction(&mut self, config: &Config, prior: u64, acked: u64) {
-        if self.state != State::Open || self.phase() != Phase::Open {
+        if self.state != ConnectionState::Open || self.phase() != Phase::Open {
             return;
         }
         self.reduction = Some(Box::new(Reduction::new(prior, self.cwnd().0)));
-        self.state = State::Reducing;
+        self.state = ConnectionState::Reducing;
         self.window.set_cwnd(prior);
         self.reduce_further(config, acked);
     }
@@ -43,14 +43,14 @@ impl Sender {
             return self.take_ack_rarely(config, now, segment, Growth::Allowed);
         }
         let una = self.una;
-        self.state = State::Open;
+        self.state = ConnectionState::Open;
         self.take_ack_rarely(config, now, segment, Growth::Frozen);
         if self.congestion.is_braking() {
             // The control now holds cwnd at its own value.
             self.reduction = None;
         }
         if self.reduction.is_some() {
-            self.state = State::Reducing;
+            self.state = ConnectionState::Reducing;
             self.reduce_further(config, self.una - una);
         }
     }
@@ -67,7 +67,7 @@ impl Sender {
     /// Ends the reduction, after cwnd has reached its target or another mechanism took over.
     pub(super) fn end_reduction(&mut self) {
         if let Some(reduction) = self.reduction.take() {
-            self.state = State::Open;
+            self.state = ConnectionState::Open;
             self.window.set_cwnd(reduction.target());
         }
     }

@@ -22,7 +22,7 @@ use crate::ring::Ring;
 /// Two queues of high and low priority (HP, LP) that swap, and credits by bin. A port sees one queue.
 #[derive(Clone, Debug)]
 pub struct Hcf<T> {
-    queues: [Queue<T>; 2],
+    queues: [HashedQueue<T>; 2],
     /// Index of HP.
     high: usize,
     /// Contents of both queues, as the single account of the port.
@@ -51,7 +51,7 @@ pub struct Hcf<T> {
 }
 
 #[derive(Clone, Debug)]
-struct Queue<T> {
+struct HashedQueue<T> {
     ring: Ring<Item<T>>,
     backlog: Bytes,
     /// Contents and limit, in the unit of the capacity.
@@ -59,7 +59,7 @@ struct Queue<T> {
     size: u64,
 }
 
-impl<T: Copy + Default> Queue<T> {
+impl<T: Copy + Default> HashedQueue<T> {
     fn new(size: u64) -> Self {
         Self { ring: Ring::new(), backlog: Bytes(0), used: 0, size }
     }
@@ -83,7 +83,7 @@ impl<T: Copy + Default> Hcf<T> {
             InitialCredits::Bytes(bytes) => (bytes.0, true),
         };
         let mut hcf = Self {
-            queues: config.sizes().map(Queue::new),
+            queues: config.sizes().map(HashedQueue::new),
             high: 0,
             total: [QueueState::default()],
             capacity: config.capacity(),
@@ -166,7 +166,7 @@ impl<T: Copy + Default> Hcf<T> {
     /// Whether `queue` may grow by a packet.
     #[inline]
     fn fits(&self, queue: usize, size: Bytes) -> bool {
-        let Queue { used, size: limit, .. } = self.queues[queue];
+        let HashedQueue { used, size: limit, .. } = self.queues[queue];
         used + self.measure(size) <= limit
     }
 

@@ -7,7 +7,7 @@ use shallows_core::{Duration, Instant};
 use crate::scoreboard::{Range, Scoreboard};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum SegmentState {
     /// In the network, as far as the sender knows.
     Flying,
     Sacked,
@@ -22,7 +22,7 @@ struct Segment {
     end: u64,
     /// Time of its last transmission (*Segment.xmit_ts*).
     sent_at: Instant,
-    state: State,
+    state: SegmentState,
     retransmitted: bool,
 }
 
@@ -73,7 +73,7 @@ impl Segments {
 
     /// Adds new data up to `end`.
     pub(super) fn push(&mut self, end: u64, now: Instant) {
-        self.list.push_back(Segment { end, sent_at: now, state: State::Flying, retransmitted: false });
+        self.list.push_back(Segment { end, sent_at: now, state: SegmentState::Flying, retransmitted: false });
         self.order.push_back((now, end));
     }
 
@@ -95,8 +95,8 @@ impl Segments {
     pub(super) fn restore(&mut self) {
         for index in 0..self.list.len() {
             let segment = &mut self.list[index];
-            if segment.state == State::Lost {
-                segment.state = State::Flying;
+            if segment.state == SegmentState::Lost {
+                segment.state = SegmentState::Flying;
                 // The transmission was removed when the segment was marked lost.
                 let transmission = (segment.sent_at, segment.end);
                 let place = self.order.partition_point(|&before| before < transmission);
@@ -114,7 +114,7 @@ impl Segments {
             return None;
         }
         let first = self.list.partition_point(|segment| segment.end <= self.lost_from);
-        let index = (first..self.list.len()).find(|&index| self.list[index].state == State::Lost)?;
+        let index = (first..self.list.len()).find(|&index| self.list[index].state == SegmentState::Lost)?;
         let range = self.resend(index, now);
         self.lost -= range.len();
         self.lost_from = range.end;
@@ -124,13 +124,13 @@ impl Segments {
     /// Retransmits the last segment, lost or not. Returns its bytes.
     pub(super) fn resend_last(&mut self, now: Instant) -> Option<Range> {
         let index = self.list.len().checked_sub(1)?;
-        (self.list[index].state == State::Flying).then(|| self.resend(index, now))
+        (self.list[index].state == SegmentState::Flying).then(|| self.resend(index, now))
     }
 
     fn resend(&mut self, index: usize, now: Instant) -> Range {
         let range = self.range(index);
         let segment = &mut self.list[index];
-        segment.state = State::Flying;
+        segment.state = SegmentState::Flying;
         segment.sent_at = now;
         segment.retransmitted = true;
         self.order.push_back((now, range.end));
@@ -144,15 +144,15 @@ impl Segments {
         {
             let gone = segment.end.min(una) - self.una;
             match segment.state {
-                State::Flying => {}
-                State::Sacked => self.sacked -= gone,
-                State::Lost => self.lost -= gone,
+                SegmentState::Flying => {}
+                SegmentState::Sacked => self.sacked -= gone,
+                SegmentState::Lost => self.lost -= gone,
             }
             self.una += gone;
             if segment.end > una {
                 break;
             }
-            if segment.state == State::Sacked {
+            if segment.state == SegmentState::Sacked {
                 self.sacked_segments -= 1;
             } else {
                 deliver(segment.delivered());
@@ -177,13 +177,13 @@ impl Segments {
             }
             let state = self.list[index].state;
             let whole = self.scoreboard.sacked_between(bytes.start, bytes.end) == bytes.len();
-            if whole && state != State::Sacked {
-                if state == State::Lost {
+            if whole && state != SegmentState::Sacked {
+                if state == SegmentState::Lost {
                     self.lost -= bytes.len();
                 }
                 self.sacked += bytes.len();
                 self.sacked_segments += 1;
-                self.list[index].state = State::Sacked;
+                self.list[index].state = SegmentState::Sacked;
                 deliver(self.list[index].delivered());
             }
             index += 1;
@@ -234,11 +234,11 @@ impl Segments {
         }
         for index in 0..self.list.len() {
             let segment = &mut self.list[index];
-            if reneged && segment.state == State::Sacked {
-                segment.state = State::Flying;
+            if reneged && segment.state == SegmentState::Sacked {
+                segment.state = SegmentState::Flying;
             }
             let late = index == 0 || reneged || segment.sent_at + patience <= now;
-            if segment.state == State::Flying && late {
+            if segment.state == SegmentState::Flying && late {
                 self.lose(index);
             }
         }
@@ -246,7 +246,7 @@ impl Segments {
 
     fn lose(&mut self, index: usize) {
         let range = self.range(index);
-        self.list[index].state = State::Lost;
+        self.list[index].state = SegmentState::Lost;
         self.lost += range.len();
         self.lost_from = self.lost_from.min(range.start);
     }
@@ -257,7 +257,7 @@ impl Segments {
             return None;
         }
         let index = self.list.partition_point(|segment| segment.end < end);
-        let is_it = |segment: &&Segment| segment.state == State::Flying && segment.sent_at == sent_at;
+        let is_it = |segment: &&Segment| segment.state == SegmentState::Flying && segment.sent_at == sent_at;
         self.list.get(index).filter(is_it).map(|_| index)
     }
 
