@@ -138,7 +138,7 @@ def test_delayed_acknowledgements_echo_as_many_bytes_as_were_marked(scenario: Pa
 
 @needs_tshark
 @pytest.mark.parametrize("recovery", ["sack", "rack"])
-def test_what_was_sent_again_for_nothing_is_reported_in_a_block_of_its_own(
+def test_what_was_retransmitted_for_nothing_is_reported_in_a_block_of_its_own(
     scenario: Path, recovery: str
 ) -> None:
     # The acknowledgement of a lone last segment waits 40 ms, and timers do not; nothing is lost.

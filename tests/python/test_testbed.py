@@ -125,7 +125,7 @@ def test_a_full_buffer_drops_and_senders_repair_it(tmp_path: Path) -> None:
     packets = run.summary["packets"]
     assert packets["dropped_in_switches"] > 0
     assert packets["marked"] == 0
-    # A packet that was lost is sent again; what was lost last may not have been, when the run ends.
+    # A packet that was lost is retransmitted; what was lost last may not have been, when the run ends.
     assert 0 < run.summary["retransmits"] < 3 * packets["dropped"]
 
 

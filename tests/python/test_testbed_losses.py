@@ -34,7 +34,7 @@ start = "200ms"
 
 @needs_testbed
 @pytest.mark.parametrize("real", [False, True])
-def test_a_lost_syn_is_a_timeout_and_no_segment_that_was_sent_again(tmp_path: Path, real: bool) -> None:
+def test_a_lost_syn_is_a_timeout_and_no_segment_that_was_retransmitted(tmp_path: Path, real: bool) -> None:
     (tmp_path / "scenario.toml").write_text(LOST_SYN)
     handshake = (("tcp.handshake", "true"), ("tcp.lost_syn", '"linux"'))
     source = Source.read(tmp_path / "scenario.toml", handshake)

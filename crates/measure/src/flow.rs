@@ -38,7 +38,7 @@ pub struct Sent {
     pub acked_at: Option<Instant>,
     /// Expiries of its retransmission timer.
     pub timeouts: u32,
-    /// Segments sent again.
+    /// Retransmitted segments.
     pub retransmits: u32,
     /// Longest time between acknowledgements of new data, from when it had the flow on (HCF's Fig. 4), where that is known.
     /// What waits at the end of the run counts up to there, here and of the receiver.
@@ -108,7 +108,7 @@ impl FlowRecord {
         self.sent.map_or(0, |sent| sent.timeouts)
     }
 
-    /// Segments sent again.
+    /// Retransmitted segments.
     pub fn retransmits(&self) -> u32 {
         self.sent.map_or(0, |sent| sent.retransmits)
     }

@@ -382,17 +382,17 @@ fn check(report: &Report, expected: u64, text: &str) {
     assert!(count(&summary, ["engine", "packet_hops"]) <= 4 * sent, "no path is longer than four links");
     let retransmits = summary["retransmits"].as_u64().expect("a count");
     let timeouts = summary["timeouts"].as_u64().expect("a count");
-    // What was dropped was sent again: as a retransmission, or as another SYN after a timeout. (What primes a connection
+    // What was dropped was retransmitted: as a retransmission, or as another SYN after a timeout. (What primes a connection
     // is no part of a flow.)
     assert!(
         primed || dropped_data <= retransmits + timeouts,
-        "{dropped_data} dropped, {retransmits} sent again"
+        "{dropped_data} dropped, {retransmits} retransmitted"
     );
-    // Nothing overtakes: the packets of a connection take one path, so that without loss only a timer sends again, be it that of
+    // Nothing overtakes: the packets of a connection take one path, so that without loss only a timer retransmits, be it that of
     // a probe.
     let needless = dropped == 0 && timeouts == 0 && retransmits > 0;
     let probes = text.contains("'rack'") || text.contains("preset");
-    assert!(!needless || probes || may_reorder(text), "{retransmits} sent again for nothing");
+    assert!(!needless || probes || may_reorder(text), "{retransmits} retransmitted for nothing");
 }
 
 /// Whether markers alone keep a run from its end. Where they drop what is not ECN-capable, retransmissions whose timers

@@ -136,10 +136,10 @@ fn of(report: &Report, workload: u16) -> Vec<FlowOutcome> {
 fn cubic_loses_where_dctcp_beside_it_from_the_same_host_is_marked() {
     // What is above the threshold is marked if it is ECN-capable, else dropped; the memory holds everything.
     let report = common::run(BESIDE, &[]);
-    let sent_again = |workload| of(&report, workload).iter().map(|flow| flow.retransmits).sum::<u32>();
+    let retransmitted = |workload| of(&report, workload).iter().map(|flow| flow.retransmits).sum::<u32>();
     assert!(report.summary()["packets"]["marked"].as_u64() > Some(0));
-    assert_eq!(sent_again(0), 0);
-    assert!(sent_again(1) > 0);
+    assert_eq!(retransmitted(0), 0);
+    assert!(retransmitted(1) > 0);
 }
 
 #[test]

@@ -233,7 +233,7 @@ fn a_timeout_after_the_answer_is_there_counts_for_no_query() {
     // Single segments are acknowledged 40 ms late, and the timer fires after 1 ms: 991 us after the end of the query.
     let sets = [("tcp.rto", "{ initial = '1ms', min = '1ms' }"), ("workload.0.workers", "1")];
     let report = ask("", &sets);
-    assert!(report.flows().all(|flow| flow.timeouts > 0), "request and answer are sent again");
+    assert!(report.flows().all(|flow| flow.timeouts > 0), "request and answer are retransmitted");
     assert_eq!((outcomes(&report)[0].timeouts, time(&report)), (0, 8.8));
     assert_eq!(report.summary()["queries"]["all"]["with_timeout"], 0.0);
 }

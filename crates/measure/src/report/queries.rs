@@ -32,7 +32,7 @@ pub struct QueryOutcome {
     pub bytes: Bytes,
     /// Expiries of retransmission timers of its flows before they were received, requests and late answers among them.
     pub timeouts: u32,
-    /// Segments of its flows that were sent again.
+    /// Segments of its flows that were retransmitted.
     pub retransmits: u32,
 }
 

@@ -94,7 +94,7 @@ pub struct FlowOutcome {
     pub completion_time: Option<Duration>,
     /// Expiries of its retransmission timer.
     pub timeouts: u32,
-    /// Segments sent again.
+    /// Retransmitted segments.
     pub retransmits: u32,
     /// Longest time without an acknowledgement of new data at its sender; `None` if it was never sent, or that is not known.
     pub longest_ack_gap: Option<Duration>,

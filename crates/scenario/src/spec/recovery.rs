@@ -16,7 +16,7 @@ pub(crate) enum Recovery {
     /// With them and by the times at which segments were sent, and with tail loss probes (RACK-TLP, RFC 8985), as Linux.
     Rack,
     /// With them, as ns-2's `Agent/TCP/FullTcp/Sack`: what is lost counts as in the network until acknowledgements come in its
-    /// place, after a timeout everything outstanding is sent again, and a second loss in one window waits for the timer.
+    /// place, after a timeout everything outstanding is retransmitted, and a second loss in one window waits for the timer.
     FullTcp,
     /// With them, as ns-2's `Agent/TCP/Sack1`, which differs in details.
     Sack1,

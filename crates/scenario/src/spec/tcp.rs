@@ -68,7 +68,7 @@ pub(crate) struct Tcp {
     #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) frto: bool,
     /// Whether a receiver reports data that comes again (DSACK, RFC 2883), and a sender takes back what it did to its window if
-    /// all that it sent again was reported. Needs `recovery = "sack"` or `"rack"`. Default false.
+    /// all that it retransmitted was reported. Needs `recovery = "sack"` or `"rack"`. Default false.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) dsack: bool,
     /// Whether a window grows that the application does not use. Default `"grows"`.

@@ -16,7 +16,7 @@ pub type Address = ([u8; 4], u16);
 /// What the kernel tells of a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Info {
-    /// Segments sent again so far.
+    /// Retransmitted segments so far.
     pub retransmits: u32,
     /// Expiries of the retransmission timer so far.
     pub timeouts: u32,

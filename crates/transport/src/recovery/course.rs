@@ -98,7 +98,7 @@ impl Course {
     /// Records that `range` is sent, with SND.NXT at `next`.
     pub(super) fn on_send(&mut self, config: &Config, range: Range, next: u64) {
         if config.dsack && range.start < next {
-            self.undo.on_send_again(range);
+            self.undo.on_retransmission(range);
         }
         if let Some(prr) = &mut self.prr {
             prr.on_send(range.len());
@@ -122,16 +122,16 @@ mod tests {
     }
 
     #[test]
-    fn a_timeout_without_a_recovery_begins_to_count_anew_what_is_sent_again() {
+    fn a_timeout_without_a_recovery_begins_to_count_anew_what_is_retransmitted() {
         let again = Range { start: 0, end: 1_000 };
         let mut course = Course::new(None);
-        course.undo.on_send_again(again);
+        course.undo.on_retransmission(again);
         course.time_out(DATA);
         assert!(!course.undo.on_report(again), "it was acknowledged before");
         // Within one it goes on (Linux, `tcp_enter_loss`).
         let mut course = Course::new(None);
         course.begin(DATA);
-        course.undo.on_send_again(again);
+        course.undo.on_retransmission(again);
         course.time_out(DATA);
         assert!(course.undo.on_report(again));
     }

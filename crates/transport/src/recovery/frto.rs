@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn new_data_is_asked_about_only_between_the_first_segment_and_recover() {
-        // The first segment, of 1,000 bytes, was sent again of ten that were outstanding.
+        // The first segment, of 1,000 bytes, was retransmitted of ten that were outstanding.
         let after = |una| {
             let mut frto = Frto::Sent { end: 1_000 };
             assert!(!frto.on_ack(Evidence { una, advances: true, recover: 10_000, original: true }));

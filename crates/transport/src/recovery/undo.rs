@@ -37,7 +37,7 @@ impl Undo {
         self.prior.take()
     }
 
-    pub(super) fn on_send_again(&mut self, range: Range) {
+    pub(super) fn on_retransmission(&mut self, range: Range) {
         self.unreported.push(range);
     }
 
@@ -66,8 +66,8 @@ mod tests {
     #[test]
     fn what_is_acknowledged_when_a_recovery_begins_need_not_be_reported() {
         let mut undo = Undo::default();
-        undo.on_send_again(FIRST);
-        undo.on_send_again(SECOND);
+        undo.on_retransmission(FIRST);
+        undo.on_retransmission(SECOND);
         undo.remember(Prior { cwnd: 10_000, ssthresh: 20_000 });
         undo.begin(FIRST.end);
         assert!(undo.take_prior().is_none(), "the reduction was that of another recovery");
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_report_proves_nothing_where_nothing_was_sent_again() {
+    fn a_report_proves_nothing_where_nothing_was_retransmitted() {
         assert!(!Undo::default().on_report(FIRST));
     }
 }

@@ -59,7 +59,7 @@ fn only_fulltcp_grows_with_the_acknowledgement_that_ends_a_recovery() {
 }
 
 #[test]
-fn after_a_timeout_what_was_sacked_is_sent_again() {
+fn after_a_timeout_what_was_sacked_is_retransmitted() {
     for recovery in BOTH {
         let mut script = started(recovery);
         // The first two are lost, and too little arrives for a fast retransmit.
@@ -71,13 +71,13 @@ fn after_a_timeout_what_was_sacked_is_sent_again() {
             [MSS, 2 * MSS],
             "{recovery:?}: the receiver has the third"
         );
-        // It says so, and has more than was sent again.
+        // It says so, and has more than was retransmitted.
         assert_eq!(script.ack(4 * MSS, &[]), [4 * MSS, 5 * MSS, 6 * MSS], "{recovery:?}");
     }
 }
 
 #[test]
-fn duplicates_of_what_a_timeout_sent_again_repair_nothing_and_hold_fulltcps_window() {
+fn duplicates_of_what_a_timeout_retransmitted_repair_nothing_and_hold_fulltcps_window() {
     for (recovery, grown) in [(Method::FullTcp, 2), (Method::Sack1, 3)] {
         let mut script = started(recovery);
         script.time_out();
@@ -196,7 +196,7 @@ fn any_new_data_ends_the_back_off() {
         script.time_out();
         let left = |script: &Scripted| script.sender.deadline().unwrap().saturating_since(script.now);
         assert_eq!(left(&script), second * 2);
-        // FullTcp starts its timer before it ends the back-off. No sample: what was sent again is not timed.
+        // FullTcp starts its timer before it ends the back-off. No sample: what was retransmitted is not timed.
         script.ack(MSS, &[]);
         assert_eq!(left(&script), second * first, "{recovery:?}");
         script.ack(2 * MSS, &[]);
@@ -298,7 +298,7 @@ fn beyond_the_first_segment_the_pipe_is_what_is_outstanding_and_less_than_a_segm
 }
 
 #[test]
-fn a_timeout_lasts_until_all_is_sent_again_and_halves_what_was_not_sacked() {
+fn a_timeout_lasts_until_all_is_retransmitted_and_halves_what_was_not_sacked() {
     for recovery in BOTH {
         let mut script = started(recovery);
         duplicate(&mut script, 0, 2, 3);
@@ -307,7 +307,11 @@ fn a_timeout_lasts_until_all_is_sent_again_and_halves_what_was_not_sacked() {
         // FlightSize is ten segments less the two that have arrived (RFC 5681 Eq. 4).
         assert_eq!((script.sender.phase(), script.ssthresh()), (Phase::Timeout, 4 * MSS), "{recovery:?}");
         assert_eq!(duplicate(&mut script, 1, 2, 4), [MSS, 2 * MSS]);
-        assert_eq!(script.sender.phase(), Phase::Timeout, "{recovery:?}: three to nine are not sent again");
+        assert_eq!(
+            script.sender.phase(),
+            Phase::Timeout,
+            "{recovery:?}: three to nine are not retransmitted"
+        );
         script.ack(10 * MSS, &[]);
         assert_eq!(script.sender.phase(), Phase::Open, "{recovery:?}");
     }

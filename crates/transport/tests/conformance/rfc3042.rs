@@ -40,7 +40,7 @@ fn never_more_than_two_segments_are_sent_beyond_cwnd() {
 }
 
 #[test]
-fn after_a_timeout_it_sends_nothing_again_unless_it_is_told_to() {
+fn after_a_timeout_it_retransmits_nothing_unless_it_is_told_to() {
     // §2 speaks of new data; ns-2's send_one() of whatever is next: 1 and 2 again, beyond a cwnd of one segment.
     for (limited_transmit_repairs, sent) in [(false, vec![]), (true, vec![MSS, 2 * MSS])] {
         for recovery in [Method::NewReno, Method::Reno] {

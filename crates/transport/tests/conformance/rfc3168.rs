@@ -156,7 +156,7 @@ fn a_handshake_agrees_on_ecn_only_if_both_sides_know_it() {
 }
 
 #[test]
-fn a_syn_that_is_sent_again_asks_again() {
+fn a_syn_that_is_retransmitted_asks_again() {
     // §6.1.1.1 would let it ask no more.
     let mut script = Scripted::new(Config { handshake: true, ..reno_with_ecn() });
     script.sender.write(&script.config, script.now, MSS);

@@ -1,4 +1,4 @@
-//! What a sender concludes from reports that everything it sent again had arrived (RFC 3708 §3; Linux, `tcp_try_undo_dsack`), in
+//! What a sender concludes from reports that everything it retransmitted had arrived (RFC 3708 §3; Linux, `tcp_try_undo_dsack`), in
 //! segments of 1,000 bytes.
 
 use crate::script::{MSS, RTT, Scripted, reno, reno_with_ecn};
@@ -24,7 +24,7 @@ fn ack_with(script: &mut Scripted, una: u64, blocks: &[(u64, u64)], flags: Flags
     script.receive(segment).iter().map(|seq| seq / MSS).collect()
 }
 
-/// Segment 0 is late: 1 to 3 come before it, it is sent again, and arrives.
+/// Segment 0 is late: 1 to 3 come before it, it is retransmitted, and arrives.
 fn late(config: Config, recovery: Method) -> Scripted {
     let mut script = started(config, recovery);
     for above in 2..=4 {
@@ -68,7 +68,7 @@ fn it_is_undone_after_recovery_has_ended_too() {
 fn one_that_was_lost_leaves_the_window_reduced_however_many_are_reported() {
     for method in METHODS {
         let mut script = started(reno(), method);
-        // 0 and 2 are sent again; of 0 the original was late, 2 was lost.
+        // 0 and 2 are retransmitted; of 0 the original was late, 2 was lost.
         ack(&mut script, 0, &[(3, 4), (1, 2)]);
         ack(&mut script, 0, &[(3, 5), (1, 2)]);
         ack(&mut script, 0, &[(3, 6), (1, 2)]);
@@ -86,7 +86,7 @@ fn one_that_was_lost_leaves_the_window_reduced_however_many_are_reported() {
 }
 
 #[test]
-fn of_what_was_sent_again_twice_two_reports_are_awaited() {
+fn of_what_was_retransmitted_twice_two_reports_are_awaited() {
     for method in METHODS {
         let mut script = started(reno(), method);
         // The timer fires twice for 0, of which all three copies arrive.
@@ -119,7 +119,7 @@ fn merged_segments_are_reported_together() {
 fn a_duplicate_above_the_acknowledgement_counts_likewise() {
     for method in METHODS {
         let mut script = started(reno(), method);
-        // 0 is lost; 1 is late, sent again with it, and arrives twice.
+        // 0 is lost; 1 is late, retransmitted with it, and arrives twice.
         for above in 3..=10 {
             ack(&mut script, 0, &[(2, above)]);
         }
@@ -134,7 +134,7 @@ fn a_duplicate_above_the_acknowledgement_counts_likewise() {
 }
 
 #[test]
-fn what_was_never_sent_again_proves_nothing() {
+fn what_was_never_retransmitted_proves_nothing() {
     for method in METHODS {
         let mut script = started(reno(), method);
         // The network doubles 0 and 1 before anything is missing.
@@ -144,7 +144,7 @@ fn what_was_never_sent_again_proves_nothing() {
             ack(&mut script, 2, &[(3, above)]);
         }
         assert_eq!(script.sender.phase(), Phase::Recovery, "{method:?}");
-        // Data from before this recovery, and twice as much as was sent again.
+        // Data from before this recovery, and twice as much as was retransmitted.
         let cwnd = script.cwnd();
         ack(&mut script, 2, &[(1, 2), (3, 6)]);
         ack(&mut script, 2, &[(0, 2), (3, 6)]);
@@ -153,7 +153,7 @@ fn what_was_never_sent_again_proves_nothing() {
 }
 
 #[test]
-fn a_timeout_is_undone_when_all_that_was_sent_again_had_arrived() {
+fn a_timeout_is_undone_when_all_that_was_retransmitted_had_arrived() {
     for method in METHODS {
         let mut script = started(reno(), method);
         // The acknowledgements of all ten are late.
@@ -163,7 +163,7 @@ fn a_timeout_is_undone_when_all_that_was_sent_again_had_arrived() {
         assert_eq!((script.cwnd(), script.sender.stats().retransmits), (MSS, 1), "{method:?}");
         ack(&mut script, 0, &[(1, 2)]);
         assert_eq!(script.sender.phase(), Phase::Timeout);
-        // 0 arrives twice, before anything else is sent again: nothing is lost.
+        // 0 arrives twice, before anything else is retransmitted: nothing is lost.
         ack(&mut script, 2, &[(0, 1)]);
         assert_eq!(script.sender.phase(), Phase::Open, "{method:?}");
         assert!(script.cwnd() >= 10 * MSS && script.ssthresh() > 1_000 * MSS, "{method:?}");

@@ -6,7 +6,7 @@ use shallows_core::{Bytes, Duration};
 use shallows_transport::congestion::{Avoidance, LossBase, dctcp};
 use shallows_transport::{Config, Marks, Method, Phase, Receiver, RestartAfterIdle};
 
-/// A sender in congestion avoidance at a cwnd of five segments, all of them sent again.
+/// A sender in congestion avoidance at a cwnd of five segments, all of them retransmitted.
 ///
 /// Ten segments were on their way, the first was lost: ssthresh = cwnd = 10 / 2 (Eq. 4).
 fn avoiding(config: Config) -> Scripted {
@@ -341,7 +341,7 @@ fn a_connection_with_a_handshake_sends_data_only_after_the_answer() {
 }
 
 #[test]
-fn a_lost_syn_is_sent_again_and_leaves_one_segment_of_window() {
+fn a_lost_syn_is_retransmitted_and_leaves_one_segment_of_window() {
     // RFC 5681 §3.1: the initial window after a lost SYN is one segment. RFC 6298 §5.5 and §5.7: the timer doubles,
     // and starts at three seconds when data is sent.
     let mut script = Scripted::new(Config { handshake: true, ..reno() });
@@ -473,7 +473,7 @@ fn reno_leaves_fast_recovery_with_the_first_acknowledgement_of_new_data() {
 }
 
 #[test]
-fn reno_begins_no_recovery_for_duplicates_of_what_a_timeout_sent_again() {
+fn reno_begins_no_recovery_for_duplicates_of_what_a_timeout_retransmitted() {
     let mut script = Scripted::started(without_sack(Method::Reno), 1_000 * MSS);
     script.time_out();
     script.ack(MSS, &[]);

@@ -36,7 +36,7 @@ fn late_acknowledgements_prove_a_timeout_spurious_and_the_window_is_restored() {
             assert!(ack(&mut script, una, &[]).iter().all(|&segment| segment >= 12));
         }
         assert_eq!(script.sender.stats().retransmits, 1);
-        // Without: what is outstanding is sent again.
+        // Without: what is outstanding is retransmitted.
         let mut script = timed_out(method, false, 1_000);
         assert_eq!(ack(&mut script, 1, &[]), [1, 2]);
     }

@@ -154,7 +154,7 @@ fn without_timestamps_a_retransmission_gives_no_sample_and_the_back_off_stays() 
 #[test]
 fn without_timestamps_a_fast_retransmission_ends_the_measurement() {
     let mut script = Scripted::started(Config { timestamps: false, rto: FREE, ..reno() }, 10 * MSS);
-    // Segment 0 is being timed, and sent again.
+    // Segment 0 is being timed, and retransmitted.
     script.ack(0, &[(MSS, 4 * MSS)]);
     script.wait(RTT);
     script.ack(10 * MSS, &[]);
@@ -199,7 +199,7 @@ fn both_directions_carry_timestamps() {
     assert_eq!((data.tsval, data.tsecr), (script.now, Instant::ZERO + RTT));
 }
 
-/// A connection that opens as Linux' do, whose SYN is sent again so many times: how long each waited, in milliseconds. Then the
+/// A connection that opens as Linux' do, whose SYN is retransmitted so many times: how long each waited, in milliseconds. Then the
 /// last one is answered, 4 ms after it was sent.
 fn opened_as_linux(losses: usize) -> (Vec<u64>, Scripted) {
     let rto = RtoConfig { initial: Duration::from_millis(10), ..FREE };

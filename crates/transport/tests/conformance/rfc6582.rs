@@ -154,8 +154,8 @@ fn duplicates_that_cover_no_more_than_recover_begin_nothing() {
 }
 
 #[test]
-fn duplicates_of_what_a_timeout_sent_again_begin_nothing() {
-    // §3.2 step 4: the receiver has 1 to 9; 0 arrives, and what is sent again now are duplicates.
+fn duplicates_of_what_a_timeout_retransmitted_begin_nothing() {
+    // §3.2 step 4: the receiver has 1 to 9; 0 arrives, and what is retransmitted now are duplicates.
     let mut script = sent(10);
     assert_eq!(segments(script.time_out()), [0]);
     assert_eq!(ack(&mut script, 1), [1, 2]);
@@ -168,7 +168,7 @@ fn duplicates_of_what_a_timeout_sent_again_begin_nothing() {
 }
 
 #[test]
-fn after_a_timeout_everything_outstanding_is_sent_again_in_slow_start() {
+fn after_a_timeout_everything_outstanding_is_retransmitted_in_slow_start() {
     let mut script = sent(10);
     assert_eq!(segments(script.time_out()), [0]);
     assert_eq!((script.cwnd(), script.ssthresh(), script.pipe()), (MSS, 5 * MSS, MSS));

@@ -32,7 +32,7 @@ fn the_third_duplicate_begins_recovery() {
     assert_eq!(script.sender.phase(), Phase::Open);
     assert!(!script.sender.in_fast_recovery());
     // §5 step 1 and steps 4.1 to 4.4: ssthresh = cwnd = 10 / 2. Outstanding are segments 0 to 11, three of them
-    // SACKed: with segment 0 lost and sent again, pipe = (12 − 1 − 3) + 1 = 9 > cwnd.
+    // SACKed: with segment 0 lost and retransmitted, pipe = (12 − 1 − 3) + 1 = 9 > cwnd.
     assert_eq!(ack(&mut script, 0, &[(1, 4)]), [0]);
     assert!(script.sender.in_fast_recovery());
     assert_eq!(script.sender.phase(), Phase::Recovery);
@@ -167,7 +167,7 @@ fn new_data_goes_before_holes_that_may_not_be_lost() {
 }
 
 #[test]
-fn without_new_data_a_hole_that_may_not_be_lost_is_sent_again() {
+fn without_new_data_a_hole_that_may_not_be_lost_is_retransmitted() {
     let mut script = sent_all(14);
     // Rule 4 at once: nothing else may be sent, pipe 4 < 7; the last segment, once.
     assert_eq!(ack(&mut script, 0, &[(1, 11)]), [0]);
@@ -193,7 +193,7 @@ fn the_rescue_retransmission_waits_until_the_first_one_has_arrived_and_comes_onc
 fn the_rescue_retransmission_waits_for_more_than_the_first_one() {
     let mut script = sent_all(11);
     script.ack(MSS, &[]);
-    // Segments 1, 2 and 10 are lost, and 1 is sent again when §4 NextSeg rule 4 is first asked.
+    // Segments 1, 2 and 10 are lost, and 1 is retransmitted when §4 NextSeg rule 4 is first asked.
     assert_eq!(ack(&mut script, 1, &[(3, 10)]), [1, 2]);
     // HighACK = RescueRxt: not yet.
     assert_eq!(ack(&mut script, 2, &[(3, 10)]), NOTHING);
@@ -238,7 +238,7 @@ fn a_loss_in_a_later_window_is_a_second_recovery() {
 }
 
 #[test]
-fn after_a_timeout_only_the_holes_are_sent_again() {
+fn after_a_timeout_only_the_holes_are_retransmitted() {
     let mut script = sent(10);
     ack(&mut script, 0, &[(2, 3)]);
     ack(&mut script, 0, &[(2, 3), (5, 6)]);
@@ -280,7 +280,7 @@ fn after_a_timeout_no_recovery_begins_before_what_was_outstanding_is_acknowledge
 }
 
 #[test]
-fn what_was_sent_again_in_one_recovery_is_not_in_the_pipe_after_it() {
+fn what_was_retransmitted_in_one_recovery_is_not_in_the_pipe_after_it() {
     // Segments 0 and 10 of twelve are lost; rule 3 sends 10 again, which lies beyond the recovery point.
     let mut script = Scripted::started(reno(), 12 * MSS);
     assert_eq!(ack(&mut script, 0, &[(1, 10)]), [0, 10, 11]);
@@ -289,7 +289,7 @@ fn what_was_sent_again_in_one_recovery_is_not_in_the_pipe_after_it() {
     assert!(!script.sender.in_fast_recovery());
     // Without a duplicate, FlightSize counts: cwnd is 5, and segments 10 to 14 are outstanding.
     assert_eq!(script.write(10 * MSS), [12 * MSS, 13 * MSS, 14 * MSS]);
-    // With one, pipe does, and §5 step 3.1 forgets what was sent again: 10, 13 and 14 are in the network.
+    // With one, pipe does, and §5 step 3.1 forgets what was retransmitted: 10, 13 and 14 are in the network.
     assert_eq!(ack(&mut script, 10, &[(11, 13)]), [15, 16]);
 }
 

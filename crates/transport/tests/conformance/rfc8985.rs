@@ -234,8 +234,8 @@ fn a_lost_retransmission_is_found_without_a_timeout() {
 }
 
 #[test]
-fn a_segment_that_may_be_the_original_says_nothing_about_what_was_sent_again() {
-    // §6.2 step 2: 9 is sent again, and acknowledged 10 µs later, which is less than min_RTT, whatever a timestamp says.
+fn a_segment_that_may_be_the_original_says_nothing_about_what_was_retransmitted() {
+    // §6.2 step 2: 9 is retransmitted, and acknowledged 10 µs later, which is less than min_RTT, whatever a timestamp says.
     for timestamps in [true, false] {
         let config = Config { timestamps, ..config() };
         let mut script = sent(config.clone(), 10, 8);
@@ -252,7 +252,7 @@ fn a_segment_that_may_be_the_original_says_nothing_about_what_was_sent_again() {
 }
 
 #[test]
-fn the_timestamp_that_is_echoed_tells_an_original_from_what_was_sent_again() {
+fn the_timestamp_that_is_echoed_tells_an_original_from_what_was_retransmitted() {
     let mut script = sent(config(), 10, 8);
     assert_eq!(expire(&mut script), [9]);
     // 120 µs are more than min_RTT, but what is echoed is older than the retransmission.
@@ -445,7 +445,7 @@ fn a_report_of_something_else_leaves_the_probe_to_be_answered() {
 
 #[test]
 fn a_probe_and_what_follows_it_are_undone_together_or_not_at_all() {
-    // 9 is sent again as a probe, and arrives twice; then 8, which was lost: its copy is not reported.
+    // 9 is retransmitted as a probe, and arrives twice; then 8, which was lost: its copy is not reported.
     let mut script = sent(heeding(), 10, 8);
     assert_eq!(expire(&mut script), [9]);
     script.wait(RTT);
@@ -477,7 +477,7 @@ fn new_data_after_silence_is_probed_for_like_any_other() {
 }
 
 #[test]
-fn a_fin_is_sent_again_with_its_segment() {
+fn a_fin_is_retransmitted_with_its_segment() {
     // RFC 9293 §3.4: it is a byte of the sequence space, and the segment ends behind it.
     let mut script = Scripted::new(Config { fin: true, ..config() });
     script.sender.write(&script.config, script.now, MSS);
@@ -513,7 +513,7 @@ fn its_host_holds_back_what_it_could_send_and_all_of_a_repair() {
 }
 
 #[test]
-fn the_retransmission_timer_starts_anew_when_the_first_segment_is_sent_again() {
+fn the_retransmission_timer_starts_anew_when_the_first_segment_is_retransmitted() {
     // Linux, `tcp_xmit_retransmit_queue`: from the loss on, not from the sending a round trip before.
     let mut script = sent(config(), 10, 0);
     assert_eq!(until_deadline(&script), Duration::from_secs(1) - RTT);

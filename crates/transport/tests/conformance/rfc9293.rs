@@ -66,7 +66,7 @@ fn a_fin_that_is_not_asked_for_is_not_sent() {
 }
 
 #[test]
-fn a_lost_fin_is_sent_again() {
+fn a_lost_fin_is_retransmitted() {
     let mut script = Scripted::new(with_fin());
     script.sender.write(&script.config, script.now, MSS);
     script.sender.close(&script.config);

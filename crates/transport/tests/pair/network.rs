@@ -215,7 +215,7 @@ pub(crate) fn check_sender(config: &Config, sender: &Sender) {
     assert!(sender.ssthresh() >= Bytes(2 * config.mss.0));
     assert!(sender.alpha().is_none_or(|alpha| (0.0..=1.0).contains(&alpha)));
     assert!(sender.acked() <= sender.sent() && sender.sent() <= sender.written());
-    // RFC 6675: pipe counts a byte at most twice, sent and sent again, and one segment that is sent as a rescue.
+    // RFC 6675: pipe counts a byte at most twice, sent and retransmitted, and one segment that is sent as a rescue.
     let outstanding = sender.sent() - sender.acked();
     // ns-2's counts acknowledgements, however much each covers.
     let counted = matches!(config.recovery, Method::FullTcp | Method::Sack1);
