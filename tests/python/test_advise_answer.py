@@ -1,4 +1,4 @@
-"""Tests of an answer of the advisor: its runs, what-ifs, page, and the command that prints it."""
+"""Tests of an answer of the advisor: its runs, variations, page, and the command that prints it."""
 
 import itertools
 import json
@@ -24,11 +24,11 @@ from shallows.runs.toml_text import toml_document
 from shallows.sweeps.sweeps import choose_engine
 
 
-def test_what_ifs_are_more_load_longer_round_trips_cubic_and_wider_incast() -> None:
+def test_variations_are_more_load_longer_round_trips_cubic_and_wider_incast() -> None:
     of = fabric(
         traffic={"load": [0.9], "incast": {"senders": 4, "size": "20KB"}}, simulated={"hosts": 8, "flows": 40}
     )
-    found = [(each.name, each.level) for each in robustness.what_ifs(of, 0.9)]
+    found = [(each.name, each.level) for each in robustness.variations(of, 0.9)]
     # 0.9 · 1.1 is above what can be offered: both become 95 %.
     assert found == [
         ("load", "95 %"),
@@ -43,7 +43,7 @@ def test_what_ifs_are_more_load_longer_round_trips_cubic_and_wider_incast() -> N
 
 def test_half_of_the_hosts_have_no_transport_of_their_own_where_classes_have() -> None:
     classes = [{"name": "a", "share": 0.5}, {"name": "b", "share": 0.5, "transport": "cubic"}]
-    found = robustness.what_ifs(fabric(**{"class": classes}), 0.5)
+    found = robustness.variations(fabric(**{"class": classes}), 0.5)
     assert [each.level for each in found if each.name == "hosts"] == ["all run CUBIC with ECN"]
 
 
@@ -52,7 +52,7 @@ def answered(tmp_path_factory: pytest.TempPathFactory) -> tuple[Answer, Path]:
     """An answer from real, tiny runs: one round of few candidates."""
     folder = tmp_path_factory.mktemp("advice")
     found = Answer(fabric(**{"name": "small <script>", "class": [{"name": "<script>alert(1)</script>"}]}))
-    # A clock that ticks when it is read: after the race there is time for one what-if.
+    # A clock that ticks when it is read: after the race there is time for one variation.
     clock = map(float, itertools.count())
     budget = 3.0
     answer(found, folder, choose_engine("local"), budget, clock.__next__, lambda *_: None, lambda *_: None, 1)
@@ -71,7 +71,14 @@ def test_an_answer_has_a_sweep_that_repeats_it_and_a_page_that_runs_nothing_of_t
     html = page(found)
     assert "<script>alert(1)" not in html
     assert "&lt;script&gt;alert(1)" in html
-    for title in ("Decision", "Frontier", "Marking curves", "What if", "Assumptions", "On the real fabric"):
+    for title in (
+        "Decision",
+        "Frontier",
+        "Marking curves",
+        "Sensitivity",
+        "Assumptions",
+        "On the real fabric",
+    ):
         assert f"<h2>{title}</h2>" in html
     assert [each.what.name for each in found.effects] == ["load"]
     json.dumps(found.document(), allow_nan=False)
@@ -155,7 +162,7 @@ def test_advice_in_python_is_that_of_the_command_line(
 ) -> None:
     path, out = tmp_path / "small.toml", tmp_path / "advice"
     path.write_text(toml_document(SMALL))
-    # The first round of the race runs to its end; there is no time for another, or for a what-if.
+    # The first round of the race runs to its end; there is no time for another, or for a variation.
     assert (
         main(["advise", str(path), "--to", "sonic", "--budget", "0.001s", "--out", str(out), "--json"]) == 0
     )

@@ -107,11 +107,11 @@ def test_combinations_are_put_in_order_and_only_those_that_trade_are_left(trade:
     assert ordered[-1].place == "k 540KB, initial window 10"
     assert ordered[-1].change == pytest.approx(1.3 * 1.1 - 1)
     kept = {each.place: each.front for each in found.rankings[0].kept}
-    assert kept == {f"k {size}KB, initial window 2": "not beaten" for size in SIZES}
-    beaten = {each.place: each.beaten_by for each in ordered if each.front == "beaten"}
+    assert kept == {f"k {size}KB, initial window 2": "Pareto-optimal" for size in SIZES}
+    dominated = {each.place: each.dominated_by for each in ordered if each.front == "dominated"}
     # 540KB with 10 has 1.43 and 1.54: as small ones go, 20KB is better, and no better for medium ones.
-    assert beaten["k 540KB, initial window 10"] == ["k 540KB, initial window 2"]
-    assert set(beaten["k 20KB, initial window 10"]) >= {
+    assert dominated["k 540KB, initial window 10"] == ["k 540KB, initial window 2"]
+    assert set(dominated["k 20KB, initial window 10"]) >= {
         "k 20KB, initial window 2",
         "k 60KB, initial window 2",
     }
@@ -124,7 +124,7 @@ def test_more_than_six_are_ranked_by_what_is_looked_at_first(trade: Path) -> Non
     assert found.is_large
     assert [table.title for table in comparison_tables.rankings(found)] == [
         "By FCT small mean",
-        "Not beaten",
+        "Pareto-optimal",
     ]
 
 
@@ -146,13 +146,13 @@ def test_where_two_cannot_be_told_apart_both_stay_and_say_so() -> None:
     assert noise.mean() > 1
     assert (found["A"].front, found["A"].open_with) == ("cannot tell", ["B"])
     assert (found["B"].front, found["B"].open_with) == ("cannot tell", ["A"])
-    assert found["C"].front == "beaten"
-    # With the noise on the other side the estimate is no worse, and A is beaten.
+    assert found["C"].front == "dominated"
+    # With the noise on the other side the estimate is no worse, and A is dominated.
     places["B"] = samples(0.9, 2 - noise)
-    assert race.rank({}).standings[1].beaten_by == ["B"]
+    assert race.rank({}).standings[1].dominated_by == ["B"]
 
 
-def test_without_intervals_nobody_is_beaten(trade: Path) -> None:
+def test_without_intervals_nobody_is_dominated(trade: Path) -> None:
     runs = [sh.Run(path) for path in trade.glob("*-[12]")]  # two seeds
     ordered = standings(sh.compare(runs, by=["k", "initial_window"], metrics=METRICS))
     assert {each.front for each in ordered} == {"cannot tell"}
@@ -180,7 +180,7 @@ def test_a_circle_of_verdicts_removes_nobody() -> None:
 
     places = {"A": sample(1.0), "B": sample(0.9), "C": sample(1.0)}
     found = Circle(places, [Metric("a.mean"), Metric("b.mean")], 0.95).rank({}).standings
-    assert {each.front for each in found} == {"not beaten"}
+    assert {each.front for each in found} == {"Pareto-optimal"}
 
 
 @pytest.mark.parametrize(
@@ -221,13 +221,13 @@ def test_the_command_prints_order_and_front_and_has_them_in_json(shell: Shell, t
     by = ["--by", "k", "--by", "initial_window", "--metrics", ",".join(METRICS)]
     done = shell("compare", trade, *by)
     assert done.returncode == 0, done.stderr
-    for expected in ["By FCT small mean", "Not beaten", "4 of 8 places are beaten"]:
+    for expected in ["By FCT small mean", "Pareto-optimal", "4 of 8 places are dominated"]:
         assert expected in done.stdout
     assert "against k 20KB" not in done.stdout
     document = json.loads(shell("compare", trade, *by, "--json").stdout)
     (ranking,) = document["rankings"]
     assert ranking["metrics"] == METRICS
-    assert [each["front"] for each in ranking["standings"]].count("beaten") == 4
+    assert [each["front"] for each in ranking["standings"]].count("dominated") == 4
     assert len(document["rows"]) > 7
 
 
@@ -266,7 +266,7 @@ def test_the_figure_of_many_places_has_a_row_for_each_in_their_order(trade: Path
 def test_the_page_of_a_sweep_shows_all_places_and_marks_those_that_are_left(trade: Path) -> None:
     text = of_sweep.page(runs_in(trade), trade)
     assert "By FCT small mean" in text
-    assert "places are beaten" in text
+    assert "places are dominated" in text
     island = re.search(r'id="data">(.*?)</script>', text, re.DOTALL)
     assert island is not None
     (chart,) = [each for each in json.loads(island[1])["charts"] if each["name"] == "places"]
@@ -277,7 +277,7 @@ def test_the_page_of_a_sweep_shows_all_places_and_marks_those_that_are_left(trad
     found = sh.compare(trade, by=["k", "initial_window"])
     (ranking,) = found.rankings
     by_name = {line["name"]: line for line in chart["lines"]}
-    assert set(by_name) == {each.place for each in ranking.kept} | {"beaten"}
+    assert set(by_name) == {each.place for each in ranking.kept} | {"dominated"}
     # Each place is one point, and none is lost.
     assert sum(len(line["points"]) for line in chart["lines"]) == len(ranking.standings) == 8
     first, second = (by_name[each.place]["points"][0] for each in ranking.kept[:2])

@@ -120,7 +120,7 @@ def standing(place: str, front: Any, *open_with: str, **more: Any) -> Standing:
     """A place with a goodput of 1 Gb/s and a loss of 2 %, whose change is +50 %, from +25 % on."""
     values: dict[str, float | None] = {GOODPUT: 1.0, LOSS: 0.02}
     told = {"change": 0.5, "low": 0.25, "high": None, "verdict": "worse", "reason": ""} | more
-    return Standing(place, values, front=front, beaten_by=[], open_with=[*open_with], **told)
+    return Standing(place, values, front=front, dominated_by=[], open_with=[*open_with], **told)
 
 
 @pytest.mark.parametrize(
@@ -145,15 +145,15 @@ def compared(*rankings: Ranking) -> Comparison:
 
 
 THREE = [
-    standing("a", "not beaten", verdict="first"),
-    standing("b", "beaten", verdict="cannot tell", reason="too few"),
+    standing("a", "Pareto-optimal", verdict="first"),
+    standing("b", "dominated", verdict="cannot tell", reason="too few"),
     standing("c", None, verdict="cannot tell", reason="too few"),
 ]
 
 
 def test_a_ranking_in_two_metrics_says_which_places_others_beat() -> None:
     (shown, _) = comparison_tables.rankings(compared(Ranking({}, [GOODPUT, LOSS], THREE)))
-    assert [row[-1] for row in shown.rows] == ["not beaten", "beaten", ""]
+    assert [row[-1] for row in shown.rows] == ["Pareto-optimal", "dominated", ""]
     assert shown.columns[-1] == "in all metrics"
 
 
@@ -190,31 +190,31 @@ LEFT = Ranking(
     {"load": 0.5},
     [GOODPUT, LOSS],
     [
-        standing("a", "not beaten"),
+        standing("a", "Pareto-optimal"),
         standing("b", "cannot tell", "c"),
         standing("c", "cannot tell", "b", "d", "e"),
-        standing("d", "beaten"),
+        standing("d", "dominated"),
     ],
 )
 
 
 def test_places_that_are_left_say_from_whom_they_cannot_be_told() -> None:
-    assert [row[1] for row in comparison_tables.not_beaten(LEFT).rows] == [
-        "not beaten",
+    assert [row[1] for row in comparison_tables.pareto_optimal(LEFT).rows] == [
+        "Pareto-optimal",
         "cannot tell from c",
         "cannot tell from b and 2 more",
     ]
 
 
 def test_places_that_are_left_have_their_values_with_units() -> None:
-    shown = comparison_tables.not_beaten(LEFT)
-    assert shown.title == "Not beaten, load 0.5"
+    shown = comparison_tables.pareto_optimal(LEFT)
+    assert shown.title == "Pareto-optimal, load 0.5"
     assert (shown.columns, shown.names) == (["place", "", "goodput Gb/s", "loss in switches"], 2)
     assert shown.rows[0][2:] == ["1", "2 %"]
 
 
-def test_places_that_are_beaten_are_counted() -> None:
-    assert comparison_tables.not_beaten(LEFT).note == (
-        "1 of 4 places are beaten: another is better in one of these metrics, "
+def test_places_that_are_dominated_are_counted() -> None:
+    assert comparison_tables.pareto_optimal(LEFT).note == (
+        "1 of 4 places are dominated: another is better in one of these metrics, "
         "and at least as good in the others"
     )

@@ -9,7 +9,7 @@ from shallows.reports.chart import Chart
 def standing(place: str, time: float, loss: float) -> Standing:
     """A place that no other beats, with its mean completion time in µs and its loss."""
     values: dict[str, float | None] = {"fct_us.all.mean": time, "loss_rate_in_switches": loss}
-    return Standing(place, values, 0.0, 0.0, 0.0, "worse", "", "not beaten", [], [])
+    return Standing(place, values, 0.0, 0.0, 0.0, "worse", "", "Pareto-optimal", [], [])
 
 
 def test_places_are_drawn_in_the_unit_of_each_metric() -> None:

@@ -64,13 +64,13 @@ def test_places_without_a_value_come_last() -> None:
     assert [*standings(FOUR)] == ["trades", "good", "slow", "none"]
 
 
-def test_a_place_is_beaten_by_one_that_is_better_in_one_metric_and_the_same_in_the_other() -> None:
+def test_a_place_is_dominated_by_one_that_is_better_in_one_metric_and_the_same_in_the_other() -> None:
     found = standings(FOUR).values()
-    assert [each.front for each in found] == ["not beaten", "not beaten", "beaten", "no value"]
-    assert [each.beaten_by for each in found] == [[], [], ["good"], []]
+    assert [each.front for each in found] == ["Pareto-optimal", "Pareto-optimal", "dominated", "no value"]
+    assert [each.dominated_by for each in found] == [[], [], ["good"], []]
 
 
-def test_places_that_are_not_beaten_are_kept() -> None:
+def test_places_that_are_pareto_optimal_are_kept() -> None:
     assert [each.place for each in Race(FOUR, [A, B], 0.95).rank({"load": 0.5}).kept] == ["trades", "good"]
 
 
@@ -100,10 +100,10 @@ def test_a_race_counts_the_intervals_that_it_made() -> None:
     assert race.judged == 11
 
 
-def test_one_metric_leaves_open_who_is_beaten() -> None:
+def test_one_metric_leaves_open_who_is_dominated() -> None:
     found = standings(FOUR, [A]).values()
     assert [each.front for each in found] == [None] * 4
-    assert [each.beaten_by + each.open_with for each in found] == [[]] * 4
+    assert [each.dominated_by + each.open_with for each in found] == [[]] * 4
 
 
 TWO_SEEDS = {
@@ -134,14 +134,14 @@ def test_places_without_a_common_seed_are_not_judged() -> None:
     assert apart.judge(TIMES, "a", "b") == Judgement(reason="no common seed")
 
 
-def test_a_place_is_open_only_with_places_that_are_not_beaten() -> None:
+def test_a_place_is_open_only_with_places_that_are_pareto_optimal() -> None:
     # B is much worse than A in a and the same in b: A beats it. C is better than A and B in a; in b it
-    # differs from them by chance only, so that A and C are open with each other. B is beaten and left aside.
+    # differs from them by chance only, so that A and C are open with each other. B is dominated.
     noise = [0.9, 1.1, 0.95, 1.2, 0.8]
     at = {"A": alike(a=1.0, b=1.0), "B": alike(a=2.0, b=1.0)}
     at["C"] = {seed: sample(a=[0.9] * 10, b=[by + 0.05] * 10) for seed, by in enumerate(noise)}
     found = standings(at)
-    assert [found[place].front for place in "ABC"] == ["cannot tell", "beaten", "cannot tell"]
+    assert [found[place].front for place in "ABC"] == ["cannot tell", "dominated", "cannot tell"]
     assert [found[place].open_with for place in "ABC"] == [["C"], [], ["A"]]
 
 

@@ -60,7 +60,7 @@ def page(found: Answer) -> str:
             Section("Configuration", _configuration(found)),
             Section("Before and after", _rows(tables.classes(found))),
             Section("Marking curves", [chart(_curves(found, chosen))]),
-            Section("What if", _rows(tables.robust(found))),
+            Section("Sensitivity", _rows(tables.robust(found))),
             Section("All settings", [*_rows(tables.decisions(found)), *_folded(found)]),
             Section("Rules", [table(tables.rules(found)), table(tables.contradictions(found))]),
             watch,

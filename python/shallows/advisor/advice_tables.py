@@ -129,7 +129,7 @@ def decisions(found: Answer) -> Table:
     note = (
         "▲ better, ▼ worse than what is recommended, ○ cannot tell; by paired intervals that hold together "
         "with "
-        "95 %. Left: not beaten in the race."
+        "95 %. Left: not dropped in the race."
     )
     return Table("All settings", columns, rows, names=1, note=note)
 
@@ -186,7 +186,7 @@ def robust(found: Answer) -> Table:
         [f"{each.what.name} {each.what.level}", "flips" if each.flips else "holds", each.text]
         for each in found.effects
     ]
-    return Table("What if", ["what if", "", "then"], rows, names=3, note=_flips(found))
+    return Table("Sensitivity", ["change", "", "then"], rows, names=3, note=_flips(found))
 
 
 def _flips(found: Answer) -> str:
@@ -209,7 +209,7 @@ def dropped(found: Answer) -> Table:
         [each.name, each.by, str(each.seeds), _told(each.changes)] for each in (race.drops if race else [])
     ]
     note = "Of each number: by how much the winner differs, and the interval that says so."
-    return Table("Dropped", ["setting", "beaten by", "seeds", "because"], rows, names=2, note=note)
+    return Table("Dropped", ["setting", "worse than", "seeds", "because"], rows, names=2, note=note)
 
 
 def _told(changes: Sequence[tuple[str, float, float, float]]) -> str:

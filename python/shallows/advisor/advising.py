@@ -8,7 +8,7 @@ from pathlib import Path
 
 from shallows.advisor import readers, writers
 from shallows.advisor.advice_page import write_advice
-from shallows.advisor.answer import Answer, OnWhatIf, answer
+from shallows.advisor.answer import Answer, OnVariation, answer
 from shallows.advisor.configuration import Switch
 from shallows.advisor.configured import Configured
 from shallows.advisor.fabric import Fabric
@@ -110,7 +110,7 @@ def simulate(
     engine: Engine,
     budget_s: float,
     on_round: OnRound = lambda *_: None,
-    on_what_if: OnWhatIf = lambda *_: None,
+    on_variation: OnVariation = lambda *_: None,
 ) -> None:
     """Simulate candidates, recommend one, and complete the answer, as `answer.answer` does.
 
@@ -119,7 +119,7 @@ def simulate(
     ShallowsError
         If a setting cannot be simulated, or a file cannot be written.
     """
-    answer(found, folder, engine, budget_s, time.monotonic, on_round, on_what_if)
+    answer(found, folder, engine, budget_s, time.monotonic, on_round, on_variation)
     made = found.configured
     if made and found.switch and found.config is not None:
         said = unfit(made, found.switch, found.config)

@@ -24,7 +24,7 @@ from shallows.advisor.race import (
     run_set,
 )
 from shallows.advisor.recommendation import Recommendation, Standing, recommend
-from shallows.advisor.robustness import Effect, WhatIf
+from shallows.advisor.robustness import Effect, Variation
 from shallows.advisor.rules import Advice
 from shallows.advisor.simulated import assumptions, sweep_text
 from shallows.comparison import samples
@@ -42,7 +42,7 @@ RACE_SHARE = 0.7
 SCENARIO = "race.toml"
 """File with all simulations of the race, as a sweep."""
 
-OnWhatIf = Callable[[WhatIf, Mapping[int, dict[str, Any]], Sequence[Outcome]], None]
+OnVariation = Callable[[Variation, Mapping[int, dict[str, Any]], Sequence[Outcome]], None]
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,7 @@ def answer(
     budget_s: float,
     clock: Callable[[], float],
     on_round: OnRound,
-    on_what_if: OnWhatIf,
+    on_variation: OnVariation,
     most_rounds: int = 64,
 ) -> None:
     """Run the race, recommend a setting, and analyse its sensitivity, completing `found`.
@@ -211,7 +211,7 @@ def answer(
         folder,
         engine,
         lambda: clock() - start + each < budget_s,
-        on_what_if,
+        on_variation,
     )
 
 

@@ -328,6 +328,6 @@ def _reasons(
     found.append(
         f"{len(race.kept)} of {len(race.candidates)} settings are left after {race.rounds} seeds: "
         f"{race.ended}. "
-        f"Who is dropped is beaten, by intervals that hold together with {percent(CONFIDENCE)}."
+        f"Each dropped setting is worse, by intervals that hold together with {percent(CONFIDENCE)}."
     )
     return tuple(found)

@@ -23,11 +23,11 @@ RIVALS = 3
 
 HIGHEST_LOAD = 0.95
 
-FOLDER = "what-if"
+FOLDER = "sensitivity"
 
 
 @dataclass(frozen=True)
-class WhatIf:
+class Variation:
     """One change of the fabric, by an amount."""
 
     name: str
@@ -41,7 +41,7 @@ class WhatIf:
 class Effect:
     """Effect on the recommendation."""
 
-    what: WhatIf
+    what: Variation
     value: float | None
     """Deciding measure of the recommended setting."""
     bounds: tuple[str, ...]
@@ -53,23 +53,23 @@ class Effect:
     text: str
 
 
-def what_ifs(fabric: Fabric, load: float) -> list[WhatIf]:
+def variations(fabric: Fabric, load: float) -> list[Variation]:
     """Return variants: more load, longer RTTs, another transport and wider incasts, two amounts of each."""
     found = []
     for heavier in dict.fromkeys(min(load * more, HIGHEST_LOAD) for more in (1.1, 1.2)):
         if heavier > load:
-            found.append(WhatIf("load", f"{percent(heavier)}", f"load-{heavier:.3g}", fabric, heavier))
+            found.append(Variation("load", f"{percent(heavier)}", f"load-{heavier:.3g}", fabric, heavier))
     for factor in (1.5, 2.0):
         links = replace(fabric.links, rtt=fabric.links.rtt * factor)
-        found.append(WhatIf("RTT", f"× {factor:g}", f"rtt-{factor:g}", replace(fabric, links=links), load))
+        found.append(Variation("RTT", f"× {factor:g}", f"rtt-{factor:g}", replace(fabric, links=links), load))
     if any(each.transport != "cubic" for each in fabric.classes):
         classes = tuple(replace(each, transport="cubic") for each in fabric.classes)
         # A class's transport holds at all hosts.
         if len({each.transport for each in fabric.classes}) == 1:
             half = replace(fabric, every_second="cubic")
-            found.append(WhatIf("hosts", "half run CUBIC with ECN", "half-cubic", half, load))
+            found.append(Variation("hosts", "half run CUBIC with ECN", "half-cubic", half, load))
         found.append(
-            WhatIf("hosts", "all run CUBIC with ECN", "cubic", replace(fabric, classes=classes), load)
+            Variation("hosts", "all run CUBIC with ECN", "cubic", replace(fabric, classes=classes), load)
         )
     if fabric.incast:
         for factor in (1.5, 2.0):
@@ -79,7 +79,7 @@ def what_ifs(fabric: Fabric, load: float) -> list[WhatIf]:
                 # The loaded ports stay as they are; more hosts send.
                 hosts = min(MOST_HOSTS, max(fabric.hosts, senders + 1))
                 changed = replace(fabric, incast=incast, hosts=hosts)
-                found.append(WhatIf("incast", f"{senders} senders", f"incast-{senders}", changed, load))
+                found.append(Variation("incast", f"{senders} senders", f"incast-{senders}", changed, load))
     return found
 
 
@@ -96,7 +96,7 @@ def check(
     folder: Path,
     engine: Engine,
     has_time: Callable[[], bool],
-    on_update: Callable[[WhatIf, Mapping[int, dict[str, Any]], Sequence[Outcome]], None],
+    on_update: Callable[[Variation, Mapping[int, dict[str, Any]], Sequence[Outcome]], None],
     seeds: int = SEEDS,
 ) -> list[Effect]:
     """Run the recommendation and its rivals under each variant, while there is time."""
@@ -104,13 +104,13 @@ def check(
     field = [recommended.candidate, *rivals(recommended)]
     bounded = [goal for goal in fabric.goals if goal.bound is not None]
     effects = []
-    for what in what_ifs(fabric, objective.load):
+    for what in variations(fabric, objective.load):
         if not has_time():
             break
         metrics = [objective.metric, *(goal.metric for goal in bounded)]
 
         def said(
-            running: Mapping[int, dict[str, Any]], outcomes: Sequence[Outcome], what: WhatIf = what
+            running: Mapping[int, dict[str, Any]], outcomes: Sequence[Outcome], what: Variation = what
         ) -> None:
             on_update(what, running, outcomes)
 
@@ -123,7 +123,7 @@ def check(
 
 def _effect(
     recommended: Recommendation,
-    what: WhatIf,
+    what: Variation,
     objective: Objective,
     measured: Mapping[str, Any],
     field: Sequence[Candidate],

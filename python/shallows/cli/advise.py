@@ -21,7 +21,7 @@ from shallows.advisor.advice_tables import (
 )
 from shallows.advisor.answer import Answer
 from shallows.advisor.race import Progress
-from shallows.advisor.robustness import WhatIf
+from shallows.advisor.robustness import Variation
 from shallows.cli.codes import OK
 from shallows.cli.console import Status, bar, console, print_notes, print_table
 from shallows.quantity import count, duration
@@ -45,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
     folder = advising.folder_for(found, options.out)
     engine = choose_engine("local", options.jobs)
     with AdviseStatus(options.budget) as status:
-        advising.simulate(found, folder, engine, options.budget, status.on_round, status.on_what_if)
+        advising.simulate(found, folder, engine, options.budget, status.on_round, status.on_variation)
     _print_answer(found, screen)
     if found.to is not None and found.configured is None:
         print_notes(["there is nothing to change"], screen)
@@ -101,7 +101,7 @@ def _print_answer(found: Answer, screen: "Console") -> None:
 
 
 class AdviseStatus(Status):
-    """Progress of a race and of the what-ifs after it."""
+    """Progress of a race and of the variations after it."""
 
     def __init__(self, budget_s: float) -> None:
         super().__init__()
@@ -115,11 +115,11 @@ class AdviseStatus(Status):
         line = f"round {progress.round}, {progress.kept} of {progress.of} settings left"
         self._show(line, running, outcomes)
 
-    def on_what_if(
-        self, what: WhatIf, running: Mapping[int, dict[str, Any]], outcomes: "Sequence[Outcome]"
+    def on_variation(
+        self, what: Variation, running: Mapping[int, dict[str, Any]], outcomes: "Sequence[Outcome]"
     ) -> None:
-        """Show which what-if runs."""
-        self._show(f"what if {what.name} {what.level}", running, outcomes)
+        """Show which variation runs."""
+        self._show(f"sensitivity: {what.name} {what.level}", running, outcomes)
 
     def _show(self, line: str, running: Mapping[int, dict[str, Any]], outcomes: "Sequence[Outcome]") -> None:
         elapsed = time.monotonic() - self.start

@@ -73,7 +73,7 @@ def rankings(comparison: Comparison, *, everything: bool = False) -> list[Table]
     for ranking in comparison.rankings:
         tables.append(ranked(comparison, ranking, everything=everything))
         if len(ranking.metrics) > 1:
-            tables.append(not_beaten(ranking))
+            tables.append(pareto_optimal(ranking))
     return tables
 
 
@@ -102,24 +102,22 @@ def ranked(comparison: Comparison, ranking: Ranking, *, everything: bool = False
     )
 
 
-def not_beaten(ranking: Ranking) -> Table:
+def pareto_optimal(ranking: Ranking) -> Table:
     """Build a table of the Pareto-optimal values."""
     rows = [
         [each.place, _why(each), *(value_of(metric, each) for metric in ranking.metrics)]
         for each in ranking.kept
     ]
-    beaten = sum(each.front == "beaten" for each in ranking.standings)
-    note = (
-        f"{beaten} of {len(ranking.standings)} places are beaten: another is better in one of these metrics"
-    )
-    note += ", and at least as good in the others"
+    dominated = sum(each.front == "dominated" for each in ranking.standings)
+    note = f"{dominated} of {len(ranking.standings)} places are dominated: another is better in one of these "
+    note += "metrics, and at least as good in the others"
     columns = ["place", "", *map(named, ranking.metrics)]
-    return Table("Not beaten" + _at(ranking), columns, rows, names=2, note=note)
+    return Table("Pareto-optimal" + _at(ranking), columns, rows, names=2, note=note)
 
 
 def _why(standing: Standing) -> str:
-    if standing.front == "not beaten":
-        return "not beaten"
+    if standing.front == "Pareto-optimal":
+        return "Pareto-optimal"
     first, *others = standing.open_with
     return f"cannot tell from {first}" + (f" and {len(others)} more" if others else "")
 

@@ -23,7 +23,7 @@ TWO = 2
 CANDIDATES = ("query_us.all", "fct_us.small", "fct_us.large", "fct_us.all")
 """Metrics shown first, in this order, where runs have them."""
 
-Front = Literal["not beaten", "cannot tell", "beaten", "no value"]
+Front = Literal["Pareto-optimal", "cannot tell", "dominated", "no value"]
 Labels = dict[str, Any]
 
 
@@ -44,7 +44,7 @@ class Standing:
     reason: str
     front: Front | None
     """Whether another value beats this one in all metrics together; null with a single metric."""
-    beaten_by: list[str]
+    dominated_by: list[str]
     open_with: list[str]
     """Values that this one cannot be distinguished from: neither beats the other, nor is each worse in a
     metric.
@@ -57,13 +57,13 @@ class Ranking:
 
     point: Labels
     metrics: list[str]
-    """The first metric defines the order; all of them define which values are beaten."""
+    """The first metric defines the order; all of them define which values are dominated."""
     standings: list[Standing]
 
     @property
     def kept(self) -> list[Standing]:
         """Return the values that no other beats."""
-        return [each for each in self.standings if each.front in {"not beaten", "cannot tell"}]
+        return [each for each in self.standings if each.front in {"Pareto-optimal", "cannot tell"}]
 
 
 def choose(metrics: Sequence[str] | None, known: Sequence[Metric], flows: Mapping[str, int]) -> list[Metric]:
@@ -122,7 +122,7 @@ class Race:
         """Number of intervals computed."""
 
     def rank(self, point: Labels) -> Ranking:
-        """Order the values by the first metric, and find the beaten ones by all metrics."""
+        """Order the values by the first metric, and find the dominated ones by all metrics."""
         values = {place: self._values(place) for place in self.samples}
         main = self.metrics[0]
         sign = -1 if main.is_better_high else 1
@@ -154,9 +154,9 @@ class Race:
     def _standing(
         self, place: str, first: str, values: dict[str, float | None], front: "_Front | None"
     ) -> Standing:
-        state, beaten_by, still_open = front.of(place) if front else (None, [], [])
+        state, dominated_by, still_open = front.of(place) if front else (None, [], [])
         if place == first:
-            return Standing(place, values, 0.0, 0.0, 0.0, "first", "", state, beaten_by, still_open)
+            return Standing(place, values, 0.0, 0.0, 0.0, "first", "", state, dominated_by, still_open)
         found = self.judge(self.metrics[0], first, place)
         change = found.change
         return Standing(
@@ -168,7 +168,7 @@ class Race:
             found.verdict,
             found.reason,
             state,
-            beaten_by,
+            dominated_by,
             still_open,
         )
 
@@ -176,8 +176,8 @@ class Race:
 class _Front:
     """The Pareto front.
 
-    A value beats another if it is better by interval in one metric and at least as good in all others:
-    neither the interval nor the estimate is on the wrong side of zero. Without an interval nobody is beaten.
+    A value dominates another if it is better by interval in one metric and at least as good in all others:
+    neither the interval nor the estimate is on the wrong side of zero. Without an interval none is dominated.
     """
 
     def __init__(
@@ -219,14 +219,14 @@ class _Front:
         index = self.places.index(place)
         if not self.valued[index]:
             return "no value", [], []
-        if beaten_by := [self.places[each] for each in np.flatnonzero(self.counts[:, index])]:
-            return "beaten", beaten_by, []
+        if dominated_by := [self.places[each] for each in np.flatnonzero(self.counts[:, index])]:
+            return "dominated", dominated_by, []
         settled = self.apart[index] | self.beats[index] | self.beats[:, index]
         settled |= ~np.array(self.valued) | (np.arange(len(self.places)) == index)
-        # A beaten value can be ignored: the value that beats it is distinguished from this one, or is listed.
+        # A dominated value can be ignored: the value that beats it is told apart from this one, or is listed.
         settled |= self.counts.any(axis=0)
         still_open = [self.places[each] for each in np.flatnonzero(~settled)]
-        return "cannot tell" if still_open else "not beaten", [], still_open
+        return "cannot tell" if still_open else "Pareto-optimal", [], still_open
 
 
 def _is_as_good(metric: Metric, judgement: Judgement, *, of_other: bool) -> bool:

@@ -24,7 +24,7 @@ MARKS: dict[str, dict[str, Any]] = {
 FIRST: dict[str, Any] = {"marker": "^", "color": "black", "markerfacecolor": "black"}
 """The place that is first in the ranking."""
 
-LEFT = {"not beaten", "cannot tell"}
+LEFT = {"Pareto-optimal", "cannot tell"}
 """What places are in all metrics together if no other is told to beat them."""
 
 SMALL = 4.0

@@ -17,10 +17,10 @@ from shallows.series.metric import Metric
 OF_THE_WORK = {"workload", "stop", "measure"}
 """Tables of a scenario that say what is asked of a network: runs that differ there are not compared."""
 
-BEATEN = 7
+DOMINATED = 7
 """The grey of `shallows.mplstyle`, which is the last of its looks."""
 
-MOST_NAMED = BEATEN
+MOST_NAMED = DOMINATED
 """Places that have a colour of their own in the chart: all but the grey."""
 
 
@@ -50,14 +50,14 @@ def blocks(found: Comparison) -> list[Block]:
     for ranking in found.rankings:
         ranked = table(comparison_tables.ranked(found, ranking, everything=True))
         if len(ranking.metrics) > 1:
-            made.append(table(comparison_tables.not_beaten(ranking)))
+            made.append(table(comparison_tables.pareto_optimal(ranking)))
         made.append(Block("folded", ranked.content, ranked.title, ranked.note, ranked.names))
     drawn = _chart(found.rankings)
     return [*made, chart(drawn)] if drawn else made
 
 
 def _chart(rankings: Sequence[Ranking]) -> Chart | None:
-    """Two metrics against each other: places that are left by name, those that are beaten in grey."""
+    """Two metrics against each other: places that are left by name, those that are dominated in grey."""
     names = rankings[0].metrics[:2]
     if len(names) < 2 or any(each.metrics[:2] != names for each in rankings):
         return None
@@ -74,7 +74,7 @@ def _chart(rankings: Sequence[Ranking]) -> Chart | None:
                 is_named = each in ranking.kept and len(ranking.kept) <= MOST_NAMED
                 groups.setdefault(each.place if is_named else str(each.front), []).append(each)
         for number, (name, members) in enumerate(
-            sorted(groups.items(), key=lambda group: group[0] == "beaten")
+            sorted(groups.items(), key=lambda group: group[0] == "dominated")
         ):
             points = [
                 tuple(
@@ -83,7 +83,7 @@ def _chart(rankings: Sequence[Ranking]) -> Chart | None:
                 )
                 for each in members
             ]
-            look = BEATEN if name == "beaten" else number % BEATEN
+            look = DOMINATED if name == "dominated" else number % DOMINATED
             lines.append(Line(name, look, sorted(points), at=at, published=True))
     x, y = (
         Axis(Metric(name).title + (f" ({unit.name})" if unit.name else ""), unit.name, log=True)
