@@ -1,8 +1,8 @@
-//! Whose packets they are: two hosts, and the ports of a connection between them.
+//! Addresses of packets: two hosts, and the ports of a connection between them.
 
 use crate::packet::{Ecn, Header, HostId, PacketKind};
 
-/// Who talks to whom.
+/// Source and destination of a packet: hosts and ports.
 #[derive(Clone, Copy, Debug)]
 pub struct Address {
     /// Sending host.

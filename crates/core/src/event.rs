@@ -15,7 +15,7 @@ use crate::time::{Duration, Instant};
 
 /// The simulated system: everything that changes state when an event fires.
 pub trait World {
-    /// What can happen.
+    /// Type of the events.
     type Event: Event;
 
     /// React to `event`, which fires now, at `queue.now()`.

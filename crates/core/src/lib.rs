@@ -1,4 +1,4 @@
-//! What every part of Shallows shares: time and units, the event queue, random streams, packets.
+//! Shared basics of Shallows: time and units, the event queue, random streams, packets.
 //!
 //! Nothing here reads a clock, a file or a global; the wall clock belongs to the driver.
 #![deny(unsafe_code)]

@@ -25,7 +25,7 @@ pub enum Ecn {
     Ce,
 }
 
-/// What a packet is, as far as statistics care.
+/// Kind of a packet, as statistics distinguish them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum PacketKind {
@@ -78,20 +78,20 @@ impl Header {
         self.with_tag(0, 0xffff, u32::from(wire_size))
     }
 
-    /// Of this service class (DSCP).
+    /// Returns the packet with this service class (DSCP).
     #[must_use]
     pub fn with_class(self, class: u8) -> Self {
         self.with_tag(CLASS_SHIFT, 0xff, u32::from(class))
     }
 
-    /// With this ECN codepoint.
+    /// Returns the packet with this ECN codepoint.
     #[must_use]
     #[inline]
     pub fn with_ecn(self, ecn: Ecn) -> Self {
         self.with_tag(ECN_SHIFT, 0x3, ecn as u32)
     }
 
-    /// Of this kind.
+    /// Returns the packet with this kind.
     #[must_use]
     #[inline]
     pub fn with_kind(self, kind: PacketKind) -> Self {
@@ -132,7 +132,7 @@ impl Header {
         }
     }
 
-    /// What it is.
+    /// Kind of the packet.
     #[inline]
     pub fn kind(&self) -> PacketKind {
         match self.tags >> KIND_SHIFT & 0xf {

@@ -20,7 +20,7 @@ impl Event for Number {
     }
 }
 
-/// What fired, and when; done after so many.
+/// Record of fired events with their times; done after a number of them.
 #[derive(Default)]
 struct Seen {
     fired: Vec<(u64, u64)>,

@@ -23,7 +23,7 @@ pub struct Node<'a, L> {
     pub memory: &'a mut SharedBuffer,
 }
 
-/// What several ports of a node do, in the order of time. Ports are told by their place among those of all nodes.
+/// Receiver of the actions of a node's ports, in order of time. A port is named by its index among those of all nodes.
 pub trait Effects<T> {
     /// A packet starts to leave a port.
     fn departs(&mut self, port: u32, departure: Departure<T>);
@@ -90,7 +90,7 @@ impl<L> Node<'_, L> {
     }
 }
 
-/// What a port drops, on its way to the effects.
+/// Forwards the packets that a port drops to the effects.
 struct Dropped<'a, E> {
     port: u32,
     effects: &'a mut E,

@@ -36,7 +36,7 @@ pub struct Port<T> {
     queues: Queues<T>,
 }
 
-/// What waits at a port: most have one queue and no shaper, and pay nothing for the others.
+/// Queues of a port. Most ports have one queue and no shaper, and a path of their own that costs nothing for the others.
 #[derive(Clone, Debug)]
 enum Queues<T> {
     One(Ring<Item<T>>),
@@ -234,7 +234,7 @@ impl<T: Copy + Default> Port<T> {
         self.edge.transmission_time(size)
     }
 
-    /// What has passed so far.
+    /// Counters of the port since the start.
     pub fn counters(&self) -> Counters {
         let mut total = self.edge.books.clone();
         if let Queues::Elaborate(elaborate) = &self.queues {
@@ -243,7 +243,7 @@ impl<T: Copy + Default> Port<T> {
         total.counters()
     }
 
-    /// What has passed each queue so far; what the discipline refused had no queue yet.
+    /// Counters of each queue since the start. Packets that the discipline rejected had no queue yet and are in none.
     pub fn queue_counters(&self) -> Vec<Counters> {
         self.books().iter().map(Books::counters).collect()
     }

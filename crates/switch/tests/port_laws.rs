@@ -1,5 +1,5 @@
-//! What holds at every port, whatever its discipline, markers, buffer and shaper: no packet is lost from the books, the
-//! link never rests while something may go, order within a queue is kept, and nobody holds more than it may.
+//! Laws of every port, with any discipline, markers, buffer and shaper: counters balance, the link never idles while a
+//! packet may leave, order within a queue is kept, and no queue exceeds its memory.
 
 mod common;
 
@@ -429,7 +429,7 @@ const LATE: u64 = 4_000_000;
 proptest! {
     #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// What a port is served late its link stays idle.
+/// The link of a port that is served late stays idle for as long.
     #[test]
     fn a_port_that_is_served_late_starts_then(
         packets in prop::collection::vec((64..=LARGEST as u16, 0..=LATE), 1..60),
@@ -452,8 +452,8 @@ proptest! {
         prop_assert!(!port.has_backlog() && dropped.is_empty());
     }
 
-    /// What a port hands over from one call to a later one is what its link carries in that time, and one
-    /// packet: idleness earns nothing, since a packet that finds a port idle starts when it comes.
+/// Between two calls a port sends at most what its link carries in that time, and one packet: idle time earns
+    /// nothing, since a packet that finds the port idle starts when it arrives.
     #[test]
     fn a_port_never_sends_more_than_its_rate_lets_pass(
         packets in prop::collection::vec((0..4_000_000u64, 64..=LARGEST as u16, 0..=LATE), 1..60),

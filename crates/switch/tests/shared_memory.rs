@@ -48,7 +48,7 @@ struct Held {
     id: u32,
     size: u64,
     memory: Memory,
-    /// What the queue held when it came.
+    /// Contents of the queue when the packet arrived.
     found: u64,
 }
 

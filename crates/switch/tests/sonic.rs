@@ -70,7 +70,7 @@ fn marks(profile: Profile, count: u64, size: u16, point: Point, seed: u64) -> Ve
     marks
 }
 
-/// What χ² exceeds in one of a thousand cases, by degrees of freedom (Wilson and Hilferty's cube, within 1 %).
+/// Value that χ² exceeds in one of a thousand cases, by degrees of freedom (Wilson and Hilferty's cube, within 1 %).
 fn one_in_a_thousand(degrees: usize) -> f64 {
     let part = 2.0 / (9.0 * degrees as f64);
     let root = 1.0 - part + 3.0902 * part.sqrt();

@@ -1,4 +1,4 @@
-//! What markers, buffers and disciplines say of themselves before a packet comes: where they act, what they can do, how far queues grow.
+//! Properties of markers, buffers and disciplines before any packet arrives: where they act, their verdicts, and the limits of queues.
 
 use shallows_core::{Bytes, Duration, Rate};
 use shallows_switch::aqm::{

@@ -19,7 +19,7 @@ impl<T> AsMut<Self> for Port<T> {
     }
 }
 
-/// What has come of something, in the order in which it came.
+/// Recorded effects, in order.
 #[derive(Debug, Default, PartialEq)]
 struct Seen {
     departed: Vec<(u32, u32, Instant, Ingress)>,

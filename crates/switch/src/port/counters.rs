@@ -1,4 +1,4 @@
-//! What a port counts.
+//! Counters of a port and of its queues.
 
 use shallows_core::Bytes;
 
@@ -58,7 +58,7 @@ pub(super) struct Books {
     rare: Option<Box<Rare>>,
 }
 
-/// What happens to few packets; as in [`Counters`].
+/// Counters of rare outcomes; units as in [`Counters`].
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rare {
     pub(super) marked: u64,

@@ -10,7 +10,7 @@ use crate::aqm::{Aqm, Hears, Installed, Marker, PortView, Verdict};
 use crate::buffer::{Memory, Refusal, SharedBuffer};
 use crate::queue::{DropReason, Held, Ingress, Item, Left, QueueState};
 
-/// What surrounds the queues of a port: the link, the account in the buffer, the markers, the books.
+/// Surroundings of a port's queues: the link, the account in the buffer, the markers and the counters.
 #[derive(Clone, Debug)]
 pub(super) struct Edge {
     pub(super) rate: Rate,
@@ -26,13 +26,13 @@ pub(super) struct Edge {
     pub(super) halted: bool,
     /// Whether its link is down: what arrives is dropped.
     pub(super) is_down: bool,
-    /// What the markers must hear of; with [`Hears::ARRIVALS`] while the link is down, so that only those who hear of arrivals ask.
+    /// Events that the markers observe; includes [`Hears::ARRIVALS`] while the link is down, so that only the path of observed arrivals checks it.
     pub(super) hears: Hears,
     pub(super) markers: Box<[Installed]>,
     pub(super) books: Books,
 }
 
-/// What becomes of an arriving packet. What is sent at once is the packet itself: nothing waits before it.
+/// Fate of an arriving packet. A packet that is sent at once is the arriving one, since none waits before it.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Fate {
     Sent { finish: Instant, queue: usize },
@@ -58,7 +58,7 @@ pub(super) fn ps_per_byte(rate: Rate) -> u64 {
     if 8_000_000_000_000 % rate.0 == 0 { rate.transmission_time(Bytes(1)).0 } else { 0 }
 }
 
-/// What these markers must hear of.
+/// Events that these markers observe.
 pub(super) fn heard_by(markers: &[Installed]) -> Hears {
     markers.iter().fold(Hears::default(), |hears, marker| hears.and(marker.marker().hears()))
 }
@@ -201,7 +201,7 @@ impl Edge {
         None
     }
 
-    /// Something that waits may be sent again.
+    /// A waiting packet may leave again.
     #[cold]
     pub(super) fn go_on(&mut self, now: Instant) {
         self.halted = false;

@@ -1,4 +1,4 @@
-//! What a port shows to whoever looks at it, and whether its books balance: nothing of this is on the path of a packet.
+//! Inspection of a port and of its conservation laws, outside the path of a packet.
 
 use shallows_core::Duration;
 

@@ -1,4 +1,4 @@
-//! What a port is made of, and what it tells its driver of a packet.
+//! Configuration of a port, and the results that it returns to its driver.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use crate::aqm::Placed;
 use crate::queue::Held;
 use crate::{discipline, shaper};
 
-/// What a packet that a dequeue marker drops costs on the wire.
+/// Link time that a packet costs if a dequeue marker drops it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum EgressDrop {
@@ -25,7 +25,7 @@ pub enum EgressDrop {
 pub struct Departure<T> {
     /// Its header, marked if a marker said so.
     pub header: Header,
-    /// What the driver gave with it.
+    /// Payload that the driver passed with it.
     pub payload: T,
     /// The link by which it came to the node, and the queue that it leaves.
     pub held: Held,
@@ -33,26 +33,26 @@ pub struct Departure<T> {
     pub finish: Instant,
 }
 
-/// What became of an arriving packet.
+/// Fate of an arriving packet.
 #[derive(Clone, Copy, Debug)]
 pub enum Arrival<T> {
     /// The link was free: it is being sent.
     Sent(Departure<T>),
     /// It waits.
     Queued,
-    /// It is gone.
+    /// It was dropped.
     Dropped,
 }
 
-/// What a port is made of.
+/// Configuration of a port.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Config {
     /// Its queues, and which of them sends next.
     pub discipline: discipline::Config,
-    /// What marks packets; every one is asked.
+    /// Markers, each of which inspects every packet.
     pub markers: Vec<Placed>,
-    /// What holds it below the rate of its link, if anything.
+    /// Shaper that keeps the port below the rate of its link, if any.
     pub shaper: Option<shaper::Config>,
-    /// What a drop at dequeue costs.
+    /// Link time that a drop at dequeue costs.
     pub egress_drop: EgressDrop,
 }

@@ -1,4 +1,4 @@
-//! What waits at a port: one queue, or all that a discipline and a shaper make of it.
+//! Waiting packets of a port: in one queue, or in those of a discipline behind a shaper.
 
 use shallows_core::packet::Header;
 use shallows_core::{Bytes, Instant};
@@ -12,7 +12,7 @@ use crate::shaper::TokenBucket;
 /// The queues of a port as the way of a packet through it meets them. What has a default is so at a port of one queue, for which
 /// the compiler leaves it out.
 pub(super) trait Waiting {
-    /// What the driver gives with a packet.
+    /// Data that the driver passes with a packet.
     type Payload: Copy;
 
     /// As [`Discipline::push_out`].
@@ -74,8 +74,8 @@ impl<T: Copy + Default> Waiting for Ring<Item<T>> {
     }
 }
 
-/// What a port has beyond one queue. In this order, so that what each packet needs is in the first line, whatever the
-/// discipline.
+/// State of a port with several queues or a shaper. The order of fields keeps those that each packet needs in the first cache
+/// line, with every discipline.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub(super) struct Elaborate<T> {

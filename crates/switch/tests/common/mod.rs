@@ -16,9 +16,9 @@ use shallows_switch::{EgressDrop, port, shaper};
 /// Which packets must not overtake one another.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Order {
-    /// Those of a queue, which is the class modulo the number of queues.
+    /// Packets of a queue, which is the class modulo the number of queues.
     ByQueue,
-    /// Those of a flow.
+    /// Packets of a flow.
     ByFlow,
 }
 

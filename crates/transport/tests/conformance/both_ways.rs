@@ -13,7 +13,7 @@ fn other() -> DataSegment {
     DataSegment { seq: 5 * MSS, len: 300, tsval: sent_at, flags: Flags::ACK, ..DataSegment::default() }
 }
 
-/// What `listening` lets it carry.
+/// Segments that `listening` lets it carry.
 fn carried(listening: &mut Listening) -> DataSegment {
     listening.receiver.carry(&listening.config, listening.now, other())
 }

@@ -1,4 +1,4 @@
-//! What ns-2's hosts do otherwise than the RFCs, where a scenario can ask for it: tcp.cc and tcp-full.cc of ns-2.35.
+//! Deviations of ns-2's hosts from the RFCs that a scenario can select: tcp.cc and tcp-full.cc of ns-2.35.
 
 use crate::script::{Listening, MSS, RTT, Scripted, dctcp, every, reno};
 use shallows_core::packet::{DataSegment, Flags};

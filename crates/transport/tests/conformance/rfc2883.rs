@@ -1,4 +1,4 @@
-//! What a receiver reports to have come again (RFC 2883 §4): the examples of the RFC, byte by byte.
+//! Duplicates that a receiver reports (RFC 2883 §4): the examples of the RFC, byte by byte.
 
 use crate::script::{Listening, MSS, reno, sacked, without_sack};
 use shallows_core::packet::{DataSegment, Flags};

@@ -1,4 +1,4 @@
-//! What a sender concludes from reports that everything it retransmitted had arrived (RFC 3708 §3; Linux, `tcp_try_undo_dsack`), in
+//! Undo of a reduction after reports that all retransmitted data had arrived before (RFC 3708 §3; Linux, `tcp_try_undo_dsack`), in
 //! segments of 1,000 bytes.
 
 use crate::script::{MSS, RTT, Scripted, reno, reno_with_ecn};

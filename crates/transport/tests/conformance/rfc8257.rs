@@ -22,7 +22,7 @@ fn delaying() -> Listening {
     Listening::new(Transport { delayed_ack, ..dctcp(Config::default()) })
 }
 
-/// What the acknowledgements say: everything below which segment, and whether ECE.
+/// Acknowledgements: the first segment that each does not cover, and its ECE flag.
 fn echoes(acks: &[AckSegment]) -> Vec<(u64, bool)> {
     acks.iter().map(|ack| (ack.ack / MSS, ack.flags.contains(Flags::ECE))).collect()
 }

@@ -1,4 +1,4 @@
-//! What TCP itself prescribes (RFC 9293) as far as it is modelled: the end of a connection, and the receiver's window.
+//! Rules of TCP itself (RFC 9293) that are modelled: the end of a connection, and the receiver's window.
 
 use crate::script::{Listening, MSS, RTT, Scripted, every, reno};
 use shallows_core::packet::{AckSegment, DataSegment, Flags};

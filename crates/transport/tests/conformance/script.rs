@@ -138,7 +138,7 @@ impl Scripted {
         self.sent()
     }
 
-    /// What the sender sends now.
+    /// Segments that the sender sends now.
     pub(crate) fn transmits(&mut self) -> Vec<Transmit> {
         std::iter::from_fn(|| self.sender.poll_transmit(&self.config, self.now)).collect()
     }

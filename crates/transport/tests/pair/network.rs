@@ -11,12 +11,12 @@ use shallows_transport::{Config, Marks, Method, Receiver, Sender};
 /// One way through the network, without jitter.
 const DELAY: Duration = Duration::from_micros(50);
 
-/// What the network does to packets, each with this probability and in both directions.
+/// Impairments of the network: probabilities per packet, in both directions.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Impairments {
     pub(crate) loss: f64,
     pub(crate) duplication: f64,
-    /// Of ECN-capable packets; the others are lost instead.
+    /// Probability that an ECN-capable packet is marked; others are lost instead.
     pub(crate) marking: f64,
     /// Packets are delayed by up to this and overtake each other.
     pub(crate) jitter: Duration,
@@ -209,7 +209,7 @@ impl Pair {
     }
 }
 
-/// What holds for every sender, whatever it was told.
+/// Invariants of every sender, with any configuration.
 pub(crate) fn check_sender(config: &Config, sender: &Sender) {
     assert!(config.mss <= sender.cwnd() && sender.cwnd() <= config.max_window);
     assert!(sender.ssthresh() >= Bytes(2 * config.mss.0));

@@ -60,7 +60,7 @@ fn receive(port: &mut Port<u32>, buffer: &mut SharedBuffer, classes: &[u8]) -> V
     dropped
 }
 
-/// What the port tells of `quantity`, with the queue it is about.
+/// Readings of `quantity` at the port, each with its queue.
 fn told(port: &mut Port<u32>, buffer: &SharedBuffer, quantity: &str) -> Vec<(Option<usize>, f64)> {
     let mut told = vec![];
     port.observe(buffer, |reading| {

@@ -9,7 +9,7 @@ fn arrive(port: &mut Port<u32>, buffer: &mut SharedBuffer, at: Instant, class: u
     port.receive(at, Ingress::NONE, header, u32::from(class), buffer, &mut Vec::new())
 }
 
-/// What the port sends, as its driver wakes it until `end`: when and what.
+/// Times and packets that the port sends until `end`, woken by its driver.
 fn wake(port: &mut Port<u32>, buffer: &mut SharedBuffer, end: Instant) -> Vec<(Instant, u32)> {
     let mut sent = Vec::new();
     while let Some(at) = port.wake_at().filter(|&at| at <= end) {

@@ -1,0 +1,249 @@
+//! The vocabulary of CONTRIBUTING.md: replaced words, openings of docstrings, and the length of sentences.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use tidy::{complain, files, read, root, short};
+
+/// Replaced words and their replacements. A space in a word also stands for an underscore or a hyphen.
+const REPLACED: [(&str, &str); 16] = [
+    ("card", "NIC"),
+    ("cards", "NICs"),
+    ("sent again", "retransmitted"),
+    ("repeated share", "retransmitted_share"),
+    ("endless flow", "unbounded flow"),
+    ("endless flows", "unbounded flows"),
+    ("private bytes", "reserved bytes"),
+    ("private memory", "reserved buffer"),
+    ("private rule", "reserved_rule"),
+    ("not beaten", "Pareto-optimal"),
+    ("what if analysis", "sensitivity analysis"),
+    ("what ifs", "sensitivity analysis"),
+    ("to be believed", "invalid run"),
+    ("gate rs", "barrier.rs"),
+    ("claim json", "lease"),
+    ("cell us", "window_us"),
+];
+
+/// Files that name old keys, because they still read them, or record the past.
+const OLD: [&str; 7] = [
+    "CHANGELOG.md",
+    "crates/scenario/src/renamed.rs",
+    "crates/scenario/tests/renamed.rs",
+    "crates/tidy/tests/words.rs",
+    "python/shallows/runs/formats.py",
+    "tests/python/test_formats.py",
+    "evidence/",
+];
+
+/// Words that no docstring begins with.
+const OPENINGS: [&str; 5] = ["Likewise", "What", "Of", "Those", "Who"];
+
+/// Docstrings that still begin with one of these words, by folder. The numbers only shrink.
+const OPENINGS_LEFT: [(&str, usize); 0] = [];
+
+/// Most words of a sentence that users read.
+const LONGEST: usize = 35;
+
+/// Longer sentences that are left, by folder. The numbers only shrink.
+const LONG_LEFT: [(&str, usize); 0] = [];
+
+#[test]
+fn replaced_words_do_not_come_back() {
+    let mut problems = Vec::new();
+    for path in sources(&["rs", "py", "md", "toml", "js"]) {
+        let name = short(&path);
+        if OLD.iter().any(|old| name.starts_with(old)) || name.contains("/static/echarts") {
+            continue;
+        }
+        for (number, line) in read(&path).lines().enumerate() {
+            let words = words(line);
+            let found = REPLACED.iter().filter(|(old, _)| has(&words, old));
+            problems.extend(found.map(|(old, new)| format!("{name}:{}: {new}, not {old}", number + 1)));
+        }
+    }
+    complain(&problems);
+}
+
+#[test]
+fn docstrings_begin_with_a_verb_or_a_noun() {
+    let mut found = Vec::new();
+    for path in sources(&["rs", "py"]) {
+        let text = read(&path);
+        let openings = if path.extension().is_some_and(|end| end == "rs") { of_rust } else { of_python };
+        found.extend(openings(&text).into_iter().filter_map(|(number, line)| {
+            let first = line.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+            OPENINGS.contains(&first).then(|| (folder(&path), format!("{}:{number}: {line}", short(&path))))
+        }));
+    }
+    only_shrinks(found, &OPENINGS_LEFT);
+}
+
+#[test]
+fn sentences_of_users_have_35_words_at_most() {
+    let mut found = Vec::new();
+    for path in sources(&["md", "rs", "py"]) {
+        let (name, text) = (short(&path), read(&path));
+        let is_page = name.ends_with(".md");
+        let is_shown = name.starts_with("python/shallows/") || name.contains("/src/");
+        let passages = match () {
+            () if is_page && (name.starts_with("docs/") || name == "README.md") => paragraphs(&text),
+            () if !is_page && is_shown => strings(&text, name.ends_with(".py")),
+            () => Vec::new(),
+        };
+        for (number, passage) in passages {
+            let long = sentences(&passage).into_iter().find(|sentence| count(sentence) > LONGEST);
+            found.extend(long.map(|long| (folder(&path), format!("{name}:{number}: {long}"))));
+        }
+    }
+    only_shrinks(found, &LONG_LEFT);
+}
+
+/// Complain of a folder that has more problems than it may.
+fn only_shrinks(found: Vec<(String, String)>, left: &[(&str, usize)]) {
+    let mut by_folder: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (folder, problem) in found {
+        by_folder.entry(folder).or_default().push(problem);
+    }
+    let mut problems = Vec::new();
+    for (folder, lines) in by_folder {
+        let most = left.iter().find(|(name, _)| *name == folder).map_or(0, |(_, most)| *most);
+        if lines.len() > most {
+            problems.push(format!(
+                "(\"{folder}\", {}) of at most {most}\n    {}",
+                lines.len(),
+                lines.join("\n    ")
+            ));
+        }
+    }
+    complain(&problems);
+}
+
+/// Files of the repository with these extensions.
+fn sources(extensions: &[&str]) -> Vec<PathBuf> {
+    files(&root(), extensions)
+}
+
+/// The first two folders of a path; three below `python`.
+fn folder(path: &Path) -> String {
+    let name = short(path);
+    let parts: Vec<&str> = name.split('/').collect();
+    let depth = if parts[0] == "python" { 3 } else { 2 };
+    parts[..depth.min(parts.len() - 1)].join("/")
+}
+
+/// Words of a line in lower case, split at underscores and at humps too.
+fn words(line: &str) -> Vec<String> {
+    let mut words: Vec<String> = vec![String::new()];
+    let mut last = ' ';
+    for character in line.chars() {
+        if !character.is_alphanumeric() || (character.is_uppercase() && last.is_lowercase()) {
+            words.push(String::new());
+        }
+        if character.is_alphanumeric() {
+            words.last_mut().expect("there is one").extend(character.to_lowercase());
+        }
+        last = character;
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+/// Whether these words follow one another among `words`.
+fn has(words: &[String], phrase: &str) -> bool {
+    let phrase: Vec<&str> = phrase.split(' ').collect();
+    words.windows(phrase.len()).any(|window| window == phrase)
+}
+
+/// First lines of the doc comments of a Rust file, with their numbers.
+fn of_rust(text: &str) -> Vec<(usize, String)> {
+    let mut found = Vec::new();
+    let mut inside = false;
+    for (number, line) in text.lines().enumerate() {
+        let line = line.trim_start();
+        let comment = line.strip_prefix("///").or_else(|| line.strip_prefix("//!"));
+        if let (Some(comment), false) = (comment, inside) {
+            found.push((number + 1, comment.trim().to_owned()));
+        }
+        inside = comment.is_some();
+    }
+    found
+}
+
+/// First lines of the docstrings of a Python file, with their numbers.
+fn of_python(text: &str) -> Vec<(usize, String)> {
+    let begins =
+        |line: &str| Some(line.trim_start().trim_start_matches('r').strip_prefix("\"\"\"")?.to_owned());
+    let lines = text.lines().enumerate();
+    lines.filter_map(|(number, line)| Some((number + 1, begins(line)?))).collect()
+}
+
+/// Paragraphs and items of a page, with the numbers of their first lines; no code, table or heading.
+fn paragraphs(text: &str) -> Vec<(usize, String)> {
+    let mut found: Vec<(usize, String)> = Vec::new();
+    let (mut in_code, mut continues) = (false, false);
+    for (number, line) in text.lines().enumerate() {
+        let line = line.trim();
+        if line.starts_with("```") {
+            (in_code, continues) = (!in_code, false);
+            continue;
+        }
+        if in_code || line.is_empty() || line.starts_with(['|', '#', '<']) {
+            continues = false;
+            continue;
+        }
+        let is_item = line.starts_with("- ") || line.starts_with("* ");
+        match found.last_mut() {
+            Some((_, last)) if continues && !is_item => *last = format!("{last} {line}"),
+            _ => found.push((number + 1, line.to_owned())),
+        }
+        continues = true;
+    }
+    found
+}
+
+/// String literals of a source file, with the numbers of their lines; adjacent ones of Python are one.
+fn strings(text: &str, is_python: bool) -> Vec<(usize, String)> {
+    let mut found: Vec<(usize, String)> = Vec::new();
+    let mut in_docstring = false;
+    for (number, line) in text.lines().enumerate() {
+        let line = line.trim();
+        if is_python && line.matches("\"\"\"").count() == 1 {
+            in_docstring = !in_docstring;
+        }
+        let is_comment = line.starts_with("//") || line.starts_with('#');
+        if in_docstring || is_comment || line.contains("\"\"\"") {
+            continue;
+        }
+        let literals: Vec<&str> = line.split('"').skip(1).step_by(2).collect();
+        let follows = line.starts_with(['"', 'f']) && line.trim_start_matches('f').starts_with('"');
+        match found.last_mut() {
+            Some((last, passage)) if is_python && follows && *last + 1 == number + 1 => {
+                passage.push_str(&literals.concat());
+                *last = number + 1;
+            }
+            _ if !literals.is_empty() => found.push((number + 1, literals.join(" ; "))),
+            _ => {}
+        }
+    }
+    found
+}
+
+/// Sentences of a passage: up to a full stop, question mark, colon or semicolon before a space.
+fn sentences(passage: &str) -> Vec<String> {
+    let mut found = vec![String::new()];
+    for word in passage.split_whitespace() {
+        let last = found.last_mut().expect("there is one");
+        last.push_str(word);
+        last.push(' ');
+        if word.trim_end_matches(['*', '`', ')', '"']).ends_with(['.', '?', '!', ':', ';']) {
+            found.push(String::new());
+        }
+    }
+    found
+}
+
+/// Words of a sentence; code and numbers with their units count once.
+fn count(sentence: &str) -> usize {
+    sentence.split_whitespace().filter(|word| word.contains(char::is_alphabetic)).count()
+}
