@@ -23,9 +23,9 @@ pub struct FlowRecord {
     pub leg: Option<Leg>,
     /// Its place in a list of flows that wait for one another.
     pub listed: Option<u32>,
-    /// What its sender saw, once it has a connection.
+    /// Counts of its sender, once it has a connection.
     pub sent: Option<Sent>,
-    /// What its receiver saw, from the first of its data on.
+    /// Counts of its receiver, from the first data on.
     pub received: Option<Received>,
 }
 
@@ -82,7 +82,7 @@ impl FlowRecord {
         }
     }
 
-    /// What its two ends know together. A sender says of a receiver only that it has heard nothing.
+    /// Joint knowledge of both ends. A sender alone reports only that its receiver has received nothing.
     pub fn joined(self, other: Self) -> Self {
         let (near, far) = if self.sent.is_some() { (self, other) } else { (other, self) };
         Self { received: far.received.or(near.received), ..near }

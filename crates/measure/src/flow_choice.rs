@@ -25,7 +25,7 @@ struct Choice {
 }
 
 impl FlowChoices {
-    /// Those that `experiment` asks for.
+    /// Flows whose traces `experiment` selects.
     pub fn new(experiment: &Experiment) -> Self {
         let choice = |(number, trace): (usize, &shallows_scenario::FlowTrace)| Choice {
             choice: trace.choice.clone(),

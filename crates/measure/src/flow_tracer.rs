@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use shallows_core::{Duration, Instant};
 use shallows_scenario::Experiment;
 
-/// What is told of a sender, in this order: state is 0 open, 1 recovery, 2 timeout, 3 braking.
+/// Quantities of a traced sender, in order. `state` is 0 open, 1 recovery, 2 timeout, 3 braking.
 pub(crate) const QUANTITIES: [&str; 7] =
     ["cwnd_bytes", "ssthresh_bytes", "alpha", "srtt_us", "pipe_bytes", "state", "acked_bytes"];
 
@@ -28,13 +28,13 @@ struct Trace {
     active: BTreeSet<u32>,
 }
 
-/// What was recorded of one flow.
+/// Recorded values of one flow.
 #[derive(Debug)]
 pub struct Traced {
     /// The trace that it belongs to, by number.
     pub trace: usize,
     last: [f64; QUANTITIES.len()],
-    /// What was recorded.
+    /// Recorded values of all traced flows.
     pub rows: Vec<FlowRow>,
 }
 
@@ -111,7 +111,7 @@ impl FlowTracer {
         }
     }
 
-    /// What the sender of a flow keeps, if that is traced.
+    /// Records the state of a flow's sender, if the flow is traced.
     pub fn note(&mut self, now: Instant, flow: u32, readings: Readings) {
         let Some(traced) = self.flows.get_mut(&flow) else { return };
         for (quantity, value) in readings.into_iter().enumerate() {

@@ -1,4 +1,4 @@
-//! What is measured: of ports by traces, samples and captures, of flows by records and traces, of a whole run by a report.
+//! Measurements: ports by traces, samples and captures, flows by records and traces, a run by a report.
 //!
 //! It knows what it reads, which are ports, memories and numbers of senders, and no world that has them: a simulation measures with
 //! it, and so does a testbed of real hosts.

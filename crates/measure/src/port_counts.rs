@@ -1,4 +1,4 @@
-//! What a port has counted by the end of a run.
+//! Counters of a port at the end of a run.
 
 use shallows_switch::Port;
 use shallows_switch::aqm::MarkerCounts;
@@ -9,11 +9,11 @@ use shallows_switch::port::Counters;
 pub struct PortCounts {
     /// Number of the link.
     pub link: u32,
-    /// Of the port as a whole.
+    /// Counters of the port as a whole.
     pub port: Counters,
-    /// Of each of its queues.
+    /// Counters of each of its queues.
     pub queues: Vec<Counters>,
-    /// Of each of its markers: its name and what it has done.
+    /// Name and counters of each of its markers.
     pub markers: Vec<(&'static str, MarkerCounts)>,
     /// Segments with data that it dropped.
     pub data_dropped: u64,

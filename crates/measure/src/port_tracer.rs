@@ -9,9 +9,9 @@ use shallows_switch::buffer::SharedBuffer;
 #[derive(Debug, Default)]
 pub struct PortTracer {
     traces: Vec<PortTrace>,
-    /// What was recorded.
+    /// Recorded readings.
     pub rows: Vec<PortRow>,
-    /// Of links that are traced, by number: their last readings, in the order in which their ports tell them.
+    /// Last readings of traced links, by number, in the order in which their ports report them.
     last: Numbered<Vec<f64>>,
 }
 
@@ -20,11 +20,11 @@ pub struct PortTracer {
 pub struct PortRow {
     /// When.
     pub at: Instant,
-    /// Of which port, by its link.
+    /// Number of the link whose port was read.
     pub link: u32,
-    /// Of which of its queues, if of one.
+    /// Index of the queue, if the reading is about one.
     pub queue: Option<u32>,
-    /// What was read.
+    /// Quantity that was read.
     pub quantity: &'static str,
     /// Its value from now on.
     pub value: f64,

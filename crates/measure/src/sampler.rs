@@ -7,7 +7,7 @@ use shallows_switch::buffer::SharedBuffer;
 #[derive(Debug, Default)]
 pub struct Sampler {
     interval: Option<Duration>,
-    /// What was recorded.
+    /// Recorded samples.
     pub rows: Vec<SampleRow>,
     /// By port, then by node and pool: whether the last sample was empty.
     empty: Vec<bool>,
@@ -18,13 +18,13 @@ pub struct Sampler {
 pub struct SampleRow {
     /// When.
     pub at: Instant,
-    /// Of what.
+    /// Sampled port or pool.
     pub entity: Entity,
-    /// What waited there.
+    /// Backlog.
     pub bytes: u64,
 }
 
-/// What was sampled.
+/// Sampled entity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Entity {
     /// A port, by number of its link.

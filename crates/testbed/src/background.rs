@@ -22,7 +22,7 @@ pub struct Background {
     overhead: u16,
 }
 
-/// What stands for the bytes of a packet: nothing of a datagram, of an echo its number and whether it is the reply. A real frame is longer.
+/// Contents of a packet in place of its bytes: empty for a datagram; number and direction of an echo. A real frame is longer.
 type Contents = Vec<u8>;
 
 /// A packet that leaves a host.
@@ -52,7 +52,7 @@ impl Background {
         self.datagrams.starts().chain(probes).collect()
     }
 
-    /// What a source sends now, and when it does so again; nothing once it has stopped.
+    /// Returns the packet that a source sends now, and the time of its next one; `None` once it has stopped.
     pub fn send(&mut self, number: u32, now: Instant) -> Option<(Made, Instant)> {
         let Some(index) = number.checked_sub(self.count) else {
             let (header, next) = self.datagrams.send(number, now);
@@ -90,7 +90,7 @@ impl Background {
     }
 }
 
-/// What stands in a packet with these contents beside its header, as captures show it; a datagram has nothing.
+/// Payload of a packet with these contents, as captures show it; empty for a datagram.
 pub fn body(contents: &[u8]) -> Option<Body> {
     let &[a, b, c, d, reply] = contents else { return None };
     let sequence = u64::from(u32::from_be_bytes([a, b, c, d]));

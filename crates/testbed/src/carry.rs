@@ -142,7 +142,7 @@ fn beside<T>(carry: impl FnOnce(&AtomicBool) + Send, gone: &Gone, work: impl FnO
     })
 }
 
-/// What carries frames between interfaces and the network.
+/// Carrier of frames between interfaces and the network.
 struct Carrier<'a> {
     fabric: &'a mut Fabric,
     packets: &'a mut Packets,
@@ -251,7 +251,7 @@ mod tests {
 
     use super::*;
 
-    /// What `beside` panics with. Each of these tests hangs if one thread goes on without the other.
+    /// Returns the panic of `beside`. Each of these tests hangs if one thread goes on without the other.
     fn panic_of(
         carry: impl FnOnce(&AtomicBool) + Send,
         work: impl FnOnce(&Gone) -> io::Result<()>,

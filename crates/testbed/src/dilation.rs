@@ -33,7 +33,7 @@ impl Dilation {
         Duration(span.0 / u64::from(self.0))
     }
 
-    /// What the machine carries for a link of this rate, rounded up.
+    /// Rate on the machine for a link of this network rate, rounded up.
     pub fn real_rate(self, rate: Rate) -> Rate {
         Rate(rate.0.div_ceil(u64::from(self.0)))
     }

@@ -41,7 +41,7 @@ pub struct Delivery {
 pub struct PortState<'a> {
     /// Such as `switch0->host2`.
     pub name: &'a str,
-    /// What waits.
+    /// Waiting frames.
     pub backlog: Bytes,
     /// The most that ever waited.
     pub most: Bytes,
@@ -62,7 +62,7 @@ struct FabricState {
     names: Vec<String>,
     contents: Contents,
     background: Background,
-    /// What hosts have sent, by time.
+    /// Frames that hosts have sent, by time.
     entering: VecDeque<Entering>,
     leaving: Vec<Delivery>,
     /// Links that lead to hosts, the shortest delay of those, and of those that leave hosts.
@@ -82,7 +82,7 @@ struct Contents {
     framing: u16,
 }
 
-/// What of a fabric its network calls back.
+/// Parts of a fabric that its network calls back.
 struct Around<'a> {
     contents: &'a mut Contents,
     queue: &'a mut EventQueue<Event>,
@@ -142,7 +142,7 @@ impl Fabric {
         Self::build(experiment, None)
     }
 
-    /// Likewise, and what passes the ports that are captured is told.
+    /// Creates a fabric that captures packets at the chosen ports.
     pub fn capturing(experiment: &Experiment, captures: Captures) -> Self {
         Self::build(experiment, Some(captures))
     }
@@ -238,7 +238,7 @@ impl Fabric {
         &self.state.leaving
     }
 
-    /// What is in a frame that leaves.
+    /// Contents of a leaving frame.
     pub fn frame(&self, delivery: &Delivery) -> &[u8] {
         self.state.contents.frames.get(delivery.slot)
     }
@@ -278,7 +278,7 @@ impl Fabric {
         self.state.network.tally
     }
 
-    /// What has happened, and what hosts have measured beside it.
+    /// Measurements of the network, with those of the hosts.
     ///
     /// # Panics
     ///

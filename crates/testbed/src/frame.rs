@@ -8,7 +8,7 @@ pub use shallows_wire::ethernet::LEN as ETHERNET;
 use shallows_wire::ipv4::Protocol;
 use shallows_wire::{ethernet, ipv4, tcp, udp};
 
-/// What a frame is to a switch.
+/// Header of a frame, as a switch reads it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parsed {
     /// As much of it as switches look at.
@@ -48,7 +48,7 @@ pub fn parse(frame: &[u8], hosts: u32, framing: u16) -> Option<Parsed> {
     Some(Parsed { header, data: data as u16 })
 }
 
-/// What opens or closes a connection goes as data does, as in the simulation; the answer to a SYN, as acknowledgements do.
+/// Kind of a TCP segment. SYN and FIN count as data, as in the simulation; a SYN-ACK counts as an acknowledgement.
 fn kind(flags: Flags, data: &[u8]) -> PacketKind {
     let opens = flags.contains(Flags::SYN) && !flags.contains(Flags::ACK);
     if data.is_empty() && !opens && !flags.contains(Flags::FIN) {

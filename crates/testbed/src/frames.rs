@@ -27,12 +27,12 @@ impl Frames {
         slot
     }
 
-    /// What is in it.
+    /// Contents of the frame in this slot.
     pub fn get(&self, slot: Slot) -> &[u8] {
         &self.slots[slot as usize]
     }
 
-    /// Likewise, to be changed.
+    /// Mutable contents of the frame in this slot.
     pub fn get_mut(&mut self, slot: Slot) -> &mut [u8] {
         &mut self.slots[slot as usize]
     }

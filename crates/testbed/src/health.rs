@@ -6,7 +6,7 @@ use shallows_scenario::{Experiment, PortKind};
 
 use crate::dilation::Dilation;
 
-/// What a run is judged by.
+/// Measurements that decide whether a run is valid.
 #[derive(Clone, Debug, Default)]
 pub struct Health {
     /// From when a frame was due at its host until it was handed over.
@@ -19,7 +19,7 @@ pub struct Health {
     pub overruns: u64,
     /// Frames that an interface between switch and hosts dropped, or the kernel of a host.
     pub refused: u64,
-    /// What of the hosts' networks was changed since they were set up: interfaces, addresses, routes, queueing disciplines.
+    /// Changes of the hosts' networks since they were set up: interfaces, addresses, routes, queueing disciplines.
     pub changed: Vec<String>,
     /// Frames that were none of ours.
     pub foreign: u64,
@@ -82,7 +82,7 @@ impl Lateness {
     }
 }
 
-/// What a run may not exceed.
+/// Bounds of a valid run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bounds {
     /// How many times slower than the machine's the network's time passes.
@@ -98,7 +98,7 @@ pub struct Bounds {
 const MOST_STEAL: f64 = 5.0;
 
 impl Bounds {
-    /// Those of `experiment`.
+    /// Bounds for `experiment`.
     pub fn of(experiment: &Experiment, dilation: Dilation) -> Self {
         let network = &experiment.network;
         let packet = network.mtu + network.framing;

@@ -92,7 +92,7 @@ impl HostNamespaces {
         networks.map(|network| network.enter().and_then(|()| Changes::watch(plan.mtu.0 as u32))).collect()
     }
 
-    /// What has changed since all was set up, of which host or of the switch.
+    /// Changes since the set-up, each with its host or the switch.
     pub fn changed(&mut self) -> Vec<String> {
         let hosts = self.networks.len();
         let each = self.changes.iter_mut().enumerate().flat_map(|(number, changes)| {
@@ -275,7 +275,7 @@ fn hold_back(experiment: &Experiment, plan: &LinuxPlan, host: HostId) -> String 
     format!("qdisc add dev eth0 root tbf rate {rate}bit burst {burst} limit 67108864{overhead}\n")
 }
 
-/// What the switch's end of the interface of a host is called.
+/// Name of the switch's end of a host's interface.
 fn far(host: HostId) -> String {
     format!("h{}", host.0)
 }

@@ -78,14 +78,14 @@ struct Connection {
     /// Bytes received so far, and where the flow that is being received begins and ends.
     received: u64,
     begin: u64,
-    /// What the kernel had counted before the flow.
+    /// Counters of the kernel before the flow.
     before: Info,
     /// When data of the flow came last, and the longest time without.
     last: Instant,
     gap: Duration,
 }
 
-/// What a connection has written at most beyond what it could send: 8 ms at 1 Gb/s, while this program waits for a processor.
+/// Most bytes that a connection has written beyond those it could send: 8 ms at 1 Gb/s, while this program waits for a processor.
 const NOT_SENT: u32 = 1 << 20;
 /// How long before its time a flow is known, if it waits for nothing, so that its connection can be opened.
 const AHEAD: Duration = Duration::from_millis(100);
@@ -210,13 +210,13 @@ impl<'a> Load<'a> {
         }
     }
 
-    /// What was recorded of the flows that are traced, once.
+    /// Takes the recorded values of the traced flows.
     pub fn take_traces(&mut self) -> FlowTracer {
         self.tracer.forget(self.choices.forgotten());
         std::mem::take(&mut self.tracer)
     }
 
-    /// What has become of queries, by workload.
+    /// Outcomes of queries, by workload.
     pub fn queries(&self) -> Vec<Vec<shallows_scenario::QueryRecord>> {
         self.traffic.queries()
     }
@@ -552,7 +552,7 @@ impl Connection {
     }
 }
 
-/// What a kernel tells of a sender, as traces of flows have it, and one of ours of its alpha, in 1,024ths.
+/// Readings of a kernel's sender in the units of flow traces; `alpha` of our own congestion controls is in 1,024ths.
 fn readings(info: &Info, alpha: Option<u32>, srtt: Duration, acked: u64) -> Readings {
     let bytes = |segments: u32| f64::from(segments) * f64::from(info.mss);
     let phase = match info.state {

@@ -1,4 +1,4 @@
-//! What of a scenario Linux can be told, and what it cannot: [`LinuxPlan::of`] says how hosts are set up, or which keys refuse it.
+//! Mapping of a scenario to Linux: [`LinuxPlan::of`] returns the set-up of hosts, or the keys that Linux cannot follow.
 //!
 //! Three things can become of a key: it is carried; Linux does otherwise, which is told beside the results; or the scenario
 //! asks for something that only a simulation has, and is refused. docs/testbed.md has the table.
@@ -22,7 +22,7 @@ mod kernel;
 pub struct LinuxPlan {
     /// The kernel's name of the congestion control.
     pub congestion: String,
-    /// What it is told if it is one of our own, as the structure `told` of its source has it.
+    /// Configuration of one of our own congestion controls, as the structure `told` of its source has it.
     pub told: Vec<u32>,
     /// Files below `/proc/sys/net/ipv4` and what is written there, in each host.
     pub settings: Vec<(&'static str, String)>,
@@ -36,7 +36,7 @@ pub struct LinuxPlan {
     pub bounded: bool,
     /// How many times slower than the machine's the network's time passes.
     pub dilation: Dilation,
-    /// What Linux does otherwise than the scenario says, for the reader of the results.
+    /// Differences between Linux and the scenario, for the reader of the results.
     pub differences: Vec<String>,
 }
 
@@ -45,7 +45,7 @@ pub struct LinuxPlan {
 pub struct Refusal {
     /// As in the scenario's file.
     pub key: &'static str,
-    /// What it asks for, and what is to be done.
+    /// Meaning of the key, and the remedy.
     pub reason: String,
 }
 
@@ -92,7 +92,7 @@ fn refuse(refusals: &mut Vec<Refusal>, key: &'static str, reason: impl Into<Stri
     refusals.push(Refusal { key, reason: reason.into() });
 }
 
-/// What to do without one of ours.
+/// Remedy if our own congestion controls are missing.
 const OWN: &str = "build the testbed with its own: apt-get install clang libbpf-dev libelf-dev zlib1g-dev, then make testbed";
 
 fn congestion(experiment: &Experiment, available: &[&str], refusals: &mut Vec<Refusal>) -> &'static str {
@@ -137,7 +137,7 @@ fn congestion(experiment: &Experiment, available: &[&str], refusals: &mut Vec<Re
     name
 }
 
-/// What Pulser's brake is told: bpf/pulser.bpf.c. No other has anything to be told.
+/// Configuration of Pulser's brake (bpf/pulser.bpf.c); empty for all other congestion controls.
 fn told(experiment: &Experiment) -> Vec<u32> {
     let Congestion::Pulser(config) = experiment.tcp().congestion else { return Vec::new() };
     vec![

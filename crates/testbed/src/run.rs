@@ -28,7 +28,7 @@ use crate::sys::machine::{self, Times, Who};
 pub struct Scenario {
     /// Its text.
     pub text: String,
-    /// What it is called in messages.
+    /// Name of the file, for messages.
     pub file: String,
     /// Where the files are that it names.
     pub base: PathBuf,
@@ -46,11 +46,11 @@ pub struct Scenario {
     pub own: bool,
 }
 
-/// What is to be run, and where its tables go.
+/// Scenario to run, and the folder of its tables.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// What is to be run.
+    /// Scenario to run.
     pub scenario: Scenario,
     /// Where the tables go.
     pub folder: PathBuf,
@@ -61,7 +61,7 @@ pub struct Request {
 pub enum Failure {
     /// The scenario, or parts of it.
     Scenario(String),
-    /// What the scenario asks for and Linux cannot do.
+    /// Keys of the scenario that Linux cannot follow.
     Refused(Vec<Refusal>),
     /// This machine, or this user.
     Machine(String),

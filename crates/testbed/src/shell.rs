@@ -17,13 +17,13 @@ use crate::sys::clock::Clock;
 use crate::sys::namespace::Namespace;
 use crate::sys::shell::{self, Page};
 
-/// What is to stand, and what is to be done with it.
+/// Network to set up, and the command to run in it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
     /// Its network and transport; nothing of its workloads is played.
     pub scenario: Scenario,
-    /// What is run, with its arguments; a shell if that is nothing.
+    /// Command with its arguments; a shell if empty.
     pub command: Vec<String>,
     /// Where the files of packets go that its scenario asks for; without a place, none is kept.
     pub captures: Option<PathBuf>,

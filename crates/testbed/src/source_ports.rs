@@ -44,7 +44,7 @@ impl SourcePorts {
         })
     }
 
-    /// What `attempt` makes of the first port number for which it finds no address in use; each is tried once.
+    /// Result of `attempt` at the first port number whose address is not in use, with that number. Tries each number once.
     fn first_free<T>(&mut self, attempt: impl Fn(u16) -> io::Result<T>) -> io::Result<Option<(T, u16)>> {
         for _ in FIRST_PORT..=u16::MAX {
             let port = self.next;

@@ -14,7 +14,7 @@ use shallows_scenario::{Experiment, Flow, Leg, Milestone, Next, QueryRecord, Wor
 pub struct Announced {
     /// Unique in a run.
     pub ticket: u64,
-    /// What it is.
+    /// The flow.
     pub flow: Flow,
 }
 
@@ -100,7 +100,7 @@ impl Announcer {
         self.ask_again(workload, now);
     }
 
-    /// What has become of queries, by workload.
+    /// Outcomes of queries, by workload.
     pub fn queries(&self) -> Vec<Vec<QueryRecord>> {
         self.sources.iter().map(|source| source.workload.queries().to_vec()).collect()
     }

@@ -12,7 +12,7 @@ use crate::{files, read, root};
 
 /// A module of a crate, as its path from the root.
 type Module = Vec<String>;
-/// What each module names of each other.
+/// Names that each module uses of each other module.
 type Needs = BTreeMap<Module, BTreeMap<Module, String>>;
 
 /// A circle for each group of files of this crate that need each other, in words.

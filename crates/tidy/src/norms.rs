@@ -9,7 +9,7 @@ use crate::{circles, crates, files, read, root, short, unused};
 /// CONTRIBUTING.md: a function fits a screen.
 const SCREEN: usize = 70;
 
-/// What was measured of one crate, or of Python.
+/// Measurements of one crate, or of the Python package.
 struct Row {
     name: String,
     files: Vec<usize>,

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::{files, read, root, short};
 
-/// What the standard library of Python, and notebooks, call by name.
+/// Names that Python's standard library and notebooks call.
 const CALLED_BY_OTHERS: [&str; 5] =
     ["do_GET", "log_message", "verify_request", "service_actions", "_repr_html_"];
 
@@ -141,7 +141,7 @@ impl Uses {
         }
     }
 
-    /// What is declared and occurs nowhere else.
+    /// Declared names that occur nowhere else.
     fn unused(&self) -> Vec<String> {
         let dead = self.declared.iter().filter(|(name, (number, _))| self.found[*name] <= *number);
         dead.flat_map(|(name, (_, places))| {

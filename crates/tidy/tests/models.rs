@@ -1,4 +1,4 @@
-//! What knows a model: to add one, few files are touched (ARCHITECTURE.md, "To add a model, touch these files").
+//! Knowledge of models: a new one changes few files (ARCHITECTURE.md, "To add a model, touch these files").
 
 use std::path::{Path, PathBuf};
 

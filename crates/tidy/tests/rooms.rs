@@ -143,7 +143,7 @@ fn name(path: &Path, folder: &Path) -> String {
     parts.join(".")
 }
 
-/// What a module imports that is above it, in words.
+/// Imports of a module from rooms above it, as messages.
 fn upwards(module: &str, text: &str, known: &Modules) -> impl Iterator<Item = String> + use<> {
     let mine = height(module);
     let (module, wanted) = (module.to_owned(), imports(module, text, known));

@@ -1,4 +1,4 @@
-//! What a simulated packet looks like on a wire: Ethernet, IPv4 and TCP, UDP or ICMP headers, and data of zeros.
+//! Frames of simulated packets: Ethernet, IPv4 and TCP, UDP or ICMP headers, and data of zeros.
 //!
 //! A header of 16 bytes and a body hold all that differs from packet to packet; the rest follows from the run's
 //! configuration. docs/captures.md has the table of fields; the crate `wire` writes them.

@@ -34,7 +34,7 @@ pub struct Captures {
     frame: Frame,
     /// Where connections carry data both ways, what their numbers are.
     said: Option<Said>,
-    /// What is being written; kept to spare an allocation.
+    /// Packets being written; kept to avoid an allocation.
     captured: Vec<CapturedPacket>,
     /// The first thing that went wrong, until it is asked for.
     failure: Option<io::Error>,
@@ -79,7 +79,7 @@ impl Captures {
         Ok(Self { groups, stacks, files, places, frame, said, captured: Vec::new(), failure: None })
     }
 
-    /// Likewise, of a simulation.
+    /// Creates the captures of a simulation, into the files that `open` returns.
     pub fn simulated(
         experiment: &Experiment,
         open: impl FnMut(&str) -> io::Result<Sink>,

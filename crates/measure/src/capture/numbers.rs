@@ -1,4 +1,4 @@
-//! What headers of connections that carry data both ways say beside what their packets are for.
+//! Sequence and acknowledgement numbers of connections that carry data both ways, for headers in captures.
 //!
 //! A segment has the numbers of one direction. Those of the other are what the same host has said last in packets that passed the
 //! same port: an acknowledgement alone has the sequence number of the data that will come next, data without an acknowledgement
@@ -18,13 +18,13 @@ pub(super) struct Numbers {
     pub(super) expected: u32,
 }
 
-/// Of a connection on which nothing has come this way.
+/// Numbers of a direction in which nothing has been sent.
 pub(super) const FIRST: Numbers = Numbers { next: 1, expected: 1 };
 
 /// A direction of a connection at a port: its link, both hosts, and the ports of both.
 type Way = (u32, HostId, HostId, (u16, u16));
 
-/// What each host has said last, by port and connection.
+/// Last numbers that each host has sent, by port and connection.
 #[derive(Debug, Default)]
 pub(super) struct Said(BTreeMap<Way, Numbers>);
 

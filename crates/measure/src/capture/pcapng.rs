@@ -91,7 +91,7 @@ impl File {
     }
 }
 
-/// What went wrong with the file itself; blocks of ours are sound.
+/// I/O error of the file; blocks themselves are always well-formed.
 fn plain(error: PcapError) -> io::Error {
     match error {
         PcapError::IoError(error) => error,

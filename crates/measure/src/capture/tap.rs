@@ -1,4 +1,4 @@
-//! What was captured in one partition of a network, until it is written.
+//! Captured packets of one partition of a network, until they are written.
 
 use shallows_core::Instant;
 use shallows_core::packet::{Body, Header};

@@ -72,7 +72,7 @@ impl Columns {
         self.rows.len()
     }
 
-    /// Of the chosen rows, those whose number in a column is above one bound and at most the other; nulls are neither.
+    /// Returns the chosen rows whose number in a column is above one bound and at most the other. Nulls are excluded.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! What a run leaves behind: the summary and the tables of flows, counters and samples.
+//! Results of a run: the summary and the tables of flows, counters and samples.
 
 mod columns;
 mod ideal;

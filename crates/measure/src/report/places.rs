@@ -10,7 +10,7 @@ use shallows_switch::port::Counters;
 use super::record::Report;
 use super::statistics::ratio;
 
-/// What some ports have done together.
+/// Totals over several ports.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Totals {
     ports: u64,
@@ -49,7 +49,7 @@ impl Totals {
 }
 
 impl Report {
-    /// What the NICs of hosts have done, and what the switches.
+    /// Totals of the hosts' NICs, and of the switches.
     pub(super) fn nics_and_switches(&self) -> (Totals, Totals) {
         let hosts = self.experiment.network.hosts;
         (self.totals(|link| link.from.0 < hosts), self.totals(|link| link.from.0 >= hosts))

@@ -1,4 +1,4 @@
-//! What a run was to measure and did not.
+//! Problems: measurements that a scenario requests and a run could not make.
 //!
 //! A warning tells how to read a number; a problem, that there is none.
 
@@ -10,14 +10,14 @@ use super::record::Report;
 /// Something that has no numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// What kind it is, for programs.
+    /// Code for programs.
     pub code: &'static str,
-    /// What it is, for people.
+    /// Text for people.
     pub text: String,
 }
 
 impl Report {
-    /// What was to be measured and was not. If nothing was, that comes first, as `nothing-measured`.
+    /// Measurements that are missing. If all are, the first entry is `nothing-measured`.
     pub fn problems(&self) -> Vec<Problem> {
         let mut problems = Vec::new();
         let reached = self.reached();
@@ -167,7 +167,7 @@ impl Report {
     }
 }
 
-/// Of the flows or queries of a workload: how many began, count, and have a number.
+/// Number of flows or queries of a workload that began, that count, and that completed.
 #[derive(Clone, Copy, Debug, Default)]
 struct Reached {
     sent: usize,

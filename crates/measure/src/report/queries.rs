@@ -1,4 +1,4 @@
-//! What became of queries: their table, and their part of the summary.
+//! Outcomes of queries: their table, and their part of the summary.
 
 use std::io::{self, Write};
 
@@ -11,14 +11,14 @@ use super::parquet::{self, Column};
 use super::record::Report;
 use super::statistics::{self, ratio};
 
-/// What became of one query.
+/// Outcome of one query.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct QueryOutcome {
     /// Number of the workload that asked it, in the scenario.
     pub workload: u16,
     /// Its number among the queries of that workload, in the order in which they were asked.
     pub number: u32,
-    /// Who asked.
+    /// Client of the query.
     pub client: HostId,
     /// When it was asked, before any jitter.
     pub start: Instant,
@@ -26,7 +26,7 @@ pub struct QueryOutcome {
     pub completion_time: Option<Duration>,
     /// Answers of workers that would make the result whole.
     pub responses: u32,
-    /// Those that are in it.
+    /// Number of responses in time.
     pub in_time: u32,
     /// Bytes of answers that the client received in time.
     pub bytes: Bytes,
@@ -50,7 +50,7 @@ impl QueryOutcome {
 }
 
 impl Report {
-    /// What became of each query, by workload and in the order in which they were asked.
+    /// Outcomes of the queries, by workload and in the order in which they began.
     pub fn query_outcomes(&self) -> impl Iterator<Item = QueryOutcome> + '_ {
         // Timeouts and retransmissions of the flows of each.
         let mut losses: Vec<Vec<(u32, u32)>> =

@@ -53,7 +53,7 @@ pub struct Measured {
     pub flows: Vec<FlowRecord>,
     /// By workload.
     pub queries: Vec<Vec<QueryRecord>>,
-    /// What ports have counted, in the order of their links.
+    /// Counters of ports, in the order of their links.
     pub ports: Vec<PortCounts>,
     /// Samples of queues and pools.
     pub samples: Vec<SampleRow>,
@@ -61,7 +61,7 @@ pub struct Measured {
     pub trace: Vec<PortRow>,
     /// Packets of the whole network.
     pub tally: Tally,
-    /// What was in flight on links that went down, by number of the link.
+    /// Packets in flight on links when these went down, by number of the link.
     pub lost: BTreeMap<u32, Lost>,
     /// Packets of each capture.
     pub captured: Vec<u64>,
@@ -75,14 +75,14 @@ pub struct Measured {
     pub end: Instant,
 }
 
-/// What became of one flow.
+/// Outcome of one flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowOutcome {
     /// Number of the workload that it belongs to, in the scenario.
     pub workload: u16,
     /// When it arrived.
     pub arrival: Instant,
-    /// Who sent it.
+    /// Sending host.
     pub source: HostId,
     /// To whom.
     pub destination: HostId,
@@ -107,8 +107,8 @@ pub struct FlowOutcome {
 }
 
 impl Measured {
-    /// What partitions of a network have measured together, each in the order of time: what happened at the same time is in the order of
-    /// ports and entities. Flows and echo requests have their order from who numbers them, captures are of the whole network.
+    /// Merges the measurements of partitions by time; at the same time, by port and entity. Flows and echo requests keep the order of
+    /// their numbers. Captures cover the whole network.
     pub fn joined(partitions: impl IntoIterator<Item = Self>) -> Self {
         let mut whole = Self::default();
         for mut partition in partitions {
@@ -167,7 +167,7 @@ impl Report {
         report
     }
 
-    /// What became of each flow, in order of arrival.
+    /// Outcomes of the flows, in order of arrival.
     pub fn flows(&self) -> impl Iterator<Item = FlowOutcome> + '_ {
         let places = self.workload_places();
         self.flows.iter().map(move |flow| FlowOutcome {
@@ -187,12 +187,12 @@ impl Report {
         })
     }
 
-    /// What passed the port that feeds the link of this `name`, such as `switch0->host1`, if there is one.
+    /// Counters of the port that feeds the link `name`, such as `switch0->host1`; `None` if there is no such link.
     pub fn port(&self, name: &str) -> Option<&Counters> {
         self.link(name).map(|link| &self.ports[link])
     }
 
-    /// What was in flight on the link of this `name` when it went down.
+    /// Packets in flight on the link `name` when it went down.
     pub fn lost_in_flight(&self, name: &str) -> Lost {
         let link = self.link(name).and_then(|link| self.lost.get(&(link as u32)));
         link.copied().unwrap_or_default()
@@ -209,7 +209,7 @@ impl Report {
         self.experiment.network.links.iter().position(|link| link.name == name)
     }
 
-    /// What the port of this `name` told of `quantity`, of a queue or of the port as a whole: times and values.
+    /// Times and values of `quantity` at the port `name`, of a queue or of the port as a whole.
     pub fn port_trace<'a>(
         &'a self,
         name: &str,
@@ -223,15 +223,15 @@ impl Report {
             .map(|row| (row.at, row.value))
     }
 
-    /// What the sender of flow `number` told of `quantity`, such as `cwnd_bytes`: times and values. A value lasts until the
-    /// next one; nothing if the flow was not traced.
+    /// Times and values of `quantity`, such as `cwnd_bytes`, at the sender of flow `number`. A value lasts until the next one; empty if
+    /// the flow was not traced.
     pub fn flow_trace(&self, number: u32, quantity: &str) -> impl Iterator<Item = (Instant, f64)> + '_ {
         let place = QUANTITIES.iter().position(|&known| known == quantity);
         let rows = self.flow_traces.get(&number).into_iter().flat_map(|traced| &traced.rows);
         rows.filter(move |row| Some(row.quantity) == place).map(|row| (row.at, row.value))
     }
 
-    /// What passed each queue of the port of this `name`.
+    /// Counters of each queue of the port `name`.
     pub fn queues(&self, name: &str) -> &[Counters] {
         self.link(name).map_or(&[], |link| &self.queues[link])
     }
@@ -264,7 +264,7 @@ impl Report {
 mod tests {
     use super::*;
 
-    /// Of a partition with this port, in which so many packets were sent, and at which was looked at these times.
+    /// Measurements of a partition with this port: number of packets sent, and times of its samples.
     fn partition(link: u32, sent: u64, looks: &[u64]) -> Measured {
         let row = |&at: &u64| SampleRow { at: Instant(at), entity: Entity::Port(link), bytes: at };
         let reading =

@@ -75,14 +75,14 @@ impl Report {
         summary
     }
 
-    /// What is as it should be and yet worth knowing.
+    /// Observations: correct behaviour that a reader should know of.
     pub fn observations(&self) -> Vec<String> {
         let lossless = self.tally.packets_dropped == 0;
         let text = "no packet was dropped: buffer limits and loss recovery never came into play";
         lossless.then(|| text.to_owned()).into_iter().collect()
     }
 
-    /// What a reader of the numbers should know: features that never fired, and losses that mislead.
+    /// Warnings about the numbers: features that never acted, and misleading losses.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
         let mut fired = std::collections::BTreeMap::new();

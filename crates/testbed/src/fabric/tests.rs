@@ -50,7 +50,7 @@ fn us(us: u64) -> Instant {
     Instant::ZERO + Duration::from_micros(us)
 }
 
-/// What has left by `now`: when each frame was due, and whether it is marked.
+/// Due times and marks of the frames that have left by `now`.
 fn leave(fabric: &mut Fabric, now: Instant) -> Vec<(Instant, bool)> {
     fabric.advance(now);
     fabric.state.audit();

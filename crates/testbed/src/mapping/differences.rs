@@ -1,4 +1,4 @@
-//! What Linux does otherwise than a scenario says, for the reader of its results.
+//! Differences between Linux and a scenario, for the reader of its results.
 
 use shallows_core::Duration;
 use shallows_scenario::{Experiment, linux_delayed_ack};
@@ -8,7 +8,7 @@ use shallows_transport::{EceReaction, LostSyn, Method};
 use super::kernel::{MOST_PACING, PACING_SLOW_START, TICK};
 use crate::dilation::Dilation;
 
-/// What the reader of real numbers beside simulated ones should know.
+/// Notes for the reader who compares real with simulated numbers.
 pub(super) fn of(experiment: &Experiment, dilation: Dilation) -> Vec<String> {
     let (tcp, hosts) = (experiment.tcp(), &experiment.hosts.groups[0]);
     let rounded = !dilation.real(tcp.rto.minimum).0.is_multiple_of(TICK.0);
@@ -164,7 +164,7 @@ fn is_linux_dctcp(dctcp: &dctcp::Config) -> bool {
     dctcp.arithmetic == dctcp::Arithmetic::Segments && dctcp.window_end == dctcp::WindowEnd::Reached
 }
 
-/// What of a kernel has times of its own, which do not become longer with those of the network.
+/// Timers of a kernel that do not dilate with the network.
 fn dilated(experiment: &Experiment, dilation: Dilation) -> Vec<String> {
     if dilation == Dilation::NONE {
         return Vec::new();

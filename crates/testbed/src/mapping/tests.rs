@@ -1,4 +1,4 @@
-//! What becomes of scenarios: what is carried key by key, what is told beside the results, and what is refused.
+//! Mapping of scenarios: keys that are carried, differences that are noted, and keys that are rejected.
 
 use super::*;
 

@@ -1,5 +1,5 @@
-//! What becomes of a network after it was set up: the kernel reports every change of its interfaces, addresses, routes and queueing
-//! disciplines (rtnetlink(7)), also those that are undone before anybody looks.
+//! Changes of a network since its set-up. The kernel reports every change of interfaces, addresses, routes and queueing disciplines
+//! (rtnetlink(7)), also those that are undone at once.
 
 use std::collections::BTreeSet;
 use std::io;

@@ -4,15 +4,15 @@ use std::ffi::{CStr, c_void};
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-/// What they are called here.
+/// Names of the congestion controls in scenarios.
 pub const OWN: [&str; 3] = ["dctcp", "ecnstar", "pulser"];
-/// What was compiled from `bpf`, in the same order.
+/// Programs compiled from `bpf`, in the same order.
 const COMPILED: [&[u8]; 3] = [
     include_bytes!(concat!(env!("OUT_DIR"), "/dctcp.bpf.o")),
     include_bytes!(concat!(env!("OUT_DIR"), "/ecn_star.bpf.o")),
     include_bytes!(concat!(env!("OUT_DIR"), "/pulser.bpf.o")),
 ];
-/// What reads and writes packets at the interface of each host, in those that have it.
+/// Programs that read and write packets at the interface of each host, in objects that have them.
 const AT_INTERFACES: [&CStr; 2] = [c"incast_ingress", c"incast_egress"];
 /// Their name in `bpf/tcp.h`, with the zero that ends it.
 const NAME: &[u8; 16] = b"name_of_nobody_\0";
@@ -20,7 +20,7 @@ const NAME: &[u8; 16] = b"name_of_nobody_\0";
 /// A congestion control that the kernel has from us. It goes with the process, whatever ends that.
 #[derive(Debug)]
 pub struct Registered {
-    /// What the kernel calls it.
+    /// Name in the kernel.
     pub name: String,
     object: *mut libbpf_sys::bpf_object,
     links: Vec<*mut libbpf_sys::bpf_link>,

@@ -85,7 +85,7 @@ pub fn switch_and_hosts() -> Option<(u32, u32)> {
     (hosts != 0).then_some((1 << switch, hosts))
 }
 
-/// What the kernel takes for the thread that asks.
+/// Process number that denotes the calling thread.
 const THIS_THREAD: libc::pid_t = 0;
 
 /// Have this thread run on the processors of `mask`, if it may.
@@ -209,7 +209,7 @@ pub struct Times {
 }
 
 impl Times {
-    /// Those until now; zero where they cannot be read.
+    /// Current counters; zero where they cannot be read.
     pub fn now() -> Self {
         let text = fs::read_to_string("/proc/stat").unwrap_or_default();
         // proc_stat(5): user, nice, system, idle, iowait, irq, softirq, steal; what follows is in the first two.

@@ -1,4 +1,4 @@
-//! What Linux is asked for: sockets, namespaces, clocks. All that is unsafe is here, and nothing else.
+//! System calls of Linux: sockets, namespaces, clocks. All unsafe code of the crate is here.
 
 pub mod changes;
 pub mod clock;

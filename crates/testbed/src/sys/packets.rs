@@ -27,7 +27,7 @@ pub struct Frame<'a> {
     pub stamp: u64,
 }
 
-/// What became of frames.
+/// Counters of frames.
 #[derive(Clone, Copy, Debug)]
 pub struct Sent {
     /// So many are under way.

@@ -37,7 +37,7 @@ pub struct Poll {
     events: Vec<libc::epoll_event>,
 }
 
-/// What can be done.
+/// Readiness of a file descriptor.
 #[derive(Clone, Copy, Debug)]
 pub struct Ready {
     /// As it was given.

@@ -13,7 +13,7 @@ pub struct Socket(OwnedFd);
 /// An IPv4 address and a port number.
 pub type Address = ([u8; 4], u16);
 
-/// What the kernel tells of a connection.
+/// Statistics that the kernel reports of a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Info {
     /// Retransmitted segments so far.
@@ -54,7 +54,7 @@ const CWND: usize = 80;
 const TOTAL_RETRANS: usize = 100;
 const TOTAL_RTO: usize = 240;
 
-/// What is sent: nobody looks at it.
+/// Payload that is sent; receivers ignore it.
 static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
 
 impl Socket {
@@ -247,7 +247,7 @@ impl Socket {
         unsafe { libc::shutdown(self.number(), libc::SHUT_WR) };
     }
 
-    /// What the kernel tells of it.
+    /// Statistics of the connection, as the kernel reports them.
     pub fn info(&self) -> Info {
         let mut bytes = [0u8; 256];
         let mut size = bytes.len() as libc::socklen_t;

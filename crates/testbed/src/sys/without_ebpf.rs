@@ -9,7 +9,7 @@ pub const OWN: [&str; 0] = [];
 /// Never made.
 #[derive(Debug)]
 pub struct Registered {
-    /// What the kernel would call it.
+    /// Name in the kernel.
     pub name: String,
 }
 

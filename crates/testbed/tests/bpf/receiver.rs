@@ -11,7 +11,7 @@ fn delaying(congestion: &str) -> Option<Receiving> {
     Some(Receiving::warm(Kernel::with(congestion, "")?, WARM))
 }
 
-/// What is acknowledged after each segment, in segments after those before, and whether with ECE.
+/// Acknowledgements after each segment, as segments since the previous one, and their ECE flags.
 fn echoes(receiving: &mut Receiving, marks: &[bool]) -> Vec<Vec<(u32, bool)>> {
     let first = receiving.next();
     let each = |&ce: &bool| receiving.data(if ce { CE } else { ECT }, 0, false);

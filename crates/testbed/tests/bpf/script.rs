@@ -30,7 +30,7 @@ pub(crate) const CWR: u16 = 0x080;
 /// The echo of an incast notification.
 pub(crate) const INCAST: u16 = 0x200;
 
-/// What IP says of congestion.
+/// ECN codepoint of the IP header.
 pub(crate) const NOT_ECT: u8 = 0;
 pub(crate) const ECT: u8 = 2;
 pub(crate) const CE: u8 = 3;
@@ -58,7 +58,7 @@ impl Kernel {
         Self::of(congestion, tcp, true)
     }
 
-    /// Likewise, with the kernel's own congestion control of that name. `None` if it has none.
+    /// Creates a script with the kernel's own congestion control of that name. `None` if the kernel lacks it.
     pub(crate) fn unaided(congestion: &str, tcp: &str) -> Option<Self> {
         Self::of(congestion, tcp, false)
     }
@@ -110,7 +110,7 @@ impl Kernel {
         assert_eq!(sent.count, 1);
     }
 
-    /// What the kernel sends until it is quiet for `quiet`.
+    /// Segments that the kernel sends until it is silent for `quiet`.
     fn seen(&mut self, quiet: Duration) -> Vec<Seen> {
         let mut all = Vec::new();
         loop {
@@ -262,7 +262,7 @@ impl Sending {
         self.sent(QUIET)
     }
 
-    /// What is sent until it is quiet for `quiet`, in segments since the first.
+    /// Segments sent until the sender is silent for `quiet`, as numbers since the first.
     pub(crate) fn sent(&mut self, quiet: Duration) -> Vec<Seen> {
         let relative = |seen: Seen| Seen { seq: seen.seq.wrapping_sub(self.begin) / MSS, ..seen };
         self.kernel.seen(quiet).into_iter().map(relative).collect()
@@ -337,7 +337,7 @@ impl Receiving {
         seen.into_iter().map(|ack| Seen { ack: (ack.ack - BEGIN - 1) / MSS, ..ack }).collect()
     }
 
-    /// What is acknowledged when the timer of delayed acknowledgements fires.
+    /// Bytes acknowledged when the timer of delayed acknowledgements fires.
     pub(crate) fn late(&mut self) -> Vec<(u32, bool)> {
         let seen = self.kernel.seen(Duration::from_millis(250));
         seen.iter().map(|ack| ((ack.ack - BEGIN - 1) / MSS, ack.has(ECE))).collect()
