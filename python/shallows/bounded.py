@@ -65,8 +65,10 @@ def read_bytes(path: str | Path, *, remedy: str, most: int = LARGEST_DOCUMENT) -
     return contents
 
 
-def read_lines(path: str | Path, *, remedy: str, longest: int, most: int = LARGEST_DOCUMENT) -> Iterator[str]:
-    """Read the lines of a text file in UTF-8 one by one, so that a long file takes little memory.
+def read_blocks(
+    path: str | Path, *, remedy: str, longest: int, most: int = LARGEST_DOCUMENT
+) -> Iterator[list[str]]:
+    """Read the lines of a text file in UTF-8 block by block, so that a long file takes little memory.
 
     Parameters
     ----------
@@ -81,8 +83,8 @@ def read_lines(path: str | Path, *, remedy: str, longest: int, most: int = LARGE
 
     Yields
     ------
-    str
-        A line without its end.
+    list of str
+        Lines without their ends.
 
     Raises
     ------
@@ -99,17 +101,17 @@ def read_lines(path: str | Path, *, remedy: str, longest: int, most: int = LARGE
                 end = contents.rfind(b"\n") + 1
                 whole, begun = contents[:end], contents[end:]
                 _refuse_long(path, whole, number, longest, remedy)
-                yield from _text(path, whole, read, remedy).splitlines()
+                yield _text(path, whole, read, remedy).splitlines()
                 number += whole.count(b"\n")
                 read += end
                 _refuse_long(path, begun, number, longest, remedy)
-        yield from _text(path, begun, read, remedy).splitlines()
+        yield _text(path, begun, read, remedy).splitlines()
     except (OSError, ValueError) as error:
         raise _unreadable(path, error, remedy) from None
 
 
 BLOCK = 1 << 16
-"""Bytes of a file that `read_lines` reads at once."""
+"""Bytes of a file that `read_blocks` reads at once."""
 
 
 def _refuse_long(path: str | Path, contents: bytes, number: int, longest: int, remedy: str) -> None:

@@ -143,7 +143,8 @@ def test_lines_are_read_within_their_bounds_however_a_file_comes(
     def lines(contents: bytes, longest: int = 8, most: int = 64) -> list[str]:
         path = tmp_path / "lines.txt"
         path.write_bytes(contents)
-        return list(bounded.read_lines(path, remedy="mend it", longest=longest, most=most))
+        blocks = bounded.read_blocks(path, remedy="mend it", longest=longest, most=most)
+        return [line for block in blocks for line in block]
 
     assert lines(b"\xef\xbb\xbfa b\r\n\n\xc3\xa4\rc") == ["a b", "", "\u00e4", "c"]
     with pytest.raises(ShallowsError, match=r"lines\.txt:2: more than 8 characters\n  mend it"):
@@ -153,7 +154,7 @@ def test_lines_are_read_within_their_bounds_however_a_file_comes(
     with pytest.raises(ShallowsError, match=r"is not UTF-8 text \(byte 5\)"):
         lines(b"abc\nd\xff\n")
     with pytest.raises(ShallowsError, match="it is a folder, not a file"):
-        list(bounded.read_lines(tmp_path, remedy="", longest=8))
+        list(bounded.read_blocks(tmp_path, remedy="", longest=8))
 
 
 @pytest.mark.parametrize("mark", ["", "\ufeff"])

@@ -3,7 +3,11 @@
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import repeat
-from typing import Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 Row = TypeVar("Row", bound=NamedTuple)
 
@@ -48,24 +52,14 @@ class Columns(Generic[Row]):
         self._latest: list[Row] = []
         """Rows that are not in the columns yet."""
 
-    @classmethod
-    def of(cls, kind: type[Row], codes: str, fields: Mapping[str, Iterable[int]]) -> "Columns[Row]":
-        """Rows of which these are the fields; one that is not among them has its default in every row."""
-        rows = cls(kind, codes)
-        for place, (name, code) in enumerate(zip(kind._fields, codes, strict=True)):
-            if name not in fields:
-                continue
-            column = array(code, fields[name])
-            rows._stored = len(column)
-            if name not in rows._defaults or column.count(rows._defaults[name]) < len(column):
-                rows._columns[place] = column
-        return rows
-
-    def reordered(self, places: Sequence[int]) -> "Columns[Row]":
+    def reordered(self, places: "NDArray[np.int64]") -> "Columns[Row]":
         """The rows at these places, in their order."""
+        import numpy as np
+
+        rows = Columns(self.kind, self._codes)
         used = [name for name in self.kind._fields if self.has(name)]
-        fields = {name: map(self.column(name).__getitem__, places) for name in used}
-        return Columns.of(self.kind, self._codes, fields)
+        rows.extend({name: np.asarray(self.column(name))[places] for name in used})
+        return rows
 
     def append(self, row: Row) -> None:
         """Add a row at the end."""
@@ -73,10 +67,19 @@ class Columns(Generic[Row]):
         if len(self._latest) == TOGETHER:
             self._store()
 
-    def extend(self, fields: Iterable[Sequence[int]]) -> None:
-        """Add rows, by their fields in order."""
+    def extend(self, fields: Mapping[str, "NDArray[np.integer[Any]]"]) -> None:
+        """Add rows, by their fields; one that is not among them has its default in every row."""
         self._store()
-        self._add(fields)
+        count = len(next(iter(fields.values())))
+        for place, (name, code) in enumerate(zip(self.kind._fields, self._codes, strict=True)):
+            column, values = self._columns[place], fields.get(name)
+            if column is None and values is not None and (values != self._defaults[name]).any():
+                column = self._columns[place] = self._of_defaults(place)
+            if column is not None and values is not None:
+                column.frombytes(values.astype(code).tobytes())
+            elif column is not None:
+                column.extend(array(code, [self._defaults[name]]) * count)
+        self._stored += count
 
     def _store(self) -> None:
         """Move the latest rows into the columns."""

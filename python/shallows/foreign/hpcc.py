@@ -11,7 +11,8 @@ from typing import Any
 
 from shallows.foreign import writing
 from shallows.foreign.hpcc_config import Config, read_config
-from shallows.foreign.hpcc_files import Network, node_name, read_flows, read_topology
+from shallows.foreign.hpcc_flows import read_flows
+from shallows.foreign.hpcc_topology import Network, node_name, read_topology
 from shallows.foreign.ignoring import NOTHING, Ignored
 from shallows.foreign.writing import Cable, Imported
 

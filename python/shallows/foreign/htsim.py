@@ -8,22 +8,28 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shallows.errors import ShallowsError
 from shallows.foreign import writing
 from shallows.foreign.columns import Columns
-from shallows.foreign.htsim_connections import LATEST, WHY, Connection
+from shallows.foreign.htsim_connections import WHY, Connection
 from shallows.foreign.htsim_matrix import Matrix, read_matrix
 from shallows.foreign.htsim_topology import read_topology
 from shallows.foreign.htsim_triggers import KINDS, Triggers
 from shallows.foreign.ignoring import NOTHING, Ignored, LeftOut
-from shallows.foreign.writing import FLOW_CODES, Flow, Imported
+from shallows.foreign.reading import LATEST
+from shallows.foreign.writing import Flow, Imported, no_flows
+
+if TYPE_CHECKING:
+    from shallows.foreign.shapes import Numbers
 
 UNITS = {"ps": 1, "us": 10**6}
 """Picoseconds of the units in which htsim's programs read starts."""
 END_PS = 10**9
 """When htsim stops if -end does not say it: after 1 ms."""
+AT_ONCE = 1 << 14
+"""Flows that are put in order at once, so that they are in memory twice."""
 
 
 def import_htsim(
@@ -132,41 +138,53 @@ def _check_starts(matrix: Matrix, unit_ps: int) -> None:
 
 def _flows(matrix: Matrix, unit_ps: int) -> Columns[Flow]:
     """The flows that have a size."""
+    import numpy as np
+
     connections = matrix.connections
-    places = _order(connections)
-
-    def taken(name: str) -> Iterable[int]:
-        return map(connections.column(name).__getitem__, places)
-
     names = {
         "source": "source",
         "destination": "destination",
         "size": "size",
         "line": "line",
+        "start": "start_ps",
         "trigger": "after",
         "recv_done_trigger": "on_received",
         "send_done_trigger": "on_acked",
     }
-    fields = {field: taken(name) for name, field in names.items() if connections.has(name)}
-    fields["start_ps"] = (start * unit_ps for start in taken("start"))
-    if connections.has("trigger"):
-        fields["times"] = _counts(taken("trigger"), matrix.triggers)
-    return Columns.of(Flow, FLOW_CODES, fields)
+    used = {
+        field: np.asarray(connections.column(name))
+        for name, field in names.items()
+        if connections.has(name) or name == "start"
+    }
+    flows, turns = no_flows(), array("I", bytes(4 * len(matrix.triggers)))
+    order = _order(connections)
+    for first in range(0, len(order), AT_ONCE):
+        fields = {field: values[order[first : first + AT_ONCE]] for field, values in used.items()}
+        fields["start_ps"] *= unit_ps
+        if "after" in fields:
+            fields["times"] = np.array(list(_counts(fields["after"].tolist(), matrix.triggers, turns)))
+        flows.extend(fields)
+    return flows
 
 
-def _order(connections: Columns[Connection]) -> "array[int]":
+def _order(connections: Columns[Connection]) -> "Numbers":
     """The places of connections of a size: those that wait for nothing by time, as lists have them."""
-    sizes, triggers = connections.column("size"), connections.column("trigger")
-    sized = array("I", (place for place, size in enumerate(sizes) if size))
-    starts = connections.column("start")
-    by_time = iter(sorted((place for place in sized if not triggers[place]), key=starts.__getitem__))
-    return array("I", (place if triggers[place] else next(by_time) for place in sized))
+    import numpy as np
+
+    sizes, triggers, starts = (np.asarray(connections.column(name)) for name in ("size", "trigger", "start"))
+    places = np.flatnonzero(sizes)
+    waits_not = triggers[places] == 0
+    free = places[waits_not]
+    places[waits_not] = free[np.argsort(starts[free], kind="stable")]
+    return places
 
 
-def _counts(numbers: Iterable[int], triggers: Triggers) -> Iterator[int]:
-    """How often its trigger is fired before each flow starts; 1 of a flow without."""
+def _counts(numbers: Iterable[int], triggers: Triggers, turns: "array[int]") -> Iterator[int]:
+    """How often its trigger is fired before each flow starts; 1 of a flow without.
+
+    `turns` counts the flows of each trigger so far.
+    """
     kinds, counts = triggers.column("kind"), triggers.column("times")
-    turns = array("I", bytes(4 * len(triggers)))
     for number in numbers:
         place = triggers.place(number)
         if place is None:

@@ -1,18 +1,19 @@
 """Lines of connections of htsim's matrices: many together, and word by word what is out of the usual."""
 
 import struct
-from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import lru_cache
-from operator import itemgetter, sub
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from shallows.bounded import MOST_DIGITS, quoted
-from shallows.foreign.columns import TOGETHER, Columns
+from shallows.bounded import quoted
+from shallows.foreign.columns import Columns
 from shallows.foreign.ignoring import Ignored, LeftOut, how_to_ignore
-from shallows.foreign.reading import PS_PER_S, Line
+from shallows.foreign.reading import LATEST, Line
+from shallows.foreign.shapes import Shape
+
+if TYPE_CHECKING:
+    from shallows.foreign.shapes import Numbers
 
 KNOWN = ["start", "size", "id", "msg", "trigger", "send_done_trigger", "recv_done_trigger"]
 LOST = {"prio": 1, "addon": 0}
@@ -24,7 +25,6 @@ WHY = {
 }
 """Why words have no counterpart."""
 MOST_HOSTS = MOST_SIGNALS = 2**32 - 1
-LATEST = 86_400 * PS_PER_S
 FIELDS = {
     "size": (0, 1 << 50),
     "start": (0, LATEST),
@@ -34,6 +34,8 @@ FIELDS = {
     "recv_done_trigger": (1, MOST_SIGNALS),
 }
 """Words with a number and the least and the largest, in the order of `Connection`."""
+BOUNDS = {"source": (0, MOST_HOSTS), "destination": (0, MOST_HOSTS), **FIELDS}
+"""The least and the largest of all numbers of a connection."""
 NAMED = list(FIELDS)[2:]
 """Those that name flows and triggers."""
 LARGEST_HTSIM = 2**31 - 1
@@ -80,22 +82,18 @@ class Starts:
             self.inexact += 1
             self.most_off = max(self.most_off, (gap, line))
 
-    def add_whole(self, starts: Sequence[int], lines: Sequence[int]) -> None:
+    def add_whole(self, starts: "Numbers", lines: "Numbers") -> None:
         """Take in starts that are whole numbers."""
-        self.latest = max(self.latest, max(starts))
-        gaps = list(map(abs, map(sub, map(int, array("f", starts)), starts)))
-        if any(gaps):
-            self.inexact += len(gaps) - gaps.count(0)
-            self.most_off = max(self.most_off, max(zip(gaps, lines, strict=True)))
+        self.latest = max(self.latest, int(starts.max()))
+        gaps = abs(starts.astype("d").astype("f").astype("q") - starts)  # as FLOAT: by way of 64 bits
+        if gaps.any():
+            self.inexact += int((gaps > 0).sum())
+            worst = gaps.max()
+            self.most_off = max(self.most_off, (int(worst), int(lines[gaps == worst].max())))
 
 
 class ConnectionReader:
-    """Reads the lines of connections in their order.
-
-    Nearly all have words with a number each. Such are gathered, and the texts of a column become numbers
-    together, which takes half of the time. Where one of them is no number within its bounds, the gathered
-    lines are read word by word, for the error or for what a matrix may have beside.
-    """
+    """Reads the lines of connections in their order, many together or word by word."""
 
     def __init__(self, ignored: Ignored, left_out: LeftOut) -> None:
         self.rows = Columns(Connection, "IIIqqbqIII")
@@ -103,40 +101,18 @@ class ConnectionReader:
         self.too_large = 0
         """The line of the first size that htsim cannot read."""
         self._ignored, self._left_out = ignored, left_out
-        self._gathered: list[tuple[Line, tuple[str, ...]]] = []
+
+    def add(self, fields: Mapping[str, "Numbers"]) -> None:
+        """Take in connections that were read together."""
+        lines, sizes = fields["line"], fields["size"]
+        starts = fields.get("start", 0 * lines)  # of a block whose flows all wait for triggers
+        self.rows.extend({**fields, "start": starts})
+        self.starts.add_whole(starts, lines)
+        if not self.too_large and (large := lines[sizes > LARGEST_HTSIM]).size:
+            self.too_large = int(large[0])
 
     def read(self, line: Line) -> None:
-        """Read a line, now or with others."""
-        texts = None if self._ignored.keys else _texts(line.words)
-        if texts is None:
-            self.finish()
-            self._word_by_word(line)
-            return
-        self._gathered.append((line, texts))
-        if len(self._gathered) == TOGETHER:
-            self.finish()
-
-    def finish(self) -> None:
-        """Read what is gathered."""
-        if not self._gathered:
-            return
-        lines, rows = zip(*self._gathered, strict=True)
-        self._gathered.clear()
-        columns = _columns(rows)
-        if columns is None:
-            for line in lines:
-                self._word_by_word(line)
-            return
-        numbers = [line.number for line in lines]
-        source, destination, size, start, *named = columns
-        self.rows.extend([numbers, source, destination, size, start, [0] * len(numbers), *named])
-        self.starts.add_whole(start, numbers)
-        if max(size) > LARGEST_HTSIM and not self.too_large:
-            self.too_large = next(
-                line for line, one in zip(numbers, size, strict=True) if one > LARGEST_HTSIM
-            )
-
-    def _word_by_word(self, line: Line) -> None:
+        """Read a line word by word."""
         connection, start = _word_by_word(line, self._ignored, self._left_out)
         self.rows.append(connection)
         self.starts.add(start, line.number)
@@ -144,48 +120,24 @@ class ConnectionReader:
             self.too_large = line.number
 
 
-def _texts(words: list[str]) -> tuple[str, ...] | None:
-    """The pair of hosts and `FIELDS` as a line has them, "" if it lacks one; nothing of another form."""
-    form = _form(tuple(words[1::2]))
-    if form is None or len(words) % 2 == 0:
+def shape(form: str) -> Shape | None:
+    """What lines of this form have, if it is one of connections that needs no word by word.
+
+    >>> shape("0->0 id 0 start 0 size 0").names
+    ('source', 'destination', 'id', 'start', 'size')
+    """
+    pair, *words = form.split() or [""]
+    names = words[::2]
+    if pair != "0->0" or set(words[1::2]) != {"0"} or len(words) % 2:
         return None
-    return form([*words, ""])
-
-
-@lru_cache(maxsize=64)
-def _form(names: tuple[str, ...]) -> Callable[[list[str]], tuple[str, ...]] | None:
-    """What takes `_texts` from the words of a line with these names, after which there is a ""."""
-    if not set(names) <= set(FIELDS) or len(set(names)) < len(names):
+    if not set(names) <= {*FIELDS, "msg"} or len(set(names)) < len(names):
         return None
     if "size" not in names or ("start" in names) == ("trigger" in names):
         return None
-    return itemgetter(0, *(2 + 2 * names.index(name) if name in names else -1 for name in FIELDS))
-
-
-def _columns(rows: Sequence[tuple[str, ...]]) -> list[list[int]] | None:
-    """The numbers of these texts by column, first of the two hosts; nothing if one is out of its bounds."""
-    pairs, *others = zip(*rows, strict=True)
-    ends = [pair.split("->") for pair in pairs]
-    if any(len(pair) != 2 or not all(pair) for pair in ends):
-        return None
-    hosts = [(texts, (0, MOST_HOSTS)) for texts in zip(*ends, strict=True)]
-    columns = [_numbers(*each) for each in [*hosts, *zip(others, FIELDS.values(), strict=True)]]
-    return None if None in columns else [column for column in columns if column is not None]
-
-
-def _numbers(texts: Sequence[str], bounds: tuple[int, int]) -> list[int] | None:
-    """Whole numbers within bounds, and 0 of what is ""; nothing if one is not."""
-    together = "".join(texts)
-    if not together:
-        return [0] * len(texts)
-    lacking = texts.count("")
-    if not (together.isdecimal() and together.isascii()):
-        return None
-    if max(map(len, texts)) > MOST_DIGITS:
-        return None
-    numbers = [int(text) if text else 0 for text in texts] if lacking else list(map(int, texts))
-    least, most = bounds
-    return numbers if max(numbers) <= most and (least == 0 or numbers.count(0) == lacking) else None
+    constants = {"is_message": 1} if "msg" in names else {}
+    return Shape(
+        Connection, ("source", "destination", *("" if name == "msg" else name for name in names)), constants
+    )
 
 
 def _word_by_word(line: Line, ignored: Ignored, left_out: LeftOut) -> tuple[Connection, Decimal | int]:

@@ -5,17 +5,20 @@ Of Broadcom/csg-htsim and ultraethernet/uet-htsim, `sim/datacenter/connection_ma
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import islice
 from operator import eq, lt
 from pathlib import Path
 
 from shallows.bounded import quoted
 from shallows.errors import ShallowsError
+from shallows.foreign import htsim_connections, htsim_triggers
 from shallows.foreign.columns import Columns
 from shallows.foreign.htsim_connections import MOST_SIGNALS, Connection, ConnectionReader, Starts, leave_out
 from shallows.foreign.htsim_triggers import KINDS, Trigger, Triggers
 from shallows.foreign.ignoring import Ignored, LeftOut, how_to_ignore
-from shallows.foreign.reading import Line, read_lines
+from shallows.foreign.reading import Block, Line, read_blocks
+from shallows.foreign.shapes import Shape, columns, pieces
 
 
 @dataclass
@@ -42,37 +45,74 @@ class Matrix:
 
 def read_matrix(path: Path, ignored: Ignored, left_out: LeftOut) -> Matrix:
     """A connection matrix, with its triggers resolved; what is passed over is added to `left_out`."""
-    header: dict[str, tuple[int, Line]] = {}
-    connections = ConnectionReader(ignored, left_out)
-    matrix = Matrix(path, connections.rows, connections.starts)
-    failures = 0
-    for line in read_lines(path, comment="#"):
-        first = line.words[0]
-        if "->" in first:
-            connections.read(line)
-            continue
-        connections.finish()
-        if first in {"Nodes", "Connections", "Triggers", "Failures"}:
-            _header(line, header, done=bool(matrix.connections or matrix.triggers or failures))
-        elif first == "trigger":
-            _trigger(line, matrix.triggers)
-        elif first == "failure" or first in ignored:
-            leave_out(first, line, ignored, left_out)
-            failures += first == "failure"
-        else:
-            remedy = f"{_EXPECTED}; or do without: {how_to_ignore(first)}"
-            raise line.error(f"{quoted(first)} begins no line of a connection matrix", remedy)
-    connections.finish()
-    matrix.too_large = connections.too_large
+    reader = MatrixReader(path, ignored, left_out)
+    reader.read()
+    matrix = reader.matrix
+    matrix.too_large = reader.connections.too_large
     _close(matrix)
     found = {
         "Connections": len(matrix.connections),
         "Triggers": len(matrix.triggers),
-        "Failures": failures,
+        "Failures": reader.failures,
     }
-    matrix.nodes = _check_header(path, header, found)
+    matrix.nodes = _check_header(path, reader.header, found)
     _link(matrix)
     return matrix
+
+
+class MatrixReader:
+    """Reads the lines of a matrix in their order, many together or one by one."""
+
+    def __init__(self, path: Path, ignored: Ignored, left_out: LeftOut) -> None:
+        self.connections = ConnectionReader(ignored, left_out)
+        self.matrix = Matrix(path, self.connections.rows, self.connections.starts)
+        self.header: dict[str, tuple[int, Line]] = {}
+        self.failures = 0
+        self._ignored, self._left_out = ignored, left_out
+
+    def read(self) -> None:
+        """Read all lines."""
+        for block in read_blocks(self.matrix.file):
+            for piece in pieces(block, self._together):
+                for line in piece.lines(comment="#"):
+                    self._alone(line)
+
+    def _together(self, block: Block) -> bool:
+        """Read all lines of a block, if they are connections and triggers of a usual shape."""
+        # A word that is passed over may be one of a usual shape.
+        tables = None if self._ignored.keys else columns(block, _shape, _BOUNDS)
+        if tables is None:
+            return False
+        if Connection in tables:
+            self.connections.add(tables[Connection])
+        if Trigger in tables:
+            self.matrix.triggers.extend(tables[Trigger])
+        return True
+
+    def _alone(self, line: Line) -> None:
+        """Read a line word by word."""
+        first = line.words[0]
+        if "->" in first:
+            self.connections.read(line)
+        elif first in {"Nodes", "Connections", "Triggers", "Failures"}:
+            done = bool(self.matrix.connections or self.matrix.triggers or self.failures)
+            _header(line, self.header, done=done)
+        elif first == "trigger":
+            _trigger(line, self.matrix.triggers)
+        elif first == "failure" or first in self._ignored:
+            leave_out(first, line, self._ignored, self._left_out)
+            self.failures += first == "failure"
+        else:
+            remedy = f"{_EXPECTED}; or do without: {how_to_ignore(first)}"
+            raise line.error(f"{quoted(first)} begins no line of a connection matrix", remedy)
+
+
+_BOUNDS = {**htsim_connections.BOUNDS, "number": (1, MOST_SIGNALS), "times": (1, MOST_SIGNALS)}
+
+
+@lru_cache(maxsize=64)
+def _shape(form: str) -> Shape | None:
+    return htsim_triggers.shape(form) if form.startswith("trigger") else htsim_connections.shape(form)
 
 
 _EXPECTED = "one of Nodes, Connections, Triggers, SOURCE->DESTINATION …, trigger …"

@@ -2,9 +2,14 @@
 
 from array import array
 from bisect import bisect_left
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
 from shallows.foreign.columns import Columns
+from shallows.foreign.shapes import Shape
+
+if TYPE_CHECKING:
+    from shallows.foreign.shapes import Numbers
 
 KINDS = ("oneshot", "multishot", "barrier")
 
@@ -49,10 +54,15 @@ class Triggers:
         """Add a trigger as it stands in the file."""
         self._rows.append(trigger)
 
+    def extend(self, fields: Mapping[str, "Numbers"]) -> None:
+        """Add triggers that were read together."""
+        self._rows.extend(fields)
+
     def close(self) -> tuple[Trigger, Trigger] | None:
         """Put all triggers in the order of their numbers; returns the first two that have the same number."""
-        numbers = self._rows.column("number")
-        order = array("I", sorted(range(len(numbers)), key=numbers.__getitem__))
+        import numpy as np
+
+        order = np.argsort(np.asarray(self._rows.column("number")), kind="stable")
         self._rows = self._rows.reordered(order)
         self._numbers = self._rows.column("number")
         self.waiting, self.last, self.fired = (array("I", bytes(4 * len(order))) for _ in range(3))
@@ -77,3 +87,16 @@ class Triggers:
     def column(self, name: str) -> "array[int]":
         """A field of all triggers, in the order of their numbers."""
         return self._rows.column(name)
+
+
+def shape(form: str) -> Shape | None:
+    """What lines of this form have, if it is a usual one of triggers.
+
+    >>> shape("trigger id 0 oneshot").constants
+    {'kind': 0}
+    """
+    if form in {"trigger id 0 oneshot", "trigger id 0 multishot"}:
+        return Shape(Trigger, ("number",), {"kind": KINDS.index(form.split()[-1])})
+    if form == "trigger id 0 barrier count 0":
+        return Shape(Trigger, ("number", "times"), {"kind": KINDS.index("barrier")})
+    return None

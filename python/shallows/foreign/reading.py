@@ -11,6 +11,8 @@ from shallows.bounded import EXACT, LARGEST_LIST, quoted
 from shallows.errors import ShallowsError
 
 PS_PER_S = 10**12
+LATEST = 86_400 * PS_PER_S
+"""The latest start in picoseconds: a day."""
 
 MOST_LINES, LONGEST_LINE = 1 << 22, 1 << 20
 """Of a file, and characters of one: 131,072 switches stand in a line."""
@@ -54,7 +56,7 @@ class Line(NamedTuple):
         time = EXACT.multiply(self.decimal(name, text), Decimal(unit_ps))
         if time != int(time):
             raise self.error(f"{name} {quoted(text)} is no whole number of picoseconds", "round it")
-        if time > 86_400 * PS_PER_S:
+        if time > LATEST:
             raise self.error(f"{name} {quoted(text)} is longer than a day", "times are up to 86400 s")
         return int(time)
 
@@ -81,8 +83,29 @@ class Line(NamedTuple):
         return self.picoseconds(name, found[1], 10 ** units[found[2] or "s"])
 
 
-def read_lines(path: Path, comment: str | None = None) -> Iterator[Line]:
-    """Read the lines of a text file that are not empty, one by one.
+class Block(NamedTuple):
+    """Lines of a file in a row."""
+
+    file: Path
+    number: int
+    """Of the first line."""
+    texts: list[str]
+
+    def lines(self, comment: str | None = None) -> Iterator[Line]:
+        """Yield the lines that are not empty."""
+        for number, text in enumerate(self.texts, start=self.number):
+            words = text.split()
+            if words and not (comment and words[0].startswith(comment)):
+                yield Line(self.file, number, words)
+
+    def halves(self) -> tuple["Block", "Block"]:
+        """Return both halves."""
+        half = len(self.texts) // 2
+        return self._replace(texts=self.texts[:half]), Block(self.file, self.number + half, self.texts[half:])
+
+
+def read_blocks(path: Path) -> Iterator[Block]:
+    """Read the lines of a text file block by block.
 
     Raises
     ------
@@ -90,10 +113,22 @@ def read_lines(path: Path, comment: str | None = None) -> Iterator[Line]:
         If there is no such text file, or it exceeds the bounds.
     """
     remedy = "divide it, or name another file"
-    lines = bounded.read_lines(path, remedy=remedy, longest=LONGEST_LINE, most=LARGEST_LIST)
-    for number, line in enumerate(lines, start=1):
-        if number > MOST_LINES:
+    number = 1
+    for texts in bounded.read_blocks(path, remedy=remedy, longest=LONGEST_LINE, most=LARGEST_LIST):
+        allowed = MOST_LINES + 1 - number
+        yield Block(path, number, texts[:allowed])
+        if len(texts) > allowed:
             raise ShallowsError(f"{path} has more than {MOST_LINES} lines", remedy)
-        words = line.split()
-        if words and not (comment and words[0].startswith(comment)):
-            yield Line(path, number, words)
+        number += len(texts)
+
+
+def read_lines(path: Path, comment: str | None = None) -> Iterator[Line]:
+    """Read the lines of a text file that are not empty, one by one.
+
+    Raises
+    ------
+    ShallowsError
+        As `read_blocks`.
+    """
+    for block in read_blocks(path):
+        yield from block.lines(comment)

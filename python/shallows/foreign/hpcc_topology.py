@@ -1,23 +1,19 @@
-"""HPCC's `topology.txt` and `flow.txt`, and those of its descendants, which differ in what a line has."""
+"""HPCC's `topology.txt`, and those of its descendants, which differ in what a line has."""
 
-from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
 from shallows.errors import ShallowsError
-from shallows.foreign.columns import Columns
 from shallows.foreign.ignoring import NOTHING, Ignored, listed
-from shallows.foreign.reading import PS_PER_S, Line, read_lines
-from shallows.foreign.writing import Cable, Flow, no_flows
+from shallows.foreign.reading import Line, read_lines
+from shallows.foreign.writing import Cable
 
 HEADERS = (
     "NODES SWITCHES LINKS (HPCC), NODES SWITCHES TORS LINKS (PowerTCP), that and two rates (Reverie), or "
     "NODES GPUS NVSWITCHES SWITCHES LINKS GPU (SimAI)"
 )
-LARGEST_HPCC = 2**32 - 1
-"""third.cc counts a flow's bytes in 32 bits; at a larger number its stream stops."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +56,9 @@ def read_topology(path: Path, ignored: Ignored = NOTHING) -> Network:
     header = _header(first, ignored)
     nodes = _switches(first, lines, header)
     links = list(islice(lines, header.links))
-    notes = _rest(first, lines, len(links), header.links, "links")
+    after = next(lines, first).number
+    count = (after > first.number) + sum(1 for _ in lines)
+    notes = rest(first, len(links), header.links, "links", after, count)
     for line in links:
         line.expect(5, "SOURCE DESTINATION 100Gbps 1us 0 (the last is the error rate)")
     links = _last_of_pairs(first, links, header.nodes, notes)
@@ -172,71 +170,12 @@ def _losses(links: list[Line], ignored: Ignored) -> list[str]:
     return [f"left out, as asked: error rates of links ({where})"] if lossy else []
 
 
-def read_flows(path: Path, network: Network) -> tuple[Columns[Flow], list[str]]:
-    """A `flow.txt`: the number of flows, then a line for each, in order of time; what follows is not read."""
-    lines = read_lines(path)
-    first = next(lines, None)
-    if first is None:
-        raise ShallowsError(f"{path} is empty", "its first line is the number of flows")
-    first.expect(1, "the number of flows")
-    count = first.whole("the number of flows", first.words[0])
-    if count == 0:
-        raise first.error("it lists no flow", "list at least one")
-    numbers = {node: number for number, node in enumerate(network.hosts)}
-    flows, large = no_flows(), array("I")
-    with_ports, latest = True, 0
-    for line in islice(lines, count):
-        if not flows:
-            with_ports = len(line.words) != 5
-        flow = _flow(line, numbers, with_ports=with_ports)
-        if flow.start_ps < latest:
-            raise line.error("it starts before the flow above it", "sort the flows by time")
-        latest = flow.start_ps
-        flows.append(flow)
-        if flow.size > LARGEST_HPCC:
-            large.append(line.number)
-    notes = _rest(first, lines, len(flows), count, "flows")
-    if not with_ports:
-        notes.append(f"{path.name} is one of ConWeave's, without ports: those of its flows are chosen here")
-    if large and network.short_sizes:
-        notes.append(f"{path.name}: HPCC cannot read sizes of 4 GiB and more ({listed(large)})")
-    return flows, notes
-
-
-def _flow(line: Line, numbers: dict[int, int], *, with_ports: bool) -> Flow:
-    if with_ports:
-        line.expect(6, "SOURCE DESTINATION PRIORITY_GROUP PORT BYTES START_SECONDS")
-        source, destination, pg, port, size, start = line.words
-    else:
-        line.expect(5, "SOURCE DESTINATION PRIORITY_GROUP BYTES START_SECONDS, as the first flow")
-        source, destination, pg, size, start = line.words
-        port = ""
-    ends = [line.whole(name, word) for name, word in (("source", source), ("destination", destination))]
-    for end in ends:
-        if end not in numbers:
-            raise line.error(f"node {end} is no host", "hosts are the nodes that are no switches")
-    if ends[0] == ends[1]:
-        raise line.error(f"host {ends[0]} sends to itself", "name two different hosts")
-    return Flow(
-        start_ps=line.picoseconds("the start", start, PS_PER_S),
-        source=numbers[ends[0]],
-        destination=numbers[ends[1]],
-        size=line.whole("the size", size, 1, 1 << 50),
-        line=line.number,
-        # Queue 0 is that of control packets, which are never marked.
-        pg=line.whole("the priority group", pg, 1, 7),
-        port=line.whole("the port", port, 0, 65_535) if with_ports else -1,
-    )
-
-
-def _rest(first: Line, lines: Iterator[Line], found: int, said: int, what: str) -> list[str]:
-    """A note on the lines after as many as the first line says, which HPCC does not read."""
+def rest(first: Line, found: int, said: int, what: str, after: int, count: int) -> list[str]:
+    """A note on so many lines from a line on, which HPCC does not read: the first line says fewer."""
     if found < said:
         raise first.error(f"{said} {what}, but only {found} lines follow", "mend the number")
-    after = next(lines, None)
-    if after is None:
+    if count == 0:
         return []
-    count = 1 + sum(1 for _ in lines)
-    rest = f"{count} line{'s' if count > 1 else ''}"
-    where = f"left out from line {after.number} on ({rest})"
+    lines = f"{count} line{'s' if count > 1 else ''}"
+    where = f"left out from line {after} on ({lines})"
     return [f"{first.file.name}: {where}, as HPCC does; it says {said} {what}"]

@@ -1,0 +1,109 @@
+"""Lines that differ only in their numbers, which become columns together."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from shallows.foreign.reading import Block
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Numbers = NDArray[np.int64]
+
+LARGEST = 2**63 - 1
+"""Larger numbers are read as this one."""
+LONGEST = 20
+"""Digits of a number; a longer one is left to the readers of single lines."""
+FEWEST = 64
+"""Lines that are worth the effort."""
+
+_TO_ZEROS = str.maketrans("123456789", "0" * 9)
+_TO_BLANKS = bytes(byte if byte in b"0123456789" else ord(" ") for byte in range(256))
+
+
+class Shape(NamedTuple):
+    """Meaning of the numbers of lines of one shape.
+
+    The shape itself is a line with 0 in the place of each whole number: `0->0 id 0 start 0 size 0`.
+    """
+
+    row: type[Any]
+    """The named tuple that a line becomes; its field `line` is the number of the line."""
+    names: tuple[str, ...]
+    """The field of each number in its order; "" is none."""
+    constants: Mapping[str, int] = {}
+    """Fields that are the same in all lines of the shape."""
+
+
+def pieces(block: Block, together: Callable[[Block], bool]) -> Iterator[Block]:
+    """Yield the parts of a block that `together` does not read."""
+    if len(block.texts) < FEWEST:
+        yield block
+    elif not together(block):
+        for half in block.halves():
+            yield from pieces(half, together)
+
+
+def columns(
+    block: Block, shape_of: Callable[[str], Shape | None], bounds: Mapping[str, tuple[int, int]]
+) -> dict[type[Any], dict[str, "Numbers"]] | None:
+    """Read the numbers of all lines of a block.
+
+    Returns
+    -------
+    dict, optional
+        By the kind of row, the values of each field that some line has, with the default where a line lacks
+        it. Nothing if a line has another shape, or a number is out of its bounds or has more than 20 digits.
+    """
+    import numpy as np
+
+    text = "\n".join(block.texts)
+    forms = _forms(text)
+    shapes = _shapes(forms, shape_of)
+    if not shapes:
+        return None
+    numbers = np.fromstring(text.encode().translate(_TO_BLANKS), dtype=np.int64, sep=" ")
+    if numbers.max() == LARGEST:
+        return None
+    places = {form: place for place, form in enumerate(shapes)}
+    codes = np.fromiter(map(places.__getitem__, forms), np.int64, len(forms))
+    counts = np.array([len(shape.names) for shape in shapes.values()])[codes]
+    firsts = np.cumsum(counts) - counts
+    tables: dict[type[Any], dict[str, Numbers]] = {}
+    for place, shape in enumerate(shapes.values()):
+        lines = np.flatnonzero(codes == place)
+        read = {name: numbers[firsts[lines] + at] for at, name in enumerate(shape.names) if name}
+        if any(
+            values.min() < bounds[name][0] or values.max() > bounds[name][1] for name, values in read.items()
+        ):
+            return None
+        fields = tables.setdefault(shape.row, {"line": np.zeros(len(forms), np.int64)})
+        for name, values in {"line": lines + block.number, **read, **shape.constants}.items():
+            default = shape.row._field_defaults.get(name, 0)
+            fields.setdefault(name, np.full(len(forms), default, np.int64))[lines] = values
+    return {
+        row: {name: values[fields["line"] > 0] for name, values in fields.items()}
+        for row, fields in tables.items()
+    }
+
+
+def _forms(text: str) -> list[str]:
+    """Lines with 0 in the place of each whole number; of a number of too many digits, more zeros than one."""
+    zeros = text.translate(_TO_ZEROS)
+    if "0" * (LONGEST + 1) in zeros:
+        return []
+    while "00" in zeros:
+        zeros = zeros.replace("00", "0")
+    return zeros.split("\n")
+
+
+def _shapes(forms: list[str], shape_of: Callable[[str], Shape | None]) -> dict[str, Shape]:
+    """The shape of each form; nothing if one has none."""
+    shapes = {}
+    for form in dict.fromkeys(forms):
+        shape = shape_of(form)
+        if shape is None:
+            return {}
+        shapes[form] = shape
+    return shapes
