@@ -117,4 +117,10 @@ def test_fewer_than_2000_flows_are_too_few_for_a_99th_percentile(
 ) -> None:
     names = ("all", "small", "medium", "large")
     summary = {"fct_us": {name: {"count": count} for name, count in zip(names, counts, strict=True)}}
-    assert of_run.few_samples(summary) == expected
+    assert of_run.few_samples([summary]) == expected
+
+
+def test_seeds_together_have_enough_flows_for_a_99th_percentile() -> None:
+    seeds = [{"fct_us": {"all": {"count": count}}} for count in (1_000, 999)]
+    assert of_run.few_samples(seeds) == {"flows": 1_999}
+    assert of_run.few_samples([*seeds, {"fct_us": {"all": {"count": 1}}}]) == {}

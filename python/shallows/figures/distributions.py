@@ -15,6 +15,7 @@ from shallows.figures.lines import (
     side_by_side,
 )
 from shallows.quantity import order, size
+from shallows.runs import percentiles
 from shallows.runs.ranks import nearest_rank
 from shallows.runs.results import Run
 from shallows.runs.steps import Series
@@ -23,9 +24,11 @@ from shallows.series.completions import completed, size_bins, within
 from shallows.series.inputs import Runs, as_list, groups, labels, table
 
 if TYPE_CHECKING:
+    import numpy as np
     import polars as pl
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from numpy.typing import NDArray
 
 POINTS = 400
 """Most points of a distribution's line."""
@@ -164,7 +167,8 @@ def slowdown(runs: Runs) -> "Figure":
     """Slowdown against the size of flows: median and 99th percentile.
 
     The horizontal axis is linear in the number of flows: between two ticks lie a tenth of all flows, and
-    ticks name their largest sizes. One line for each scheme; seeds are taken together.
+    ticks name their largest sizes. One line for each scheme; seeds are taken together. A point covers the
+    sizes since the point before it: of fewer flows than a percentile needs, neighbouring tenths are one.
 
     Parameters
     ----------
@@ -201,8 +205,15 @@ def slowdown(runs: Runs) -> "Figure":
                 for name in place.behind:
                     place.plot.plot(*drawn[name], **BEHIND)
                 for name in place.names:
-                    place.plot.plot(*drawn[name], label=name, clip_on=False, **told.looks[name])
-                style.scale(place.plot, "y", [value for _, values in drawn.values() for value in values])
+                    # Without points, a line outside of its panel would have no place in the layout.
+                    outside: dict[str, Any] = {"clip_on": not drawn[name][0]}
+                    place.plot.plot(*drawn[name], label=name, **outside, **told.looks[name])
+                found = [value for _, values in drawn.values() for value in values]
+                if found:
+                    style.scale(place.plot, "y", found)
+                else:
+                    few = f"too few flows:\n{percentiles.needed(percentile):,} are needed"
+                    style.say_empty(place.plot, "" if told.is_split else few)
             _label(row, "", f"{words}\nslowdown")
         for place in panels[-1]:
             ticks = range(len(edges))[::-step][::-1]
@@ -217,14 +228,25 @@ def slowdown(runs: Runs) -> "Figure":
 
 
 def _by_size(flows: "pl.DataFrame", edges: Sequence[int], percentile: float) -> Curve:
-    """A percentile of the slowdown of flows between two edges of sizes, and the number of the second."""
-    places, values = [], []
-    for place, (low, high) in enumerate(zip([-1, *edges], edges, strict=False), 1):
-        inside = within(flows, low, high)["slowdown"].drop_nulls().to_numpy()
-        if inside.size:
-            places.append(float(place))
-            values.append(nearest_rank([inside], percentile))
-    return places, values
+    """Return a percentile of the slowdown by size, and the number of the edge that closes each part.
+
+    Neighbouring parts are one where a part has too few flows for the percentile.
+    """
+    parts: list[tuple[float, int, int]] = []
+    low = -1
+    for place, edge in enumerate(edges, 1):
+        if percentiles.suffices(len(_slowdowns(flows, low, edge)), percentile):
+            parts.append((float(place), low, edge))
+            low = edge
+    if parts and low < edges[-1]:
+        # The largest flows join the part before them.
+        parts[-1] = (float(len(edges)), parts[-1][1], edges[-1])
+    found = [(place, nearest_rank([_slowdowns(flows, *ends)], percentile)) for place, *ends in parts]
+    return [place for place, _ in found], [value for _, value in found]
+
+
+def _slowdowns(flows: "pl.DataFrame", low: int, high: int) -> "NDArray[np.float64]":
+    return within(flows, low, high)["slowdown"].drop_nulls().to_numpy()
 
 
 def queue_cdf(runs: Runs, ports: Sequence[str] = ()) -> "Figure":

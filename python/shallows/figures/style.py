@@ -243,6 +243,14 @@ def add_note(figure: "Figure", text: str) -> None:
     figure.supxlabel(lines, fontsize=6.5, color="0.35")
 
 
+def say_empty(plot: "Axes", text: str) -> None:
+    """Say within an empty panel why nothing is drawn."""
+    plot.set_yticks([])
+    plot.grid(visible=False)
+    look: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 6.5, "color": "0.35"}
+    plot.text(0.5, 0.5, text, transform=plot.transAxes, **look).set_in_layout(False)
+
+
 def name_panel(plot: "Axes", text: str) -> None:
     """Say above a panel what it shows."""
     if text:

@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -17,7 +18,7 @@ from shallows.reports import setup, topology
 from shallows.reports.chart import Axis, Chart, Level, Line
 from shallows.reports.html import Block, Section
 from shallows.reports.page import chart, render, table
-from shallows.runs import breakdown_tables, tables
+from shallows.runs import breakdown_tables, percentiles, tables
 from shallows.runs.bins import bins
 from shallows.runs.folder import write_whole
 from shallows.runs.manifest import PAGE
@@ -26,7 +27,6 @@ from shallows.runs.results import DAMAGED, Run, describe
 from shallows.runs.settings import settings
 from shallows.runs.table import Table
 from shallows.series.completions import size_bins
-from shallows.series.percentiles import FEWEST_BEYOND, RANK
 
 if TYPE_CHECKING:
     from shallows.runs.steps import Series
@@ -43,14 +43,8 @@ FLOWS = 4
 CLOSE = 3.0
 """A threshold is drawn if it is at most so many times the longest queue: else it would flatten that."""
 
-
-ENOUGH = round(FEWEST_BEYOND / (1 - RANK))
-"""Flows of which a 99th percentile can be told (docs/statistics.md)."""
-
-TOO_FEW = (
-    f"of fewer than {ENOUGH:,} the 99th percentile rests on fewer than {FEWEST_BEYOND}; "
-    "run longer, or with more seeds"
-)
+MORE = "Run longer, or with more seeds."
+"""How to get enough observations for a percentile."""
 
 
 def write_run(run: Run, folder: Path | None = None) -> Path:
@@ -110,18 +104,24 @@ def _observations(summary: dict[str, Any]) -> list[Block]:
 
 def warnings(summary: dict[str, Any]) -> list[str]:
     """What a reader should know: what was not measured, what misleads, and percentiles of too few samples."""
-    few = ", ".join(f"{count:,} {what}" for what, count in few_samples(summary).items())
+    few = ", ".join(f"{count:,} {what}" for what, count in few_samples([summary]).items())
     problems = [problem["text"] for problem in summary.get("problems", [])]
-    return [*problems, *summary["warnings"], *([f"{few}: {TOO_FEW}"] if few else [])]
+    said = [f"Too few for a p99, which needs {percentiles.needed():,}: {few}. {MORE}"] if few else []
+    return [*problems, *summary["warnings"], *said]
 
 
-def few_samples(summary: dict[str, Any]) -> dict[str, int]:
-    """Flows and queries, by their sizes and workloads, that are too few for a 99th percentile."""
+def few_samples(seeds: Sequence[dict[str, Any]]) -> dict[str, int]:
+    """Count flows and queries, by size and workload, that are too few for a p99 in all seeds together."""
     found = {}
-    for what, groups in (("flows", summary["fct_us"]), ("queries", summary.get("queries") or {})):
-        names = bins(summary) if what == "flows" else list(groups)
-        few = {name: groups[name]["count"] for name in names if 0 < groups[name]["count"] < ENOUGH}
-        # If even all of them together are too few, that says it for each of their kinds.
+    for what, key in (("flows", "fct_us"), ("queries", "queries")):
+        counts: Counter[str] = Counter()
+        for summary in seeds:
+            counts.update({name: of["count"] for name, of in (summary.get(key) or {}).items()})
+        names = bins({"fct_us": counts}) if what == "flows" else list(counts)
+        few = {
+            name: counts[name] for name in names if counts[name] and not percentiles.suffices(counts[name])
+        }
+        # If all of them together are too few, so is each of their kinds.
         for name in ["all"] if "all" in few else few:
             found[what if name == "all" else f"{name.replace('_', ' ')} {what}"] = few[name]
     return found

@@ -13,10 +13,10 @@ from shallows.errors import ShallowsError
 from shallows.quantity import percent
 from shallows.reports import ranked, setup
 from shallows.reports.html import Block, Cell, Section
-from shallows.reports.of_run import TOO_FEW, again, few_samples, set_up
+from shallows.reports.of_run import MORE, again, few_samples, set_up
 from shallows.reports.page import chart, render, table
 from shallows.reports.sweep_charts import draw
-from shallows.runs import points_table
+from shallows.runs import percentiles, points_table
 from shallows.runs.folder import write_whole
 from shallows.runs.manifest import PAGE
 from shallows.runs.results import DAMAGED, Run, describe
@@ -88,12 +88,26 @@ def count_warnings(runs: Sequence[Run]) -> list[str]:
     warnings = Counter(warning for run in runs for warning in run.summary["warnings"])
     counts = [*problems.most_common(), *warnings.most_common()]
     found = [f"{number} of {len(runs)} runs: {warning}" for warning, number in counts]
-    few: dict[str, list[int]] = {}
+    return [*_empty(runs), *found, *_few_samples(runs)]
+
+
+def _few_samples(runs: Sequence[Run]) -> list[str]:
+    """Name what is too rare for a p99 at some points; all seeds of a point count together, as in verdicts."""
+    points: dict[tuple[tuple[str, str], ...], list[dict[str, Any]]] = {}
     for run in runs:
-        for what, count in few_samples(run.summary).items():
+        place = tuple((axis, str(value)) for axis, value in run.labels.items() if axis != "seed")
+        points.setdefault(place, []).append(run.summary)
+    few: dict[str, list[int]] = {}
+    for seeds in points.values():
+        for what, count in few_samples(seeds).items():
             few.setdefault(what, []).append(count)
-    said = "; ".join(f"{len(each)} have {min(each):,} {what} or more" for what, each in few.items())
-    return [*_empty(runs), *found, *([f"Of {len(runs)} runs, {said}: {TOO_FEW}"] if said else [])]
+    if not few:
+        return []
+    said = [
+        f"{what} at {len(each)} of {len(points)} points (fewest {min(each):,})" for what, each in few.items()
+    ]
+    rule = f"Too few for a p99, which needs {percentiles.needed():,} in all seeds together"
+    return [f"{rule}: {', '.join(said)}. {MORE}"]
 
 
 def _empty(runs: Sequence[Run]) -> list[str]:

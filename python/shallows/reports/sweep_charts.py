@@ -15,6 +15,7 @@ from shallows.quantity import percent
 from shallows.reports import chart as charts
 from shallows.reports.chart import Axis, Chart, Level, Line
 from shallows.reports.of_run import CLOSE, has_queues, levels
+from shallows.runs import percentiles
 from shallows.runs.bins import bins
 from shallows.runs.results import Run, axis_name
 from shallows.series.inputs import labels
@@ -120,42 +121,63 @@ def metrics(layout: Layout, notes: list[str]) -> list[Chart]:
     budget = charts.METRIC_POINTS
     seeds = Counter((layout.line(run), layout.place(run), *layout.at(run).items()) for run in layout.runs)
     notes.append(said_of_bars(seeds.values()))
-    for name, title, unit, log, value in _metrics(layout.runs):
-        made = _along(layout, name, title, unit, log, value)
+    for metric in _metrics(layout.runs):
+        made = _along(layout, metric)
         if made is None:
+            if metric.count and any(map(metric.value, layout.runs)):
+                notes.append(f"{metric.title} is not drawn: {percentiles.needed():,} are needed for a p99.")
             continue
         if made.size > budget:
-            notes.append(f"{title} is not drawn: the page would have too many points. The table has it.")
+            notes.append(
+                f"{metric.title} is not drawn: the page would have too many points. The table has it."
+            )
             continue
         budget -= made.size
         found.append(made)
     return found
 
 
-def _metrics(runs: Sequence[Run]) -> list[tuple[str, str, str, bool, Value]]:
+@dataclass(frozen=True)
+class _Metric:
+    """A metric to draw along the axis."""
+
+    name: str
+    title: str
+    unit: str
+    """`time` stands for the unit that fits the values, which are in µs."""
+    log: bool
+    value: Value
+    count: Value | None = None
+    """Of a p99: how many observations a run has."""
+
+
+def _metrics(runs: Sequence[Run]) -> list[_Metric]:
     sizes = bins({"fct_us": dict.fromkeys(name for run in runs for name in run.summary["fct_us"])})
-    found: list[tuple[str, str, str, bool, Value]] = []
+    found: list[_Metric] = []
     several = [name for name in sizes if name != "all"]
     for name in several or ["all"]:
         for statistic, words in (("mean", "mean"), ("p99", "99th percentile")):
             called = f"{name.replace('_', ' ')} flows" if name != "all" else "flows"
             found.append(
-                (
+                _Metric(
                     f"fct-{name}-{statistic}",
                     f"Completion time, {called}, {words}",
                     "time",
                     True,
                     _fct(name, statistic),
+                    _fct(name, "count") if statistic == "p99" else None,
                 )
             )
     if any(run.summary.get("queries") for run in runs):
         for statistic, words in (("mean", "mean"), ("p99", "99th percentile")):
-            found.append((f"queries-{statistic}", f"Queries, {words}", "time", True, _query(statistic)))
-    found.append(("goodput", "Goodput", "Gb/s", False, lambda run: float(run.summary["goodput_gbps"])))
-    found.append(("loss", "Packets lost in switches", "%", True, _loss("switches")))
+            count = _query("count") if statistic == "p99" else None
+            value = _query(statistic)
+            found.append(_Metric(f"queries-{statistic}", f"Queries, {words}", "time", True, value, count))
+    found.append(_Metric("goodput", "Goodput", "Gb/s", False, lambda run: float(run.summary["goodput_gbps"])))
+    found.append(_Metric("loss", "Packets lost in switches", "%", True, _loss("switches")))
     if any(run.summary["loss_rate_in_cards"] for run in runs):
-        found.append(("card-loss", "Packets lost in hosts' cards", "%", True, _loss("cards")))
-    found.append(("timeouts", "Timeouts", "", True, lambda run: float(run.summary["timeouts"])))
+        found.append(_Metric("card-loss", "Packets lost in hosts' cards", "%", True, _loss("cards")))
+    found.append(_Metric("timeouts", "Timeouts", "", True, lambda run: float(run.summary["timeouts"])))
     return found
 
 
@@ -180,17 +202,24 @@ def _query(statistic: str) -> Value:
     return value
 
 
-def _along(layout: Layout, name: str, title: str, unit: str, log: bool, value: Value) -> Chart | None:
+def _along(layout: Layout, metric: _Metric) -> Chart | None:
     groups: dict[tuple[str, At], dict[float, list[float]]] = {}
+    counts: Counter[tuple[str, At, float]] = Counter()
     for run in layout.runs:
-        number = value(run)
+        number = metric.value(run)
         if number is not None:
-            line = groups.setdefault((layout.line(run), tuple(layout.at(run).items())), {})
-            line.setdefault(layout.place(run), []).append(number)
+            key, place = (layout.line(run), tuple(layout.at(run).items())), layout.place(run)
+            groups.setdefault(key, {}).setdefault(place, []).append(number)
+            counts[*key, place] += int(metric.count(run) or 0) if metric.count else 0
+    few = [each for each in counts if metric.count and not percentiles.suffices(counts[each])]
+    for line, at, place in few:
+        del groups[line, at][place]
+    groups = {key: places for key, places in groups.items() if places}
     numbers = [number for line in groups.values() for seeds in line.values() for number in seeds]
     if not any(numbers):
         return None
-    shown = time_unit(numbers) if unit == "time" else Unit(unit, 1)
+    title = metric.title
+    shown = time_unit(numbers) if metric.unit == "time" else Unit(metric.unit, 1)
     looks = layout.names()
     lines = []
     for (called, at), places in groups.items():
@@ -200,9 +229,16 @@ def _along(layout: Layout, name: str, title: str, unit: str, log: bool, value: V
         bars = [(place, each.low, each.high) for place, each in intervals.items() if each]
         lines.append(Line(called, looks.index(called), points, bars, dict(at), layout.shade(called)))
     y = Axis(
-        f"{title.split(',')[0].lower()} ({shown.name})" if shown.name else title.lower(), shown.name, log=log
+        f"{title.split(',')[0].lower()} ({shown.name})" if shown.name else title.lower(),
+        shown.name,
+        log=metric.log,
     )
-    return Chart(name, title, "points", layout.axis(), y, lines)
+    note = f"Not drawn: {_points(len(few))} of fewer than {percentiles.needed():,}." if few else ""
+    return Chart(metric.name, title, "points", layout.axis(), y, lines, note=note)
+
+
+def _points(count: int) -> str:
+    return "1 point" if count == 1 else f"{count} points"
 
 
 def _distributions(layout: Layout, notes: list[str]) -> list[Chart]:
