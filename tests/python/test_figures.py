@@ -158,10 +158,13 @@ def test_queues_keep_their_peaks_and_say_their_port(heavy: list[sh.Run]) -> None
     figure = figures.queue(run, ports=["switch0->host3"])
     (plot,) = figure.axes
     one = run.queues.filter(pl.col("name") == "switch0->host3")
-    (line,) = plot.get_lines()
+    line, threshold = plot.get_lines()
     unit = {"KB": 1e3, "MB": 1e6}[re.findall(r"\((.*)\)", plot.get_ylabel())[0]]
     assert max(data(line)[1]) * unit == pytest.approx(one["bytes"].max())
     assert plot.get_title(loc="right") == "switch0->host3"
+    # The first scheme marks above 720 KB.
+    assert data(threshold)[1][0] * unit == pytest.approx(720e3)
+    assert [text.get_text() for text in plot.texts] == ["K = 720 KB"]
     assert plot.get_xlim()[1] == pytest.approx(run.summary["simulated_s"] * 1e3)
     assert plot.get_xlabel() == "time (ms)"
 
@@ -185,13 +188,25 @@ def test_of_several_runs_the_same_port_is_drawn_and_the_pool_beside_it(heavy: li
     assert titles == [f"{name}, {what}" for name in tables for what in (highest, "switch0.pool0")]
 
 
+def test_a_scheme_has_its_colour_whatever_the_order_of_runs(heavy: list[sh.Run]) -> None:
+    def colours(runs: list[sh.Run]) -> dict[str, Any]:
+        figure = figures.fct_cdf(runs)
+        return {str(line.get_label()): line.get_color() for line in figure.axes[0].get_lines()}
+
+    forth, back = colours(heavy), colours(heavy[::-1])
+    assert (list(back), back) == (list(forth), forth)
+    # In a figure of queues, too.
+    queues = [plot.get_lines()[0].get_color() for plot in figures.queue(heavy[::-1]).axes]
+    assert queues == [colour for colour in forth.values() for _ in range(2)]
+
+
 def test_queues_are_drawn_from_traces_where_there_are_no_samples(sharing: list[sh.Run]) -> None:
     run = sharing[0]
     assert run.queues is None
     assert run.traces is not None
     backlog = run.traces.filter((pl.col("quantity") == "backlog_bytes") & pl.col("queue").is_null())
     plot = figures.queue(run).axes[0]
-    (line,) = plot.get_lines()
+    line, *_ = plot.get_lines()
     assert highest(plot) * 1e3 == pytest.approx(backlog["value"].max())
     # Of tens of thousands of changes, two for each part of the time are enough.
     assert len(data(line)[0]) <= 2 * over_time.PARTS + 1 < backlog.height / 10
@@ -209,7 +224,9 @@ def test_a_queue_is_as_long_for_as_long_as_no_change_is_recorded(heavy: list[sh.
         for before, after, size in zip(times, [*times[1:], end], sizes, strict=True)
         if size == 0
     )
-    (line,) = figure.axes[0].get_lines()
+    line, threshold = figure.axes[0].get_lines()
+    assert data(threshold)[0][0] == pytest.approx(720 if "(KB)" in figure.axes[0].get_xlabel() else 0.72)
+    assert "switch0->host3" in figure.axes[0].get_xlabel()
     places, shares = data(line)
     assert places[1] == 0
     assert shares[1] == pytest.approx(empty / end)

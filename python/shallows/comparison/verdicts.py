@@ -37,6 +37,13 @@ SAME = "the same in every run"
 """Reason of a change that is zero in every run."""
 
 Verdict = Literal["better", "worse", "cannot tell"]
+
+SYMBOLS: dict[Verdict, str] = {"better": "✓", "worse": "✗", "cannot tell": "○"}
+"""Marks of verdicts; none is shaped like a direction, which a change may contradict."""
+
+LEGEND = ", ".join(f"{mark} {verdict}" for verdict, mark in SYMBOLS.items())
+"""Explains the marks below a table."""
+
 Pairs = Sequence[tuple[Sample, Sample]]
 """The baseline's and the other scheme's sample of each seed."""
 

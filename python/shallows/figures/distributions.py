@@ -22,6 +22,7 @@ from shallows.runs.steps import Series
 from shallows.series.backlogs import backlogs, busiest
 from shallows.series.completions import completed, size_bins, within
 from shallows.series.inputs import Runs, as_list, groups, labels, table
+from shallows.series.thresholds import Thresholds, thresholds
 
 if TYPE_CHECKING:
     import numpy as np
@@ -278,12 +279,14 @@ def queue_cdf(runs: Runs, ports: Sequence[str] = ()) -> "Figure":
     chosen = ports or busiest(runs, most=1)
     found: dict[str, list[Series]] = {}
     which: dict[str, dict[str, Any]] = {}
+    known: dict[str, Thresholds] = {}
     for name, members in groups(runs).items():
         for run in members:
             for port, steps in backlogs(run, chosen).items():
-                key = ", ".join(filter(None, [name, port if ports or not name else ""]))
+                key = ", ".join(filter(None, [name, port]))
                 found.setdefault(key, []).append(steps)
                 which[key] = _labels(run) | {"port": port}
+                known[key] = thresholds(run, port)
     unit = style.size_unit([max(steps.values.max() for line in found.values() for steps in line)])
     curves = {}
     for name, line in found.items():
@@ -293,7 +296,22 @@ def queue_cdf(runs: Runs, ports: Sequence[str] = ()) -> "Figure":
         together = Series(np.concatenate(times), np.concatenate([steps.values for steps in line]))
         values, shares = together.distribution()
         curves[name] = _few((values / unit.size).tolist(), shares.tolist())
-    return _one_cdf(of_labels(which), curves, f"backlog ({unit.name})", "time", linear=True)
+    names = list(dict.fromkeys(str(each["port"]) for each in which.values()))
+    if len(names) == 1 and len(found) > 1:
+        # The axis names the port of all lines.
+        short = {key: key.removesuffix(f", {names[0]}") for key in found}
+        curves = {short[key]: each for key, each in curves.items()}
+        which = {short[key]: each for key, each in which.items()}
+        known = {short[key]: each for key, each in known.items()}
+    of = f" of {names[0]}" if len(names) == 1 else ""
+    top = max(value for values, _ in curves.values() for value in values) * unit.size
+    told = of_labels(which)
+    marks = {
+        (value / unit.size, told.looks[key]["color"])
+        for key, each in known.items()
+        for _, value in style.near(each, top)[0]
+    }
+    return _one_cdf(told, curves, f"backlog{of} ({unit.name})", "time", linear=True, marks=sorted(marks))
 
 
 def ping(runs: Runs) -> "Figure":
@@ -446,10 +464,25 @@ def _time_cdf(told: Lines, lines: "dict[str, pl.Series]", name: str, of: str) ->
     return _one_cdf(told, curves, f"{name} ({unit.name})", of)
 
 
-def _one_cdf(told: Lines, curves: dict[str, Curve], name: str, of: str, *, linear: bool = False) -> "Figure":
-    """A figure of one distribution."""
+def _one_cdf(
+    told: Lines,
+    curves: dict[str, Curve],
+    name: str,
+    of: str,
+    *,
+    linear: bool = False,
+    marks: Sequence[tuple[float, Any]] = (),
+) -> "Figure":
+    """A figure of one distribution; `marks` are places on its axis, with colours."""
     with one_below_the_other(told, 1, 1.5) as (figure, (places,)):
         _draw_cdf(places, told, curves, linear=linear)
+        for place in places:
+            for at, color in marks:
+                place.plot.axvline(at, color=color, linewidth=0.9, linestyle=":", marker="", zorder=1.5)
+            if marks:
+                place.plot.set_xlim(right=max(place.plot.get_xlim()[1], 1.03 * max(at for at, _ in marks)))
+        if marks:
+            style.add_note(figure, "Dotted: marking thresholds.")
         _label(places, name, "share" if told.is_split else f"share of {of}")
         told.finish(figure, _plots([places]), *_plots([places[:1]]))
     return figure

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from shallows.bounded import read_text
 from shallows.errors import ShallowsError
-from shallows.figures.style import Unit, size_unit, time_unit
-from shallows.quantity import percent
+from shallows.figures.style import CLOSE, Unit, size_unit, time_unit
+from shallows.quantity import percent, size
 from shallows.reports import chart as charts
 from shallows.reports import setup, topology
 from shallows.reports.chart import Axis, Chart, Level, Line
@@ -39,9 +39,6 @@ PORTS = 4
 
 FLOWS = 4
 """Flows whose window is drawn."""
-
-CLOSE = 3.0
-"""A threshold is drawn if it is at most so many times the longest queue: else it would flatten that."""
 
 MORE = "Run longer, or with more seeds."
 """How to get enough observations for a percentile."""
@@ -209,31 +206,38 @@ def has_queues(run: Run) -> bool:
 
 
 def _over_time(run: Run) -> list[Chart]:
-    """Queues, the shared buffer, and windows; the lines of all of them share what a page holds."""
-    ports, pool = _queues(run)
+    """Return queues, the shared buffer, and windows; all their lines share what a page holds."""
+    ports, pools = _queues(run)
     flows = _windows(run)
-    share = partial(charts.OverTime, share_of=len(ports) + len(pool) + len(flows))
+    share = partial(charts.OverTime, share_of=len(ports) + len(pools) + len(flows))
     found = []
-    if ports:
-        found.append(_backlog("queues", "Queues over time", ports, levels(run, ports, "port"), share))
-    if pool:
-        found.append(_backlog("pool", "Shared buffer over time", pool, levels(run, pool, "pool"), share))
+    for name, drawn in (("queues", ports), ("pool", pools)):
+        if drawn:
+            found.append(_backlog(name, title_of(name, [*drawn]), drawn, _levels(run, [*drawn]), share))
     if flows:
         found.append(_steps("windows", "Congestion windows", "window", flows, share))
     return found
 
 
+def title_of(name: str, ports: Sequence[str]) -> str:
+    """Return the title of a chart of queues or of a pool, with the name of what it shows."""
+    if name == "pool":
+        return f"Shared buffer over time: {', '.join(ports)}"
+    return f"Queue over time: {ports[0]}" if len(ports) == 1 else "Queues over time"
+
+
 def _queues(run: Run) -> "tuple[dict[str, Series], dict[str, Series]]":
-    """Backlogs of the busiest ports, and of the fullest pool."""
-    from shallows.series.backlogs import backlogs, busiest, fullest_pool
+    """Return the backlogs of the busiest ports, and of the pool of the busiest one."""
+    from shallows.series.backlogs import backlogs, busiest, pools_beside
 
     if not has_queues(run):
         return {}, {}
     try:
-        ports = backlogs(run, busiest([run], most=PORTS - 1))
+        ports = busiest([run], most=PORTS - 1)
     except ShallowsError:
         return {}, {}  # no port ever had a backlog
-    return ports, fullest_pool(run, above=max(series.max() for series in ports.values()))
+    pools = pools_beside(run, ports[:1])
+    return backlogs(run, ports), backlogs(run, pools) if pools else {}
 
 
 def _windows(run: Run) -> "dict[str, Series]":
@@ -246,16 +250,27 @@ def _windows(run: Run) -> "dict[str, Series]":
 
 
 def _backlog(
-    name: str, title: str, drawn: "dict[str, Series]", known: list[tuple[str, float]], share: Share
+    name: str, title: str, drawn: "dict[str, Series]", known: Sequence[Level], share: Share
 ) -> Chart:
-    """Backlogs with what they are measured against."""
+    """Return a chart of backlogs with their thresholds, which are in bytes."""
     top = max(series.max() for series in drawn.values())
     window = charts.window(drawn.values())
     made = _steps(name, title, "backlog", drawn, share, window)
-    size = size_unit([top]).size
-    shown = [Level(called, value / size) for called, value in known if value <= CLOSE * top]
-    first = "Shown at first is the time with almost all of the backlog: zoom out for the rest. "
-    return replace(made, levels=shown, note=((first if window < 1 else "") + made.note).strip())
+    shown, above = near(known, top, size_unit([top]))
+    first = (
+        "Shown at first is the time with almost all of the backlog: zoom out for the rest."
+        if window < 1
+        else ""
+    )
+    return replace(made, levels=shown, note=" ".join(filter(None, [first, above, made.note])))
+
+
+def near(known: Sequence[Level], top: float, unit: Unit) -> tuple[list[Level], str]:
+    """Return the levels in this unit, and a sentence about those too far above a queue of `top` bytes."""
+    named = [replace(level, name=f"{level.name} = {size(level.value)}") for level in known]
+    shown = [replace(level, value=level.value / unit.size) for level in named if level.value <= CLOSE * top]
+    far = dict.fromkeys(level.name for level in named if level.value > CLOSE * top)
+    return shown, f"Far above, and not drawn: {', '.join(far)}." if far else ""
 
 
 def _steps(
@@ -263,25 +278,23 @@ def _steps(
 ) -> Chart:
     """Lines over time."""
     end = max(float(series.times[-1]) for series in drawn.values())
-    time, size = time_unit([end * window]), size_unit([max(series.max() for series in drawn.values())])
+    time, of = time_unit([end * window]), size_unit([max(series.max() for series in drawn.values())])
     over_time = share([*drawn.values()])
-    points = over_time.points(time.size, size.size)
+    points = over_time.points(time.size, of.size)
     lines = [Line(line, index, each) for index, (line, each) in enumerate(zip(drawn, points, strict=True))]
-    x, y = Axis(f"time ({time.name})", time.name), Axis(f"{what} ({size.name})", size.name)
+    x, y = Axis(f"time ({time.name})", time.name), Axis(f"{what} ({of.name})", of.name)
     return Chart(name, title, "steps", x, y, lines, note=over_time.note, window=window, most=over_time.most)
 
 
-def levels(run: Run, drawn: "dict[str, Series]", kind: str) -> list[tuple[str, float]]:
-    """Thresholds of the markers at these ports or pools: where they begin, in bytes."""
-    from shallows.runs.recorded import ports_of
+def _levels(run: Run, names: Sequence[str]) -> list[Level]:
+    """Return the marking thresholds of ports or pools; one that all have is named without them."""
+    from shallows.series.thresholds import thresholds
 
-    kinds = ports_of(run)
-    mine = {kinds.get(port) for port in drawn} if kind == "port" else None
-    scopes = {"pool"} if kind == "pool" else {"queue", "port"}
-    found: dict[tuple[str, float], None] = {}
-    for curve in run.summary["marking_curves"]:
-        if curve["scope"] in scopes and (mine is None or curve["port"] in mine) and curve["can_fire"]:
-            ends = {float(curve["kmin"]["bytes"]), float(curve["kmax"]["bytes"])}
-            names = ["marks above"] if len(ends) == 1 else ["marks from", "marks all above"]
-            found |= dict.fromkeys(zip(names, sorted(ends), strict=True))
-    return list(found)
+    owners: dict[tuple[str, float], list[str]] = {}
+    for name in names:
+        for found in thresholds(run, name):
+            owners.setdefault(found, []).append(name)
+    return [
+        Level(called if len(of) == len(names) else f"{called} of {', '.join(of)}", value, lines=of)
+        for (called, value), of in owners.items()
+    ]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from shallows.bounded import read_text
 from shallows.comparison.comparing import compare
 from shallows.comparison.comparison_tables import changes, verdict_cells
-from shallows.comparison.verdicts import INCLUDES_ZERO
+from shallows.comparison.verdicts import INCLUDES_ZERO, LEGEND
 from shallows.errors import ShallowsError
 from shallows.quantity import percent
 from shallows.reports import ranked, setup
@@ -135,8 +135,9 @@ def _verdicts(runs: Sequence[Run]) -> list[Block]:
 
 def _tables(found: "Comparison") -> list[Block]:
     intro = (
-        f"Each beside {found.baseline}: the change and its {percent(found.confidence)} interval. "
-        "▲ better, ▼ worse, ○ cannot tell, which is not equal: the interval says what would have been missed."
+        f"Each scheme versus {found.baseline}: the change and its {percent(found.confidence)} interval. "
+        f"{LEGEND}. Cannot tell does not mean equal: the interval bounds the difference that these runs "
+        "could have missed."
     )
     blocks = [Block("note", intro)]
     for scheme in dict.fromkeys(row.scheme for row in found.rows):
@@ -212,7 +213,8 @@ def _change(row: "Row | None", reasons: Sequence[str]) -> Cell:
     between = f"{low} to {high}" if row.has_interval else _mark(row, reasons)
     reason = f"; {row.reason}" if row.reason else ""
     title = f"{row.verdict}: {baseline} → {value}, {row.groups}{reason}"
-    return Cell(change, row.verdict, title, between)
+    said = row.verdict if row.change is None else f"{row.verdict} {change}"
+    return Cell(said, row.verdict, title, between)
 
 
 def _results(runs: Sequence[Run]) -> list[Block]:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ from shallows.figures.swept import Swept, across, is_numeric, values_on
 from shallows.quantity import percent
 from shallows.reports import chart as charts
 from shallows.reports.chart import Axis, Chart, Level, Line
-from shallows.reports.of_run import CLOSE, has_queues, levels
+from shallows.reports.of_run import has_queues, near, title_of
 from shallows.runs import percentiles
 from shallows.runs.bins import bins
 from shallows.runs.results import Run, axis_name
@@ -22,6 +23,7 @@ from shallows.series.inputs import labels
 
 if TYPE_CHECKING:
     from shallows.runs.steps import Series
+    from shallows.series.thresholds import Thresholds
 
 Value = Callable[[Run], "float | None"]
 
@@ -294,75 +296,78 @@ def _distributions(layout: Layout, notes: list[str]) -> list[Chart]:
 
 
 def _queues(layout: Layout, notes: list[str]) -> list[Chart]:
-    """The busiest port over time, of the first seed; the point is chosen."""
+    """Return the same port of every run over time, and its pool, of the first seed; the point is chosen."""
+    from shallows.series.backlogs import busiest, pools_beside
+
     first: dict[tuple[str, At], Run] = {}
     for run in layout.runs:
         if has_queues(run):
             first.setdefault((layout.line(run), tuple(layout.at(run, all_axes=True).items())), run)
     if not first:
         return []
-    if charts.SERIES_POINTS // len(first) < charts.COARSEST_SERIES:
+    # Tables of a sweep together may be too large: none stays in memory.
+    try:
+        ports = busiest((Run(run.path) for run in first.values()), most=1)
+    except ShallowsError:
+        return []  # no port ever had a backlog
+    names = {"queues": ports, "pool": pools_beside(Run(next(iter(first.values())).path), ports)}
+    drawn = {name: places for name, places in names.items() if places}
+    share = len(first) * len(drawn)
+    if charts.SERIES_POINTS // share < charts.COARSEST_SERIES:
         notes.append(
             f"Queues of {len(first)} points are not drawn: they would be too coarse. "
             "The page of a single point has them."
         )
         return []
-    found = ((key, _busiest(run)) for key, run in first.items())
-    drawn = {key: longest for key, longest in found if longest}
-    if not drawn:
-        return []
-    backlogs = [longest.backlog for longest in drawn.values()]
-    top = max(series.max() for series in backlogs)
-    end = max(float(series.times[-1]) for series in backlogs)
-    window = charts.window(backlogs)
+    made = [_over_time(layout, name, place, first, share) for name, (place, *_) in drawn.items()]
+    return [each for each in made if each]
+
+
+def _over_time(
+    layout: Layout, name: str, place: str, first: Mapping[tuple[str, At], Run], share: int
+) -> Chart | None:
+    """Return the backlog of one port or pool in each run."""
+    from shallows.series.backlogs import backlogs
+    from shallows.series.thresholds import Thresholds, thresholds
+
+    series: dict[tuple[str, At], Series] = {}
+    known: dict[tuple[str, At], Thresholds] = {}
+    for key, run in first.items():
+        fresh = Run(run.path)
+        with suppress(ShallowsError):  # a network without this port
+            series[key] = backlogs(fresh, [place])[place]
+            known[key] = thresholds(fresh, place)
+    if not any(each.max() for each in series.values()):
+        return None
+    top = max(each.max() for each in series.values())
+    end = max(float(each.times[-1]) for each in series.values())
+    window = charts.window(series.values())
     time, size = time_unit([end * window]), size_unit([top])
     looks = layout.names()
-    lines = []
-    marks: dict[tuple[str, float, At], None] = {}
-    over_time = charts.OverTime(backlogs, len(backlogs))
+    over_time = charts.OverTime([*series.values()], share)
     held = over_time.points(time.size, size.size)
-    for ((line, at), longest), points in zip(drawn.items(), held, strict=True):
-        lines.append(Line(line, looks.index(line), points, at=dict(at), shade=layout.shade(line)))
-        for called, value in longest.levels:
-            if value <= CLOSE * top:
-                marks[f"{line} {called}", value / size.size, at] = None
-    ports = ", ".join(dict.fromkeys(longest.port for longest in drawn.values()))
-    note = f"Of the first seed, the port with the longest queue ({ports}). {over_time.note}"
-    x, y = Axis(f"time ({time.name})", time.name), Axis(f"backlog ({size.name})", size.name)
-    shown = [Level(called, value, dict(at)) for called, value, at in marks]
-    return [
-        Chart(
-            "queues",
-            "Longest queue over time",
-            "steps",
-            x,
-            y,
-            lines,
-            shown,
-            note.strip(),
-            window,
-            over_time.most,
-        )
+    lines = [
+        Line(line, looks.index(line), points, at=dict(at), shade=layout.shade(line))
+        for (line, at), points in zip(series, held, strict=True)
     ]
+    shown, above = near(_levels(known, looks), top, size)
+    note = " ".join(filter(None, ["Of the first seed.", above, over_time.note]))
+    x, y = Axis(f"time ({time.name})", time.name), Axis(f"backlog ({size.name})", size.name)
+    title = title_of(name, [place])
+    return Chart(name, title, "steps", x, y, lines, shown, note, window, over_time.most)
 
 
-@dataclass(frozen=True)
-class _Longest:
-    """The port of a run that had the longest queue, and what that is measured against."""
-
-    port: str
-    backlog: "Series"
-    levels: Sequence[tuple[str, float]]
-
-
-def _busiest(run: Run) -> _Longest | None:
-    """Found in tables that do not stay in memory: those of a sweep together may be too large."""
-    from shallows.series.backlogs import backlogs, busiest
-
-    fresh = Run(run.path)
-    try:
-        (port,) = busiest([fresh], most=1)
-    except ShallowsError:
-        return None  # no port ever had a backlog
-    steps = backlogs(fresh, [port])
-    return _Longest(port, steps[port], levels(fresh, steps, "port"))
+def _levels(known: "Mapping[tuple[str, At], Thresholds]", looks: Sequence[str]) -> list[Level]:
+    """Return the thresholds of all lines at each point; one that several lines have is drawn once."""
+    owners: dict[tuple[str, float, At], list[str]] = {}
+    for (line, at), found in known.items():
+        for called, value in found:
+            owners.setdefault((called, value, at), []).append(line)
+    lines_at = Counter(at for _, at in known)
+    made = []
+    for (called, value, at), of in owners.items():
+        # The colour of a line says whose threshold it is.
+        look = looks.index(of[0]) if len(of) == 1 and len(looks) <= MOST_LOOKS else None
+        is_plain = look is not None or len(of) == lines_at[at]
+        made.append(Level(called if is_plain else f"{called} of {', '.join(of)}", value, dict(at), of, look))
+    return made
