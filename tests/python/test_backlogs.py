@@ -37,6 +37,12 @@ def test_the_busiest_ports_are_those_of_switches_with_the_highest_backlogs(
     assert backlogs.busiest([TRACED], most=most) == ports
 
 
-@pytest.mark.parametrize(("above", "pools"), [(600, ["s.pool1"]), (800, [])])
-def test_the_fullest_pool_is_one_of_a_switch_with_more_than_a_limit(above: float, pools: list[str]) -> None:
-    assert [*backlogs.fullest_pool(TRACED, above=above)] == pools
+SHARED = {"switch": {"buffer": {"kind": "complete-sharing"}}, "measure": {"traces": [{"every": "1us"}]}}
+
+
+def test_the_pool_beside_a_port_is_one_that_it_shares() -> None:
+    # In a static partition, each port has a pool for itself.
+    assert backlogs.pools_beside(TRACED, ["s->b"]) == []
+    shared = fake_run(counters=COUNTERS, queues=None, traces=TRACED.traces, scenario=SHARED)
+    assert backlogs.pools_beside(shared, ["s->b", "s->a"]) == ["s.pool0"]
+    assert backlogs.pools_beside(shared, ["a->s"]) == []

@@ -67,15 +67,16 @@ def test_fct_is_drawn_as_the_mean_of_seeds_by_size_against_load(loads: list[sh.R
     ]
     assert [plot.get_title() for plot in figure.axes[:2]] == ["mean", "99th percentile"]
     factor = {"µs": 1, "ms": 1e3}[re.findall(r"\((.*)\)", figure.axes[0].get_ylabel())[0]]
-    for column, statistic in enumerate(["mean", "p99"]):
-        drawn = curves(figure.axes[column])
-        assert list(drawn) == ["K = 720 KB", "K = 200 KB", "Reno"]
-        for scheme, (place, load) in itertools.product(drawn, enumerate([0.4, 0.8])):
-            seeds = inputs.choose_runs(loads, [("scheme", scheme), ("load", str(load))])
-            assert len(seeds) == 2
-            times = [run.summary["fct_us"]["small"][statistic] / factor for run in seeds]
-            assert drawn[scheme][0][place] == pytest.approx(100 * load)
-            assert drawn[scheme][1][place] == pytest.approx(sum(times) / 2)
+    drawn = curves(figure.axes[0])
+    assert list(drawn) == ["K = 720 KB", "K = 200 KB", "Reno"]
+    for scheme, (place, load) in itertools.product(drawn, enumerate([0.4, 0.8])):
+        seeds = inputs.choose_runs(loads, [("scheme", scheme), ("load", str(load))])
+        assert len(seeds) == 2
+        times = [run.summary["fct_us"]["small"]["mean"] / factor for run in seeds]
+        assert drawn[scheme][0][place] == pytest.approx(100 * load)
+        assert drawn[scheme][1][place] == pytest.approx(sum(times) / 2)
+    assert curves(figure.axes[1]) == {name: ([], []) for name in drawn}
+    assert [text.get_text() for text in figure.axes[1].texts] == ["too few for a p99:\n2,000 are needed"]
     lost, timeouts = figure.axes[-2:]
     assert lost.get_xlabel() == timeouts.get_xlabel() == "load (%)"
     reno = inputs.choose_runs(loads, [("scheme", "Reno"), ("load", "0.8")])
@@ -123,12 +124,15 @@ def test_slowdown_is_the_nearest_rank_within_a_tenth_of_the_flows(heavy: list[sh
     figure = figures.slowdown(heavy)
     assert [plot.get_ylabel() for plot in figure.axes] == ["median\nslowdown", "99th pct.\nslowdown"]
     together = sorted(size for run in heavy for size in run.flows["size_bytes"].to_list())
-    edge = together[len(together) // 10 - 1]
     for run, name in zip(heavy, curves(figure.axes[0]), strict=True):
+        places, medians = curves(figure.axes[0])[name]
+        # A median needs 40 flows: tenths of fewer are one.
+        edge = together[len(together) * int(places[0]) // 10 - 1]
         inside = sorted(run.flows.filter(pl.col("size_bytes") <= edge)["slowdown"].drop_nulls())
-        for plot, percentile in zip(figure.axes, [0.5, 0.99], strict=True):
-            rank = int(np.ceil(percentile * len(inside)))
-            assert curves(plot)[name][1][0] == inside[rank - 1]
+        assert len(inside) >= 40
+        assert medians[0] == inside[int(np.ceil(0.5 * len(inside))) - 1]
+        assert places[-1] == 10
+    assert [text.get_text() for text in figure.axes[1].texts] == ["too few flows:\n2,000 are needed"]
 
 
 def test_incast_draws_blocks_against_their_servers(blocks: list[sh.Run]) -> None:
@@ -144,7 +148,8 @@ def test_incast_draws_blocks_against_their_servers(blocks: list[sh.Run]) -> None
     shares = [100 * (table["timeouts"] > 0).sum() / table.height for table in tables if table is not None]
     assert curves(timed_out)["Reno"][1][1] == pytest.approx(sum(shares) / 2)
     assert (goodput.get_ylabel(), timed_out.get_xlabel()) == ("goodput\n(Gb/s)", "servers")
-    assert tail.get_ylabel() == "99th pct.\ntime (ms)"
+    assert tail.get_ylabel().startswith("99th pct.\ntime (")
+    assert [text.get_text() for text in tail.texts] == ["too few for a p99:\n2,000 are needed"]
 
 
 def test_queues_keep_their_peaks_and_say_their_port(heavy: list[sh.Run]) -> None:
@@ -153,10 +158,13 @@ def test_queues_keep_their_peaks_and_say_their_port(heavy: list[sh.Run]) -> None
     figure = figures.queue(run, ports=["switch0->host3"])
     (plot,) = figure.axes
     one = run.queues.filter(pl.col("name") == "switch0->host3")
-    (line,) = plot.get_lines()
+    line, threshold = plot.get_lines()
     unit = {"KB": 1e3, "MB": 1e6}[re.findall(r"\((.*)\)", plot.get_ylabel())[0]]
     assert max(data(line)[1]) * unit == pytest.approx(one["bytes"].max())
     assert plot.get_title(loc="right") == "switch0->host3"
+    # The first scheme marks above 720 KB.
+    assert data(threshold)[1][0] * unit == pytest.approx(720e3)
+    assert [text.get_text() for text in plot.texts] == ["K = 720 KB"]
     assert plot.get_xlim()[1] == pytest.approx(run.summary["simulated_s"] * 1e3)
     assert plot.get_xlabel() == "time (ms)"
 
@@ -180,13 +188,25 @@ def test_of_several_runs_the_same_port_is_drawn_and_the_pool_beside_it(heavy: li
     assert titles == [f"{name}, {what}" for name in tables for what in (highest, "switch0.pool0")]
 
 
+def test_a_scheme_has_its_colour_whatever_the_order_of_runs(heavy: list[sh.Run]) -> None:
+    def colours(runs: list[sh.Run]) -> dict[str, Any]:
+        figure = figures.fct_cdf(runs)
+        return {str(line.get_label()): line.get_color() for line in figure.axes[0].get_lines()}
+
+    forth, back = colours(heavy), colours(heavy[::-1])
+    assert (list(back), back) == (list(forth), forth)
+    # In a figure of queues, too.
+    queues = [plot.get_lines()[0].get_color() for plot in figures.queue(heavy[::-1]).axes]
+    assert queues == [colour for colour in forth.values() for _ in range(2)]
+
+
 def test_queues_are_drawn_from_traces_where_there_are_no_samples(sharing: list[sh.Run]) -> None:
     run = sharing[0]
     assert run.queues is None
     assert run.traces is not None
     backlog = run.traces.filter((pl.col("quantity") == "backlog_bytes") & pl.col("queue").is_null())
     plot = figures.queue(run).axes[0]
-    (line,) = plot.get_lines()
+    line, *_ = plot.get_lines()
     assert highest(plot) * 1e3 == pytest.approx(backlog["value"].max())
     # Of tens of thousands of changes, two for each part of the time are enough.
     assert len(data(line)[0]) <= 2 * over_time.PARTS + 1 < backlog.height / 10
@@ -204,7 +224,9 @@ def test_a_queue_is_as_long_for_as_long_as_no_change_is_recorded(heavy: list[sh.
         for before, after, size in zip(times, [*times[1:], end], sizes, strict=True)
         if size == 0
     )
-    (line,) = figure.axes[0].get_lines()
+    line, threshold = figure.axes[0].get_lines()
+    assert data(threshold)[0][0] == pytest.approx(720 if "(KB)" in figure.axes[0].get_xlabel() else 0.72)
+    assert "switch0->host3" in figure.axes[0].get_xlabel()
     places, shares = data(line)
     assert places[1] == 0
     assert shares[1] == pytest.approx(empty / end)

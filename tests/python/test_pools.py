@@ -11,7 +11,7 @@ import shallows as sh
 from fake_runs import COUNTERS, fake_run
 from shallows.errors import ShallowsError
 from shallows.runs import pools
-from shallows.series.backlogs import fullest_pool
+from shallows.series.backlogs import pools_beside
 
 # Four hosts answer host 0 at once, and a trickle to host 1 goes through the same pool.
 SCENARIO = """
@@ -65,7 +65,7 @@ def test_a_pool_of_which_all_ports_are_traced_is_what_it_held(tmp_path: Path) ->
     # Samples are a microsecond apart, in which a port of 10 Gb/s sends less than a packet.
     assert of[0].mean() == pytest.approx(sampled.mean(), rel=0.01)
     assert of[0].max() == sampled.max() or of[0].max() == pytest.approx(sampled.max(), abs=3_000)
-    assert [*fullest_pool(without_samples(found), above=0)] == ["switch0.pool0"]
+    assert pools_beside(without_samples(found), ["switch0->host0"]) == ["switch0.pool0"]
 
 
 def test_a_pool_of_which_some_ports_are_traced_is_not_drawn(tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ def test_a_pool_of_which_some_ports_are_traced_is_not_drawn(tmp_path: Path) -> N
     # Samples know the pool all the same.
     assert found.series("switch0->host1", "pool_bytes").mean() == found.series("switch0.pool0").mean()
     without_samples(found)
-    assert fullest_pool(found, above=0) == {}
+    assert pools_beside(found, ["switch0->host0"]) == []
     for quantity in ("pool_bytes", "buffer_threshold_bytes"):
         with pytest.raises(ShallowsError) as error:
             found.series("switch0->host1", quantity)

@@ -356,16 +356,17 @@ def test_more_schemes_than_looks_have_a_shade_each(finished_sweep: Path, tmp_pat
 
 
 def test_warnings_of_a_sweep_count_runs_and_name_the_fewest_samples(tmp_path: Path) -> None:
+    # Two seeds at one point, and one at another.
     for place, count in enumerate((50, 40, 9_000)):
         (folder := tmp_path / str(place)).mkdir()
         summary = {"warnings": ["no packet was dropped"], "fct_us": {"all": {"count": count}}}
-        write_run(folder, {"seed": place}, summary)
+        write_run(folder, {"labels": {"seed": place, "load": 0.5 if count < 100 else 0.9}}, summary)
     found = count_warnings([sh.Run(tmp_path / str(place)) for place in range(3)])
     # 20 of 2,000 lie above the 99th percentile.
     assert found == [
         "3 of 3 runs: no packet was dropped",
-        "Of 3 runs, 2 have 40 flows or more: of fewer than 2,000 the 99th percentile rests on fewer than 20; "
-        "run longer, or with more seeds",
+        "Too few for a p99, which needs 2,000 in all seeds together: flows at 1 of 2 points (fewest 90). "
+        "Run longer, or with more seeds.",
     ]
 
 

@@ -5,14 +5,13 @@ import re
 from pathlib import Path
 from typing import Any, cast
 
-import numpy as np
 import polars as pl
 import pytest
 
 import shallows as sh
 from fake_runs import columns_of, fake_run, flow_table
 from shallows.reports import of_run
-from shallows.runs.steps import Series
+from shallows.series.thresholds import thresholds
 from shared import SMALL
 
 
@@ -78,9 +77,9 @@ def test_thresholds_above_three_times_the_longest_queue_are_not_drawn(run: sh.Ru
     run.summary["marking_curves"] = [at(5_000, 9_000), at(7_000, 7_000), at(9_001, 9_001)]
     # In KB, as the queue is.
     assert [(level["name"], level["value"]) for level in charts(run)["queues"]["levels"]] == [
-        ("marks from", 5),
-        ("marks all above", 9),
-        ("marks above", 7),
+        ("Kmin = 5 KB", 5),
+        ("Kmax = 9 KB", 9),
+        ("K = 7 KB", 7),
     ]
 
 
@@ -95,12 +94,14 @@ def test_thresholds_of_a_port_are_those_of_its_queues_and_its_own() -> None:
         curve("pool", 8_000, 8_000),
         curve("queue", 6_000, 6_000, fires=False),
     ]
-    counters = pl.DataFrame({"port": ["s->a"], "kind": ["to-host"]})
-    run = fake_run(summary={"marking_curves": curves}, counters=counters)
-    drawn = {"s->a": Series(np.array([0.0, 10.0]), np.array([3_000.0, 3_000.0]))}
-    known = [("marks from", 5_000), ("marks all above", 9_000), ("marks above", 7_000)]
-    assert of_run.levels(run, drawn, "port") == known
-    assert of_run.levels(run, drawn, "pool") == [("marks above", 8_000)]
+    counters = pl.DataFrame({"port": ["s->a", "s->b"], "kind": ["to-host", "up"]})
+    switch = {"buffer": {"kind": "complete-sharing"}, "port": {"queues": 1}}
+    run = fake_run(summary={"marking_curves": curves}, counters=counters, scenario={"switch": switch})
+    assert thresholds(run, "s->a") == [("Kmin", 5_000), ("Kmax", 9_000), ("K", 7_000)]
+    assert thresholds(run, "s.pool0") == [("K", 8_000)]
+    assert thresholds(run, "s->b") == []
+    switch["port"] = {"queues": 2}
+    assert thresholds(run, "s->a")[0] == ("Kmin of each queue", 5_000)
 
 
 @pytest.mark.parametrize(
@@ -117,4 +118,10 @@ def test_fewer_than_2000_flows_are_too_few_for_a_99th_percentile(
 ) -> None:
     names = ("all", "small", "medium", "large")
     summary = {"fct_us": {name: {"count": count} for name, count in zip(names, counts, strict=True)}}
-    assert of_run.few_samples(summary) == expected
+    assert of_run.few_samples([summary]) == expected
+
+
+def test_seeds_together_have_enough_flows_for_a_99th_percentile() -> None:
+    seeds = [{"fct_us": {"all": {"count": count}}} for count in (1_000, 999)]
+    assert of_run.few_samples(seeds) == {"flows": 1_999}
+    assert of_run.few_samples([*seeds, {"fct_us": {"all": {"count": 1}}}]) == {}

@@ -124,8 +124,8 @@ def test_a_table_has_one_column_of_names_by_default() -> None:
 
 SUMMARY: dict[str, Any] = {
     "fct_us": {
-        "all": {"count": 9, "mean": 11.0, "p50": 12.0, "p95": 13.0, "p99": 14.0, "max": 15.0},
-        "small": {"count": 3, "mean": 21.0, "p50": 22.0, "p95": 23.0, "p99": 24.0, "max": 25.0},
+        "all": {"count": 2_009, "mean": 11.0, "p50": 12.0, "p95": 13.0, "p99": 14.0, "max": 15.0},
+        "small": {"count": 2_003, "mean": 21.0, "p50": 22.0, "p95": 23.0, "p99": 24.0, "max": 25.0},
         "large": {"count": 3, "mean": 31.0, "p50": 32.0, "p95": 33.0, "p99": 34.0, "max": 35.0},
     },
     "slowdown": {"all": {"mean": 1.5, "p99": 2.5}},
@@ -151,7 +151,28 @@ SUMMARY: dict[str, Any] = {
 
 def test_completion_times_have_their_statistics_in_order() -> None:
     first, *_ = tables.completion(SUMMARY).rows
-    assert first == ["all", "9", "11", "12", "13", "14", "15", "1.5", "2.5"]
+    assert first == ["all", "2,009", "11", "12", "13", "14", "15", "1.5", "2.5"]
+
+
+@pytest.mark.parametrize(
+    ("count", "cells", "note"),
+    [
+        # 20 observations lie above a p50 of 40, a p95 of 400, and a p99 of 2,000.
+        (2_000, ["12", "13", "14", "15", "1.5", "2.5"], ""),
+        (1_999, ["12", "13", "–", "15", "1.5", "–"], "p99 needs 2,000 observations: 20 must lie above it"),
+        (
+            39,
+            ["–", "–", "–", "15", "1.5", "–"],
+            "p50 needs 40 observations, p95 needs 400, p99 needs 2,000: 20 must lie above it",
+        ),
+    ],
+)
+def test_percentiles_of_too_few_flows_are_absent_with_the_reason(
+    count: int, cells: list[str], note: str
+) -> None:
+    times = SUMMARY["fct_us"]["all"] | {"count": count}
+    shown = tables.completion(SUMMARY | {"fct_us": {"all": times}})
+    assert (shown.rows[0][3:], shown.note) == (cells, note)
 
 
 @pytest.mark.parametrize(
@@ -261,20 +282,20 @@ def test_ports_of_nics_are_shown_where_they_lost_or_marked() -> None:
 
 
 def test_pings_have_their_times_and_those_that_were_lost() -> None:
-    times = {"count": 1_000, "mean": 1.0, "p50": 2.0, "p95": 3.0, "p99": 4.0, "max": 5.0, "lost": 6}
+    times = {"count": 2_000, "mean": 1.0, "p50": 2.0, "p95": 3.0, "p99": 4.0, "max": 5.0, "lost": 6}
     shown = tables.pings({"ping_rtt_us": {"class1": times, "class2": {"count": 0, "lost": 9}}})
-    assert row_of(shown, "class 1") == ["1,000", "1", "2", "3", "4", "5", "6"]
+    assert row_of(shown, "class 1") == ["2,000", "1", "2", "3", "4", "5", "6"]
     assert row_of(shown, "class 2") == ["0", *["–"] * 5, "9"]
 
 
-QUERIES = {"count": 1_200, "mean": 5.0, "p50": 4.0, "p95": 6.0, "p99": 7.0, "p999": 8.0}
+QUERIES = {"count": 21_200, "mean": 5.0, "p50": 4.0, "p95": 6.0, "p99": 7.0, "p999": 8.0}
 QUERIES |= {"with_timeout": 0.25, "quality": 0.5, "goodput_gbps": 3.0}
 
 
 def test_queries_have_a_row_for_each_workload() -> None:
     shown = tables.queries({"queries": {"workload0": QUERIES, "workload2": QUERIES}})
     assert shown is not None
-    assert [row[:3] for row in shown.rows] == [["workload 0", "1,200", "5"], ["workload 2", "1,200", "5"]]
+    assert [row[:3] for row in shown.rows] == [["workload 0", "21,200", "5"], ["workload 2", "21,200", "5"]]
 
 
 def test_queries_with_timeouts_and_the_quality_of_answers_are_in_percent() -> None:
@@ -336,6 +357,13 @@ def test_points_have_a_column_for_each_result() -> None:
     found = points_table.points([fake_run(summary=SUMMARY, labels={"seed": 1})])
     assert found.columns == ["seed", *points_table.RESULTS]
     assert found.rows == [["1", "11", "15", "24", "31", "2 %", "1 %", "6", "7", "3 M"]]
+
+
+def test_a_p99_of_too_few_small_flows_is_absent_from_a_sweeps_table() -> None:
+    few = SUMMARY["fct_us"] | {"small": {"count": 1_999, "p99": 24.0}}
+    found = points_table.points([fake_run(summary=SUMMARY | {"fct_us": few}, labels={"seed": 1})])
+    assert "small p99 µs" not in found.columns
+    assert found.note.endswith("p99 needs 2,000 observations: 20 must lie above it")
 
 
 def finished(labels: dict[str, Any], **more: Any) -> sh.Run:

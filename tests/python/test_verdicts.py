@@ -11,7 +11,7 @@ from shallows.comparison import intervals, verdicts
 from shallows.comparison.intervals import Interval
 from shallows.comparison.samples import Sample
 from shallows.comparison.verdicts import Judgement, judge
-from shallows.series import percentiles
+from shallows.runs import percentiles
 from shallows.series.metric import Metric
 
 TIMES = Metric("fct_us.all.mean")

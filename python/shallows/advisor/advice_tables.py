@@ -9,14 +9,12 @@ from shallows.advisor.configured import differences
 from shallows.advisor.goals import value_text
 from shallows.advisor.recommendation import Beside, Standing
 from shallows.advisor.rules import alpha_text, seconds
-from shallows.comparison.verdicts import Judgement
+from shallows.comparison.verdicts import LEGEND, SYMBOLS, Judgement
 from shallows.quantity import digits, percent, signed
 from shallows.runs.table import NOTHING, Table
 from shallows.series.metric import Metric
 
 AS_ABOVE = "as above"
-
-MARKS = {"better": "▲", "worse": "▼", "cannot tell": "○"}
 
 
 def rules(found: Answer) -> Table:
@@ -127,9 +125,8 @@ def decisions(found: Answer) -> Table:
     order = sorted(recommended.standings, key=_rank)
     rows = [_row(each, each is first) for each in order]
     note = (
-        "▲ better, ▼ worse than what is recommended, ○ cannot tell; by paired intervals that hold together "
-        "with "
-        "95 %. Left: not dropped in the race."
+        f"Versus the recommended setting: {LEGEND}; by paired intervals that hold together with 95 %. "
+        "Left: not dropped in the race."
     )
     return Table("All settings", columns, rows, names=1, note=note)
 
@@ -145,7 +142,8 @@ def _head(beside: Beside) -> str:
 
 def _row(each: Standing, is_first: bool) -> list[str]:
     cells = [
-        value_text(beside.objective.metric, beside.value) + ("" if is_first else f" {MARKS[beside.verdict]}")
+        value_text(beside.objective.metric, beside.value)
+        + ("" if is_first else f" {SYMBOLS[beside.verdict]}")
         for beside in each.beside
     ]
     return [each.candidate.name, "yes" if each.kept else "no", str(each.seeds), *cells]

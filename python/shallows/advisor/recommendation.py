@@ -12,6 +12,7 @@ from shallows.comparison.intervals import FEWEST_SEEDS, Interval
 from shallows.comparison.samples import Sample
 from shallows.comparison.verdicts import SAME, Judgement, Verdict
 from shallows.quantity import percent, signed
+from shallows.runs import percentiles
 from shallows.series.metric import Metric
 
 LOSS_FLOOR = 1e-4
@@ -127,7 +128,10 @@ def _goals(race: Race) -> list[Objective]:
 def own_interval(
     metric: Metric, by_seed: Mapping[int, Sample], confidence: float = CONFIDENCE
 ) -> Interval | None:
-    """Return the interval of a candidate's value over its seeds; None with fewer than three."""
+    """Return the interval of a candidate's value over its seeds.
+
+    None with fewer than three seeds, or with too few flows for a percentile.
+    """
     import numpy as np
 
     if len(by_seed) < FEWEST_SEEDS:
@@ -137,11 +141,10 @@ def own_interval(
     groups = [each.series[metric.series].values for each in by_seed.values() if metric.series in each.series]
     if len(groups) < len(by_seed) or not all(group.size for group in groups):
         return None
-    return (
-        intervals.percentile(groups, confidence=confidence)
-        if metric.is_percentile
-        else intervals.mean(groups, confidence)
-    )
+    if not metric.is_percentile:
+        return intervals.mean(groups, confidence)
+    enough = percentiles.suffices(sum(group.size for group in groups))
+    return intervals.percentile(groups, confidence=confidence) if enough else None
 
 
 def _bound(race: Race, objective: Objective, name: str) -> str:

@@ -12,6 +12,7 @@ from shallows.comparison import intervals
 from shallows.comparison.intervals import FEWEST_SEEDS
 from shallows.errors import ShallowsError
 from shallows.quantity import digits, finite, parse_time, percent, signed
+from shallows.runs import percentiles
 from shallows.runs.bins import bins
 from shallows.runs.results import Run
 from shallows.runs.table import NOTHING, Table
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
     from shallows.runs.steps import Series
 
 Verdict = Literal["agree", "differ", "cannot tell"]
-
-FEWEST_FLOWS = 100
-"""Fewest flows of each run for a 99th percentile that is more than the slowest flow."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +86,7 @@ def _metrics(simulated: Sequence[Run], real: Sequence[Run]) -> Iterator[_Metric]
     yield _Metric("goodput_gbps", "goodput Gb/s", 0.03, lambda run: float(run.summary["goodput_gbps"]))
     yield from _queues(simulated, everything)
     yield _Metric("marked", "marked packets", 0.2, lambda run: _share(run, run.summary["packets"]["marked"]))
-    yield from _times(everything)
+    yield from _times(simulated, real)
     yield _Metric(
         "retransmits",
         "retransmissions",
@@ -129,14 +127,19 @@ def queue(run: Run, port: str) -> "Series":
     return series.between(warm_up) if warm_up else series
 
 
-def _times(everything: Sequence[Run]) -> Iterator[_Metric]:
-    for name in bins(everything[0].summary):
-        fewest = min(run.summary["fct_us"].get(name, {"count": 0})["count"] for run in everything)
-        if fewest == 0 or (name != "all" and len(bins(everything[0].summary)) == 2):
+def _times(simulated: Sequence[Run], real: Sequence[Run]) -> Iterator[_Metric]:
+    names = bins(simulated[0].summary)
+    for name in names:
+        counts = [
+            [run.summary["fct_us"].get(name, {"count": 0})["count"] for run in side]
+            for side in (simulated, real)
+        ]
+        if min(map(min, counts)) == 0 or (name != "all" and len(names) == 2):
             continue  # Flows without an end, or of one size.
         said = f"FCT {name.replace('_', ' ')}"
         yield _Metric(f"fct_us.{name}.mean", f"{said} mean µs", 0.15, _time(name, "mean"))
-        few = f"{fewest} flows: {FEWEST_FLOWS} are needed" if fewest < FEWEST_FLOWS else ""
+        fewest = min(map(sum, counts))
+        few = "" if percentiles.suffices(fewest) else percentiles.too_few(fewest)
         yield _Metric(f"fct_us.{name}.p99", f"{said} p99 µs", 0.25, _time(name, "p99"), reason=few)
 
 
@@ -147,13 +150,11 @@ def _time(name: str, statistic: str) -> Callable[[Run], float]:
 def _judge(metric: _Metric, simulated: Sequence[Run], real: Sequence[Run]) -> Agreement:
     import numpy as np
 
-    theirs, mine = ([np.array([metric.of(run)]) for run in side] for side in (simulated, real))
-    before, after = (float(intervals.means(side).mean()) for side in (theirs, mine))
     known = Agreement(
         metric.name,
         metric.title,
-        before,
-        after,
+        None,
+        None,
         None,
         None,
         None,
@@ -162,6 +163,11 @@ def _judge(metric: _Metric, simulated: Sequence[Run], real: Sequence[Run]) -> Ag
         "cannot tell",
         metric.reason,
     )
+    if metric.reason:
+        return known
+    theirs, mine = ([np.array([metric.of(run)]) for run in side] for side in (simulated, real))
+    before, after = (float(intervals.means(side).mean()) for side in (theirs, mine))
+    known = replace(known, simulated=before, real=after)
     if metric.is_relative and not (before and after):
         same = before == after
         return replace(known, verdict="agree" if same else "differ", difference=0.0 if same else None)
@@ -171,8 +177,6 @@ def _judge(metric: _Metric, simulated: Sequence[Run], real: Sequence[Run]) -> Ag
     by = intervals.mean_change if metric.is_relative else intervals.mean_difference
     change = by(theirs, mine)
     known = replace(known, low=finite(change.low), high=finite(change.high))
-    if metric.reason:
-        return known
     if -metric.bound <= change.low and change.high <= metric.bound:
         return replace(known, verdict="agree")
     if change.low > metric.bound or change.high < -metric.bound:

@@ -52,6 +52,8 @@ def changes(row: Row) -> list[str]:
 def limits(name: str, change: float | None, low: float | None, high: float | None) -> list[str]:
     """Format a change and its limits as `changes` does, for a metric given by name."""
     metric, found = Metric(name), [change, low, high]
+    if change is None:
+        return [NOTHING] * 3
     if not metric.is_relative:
         points = metric.is_loss
         return [

@@ -11,8 +11,8 @@ from shallows.comparison.samples import Sample
 from shallows.comparison.verdicts import INCLUDES_ZERO, SAME, Judgement, estimate, judge
 from shallows.errors import ShallowsError, listed
 from shallows.quantity import finite
+from shallows.runs import percentiles
 from shallows.series.metric import Metric
-from shallows.series.percentiles import FEWEST_BEYOND, RANK
 
 MANY = 6
 """Number of values above which a ranking replaces a table for each pair."""
@@ -93,7 +93,7 @@ def choose(metrics: Sequence[str] | None, known: Sequence[Metric], flows: Mappin
         return [Metric(name) for name in dict.fromkeys(metrics)]
 
     def with_tail(series: str) -> str:
-        return f"{series}.p99" if (1 - RANK) * flows[series] >= FEWEST_BEYOND else f"{series}.mean"
+        return f"{series}.p99" if percentiles.suffices(flows[series]) else f"{series}.mean"
 
     there = [series for series in CANDIDATES if flows.get(series) and f"{series}.mean" in names]
     found = [

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Literal
 from shallows.comparison import intervals
 from shallows.comparison.intervals import FEWEST_SEEDS, Interval
 from shallows.comparison.samples import Sample
+from shallows.runs import percentiles
+from shallows.runs.percentiles import RANK
 from shallows.runs.ranks import nearest_rank
 from shallows.series.metric import Metric
-from shallows.series.percentiles import FEWEST_BEYOND, RANK
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,6 +37,13 @@ SAME = "the same in every run"
 """Reason of a change that is zero in every run."""
 
 Verdict = Literal["better", "worse", "cannot tell"]
+
+SYMBOLS: dict[Verdict, str] = {"better": "✓", "worse": "✗", "cannot tell": "○"}
+"""Marks of verdicts; none is shaped like a direction, which a change may contradict."""
+
+LEGEND = ", ".join(f"{mark} {verdict}" for verdict, mark in SYMBOLS.items())
+"""Explains the marks below a table."""
+
 Pairs = Sequence[tuple[Sample, Sample]]
 """The baseline's and the other scheme's sample of each seed."""
 
@@ -69,15 +77,16 @@ def judge(metric: Metric, pairs: Pairs, confidence: float, alone: int = SEEDS_AL
     count = min(sum(group.size for group in side) for side in (theirs, mine))
     if not pairs or not all(group.size for group in (*theirs, *mine)):
         return Judgement(reason="no such flows in some runs")
+    known = Judgement(groups=_counted(len(pairs), "seed"))
+    if metric.is_percentile and not percentiles.suffices(count):
+        return replace(known, reason=percentiles.too_few(count))
     values = _estimate(metric, theirs), _estimate(metric, mine)
-    known = Judgement(*values, groups=_counted(len(pairs), "seed"))
+    known = replace(known, baseline_value=values[0], value=values[1])
     if (estimate := _plain_change(metric, *values)) is None:
         return replace(known, reason="a value is zero")
     known = replace(known, change=Interval(estimate, -math.inf, math.inf))
     if len(pairs) < FEWEST_SEEDS:
         return replace(known, reason=f"{_counted(len(pairs), 'seed')}: {FEWEST_SEEDS} are needed")
-    if metric.is_percentile and (1 - RANK) * count < FEWEST_BEYOND:
-        return replace(known, reason=f"{count:,} flows: {FEWEST_BEYOND / (1 - RANK):,.0f} are needed")
     if metric.is_total and len(pairs) < SEEDS_ALONE:
         return replace(known, reason=f"{len(pairs)} seeds: {SEEDS_ALONE} are needed, as it is of whole runs")
     if not metric.is_total and len(pairs) < alone:
@@ -90,9 +99,16 @@ def judge(metric: Metric, pairs: Pairs, confidence: float, alone: int = SEEDS_AL
 
 
 def estimate(metric: Metric, samples: Sequence[Sample]) -> float | None:
-    """Return the value of a metric over all seeds together; None if a run has no such flows."""
+    """Return the value of a metric over all seeds together.
+
+    None if a run has no such flows, or all together too few for a percentile.
+    """
     groups = [_values(metric, sample) for sample in samples]
-    return _estimate(metric, groups) if groups and all(group.size for group in groups) else None
+    if not groups or not all(group.size for group in groups):
+        return None
+    if metric.is_percentile and not percentiles.suffices(sum(group.size for group in groups)):
+        return None
+    return _estimate(metric, groups)
 
 
 def is_measured(metric: Metric, sample: Sample) -> bool:

@@ -10,6 +10,7 @@ from shallows.comparison.intervals import over_seeds, said_of_bars
 from shallows.errors import ShallowsError
 from shallows.figures.lines import BEHIND, Lines, Place, of_groups, side_by_side
 from shallows.figures.swept import Swept, across, values_on
+from shallows.runs import percentiles
 from shallows.runs.bins import bins
 from shallows.runs.results import Run, axis_name
 from shallows.series.inputs import Runs, as_list, groups, labels, table
@@ -60,12 +61,14 @@ def fct(runs: Runs) -> "Figure":
     def points(metric: Metric) -> Points:
         return _collect(lines, lambda run: axis.place(labels(run)[axis.key]), metric)
 
+    few: list[int] = []
     # A size of flows that no run has gets no row.
     times = [run.summary["fct_us"] for run in runs]
     sizes = bins({"fct_us": {name: 0 for found in times for name in found if found[name]["count"]}})[1:]
     metrics: list[_Metric] = []
     for size in sizes:
         both = [points(_completion(size, statistic)) for statistic in ("mean", "p99")]
+        both[1] = _with_enough(both[1], points(_completion(size, "count")), few)
         unit = style.time_unit(value for drawn in both for value in _values(drawn))
         flows = f"{size.replace('_', ' ')} flows:\n"
         for drawn, words, label in zip(both, ("mean", "p99"), (f"{flows}FCT ({unit.name})", ""), strict=True):
@@ -79,7 +82,7 @@ def fct(runs: Runs) -> "Figure":
     metrics.append(_Metric(timeouts, "timeouts", "timeouts", zero=True))
     told = of_groups(lines, axis.key)
     with side_by_side(told, len(metrics), 2, 0.95) as (figure, places):
-        _draw_all(figure, told, metrics, places)
+        _draw_all(figure, told, metrics, places, few)
         for place in (each for row in places for each in row):
             axis.draw(place.plot, _places(in_switches), most=2 if told.is_split else 3)
             if not place.is_last:
@@ -125,7 +128,8 @@ def incast(runs: Runs) -> "Figure":
 
         return _collect(lines, lambda run: servers[id(run)], metric)
 
-    times = points("p99")
+    few: list[int] = []
+    times = _with_enough(points("p99"), points("count"), few)
     unit = style.time_unit(_values(times))
     tail = f"99th pct.\ntime ({unit.name})"
     metrics = [
@@ -135,7 +139,7 @@ def incast(runs: Runs) -> "Figure":
     ]
     told = of_groups(lines, *counting)
     with side_by_side(told, len(metrics), 1, 0.95) as (figure, places):
-        _draw_all(figure, told, metrics, places)
+        _draw_all(figure, told, metrics, places, few)
         for place in places[-1]:
             place.plot.set(yscale="linear", ylim=(-4, 108), yticks=[0, 50, 100])
         for place in (each for row in places for each in row):
@@ -195,6 +199,19 @@ def _collect(lines: dict[str, list[Run]], place: Callable[[Run], float], metric:
     return points
 
 
+def _with_enough(tails: Points, counts: Points, few: list[int]) -> Points:
+    """Return the points that rest on enough observations for a p99, all seeds together.
+
+    The number of observations of each of the others is added to `few`.
+    """
+    kept: Points = {}
+    for name, line in tails.items():
+        known = {place: int(sum(counts[name][place])) for place in line}
+        few += [count for count in known.values() if not percentiles.suffices(count)]
+        kept[name] = {place: line[place] for place, count in known.items() if percentiles.suffices(count)}
+    return kept
+
+
 @dataclass(frozen=True)
 class _Metric:
     """What is drawn along the axis, and what its panel says."""
@@ -210,7 +227,11 @@ class _Metric:
 
 
 def _draw_all(
-    figure: "Figure", told: Lines, metrics: Sequence[_Metric], places: Sequence[Sequence[Place]]
+    figure: "Figure",
+    told: Lines,
+    metrics: Sequence[_Metric],
+    places: Sequence[Sequence[Place]],
+    few: Sequence[int],
 ) -> None:
     for metric, row in zip(metrics, places, strict=True):
         for place in row:
@@ -218,7 +239,12 @@ def _draw_all(
             if place.is_first:
                 place.plot.set_ylabel(metric.full_label if told.is_split else metric.label)
     told.finish(figure, [place.plot for row in places for place in row], places[-1][0].plot)
-    style.add_note(figure, said_of_bars(_counts(metrics)))
+    said = [said_of_bars(_counts(metrics))]
+    if few:
+        said.append(
+            f"Not drawn: p99 of {min(few):,} observations or more; {percentiles.needed():,} are needed."
+        )
+    style.add_note(figure, " ".join(said))
     figure.align_ylabels()
 
 
@@ -244,7 +270,8 @@ def _draw(place: Place, told: Lines, metric: _Metric) -> None:
             plot.errorbar(
                 list(known), means, [below, above], fmt="none", zorder=look.get("zorder", 2), **bars
             )
-        plot.plot(*_means(line, metric.unit), label=name, clip_on=False, **look)
+        # Without points, a line outside of its panel would have no place in the layout.
+        plot.plot(*_means(line, metric.unit), label=name, clip_on=not line, **look)
         if metric.thin:
             thin = _means(metric.thin[name], metric.unit)
             plot.plot(*thin, clip_on=False, **look | {"linewidth": 0.6, "marker": ""})
@@ -253,6 +280,11 @@ def _draw(place: Place, told: Lines, metric: _Metric) -> None:
     for line in metric.points.values():
         for interval in filter(None, map(over_seeds, line.values())):
             ends += [interval.low / metric.unit, interval.high / metric.unit]
+    if not drawn:
+        style.say_empty(
+            plot, "" if told.is_split else f"too few for a p99:\n{percentiles.needed():,} are needed"
+        )
+        return
     style.scale(plot, "y", [value / metric.unit for value in drawn], zero=metric.zero, more=ends)
     if told.is_split:
         style.keep_few_ticks(plot)

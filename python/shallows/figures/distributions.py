@@ -15,17 +15,21 @@ from shallows.figures.lines import (
     side_by_side,
 )
 from shallows.quantity import order, size
+from shallows.runs import percentiles
 from shallows.runs.ranks import nearest_rank
 from shallows.runs.results import Run
 from shallows.runs.steps import Series
 from shallows.series.backlogs import backlogs, busiest
 from shallows.series.completions import completed, size_bins, within
 from shallows.series.inputs import Runs, as_list, groups, labels, table
+from shallows.series.thresholds import Thresholds, thresholds
 
 if TYPE_CHECKING:
+    import numpy as np
     import polars as pl
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from numpy.typing import NDArray
 
 POINTS = 400
 """Most points of a distribution's line."""
@@ -164,7 +168,8 @@ def slowdown(runs: Runs) -> "Figure":
     """Slowdown against the size of flows: median and 99th percentile.
 
     The horizontal axis is linear in the number of flows: between two ticks lie a tenth of all flows, and
-    ticks name their largest sizes. One line for each scheme; seeds are taken together.
+    ticks name their largest sizes. One line for each scheme; seeds are taken together. A point covers the
+    sizes since the point before it: of fewer flows than a percentile needs, neighbouring tenths are one.
 
     Parameters
     ----------
@@ -201,8 +206,15 @@ def slowdown(runs: Runs) -> "Figure":
                 for name in place.behind:
                     place.plot.plot(*drawn[name], **BEHIND)
                 for name in place.names:
-                    place.plot.plot(*drawn[name], label=name, clip_on=False, **told.looks[name])
-                style.scale(place.plot, "y", [value for _, values in drawn.values() for value in values])
+                    # Without points, a line outside of its panel would have no place in the layout.
+                    outside: dict[str, Any] = {"clip_on": not drawn[name][0]}
+                    place.plot.plot(*drawn[name], label=name, **outside, **told.looks[name])
+                found = [value for _, values in drawn.values() for value in values]
+                if found:
+                    style.scale(place.plot, "y", found)
+                else:
+                    few = f"too few flows:\n{percentiles.needed(percentile):,} are needed"
+                    style.say_empty(place.plot, "" if told.is_split else few)
             _label(row, "", f"{words}\nslowdown")
         for place in panels[-1]:
             ticks = range(len(edges))[::-step][::-1]
@@ -217,14 +229,25 @@ def slowdown(runs: Runs) -> "Figure":
 
 
 def _by_size(flows: "pl.DataFrame", edges: Sequence[int], percentile: float) -> Curve:
-    """A percentile of the slowdown of flows between two edges of sizes, and the number of the second."""
-    places, values = [], []
-    for place, (low, high) in enumerate(zip([-1, *edges], edges, strict=False), 1):
-        inside = within(flows, low, high)["slowdown"].drop_nulls().to_numpy()
-        if inside.size:
-            places.append(float(place))
-            values.append(nearest_rank([inside], percentile))
-    return places, values
+    """Return a percentile of the slowdown by size, and the number of the edge that closes each part.
+
+    Neighbouring parts are one where a part has too few flows for the percentile.
+    """
+    parts: list[tuple[float, int, int]] = []
+    low = -1
+    for place, edge in enumerate(edges, 1):
+        if percentiles.suffices(len(_slowdowns(flows, low, edge)), percentile):
+            parts.append((float(place), low, edge))
+            low = edge
+    if parts and low < edges[-1]:
+        # The largest flows join the part before them.
+        parts[-1] = (float(len(edges)), parts[-1][1], edges[-1])
+    found = [(place, nearest_rank([_slowdowns(flows, *ends)], percentile)) for place, *ends in parts]
+    return [place for place, _ in found], [value for _, value in found]
+
+
+def _slowdowns(flows: "pl.DataFrame", low: int, high: int) -> "NDArray[np.float64]":
+    return within(flows, low, high)["slowdown"].drop_nulls().to_numpy()
 
 
 def queue_cdf(runs: Runs, ports: Sequence[str] = ()) -> "Figure":
@@ -256,12 +279,14 @@ def queue_cdf(runs: Runs, ports: Sequence[str] = ()) -> "Figure":
     chosen = ports or busiest(runs, most=1)
     found: dict[str, list[Series]] = {}
     which: dict[str, dict[str, Any]] = {}
+    known: dict[str, Thresholds] = {}
     for name, members in groups(runs).items():
         for run in members:
             for port, steps in backlogs(run, chosen).items():
-                key = ", ".join(filter(None, [name, port if ports or not name else ""]))
+                key = ", ".join(filter(None, [name, port]))
                 found.setdefault(key, []).append(steps)
                 which[key] = _labels(run) | {"port": port}
+                known[key] = thresholds(run, port)
     unit = style.size_unit([max(steps.values.max() for line in found.values() for steps in line)])
     curves = {}
     for name, line in found.items():
@@ -271,7 +296,22 @@ def queue_cdf(runs: Runs, ports: Sequence[str] = ()) -> "Figure":
         together = Series(np.concatenate(times), np.concatenate([steps.values for steps in line]))
         values, shares = together.distribution()
         curves[name] = _few((values / unit.size).tolist(), shares.tolist())
-    return _one_cdf(of_labels(which), curves, f"backlog ({unit.name})", "time", linear=True)
+    names = list(dict.fromkeys(str(each["port"]) for each in which.values()))
+    if len(names) == 1 and len(found) > 1:
+        # The axis names the port of all lines.
+        short = {key: key.removesuffix(f", {names[0]}") for key in found}
+        curves = {short[key]: each for key, each in curves.items()}
+        which = {short[key]: each for key, each in which.items()}
+        known = {short[key]: each for key, each in known.items()}
+    of = f" of {names[0]}" if len(names) == 1 else ""
+    top = max(value for values, _ in curves.values() for value in values) * unit.size
+    told = of_labels(which)
+    marks = {
+        (value / unit.size, told.looks[key]["color"])
+        for key, each in known.items()
+        for _, value in style.near(each, top)[0]
+    }
+    return _one_cdf(told, curves, f"backlog{of} ({unit.name})", "time", linear=True, marks=sorted(marks))
 
 
 def ping(runs: Runs) -> "Figure":
@@ -424,10 +464,25 @@ def _time_cdf(told: Lines, lines: "dict[str, pl.Series]", name: str, of: str) ->
     return _one_cdf(told, curves, f"{name} ({unit.name})", of)
 
 
-def _one_cdf(told: Lines, curves: dict[str, Curve], name: str, of: str, *, linear: bool = False) -> "Figure":
-    """A figure of one distribution."""
+def _one_cdf(
+    told: Lines,
+    curves: dict[str, Curve],
+    name: str,
+    of: str,
+    *,
+    linear: bool = False,
+    marks: Sequence[tuple[float, Any]] = (),
+) -> "Figure":
+    """A figure of one distribution; `marks` are places on its axis, with colours."""
     with one_below_the_other(told, 1, 1.5) as (figure, (places,)):
         _draw_cdf(places, told, curves, linear=linear)
+        for place in places:
+            for at, color in marks:
+                place.plot.axvline(at, color=color, linewidth=0.9, linestyle=":", marker="", zorder=1.5)
+            if marks:
+                place.plot.set_xlim(right=max(place.plot.get_xlim()[1], 1.03 * max(at for at, _ in marks)))
+        if marks:
+            style.add_note(figure, "Dotted: marking thresholds.")
         _label(places, name, "share" if told.is_split else f"share of {of}")
         told.finish(figure, _plots([places]), *_plots([places[:1]]))
     return figure

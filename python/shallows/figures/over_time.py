@@ -1,6 +1,7 @@
 """Figures over time: queues and pools, windows, goodput, all ports at once."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import shallows.figures.style as style
@@ -8,9 +9,10 @@ from shallows.figures.lines import LOW, MOST_LOOKS, MOST_ROWS
 from shallows.runs.recorded import ports_of
 from shallows.runs.results import Run
 from shallows.runs.steps import Series
-from shallows.series.backlogs import backlogs, busiest, fullest_pool
+from shallows.series.backlogs import backlogs, busiest, pools_beside
 from shallows.series.flow_series import acked_bytes, end_us, windows
 from shallows.series.inputs import Runs, as_list, choose_flows, groups, table
+from shallows.series.thresholds import Thresholds, thresholds
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,6 +28,12 @@ PARTS = 400
 FIELDS = 200
 """Parts of a row of a heat map."""
 
+TALLEST = 8.0
+"""Inches that all maps of a page have together."""
+
+NAME_HEIGHT = 0.11
+"""Inches of a name beside a row."""
+
 MARKS = 6
 """Markers of a line over time."""
 
@@ -37,7 +45,8 @@ def queue(runs: Runs, ports: Sequence[str] = ()) -> "Figure":
     """Backlog of ports and pools over time, a panel for each run and port.
 
     Of more changes than can be seen, parts of equal time are drawn: a line through their means over time, and
-    a band from the lowest to the highest value. No peak is lost, and the area below the line is exact.
+    a band from the lowest to the highest value. No peak is lost, and the area below the line is exact. Dashed
+    lines are marking thresholds.
 
     Parameters
     ----------
@@ -46,7 +55,7 @@ def queue(runs: Runs, ports: Sequence[str] = ()) -> "Figure":
         covers those it names at every change.
     ports
         Ports or pools: names, patterns such as `switch0->*`, or kinds such as `to-host`. By default, the
-        two ports of switches with the longest queues (of several runs, the one), and the fullest pool.
+        two ports of switches with the longest queues (of several runs, the one), and their pools.
 
     Returns
     -------
@@ -61,32 +70,50 @@ def queue(runs: Runs, ports: Sequence[str] = ()) -> "Figure":
     'backlog (KB)'
     """
     shown = _panels(as_list(runs), ports)
-    end = max(series.times[-1] for _, _, series in shown)
+    end = max(panel.series.times[-1] for panel in shown)
     with style.panels(len(shown), 1, 0.85, sharex=True) as (figure, plots):
         time = style.time_axis(plots[-1], end)
-        for plot, (label, is_pool, series) in zip(plots, shown, strict=True):
+        for plot, panel in zip(plots, shown, strict=True):
             # Ports share a scale, and pools: what is higher in the figure was longer.
-            top = max(other.max() for _, kind, other in shown if kind == is_pool)
+            top = max(other.series.max() for other in shown if other.is_pool == panel.is_pool)
             unit = style.size_unit([top])
-            line = _draw_parts(plot, series, time, unit, marker="none", linewidth=0.7)
-            plot.fill_between(*line.get_data(), step="post", color="0.88", linewidth=0, zorder=1)
-            style.scale(plot, "y", [top / unit.size])
-            plot.set_ylabel(f"{'pool' if is_pool else 'backlog'} ({unit.name})")
-            style.name_panel(plot, label)
+            color = style.look(panel.place)["color"]
+            line = _draw_parts(plot, panel.series, time, unit, marker="none", linewidth=0.7, color=color)
+            shade: dict[str, Any] = {"step": "post", "linewidth": 0, "zorder": 1}
+            plot.fill_between(*line.get_data(), color=color, alpha=0.12, **shade)
+            drawn, above = style.near(panel.thresholds, top)
+            style.scale(plot, "y", [top / unit.size], more=[value / unit.size for _, value in drawn])
+            style.draw_thresholds(plot, drawn, unit)
+            plot.set_ylabel(f"{'pool' if panel.is_pool else 'backlog'} ({unit.name})")
+            style.name_panel(plot, ", ".join([panel.label, *above]))
         figure.align_ylabels()
     return figure
 
 
-def _panels(runs: Sequence[Run], ports: Sequence[str]) -> list[tuple[str, bool, Series]]:
-    """What to draw: a name, whether it is a pool, its backlog."""
+@dataclass(frozen=True)
+class _Panel:
+    """The backlog of one port or pool of a run."""
+
+    label: str
+    place: int
+    """Of its scheme among all, for the colour."""
+    is_pool: bool
+    series: Series
+    thresholds: Thresholds
+
+
+def _panels(runs: Sequence[Run], ports: Sequence[str]) -> list[_Panel]:
+    """Return what to draw: the same ports of every run, and by default the pools that these share."""
     chosen = ports or busiest(runs, most=2 if len(runs) == 1 else 1)
+    schemes = list(groups(runs))
     shown = []
-    for label, run in _each(runs):
+    for scheme, label, run in _each(runs):
         known = ports_of(run)
-        drawn = backlogs(run, chosen)
-        drawn |= {} if ports else fullest_pool(run, above=max(series.max() for series in drawn.values()))
-        for port, series in drawn.items():
-            shown.append((", ".join(filter(None, [label, port])), port not in known, series))
+        wanted = chosen if ports else [*chosen, *pools_beside(run, chosen)]
+        for name, series in backlogs(run, wanted).items():
+            called = ", ".join(filter(None, [label, name]))
+            place = schemes.index(scheme)
+            shown.append(_Panel(called, place, name not in known, series, thresholds(run, name)))
     return shown
 
 
@@ -121,7 +148,7 @@ def heat_map(runs: Runs, ports: Sequence[str] = ()) -> "Figure":
     ever = set(busiest(runs, most=len(ports_of(runs[0]))))
     chosen = ports or [port for port in ports_of(runs[0]) if port in ever]
     maps = []
-    for label, run in _each(runs):
+    for _, label, run in _each(runs):
         rows = backlogs(run, chosen)
         edges = np.linspace(0, end_us(run), FIELDS + 1)
         field = np.array([series.highest(edges) for series in rows.values()])
@@ -129,7 +156,8 @@ def heat_map(runs: Runs, ports: Sequence[str] = ()) -> "Figure":
     top = max(field.max() for _, _, field, _ in maps) or 1.0
     unit = style.size_unit([top])
     tallest = max(len(names) for _, names, _, _ in maps)
-    with style.panels(len(maps), 1, min(0.3 + 0.12 * tallest, 4.5), sharex=True) as (figure, plots):
+    height = min(0.3 + 0.12 * tallest, 4.5, TALLEST / len(maps))
+    with style.panels(len(maps), 1, height, sharex=True) as (figure, plots):
         time = style.time_axis(plots[-1], max(end for *_, end in maps))
         for plot, (label, names, field, end) in zip(plots, maps, strict=True):
             extent = (0, end / time.size, len(names) - 0.5, -0.5)
@@ -142,16 +170,16 @@ def heat_map(runs: Runs, ports: Sequence[str] = ()) -> "Figure":
                 vmin=0,
                 vmax=top / unit.size,
             )
-            _name_rows(plot, names)
+            _name_rows(plot, names, most=max(int(height / NAME_HEIGHT), 1))
             style.name_panel(plot, label)
         bar = figure.colorbar(image, ax=plots, location="top", aspect=40, pad=0.06)
         bar.set_label(f"backlog ({unit.name})")
     return figure
 
 
-def _name_rows(plot: "Axes", names: Sequence[str]) -> None:
-    """Names of ports beside their rows; of many, as many as can be read."""
-    step = -(-len(names) // 36)
+def _name_rows(plot: "Axes", names: Sequence[str], most: int) -> None:
+    """Name ports beside their rows; of many, as many as can be read."""
+    step = -(-len(names) // most)
     plot.set_yticks(range(0, len(names), step), names[::step], fontsize=6)
     plot.tick_params(axis="y", length=0)
     plot.grid(visible=False)
@@ -181,7 +209,7 @@ def cwnd(runs: Runs, flows: Sequence[int] = ()) -> "Figure":
     'cwnd (KB)'
     """
     shown = []
-    for label, run in _each(as_list(runs)):
+    for _, label, run in _each(as_list(runs)):
         shown.append((label, windows(run, flows, MOST_LINES), end_us(run)))
     top = max(series.max() for _, lines, _ in shown for series in lines.values())
     return _draw_over_time(shown, "cwnd", style.size_unit([top]))
@@ -218,7 +246,7 @@ def goodput(runs: Runs, flows: Sequence[int] = ()) -> "Figure":
     import polars as pl
 
     shown = []
-    for label, run in _each(as_list(runs)):
+    for _, label, run in _each(as_list(runs)):
         flow_traces = table(run, "flow_traces").filter(pl.col("quantity") == "acked_bytes")
         chosen = choose_flows(run, flows, flow_traces["flow"])
         edges = np.linspace(0, end_us(run), GOODPUT_SLICES + 1)
@@ -241,13 +269,13 @@ def goodput(runs: Runs, flows: Sequence[int] = ()) -> "Figure":
     return _draw_over_time(shown, "goodput", style.Unit("Gb/s", 1))
 
 
-def _each(runs: Sequence[Run]) -> list[tuple[str, Run]]:
-    """Every run with what distinguishes it; seeds apart."""
+def _each(runs: Sequence[Run]) -> list[tuple[str, str, Run]]:
+    """Return every run with the name of its scheme, and with what distinguishes it; seeds apart."""
     named = []
     for name, members in groups(runs).items():
         for run in members:
             seed = f"seed {run.environment['seed']}" if len(members) > 1 else ""
-            named.append((", ".join(filter(None, [name, seed])), run))
+            named.append((name, ", ".join(filter(None, [name, seed])), run))
     return named
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shallows.errors import ShallowsError
-from shallows.quantity import digits
+from shallows.quantity import digits, size
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -241,6 +241,37 @@ def add_note(figure: "Figure", text: str) -> None:
     # Panels keep their size.
     figure.set_figheight(figure.get_figheight() + NOTE_LINE * (lines.count("\n") + 1))
     figure.supxlabel(lines, fontsize=6.5, color="0.35")
+
+
+CLOSE = 3.0
+"""A threshold up to so many times the longest queue is drawn; a higher one would flatten the queue."""
+
+
+def near(thresholds: Sequence[tuple[str, float]], top: float) -> tuple[list[tuple[str, float]], list[str]]:
+    """Return the thresholds to draw, and words for those far above all that is drawn."""
+    drawn = [(name, value) for name, value in thresholds if value <= CLOSE * top]
+    return drawn, [f"{name} = {size(value)}" for name, value in thresholds if value > CLOSE * top]
+
+
+def draw_thresholds(plot: "Axes", thresholds: Sequence[tuple[str, float]], unit: "Unit") -> None:
+    """Draw marking thresholds, in bytes, as dashed lines with their names: the lowest below its line."""
+    for place, (name, value) in enumerate(sorted(thresholds, key=lambda each: each[1])):
+        height = value / unit.size
+        plot.axhline(height, color="0.3", linewidth=0.7, linestyle=(0, (4, 2)), marker="", zorder=2.5)
+        below = place == 0 and len(thresholds) > 1
+        look: dict[str, Any] = {"va": "top" if below else "bottom", "fontsize": 6, "color": "0.3"}
+        where = (0.995, height)
+        plot.annotate(
+            f"{name} = {size(value)}", where, xycoords=plot.get_yaxis_transform(), ha="right", **look
+        )
+
+
+def say_empty(plot: "Axes", text: str) -> None:
+    """Say within an empty panel why nothing is drawn."""
+    plot.set_yticks([])
+    plot.grid(visible=False)
+    look: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 6.5, "color": "0.35"}
+    plot.text(0.5, 0.5, text, transform=plot.transAxes, **look).set_in_layout(False)
 
 
 def name_panel(plot: "Axes", text: str) -> None:

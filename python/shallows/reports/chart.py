@@ -76,6 +76,10 @@ class Level:
     name: str
     value: float
     at: Mapping[str, str] = field(default_factory=dict)
+    lines: Sequence[str] = ()
+    """Lines whose threshold it is: it is hidden with them. Of no line, it is always shown."""
+    look: int | None = None
+    """The look of its line, if it belongs to one."""
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -10,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from shallows.bounded import read_text
 from shallows.errors import ShallowsError
-from shallows.figures.style import Unit, size_unit, time_unit
-from shallows.quantity import percent
+from shallows.figures.style import CLOSE, Unit, size_unit, time_unit
+from shallows.quantity import percent, size
 from shallows.reports import chart as charts
 from shallows.reports import setup, topology
 from shallows.reports.chart import Axis, Chart, Level, Line
 from shallows.reports.html import Block, Section
 from shallows.reports.page import chart, render, table
-from shallows.runs import breakdown_tables, tables
+from shallows.runs import breakdown_tables, percentiles, tables
 from shallows.runs.bins import bins
 from shallows.runs.folder import write_whole
 from shallows.runs.manifest import PAGE
@@ -26,7 +27,6 @@ from shallows.runs.results import DAMAGED, Run, describe
 from shallows.runs.settings import settings
 from shallows.runs.table import Table
 from shallows.series.completions import size_bins
-from shallows.series.percentiles import FEWEST_BEYOND, RANK
 
 if TYPE_CHECKING:
     from shallows.runs.steps import Series
@@ -40,17 +40,8 @@ PORTS = 4
 FLOWS = 4
 """Flows whose window is drawn."""
 
-CLOSE = 3.0
-"""A threshold is drawn if it is at most so many times the longest queue: else it would flatten that."""
-
-
-ENOUGH = round(FEWEST_BEYOND / (1 - RANK))
-"""Flows of which a 99th percentile can be told (docs/statistics.md)."""
-
-TOO_FEW = (
-    f"of fewer than {ENOUGH:,} the 99th percentile rests on fewer than {FEWEST_BEYOND}; "
-    "run longer, or with more seeds"
-)
+MORE = "Run longer, or with more seeds."
+"""How to get enough observations for a percentile."""
 
 
 def write_run(run: Run, folder: Path | None = None) -> Path:
@@ -110,18 +101,24 @@ def _observations(summary: dict[str, Any]) -> list[Block]:
 
 def warnings(summary: dict[str, Any]) -> list[str]:
     """What a reader should know: what was not measured, what misleads, and percentiles of too few samples."""
-    few = ", ".join(f"{count:,} {what}" for what, count in few_samples(summary).items())
+    few = ", ".join(f"{count:,} {what}" for what, count in few_samples([summary]).items())
     problems = [problem["text"] for problem in summary.get("problems", [])]
-    return [*problems, *summary["warnings"], *([f"{few}: {TOO_FEW}"] if few else [])]
+    said = [f"Too few for a p99, which needs {percentiles.needed():,}: {few}. {MORE}"] if few else []
+    return [*problems, *summary["warnings"], *said]
 
 
-def few_samples(summary: dict[str, Any]) -> dict[str, int]:
-    """Flows and queries, by their sizes and workloads, that are too few for a 99th percentile."""
+def few_samples(seeds: Sequence[dict[str, Any]]) -> dict[str, int]:
+    """Count flows and queries, by size and workload, that are too few for a p99 in all seeds together."""
     found = {}
-    for what, groups in (("flows", summary["fct_us"]), ("queries", summary.get("queries") or {})):
-        names = bins(summary) if what == "flows" else list(groups)
-        few = {name: groups[name]["count"] for name in names if 0 < groups[name]["count"] < ENOUGH}
-        # If even all of them together are too few, that says it for each of their kinds.
+    for what, key in (("flows", "fct_us"), ("queries", "queries")):
+        counts: Counter[str] = Counter()
+        for summary in seeds:
+            counts.update({name: of["count"] for name, of in (summary.get(key) or {}).items()})
+        names = bins({"fct_us": counts}) if what == "flows" else list(counts)
+        few = {
+            name: counts[name] for name in names if counts[name] and not percentiles.suffices(counts[name])
+        }
+        # If all of them together are too few, so is each of their kinds.
         for name in ["all"] if "all" in few else few:
             found[what if name == "all" else f"{name.replace('_', ' ')} {what}"] = few[name]
     return found
@@ -209,31 +206,38 @@ def has_queues(run: Run) -> bool:
 
 
 def _over_time(run: Run) -> list[Chart]:
-    """Queues, the shared buffer, and windows; the lines of all of them share what a page holds."""
-    ports, pool = _queues(run)
+    """Return queues, the shared buffer, and windows; all their lines share what a page holds."""
+    ports, pools = _queues(run)
     flows = _windows(run)
-    share = partial(charts.OverTime, share_of=len(ports) + len(pool) + len(flows))
+    share = partial(charts.OverTime, share_of=len(ports) + len(pools) + len(flows))
     found = []
-    if ports:
-        found.append(_backlog("queues", "Queues over time", ports, levels(run, ports, "port"), share))
-    if pool:
-        found.append(_backlog("pool", "Shared buffer over time", pool, levels(run, pool, "pool"), share))
+    for name, drawn in (("queues", ports), ("pool", pools)):
+        if drawn:
+            found.append(_backlog(name, title_of(name, [*drawn]), drawn, _levels(run, [*drawn]), share))
     if flows:
         found.append(_steps("windows", "Congestion windows", "window", flows, share))
     return found
 
 
+def title_of(name: str, ports: Sequence[str]) -> str:
+    """Return the title of a chart of queues or of a pool, with the name of what it shows."""
+    if name == "pool":
+        return f"Shared buffer over time: {', '.join(ports)}"
+    return f"Queue over time: {ports[0]}" if len(ports) == 1 else "Queues over time"
+
+
 def _queues(run: Run) -> "tuple[dict[str, Series], dict[str, Series]]":
-    """Backlogs of the busiest ports, and of the fullest pool."""
-    from shallows.series.backlogs import backlogs, busiest, fullest_pool
+    """Return the backlogs of the busiest ports, and of the pool of the busiest one."""
+    from shallows.series.backlogs import backlogs, busiest, pools_beside
 
     if not has_queues(run):
         return {}, {}
     try:
-        ports = backlogs(run, busiest([run], most=PORTS - 1))
+        ports = busiest([run], most=PORTS - 1)
     except ShallowsError:
         return {}, {}  # no port ever had a backlog
-    return ports, fullest_pool(run, above=max(series.max() for series in ports.values()))
+    pools = pools_beside(run, ports[:1])
+    return backlogs(run, ports), backlogs(run, pools) if pools else {}
 
 
 def _windows(run: Run) -> "dict[str, Series]":
@@ -246,16 +250,27 @@ def _windows(run: Run) -> "dict[str, Series]":
 
 
 def _backlog(
-    name: str, title: str, drawn: "dict[str, Series]", known: list[tuple[str, float]], share: Share
+    name: str, title: str, drawn: "dict[str, Series]", known: Sequence[Level], share: Share
 ) -> Chart:
-    """Backlogs with what they are measured against."""
+    """Return a chart of backlogs with their thresholds, which are in bytes."""
     top = max(series.max() for series in drawn.values())
     window = charts.window(drawn.values())
     made = _steps(name, title, "backlog", drawn, share, window)
-    size = size_unit([top]).size
-    shown = [Level(called, value / size) for called, value in known if value <= CLOSE * top]
-    first = "Shown at first is the time with almost all of the backlog: zoom out for the rest. "
-    return replace(made, levels=shown, note=((first if window < 1 else "") + made.note).strip())
+    shown, above = near(known, top, size_unit([top]))
+    first = (
+        "Shown at first is the time with almost all of the backlog: zoom out for the rest."
+        if window < 1
+        else ""
+    )
+    return replace(made, levels=shown, note=" ".join(filter(None, [first, above, made.note])))
+
+
+def near(known: Sequence[Level], top: float, unit: Unit) -> tuple[list[Level], str]:
+    """Return the levels in this unit, and a sentence about those too far above a queue of `top` bytes."""
+    named = [replace(level, name=f"{level.name} = {size(level.value)}") for level in known]
+    shown = [replace(level, value=level.value / unit.size) for level in named if level.value <= CLOSE * top]
+    far = dict.fromkeys(level.name for level in named if level.value > CLOSE * top)
+    return shown, f"Far above, and not drawn: {', '.join(far)}." if far else ""
 
 
 def _steps(
@@ -263,25 +278,23 @@ def _steps(
 ) -> Chart:
     """Lines over time."""
     end = max(float(series.times[-1]) for series in drawn.values())
-    time, size = time_unit([end * window]), size_unit([max(series.max() for series in drawn.values())])
+    time, of = time_unit([end * window]), size_unit([max(series.max() for series in drawn.values())])
     over_time = share([*drawn.values()])
-    points = over_time.points(time.size, size.size)
+    points = over_time.points(time.size, of.size)
     lines = [Line(line, index, each) for index, (line, each) in enumerate(zip(drawn, points, strict=True))]
-    x, y = Axis(f"time ({time.name})", time.name), Axis(f"{what} ({size.name})", size.name)
+    x, y = Axis(f"time ({time.name})", time.name), Axis(f"{what} ({of.name})", of.name)
     return Chart(name, title, "steps", x, y, lines, note=over_time.note, window=window, most=over_time.most)
 
 
-def levels(run: Run, drawn: "dict[str, Series]", kind: str) -> list[tuple[str, float]]:
-    """Thresholds of the markers at these ports or pools: where they begin, in bytes."""
-    from shallows.runs.recorded import ports_of
+def _levels(run: Run, names: Sequence[str]) -> list[Level]:
+    """Return the marking thresholds of ports or pools; one that all have is named without them."""
+    from shallows.series.thresholds import thresholds
 
-    kinds = ports_of(run)
-    mine = {kinds.get(port) for port in drawn} if kind == "port" else None
-    scopes = {"pool"} if kind == "pool" else {"queue", "port"}
-    found: dict[tuple[str, float], None] = {}
-    for curve in run.summary["marking_curves"]:
-        if curve["scope"] in scopes and (mine is None or curve["port"] in mine) and curve["can_fire"]:
-            ends = {float(curve["kmin"]["bytes"]), float(curve["kmax"]["bytes"])}
-            names = ["marks above"] if len(ends) == 1 else ["marks from", "marks all above"]
-            found |= dict.fromkeys(zip(names, sorted(ends), strict=True))
-    return list(found)
+    owners: dict[tuple[str, float], list[str]] = {}
+    for name in names:
+        for found in thresholds(run, name):
+            owners.setdefault(found, []).append(name)
+    return [
+        Level(called if len(of) == len(names) else f"{called} of {', '.join(of)}", value, lines=of)
+        for (called, value), of in owners.items()
+    ]

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 from shallows.bounded import read_text
 from shallows.comparison.comparing import compare
 from shallows.comparison.comparison_tables import changes, verdict_cells
-from shallows.comparison.verdicts import INCLUDES_ZERO
+from shallows.comparison.verdicts import INCLUDES_ZERO, LEGEND
 from shallows.errors import ShallowsError
 from shallows.quantity import percent
 from shallows.reports import ranked, setup
 from shallows.reports.html import Block, Cell, Section
-from shallows.reports.of_run import TOO_FEW, again, few_samples, set_up
+from shallows.reports.of_run import MORE, again, few_samples, set_up
 from shallows.reports.page import chart, render, table
 from shallows.reports.sweep_charts import draw
-from shallows.runs import points_table
+from shallows.runs import percentiles, points_table
 from shallows.runs.folder import write_whole
 from shallows.runs.manifest import PAGE
 from shallows.runs.results import DAMAGED, Run, describe
@@ -88,12 +88,26 @@ def count_warnings(runs: Sequence[Run]) -> list[str]:
     warnings = Counter(warning for run in runs for warning in run.summary["warnings"])
     counts = [*problems.most_common(), *warnings.most_common()]
     found = [f"{number} of {len(runs)} runs: {warning}" for warning, number in counts]
-    few: dict[str, list[int]] = {}
+    return [*_empty(runs), *found, *_few_samples(runs)]
+
+
+def _few_samples(runs: Sequence[Run]) -> list[str]:
+    """Name what is too rare for a p99 at some points; all seeds of a point count together, as in verdicts."""
+    points: dict[tuple[tuple[str, str], ...], list[dict[str, Any]]] = {}
     for run in runs:
-        for what, count in few_samples(run.summary).items():
+        place = tuple((axis, str(value)) for axis, value in run.labels.items() if axis != "seed")
+        points.setdefault(place, []).append(run.summary)
+    few: dict[str, list[int]] = {}
+    for seeds in points.values():
+        for what, count in few_samples(seeds).items():
             few.setdefault(what, []).append(count)
-    said = "; ".join(f"{len(each)} have {min(each):,} {what} or more" for what, each in few.items())
-    return [*_empty(runs), *found, *([f"Of {len(runs)} runs, {said}: {TOO_FEW}"] if said else [])]
+    if not few:
+        return []
+    said = [
+        f"{what} at {len(each)} of {len(points)} points (fewest {min(each):,})" for what, each in few.items()
+    ]
+    rule = f"Too few for a p99, which needs {percentiles.needed():,} in all seeds together"
+    return [f"{rule}: {', '.join(said)}. {MORE}"]
 
 
 def _empty(runs: Sequence[Run]) -> list[str]:
@@ -121,8 +135,9 @@ def _verdicts(runs: Sequence[Run]) -> list[Block]:
 
 def _tables(found: "Comparison") -> list[Block]:
     intro = (
-        f"Each beside {found.baseline}: the change and its {percent(found.confidence)} interval. "
-        "▲ better, ▼ worse, ○ cannot tell, which is not equal: the interval says what would have been missed."
+        f"Each scheme versus {found.baseline}: the change and its {percent(found.confidence)} interval. "
+        f"{LEGEND}. Cannot tell does not mean equal: the interval bounds the difference that these runs "
+        "could have missed."
     )
     blocks = [Block("note", intro)]
     for scheme in dict.fromkeys(row.scheme for row in found.rows):
@@ -198,7 +213,8 @@ def _change(row: "Row | None", reasons: Sequence[str]) -> Cell:
     between = f"{low} to {high}" if row.has_interval else _mark(row, reasons)
     reason = f"; {row.reason}" if row.reason else ""
     title = f"{row.verdict}: {baseline} → {value}, {row.groups}{reason}"
-    return Cell(change, row.verdict, title, between)
+    said = row.verdict if row.change is None else f"{row.verdict} {change}"
+    return Cell(said, row.verdict, title, between)
 
 
 def _results(runs: Sequence[Run]) -> list[Block]:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
@@ -14,13 +15,15 @@ from shallows.figures.swept import Swept, across, is_numeric, values_on
 from shallows.quantity import percent
 from shallows.reports import chart as charts
 from shallows.reports.chart import Axis, Chart, Level, Line
-from shallows.reports.of_run import CLOSE, has_queues, levels
+from shallows.reports.of_run import has_queues, near, title_of
+from shallows.runs import percentiles
 from shallows.runs.bins import bins
 from shallows.runs.results import Run, axis_name
 from shallows.series.inputs import labels
 
 if TYPE_CHECKING:
     from shallows.runs.steps import Series
+    from shallows.series.thresholds import Thresholds
 
 Value = Callable[[Run], "float | None"]
 
@@ -120,42 +123,63 @@ def metrics(layout: Layout, notes: list[str]) -> list[Chart]:
     budget = charts.METRIC_POINTS
     seeds = Counter((layout.line(run), layout.place(run), *layout.at(run).items()) for run in layout.runs)
     notes.append(said_of_bars(seeds.values()))
-    for name, title, unit, log, value in _metrics(layout.runs):
-        made = _along(layout, name, title, unit, log, value)
+    for metric in _metrics(layout.runs):
+        made = _along(layout, metric)
         if made is None:
+            if metric.count and any(map(metric.value, layout.runs)):
+                notes.append(f"{metric.title} is not drawn: {percentiles.needed():,} are needed for a p99.")
             continue
         if made.size > budget:
-            notes.append(f"{title} is not drawn: the page would have too many points. The table has it.")
+            notes.append(
+                f"{metric.title} is not drawn: the page would have too many points. The table has it."
+            )
             continue
         budget -= made.size
         found.append(made)
     return found
 
 
-def _metrics(runs: Sequence[Run]) -> list[tuple[str, str, str, bool, Value]]:
+@dataclass(frozen=True)
+class _Metric:
+    """A metric to draw along the axis."""
+
+    name: str
+    title: str
+    unit: str
+    """`time` stands for the unit that fits the values, which are in µs."""
+    log: bool
+    value: Value
+    count: Value | None = None
+    """Of a p99: how many observations a run has."""
+
+
+def _metrics(runs: Sequence[Run]) -> list[_Metric]:
     sizes = bins({"fct_us": dict.fromkeys(name for run in runs for name in run.summary["fct_us"])})
-    found: list[tuple[str, str, str, bool, Value]] = []
+    found: list[_Metric] = []
     several = [name for name in sizes if name != "all"]
     for name in several or ["all"]:
         for statistic, words in (("mean", "mean"), ("p99", "99th percentile")):
             called = f"{name.replace('_', ' ')} flows" if name != "all" else "flows"
             found.append(
-                (
+                _Metric(
                     f"fct-{name}-{statistic}",
                     f"Completion time, {called}, {words}",
                     "time",
                     True,
                     _fct(name, statistic),
+                    _fct(name, "count") if statistic == "p99" else None,
                 )
             )
     if any(run.summary.get("queries") for run in runs):
         for statistic, words in (("mean", "mean"), ("p99", "99th percentile")):
-            found.append((f"queries-{statistic}", f"Queries, {words}", "time", True, _query(statistic)))
-    found.append(("goodput", "Goodput", "Gb/s", False, lambda run: float(run.summary["goodput_gbps"])))
-    found.append(("loss", "Packets lost in switches", "%", True, _loss("switches")))
+            count = _query("count") if statistic == "p99" else None
+            value = _query(statistic)
+            found.append(_Metric(f"queries-{statistic}", f"Queries, {words}", "time", True, value, count))
+    found.append(_Metric("goodput", "Goodput", "Gb/s", False, lambda run: float(run.summary["goodput_gbps"])))
+    found.append(_Metric("loss", "Packets lost in switches", "%", True, _loss("switches")))
     if any(run.summary["loss_rate_in_nics"] for run in runs):
-        found.append(("nic-loss", "Packets lost in hosts' NICs", "%", True, _loss("nics")))
-    found.append(("timeouts", "Timeouts", "", True, lambda run: float(run.summary["timeouts"])))
+        found.append(_Metric("nic-loss", "Packets lost in hosts' NICs", "%", True, _loss("nics")))
+    found.append(_Metric("timeouts", "Timeouts", "", True, lambda run: float(run.summary["timeouts"])))
     return found
 
 
@@ -180,17 +204,24 @@ def _query(statistic: str) -> Value:
     return value
 
 
-def _along(layout: Layout, name: str, title: str, unit: str, log: bool, value: Value) -> Chart | None:
+def _along(layout: Layout, metric: _Metric) -> Chart | None:
     groups: dict[tuple[str, At], dict[float, list[float]]] = {}
+    counts: Counter[tuple[str, At, float]] = Counter()
     for run in layout.runs:
-        number = value(run)
+        number = metric.value(run)
         if number is not None:
-            line = groups.setdefault((layout.line(run), tuple(layout.at(run).items())), {})
-            line.setdefault(layout.place(run), []).append(number)
+            key, place = (layout.line(run), tuple(layout.at(run).items())), layout.place(run)
+            groups.setdefault(key, {}).setdefault(place, []).append(number)
+            counts[*key, place] += int(metric.count(run) or 0) if metric.count else 0
+    few = [each for each in counts if metric.count and not percentiles.suffices(counts[each])]
+    for line, at, place in few:
+        del groups[line, at][place]
+    groups = {key: places for key, places in groups.items() if places}
     numbers = [number for line in groups.values() for seeds in line.values() for number in seeds]
     if not any(numbers):
         return None
-    shown = time_unit(numbers) if unit == "time" else Unit(unit, 1)
+    title = metric.title
+    shown = time_unit(numbers) if metric.unit == "time" else Unit(metric.unit, 1)
     looks = layout.names()
     lines = []
     for (called, at), places in groups.items():
@@ -200,9 +231,16 @@ def _along(layout: Layout, name: str, title: str, unit: str, log: bool, value: V
         bars = [(place, each.low, each.high) for place, each in intervals.items() if each]
         lines.append(Line(called, looks.index(called), points, bars, dict(at), layout.shade(called)))
     y = Axis(
-        f"{title.split(',')[0].lower()} ({shown.name})" if shown.name else title.lower(), shown.name, log=log
+        f"{title.split(',')[0].lower()} ({shown.name})" if shown.name else title.lower(),
+        shown.name,
+        log=metric.log,
     )
-    return Chart(name, title, "points", layout.axis(), y, lines)
+    note = f"Not drawn: {_points(len(few))} of fewer than {percentiles.needed():,}." if few else ""
+    return Chart(metric.name, title, "points", layout.axis(), y, lines, note=note)
+
+
+def _points(count: int) -> str:
+    return "1 point" if count == 1 else f"{count} points"
 
 
 def _distributions(layout: Layout, notes: list[str]) -> list[Chart]:
@@ -258,75 +296,78 @@ def _distributions(layout: Layout, notes: list[str]) -> list[Chart]:
 
 
 def _queues(layout: Layout, notes: list[str]) -> list[Chart]:
-    """The busiest port over time, of the first seed; the point is chosen."""
+    """Return the same port of every run over time, and its pool, of the first seed; the point is chosen."""
+    from shallows.series.backlogs import busiest, pools_beside
+
     first: dict[tuple[str, At], Run] = {}
     for run in layout.runs:
         if has_queues(run):
             first.setdefault((layout.line(run), tuple(layout.at(run, all_axes=True).items())), run)
     if not first:
         return []
-    if charts.SERIES_POINTS // len(first) < charts.COARSEST_SERIES:
+    # Tables of a sweep together may be too large: none stays in memory.
+    try:
+        ports = busiest((Run(run.path) for run in first.values()), most=1)
+    except ShallowsError:
+        return []  # no port ever had a backlog
+    names = {"queues": ports, "pool": pools_beside(Run(next(iter(first.values())).path), ports)}
+    drawn = {name: places for name, places in names.items() if places}
+    share = len(first) * len(drawn)
+    if charts.SERIES_POINTS // share < charts.COARSEST_SERIES:
         notes.append(
             f"Queues of {len(first)} points are not drawn: they would be too coarse. "
             "The page of a single point has them."
         )
         return []
-    found = ((key, _busiest(run)) for key, run in first.items())
-    drawn = {key: longest for key, longest in found if longest}
-    if not drawn:
-        return []
-    backlogs = [longest.backlog for longest in drawn.values()]
-    top = max(series.max() for series in backlogs)
-    end = max(float(series.times[-1]) for series in backlogs)
-    window = charts.window(backlogs)
+    made = [_over_time(layout, name, place, first, share) for name, (place, *_) in drawn.items()]
+    return [each for each in made if each]
+
+
+def _over_time(
+    layout: Layout, name: str, place: str, first: Mapping[tuple[str, At], Run], share: int
+) -> Chart | None:
+    """Return the backlog of one port or pool in each run."""
+    from shallows.series.backlogs import backlogs
+    from shallows.series.thresholds import Thresholds, thresholds
+
+    series: dict[tuple[str, At], Series] = {}
+    known: dict[tuple[str, At], Thresholds] = {}
+    for key, run in first.items():
+        fresh = Run(run.path)
+        with suppress(ShallowsError):  # a network without this port
+            series[key] = backlogs(fresh, [place])[place]
+            known[key] = thresholds(fresh, place)
+    if not any(each.max() for each in series.values()):
+        return None
+    top = max(each.max() for each in series.values())
+    end = max(float(each.times[-1]) for each in series.values())
+    window = charts.window(series.values())
     time, size = time_unit([end * window]), size_unit([top])
     looks = layout.names()
-    lines = []
-    marks: dict[tuple[str, float, At], None] = {}
-    over_time = charts.OverTime(backlogs, len(backlogs))
+    over_time = charts.OverTime([*series.values()], share)
     held = over_time.points(time.size, size.size)
-    for ((line, at), longest), points in zip(drawn.items(), held, strict=True):
-        lines.append(Line(line, looks.index(line), points, at=dict(at), shade=layout.shade(line)))
-        for called, value in longest.levels:
-            if value <= CLOSE * top:
-                marks[f"{line} {called}", value / size.size, at] = None
-    ports = ", ".join(dict.fromkeys(longest.port for longest in drawn.values()))
-    note = f"Of the first seed, the port with the longest queue ({ports}). {over_time.note}"
-    x, y = Axis(f"time ({time.name})", time.name), Axis(f"backlog ({size.name})", size.name)
-    shown = [Level(called, value, dict(at)) for called, value, at in marks]
-    return [
-        Chart(
-            "queues",
-            "Longest queue over time",
-            "steps",
-            x,
-            y,
-            lines,
-            shown,
-            note.strip(),
-            window,
-            over_time.most,
-        )
+    lines = [
+        Line(line, looks.index(line), points, at=dict(at), shade=layout.shade(line))
+        for (line, at), points in zip(series, held, strict=True)
     ]
+    shown, above = near(_levels(known, looks), top, size)
+    note = " ".join(filter(None, ["Of the first seed.", above, over_time.note]))
+    x, y = Axis(f"time ({time.name})", time.name), Axis(f"backlog ({size.name})", size.name)
+    title = title_of(name, [place])
+    return Chart(name, title, "steps", x, y, lines, shown, note, window, over_time.most)
 
 
-@dataclass(frozen=True)
-class _Longest:
-    """The port of a run that had the longest queue, and what that is measured against."""
-
-    port: str
-    backlog: "Series"
-    levels: Sequence[tuple[str, float]]
-
-
-def _busiest(run: Run) -> _Longest | None:
-    """Found in tables that do not stay in memory: those of a sweep together may be too large."""
-    from shallows.series.backlogs import backlogs, busiest
-
-    fresh = Run(run.path)
-    try:
-        (port,) = busiest([fresh], most=1)
-    except ShallowsError:
-        return None  # no port ever had a backlog
-    steps = backlogs(fresh, [port])
-    return _Longest(port, steps[port], levels(fresh, steps, "port"))
+def _levels(known: "Mapping[tuple[str, At], Thresholds]", looks: Sequence[str]) -> list[Level]:
+    """Return the thresholds of all lines at each point; one that several lines have is drawn once."""
+    owners: dict[tuple[str, float, At], list[str]] = {}
+    for (line, at), found in known.items():
+        for called, value in found:
+            owners.setdefault((called, value, at), []).append(line)
+    lines_at = Counter(at for _, at in known)
+    made = []
+    for (called, value, at), of in owners.items():
+        # The colour of a line says whose threshold it is.
+        look = looks.index(of[0]) if len(of) == 1 and len(looks) <= MOST_LOOKS else None
+        is_plain = look is not None or len(of) == lines_at[at]
+        made.append(Level(called if is_plain else f"{called} of {', '.join(of)}", value, dict(at), of, look))
+    return made

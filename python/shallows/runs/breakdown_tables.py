@@ -1,9 +1,10 @@
 """Results of a run by workload, class, group, port, queue or uplink, as tables."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from shallows.quantity import digits, percent, size
+from shallows.runs import percentiles
 from shallows.runs.breakdown import breakdown as by
 from shallows.runs.results import Run
 from shallows.runs.table import NOTHING, Table
@@ -21,8 +22,14 @@ def breakdown(run: Run, what: str) -> Table:
     """What `Run.by` tells, for people."""
     found = by(run, what)
     shown = {name: heading for name, heading in HEADINGS.items() if name in found.kinds}
-    rows = [[_cell(name, row[name]) for name in shown] for row in found.rows]
-    note = ""
+    few = {
+        rank
+        for name, rank in RANKS.items()
+        for row in found.rows
+        if row.get(name) is not None and not percentiles.suffices(row["completed"], rank)
+    }
+    rows = [[_cell(name, _known(name, row)) for name in shown] for row in found.rows]
+    note = percentiles.note(few)
     if what == "uplinks":
         note = "Largest over mean, and standard deviation over mean, of the bytes of a leaf's uplinks."
         if len(rows) > MOST_LEAVES:
@@ -31,6 +38,17 @@ def breakdown(run: Run, what: str) -> Table:
             order = sorted(range(len(rows)), key=uneven.__getitem__, reverse=True)
             rows = [rows[place] for place in order[:MOST_LEAVES]]
     return Table(f"By {WAYS[what]}", list(shown.values()), rows, len([n for n in shown if n in NAMES]), note)
+
+
+RANKS = {"fct_p50_us": 0.5, "fct_p99_us": 0.99}
+"""Columns that are percentiles of completed flows."""
+
+
+def _known(name: str, row: Mapping[str, Any]) -> Any:
+    """Return a value of a row; None for a percentile of too few flows."""
+    if name not in RANKS:
+        return row[name]
+    return percentiles.known(row[name], row["completed"], RANKS[name])
 
 
 def _cell(name: str, value: Any) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from shallows.quantity import count, digits, percent
+from shallows.runs import percentiles
 from shallows.runs.results import Run, axis_name
 from shallows.runs.table import NOTHING, Table
 
@@ -29,14 +30,19 @@ def points(runs: Iterable[Run]) -> Table:
     columns = [*map(axis_name, axes), *RESULTS]
     empty = {index for index in range(len(columns)) if all(row[index] == NOTHING for row in rows)}
     kept = [index for index in range(len(columns)) if index not in empty]
-    has_unfinished = columns.index("unfinished") in kept
-    note = "unfinished: flows that had not completed when the run ended; no mean includes them"
+    notes = (
+        ["unfinished: flows that had not completed when the run ended; no mean includes them"]
+        if columns.index("unfinished") in kept
+        else []
+    )
+    if any(_few_small(run.summary) for run in runs):
+        notes.append(percentiles.note([percentiles.RANK]))
     return Table(
         "Results",
         [columns[index] for index in kept],
         [[row[index] for index in kept] for row in rows],
         names=len(axes),
-        note=note if has_unfinished else "",
+        note="; ".join(notes),
     )
 
 
@@ -54,13 +60,19 @@ def _label(value: object) -> str:
     return NOTHING if value is None else str(value)
 
 
+def _few_small(summary: dict[str, Any]) -> bool:
+    """Whether small flows have a p99 that rests on too few of them."""
+    times = summary["fct_us"].get("small") or {"count": 0}
+    return times["count"] > 0 and not percentiles.suffices(times["count"])
+
+
 def _main_results(summary: dict[str, Any]) -> list[str]:
     times, flows = summary["fct_us"], summary["flows"]
     unfinished = flows["started"] - flows["completed"] - flows["unbounded"]
     return [
         digits(times["all"]["mean"]),
         digits(times["all"]["max"]),
-        digits(times.get("small", {}).get("p99")),
+        digits(None if _few_small(summary) else times.get("small", {}).get("p99")),
         digits(times.get("large", {}).get("mean")),
         percent(summary["loss_rate_in_switches"]),
         percent(summary["loss_rate_in_nics"]) if summary["loss_rate_in_nics"] else NOTHING,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from shallows.bounded import folder_of, parse_json, quoted, read_text
 from shallows.errors import ShallowsError
 from shallows.quantity import digits, percent
-from shallows.runs import formats, shown
+from shallows.runs import formats, percentiles, shown
 from shallows.runs.manifest import check, check_file
 
 if TYPE_CHECKING:
@@ -118,14 +118,15 @@ class Run:
     def _repr_html_(self) -> str:
         summary = self.summary
         times, slowdowns = summary["fct_us"]["all"], summary["slowdown"]["all"]
+        tails = [digits(percentiles.known(each["p99"], times["count"])) for each in (times, slowdowns)]
         rows = [
             ("folder", str(self.path)),
             *((axis_name(axis), str(place)) for axis, place in self.labels.items()),
             ("seed", str(summary["seed"])),
             ("simulated", f"{digits(summary['simulated_s'] * 1e3)} ms"),
             ("flows completed", f"{summary['flows']['completed']:,} of {summary['flows']['started']:,}"),
-            ("completion time", f"mean {digits(times['mean'])} µs, p99 {digits(times['p99'])} µs"),
-            ("slowdown", f"mean {digits(slowdowns['mean'])}, p99 {digits(slowdowns['p99'])}"),
+            ("completion time", f"mean {digits(times['mean'])} µs, p99 {tails[0]} µs"),
+            ("slowdown", f"mean {digits(slowdowns['mean'])}, p99 {tails[1]}"),
             ("goodput", f"{digits(summary['goodput_gbps'])} Gb/s"),
             ("loss in switches", percent(summary["loss_rate_in_switches"])),
             ("loss in NICs", percent(summary["loss_rate_in_nics"])),

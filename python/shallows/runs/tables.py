@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from shallows.quantity import count, digits, duration, percent, rate, size
+from shallows.runs import percentiles
 from shallows.runs.bins import bins
 from shallows.runs.breakdown_tables import PORTS
 from shallows.runs.table import NOTHING, Table
@@ -66,11 +67,12 @@ def _fires(curve: dict[str, Any]) -> str:
 def completion(summary: dict[str, Any]) -> Table:
     """Flow completion times and slowdowns by size."""
     rows = []
+    missing: set[float] = set()
     for name in bins(summary):
         times = summary["fct_us"][name]
-        slow = summary["slowdown"].get(name, {})
-        numbers = [times[key] for key in ("mean", "p50", "p95", "p99", "max")]
-        numbers += [slow.get(key) for key in ("mean", "p99")]
+        slow = {"count": times["count"]} | summary["slowdown"].get(name, {})
+        numbers = _numbers(times, ("mean", "p50", "p95", "p99", "max"), missing)
+        numbers += _numbers(slow, ("mean", "p99"), missing)
         rows.append([name.replace("_", " "), f"{times['count']:,}", *map(digits, numbers)])
     columns = [
         "flows",
@@ -83,7 +85,23 @@ def completion(summary: dict[str, Any]) -> Table:
         "slowdown",
         "p99 slowdown",
     ]
-    return Table("Flow completion times", columns, rows)
+    return Table("Flow completion times", columns, rows, note=percentiles.note(missing))
+
+
+RANKS = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "p999": 0.999}
+"""Ranks of the percentiles of `summary.json`."""
+
+
+def _numbers(described: dict[str, Any], keys: Iterable[str], missing: set[float]) -> list[float | None]:
+    """Return these numbers without percentiles of too few observations, whose ranks it adds to `missing`."""
+    found = []
+    for key in keys:
+        value = described.get(key)
+        if value is not None and key in RANKS and not percentiles.suffices(described["count"], RANKS[key]):
+            missing.add(RANKS[key])
+            value = None
+        found.append(value)
+    return found
 
 
 def markers(summary: dict[str, Any]) -> Table | None:
@@ -105,8 +123,9 @@ def queries(summary: dict[str, Any]) -> Table | None:
     if not measured:
         return None
     rows = []
+    missing: set[float] = set()
     for name, described in measured.items():
-        numbers = [described[key] for key in ("mean", "p50", "p95", "p99", "p999")]
+        numbers = _numbers(described, ("mean", "p50", "p95", "p99", "p999"), missing)
         shares = [percent(described[key]) for key in ("with_timeout", "quality")]
         label = name.replace("workload", "workload ")
         counted = f"{described['count']:,}"
@@ -124,6 +143,8 @@ def queries(summary: dict[str, Any]) -> Table | None:
         "Gb/s",
     ]
     note = "Timed out: share of queries with a timeout. Gb/s: what a query got over its time, on average."
+    if missing:
+        note += f" {percentiles.note(missing)}."
     return Table("Queries", columns, rows, note=note)
 
 
@@ -133,12 +154,13 @@ def pings(summary: dict[str, Any]) -> Table | None:
     if not measured:
         return None
     rows = []
+    missing: set[float] = set()
     for name, times in measured.items():
-        numbers = [times.get(key) for key in ("mean", "p50", "p95", "p99", "max")]
+        numbers = _numbers(times, ("mean", "p50", "p95", "p99", "max"), missing)
         label = name.replace("class", "class ")
         rows.append([label, f"{times['count']:,}", *map(digits, numbers), f"{times['lost']:,}"])
     columns = ["echoes", "count", "mean µs", "p50 µs", "p95 µs", "p99 µs", "max µs", "no reply"]
-    return Table("Round-trip times of pings", columns, rows)
+    return Table("Round-trip times of pings", columns, rows, note=percentiles.note(missing))
 
 
 def network(summary: dict[str, Any]) -> Table:

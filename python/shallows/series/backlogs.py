@@ -1,11 +1,12 @@
-"""Backlogs of chosen ports and pools, of the busiest ports, and of the fullest pool."""
+"""Backlogs of chosen ports and pools, of the busiest ports, and of the pools that these share."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from shallows.errors import ShallowsError, listed
-from shallows.runs.pools import traced_pools
+from shallows.runs.pools import pool_of, traced_pools
 from shallows.runs.recorded import IDLE, of_port, ports_of
 from shallows.runs.results import Run
 from shallows.runs.steps import Series
@@ -35,33 +36,45 @@ def backlogs(run: Run, ports: Sequence[str]) -> dict[str, Series]:
     return {name: of_port(run, name) for name in choose_ports(run, ports, known)}
 
 
-def busiest(runs: Sequence[Run], most: int) -> list[str]:
-    """Return the ports with the longest queues over all runs; host ports only if there are no others."""
-    import polars as pl
+def busiest(runs: Iterable[Run], most: int) -> list[str]:
+    """Return the ports with the longest queues over all runs; host ports only if there are no others.
 
-    frames = [backlog_table(run).select("kind", "name", pl.col("bytes").cast(float)) for run in runs]
-    ports = pl.concat(frames).filter(pl.col("kind") == "port")
-    longest = ports.group_by("name", maintain_order=True).agg(pl.col("bytes").max())
-    ordered = longest.sort("bytes", descending=True, maintain_order=True)["name"].to_list()
-    kinds = {name: kind for run in runs for name, kind in ports_of(run).items()}
+    Of each run only numbers are kept, so an iterator may open runs whose tables together are too large.
+    """
+    longest: dict[str, float] = {}
+    kinds: dict[str, str] = {}
+    path = None
+    for run in runs:
+        path = path or run.path
+        kinds |= ports_of(run)
+        for name, value in _longest(run).items():
+            longest[name] = max(value, longest.get(name, 0.0))
+    ordered = sorted(longest, key=lambda name: -longest[name])
     of_switches = [name for name in ordered if kinds[name] != "nic"]
     chosen = (of_switches or ordered)[:most]
     if not chosen:
-        raise ShallowsError(f"no port of {runs[0].path} ever had a backlog", "raise the load")
+        raise ShallowsError(f"no port of {path} ever had a backlog", "raise the load")
     return chosen
 
 
-def fullest_pool(run: Run, above: float) -> dict[str, Series]:
-    """Return the fullest pool of a switch; empty if it would only repeat the one drawn port."""
+def _longest(run: Run) -> dict[str, float]:
+    """Return the longest queue of each port that ever had one, in bytes."""
     import polars as pl
 
-    hosts = {port.split("->")[0] for port, kind in ports_of(run).items() if kind == "nic"}
-    pools = backlog_table(run).filter((pl.col("kind") == "pool") & (pl.col("bytes") > above))
-    pools = pools.filter(~pl.col("name").str.split(".pool").list.first().is_in(list(hosts)))
-    if pools.is_empty():
-        return {}
-    name = pools.sort("bytes", maintain_order=True)["name"][-1]
-    return backlogs(run, [name])
+    ports = backlog_table(run).filter(pl.col("kind") == "port")
+    found = ports.group_by("name", maintain_order=True).agg(pl.col("bytes").cast(float).max())
+    return dict(found.iter_rows())
+
+
+def pools_beside(run: Run, ports: Sequence[str]) -> list[str]:
+    """Return the recorded pools that these ports of switches share with others, in the order of the ports."""
+    import polars as pl
+
+    kinds, own = ports_of(run), pool_of(run)
+    members = Counter(own.values())
+    wanted = dict.fromkeys(own[port] for port in ports if port in own and kinds[port] != "nic")
+    recorded = {*backlog_table(run).filter(pl.col("kind") == "pool")["name"]}
+    return [pool for pool in wanted if members[pool] > 1 and pool in recorded]
 
 
 def backlog_table(run: Run) -> "pl.DataFrame":

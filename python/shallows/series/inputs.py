@@ -1,12 +1,13 @@
 """Inputs of figures and tables from several runs: their labels, tables and flows."""
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from shallows.bounded import parse_toml
+from shallows.bounded import parse_toml, read_text
 from shallows.errors import ShallowsError, listed
-from shallows.quantity import parse_quantity
-from shallows.runs.results import Run, describe, on_axis
+from shallows.quantity import order, parse_quantity
+from shallows.runs.results import DAMAGED, Run, describe, on_axis
 
 if TYPE_CHECKING:
     import polars as pl
@@ -54,7 +55,10 @@ def _value(text: str) -> Any:
 
 
 def groups(runs: Sequence[Run], *without: str) -> dict[str, list[Run]]:
-    """Group runs by their labels, without their seed and these axes."""
+    """Group runs by their labels, without their seed and these axes.
+
+    Groups stand in the order of the sweep, whatever the order of the runs, so that each keeps its colour.
+    """
     several = len({run.summary["name"] for run in runs}) > 1
     axes = {axis for run in runs for axis in labels(run)} - {"seed", *without}
     telling = {axis for axis in axes if len({str(labels(run).get(axis)) for run in runs}) > 1}
@@ -63,10 +67,54 @@ def groups(runs: Sequence[Run], *without: str) -> dict[str, list[Run]]:
         kept = {axis: value for axis, value in labels(run).items() if axis in telling}
         name = ", ".join(([run.summary["name"]] if several else []) + ([describe(kept)] if kept else []))
         found.setdefault(name, []).append(run)
+    if len(found) > 1:
+        places = {name: place_in_sweep(members[0], telling) for name, members in found.items()}
+        found = {name: found[name] for name in sorted(found, key=places.__getitem__)}
     if len(found) > 1 and "" in found:
         # The unchanged scenario is named beside the changed ones.
         found = {name or members[0].summary["name"]: members for name, members in found.items()}
     return found
+
+
+Place = tuple[str, *tuple[tuple[int, float, str], ...]]
+
+
+def place_in_sweep(run: Run, axes: Iterable[str]) -> Place:
+    """Return where a run stands in the order of its sweep, along these axes.
+
+    Values that the scenario lists stand in its order, schemes first; other numbers and names are sorted.
+    """
+    listed_values = _swept(run)
+    found = []
+    for axis in sorted(axes, key=lambda axis: (axis != "scheme", axis)):
+        value = labels(run).get(axis)
+        known = listed_values.get(axis, [])
+        if value is None:
+            found.append((0, 0.0, ""))
+        elif str(value) in known:
+            found.append((1, float(known.index(str(value))), ""))
+        else:
+            found.append((2, *_sortable(value)))
+    return (str(run.summary["name"]), *found)
+
+
+def _sortable(value: Any) -> tuple[float, str]:
+    try:
+        return order(value), ""
+    except ValueError:
+        return math.inf, str(value)
+
+
+def _swept(run: Run) -> dict[str, list[str]]:
+    """Return the values of each axis in the order in which the `[sweep]` of the scenario lists them."""
+    file = run.path / "scenario.toml"
+    sweep = parse_toml(read_text(file, remedy=DAMAGED)).get("sweep", {}) if file.is_file() else {}
+    axes = {
+        axis: [*map(str, values)]
+        for axis, values in sweep.get("axes", {}).items()
+        if isinstance(values, list)
+    }
+    return axes | {"scheme": [str(each.get("name")) for each in sweep.get("scheme", [])]}
 
 
 def choose_runs(runs: Sequence[Run], conditions: Iterable[tuple[str, str]]) -> list[Run]:

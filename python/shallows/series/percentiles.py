@@ -5,12 +5,6 @@ from decimal import Decimal
 
 from shallows.errors import UnknownMetric
 
-RANK = 0.99
-"""The tail that verdicts are about."""
-
-FEWEST_BEYOND = 20
-"""Observations above a percentile, all groups together, that it takes to judge it (docs/statistics.md)."""
-
 NAMED = re.compile(r"p\.?\d.*", re.ASCII)
 """Words meant as a percentile, valid or not."""
 

@@ -249,7 +249,9 @@
       const points = (line) => whole(line).map(flip).filter(([, y]) => y !== null && !(this.tail && y <= 0));
       // Places stay when lines are hidden, so that what is left can be compared with what was there.
       const ends = lines.flatMap((line) => line.bars.flatMap((bar) => bar.slice(1)));
-      const levels = chart.levels.filter((level) => Object.entries(level.at).every(([axis, value]) => this.choice(axis) === value));
+      const isOn = (level) => !level.lines.length || level.lines.some((name) => !state.hidden.has(name));
+      const levels = chart.levels.filter((level) => isOn(level) && Object.entries(level.at).every(([axis, value]) => this.choice(axis) === value))
+        .sort((one, other) => one.value - other.value);
       const x = this.x = scale(chart.x, lines.flatMap((line) => line.points.map((point) => point[0])), { fixed: chart.kind === "steps" });
       const highest = (line) => line.points.reduce((top, point) => Math.max(top, point[3] ?? point[1]), 0);
       const heights = chart.kind === "steps" ? seen.map(highest) : (this.tail ? lines : seen).flatMap((line) => points(line).map((point) => point[1]));
@@ -260,6 +262,11 @@
       const edges = [x.min + span * from / 100, x.min + span * to / 100];
       const most = Math.min(chart.most, this.area.clientWidth);
       this.parts = new Map(chart.kind === "steps" ? seen.map((line) => [line, shorten(line.points, ...edges, most)]) : []);
+      // Of thresholds within 18 pixels of each other, each name has a place of its own.
+      const reach = 1.1 * [...heights, ...levels.map((level) => level.value)].reduce((a, b) => Math.max(a, b), 0) * 18 / Math.max(this.area.clientHeight - 58, 1);
+      const slots = levels.map(() => 0);
+      for (let place = 1; place < levels.length; place++)
+        if (levels[place].value - levels[place - 1].value < reach) slots[place] = (slots[place - 1] + 1) % 3;
       const at = ([px, ...rest]) => [x.place(px), ...rest.map((value) => y.place(value))];
       const drawable = ([px]) => !x.log || px > 0;
       const series = seen.map((line) => {
@@ -279,10 +286,15 @@
       for (const [line, parts] of this.parts)
         series.push({ type: "custom", name: line.name, id: `${line.name}/band`, data: [at([edges[0], highest(line)])], renderItem: band(parts, look(line, chart.kind).color),
           tooltip: { show: false }, animation: false, silent: true, clip: true, z: 2 });
-      for (const level of levels)
-        series.push({ type: "line", name: level.name, id: `${level.name}/level`, data: [[edges[0], y.place(level.value)], { value: [edges[1], y.place(level.value)],
-          label: { show: true, formatter: level.name, position: "top", align: "right", color: colors.soft, fontSize: 11 } }],
-          symbol: "circle", symbolSize: 0.01, lineStyle: { color: colors.soft, type: [5, 4], width: 1 }, tooltip: { show: false }, silent: true, animation: false, z: 1 });
+      levels.forEach((level, place) => {
+        const color = level.look === null ? colors.soft : look({ look: level.look, shade: null }, chart.kind).color;
+        const height = y.place(level.value), label = { show: true, formatter: level.name, position: "top", color, fontSize: 11 };
+        // Names of thresholds that are close stand side by side: at the right, in the middle, at the left.
+        const slot = slots[place], points = [[edges[0], height], [(edges[0] + edges[1]) / 2, height], [edges[1], height]];
+        points[2 - slot] = { value: points[2 - slot], label: { ...label, align: ["right", "center", "left"][slot] } };
+        series.push({ type: "line", name: level.name, id: `${place}/level`, data: points, symbol: "circle", symbolSize: 0.01,
+          lineStyle: { color, type: [5, 4], width: 1 }, tooltip: { show: false }, silent: true, animation: false, z: 1 });
+      });
       const inside = { type: "inside", filterMode: "none", zoomOnMouseWheel: "ctrl", moveOnMouseWheel: false, preventDefaultMouseMove: false };
       this.own.setOption({
         backgroundColor: "transparent", textStyle: { fontFamily: getComputedStyle(document.body).fontFamily },

@@ -1,0 +1,63 @@
+"""The rule for percentiles (docs/statistics.md): 20 observations must lie above one, so a p99 needs 2,000.
+
+Tables, figures, pages, warnings and verdicts all apply it. Each counts the observations behind the number
+that it shows: those of one run, or those of all seeds together where seeds are pooled or averaged.
+"""
+
+from collections.abc import Iterable
+from fractions import Fraction
+from math import ceil
+
+RANK = 0.99
+"""The tail that verdicts are about."""
+
+FEWEST_BEYOND = 20
+"""Fewest observations above a percentile."""
+
+
+def needed(rank: float = RANK) -> int:
+    """Fewest observations for the percentile of this rank.
+
+    >>> needed(), needed(0.5), needed(0.999)
+    (2000, 40, 20000)
+    """
+    return ceil(FEWEST_BEYOND / (1 - Fraction(repr(float(rank)))))
+
+
+def suffices(count: int, rank: float = RANK) -> bool:
+    """Whether so many observations are enough for the percentile of this rank.
+
+    >>> suffices(2_000), suffices(1_999), suffices(1_999, 0.95)
+    (True, False, True)
+    """
+    return count >= needed(rank)
+
+
+def known(value: float | None, count: int, rank: float = RANK) -> float | None:
+    """Return a percentile of so many observations; None if they are too few.
+
+    >>> known(7.0, 2_000), known(7.0, 1_999)
+    (7.0, None)
+    """
+    return value if suffices(count, rank) else None
+
+
+def too_few(count: int, rank: float = RANK, of: str = "flows") -> str:
+    """State why a percentile is missing.
+
+    >>> too_few(60)
+    '60 flows: 2,000 are needed'
+    """
+    return f"{count:,} {of}: {needed(rank):,} are needed"
+
+
+def note(ranks: Iterable[float]) -> str:
+    """State the rule below a table or figure that lacks percentiles of these ranks.
+
+    >>> note([0.99, 0.5])
+    'p50 needs 40 observations, p99 needs 2,000: 20 must lie above it'
+    """
+    said = [f"p{100 * rank:g} needs {needed(rank):,}" for rank in sorted(set(ranks))]
+    if not said:
+        return ""
+    return f"{', '.join([f'{said[0]} observations', *said[1:]])}: {FEWEST_BEYOND} must lie above it"
