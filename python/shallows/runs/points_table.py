@@ -1,6 +1,6 @@
 """Results of the runs of a sweep as one table, a row for each."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from shallows.quantity import count, digits, percent
@@ -53,7 +53,7 @@ def _label(value: object) -> str:
     return NOTHING if value is None else str(value)
 
 
-def _main_results(summary: dict[str, Any]) -> list[str]:
+def _main_results(summary: Mapping[str, Any]) -> list[str]:
     times, flows = summary["fct_us"], summary["flows"]
     unfinished = flows["started"] - flows["completed"] - flows["endless"]
     return [
