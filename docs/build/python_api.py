@@ -19,11 +19,11 @@ GROUPS = {
 INTRODUCTION = """\
 # Python API
 
-This page is generated from docstrings: `help(sh.run)` prints the same. [Python](python.md) is an introduction.
+This page is generated from docstrings: `help(sh.run)` prints the same.
+[Python](python.md) is an introduction.
 
-Every function that takes a scenario accepts the path of its file or a `Scenario`. One that takes runs accepts
-a run, a
-`Sweep`, the folder of either, or a list of these.
+Every function that takes a scenario accepts the path of its file or a `Scenario`.
+One that takes runs accepts a run, a `Sweep`, the folder of either, or a list of these.
 """
 
 
