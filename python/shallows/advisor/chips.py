@@ -172,6 +172,8 @@ def _fact_document(fact: Sourced[Any] | None) -> dict[str, Any] | None:
 def chips() -> list[Chip]:
     """Return all chips that the advisor knows.
 
+    Examples
+    --------
     >>> import shallows as sh
     >>> [each.name for each in sh.chips()][:2]
     ['trident', 'trident-plus']
