@@ -12,6 +12,7 @@ from mkdocs.structure.pages import Page
 
 sys.path.insert(0, str(Path(__file__).parent))
 import command_line
+import python_api
 import scenario_keys
 
 ROOT = Path(__file__).parents[2]
@@ -40,12 +41,14 @@ PICTURE = re.compile(r"^!\[([^\]]*)\]\(([^)]+\.svg)\)$", re.MULTILINE)
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages that no file of docs/ is."""
+    import shallows as sh
     from shallows import _core
     from shallows.cli.parser import command_line as parser
 
     made = {
         "keys.md": scenario_keys.page(json.loads(_core.schema())),
         "commands.md": command_line.page(parser()),
+        "api.md": python_api.page(sh._HOMES, sh.figures._HOMES),
     }
     for source, name in ELSEWHERE.items():
         if name != "index.md":

@@ -21,6 +21,7 @@ def names_of(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         home = import_module(homes[name])
-        return home if home.__name__.endswith(f".{name}") else getattr(home, name)
+        # A module is meant where it has no such name itself.
+        return getattr(home, name, home) if home.__name__.endswith(f".{name}") else getattr(home, name)
 
     return find

@@ -3,14 +3,14 @@
 import json
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import polars as pl
 
 import shallows as sh
 from shallows._core import Columns
 from shallows.runs.results import SHOWN
+from shallows.runs.summary import Summary
 from shared import write_run
 
 TCP = {"timestamps": False}
@@ -34,17 +34,46 @@ COUNTERS = pl.DataFrame(
 """Counters of a switch's ports to hosts `a` (two queues) and `b`, and of the NIC of `a`."""
 
 
+class FakeRun(sh.Run):
+    """A run in memory: what its folder would hold is given.
+
+    Parameters
+    ----------
+    path
+        Name of its folder, which does not exist.
+    found
+        Summary, environment, scenario and tables.
+    """
+
+    def __init__(self, path: Path, found: dict[str, Any]) -> None:
+        self.path = path
+        self._columns: dict[str, Columns] = {}
+        vars(self).update({"environment": {}, "summary": {}} | found)
+        change_summary(self, **vars(self)["summary"])
+
+    def columns(self, table: str) -> Columns:
+        """Convert a table to the engine's columns."""
+        return columns_of(getattr(self, table))
+
+    def has(self, table: str) -> bool:
+        """Whether the table was given."""
+        return vars(self).get(table) is not None
+
+
+def change_summary(run: sh.Run, **changes: Any) -> None:
+    """Replace keys of a run's summary."""
+    vars(run)["summary"] = Summary(run.path / "summary.json", dict(run.summary) | changes)
+
+
 def fake_run(end_us: float = 10_000.0, **found: Any) -> sh.Run:
     """A run in memory that ends at this time, in µs, and has these tables."""
     known = {
-        "path": Path("by-hand"),
         "summary": {"simulated_s": end_us / 1e6, "datagram_gbps": 0.0},
         "scenario": {"tcp": TCP, "topology": TOPOLOGY, "measure": {"bins": BINS, "traces": []}},
     }
-    run = SimpleNamespace(**known | found)
-    run.columns = lambda table: columns_of(found[table])
-    run.has = lambda table: table in found
-    return cast(sh.Run, run)
+    if "labels" in found:
+        found["environment"] = {"labels": found.pop("labels")}
+    return FakeRun(Path(found.pop("path", "by-hand")), known | found)
 
 
 def columns_of(table: pl.DataFrame) -> Columns:

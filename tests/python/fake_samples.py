@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from shallows.comparison.comparison import Row
+from shallows.comparison.rows import Row
 from shallows.comparison.samples import Sample, Series
 
 SHORT = {"fct": "fct_us.all", "small": "fct_us.small", "slowdown": "slowdown.all"}

@@ -5,12 +5,12 @@ import json
 import math
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 import shallows as sh
-from fake_races import LOAD, SMALL, fabric, made_up
+from fake_races import LOAD, SMALL, fabric, made_up, noisy
 from shallows.advisor import robustness
 from shallows.advisor.advice_page import page
 from shallows.advisor.answer import Answer, answer
@@ -18,9 +18,12 @@ from shallows.advisor.candidates import candidates
 from shallows.advisor.goals import LOSS, TAIL, THROUGHPUT
 from shallows.advisor.race import Objective, Race
 from shallows.advisor.recommendation import recommend
+from shallows.advisor.undecided import Undecided, undecided
 from shallows.cli import main
 from shallows.errors import ShallowsError
+from shallows.runs.threads import cores
 from shallows.runs.toml_text import toml_document
+from shallows.sweeps.points import Point
 from shallows.sweeps.sweeps import choose_engine
 
 
@@ -87,16 +90,15 @@ def test_an_answer_has_a_sweep_that_repeats_it_and_a_page_that_runs_nothing_of_t
 def notes_of_frontiers(race: Race) -> list[str]:
     """What the page says below its charts of throughput and of loss against the tail."""
     found = Answer(race.fabric, today=race.candidates[0], race=race, recommendation=recommend(race))
-    return re.findall(r"Down and left is better\. [^<]*", page(found))
+    return re.findall(r"Down and left is better\.[^<]*", page(found))
 
 
 FIELD = {"a": (500.0, 4000.0, 0.0), "b": (900.0, 3000.0, 0.0)}
 
 
-def test_a_frontier_of_two_seeds_has_no_intervals_and_says_so() -> None:
+def test_a_frontier_of_two_seeds_has_no_intervals_and_no_caption_of_them() -> None:
     # Fewer than three seeds have none (`intervals.FEWEST_SEEDS`).
-    none = "Down and left is better. No bars: no setting has a 95 % interval with limits yet."
-    assert notes_of_frontiers(made_up(FIELD, 2, "throughput")) == [none, none]
+    assert notes_of_frontiers(made_up(FIELD, 2, "throughput")) == ["Down and left is better."] * 2
 
 
 def test_a_frontier_says_of_how_many_settings_it_draws_intervals() -> None:
@@ -123,6 +125,73 @@ def test_a_race_goes_on_where_it_was(answered: tuple[Answer, Path]) -> None:
         )
 
 
+def undecided_in(race: Race, per_run_s: float = 3.0) -> Undecided | None:
+    """What a race with runs of this length leaves open."""
+    race.points, race.wall_s = [cast(Point, None)] * 10, 10 * per_run_s * cores()
+    return undecided(race, recommend(race), share=0.5)
+
+
+def test_a_race_is_decided_once_nobody_may_be_better_by_more_than_3_percent() -> None:
+    assert undecided_in(noisy({"good": 4000, "near": 4040, "far": 6000}, 10, 0.01)) is None
+
+
+def test_an_undecided_race_says_how_many_minutes_more_would_decide() -> None:
+    # Noise of 20 % leaves `near` open and rules out `far`: its interval must shrink to exclude 3 % less.
+    race = noisy({"good": 4000, "near": 4400, "far": 9000}, 10, 0.2)
+    found = undecided_in(race)
+    assert found is not None
+    assert found.rivals == ("near",)
+    assert found.minutes is not None
+    # Two candidates at one load, 3 s each, in half of the budget.
+    assert found.minutes == math.ceil(found.seeds * 2 * 3 / 0.5 / 60)
+    assert found.text == f"Undecided: about {found.minutes} minutes more would decide".replace(
+        " 1 minutes", " 1 minute"
+    )
+
+
+def test_two_seeds_leave_all_settings_open_until_a_race_has_its_fewest_rounds() -> None:
+    found = undecided_in(made_up(FIELD, 2, "throughput"), per_run_s=60)
+    assert found is not None
+    # Six seeds more of two candidates: 12 minutes of runs, in half of the budget.
+    assert (found.rivals, found.seeds, found.minutes) == (("b",), 6, 24)
+    assert found.text == "Undecided: about 24 minutes more would decide"
+
+
+def test_settings_that_no_number_of_seeds_tells_apart_need_more_flows() -> None:
+    race = noisy({"good": 4000, "near": 3880}, 10, 0.5)
+    race.rounds = 64
+    found = undecided_in(race)
+    assert found is not None
+    assert found.text == "Undecided: more seeds would not decide; raise simulated.flows"
+
+
+def test_an_undecided_answer_takes_nothing(answered: tuple[Answer, Path]) -> None:
+    found, _ = answered
+    assert found.undecided is not None
+    assert found.headline.startswith("Undecided: about ")
+    assert found.undecided.text in page(found)
+    document = found.document()
+    assert document["headline"] == found.headline
+    assert document["undecided"]["text"] in found.headline
+    assert "Take " not in found.headline
+
+
+def test_rules_alone_end_with_a_value_and_leave_files(tmp_path: Path) -> None:
+    found = sh.advise(fabric(), to="sonic", out=tmp_path / "rules", rules_only=True)
+    first = candidates(found.fabric)[0]
+    assert found.headline == f"By rules alone, not simulated: {first.name}: {first.text}"
+    assert sorted(path.name for path in (tmp_path / "rules").iterdir()) == [
+        "advice.html",
+        "advice.json",
+        "change.sonic",
+        "rollback.sonic",
+    ]
+    document = json.loads((tmp_path / "rules" / "advice.json").read_text(encoding="utf-8"))
+    assert document["by_rules"]["name"] == first.name
+    assert found.headline in (tmp_path / "rules" / "advice.html").read_text(encoding="utf-8")
+    assert sh.advise(fabric(), rules_only=True).written == {}
+
+
 def test_the_command_prints_rules_first_and_alone_if_asked(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -133,7 +202,8 @@ def test_the_command_prints_rules_first_and_alone_if_asked(
         "Kmax of the pool, BCC"
     ] == 2_602_000
     assert "recommendation" not in document
-    assert not (tmp_path / "none").exists()
+    assert document["headline"].startswith("By rules alone, not simulated: BCC: ")
+    assert (tmp_path / "none" / "advice.html").is_file()
 
 
 @pytest.mark.parametrize(

@@ -185,7 +185,7 @@ def runs_are(monkeypatch: pytest.MonkeyPatch) -> Stub:
             on_update = rest[2]
             on_update({}, [])
             by_name = {each.name: {seed: make(each.name, seed) for seed in seeds} for each in candidates}
-            return Ran([], dict.fromkeys(at, by_name), 0)
+            return Ran([], dict.fromkeys(at, by_name), 0, 0.0)
 
         monkeypatch.setattr(racing, "run_set", run_set)
 

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import shallows as sh
-from fake_runs import fake_run
+from fake_runs import change_summary, fake_run
 from shallows.comparison import agreement
 from shallows.comparison.agreement import Agreement
 from shallows.errors import ShallowsError
@@ -103,7 +103,7 @@ def test_a_difference_exactly_at_its_bound_agrees(simulated: sh.Run, real: sh.Ru
 )
 def test_shares_are_of_all_data_and_flows(data: int, flows: int, shares: tuple[float, ...]) -> None:
     run = run_with(flows=flows)
-    run.summary |= {"packets": {"data": data, "marked": 1}, "retransmits": 2, "timeouts": 3}
+    change_summary(run, packets={"data": data, "marked": 1}, retransmits=2, timeouts=3)
     found = agreements(run, run, pairs=1)
     names = ("marked", "retransmits", "timeouts_per_flow")
     assert tuple(found[name].simulated for name in names) == shares
@@ -140,7 +140,7 @@ def with_queues(factor: float, warm_up: str = "5us") -> sh.Run:
     made = run_with()
     made.queues = pl.DataFrame(rows | {"kind": ["port"] * 4, "name": names})
     made.counters = pl.DataFrame({"port": ["s->a", "s->b"], "kind": ["to-host"] * 2})
-    made.summary["simulated_s"] = 1e-5
+    change_summary(made, simulated_s=1e-5)
     made.scenario = {
         "measure": {"warm_up": warm_up, "traces": []},
         "switch": {"buffer": {"kind": "static-partition"}},
@@ -207,7 +207,7 @@ def test_no_marks_agree_with_no_marks_only(
 ) -> None:
     def marked(packets: int) -> sh.Run:
         run = run_with()
-        run.summary["packets"]["marked"] = packets
+        change_summary(run, packets=run.summary["packets"] | {"marked": packets})
         return run
 
     found = agreements(marked(simulated), marked(real))["marked"]

@@ -1,6 +1,7 @@
 """Scenarios, runs and sweeps as a notebook meets them: made of dictionaries, copied, compared, shown."""
 
 import copy
+import json
 import os
 import pickle
 import tomllib
@@ -15,7 +16,7 @@ import pytest
 import shallows as sh
 from shallows.runs.source import Source
 from shallows.runs.toml_text import toml_document
-from shared import HOSTILE, SIZES, SMALL, TINY
+from shared import HOSTILE, SIZES, SMALL, TINY, seal
 
 FROM_FILES = sorted(
     path
@@ -262,3 +263,170 @@ def test_wrong_kinds_of_arguments_are_answered_with_what_is_allowed(scenario: Pa
         with pytest.raises(sh.ShallowsError, match=expected) as refused:
             attempt()
         assert refused.value.remedy
+
+
+def test_a_run_and_a_sweep_are_reopened_by_their_folders(finished_sweep: Path, scenario: Path) -> None:
+    made = sh.run(scenario, out=scenario.parent / "run")
+    again = sh.load(str(made.path))
+    assert isinstance(again, sh.Run)
+    assert again.summary == made.summary
+    found = sh.load(finished_sweep)
+    assert isinstance(found, sh.Sweep)
+    assert (len(found), found.failed) == (12, [])
+    assert found[0].labels == {"scheme": "dctcp", "workload.0.load": 0.3, "seed": 1}
+    assert [run.path for run in found[-2:]] == [run.path for run in found.runs[10:]]
+    assert found.table.height == 12
+    with pytest.raises(sh.ShallowsError, match="does not exist"):
+        sh.load(scenario.parent / "nothing")
+
+
+def test_a_reopened_sweep_names_points_without_a_run(finished: Path) -> None:
+    first, second = sh.Sweep.load(finished)[:2]
+    expected = [first.labels, second.labels]
+    (first.path / "manifest.json").unlink()
+    (second.path / "flows.parquet").write_bytes(b"")
+    found = sh.Sweep.load(finished)
+    assert len(found) == 10
+    assert [labels for labels, _ in found.failed] == expected
+    assert "flows.parquet has 0 bytes" in found.failed[1][1]
+
+
+def test_a_scenario_sweeps_and_plans_its_table(sweep: Path, tmp_path: Path) -> None:
+    few = sh.Scenario.load(sweep, {"workload.0.flows": 5})
+    assert len(few.plan(out=tmp_path / "few", jobs=1).points) == 8
+    done = few.sweep(out=tmp_path / "few", jobs=1)
+    assert [run.flows.height for run in done] == [5] * 8
+    assert few.plan(out=tmp_path / "few", jobs=1).needs.finished == 8
+    # The same by function, with the scenario or its file.
+    for given in (few, sweep):
+        again = sh.sweep(given, {"workload.0.flows": 5}, out=tmp_path / "few", jobs=1)
+        assert [run.path for run in again] == [run.path for run in done]
+
+
+def test_the_seed_of_a_scenario_holds_for_all_points_of_its_sweep(scenario: Path, tmp_path: Path) -> None:
+    text = scenario.read_text() + '[sweep]\naxes = { "workload.0.load" = [0.4, 0.6] }\n'
+    made = sh.Scenario.from_dict(tomllib.loads(text), seed=7)
+    assert [run.summary.seed for run in made.sweep(out=tmp_path / "seven", jobs=1)] == [7, 7]
+
+
+def test_a_sweep_of_a_dictionary_finds_its_files_from_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "sizes.cdf").write_text(SIZES)
+    (tmp_path / "below").mkdir()
+    text = TINY + "\n[sweep]\naxes = { seed = [1, 2] }\n"
+    made = sh.Scenario.from_dict(tomllib.loads(text), base=tmp_path / "below")
+    monkeypatch.chdir("/")
+    assert [run.flows.height for run in made.sweep(out=tmp_path / "out", jobs=1)] == [20, 20]
+
+
+def test_a_scenario_runs_on_a_number_of_threads(scenario: Path, tmp_path: Path) -> None:
+    made = sh.Scenario.load(scenario)
+    runs = [made.run(out=tmp_path / str(threads), threads=threads) for threads in (1, 2)]
+    assert runs[0].flows.equals(runs[1].flows)
+    with pytest.raises(sh.ShallowsError, match="threads"):
+        made.run(threads=0)
+
+
+def test_functions_take_runs_sweeps_and_their_paths(finished_sweep: Path) -> None:
+    done = sh.Sweep.load(finished_sweep)
+    expected = sh.compare(finished_sweep).document()
+    for given in (done, str(finished_sweep), list(done), [run.path for run in done]):
+        assert sh.compare(given).document() == expected
+        assert len(sh.figures.fct_cdf(given).axes) == 3
+    one = done[0]
+    for single in (one, one.path, str(one.path)):
+        assert len(sh.figures.fct_cdf(single).axes) == 3
+        assert sh.report(single) == one.path / "report.html"
+    assert sh.report(done) == finished_sweep / "report.html"
+    wrong: Any = 3
+    with pytest.raises(sh.ShallowsError, match="int is neither a run nor a path"):
+        sh.figures.fct_cdf(wrong)
+
+
+def test_a_figure_is_saved_by_a_text_and_its_suffix_is_the_format(
+    finished_sweep: Path, tmp_path: Path
+) -> None:
+    figure = sh.figures.fct_cdf(sh.Sweep.load(finished_sweep))
+    for name, expected in (
+        ("x", ["x.pdf", "x.png"]),
+        ("y.svg", ["y.svg"]),
+        ("k0.5", ["k0.5.pdf", "k0.5.png"]),
+    ):
+        paths = sh.figures.save(figure, str(tmp_path / name))
+        assert [path.name for path in paths] == expected
+        assert all(path.is_file() for path in paths)
+
+
+def test_a_missing_key_of_a_summary_is_answered_with_the_nearest(scenario: Path) -> None:
+    summary = sh.run(scenario, out=scenario.parent / "run").summary
+    times = summary["fct_us"]
+    looks: list[tuple[Callable[[], object], str, str]] = [
+        (lambda: summary["gooput_gbps"], 'has no "gooput_gbps"', "the nearest keys are: goodput_gbps"),
+        (lambda: times["all"]["p98"], 'has no "fct_us.all.p98"', "the nearest keys are: p99, p95"),
+        (lambda: summary["fct_us.all.p99"], "has no", 'keys are nested: ["fct_us"]["all"]["p99"]'),
+        (lambda: times["Ω"], 'has no "fct_us.Ω"', "the keys are: all, large, medium, small"),
+    ]
+    for look, message, remedy in looks:
+        with pytest.raises(sh.ShallowsError) as caught:
+            look()
+        assert message in caught.value.message
+        assert caught.value.remedy == remedy
+        assert isinstance(caught.value, KeyError)
+    assert summary.get("gooput_gbps", 0.0) == 0.0
+    assert "gooput_gbps" not in summary
+
+
+def test_a_summary_is_a_read_only_mapping_with_attributes(scenario: Path) -> None:
+    run = sh.run(scenario, out=scenario.parent / "run")
+    summary: Any = run.summary
+    for key in ("name", "seed", "simulated_s", "goodput_gbps", "loss_rate", "timeouts", "retransmits"):
+        assert getattr(summary, key) == summary[key]
+    for key in ("flows", "fct_us", "slowdown", "packets", "engine", "warnings", "notes"):
+        assert getattr(summary, key) == summary[key]
+    with pytest.raises(TypeError):
+        summary["seed"] = 2
+    assert summary == json.loads((run.path / "summary.json").read_text())
+    copy = summary.document()
+    copy["flows"]["started"] = 0
+    assert summary.flows["started"] == 60
+    assert pickle.loads(pickle.dumps(run)).summary == summary  # noqa: S301
+
+
+def test_a_key_that_every_summary_has_is_missing_only_in_a_damaged_folder(scenario: Path) -> None:
+    run = sh.run(scenario, out=scenario.parent / "run")
+    found = json.loads((run.path / "summary.json").read_text())
+    del found["goodput_gbps"]
+    (run.path / "summary.json").write_text(json.dumps(found))
+    seal(run.path)
+    with pytest.raises(sh.ShallowsError) as caught:
+        _ = sh.Run(run.path).summary.goodput_gbps
+    assert caught.value.remedy == "the folder is damaged: run its scenario again"
+
+
+def test_a_comparison_shows_a_table(finished_sweep: Path) -> None:
+    found = sh.compare(finished_sweep)
+    lines = repr(found).splitlines()
+    assert lines[0].startswith("Comparison with dctcp, ")
+    assert lines[1].split()[:4] == ["point", "scheme", "metric", "verdict"]
+    assert len(lines) <= 23
+    assert max(map(len, lines)) < 200
+    texts = shown(found).texts
+    assert texts[1:5] == ["point", "scheme", "metric", "verdict"]
+
+
+def test_every_public_name_is_found_and_listed() -> None:
+    for name in sh.__all__:
+        assert getattr(sh, name) is not None
+    assert callable(sh.chips)
+    assert callable(sh.plan)
+    assert set(sh.__all__) <= set(dir(sh))
+
+
+def test_shards_are_merged_by_function(sweep: Path, tmp_path: Path) -> None:
+    done = sh.sweep(sweep, {"workload.0.flows": 5}, out=tmp_path / "one", jobs=1)
+    lost = done[0].labels
+    done[0].path.rename(tmp_path / "lost")
+    found = sh.merge(sweep, [tmp_path / "one"], tmp_path / "whole", {"workload.0.flows": 5})
+    assert len(found) == 7
+    assert found.failed == [(lost, "in none of these folders")]

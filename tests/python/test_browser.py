@@ -16,8 +16,8 @@ import standing_pages
 from shallows import reports
 from shallows.reports.of_standing import Page as Standing
 from shallows.reports.serve import open_pages, open_server
+from shallows.runs.index import runs_in
 from shallows.runs.steps import Series
-from shallows.sweeps.points import runs_in
 from shared import HOSTILE
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 import shallows as sh
 from shallows.comparison import intervals
-from shallows.comparison.comparison import Row
+from shallows.comparison.rows import Row
 from shallows.comparison.samples import Sample, Series
 from shallows.comparison.verdicts import judge
 from shallows.figures import forest

@@ -22,8 +22,8 @@ from shallows.comparison.verdicts import Judgement
 from shallows.figures import forest
 from shallows.reports import of_sweep
 from shallows.reports.ranked import comparable_axes
+from shallows.runs.index import runs_in
 from shallows.series.metric import Metric
-from shallows.sweeps.points import runs_in
 from shared import SMALL, Shell, seal
 
 Factors = Callable[[int, int], tuple[float, float]]

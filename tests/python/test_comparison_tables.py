@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 
 from fake_samples import verdict_row
-from shallows.comparison import comparison_tables
-from shallows.comparison.comparison import Comparison, Row
+from shallows.comparison import comparison_tables, rows
+from shallows.comparison.comparison import Comparison
 from shallows.comparison.ranking import Ranking, Standing
+from shallows.comparison.rows import Row
 from shallows.runs.table import NOTHING
 
 
@@ -25,7 +26,7 @@ from shallows.runs.table import NOTHING
 def test_changes_are_written_as_percent_factors_or_points(
     metric: str, change: tuple[float | None, ...], shown: list[str]
 ) -> None:
-    assert comparison_tables.limits(metric, *change) == shown
+    assert rows.limits(metric, *change) == shown
 
 
 @pytest.mark.parametrize(
@@ -38,7 +39,7 @@ def test_changes_are_written_as_percent_factors_or_points(
     ],
 )
 def test_metrics_have_units(metric: str, unit: str) -> None:
-    assert comparison_tables.unit_of(metric) == unit
+    assert rows.unit_of(metric) == unit
 
 
 def undecided(metric: str, reason: str) -> Row:
@@ -110,7 +111,7 @@ def test_footnotes_are_numbered_table_by_table() -> None:
 
 
 def test_a_verdict_without_limits_has_no_interval() -> None:
-    assert comparison_tables.verdict_cells(verdict_row(low=None))[-1] == NOTHING
+    assert rows.verdict_cells(verdict_row(low=None))[-1] == NOTHING
 
 
 GOODPUT, LOSS = "goodput_gbps", "loss_rate_in_switches"

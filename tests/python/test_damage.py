@@ -17,9 +17,10 @@ import pytest
 import shallows as sh
 from shallows import figures, reports
 from shallows.about import build
+from shallows.runs.index import runs_in
 from shallows.runs.manifest import check
 from shallows.runs.source import Source
-from shallows.sweeps.points import Outcome, plan, runs_in
+from shallows.sweeps.points import Outcome, plan
 from shallows.sweeps.sweeps import choose_engine, run_points
 from shared import SMALL, SWEEP, Shell, contents
 

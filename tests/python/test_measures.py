@@ -2,13 +2,13 @@
 
 import math
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import polars as pl
 import pytest
 
 import shallows as sh
+from fake_runs import fake_run
 from shallows.errors import ShallowsError
 from shallows.series.measures import measure
 
@@ -245,7 +245,7 @@ TRACES: dict[str, list[Any]] = {
 def by_hand() -> sh.Run:
     """A run that never was."""
     tables = {"flows": pl.DataFrame(FLOWS), "flow_traces": pl.DataFrame(TRACES)}
-    return cast(sh.Run, SimpleNamespace(path=Path("by-hand"), summary={"simulated_s": 0.01}, **tables))
+    return fake_run(10_000.0, **tables)
 
 
 def test_shares_of_flows_are_those_of_their_workloads() -> None:

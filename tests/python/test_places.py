@@ -1,17 +1,17 @@
 """Axes and places of a sweep as `--by` and `--baseline` name them."""
 
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
 import shallows as sh
+from fake_runs import fake_run
 from shallows.comparison import places
 
 
 def runs(*labels: dict[str, Any]) -> list[sh.Run]:
     """Runs with these labels."""
-    return [cast(sh.Run, SimpleNamespace(labels=each)) for each in labels]
+    return [fake_run(labels=each) for each in labels]
 
 
 TWO = runs({"k": 1, "red.k": 2, "seed": 1, "tcp.initial_window": 5}, {"seed": 2, "red.pmax": 1})

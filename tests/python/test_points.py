@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from shallows.errors import ScenarioError, ShallowsError
+from shallows.runs import index
 from shallows.runs.manifest import stamp
 from shallows.runs.source import Source
 from shallows.sweeps import points
@@ -186,49 +187,49 @@ def test_runs_are_in_the_order_of_their_sweep_or_else_by_name(tmp_path: Path) ->
     (tmp_path / ".c").mkdir()
     (tmp_path / ".c" / "env.json").write_text('{"hash": "c"}')
     (tmp_path / "notes").mkdir()
-    assert points.inside_sweep(tmp_path) == [two.folder, one.folder]
+    assert index.inside_sweep(tmp_path) == [two.folder, one.folder]
     points.write_index(tmp_path, [one, two])
-    assert points.inside_sweep(tmp_path) == [one.folder, two.folder]
-    assert [labels for _, labels in points.points_of(tmp_path)] == [{"seed": "b"}, {"seed": "a"}]
-    assert [run.path for run in points.runs_in(tmp_path)] == [one.folder, two.folder]
-    assert [run.path for run in points.runs_in(one.folder)] == [one.folder]
+    assert index.inside_sweep(tmp_path) == [one.folder, two.folder]
+    assert [labels for _, labels in index.points_of(tmp_path)] == [{"seed": "b"}, {"seed": "a"}]
+    assert [run.path for run in index.runs_in(tmp_path)] == [one.folder, two.folder]
+    assert [run.path for run in index.runs_in(one.folder)] == [one.folder]
 
 
 def test_an_unfinished_point_is_missing_and_named_where_runs_are_read(tmp_path: Path) -> None:
     one, two = (finished(tmp_path / name, seed=name) for name in ("b", "a"))
     points.write_index(tmp_path, [one, two])
-    assert points.missing_in(tmp_path) == []
+    assert index.missing_in(tmp_path) == []
     (two.folder / "manifest.json").unlink()
-    assert points.missing_in(tmp_path) == ["seed a"]
-    assert [run.path for run in points.finished_in(tmp_path)] == [one.folder]
-    runs, problems = points.readable_in(tmp_path)
+    assert index.missing_in(tmp_path) == ["seed a"]
+    assert [run.path for run in index.finished_in(tmp_path)] == [one.folder]
+    runs, problems = index.readable_in(tmp_path)
     assert ([run.path for run in runs], len(problems)) == ([one.folder], 1)
     with pytest.raises(ShallowsError) as caught:
-        points.runs_in(tmp_path)
+        index.runs_in(tmp_path)
     assert str(two.folder) in caught.value.message
 
 
 def test_a_finished_point_is_missing_among_other_runs(tmp_path: Path) -> None:
     both = [finished(tmp_path / name, seed=name) for name in ("a", "b")]
     points.write_index(tmp_path, both)
-    runs, _ = points.readable_in(tmp_path)
-    assert points.missing_in(tmp_path, runs) == []
-    assert points.missing_in(tmp_path, runs[:1]) == ["seed b"]
+    runs, _ = index.readable_in(tmp_path)
+    assert index.missing_in(tmp_path, runs) == []
+    assert index.missing_in(tmp_path, runs[:1]) == ["seed b"]
 
 
 @pytest.mark.parametrize(
     "text", ["", "[]", "3", '{"points": 3}', '{"points": [{"folder": "a"}]}', '{"points": [3]}']
 )
 def test_a_damaged_index_has_no_points(text: str, tmp_path: Path) -> None:
-    assert points.points_of(tmp_path) == []
+    assert index.points_of(tmp_path) == []
     (tmp_path / "sweep.json").write_text(text)
-    assert points.points_of(tmp_path) == []
+    assert index.points_of(tmp_path) == []
 
 
 def test_an_entry_of_an_index_without_a_folder_is_left_out(tmp_path: Path) -> None:
     two = [{"labels": {}, "folder": "a"}, {"labels": {}}]
     (tmp_path / "sweep.json").write_text(json.dumps({"points": two}))
-    assert points.points_of(tmp_path) == [(tmp_path / "a", {})]
+    assert index.points_of(tmp_path) == [(tmp_path / "a", {})]
 
 
 def test_a_changed_file_of_the_same_size_is_found_by_its_hash(tmp_path: Path) -> None:
@@ -236,5 +237,5 @@ def test_a_changed_file_of_the_same_size_is_found_by_its_hash(tmp_path: Path) ->
     (one.folder / "flows.parquet").write_text("abc")
     seal(one.folder)
     (one.folder / "flows.parquet").write_text("abd")
-    assert [len(found) for found in points.readable_in(tmp_path)] == [1, 0]
-    assert [len(found) for found in points.readable_in(tmp_path, verify=True)] == [0, 1]
+    assert [len(found) for found in index.readable_in(tmp_path)] == [1, 0]
+    assert [len(found) for found in index.readable_in(tmp_path, verify=True)] == [0, 1]

@@ -1,7 +1,6 @@
 """What a trace knows of a pool that its ports share."""
 
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, cast
 
 import polars as pl
@@ -104,7 +103,7 @@ def recorded(ports: list[str], buffer: dict[str, Any], *every: str) -> pools.Rec
     """A run with counters of these ports, this buffer, and traces at these intervals."""
     scenario = {"switch": {"buffer": buffer}, "measure": {"traces": [{"every": each} for each in every]}}
     counters = pl.DataFrame({"port": ports})
-    return cast(pools.Recorded, SimpleNamespace(scenario=scenario, counters=counters))
+    return fake_run(scenario=scenario, counters=counters)
 
 
 # Two queues each; three ports of one switch, and one of another.

@@ -32,11 +32,12 @@ from shallows.reports.of_folder import Site
 from shallows.reports.of_sweep import count_warnings
 from shallows.runs import process
 from shallows.runs.folder import RunFolder
+from shallows.runs.index import runs_in
 from shallows.runs.network import Cable, Network, network
 from shallows.runs.source import Source
 from shallows.runs.steps import Series
 from shallows.sweeps import progress
-from shallows.sweeps.points import plan, runs_in, write_index
+from shallows.sweeps.points import plan, write_index
 from shared import HOSTILE, Shell, seal, write_run
 
 

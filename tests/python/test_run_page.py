@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import shallows as sh
-from fake_runs import columns_of, fake_run, flow_table
+from fake_runs import change_summary, columns_of, fake_run, flow_table
 from shallows.reports import of_run
 from shallows.series.thresholds import thresholds
 from shared import SMALL
@@ -74,7 +74,7 @@ def test_thresholds_above_three_times_the_longest_queue_are_not_drawn(run: sh.Ru
 
     port = run.counters.filter(pl.col("kind") == curve["port"])["port"][0]
     vars(run)["queues"] = pl.DataFrame({"time_us": [1.0], "kind": ["port"], "name": [port], "bytes": [3_000]})
-    run.summary["marking_curves"] = [at(5_000, 9_000), at(7_000, 7_000), at(9_001, 9_001)]
+    change_summary(run, marking_curves=[at(5_000, 9_000), at(7_000, 7_000), at(9_001, 9_001)])
     # In KB, as the queue is.
     assert [(level["name"], level["value"]) for level in charts(run)["queues"]["levels"]] == [
         ("Kmin = 5 KB", 5),

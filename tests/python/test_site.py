@@ -13,7 +13,9 @@ from typing import Any
 import pytest
 
 import command_line
+import python_api
 import scenario_keys
+import shallows as sh
 from pages import ROOT
 from shallows import _core
 from shallows.cli.parser import command_line as parser_of_all
@@ -52,6 +54,21 @@ def test_every_key_of_the_schema_is_on_the_page_with_value_default_and_meaning()
     for key, description in wanted:
         meant = description.replace("|", "\\|")
         assert any(row[0] == key and row[3].startswith(meant) for row in found), (key, description)
+
+
+def test_every_public_name_of_the_package_is_on_the_page_of_the_api() -> None:
+    page = python_api.page(sh._HOMES, sh.figures._HOMES)
+    shown = re.findall(r"^::: ([\w.]+)$", page, re.MULTILINE)
+    headings = re.findall(r'heading: "sh\.([\w.]+)"', page)
+    assert set(headings) == {*sh.__all__, *(f"figures.{name}" for name in sh.figures.__all__)} - {
+        "figures",
+        "figures.STYLE",
+    }
+    for path in shown:
+        module, _, name = path.rpartition(".")
+        found = getattr(importlib.import_module(module), name)
+        assert found.__module__ == module
+        assert found.__doc__
 
 
 def test_a_value_with_a_unit_shows_how_the_unit_is_written() -> None:

@@ -15,11 +15,12 @@ import pytest
 
 from shallows.about import build
 from shallows.errors import ScenarioError, ShallowsError
+from shallows.runs.index import points_of
 from shallows.runs.leases import Watch, take
 from shallows.runs.source import Source
 from shallows.sweeps import local
 from shallows.sweeps.local import run_here
-from shallows.sweeps.points import Point, enter, plan, points_of
+from shallows.sweeps.points import Point, enter, plan
 from shallows.sweeps.sweeps import run_points
 from shallows.sweeps.sweeps import sweep as run_sweep
 from shared import SHALLOWS, SMALL, SWEEP, Shell, contents, results

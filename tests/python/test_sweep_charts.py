@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import shallows as sh
-from fake_runs import BINS, fake_run, flow_table
+from fake_runs import BINS, change_summary, fake_run, flow_table
 from shallows.reports import sweep_charts
 from shallows.reports.chart import Chart
 
@@ -107,7 +107,7 @@ def charts_of_two_seeds(monkeypatch: pytest.MonkeyPatch) -> dict[str, Chart]:
             traces=None,
             scenario=SCENARIO | {"switch": {"buffer": {"kind": "static-partition"}}},
         )
-        run.summary.update(simulated_s=1e-5, marking_curves=[])
+        change_summary(run, simulated_s=1e-5, marking_curves=[])
     monkeypatch.setattr(sweep_charts, "Run", lambda path: known[path])
     monkeypatch.setattr(sweep_charts, "has_queues", lambda _: True)
     return {each.name: each for each in sweep_charts.draw(runs)[0]}

@@ -12,7 +12,6 @@ from shallows.advisor.goals import AXES, value_text
 from shallows.advisor.race import Objective
 from shallows.advisor.recommendation import Beside, Recommendation, Standing
 from shallows.advisor.rules import busy_share
-from shallows.errors import ShallowsError
 from shallows.figures.style import Unit, size_unit, time_unit
 from shallows.reports.chart import Axis, Chart, Line
 from shallows.reports.html import Block, Section
@@ -44,16 +43,17 @@ def write_advice(found: Answer, folder: Path) -> Path:
 
 def page(found: Answer) -> str:
     """Return the page as HTML."""
-    recommendation, race = found.recommendation, found.race
-    if recommendation is None or race is None:
-        raise ShallowsError("the answer has no recommendation yet", "run the race first")
+    recommendation = found.recommendation
+    rules = Section("Rules", [table(tables.rules(found)), table(tables.contradictions(found))])
+    assumed = Section("Assumptions", [Block("note", each) for each in found.assumptions])
+    if recommendation is None or found.race is None:
+        first = Section("Decision", [Block("text", f"{found.headline}."), Block("note", RULES_NOTE)])
+        return _render(found, [first, rules, assumed])
     chosen = recommendation.candidate
     watch = Section("On the real fabric", [Block("note", WATCH_NOTE), Block("facts", _watch(recommendation))])
-    return render(
-        title=found.fabric.name,
-        kind="Advice",
-        subtitle=f"{found.fabric.silicon.name} · {'; '.join(goal.text for goal in found.fabric.goals)}",
-        sections=[
+    return _render(
+        found,
+        [
             Section("Decision", [Block("text", decision(found)), *_reasons(recommendation)]),
             Section("What to set", [*_rows(tables.numbers(found)), *_limits_note(found)]),
             Section("Frontier", [*map(chart, _frontiers(recommendation))]),
@@ -62,12 +62,24 @@ def page(found: Answer) -> str:
             Section("Marking curves", [chart(_curves(found, chosen))]),
             Section("Sensitivity", _rows(tables.robust(found))),
             Section("All settings", [*_rows(tables.decisions(found)), *_folded(found)]),
-            Section("Rules", [table(tables.rules(found)), table(tables.contradictions(found))]),
+            rules,
             watch,
-            Section("Assumptions", [Block("note", each) for each in found.assumptions]),
+            assumed,
             Section("Again", _again()),
         ],
     )
+
+
+def _render(found: Answer, sections: Sequence[Section]) -> str:
+    return render(
+        title=found.fabric.name,
+        kind="Advice",
+        subtitle=f"{found.fabric.silicon.name} · {'; '.join(goal.text for goal in found.fabric.goals)}",
+        sections=sections,
+    )
+
+
+RULES_NOTE = "Rules are not tested against this traffic: simulate the settings without --rules-only."
 
 
 def decision(found: Answer) -> str:
@@ -76,7 +88,7 @@ def decision(found: Answer) -> str:
     if recommendation is None:
         return ""
     chosen = recommendation.candidate
-    parts = [f"{'Keep' if chosen is found.today else 'Take'} {chosen.name}: {chosen.text}."]
+    parts = [f"{found.headline}."]
     for goal, state in recommendation.standing.bounds:
         parts.append(
             f"{goal.text}: it {state}." if state != "cannot tell" else f"{goal.text}: cannot tell yet."
@@ -177,7 +189,7 @@ def _frontier(recommendation: Recommendation, across: Objective, up: Objective) 
         for objective, unit in zip((across, up), units, strict=True)
     ]
     title = f"{up.goal.said.capitalize()} against the tail, {up.load * 100:g} % load"
-    note = f"Down and left is better. {_of_bars(lines)}"
+    note = f"Down and left is better.{_of_bars(lines)}"
     return Chart(f"frontier-{up.goal.said}", title, "points", axes[0], axes[1], lines, note=note)
 
 
@@ -208,12 +220,12 @@ def _dots(
 
 
 def _of_bars(lines: Sequence[Line]) -> str:
-    """Count the points with intervals; some have too few seeds, and some intervals are unbounded."""
+    """Caption the intervals, if any are drawn: some points have too few seeds, some intervals no limits."""
     points, bars = sum(len(line.points) for line in lines), sum(len(line.bars) for line in lines)
     if not bars:
-        return "No bars: no setting has a 95 % interval with limits yet."
+        return ""
     of = "" if bars == points else f", of {bars} of {points} settings"
-    return f"Bars: 95 % intervals over seeds{of}."
+    return f" Bars: 95 % intervals over seeds{of}."
 
 
 def _values(each: Standing, *objectives: Objective) -> list[float | None]:

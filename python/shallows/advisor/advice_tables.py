@@ -37,7 +37,8 @@ def numbers(found: Answer) -> Table:
     """Tabulate the recommended and the current settings."""
     assert found.recommendation is not None  # noqa: S101 — called when there is one
     chosen, today = found.recommendation.candidate, found.today
-    columns = ["setting", *(["today"] if today else []), "take", "in BDP", "in time"]
+    head = "best so far" if found.undecided else "take"
+    columns = ["setting", *(["today"] if today else []), head, "in BDP", "in time"]
     rows = []
     for name, mine, theirs, _ in _settings(found, chosen, today):
         rows.append([name, *([theirs[0]] if today else []), *mine])
@@ -124,10 +125,10 @@ def decisions(found: Answer) -> Table:
     columns = ["setting", "left", "seeds", *(_head(beside) for beside in first.beside)]
     order = sorted(recommended.standings, key=_rank)
     rows = [_row(each, each is first) for each in order]
-    note = (
-        f"Versus the recommended setting: {LEGEND}; by paired intervals that hold together with 95 %. "
-        "Left: not dropped in the race."
-    )
+    judged = [one.judgement.change for each in recommended.standings for one in each.beside]
+    known = any(each and math.isfinite(each.low) and math.isfinite(each.high) for each in judged)
+    by = "by paired intervals that hold together with 95 %" if known else "too few seeds for intervals"
+    note = f"Versus the setting above: {LEGEND}; {by}. Left: not dropped in the race."
     return Table("All settings", columns, rows, names=1, note=note)
 
 

@@ -10,7 +10,7 @@ from shallows.advisor import readers, writers
 from shallows.advisor.advice_page import write_advice
 from shallows.advisor.answer import Answer, OnVariation, answer
 from shallows.advisor.configuration import Switch
-from shallows.advisor.configured import Configured
+from shallows.advisor.configured import Configured, configured
 from shallows.advisor.fabric import Fabric
 from shallows.advisor.race import OnRound
 from shallows.advisor.today import today_of
@@ -34,6 +34,7 @@ def advise(
     out: str | Path | None = None,
     budget_s: float = BUDGET_S,
     jobs: int | None = None,
+    rules_only: bool = False,
 ) -> Answer:
     """Recommend settings for a fabric's switches, by rules and by simulation of candidates.
 
@@ -51,11 +52,14 @@ def advise(
         Wall time of the simulations, in seconds. A started round completes.
     jobs
         Number of simultaneous runs; default: one per core.
+    rules_only
+        Whether to stop after the rules and simulate nothing; files are written only if `out` is given.
 
     Returns
     -------
     Answer
-        Rules, race, recommendation and sensitivity analysis; `written` has the files.
+        Rules, race, recommendation and sensitivity analysis; `headline` is the answer in one sentence, and
+        `written` has the files.
 
     Raises
     ------
@@ -67,6 +71,9 @@ def advise(
         raise ShallowsError(f"budget_s must be above 0, got {budget_s}", "give seconds, such as 600")
     engine = choose_engine("local", jobs)
     found = prepare(fabric, config, to)
+    if rules_only:
+        write_rules(found, out)
+        return found
     folder = folder_for(found, out)
     simulate(found, folder, engine, budget_s)
     write(found, folder)
@@ -124,6 +131,21 @@ def simulate(
     if made and found.switch and found.config is not None:
         said = unfit(made, found.switch, found.config)
         found.configured = replace(made, left_out=(*made.left_out, *([said] if said else [])))
+
+
+def write_rules(found: Answer, out: str | Path | None) -> None:
+    """Write the rules, and the change to the first setting by rules, if a folder is given.
+
+    Raises
+    ------
+    ShallowsError
+        If a file cannot be written.
+    """
+    if out is None:
+        return
+    if found.to is not None:
+        found.configured = configured(found.to, found.switch, found.fabric, found.chosen)
+    write(found, folder_for(found, out))
 
 
 def write(found: Answer, folder: Path) -> None:

@@ -27,6 +27,7 @@ from shallows.advisor.recommendation import Recommendation, Standing, recommend
 from shallows.advisor.robustness import Effect, Variation
 from shallows.advisor.rules import Advice
 from shallows.advisor.simulated import assumptions, sweep_text
+from shallows.advisor.undecided import Undecided, undecided
 from shallows.comparison import samples
 from shallows.comparison.verdicts import Judgement, judge
 from shallows.errors import ShallowsError
@@ -65,6 +66,8 @@ class Answer:
     """Notes of the reader of the current configuration."""
     race: Race | None = None
     recommendation: Recommendation | None = None
+    undecided: Undecided | None = None
+    """What the race left open; None if it decided."""
     effects: list[Effect] = field(default_factory=list)
     switch: Switch | None = None
     """The current configuration."""
@@ -80,6 +83,23 @@ class Answer:
     classes: list[ClassRow] = field(default_factory=list)
     written: dict[str, Path] = field(default_factory=dict)
     """Written files: `document`, `page`, and of a change `change` and `rollback`."""
+
+    @property
+    def chosen(self) -> Candidate:
+        """The recommended setting; before a race, the first one by rules."""
+        if self.recommendation is not None:
+            return self.recommendation.candidate
+        return candidates(self.fabric)[0]
+
+    @property
+    def headline(self) -> str:
+        """The answer in one sentence."""
+        chosen = f"{self.chosen.name}: {self.chosen.text}"
+        if self.recommendation is None:
+            return f"By rules alone, not simulated: {chosen}"
+        if self.undecided is not None:
+            return f"{self.undecided.text}. Best so far: {chosen}"
+        return f"{'Keep' if self.chosen is self.today else 'Take'} {chosen}"
 
     @property
     def rules(self) -> list[Advice]:
@@ -103,12 +123,14 @@ class Answer:
             "goals": [goal.text for goal in self.fabric.goals],
             "rules": [asdict(each) for each in self.rules],
             "contradictions": [asdict(each) for each in self.contradictions],
+            "headline": self.headline,
         }
         if self.race is None or self.recommendation is None:
-            return found
+            return found | {"by_rules": asdict(self.chosen) | {"text": self.chosen.text}}
         chosen = self.recommendation.candidate
         return found | {
             "recommendation": asdict(chosen) | {"text": chosen.text},
+            "undecided": asdict(self.undecided) | {"text": self.undecided.text} if self.undecided else None,
             "reasons": list(self.recommendation.reasons),
             "cannot_be_told_from": list(self.recommendation.equals),
             "kept": list(self.race.kept),
@@ -196,6 +218,7 @@ def answer(
         raise ShallowsError("the fabric allows only one setting", "free buffer.alpha, or enlarge buffer.pool")
     run_to_end(race, RACE_SHARE * budget_s, on_round, most_rounds)
     found.race, found.recommendation = race, recommend(race)
+    found.undecided = undecided(race, found.recommendation, RACE_SHARE)
     seeds = range(1, race.rounds + 1)
     text = sweep_text(found.fabric, race.candidates, loads(race.objectives), seeds)
     write_whole(folder / SCENARIO, text)

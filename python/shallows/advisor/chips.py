@@ -130,6 +130,58 @@ class Chip:
         header = self.header.value if self.header else 0
         return ceil((packet + header) / self.cell.value) * self.cell.value
 
+    def document(self) -> dict[str, Any]:
+        """Return the chip as a JSON document: each number with its certainty and source."""
+        facts: dict[str, Sourced[Any] | None] = {
+            "cell_bytes": self.cell,
+            "memory_bytes": self.memory,
+            "parts": self.parts,
+            "nominal_bytes": self.nominal,
+            "header_bytes": self.header,
+            "longest_queue_bytes": self.longest_queue,
+            "probabilities": self.probabilities,
+            "alphas": self.alphas,
+            "marks_at": self.marks_at,
+            "granularity": self.granularity,
+        }
+        return {
+            "name": self.name,
+            "title": self.title,
+            "family": self.family,
+            "aliases": list(self.aliases),
+            "ports": [
+                {
+                    "count": each.count,
+                    "rate_bps": each.rate,
+                    "certainty": each.certainty,
+                    "source": each.source,
+                }
+                for each in self.ports
+            ],
+            **{name: _fact_document(fact) for name, fact in facts.items()},
+        }
+
+
+def _fact_document(fact: Sourced[Any] | None) -> dict[str, Any] | None:
+    if fact is None:
+        return None
+    value = [float(each) for each in fact.value] if isinstance(fact.value, tuple) else fact.value
+    return {"value": value, "certainty": fact.certainty, "source": fact.source}
+
+
+def chips() -> list[Chip]:
+    """Return all chips that the advisor knows.
+
+    Examples
+    --------
+    >>> import shallows as sh
+    >>> [each.name for each in sh.chips()][:2]
+    ['trident', 'trident-plus']
+    >>> sh.chip("tomahawk").memory.value
+    16056768
+    """
+    return list(catalogue())
+
 
 def dynamic_limit(alpha: Fraction, memory: int, busy: int) -> int:
     """Return the limit of each of `busy` queues in bytes: αB/(1+nα) (Choudhury and Hahne 1998).

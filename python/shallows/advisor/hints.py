@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from shallows.advisor import links
-from shallows.advisor.chips import Chip
+from shallows.advisor.chips import Chip, chip
 from shallows.advisor.configuration import PS_PER_SECOND
 from shallows.advisor.fabric import buffer_table, pool_of
 from shallows.advisor.reading import KEYS, Table, load
@@ -12,7 +12,24 @@ from shallows.advisor.resolved import Hints
 from shallows.advisor.silicon import chip_of
 
 
-def of_options(rate: str | None, rtt: str | None, chip: Chip | None, beside: Hints) -> Hints:
+def hints_of(
+    fabric: str | Path | None = None,
+    chip_name: str | None = None,
+    rate: str | None = None,
+    rtt: str | None = None,
+) -> Hints:
+    """Return the hints of a fabric's file and of values that override it.
+
+    Raises
+    ------
+    ShallowsError
+        If the file cannot be read, the chip is unknown, or a value is invalid.
+    """
+    beside = of_fabric(fabric) if fabric is not None else Hints()
+    return of_options(rate, rtt, chip(chip_name) if chip_name is not None else None, beside)
+
+
+def of_options(rate: str | None, rtt: str | None, named: Chip | None, beside: Hints) -> Hints:
     """Return the values of options, and `beside` for missing ones.
 
     Raises
@@ -21,10 +38,10 @@ def of_options(rate: str | None, rtt: str | None, chip: Chip | None, beside: Hin
         If an option is invalid.
     """
     given = {key: value for key, value in (("rate", rate), ("rtt", rtt)) if value is not None}
-    told = _of_links(Table("--rate and --rtt", given, links.KEYS), chip)
+    told = _of_links(Table("--rate and --rtt", given, links.KEYS), named)
     # Rates and round-trip times are never zero.
     return replace(
-        beside, chip=chip or beside.chip, rate=told.rate or beside.rate, rtt=told.rtt or beside.rtt
+        beside, chip=named or beside.chip, rate=told.rate or beside.rate, rtt=told.rtt or beside.rtt
     )
 
 
@@ -39,19 +56,19 @@ def of_fabric(path: str | Path) -> Hints:
     table = Table(str(path), load(path), KEYS)
     of_links = Table(f"{path}: links", table.content.get("links", {}), links.KEYS)
     rate = links.rate_of(of_links) if "rate" in of_links.content else None
-    chip = chip_of(table.content["chip"], str(path), rate) if "chip" in table.content else None
+    known = chip_of(table.content["chip"], str(path), rate) if "chip" in table.content else None
     buffer = buffer_table(str(path), table.content.get("buffer", {}))
     return replace(
-        _of_links(of_links, chip),
+        _of_links(of_links, known),
         pool=int(pool_of(buffer)) if "pool" in buffer.content else None,
         reserved=int(buffer.quantity("reserved", "bytes", 0.0)),
     )
 
 
-def _of_links(table: Table, chip: Chip | None) -> Hints:
+def _of_links(table: Table, known: Chip | None) -> Hints:
     times = links.times_of(table)
     return Hints(
-        chip=chip,
+        chip=known,
         rate=int(links.rate_of(table)) if "rate" in table.content else None,
         rtt=None if times is None else round(times[1] * PS_PER_SECOND),
         mtu=links.mtu_of(table),

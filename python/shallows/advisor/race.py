@@ -25,6 +25,7 @@ from shallows.errors import ShallowsError
 from shallows.quantity import percent
 from shallows.runs.results import describe
 from shallows.runs.source import Source
+from shallows.runs.threads import cores
 from shallows.series.metric import Metric
 from shallows.sweeps.points import Outcome, Point, plan, write_index
 from shallows.sweeps.sweeps import Engine, run_points
@@ -138,6 +139,8 @@ class Race:
     """Samples by load, candidate and seed."""
     points: list[Point] = field(default_factory=list)
     packet_hops: int = 0
+    wall_s: float = 0.0
+    """Wall time of all runs, one after another."""
     objectives: list[Objective] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -211,6 +214,7 @@ class Race:
         )
         self.points += done.points
         self.packet_hops += done.packet_hops
+        self.wall_s += done.wall_s
         for load, by_name in done.measured.items():
             for name, by_seed in by_name.items():
                 self.measured.setdefault(load, {}).setdefault(name, {}).update(by_seed)
@@ -286,6 +290,11 @@ class Race:
         samples = self.measured[objective.load][name].values()
         return estimate(objective.metric, [each for each in samples if is_measured(objective.metric, each)])
 
+    @property
+    def per_run_s(self) -> float:
+        """Wall time of a run, divided by the number of cores that share the runs."""
+        return self.wall_s / max(1, len(self.points)) / cores()
+
     def seeds(self, name: str) -> int:
         """Return the number of a candidate's seeds."""
         return len(next(iter(self.measured.values()))[name])
@@ -306,6 +315,8 @@ class Ran:
     points: list[Point]
     measured: dict[float, dict[str, dict[int, Sample]]]
     packet_hops: int
+    wall_s: float
+    """Wall time of all runs, one after another."""
 
 
 def run_set(
@@ -328,7 +339,7 @@ def run_set(
     text = sweep_text(fabric, candidates, at, seeds)
     _, points = plan(Source(str(folder.parent / "race.toml"), text), folder)
     measured: dict[float, dict[str, dict[int, Sample]]] = {}
-    hops = 0
+    hops, wall_s = 0, 0.0
     wanted = [metric.name for metric in metrics if metric.where] + [
         f"fct_us.all.mean@class{place}" for place in range(len(fabric.classes)) if len(fabric.classes) > 1
     ]
@@ -336,12 +347,14 @@ def run_set(
         labels = outcome.point.source.labels
         if outcome.run is None:
             raise ShallowsError(f"{describe(labels)} failed: {outcome.error}", "finished runs are kept")
-        hops += outcome.run.summary["engine"]["packet_hops"]
+        engine_costs = outcome.run.summary.engine
+        hops += engine_costs["packet_hops"]
+        wall_s += engine_costs["wall_s"]
         by_name = measured.setdefault(labels["load"], {})
         by_name.setdefault(labels["scheme"], {})[labels["seed"]] = samples.read(
             outcome.run, COOL_DOWN, wanted
         )
-    return Ran(points, measured, hops)
+    return Ran(points, measured, hops, wall_s)
 
 
 def decide(changes: Sequence[tuple[float, Interval]]) -> bool | None:

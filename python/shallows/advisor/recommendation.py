@@ -74,6 +74,8 @@ class Recommendation:
     equals: tuple[str, ...]
     """Remaining candidates that cannot be distinguished from it in the deciding measure."""
     decided_by: Objective
+    rivals: tuple[str, ...] = ()
+    """Remaining candidates that may be better by more than the indifference zone."""
 
     @property
     def standing(self) -> Standing:
@@ -116,7 +118,8 @@ def recommend(race: Race) -> Recommendation:
         if each is not chosen and _is_equal(race, decided_by, chosen, each, len(kept))
     )
     reasons = _reasons(race, chosen, bounded, checked[chosen.name], decided_by, equals)
-    return Recommendation(chosen, standings, reasons, equals, decided_by)
+    rivals = tuple(name for name in contenders(race) if name != chosen.name)
+    return Recommendation(chosen, standings, reasons, equals, decided_by, rivals)
 
 
 def _goals(race: Race) -> list[Objective]:
@@ -318,7 +321,7 @@ def _reasons(
     )
     if race.rounds < FEWEST_SEEDS:
         found.append(
-            f"{race.rounds} seeds tell nothing apart: the first of all is taken. Allow a larger budget."
+            f"{race.rounds} seeds decide nothing: the first of all settings is shown. Allow a larger budget."
         )
     elif equals:
         others = f"{', '.join(equals[:6])}{' and others' if len(equals) > 6 else ''}"
@@ -330,7 +333,11 @@ def _reasons(
         )
     found.append(
         f"{len(race.kept)} of {len(race.candidates)} settings are left after {race.rounds} seeds: "
-        f"{race.ended}. "
-        f"Each dropped setting is worse, by intervals that hold together with {percent(CONFIDENCE)}."
+        f"{race.ended}."
+        + (
+            f" Each dropped setting is worse, by intervals that hold together with {percent(CONFIDENCE)}."
+            if race.drops
+            else ""
+        )
     )
     return tuple(found)

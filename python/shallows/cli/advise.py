@@ -39,6 +39,9 @@ def run(options: argparse.Namespace) -> int:
     screen = console(stderr=options.json)
     _print_rules(found, screen)
     if options.rules_only:
+        advising.write_rules(found, options.out)
+        screen.print(Text(f"\n{found.headline}", style="bold"))
+        _print_files(found, screen)
         if options.json:
             print(_document(found))
         return OK
@@ -52,10 +55,14 @@ def run(options: argparse.Namespace) -> int:
     advising.write(found, folder)
     if options.json:
         print(_document(found))
+    _print_files(found, screen)
+    return OK
+
+
+def _print_files(found: Answer, screen: "Console") -> None:
     for name in ("change", "rollback", "page"):
         if name in found.written:
             screen.print(f"{name}: {found.written[name]}", soft_wrap=True)
-    return OK
 
 
 def _document(found: Answer) -> str:
@@ -84,10 +91,11 @@ def _print_answer(found: Answer, screen: "Console") -> None:
     recommendation = found.recommendation
     if recommendation is None:
         return
-    chosen = recommendation.candidate
     screen.print()
-    verb = "Keep" if chosen is found.today else "Take"
-    screen.print(Text.assemble((f"{verb} ", "bold"), (f"{chosen.name}: {chosen.text}", "bold green")))
+    screen.print(Text(found.headline, style="bold yellow" if found.undecided else "bold green"))
+    if found.undecided and found.undecided.minutes is not None:
+        budget = f"--budget {found.undecided.minutes}min"
+        screen.print(Text(f"  Repeat the command with {budget}: finished runs are kept.", style="dim"))
     for reason in recommendation.reasons:
         screen.print(Text(f"  {reason}"))
     print_table(numbers(found), screen)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from shallows.advisor.chips import Chip, Ports, Sourced, catalogue, chip, sources
+from shallows.advisor.chips import Chip, Ports, Sourced, chip, chips, sources
 from shallows.cli.codes import OK
 from shallows.cli.console import console, print_table
 from shallows.quantity import rate, size
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 def run(options: argparse.Namespace) -> int:
     """`shallows chips`."""
-    found = [chip(options.name)] if options.name is not None else list(catalogue())
+    found = [chip(options.name)] if options.name is not None else chips()
     if options.json:
-        documents = [_document(each) for each in found]
+        documents = [each.document() for each in found]
         print(json.dumps(documents[0] if options.name is not None else documents, ensure_ascii=False))
         return OK
     screen = console()
@@ -102,36 +102,3 @@ def _text(value: object) -> str:
 
 def _ports(ports: Sequence[Ports]) -> str:
     return " + ".join(f"{each.count} × {rate(each.rate)}" for each in ports) or "–"
-
-
-def _document(of: Chip) -> dict[str, Any]:
-    facts = {
-        "cell_bytes": of.cell,
-        "memory_bytes": of.memory,
-        "parts": of.parts,
-        "nominal_bytes": of.nominal,
-        "header_bytes": of.header,
-        "longest_queue_bytes": of.longest_queue,
-        "probabilities": of.probabilities,
-        "alphas": of.alphas,
-        "marks_at": of.marks_at,
-        "granularity": of.granularity,
-    }
-    return {
-        "name": of.name,
-        "title": of.title,
-        "family": of.family,
-        "aliases": list(of.aliases),
-        "ports": [
-            {"count": each.count, "rate_bps": each.rate, "certainty": each.certainty, "source": each.source}
-            for each in of.ports
-        ],
-        **{name: _fact_document(fact) for name, fact in facts.items()},
-    }
-
-
-def _fact_document(fact: Sourced[Any] | None) -> dict[str, Any] | None:
-    if fact is None:
-        return None
-    value = [float(each) for each in fact.value] if isinstance(fact.value, tuple) else fact.value
-    return {"value": value, "certainty": fact.certainty, "source": fact.source}

@@ -5,20 +5,16 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from shallows.advisor.explain import Explanation, explain
+from shallows.advisor.explain import Explanation
+from shallows.advisor.explaining import explain
 from shallows.advisor.finding import Finding
-from shallows.advisor.readers import read
-from shallows.advisor.resolved import resolve
 from shallows.bounded import printable
-from shallows.cli import hints
 from shallows.cli.codes import OK
 from shallows.cli.console import console, print_table
-from shallows.runs.folder import check_writable, write_whole
 from shallows.runs.table import Table
 
 if TYPE_CHECKING:
@@ -35,18 +31,20 @@ COLOURS = {"error": "bold red", "warning": "bold yellow", "note": "bold"}
 
 def run(options: argparse.Namespace) -> int:
     """`shallows explain`."""
-    if options.html is not None:
-        check_writable(Path(options.html).parent)
-    found = explain(resolve(read(options.files), hints.given(options)))
+    found = explain(
+        options.files,
+        fabric=options.fabric,
+        chip=options.chip,
+        rate=options.rate,
+        rtt=options.rtt,
+        html=options.html,
+    )
     if options.json:
         print(json.dumps(found.document(), ensure_ascii=False))
     else:
         _print(found, console())
     if options.html is not None:
-        from shallows.advisor.explained_page import page
-
-        path = write_whole(Path(options.html), page(found, options.files))
-        console(stderr=options.json).print(str(path), soft_wrap=True)
+        console(stderr=options.json).print(options.html, soft_wrap=True)
     return OK
 
 

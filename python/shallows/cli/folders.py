@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from shallows.runs.index import runs_in
 from shallows.runs.results import Run
-from shallows.sweeps.points import runs_in
 
 
 def find_runs(folders: list[str]) -> list[Run]:

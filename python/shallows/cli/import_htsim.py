@@ -1,14 +1,20 @@
 """`shallows import htsim`."""
 
 import argparse
-from pathlib import Path
 
-from shallows.cli.importing import ignored_of, write_imported
-from shallows.foreign.htsim import import_htsim
+from shallows.cli.importing import print_imported
+from shallows.foreign.importing import import_htsim
 
 
 def run(options: argparse.Namespace) -> int:
     """`shallows import htsim`."""
-    topology = Path(options.topology) if options.topology else None
-    imported = import_htsim(Path(options.source), topology, ignored_of(options), options.start_unit)
-    return write_imported(imported, options)
+    made = import_htsim(
+        options.source,
+        options.out,
+        topology=options.topology,
+        start_unit=options.start_unit,
+        ignored=options.ignored,
+        unmodelled=options.unmodelled,
+        force=options.force,
+    )
+    return print_imported(made, options)

@@ -13,9 +13,9 @@ from shallows.cli.console import console, print_table
 from shallows.cli.printing import print_results
 from shallows.errors import ShallowsError
 from shallows.runs import points_table, tables
+from shallows.runs.index import INDEX, inside_sweep, missing_in, readable_in
 from shallows.runs.manifest import unfit
 from shallows.runs.results import Run
-from shallows.sweeps.points import INDEX, inside_sweep, missing_in, readable_in
 
 if TYPE_CHECKING:
     from rich.console import Console

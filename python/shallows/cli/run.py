@@ -44,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
         check_writable(folder.parent)
         finished = _simulate(source, experiment, folder, screen, threads, verify=options.verify)
     if options.json:
-        print(json.dumps(finished.summary, ensure_ascii=False))
+        print(json.dumps(finished.summary.document(), ensure_ascii=False))
         print_problems(finished.problems, screen)
     else:
         print_results(finished, screen, before=set(experiment.warnings()), by=options.by)

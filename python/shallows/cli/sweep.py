@@ -46,4 +46,8 @@ def _describe(outcome: Outcome) -> dict[str, Any]:
     if outcome.run is None:
         return described | {"status": "failed", "error": outcome.error}
     status = "reused" if outcome.reused else "done"
-    return described | {"status": status, "folder": outcome.run.path.name, "summary": outcome.run.summary}
+    return described | {
+        "status": status,
+        "folder": outcome.run.path.name,
+        "summary": outcome.run.summary.document(),
+    }

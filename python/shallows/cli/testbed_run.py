@@ -33,7 +33,7 @@ def run(options: argparse.Namespace) -> int:
     with RunStatus(experiment.name) as status:
         finished = measure(source, experiment, folder, status.update, options.dilate)
     if options.json:
-        print(json.dumps(finished.summary, ensure_ascii=False))
+        print(json.dumps(finished.summary.document(), ensure_ascii=False))
         print_problems(finished.problems, screen)
     else:
         print_results(finished, screen, before=set(experiment.warnings()))

@@ -4,20 +4,22 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from shallows.comparison import ranking, samples
-from shallows.comparison.comparison import Comparison, Row
+from shallows.comparison.comparison import Comparison
 from shallows.comparison.matched import Matched, listing, named_at, refuse_if_different
 from shallows.comparison.ranking import MANY, Labels, Ranking
+from shallows.comparison.rows import Row
 from shallows.comparison.samples import Sample
 from shallows.comparison.verdicts import judge
 from shallows.errors import ShallowsError
 from shallows.quantity import finite, percent
+from shallows.runs.index import Runs
 from shallows.runs.results import Run
 from shallows.series.metric import PER_FLOW, TOTALS, Metric
 from shallows.series.offered import Offered
 
 
 def compare(
-    *schemes: str | Path | Sequence[Run],
+    *schemes: Runs,
     names: Sequence[str] | None = None,
     baseline: str | None = None,
     confidence: float = 0.95,
@@ -30,8 +32,8 @@ def compare(
     Parameters
     ----------
     schemes
-        A folder or the runs of each scheme. A single folder is a sweep with schemes. If each is one run of a
-        sweep with schemes, these are compared.
+        The folder, the runs or a `Sweep` of each scheme. A single one is a sweep with schemes. If each is one
+        run of a sweep with schemes, these are compared.
     names
         Names of the schemes; default: the folders' names, or the sweep's names.
     baseline
@@ -60,7 +62,7 @@ def compare(
             f"cool-down must be in [0, 1), got {cool_down}", "0.05 leaves out the last twentieth"
         )
     for scheme in schemes:
-        if not isinstance(scheme, str | Path | Sequence):
+        if not isinstance(scheme, str | Path | Run | Sequence):
             raise ShallowsError(
                 f"{type(scheme).__name__} is not a scheme",
                 "name the folder of each scheme or give a list of its runs; name them with `names`",

@@ -3,8 +3,11 @@
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from shallows.comparison.ranking import MANY, Labels, Ranking
-from shallows.comparison.verdicts import Verdict
+from shallows.comparison.ranking import MANY, Ranking
+from shallows.comparison.rows import Row, verdict_cells
+from shallows.quantity import percent
+from shallows.runs import shown
+from shallows.runs.results import describe
 from shallows.series.metric import PER_FLOW, Metric
 
 if TYPE_CHECKING:
@@ -26,32 +29,6 @@ MAIN = {
 
 
 @dataclass(frozen=True)
-class Row:
-    """One verdict: a scheme versus the baseline, in one metric, at one point of the sweep."""
-
-    point: Labels
-    scheme: str
-    metric: str
-    verdict: Verdict
-    reason: str
-    """Reason for "cannot tell"."""
-    baseline_value: float | None
-    value: float | None
-    change: float | None
-    """Value over the baseline's, minus one; for losses and `timeouts_per_flow` the difference."""
-    low: float | None
-    high: float | None
-    """Limits of the change; null where the runs do not bound it."""
-    groups: str
-    """Groups that the spread is measured between: `5 seeds`, `21 blocks of 3 seeds`."""
-
-    @property
-    def has_interval(self) -> bool:
-        """Whether the change has at least one finite limit."""
-        return self.low is not None or self.high is not None
-
-
-@dataclass(frozen=True)
 class Comparison:
     """Comparison of schemes with a baseline.
 
@@ -62,6 +39,8 @@ class Comparison:
     ...          for seed in (1, 2, 3)] for k in ("30KB", "300KB")]
     >>> sh.compare(*runs, names=["K=30KB", "K=300KB"]).table["metric"].to_list()[:2]
     ['fct_us.all.mean', 'fct_us.all.p99']
+
+    Its text is a table of the main verdicts; `table` has all of them as a frame.
     """
 
     baseline: str
@@ -72,6 +51,26 @@ class Comparison:
     """Notes for readers of the verdicts."""
     rankings: list[Ranking] = field(default_factory=list)
     """Rankings at each point of the sweep, with more than six values or with named metrics."""
+
+    def __repr__(self) -> str:
+        title, columns, rows = self._shown()
+        return shown.text(title, columns, rows)
+
+    def _repr_html_(self) -> str:
+        return shown.grid(*self._shown())
+
+    def _shown(self) -> tuple[str, list[str], list[list[str]]]:
+        """Title, columns and rows of the main verdicts."""
+        interval = f"{percent(self.confidence)} interval"
+        points = any(row.point for row in self.rows)
+        columns = [*(["point"] if points else []), "scheme", "metric", "verdict"]
+        columns += [self.baseline, "value", "change", interval]
+        rows = []
+        for row in self.main():
+            name, *numbers = verdict_cells(row)
+            place = [describe(row.point)] if points else []
+            rows.append([*place, row.scheme, name, row.verdict, *numbers])
+        return f"Comparison with {self.baseline}, {len(self.rows)} verdicts", columns, rows
 
     def main(self) -> list[Row]:
         """Return the rows shown first: for each size of flows the metrics that papers show."""

@@ -1,9 +1,10 @@
 """Tables of a comparison for the terminal."""
 
-from shallows.comparison.comparison import Comparison, Row
+from shallows.comparison.comparison import Comparison
 from shallows.comparison.ranking import Ranking, Standing
+from shallows.comparison.rows import Row, limits, named, verdict_cells
 from shallows.comparison.verdicts import INCLUDES_ZERO
-from shallows.quantity import digits, percent, signed
+from shallows.quantity import digits, percent
 from shallows.runs.results import describe
 from shallows.runs.table import NOTHING, Table
 from shallows.series.metric import Metric
@@ -34,35 +35,6 @@ def _verdict_row(row: Row, reasons: list[str]) -> list[str]:
     mark = f" [{reasons.index(row.reason) + 1}]" if row.reason in reasons else ""
     name, *numbers = verdict_cells(row)
     return [name, row.verdict + mark, *numbers]
-
-
-def verdict_cells(row: Row) -> list[str]:
-    """Return the cells of a row: metric with unit, baseline's value, scheme's value, change and interval."""
-    show = percent if Metric(row.metric).is_loss else digits
-    change, low, high = changes(row)
-    between = f"{low} to {high}" if row.has_interval else NOTHING
-    return [named(row.metric), show(row.baseline_value), show(row.value), change, between]
-
-
-def changes(row: Row) -> list[str]:
-    """Format a change and its limits in percent, or as factors if it may be more than twofold."""
-    return limits(row.metric, row.change, row.low, row.high)
-
-
-def limits(name: str, change: float | None, low: float | None, high: float | None) -> list[str]:
-    """Format a change and its limits as `changes` does, for a metric given by name."""
-    metric, found = Metric(name), [change, low, high]
-    if change is None:
-        return [NOTHING] * 3
-    if not metric.is_relative:
-        points = metric.is_loss
-        return [
-            "?" if each is None else signed(100 * each if points else each) + (" points" if points else "")
-            for each in found
-        ]
-    if any(each is not None and each > 1 for each in found):
-        return ["?" if each is None else f"×{digits(1 + each, 4)}" for each in found]
-    return ["?" if each is None else f"{signed(100 * each)} %" for each in found]
 
 
 MOST_RANKED = 20
@@ -126,16 +98,6 @@ def _why(standing: Standing) -> str:
 
 def _at(ranking: Ranking) -> str:
     return f", {describe(ranking.point)}" if ranking.point else ""
-
-
-def named(metric: str) -> str:
-    """Return the name of a metric with its unit."""
-    return Metric(metric).title + unit_of(metric)
-
-
-def unit_of(metric: str) -> str:
-    """Return the unit of a metric, as shown after its name."""
-    return " µs" if "_us." in metric else " Gb/s" if metric == "goodput_gbps" else ""
 
 
 def value_of(metric: str, standing: Standing) -> str:

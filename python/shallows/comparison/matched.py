@@ -8,8 +8,8 @@ from typing import Any
 from shallows.comparison import places
 from shallows.comparison.ranking import Labels
 from shallows.errors import ShallowsError, listed
+from shallows.runs.index import Runs, runs_of
 from shallows.runs.results import Run, describe
-from shallows.sweeps.points import runs_in
 
 
 @dataclass(frozen=True)
@@ -50,9 +50,9 @@ class Matched:
         return [run for at in self.runs.values() for seeds in at.values() for run in seeds.values()]
 
     @classmethod
-    def by(cls, folders: Sequence[str | Path | Sequence[Run]], by: Sequence[str]) -> "Matched":
+    def by(cls, folders: Sequence[Runs], by: Sequence[str]) -> "Matched":
         """Match the values on some axes of a sweep, of which each folder may hold a part."""
-        sides = [runs_in(Path(side)) if isinstance(side, str | Path) else list(side) for side in folders]
+        sides = [runs_of(side) for side in folders]
         everything = [run for side in sides for run in side]
         axes = places.axes_of(everything, by)
         known: dict[str, Labels] = {}
@@ -64,9 +64,9 @@ class Matched:
         return replace(cls._sorted(pairs, {"seed", *axes}), places=known)
 
     @classmethod
-    def of(cls, schemes: Sequence[str | Path | Sequence[Run]], names: Sequence[str] | None) -> "Matched":
+    def of(cls, schemes: Sequence[Runs], names: Sequence[str] | None) -> "Matched":
         """Match the runs of each scheme (a folder or a list), or of one folder's schemes."""
-        sides = [runs_in(Path(side)) if isinstance(side, str | Path) else list(side) for side in schemes]
+        sides = [runs_of(side) for side in schemes]
         everything = [run for side in sides for run in side]
         by_label = names is None and all("scheme" in run.labels for run in everything)
         if by_label and (len(sides) == 1 or all(len(side) == 1 for side in sides)):
@@ -101,7 +101,7 @@ class Matched:
         return cls(runs, points)
 
 
-def _names(schemes: Sequence[str | Path | Sequence[Run]], sides: list[list[Run]]) -> list[str]:
+def _names(schemes: Sequence[Runs], sides: list[list[Run]]) -> list[str]:
     paths = [
         Path(scheme) if isinstance(scheme, str | Path) else side[0].path.parent
         for scheme, side in zip(schemes, sides, strict=True)

@@ -1,6 +1,6 @@
 """The data that a run contributes to a comparison: completion times in order of arrival, and totals."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -44,7 +44,7 @@ QUERIES = {
 OF_GROUPS = dict.fromkeys(GROUPS, "String")
 """Further columns of flows.parquet where hosts are in groups."""
 
-SUMMARY = {"fct_us": dict, "simulated_s": int | float, **dict.fromkeys(TOTALS, int | float)}
+SUMMARY = {"fct_us": Mapping, "simulated_s": int | float, **dict.fromkeys(TOTALS, int | float)}
 """Keys of summary.json that a comparison reads, and their types."""
 
 

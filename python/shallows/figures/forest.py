@@ -4,7 +4,8 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import shallows.figures.style as style
-from shallows.comparison.comparison import Comparison, Row
+from shallows.comparison.comparison import Comparison
+from shallows.comparison.rows import Row
 from shallows.errors import ShallowsError
 from shallows.quantity import digits, percent, signed
 from shallows.runs.results import describe

@@ -34,6 +34,11 @@ LEGEND_LINES = 2
 NOTE_CHARACTERS = 72
 """What a line of a note below all panels holds."""
 
+SUFFIXES = {".pdf", ".png", ".svg"}
+"""Suffixes that name the only format of a figure's file."""
+
+DEFAULT_FORMATS = ("pdf", "png")
+
 NOTE_LINE = 0.13
 """Inches: a line of it."""
 
@@ -286,13 +291,31 @@ def name_columns(plots: "Sequence[Axes]", names: Sequence[str]) -> None:
         plot.set_title(name, pad=3, fontsize=7.5)
 
 
-def save(figure: "Figure", stem: Path, formats: Iterable[str] = ("pdf", "png")) -> list[Path]:
+def save(figure: "Figure", stem: str | Path, formats: Iterable[str] | None = None) -> list[Path]:
     """Write a figure in some formats beside each other, and return the files.
 
     The same results give the same bytes: files carry no date.
+
+    Parameters
+    ----------
+    figure
+        A figure of `shallows.figures`, or another of matplotlib.
+    stem
+        Path of the files without suffix. With a suffix of `pdf`, `png` or `svg`, only that file is written.
+    formats
+        Suffixes of the files; default: `pdf` and `png`.
+
+    Raises
+    ------
+    ShallowsError
+        If a file cannot be written.
     """
     import matplotlib.pyplot as plt
 
+    stem = Path(stem)
+    if formats is None and stem.suffix in SUFFIXES:
+        stem, formats = stem.with_suffix(""), [stem.suffix.removeprefix(".")]
+    formats = formats or DEFAULT_FORMATS
     paths = [stem.with_name(f"{stem.name}.{kind}") for kind in formats]
     dates = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
     with plt.style.context(STYLE):

@@ -15,11 +15,11 @@ from shallows.reports.html import Block, Section
 from shallows.reports.page import Live, chart, render, table
 from shallows.reports.sweep_charts import draw
 from shallows.runs import points_table
+from shallows.runs.index import INDEX, finished_in, missing_in, points_of
 from shallows.runs.manifest import finished_hash
 from shallows.runs.results import Run, describe
 from shallows.runs.table import Table
 from shallows.sweeps import progress
-from shallows.sweeps.points import INDEX, finished_in, missing_in, points_of
 from shallows.sweeps.progress import Progress
 
 PATIENCE = 4

@@ -23,8 +23,9 @@ from shallows.runs.bins import bins
 from shallows.runs.folder import write_whole
 from shallows.runs.manifest import PAGE
 from shallows.runs.network import network
-from shallows.runs.results import DAMAGED, Run, describe
+from shallows.runs.results import Run, describe
 from shallows.runs.settings import settings
+from shallows.runs.summary import DAMAGED
 from shallows.runs.table import Table
 from shallows.series.completions import size_bins
 
@@ -94,12 +95,12 @@ def again(runs: list[Run], commands: list[str], text: str) -> Section:
     return Section("To get this again", blocks)
 
 
-def _observations(summary: dict[str, Any]) -> list[Block]:
+def _observations(summary: Mapping[str, Any]) -> list[Block]:
     """What is as it should be and yet worth knowing."""
     return [Block("note", text) for text in summary.get("observations", [])]
 
 
-def warnings(summary: dict[str, Any]) -> list[str]:
+def warnings(summary: Mapping[str, Any]) -> list[str]:
     """What a reader should know: what was not measured, what misleads, and percentiles of too few samples."""
     few = ", ".join(f"{count:,} {what}" for what, count in few_samples([summary]).items())
     problems = [problem["text"] for problem in summary.get("problems", [])]
@@ -107,7 +108,7 @@ def warnings(summary: dict[str, Any]) -> list[str]:
     return [*problems, *summary["warnings"], *said]
 
 
-def few_samples(seeds: Sequence[dict[str, Any]]) -> dict[str, int]:
+def few_samples(seeds: Sequence[Mapping[str, Any]]) -> dict[str, int]:
     """Count flows and queries, by size and workload, that are too few for a p99 in all seeds together."""
     found = {}
     for what, key in (("flows", "fct_us"), ("queries", "queries")):

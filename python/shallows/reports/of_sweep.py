@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from shallows.bounded import read_text
 from shallows.comparison.comparing import compare
-from shallows.comparison.comparison_tables import changes, verdict_cells
+from shallows.comparison.rows import changes, verdict_cells
 from shallows.comparison.verdicts import INCLUDES_ZERO, LEGEND
 from shallows.errors import ShallowsError
 from shallows.quantity import percent
@@ -18,14 +18,16 @@ from shallows.reports.page import chart, render, table
 from shallows.reports.sweep_charts import draw
 from shallows.runs import percentiles, points_table
 from shallows.runs.folder import write_whole
+from shallows.runs.index import points_of
 from shallows.runs.manifest import PAGE
-from shallows.runs.results import DAMAGED, Run, describe
+from shallows.runs.results import Run, describe
+from shallows.runs.summary import DAMAGED
 from shallows.runs.table import NOTHING
 from shallows.series.metric import Metric
-from shallows.sweeps.points import points_of
 
 if TYPE_CHECKING:
-    from shallows.comparison.comparison import Comparison, Row
+    from shallows.comparison.comparison import Comparison
+from shallows.comparison.rows import Row
 
 MOST_COMPARED = 400
 """Runs of which verdicts are computed for a report: those of larger sweeps take minutes."""
@@ -93,7 +95,7 @@ def count_warnings(runs: Sequence[Run]) -> list[str]:
 
 def _few_samples(runs: Sequence[Run]) -> list[str]:
     """Name what is too rare for a p99 at some points; all seeds of a point count together, as in verdicts."""
-    points: dict[tuple[tuple[str, str], ...], list[dict[str, Any]]] = {}
+    points: dict[tuple[tuple[str, str], ...], list[Mapping[str, Any]]] = {}
     for run in runs:
         place = tuple((axis, str(value)) for axis, value in run.labels.items() if axis != "seed")
         points.setdefault(place, []).append(run.summary)

@@ -11,7 +11,8 @@ from shallows.quantity import percent
 from shallows.reports.chart import Axis, Chart, Line
 from shallows.reports.html import Block
 from shallows.reports.page import chart, table
-from shallows.runs.results import DAMAGED, Run, axis_name
+from shallows.runs.results import Run, axis_name
+from shallows.runs.summary import DAMAGED
 from shallows.series.metric import Metric
 
 OF_THE_WORK = {"workload", "stop", "measure"}

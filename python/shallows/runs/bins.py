@@ -1,9 +1,10 @@
 """The size bins of flows, by which completion times are told apart."""
 
+from collections.abc import Mapping
 from typing import Any
 
 
-def bins(summary: dict[str, Any]) -> list[str]:
+def bins(summary: Mapping[str, Any]) -> list[str]:
     """Names of the size bins from small to large, after that of all flows together."""
     named = ["all", "small", "medium", "large"]
 

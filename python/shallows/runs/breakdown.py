@@ -1,7 +1,7 @@
 """The results of a run by what had them: workloads, classes, groups of hosts, ports, queues, and uplinks."""
 
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from operator import truediv
 from typing import TYPE_CHECKING, Any, Protocol
@@ -21,7 +21,7 @@ class Measured(Protocol):
     """What is read of a `Run` here."""
 
     @property
-    def summary(self) -> dict[str, Any]: ...  # noqa: D102
+    def summary(self) -> Mapping[str, Any]: ...  # noqa: D102
 
     @property
     def scenario(self) -> dict[str, Any]: ...  # noqa: D102

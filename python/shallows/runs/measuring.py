@@ -9,18 +9,19 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from shallows import _core
+from shallows.bounded import folder_of
 from shallows.errors import DefectError, ScenarioError, ShallowsError
 from shallows.runs.executing import OnProgress, environment_of, store
-from shallows.runs.folder import run_name
+from shallows.runs.folder import check_writable, refuse_existing, run_name
 from shallows.runs.leases import Lease
 from shallows.runs.results import Run
-from shallows.runs.source import Source
-from shallows.runs.toml_text import toml_value
+from shallows.runs.source import ScenarioLike, Source, source_of
+from shallows.runs.toml_text import override_texts, toml_value
 
 PROGRAM = "shallows-testbed"
 
@@ -126,6 +127,55 @@ def measure(
         return summary
 
     return store(source, experiment, environment, destination, produce, lease)
+
+
+def run_testbed(
+    scenario: ScenarioLike,
+    overrides: Mapping[str, object] | None = None,
+    seed: int | None = None,
+    out: str | Path | None = None,
+    dilation: int = 1,
+    *,
+    force: bool = False,
+    on_progress: OnProgress | None = None,
+) -> Run:
+    """Run a scenario with real TCP on this Linux machine, as `shallows testbed run` does.
+
+    Parameters
+    ----------
+    scenario
+        Path of the scenario file, or a `Scenario`.
+    overrides
+        Values that differ from the file's, by dotted key.
+    seed
+        Root of all random streams; the file's if not given.
+    out
+        Folder for the results; default: one under `runs/` named after scenario, hash and seed.
+    dilation
+        Factor by which network time is slowed.
+    force
+        Whether to replace an existing run.
+    on_progress
+        Receives the progress of the run.
+
+    Returns
+    -------
+    Run
+        The run; `summary["health"]["valid"]` is false if the machine did not keep up.
+
+    Raises
+    ------
+    ScenarioError
+        If the scenario needs something that Linux cannot do.
+    ShallowsError
+        If the machine cannot carry it, or the folder exists or cannot be written.
+    """
+    source = source_of(scenario, override_texts(overrides), seed)
+    experiment = source.parse()
+    folder = folder_of(out) if out is not None else measured_folder(experiment, Path("runs"), dilation)
+    refuse_existing(folder, measured_hash(experiment, dilation), force=force)
+    check_writable(folder.parent)
+    return measure(source, experiment, folder, on_progress, dilation)
 
 
 def carried(source: Source, folder: Path) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Results of the runs of a sweep as one table, a row for each."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from shallows.quantity import count, digits, percent
@@ -60,13 +60,13 @@ def _label(value: object) -> str:
     return NOTHING if value is None else str(value)
 
 
-def _few_small(summary: dict[str, Any]) -> bool:
+def _few_small(summary: Mapping[str, Any]) -> bool:
     """Whether small flows have a p99 that rests on too few of them."""
     times = summary["fct_us"].get("small") or {"count": 0}
     return times["count"] > 0 and not percentiles.suffices(times["count"])
 
 
-def _main_results(summary: dict[str, Any]) -> list[str]:
+def _main_results(summary: Mapping[str, Any]) -> list[str]:
     times, flows = summary["fct_us"], summary["flows"]
     unfinished = flows["started"] - flows["completed"] - flows["unbounded"]
     return [

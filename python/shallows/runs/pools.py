@@ -22,7 +22,7 @@ class Recorded(Protocol):
     def path(self) -> Path: ...  # noqa: D102
 
     @property
-    def summary(self) -> dict[str, Any]: ...  # noqa: D102
+    def summary(self) -> Mapping[str, Any]: ...  # noqa: D102
 
     @property
     def scenario(self) -> dict[str, Any]: ...  # noqa: D102

@@ -1,15 +1,16 @@
 """Finished runs, read back from their folders."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shallows.bounded import folder_of, parse_json, quoted, read_text
+from shallows.bounded import folder_of, parse_json, read_text
 from shallows.errors import ShallowsError
 from shallows.quantity import digits, percent
 from shallows.runs import formats, percentiles, shown
 from shallows.runs.manifest import check, check_file
+from shallows.runs.summary import DAMAGED, Summary, missing
 
 if TYPE_CHECKING:
     import polars as pl
@@ -18,16 +19,14 @@ if TYPE_CHECKING:
     from shallows.runs.steps import Series
 
 
-DAMAGED = "the folder is damaged: run its scenario again"
-
 SUMMARY: dict[str, type | tuple[type, ...]] = {
     "name": str,
     "seed": int,
     "simulated_s": (int, float),
-    "flows": dict,
-    "fct_us": dict,
-    "packets": dict,
-    "engine": dict,
+    "flows": Mapping,
+    "fct_us": Mapping,
+    "packets": Mapping,
+    "engine": Mapping,
     "marking_curves": list,
     "notes": list,
     "warnings": list,
@@ -67,19 +66,15 @@ SHOWN = {
 """Columns of tables that the results of every run are shown from."""
 
 
-class DamagedError(ShallowsError, KeyError):
-    """A document of a run lacks what every such document has."""
-
-
 class Document(dict[str, Any]):
-    """An object of a document of a run. What it lacks is an error that says where."""
+    """An object of a document of a run. A missing key is an error with the nearest keys."""
 
     def __init__(self, path: Path, found: Mapping[str, Any]) -> None:
         super().__init__(found)
         self.path = path
 
     def __missing__(self, key: str) -> Any:
-        raise DamagedError(f"{self.path} has no {quoted(str(key))}", DAMAGED)
+        raise missing(self.path, "", key, self)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Document, (self.path, dict(self))
@@ -147,14 +142,14 @@ class Run:
         check(self.path, verify=True)
 
     @cached_property
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> Summary:
         """The results in numbers: `summary.json`."""
-        summary = self._document("summary.json")
-        formats.rename(summary, formats.SUMMARY)
+        found = self._document("summary.json")
+        formats.rename(found, formats.SUMMARY)
         for key, kind in SUMMARY.items():
-            if key in summary and not isinstance(summary[key], kind):
+            if key in found and not isinstance(found[key], kind):
                 raise self._unreadable("summary.json", ValueError(f"{key} is not what it was"))
-        return summary
+        return Summary(self.path / "summary.json", found)
 
     @property
     def problems(self) -> list[dict[str, str]]:
@@ -170,7 +165,7 @@ class Run:
     @cached_property
     def environment(self) -> dict[str, Any]:
         """What made the results: version, commit, seed, overrides."""
-        return self._document("env.json")
+        return self._document("env.json", self._objects("env.json"))
 
     @property
     def labels(self) -> dict[str, Any]:
@@ -181,7 +176,7 @@ class Run:
     @cached_property
     def scenario(self) -> dict[str, Any]:
         """The scenario with every default spelled out: `resolved.json`."""
-        scenario = self._document("resolved.json")
+        scenario = self._document("resolved.json", self._objects("resolved.json"))
         formats.rename(scenario, formats.SCENARIO)
         return scenario
 
@@ -331,16 +326,21 @@ class Run:
     def _optional_table(self, name: str) -> "pl.DataFrame | None":
         return self._table(f"{name}.parquet") if self.has(name) else None
 
-    def _document(self, name: str) -> dict[str, Any]:
+    def _document(
+        self, name: str, of_object: Callable[[dict[str, Any]], Any] | None = None
+    ) -> dict[str, Any]:
         path = self.path / name
         check_file(self.path, name)
         try:
-            document = parse_json(read_text(path, remedy=DAMAGED), lambda found: Document(path, found))
+            document = parse_json(read_text(path, remedy=DAMAGED), of_object)
         except ValueError as error:
             raise self._unreadable(name, error) from None
         if not isinstance(document, dict):
             raise self._unreadable(name, ValueError("not an object"))
         return document
+
+    def _objects(self, name: str) -> Callable[[dict[str, Any]], Document]:
+        return lambda found: Document(self.path / name, found)
 
     def _table(self, name: str) -> "pl.DataFrame":
         import polars as pl

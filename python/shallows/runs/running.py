@@ -8,13 +8,13 @@ from shallows.errors import ShallowsError
 from shallows.runs.executing import default_folder, execute, is_reusable
 from shallows.runs.manifest import is_run_of
 from shallows.runs.results import Run
-from shallows.runs.source import Source
+from shallows.runs.source import ScenarioLike, Source, source_of
 from shallows.runs.threads import threads_of
 from shallows.runs.toml_text import called, override_texts
 
 
 def run(
-    scenario: str | Path,
+    scenario: ScenarioLike,
     overrides: Mapping[str, object] | None = None,
     seed: int | None = None,
     out: str | Path | None = None,
@@ -27,7 +27,7 @@ def run(
     Parameters
     ----------
     scenario
-        Path of the scenario file.
+        Path of the scenario file, or a `Scenario`.
     overrides
         Values that differ from the file's, by dotted key, as `--set` gives them.
     seed
@@ -62,23 +62,22 @@ def run(
     0
     """
     return run_source(
-        Source.read(scenario, override_texts(overrides), seed), out, threads=threads, cached=cached
+        source_of(scenario, override_texts(overrides), seed), out, threads=threads, cached=cached
     )
 
 
 def run_source(
     source: Source,
     out: str | Path | None,
-    base: Path | None = None,
     threads: int | str = "auto",
     *,
     cached: bool = True,
 ) -> Run:
-    """Run it, unless it is `cached`: its folder holds this very run. `base` is that of `Source.load`."""
+    """Run it, unless it is `cached`: its folder holds this very run."""
     asked = threads_of(threads)
     if not isinstance(out, str | Path | None):
         raise ShallowsError(f"out is {called(out)}, and no path", "name the folder for the results")
-    experiment = source.parse(base)
+    experiment = source.parse()
     folder = folder_of(out) if out is not None else default_folder(experiment, Path("runs"))
     if cached and is_reusable(folder, experiment.hash):
         return Run(folder)

@@ -31,9 +31,32 @@ def grid(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> s
     return _table(title, f"<thead><tr>{header}</tr></thead>", drawn)
 
 
+def text(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Format a table as text, with aligned columns; of many rows the first.
+
+    >>> print(text("Two", ["a", "longer"], [["1", "2"], ["333", "4"]]))
+    Two
+    a    longer
+    1    2
+    333  4
+    """
+    drawn = [list(map(_short, row)) for row in (columns, *rows[:MOST_ROWS])]
+    widths = [max(map(len, cells)) for cells in zip(*drawn, strict=True)]
+    lines = [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in drawn
+    ]
+    more = [f"and {len(rows) - MOST_ROWS:,} more"] if len(rows) > MOST_ROWS else []
+    return "\n".join([title, *lines, *more])
+
+
 def _table(title: str, header: str, rows: Sequence[str]) -> str:
     return f"<table><caption>{_text(title)}</caption>{header}<tbody>{''.join(rows)}</tbody></table>"
 
 
 def _text(text: str) -> str:
-    return escape(text if len(text) <= LONGEST else f"{text[:LONGEST]}…")
+    return escape(_short(text))
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"

@@ -1,8 +1,8 @@
 """A scenario as its file gives it, with what was asked to be different: what a run is made from."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from shallows import _core
 from shallows.bounded import read_text
@@ -22,6 +22,8 @@ class Source:
     """What distinguishes this run within a sweep: its scheme and its place on each axis."""
     dilation: int | None = None
     """With real TCP, its time dilated so many times; nothing for a simulation."""
+    base: Path | None = None
+    """Folder of the files that it names; by default that of its own file."""
 
     @classmethod
     def read(
@@ -37,6 +39,46 @@ class Source:
         return cls(str(path), read_text(path, remedy=remedy), overrides, seed)
 
     def parse(self, base: Path | None = None) -> _core.Experiment:
-        """Parse and check it; files that it names are looked for in `base`, by default its own folder."""
-        base = base or Path(self.file).resolve().parent
-        return _core.parse(self.text, self.file, str(base), list(self.overrides), self.seed)
+        """Parse and check it; `base` replaces the folder of the files that it names."""
+        return _core.parse(self.text, self.file, str(base or self.folder), list(self.overrides), self.seed)
+
+    @property
+    def source(self) -> "Source":
+        """The source itself: functions take it in place of a `Scenario`."""
+        return self
+
+    @property
+    def folder(self) -> Path:
+        """Folder of the files that it names."""
+        return self.base or Path(self.file).resolve().parent
+
+
+@runtime_checkable
+class HasSource(Protocol):
+    """A `Scenario`, for functions of rooms that do not know the class."""
+
+    @property
+    def source(self) -> Source:
+        """Its text and what differs from that."""
+        ...
+
+
+ScenarioLike = str | Path | HasSource
+"""The path of a scenario file, or a `Scenario`."""
+
+
+def source_of(
+    scenario: ScenarioLike, overrides: tuple[tuple[str, str], ...] = (), seed: int | None = None
+) -> Source:
+    """Return the source of a scenario file or a `Scenario`, with further overrides and another seed.
+
+    Raises
+    ------
+    ShallowsError
+        If it is neither, or the file cannot be read.
+    """
+    if not isinstance(scenario, HasSource):
+        return Source.read(scenario, overrides, seed)
+    source = scenario.source
+    changed = replace(source, overrides=(*source.overrides, *overrides))
+    return changed if seed is None else replace(changed, seed=seed)

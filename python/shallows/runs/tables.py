@@ -1,6 +1,6 @@
 """Results of one run as tables, for the terminal and for reports."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from shallows.quantity import count, digits, duration, percent, rate, size
@@ -64,7 +64,7 @@ def _fires(curve: dict[str, Any]) -> str:
     return f"from {min(able)} busy" if curve["scope"] == "pool" else f"up to {max(able)} busy"
 
 
-def completion(summary: dict[str, Any]) -> Table:
+def completion(summary: Mapping[str, Any]) -> Table:
     """Flow completion times and slowdowns by size."""
     rows = []
     missing: set[float] = set()
@@ -104,7 +104,7 @@ def _numbers(described: dict[str, Any], keys: Iterable[str], missing: set[float]
     return found
 
 
-def markers(summary: dict[str, Any]) -> Table | None:
+def markers(summary: Mapping[str, Any]) -> Table | None:
     """What each kind of marker chose, all ports together; nothing where one marker is all there is."""
     counts = summary.get("markers") or {}
     if len(counts) < 2 and not any(count["incast"] or count["dropped"] for count in counts.values()):
@@ -117,7 +117,7 @@ def markers(summary: dict[str, Any]) -> Table | None:
     return Table("Packets chosen by markers", ["marker", "CE", "incast bit", "dropped"], rows, note=note)
 
 
-def queries(summary: dict[str, Any]) -> Table | None:
+def queries(summary: Mapping[str, Any]) -> Table | None:
     """Completion times of queries by workload; nothing where none are asked."""
     measured = summary.get("queries")
     if not measured:
@@ -148,7 +148,7 @@ def queries(summary: dict[str, Any]) -> Table | None:
     return Table("Queries", columns, rows, note=note)
 
 
-def pings(summary: dict[str, Any]) -> Table | None:
+def pings(summary: Mapping[str, Any]) -> Table | None:
     """Round-trip times of echoes by class of service; nothing without a workload of kind `ping`."""
     measured = summary.get("ping_rtt_us")
     if not measured:
@@ -163,7 +163,7 @@ def pings(summary: dict[str, Any]) -> Table | None:
     return Table("Round-trip times of pings", columns, rows, note=percentiles.note(missing))
 
 
-def network(summary: dict[str, Any]) -> Table:
+def network(summary: Mapping[str, Any]) -> Table:
     """What the network did: goodput, losses, marks."""
     flows, packets = summary["flows"], summary["packets"]
     lost_data = {place: packets[f"dropped_data_in_{place}"] for place in ("switches", "nics")}
@@ -184,12 +184,12 @@ def network(summary: dict[str, Any]) -> Table:
     return Table("Network", ["", "total"], rows)
 
 
-def _lost(summary: dict[str, Any], place: str) -> str:
+def _lost(summary: Mapping[str, Any], place: str) -> str:
     dropped = summary["packets"][f"dropped_in_{place}"]
     return f"{dropped:,} ({percent(summary[f'loss_rate_in_{place}'])})" if dropped else "none"
 
 
-def ports(summary: dict[str, Any]) -> Table | None:
+def ports(summary: Mapping[str, Any]) -> Table | None:
     """Where packets were lost and marked, by kind of port; nothing where one kind of port did all of it."""
     kinds = summary["ports"]
     busy = [name for name, kind in kinds.items() if kind["dropped"] or kind["marked"]]
@@ -208,7 +208,7 @@ def ports(summary: dict[str, Any]) -> Table | None:
     return Table("Losses and marks by place", columns, rows)
 
 
-def health(summary: dict[str, Any]) -> Table | None:
+def health(summary: Mapping[str, Any]) -> Table | None:
     """Of a run with real TCP, whether its machine kept up; nothing of a simulation."""
     if (found := summary.get("health")) is None:
         return None
@@ -233,7 +233,7 @@ def health(summary: dict[str, Any]) -> Table | None:
     )
 
 
-def engine(summary: dict[str, Any]) -> str:
+def engine(summary: Mapping[str, Any]) -> str:
     """One line: what the run cost."""
     cost = summary["engine"]
     return (

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 from shallows.bounded import parse_toml, read_text
 from shallows.errors import ShallowsError, listed
 from shallows.quantity import order, parse_quantity
-from shallows.runs.results import DAMAGED, Run, describe, on_axis
+from shallows.runs.index import Runs as Runs
+from shallows.runs.index import runs_of
+from shallows.runs.results import Run, describe, on_axis
+from shallows.runs.summary import DAMAGED
 
 if TYPE_CHECKING:
     import polars as pl
-
-Runs = Run | Sequence[Run]
 
 NEEDED = {
     "queues": 'set measure.sample_queues = "10us"',
@@ -24,8 +25,8 @@ NEEDED = {
 
 
 def as_list(runs: Runs) -> list[Run]:
-    """Return one run or several as a list."""
-    found = [runs] if isinstance(runs, Run) else list(runs)
+    """Return the runs of a run, a sweep, a folder, or a list of these."""
+    found = runs_of(runs)
     if not found:
         raise ShallowsError("no run was given", "name the folder of a run")
     return found

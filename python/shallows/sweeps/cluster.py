@@ -235,7 +235,7 @@ def run_far(
 
 def _pack_inputs(source: Source) -> dict[str, bytes]:
     """Files that a scenario names by a path relative to its own: their contents, by that path."""
-    base = Path(source.file).resolve().parent
+    base = source.folder
     paths = _paths(json.loads(source.parse().resolved()))
     named = [path for path in paths if not Path(path).is_absolute() and (base / path).is_file()]
     remedy = "every worker needs the files that a scenario names"

@@ -19,20 +19,18 @@ from pathlib import Path
 from typing import Any
 
 from shallows import _core
-from shallows.bounded import parse_json, parse_toml, read_text
+from shallows.bounded import parse_toml
 from shallows.errors import ScenarioError, ShallowsError
 from shallows.runs.executing import default_folder, is_reusable
 from shallows.runs.folder import check_writable, lease_soon, write_whole
-from shallows.runs.leases import writer_of
-from shallows.runs.manifest import finished_hash, holds, is_run, stamp, unfit
+from shallows.runs.index import INDEX, points_of, read_index
+from shallows.runs.manifest import holds, stamp, unfit
 from shallows.runs.measuring import measured_folder, measured_hash
 from shallows.runs.memory import Need, need_of
 from shallows.runs.results import Run, describe
-from shallows.runs.source import Source
-from shallows.runs.toml_text import toml_value
+from shallows.runs.source import ScenarioLike, Source, source_of
+from shallows.runs.toml_text import override_texts, toml_value
 from shallows.sweeps.conditions import Condition
-
-INDEX = "sweep.json"
 
 
 @dataclass
@@ -141,6 +139,20 @@ def plan(source: Source, out: Path | None, *, verify: bool = False) -> tuple[Pat
         )
     _refuse_duplicates(points)
     return parent, points
+
+
+def sweep_source(scenario: ScenarioLike, overrides: Mapping[str, object] | None = None) -> Source:
+    """Return the source of a sweep; the seed of a `Scenario` is an override of all points.
+
+    Raises
+    ------
+    ShallowsError
+        If the scenario is neither a path nor a `Scenario`, or the file cannot be read.
+    """
+    source = source_of(scenario, override_texts(overrides))
+    if source.seed is None:
+        return source
+    return replace(source, overrides=(*source.overrides, ("seed", str(source.seed))), seed=None)
 
 
 def _place_of(point: Source, experiment: _core.Experiment, parent: Path) -> tuple[str, Path]:
@@ -337,7 +349,7 @@ def _refuse_other(parent: Path, points: Sequence[Point]) -> None:
     ours = {point.folder for point in points}
     if not there or any(path in ours for path, _ in there):
         return
-    known = _read_index(parent).get("settings")
+    known = read_index(parent).get("settings")
     alike = [labels for _, labels in there] == [point.source.labels for point in points]
     if known == settings_of(points) or (known is None and alike):
         return
@@ -353,99 +365,6 @@ def _said(folder: Path, count: int, labels: Mapping[str, Any]) -> str:
     """A sweep in words, by its first point."""
     name = re.sub(r"-[0-9a-f]{12}-s[0-9]+.*", "", folder.name)
     return f'"{name}" of {count} points from {describe(dict(labels))} on'
-
-
-def inside_sweep(folder: Path) -> list[Path]:
-    """Folders of runs inside this one: in the sweep's order if a sweep wrote it, else by name."""
-    return [path for path, _ in points_of(folder)] or sorted(
-        path for path in folder.glob("*") if not path.name.startswith(".") and is_run(path)
-    )
-
-
-def points_of(folder: Path) -> list[tuple[Path, dict[str, Any]]]:
-    """Folder and labels of each point of the sweep that wrote this folder; nothing if none did."""
-    try:
-        points = _read_index(folder)["points"]
-        return [(folder / point["folder"], point["labels"]) for point in points if "folder" in point]
-    except (ShallowsError, ValueError, LookupError, TypeError):
-        return []
-
-
-def _read_index(folder: Path) -> dict[str, Any]:
-    try:
-        document = parse_json(read_text(folder / INDEX, remedy=""))
-    except (ShallowsError, ValueError):
-        return {}
-    return document if isinstance(document, dict) else {}
-
-
-def missing_in(folder: Path, runs: Iterable[Run] | None = None) -> list[str]:
-    """Points of the sweep in this folder that are not finished, or not among these runs, in words."""
-    known = None if runs is None else {run.path for run in runs}
-    return [
-        describe(labels)
-        for path, labels in points_of(folder)
-        if (finished_hash(path) is None if known is None else path not in known)
-    ]
-
-
-def runs_in(folder: Path) -> list[Run]:
-    """The run whose folder this is, or those inside it.
-
-    Raises
-    ------
-    ShallowsError
-        If there is none, or one that is there cannot be read; it says what is missing.
-    """
-    runs, problems = readable_in(folder)
-    if problems:
-        raise problems[0]
-    return runs
-
-
-def readable_in(folder: Path, *, verify: bool = False) -> tuple[list[Run], list[ShallowsError]]:
-    """The runs that are here, or inside, and can be read; why others cannot.
-
-    `verify` compares hashes of their files, not only sizes.
-
-    Raises
-    ------
-    ShallowsError
-        If nothing is there.
-    """
-    runs, problems = [], []
-    for path in [folder] if is_run(folder) else inside_sweep(folder):
-        if problem := unfit(path, verify=verify):
-            problems.append(problem)
-        elif finished_hash(path):
-            runs.append(Run(path))
-    if not (runs or problems):
-        raise _nothing_in(folder)
-    return runs, problems
-
-
-def _nothing_in(folder: Path) -> ShallowsError:
-    """Why there is no finished run in a folder."""
-    if writer := writer_of(folder):
-        return ShallowsError(
-            f"{folder} is not finished: {writer} is writing it",
-            f"wait for it, or watch it with `shallows serve {folder.parent}`",
-        )
-    if not folder.exists():
-        return ShallowsError(f"{folder} does not exist", "name a folder that `run` or `sweep` has written")
-    if missing := missing_in(folder):
-        more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
-        return ShallowsError(
-            f"{folder} holds a sweep, and none of its {len(missing)} points is finished: "
-            f"{'; '.join(missing[:3])}{more}",
-            "give its `shallows sweep` command again: it goes on where it was",
-        )
-    return ShallowsError(f"{folder} holds no finished run", "name a folder that `run` or `sweep` has written")
-
-
-def finished_in(folder: Path) -> list[Run]:
-    """Finished runs of the sweep in this folder."""
-    return [Run(path) for path in inside_sweep(folder) if finished_hash(path)]
 
 
 def finished_runs(points: Iterable[Point]) -> list[Run]:

@@ -16,10 +16,11 @@ from typing import Any, Self
 from shallows.bounded import parse_json, read_text
 from shallows.errors import ShallowsError
 from shallows.runs.folder import remove_left, write_note
+from shallows.runs.index import points_of
 from shallows.runs.manifest import finished_hash
 from shallows.runs.process import Process, me
 from shallows.sweeps.estimate import time_left
-from shallows.sweeps.points import Outcome, Point, points_of
+from shallows.sweeps.points import Outcome, Point
 
 EVERY_S = 1.0
 """Between two writes of the file."""

@@ -4,18 +4,20 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from shallows.bounded import folder_of
 from shallows.errors import NoSpaceError, ShallowsError
 from shallows.runs import points_table, shown
 from shallows.runs.folder import check_writable
+from shallows.runs.index import points_of, readable_in
+from shallows.runs.manifest import is_run, unfit
 from shallows.runs.results import Run
-from shallows.runs.source import Source
-from shallows.runs.toml_text import override_texts
+from shallows.runs.source import ScenarioLike
 from shallows.sweeps.estimate import from_finished, refuse_what_cannot_fit
 from shallows.sweeps.local import State, run_here
-from shallows.sweeps.points import Outcome, Point, enter, plan
+from shallows.sweeps.merging import gather
+from shallows.sweeps.points import Outcome, Point, enter, finished_runs, plan, sweep_source
 from shallows.sweeps.progress import Recorder
 from shallows.sweeps.sharing import remove_left
 
@@ -105,25 +107,79 @@ def _still(outcome: Outcome) -> Outcome:
     return outcome if outcome.point.has_results else _outcome(outcome.point, outcome.error)
 
 
-class Sweep:
-    """A sweep that has run: its results, and what failed.
+class Sweep(Sequence[Run]):
+    """A sweep: a sequence of its finished runs, and the points that failed.
 
     Parameters
     ----------
     path
         The folder that holds the points' folders.
-    outcomes
-        What became of each point, in the order of the sweep.
+    runs
+        Finished runs in the order of the sweep.
+    failed
+        Labels of each point without a run, and the reason.
+    problems
+        Errors of copies that a merge could not read.
     """
 
-    def __init__(self, path: Path, outcomes: Sequence[Outcome]) -> None:
+    def __init__(
+        self,
+        path: Path,
+        runs: Sequence[Run],
+        failed: Sequence[tuple[dict[str, Any], str]] = (),
+        problems: Sequence[ShallowsError] = (),
+    ) -> None:
         self.path = path
-        self.runs = [outcome.run for outcome in outcomes if outcome.run]
+        self.runs = list(runs)
         """Finished runs in the order of the sweep; `run.labels` says which is which."""
-        self.failed = [
-            (outcome.point.source.labels, str(outcome.error)) for outcome in outcomes if not outcome.run
+        self.failed = list(failed)
+        """Labels of each point without a run, and the reason."""
+        self.problems = list(problems)
+        """Errors of copies that a merge could not read."""
+
+    @classmethod
+    def of(cls, path: Path, outcomes: Sequence[Outcome]) -> "Sweep":
+        """Return the sweep whose points have ended with these outcomes."""
+        failed = [(each.point.source.labels, str(each.error)) for each in outcomes if not each.run]
+        return cls(path, [each.run for each in outcomes if each.run], failed)
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Sweep":
+        """Reopen the folder of a sweep; points without a finished run are in `failed`.
+
+        Raises
+        ------
+        ShallowsError
+            If the folder holds no finished run.
+
+        Examples
+        --------
+        >>> import shallows as sh
+        >>> path = sh.sweep(sh.example("incast"), {"stop.at": "30ms"}, out=folder / "again").path
+        >>> [run.labels["scheme"] for run in sh.Sweep.load(path)][:2]
+        ['DCTCP', 'ECN*']
+        """
+        folder = folder_of(path)
+        runs, problems = readable_in(folder)
+        if not runs:
+            raise problems[0]
+        known = {run.path for run in runs}
+        failed = [
+            (labels, problem.message if (problem := unfit(place)) else "not finished")
+            for place, labels in points_of(folder)
+            if place not in known
         ]
-        """Labels of each point that failed, and why."""
+        return cls(folder, runs, failed)
+
+    @overload
+    def __getitem__(self, index: int) -> Run: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Run]: ...
+    def __getitem__(self, index: int | slice) -> Run | list[Run]:
+        return self.runs[index]
+
+    def __len__(self) -> int:
+        return len(self.runs)
 
     def __repr__(self) -> str:
         empty = sum(run.measured_nothing for run in self.runs)
@@ -143,7 +199,47 @@ class Sweep:
         return pl.DataFrame([run.labels | _main_results(run.summary) for run in self.runs], strict=False)
 
 
-def _main_results(summary: dict[str, Any]) -> dict[str, Any]:
+def merge(
+    scenario: ScenarioLike,
+    folders: Sequence[str | Path],
+    out: str | Path | None = None,
+    overrides: Mapping[str, object] | None = None,
+    *,
+    verify: bool = False,
+) -> Sweep:
+    """Copy the finished points of a sweep's shards into one folder.
+
+    Parameters
+    ----------
+    scenario
+        Path of the scenario file with its `[sweep]` table, or a `Scenario`.
+    folders
+        Folders that the shards have written.
+    out
+        Folder of the whole sweep; default: `runs/NAME`.
+    overrides
+        Values that differ from the file's, by dotted key, as for the shards.
+    verify
+        Whether to compare the hashes of files, not only their sizes.
+
+    Returns
+    -------
+    Sweep
+        The finished points; `failed` has those that no folder holds, `problems` the unreadable copies.
+
+    Raises
+    ------
+    ShallowsError
+        If two folders hold different results of one point, or one cannot be read or written.
+    """
+    parent, points = plan(sweep_source(scenario, overrides), folder_of(out) if out is not None else None)
+    enter(parent, points)
+    missing, problems = gather(points, [folder_of(folder) for folder in folders], parent, verify=verify)
+    failed = [(point.source.labels, "in none of these folders") for point in missing]
+    return Sweep(parent, finished_runs(points), failed, problems)
+
+
+def _main_results(summary: Mapping[str, Any]) -> dict[str, Any]:
     times, slowdowns = summary["fct_us"], summary["slowdown"]
     return {
         "fct_mean_us": times["all"]["mean"],
@@ -161,8 +257,37 @@ def _main_results(summary: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def load(path: str | Path) -> Run | Sweep:
+    """Reopen a finished run or a sweep by its folder.
+
+    Parameters
+    ----------
+    path
+        Folder that `run` or `sweep` has written.
+
+    Returns
+    -------
+    Run or Sweep
+        What the folder holds.
+
+    Raises
+    ------
+    ShallowsError
+        If the folder holds neither, or cannot be read.
+
+    Examples
+    --------
+    >>> import shallows as sh
+    >>> path = sh.run(sh.example("incast"), out=folder / "run").path
+    >>> sh.load(path).summary.flows["completed"]
+    800
+    """
+    folder = folder_of(path)
+    return Run(folder) if is_run(folder) else Sweep.load(folder)
+
+
 def sweep(
-    scenario: str | Path,
+    scenario: ScenarioLike,
     overrides: Mapping[str, object] | None = None,
     out: str | Path | None = None,
     jobs: int | None = None,
@@ -175,7 +300,7 @@ def sweep(
     Parameters
     ----------
     scenario
-        Path of the scenario file.
+        Path of the scenario file, or a `Scenario`.
     overrides
         Values that differ from the file's, by dotted key; they win over schemes and axes.
     out
@@ -211,11 +336,11 @@ def sweep(
     """
     chosen = choose_engine(engine, jobs, address)
     parent, points = plan(
-        Source.read(scenario, override_texts(overrides)),
+        sweep_source(scenario, overrides),
         folder_of(out) if out is not None else None,
         verify=verify,
     )
     if engine == "local":
         refuse_what_cannot_fit(points, from_finished(points), jobs)
     enter(parent, points)
-    return Sweep(parent, run_points(points, chosen, lambda *_: None))
+    return Sweep.of(parent, run_points(points, chosen, lambda *_: None))

@@ -14,6 +14,8 @@ from shallows.runs.running import run_source
 from shallows.runs.settings import settings
 from shallows.runs.source import Source
 from shallows.runs.toml_text import override_texts, toml_document
+from shallows.sweeps.planning import Plan, plan
+from shallows.sweeps.sweeps import Sweep, sweep
 
 WRITTEN = "scenario.toml"
 """What messages call the text of a scenario that came from no file; in its run's folder it has this name."""
@@ -49,10 +51,9 @@ class Scenario:
     """
 
     def __init__(self, source: Source, base: Path | None = None) -> None:
-        self._source = source
         # Where it was when it was read: a notebook may go elsewhere before it runs.
-        self._base = (base or Path(source.file).parent).resolve()
-        self._experiment = source.parse(self._base)
+        self._source = replace(source, base=(base or source.folder).resolve())
+        self._experiment = self._source.parse()
 
     def __repr__(self) -> str:
         changed = "".join(f", {key}={value}" for key, value in self._source.overrides)
@@ -72,7 +73,7 @@ class Scenario:
         return hash(self.hash)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _again, (self._source, self._base, self.hash)
+        return _again, (self._source, self.hash)
 
     @classmethod
     def load(
@@ -176,7 +177,12 @@ class Scenario:
         [1, 2]
         """
         changed = replace(self._source, overrides=(*self._source.overrides, *override_texts(overrides)))
-        return Scenario(changed if seed is None else replace(changed, seed=seed), self._base)
+        return Scenario(changed if seed is None else replace(changed, seed=seed))
+
+    @property
+    def source(self) -> Source:
+        """The text, overrides and seed, as functions of the package read them."""
+        return self._source
 
     @property
     def text(self) -> str:
@@ -220,7 +226,14 @@ class Scenario:
         """What is allowed and probably not meant."""
         return self._experiment.warnings()
 
-    def run(self, seed: int | None = None, out: str | Path | None = None, *, cached: bool = True) -> Run:
+    def run(
+        self,
+        seed: int | None = None,
+        out: str | Path | None = None,
+        threads: int | str = "auto",
+        *,
+        cached: bool = True,
+    ) -> Run:
         """Run it and return its results, or return those of the same run if they are stored.
 
         A loop that measures how long a run takes needs `cached=False`: otherwise the second call only reads.
@@ -232,6 +245,9 @@ class Scenario:
         out
             Folder for the results. By default, one under `runs/` that is named after scenario, content hash
             and seed.
+        threads
+            Number of threads; `"auto"` uses the number that is fastest at the moment. Results do not depend
+            on it.
         cached
             Whether a stored run is returned instead of a new one.
 
@@ -241,12 +257,49 @@ class Scenario:
             If the results cannot be written, or the folder holds something else.
         """
         source = self._source if seed is None else replace(self._source, seed=seed)
-        return run_source(source, out, self._base, cached=cached)
+        return run_source(source, out, threads, cached=cached)
+
+    def sweep(
+        self,
+        out: str | Path | None = None,
+        jobs: int | None = None,
+        engine: str = "local",
+        address: str | None = None,
+        *,
+        verify: bool = False,
+    ) -> Sweep:
+        """Run every point of the scenario's `[sweep]` table; see `shallows.sweep` for the parameters.
+
+        Overrides and the seed of this scenario apply to all points.
+
+        Raises
+        ------
+        ShallowsError
+            If there is no `[sweep]` table, or as `shallows.sweep`.
+
+        Examples
+        --------
+        >>> import shallows as sh
+        >>> short = sh.Scenario.load(sh.example("incast"), {"stop.at": "30ms"})
+        >>> short.sweep(out=folder / "sweep", jobs=1)[0].labels
+        {'scheme': 'DCTCP'}
+        """
+        return sweep(self, None, out, jobs, engine, address, verify=verify)
+
+    def plan(self, out: str | Path | None = None, jobs: int | None = None) -> Plan:
+        """Estimate the cost of the run, or of the points of the `[sweep]` table; see `shallows.plan`.
+
+        Raises
+        ------
+        ShallowsError
+            If a point needs more memory than the machine has.
+        """
+        return plan(self, None, out, jobs)
 
 
-def _again(source: Source, base: Path, known: str) -> Scenario:
+def _again(source: Source, known: str) -> Scenario:
     """A scenario that was pickled."""
-    scenario = Scenario(source, base)
+    scenario = Scenario(source)
     if scenario.hash != known:
         raise ShallowsError(
             f"{source.file} is not what was pickled: files that it names, or the engine, have changed",

@@ -1,0 +1,73 @@
+"""Whether a race decided its recommendation, and how much longer it would take."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from shallows.advisor.race import FEWEST_ROUNDS, Objective, Race, loads
+from shallows.advisor.recommendation import Recommendation
+from shallows.comparison.intervals import FEWEST_SEEDS, Interval
+
+MOST_SEEDS = 64
+"""Most seeds of a race, as in `Race.run`."""
+
+
+@dataclass(frozen=True)
+class Undecided:
+    """The end of a race whose recommendation may be beaten by others."""
+
+    rivals: tuple[str, ...]
+    """Candidates that may be better by more than the indifference zone."""
+    seeds: int
+    """Further seeds after which the race is likely to be decided."""
+    minutes: int | None
+    """Further budget in minutes; none if no number of seeds of a race is likely to decide."""
+
+    @property
+    def text(self) -> str:
+        """The headline of the answer."""
+        if self.minutes is None:
+            return "Undecided: more seeds would not decide; raise simulated.flows"
+        unit = "minute" if self.minutes == 1 else "minutes"
+        return f"Undecided: about {self.minutes} {unit} more would decide"
+
+
+def undecided(race: Race, recommendation: Recommendation, share: float) -> Undecided | None:
+    """Return what a race left open; None if it decided.
+
+    Parameters
+    ----------
+    race
+        A race that has ended.
+    recommendation
+        Its recommendation.
+    share
+        Share of the budget that the race gets.
+    """
+    rivals = recommendation.rivals
+    if race.rounds < FEWEST_SEEDS:
+        rivals = tuple(name for name in race.kept if name != recommendation.candidate.name)
+    if not rivals:
+        return None
+    needed = max(_needed(race, recommendation, name) for name in rivals)
+    if race.rounds >= MOST_SEEDS or needed > MOST_SEEDS:
+        return Undecided(rivals, max(0, MOST_SEEDS - race.rounds), None)
+    seeds = max(1, math.ceil(needed) - race.rounds)
+    runs = seeds * (len(rivals) + 1) * len(loads(race.objectives))
+    return Undecided(rivals, seeds, max(1, math.ceil(runs * race.per_run_s / share / 60)))
+
+
+def _needed(race: Race, recommendation: Recommendation, rival: str) -> float:
+    """Estimate the seeds that decide between a candidate and a rival; at least those of a whole race."""
+    objective, chosen = recommendation.decided_by, recommendation.candidate.name
+    change = race.judge(objective, chosen, rival).change
+    return max(float(FEWEST_ROUNDS), *_seeds_for(objective, change, race.rounds))
+
+
+def _seeds_for(objective: Objective, change: Interval | None, seeds: int) -> Sequence[float]:
+    """Return the seeds at which an interval excludes the limit, if its width falls as one over their root."""
+    if change is None or not (math.isfinite(change.low) and math.isfinite(change.high)):
+        return [float(seeds + 1)]
+    distance = abs(change.estimate + objective.delta)
+    width = max(change.estimate - change.low, change.high - change.estimate)
+    return [seeds * (width / distance) ** 2 if distance else math.inf]

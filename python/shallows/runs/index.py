@@ -1,0 +1,130 @@
+"""Runs inside a folder: a run's own, or those that `sweep.json` of a sweep lists."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from shallows.bounded import folder_of, parse_json, read_text
+from shallows.errors import ShallowsError
+from shallows.runs.claims import writer_of
+from shallows.runs.manifest import finished_hash, is_run, unfit
+from shallows.runs.results import Run, describe
+
+INDEX = "sweep.json"
+"""File that lists the points of a sweep, finished or not."""
+
+Runs = Run | str | Path | Sequence[Run | str | Path]
+"""A run, a sweep, the path of either, or a list of these."""
+
+
+def runs_of(given: Runs) -> list[Run]:
+    """Return finished runs: those given, and those in the given folders.
+
+    Raises
+    ------
+    ShallowsError
+        If something is neither a run nor a path, or a folder holds no readable run.
+    """
+    if isinstance(given, Run):
+        return [given]
+    if isinstance(given, str | Path):
+        return runs_in(folder_of(given))
+    if not isinstance(given, Sequence):
+        raise ShallowsError(
+            f"{type(given).__name__} is neither a run nor a path", "give runs, a sweep, or their folders"
+        )
+    return [run for each in given for run in runs_of(each)]
+
+
+def inside_sweep(folder: Path) -> list[Path]:
+    """Folders of runs inside this one: in the sweep's order if a sweep wrote it, else by name."""
+    return [path for path, _ in points_of(folder)] or sorted(
+        path for path in folder.glob("*") if not path.name.startswith(".") and is_run(path)
+    )
+
+
+def points_of(folder: Path) -> list[tuple[Path, dict[str, Any]]]:
+    """Folder and labels of each point of the sweep that wrote this folder; nothing if none did."""
+    try:
+        points = read_index(folder)["points"]
+        return [(folder / point["folder"], point["labels"]) for point in points if "folder" in point]
+    except (ShallowsError, ValueError, LookupError, TypeError):
+        return []
+
+
+def read_index(folder: Path) -> dict[str, Any]:
+    """Read a sweep's `sweep.json`; empty if there is none, or it cannot be read."""
+    try:
+        document = parse_json(read_text(folder / INDEX, remedy=""))
+    except (ShallowsError, ValueError):
+        return {}
+    return document if isinstance(document, dict) else {}
+
+
+def missing_in(folder: Path, runs: Iterable[Run] | None = None) -> list[str]:
+    """Points of the sweep in this folder that are not finished, or not among these runs, in words."""
+    known = None if runs is None else {run.path for run in runs}
+    return [
+        describe(labels)
+        for path, labels in points_of(folder)
+        if (finished_hash(path) is None if known is None else path not in known)
+    ]
+
+
+def runs_in(folder: Path) -> list[Run]:
+    """The run whose folder this is, or those inside it.
+
+    Raises
+    ------
+    ShallowsError
+        If there is none, or one that is there cannot be read; it says what is missing.
+    """
+    runs, problems = readable_in(folder)
+    if problems:
+        raise problems[0]
+    return runs
+
+
+def readable_in(folder: Path, *, verify: bool = False) -> tuple[list[Run], list[ShallowsError]]:
+    """The runs that are here, or inside, and can be read; why others cannot.
+
+    `verify` compares hashes of their files, not only sizes.
+
+    Raises
+    ------
+    ShallowsError
+        If nothing is there.
+    """
+    runs, problems = [], []
+    for path in [folder] if is_run(folder) else inside_sweep(folder):
+        if problem := unfit(path, verify=verify):
+            problems.append(problem)
+        elif finished_hash(path):
+            runs.append(Run(path))
+    if not (runs or problems):
+        raise _nothing_in(folder)
+    return runs, problems
+
+
+def _nothing_in(folder: Path) -> ShallowsError:
+    """Why there is no finished run in a folder."""
+    if writer := writer_of(folder):
+        return ShallowsError(
+            f"{folder} is not finished: {writer} is writing it",
+            f"wait for it, or watch it with `shallows serve {folder.parent}`",
+        )
+    if not folder.exists():
+        return ShallowsError(f"{folder} does not exist", "name a folder that `run` or `sweep` has written")
+    if missing := missing_in(folder):
+        more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
+        return ShallowsError(
+            f"{folder} holds a sweep, and none of its {len(missing)} points is finished: "
+            f"{'; '.join(missing[:3])}{more}",
+            "give its `shallows sweep` command again: it goes on where it was",
+        )
+    return ShallowsError(f"{folder} holds no finished run", "name a folder that `run` or `sweep` has written")
+
+
+def finished_in(folder: Path) -> list[Run]:
+    """Finished runs of the sweep in this folder."""
+    return [Run(path) for path in inside_sweep(folder) if finished_hash(path)]
