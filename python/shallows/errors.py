@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 LONGEST_WORD, MOST_DIGITS = 400, 40
 """Characters of a word, and digits of a number, that a message repeats as they are."""
@@ -74,6 +74,18 @@ def _rounded(digits: "re.Match[str]") -> str:
     except ValueError:  # several dots
         return digits[0]
     return digits[0] if math.isinf(number) else f"{number:.6g}"
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Return a question that names the known word nearest to a mistyped one; nothing if none is near.
+
+    >>> did_you_mean("fctt", ["fct", "queue"])
+    "did you mean 'fct'?"
+    """
+    from difflib import get_close_matches
+
+    near = get_close_matches(word, [*known], n=1)
+    return f"did you mean {near[0]!r}?" if near else ""
 
 
 class ScenarioError(ValueError):

@@ -7,6 +7,7 @@ import platform
 import shutil
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from shallows.about import build, label
@@ -21,12 +22,21 @@ SELF_TEST_S = 1.0
 NS3_HEADERS = ["/usr/include/ns3.37/ns3/core-module.h", "/usr/include/ns3/core-module.h"]
 
 
-def run(_options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     """Print one line for each thing that matters; returns the exit code."""
     checks = [_installation(), _machine(), _folder(), *_optional_tools(), _self_test()]
-    for is_fine, name, finding in checks:
-        print(f"{'ok     ' if is_fine else 'missing'}  {name:<10}  {finding}")
+    show([("ok" if is_fine else "missing", name, finding) for is_fine, name, finding in checks], options)
     return 0 if all(is_fine for is_fine, name, _ in checks if name in {"folder", "engine"}) else 1
+
+
+def show(checks: Sequence[tuple[str, str, str]], options: argparse.Namespace) -> None:
+    """Print verdict, name and finding of each check, as lines or as one JSON document."""
+    if options.json:
+        described = [{"verdict": v, "name": name, "finding": finding} for v, name, finding in checks]
+        print(json.dumps({"checks": described}, ensure_ascii=False))
+        return
+    for verdict, name, finding in checks:
+        print(f"{verdict:<7}  {name:<10}  {finding}")
 
 
 def _installation() -> tuple[bool, str, str]:

@@ -1,9 +1,11 @@
 """`shallows report`."""
 
 import argparse
+import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
@@ -23,7 +25,8 @@ if TYPE_CHECKING:
 
 def run(options: argparse.Namespace) -> int:
     """`shallows report`."""
-    screen = console()
+    screen = console(stderr=options.json)
+    described = []
     is_sound = True
     for folder in map(Path, options.folders):
         if reports.holds_claims(folder):
@@ -32,13 +35,19 @@ def run(options: argparse.Namespace) -> int:
             runs, problems = readable_in(folder, verify=options.verify)
             if not runs:
                 raise problems[0]
-            _print_tables(runs, folder, screen, options.by)
-        screen.print(f"report: {reports.write(folder, runs)}", soft_wrap=True)
-        for point in missing_in(folder, runs):
+            _check_by(runs, folder, options.by)
+            if not options.json:
+                _print_tables(runs, folder, screen, options.by)
+        page, missing = reports.write(folder, runs), missing_in(folder, runs)
+        described.append(_describe(folder, runs or [], page, missing, problems))
+        screen.print(f"report: {page}", soft_wrap=True)
+        for point in missing:
             print(f"missing: {point}", file=sys.stderr)
         for problem in problems:
             print(problem, file=sys.stderr)
         is_sound = is_sound and not problems
+    if options.json:
+        print(json.dumps({"folders": described}, ensure_ascii=False))
     return OK if is_sound else FAILED
 
 
@@ -48,12 +57,28 @@ def _problems_inside(folder: Path, *, verify: bool) -> list[ShallowsError]:
     return [problem for run in runs if (problem := unfit(run, verify=verify))]
 
 
+def _describe(
+    folder: Path, runs: Sequence[Run], page: Path, missing: Sequence[str], problems: Sequence[ShallowsError]
+) -> dict[str, Any]:
+    """A folder for JSON: its runs with labels and summaries, its page, and what is missing or damaged."""
+    return {
+        "folder": str(folder),
+        "report": str(page),
+        "runs": [{"folder": str(run.path), "labels": run.labels, "summary": run.summary} for run in runs],
+        "missing": [*missing],
+        "problems": [problem.message for problem in problems],
+    }
+
+
+def _check_by(runs: list[Run], folder: Path, by: list[str]) -> None:
+    if by and runs[0].path != folder:
+        raise ShallowsError(f"{folder} holds {len(runs)} runs, and --by is of one", "name a run's folder")
+
+
 def _print_tables(runs: list[Run], folder: Path, screen: "Console", by: list[str]) -> None:
     """Those of a run, or of a sweep."""
     first = runs[0]
     if first.path != folder:
-        if by:
-            raise ShallowsError(f"{folder} holds {len(runs)} runs, and --by is of one", "name a run's folder")
         screen.print(
             Text.assemble((first.summary["name"], "bold"), f"  {len(runs)} runs  {folder}"),
             soft_wrap=True,

@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from shallows.cli.doctor import show
 from shallows.errors import ShallowsError
 from shallows.quantity import digits
 from shallows.runs.measuring import carried, measure, program
@@ -39,14 +40,13 @@ UNPACED = (("topology.rate", "10Gbps"), ("workload.0.senders", "0..1"))
 CONTROLS = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 
 
-def run(_options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     """Print one line for each thing that matters; returns the exit code."""
     checks = [_program(), *_tools(), _privileges(), _controls()]
     if all(is_fine for is_fine, *_ in checks):
         checks += [_trial(), _reach()]
-    for is_fine, name, finding in checks:
-        verdict = "ok" if is_fine else "late" if name == "trial" else "missing"
-        print(f"{verdict:<7}  {name:<10}  {finding}")
+    bad = {name: "late" if name == "trial" else "missing" for _, name, _ in checks}
+    show([("ok" if is_fine else bad[name], name, finding) for is_fine, name, finding in checks], options)
     return 0 if all(is_fine for is_fine, *_ in checks) else 1
 
 

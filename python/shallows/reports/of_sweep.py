@@ -1,7 +1,7 @@
 """The report of a sweep: verdicts, each metric along its axis, distributions, queues."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 

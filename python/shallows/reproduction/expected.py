@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from shallows.bounded import parse_toml, quoted, read_text
-from shallows.errors import ShallowsError
+from shallows.errors import ShallowsError, did_you_mean
 from shallows.figure_names import FIGURES
 from shallows.reproduction import claim_types, like
 from shallows.reproduction.claim_types import Rule
@@ -169,8 +169,10 @@ class Paper:
         chosen = [each for each in everything if figure is None or figure in {*each.figures, each.name}]
         if not chosen:
             known = dict.fromkeys(figure for each in everything for figure in each.figures)
+            near = did_you_mean(str(figure), [*known, *self.experiments])
             raise ShallowsError(
-                f"{self.folder / FILE} has no figure {figure!r}", f"its figures are: {', '.join(known)}"
+                f"{self.folder / FILE} has no figure {figure!r}" + (f"; {near}" if near else ""),
+                f"its figures are: {', '.join(known)}",
             )
         return chosen
 
@@ -197,8 +199,9 @@ def find(paper: str, experiments: Path | None) -> Paper:
         )
     known = sorted(path.parent.name for path in parent.glob(f"*/{FILE}"))
     if paper not in known:
+        near = did_you_mean(paper, known)
         raise ShallowsError(
-            f"{parent} has no paper {paper!r}",
+            f"{parent} has no paper {paper!r}" + (f"; {near}" if near else ""),
             f"the papers are: {', '.join(known) or 'none'}; --experiments DIR names another folder",
         )
     return read(parent / paper)

@@ -1,0 +1,34 @@
+"""`shallows completion`: a script with which a shell completes commands, options and files."""
+
+import argparse
+from collections.abc import Iterator
+
+import shtab
+
+from shallows.cli.codes import OK
+from shallows.cli.parser import command_line
+
+FOLDERS = {"DIR"}
+FILES = {"SCENARIO.toml", "FABRIC.toml", "CONFIG", "FILE", "FILE.cm", "FILE.topo", "SOURCE", "fct.txt"}
+"""Names of arguments in help that are folders, and files."""
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the script for a shell."""
+    parser = command_line()
+    for action in _actions(parser):
+        if action.metavar in FOLDERS:
+            action.complete = shtab.DIRECTORY  # type: ignore[attr-defined]
+        elif action.metavar in FILES:
+            action.complete = shtab.FILE  # type: ignore[attr-defined]
+    print(shtab.complete(parser, options.shell))
+    return OK
+
+
+def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
+    """Arguments of a parser and of all commands within it."""
+    for action in parser._actions:
+        yield action
+        if isinstance(action, argparse._SubParsersAction):
+            for inner in action.choices.values():
+                yield from _actions(inner)

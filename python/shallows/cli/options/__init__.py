@@ -1,0 +1,1 @@
+"""Options of the commands: one module for each group of them."""

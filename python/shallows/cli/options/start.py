@@ -1,0 +1,28 @@
+"""Options of the commands for the first steps."""
+
+import argparse
+
+from shallows.cli.options.shared import add_json
+
+
+def _demo(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--full",
+        action="store_true",
+        help="the single-switch experiment of the BCC paper instead (three minutes on two cores)",
+    )
+    parser.add_argument(
+        "--out", default="runs/demo", metavar="DIR", help="folder of the results; default: runs/demo"
+    )
+
+
+def _completion(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("shell", choices=["bash", "zsh", "fish"], metavar="SHELL", help="bash, zsh or fish")
+
+
+COMMANDS = {
+    "demo": _demo,
+    "doctor": add_json,
+    "completion": _completion,
+}
+"""What adds the options of each command, by its name."""

@@ -1,0 +1,69 @@
+"""Types of arguments: each turns text into a value, or says which values are allowed."""
+
+import argparse
+
+
+def override(text: str) -> tuple[str, str]:
+    """Split `KEY=VALUE` at its first equals sign."""
+    key, equals, value = text.partition("=")
+    if not (key.strip() and equals):
+        raise argparse.ArgumentTypeError(f"{text!r} is not KEY=VALUE, such as workload.0.load=0.6")
+    return key.strip(), value.strip()
+
+
+def names(text: str) -> list[str]:
+    """Split a list at its commas."""
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def natural(text: str) -> int:
+    """A whole number from 0 to 2^63 - 1."""
+    from shallows.bounded import quoted, whole
+
+    if (number := whole(text)) is None:
+        raise argparse.ArgumentTypeError(f"{quoted(text)} is not a whole number from 0 to 2^63 - 1")
+    return number
+
+
+def seed(text: str) -> int:
+    """A whole number; the engine checks the range of seeds."""
+    from shallows.bounded import quoted, whole
+
+    if (number := whole(text, most=10**30)) is None:
+        raise argparse.ArgumentTypeError(f"{quoted(text)} is not a whole number")
+    return number
+
+
+def positive(text: str) -> int:
+    """A whole number of at least 1."""
+    number = natural(text)
+    if number == 0:
+        raise argparse.ArgumentTypeError("must be at least 1")
+    return number
+
+
+def dilation(text: str) -> int:
+    """A factor of dilation: 1 to 10000."""
+    factor = positive(text)
+    if factor > 10_000:
+        raise argparse.ArgumentTypeError("must be at most 10000: a second then takes three hours")
+    return factor
+
+
+def port(text: str) -> int:
+    """A TCP port; 0 stands for a free one."""
+    if (number := natural(text)) > 65_535:
+        raise argparse.ArgumentTypeError(f"{text} is not a port: at most 65535")
+    return number
+
+
+def budget(text: str) -> float:
+    """A time in seconds."""
+    from shallows.bounded import quoted
+
+    for unit, scale in (("min", 60.0), ("h", 3600.0), ("s", 1.0)):
+        number = text.removesuffix(unit)
+        is_number = number != text and number.replace(".", "", 1).isdecimal() and len(number) < 10
+        if is_number and float(number) > 0:
+            return float(number) * scale
+    raise argparse.ArgumentTypeError(f"{quoted(text)} is no time, such as 90s, 20min or 2h")
