@@ -1,29 +1,182 @@
-//! Maps from words to what they number. They are never iterated over, and hash alike everywhere.
+//! Map from words to small values: one array with linear probing, so that a look-up usually reads one cache line.
 
-use std::hash::{BuildHasherDefault, Hasher};
+use crate::prefetch;
 
-/// By word.
-#[expect(clippy::disallowed_types, reason = "see there")]
-pub type Numbered<T> = std::collections::HashMap<u64, T, BuildHasherDefault<Mixed>>;
+/// Values by word. It is never iterated over. A word must be less than `u64::MAX`.
+#[derive(Clone, Debug)]
+pub struct Numbered<T> {
+    /// A power of two of them, of which at least half are free, or none.
+    entries: Box<[Entry<T>]>,
+    used: usize,
+}
 
-/// Hashes one word.
-#[derive(Debug, Default)]
-pub struct Mixed(u64);
+#[derive(Clone, Copy, Debug)]
+struct Entry<T> {
+    word: u64,
+    value: T,
+}
 
-impl Hasher for Mixed {
+/// The word of an entry that is free.
+const FREE: u64 = u64::MAX;
+
+const FEWEST: usize = 8;
+
+impl<T> Default for Numbered<T> {
+    fn default() -> Self {
+        Self { entries: Box::default(), used: 0 }
+    }
+}
+
+impl<T: Copy + Default> Numbered<T> {
+    /// Value of `word`, or `None`.
     #[inline]
-    fn finish(&self) -> u64 {
-        self.0
+    pub fn get(&self, word: u64) -> Option<T> {
+        self.find(word).map(|place| self.entries[place].value)
     }
 
-    fn write(&mut self, _bytes: &[u8]) {
-        unreachable!("keys are words");
+    /// Sets the value of `word`.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the word is `u64::MAX`.
+    pub fn insert(&mut self, word: u64, value: T) {
+        assert!(word != FREE, "the largest word stands for a free entry");
+        if let Some(place) = self.find(word) {
+            self.entries[place].value = value;
+            return;
+        }
+        if 2 * (self.used + 1) > self.entries.len() {
+            self.grow();
+        }
+        self.used += 1;
+        self.put(Entry { word, value });
     }
 
-    /// Both halves of a product with an odd number (2⁶⁴ over the golden ratio; Knuth, TAOCP 3, §6.4), folded.
+    /// Removes `word`; returns its value.
+    pub fn remove(&mut self, word: u64) -> Option<T> {
+        let mut hole = self.find(word)?;
+        let removed = self.entries[hole].value;
+        self.used -= 1;
+        // Entries that could not be nearer to their home because of the removed one move up (Knuth, TAOCP 3, §6.4, Algorithm R).
+        let mut place = self.after(hole);
+        while self.entries[place].word != FREE {
+            if self.distance(self.home(self.entries[place].word), place) >= self.distance(hole, place) {
+                self.entries[hole] = self.entries[place];
+                hole = place;
+            }
+            place = self.after(place);
+        }
+        self.entries[hole].word = FREE;
+        Some(removed)
+    }
+
+    /// Have the processor load the entry of `word`.
+    #[inline(always)]
+    pub fn prefetch(&self, word: u64) {
+        if !self.entries.is_empty() {
+            prefetch(&self.entries[self.home(word)]);
+        }
+    }
+
     #[inline]
-    fn write_u64(&mut self, word: u64) {
+    fn find(&self, word: u64) -> Option<usize> {
+        if self.entries.is_empty() {
+            return None;
+        }
+        let mut place = self.home(word);
+        loop {
+            match self.entries[place].word {
+                found if found == word => return Some(place),
+                FREE => return None,
+                _ => place = self.after(place),
+            }
+        }
+    }
+
+    /// The first entry to look at for `word`: both halves of its product with an odd number (2⁶⁴ over the golden ratio; Knuth, TAOCP 3,
+    /// §6.4), folded.
+    #[inline(always)]
+    fn home(&self, word: u64) -> usize {
         let product = u128::from(word) * 0x9e37_79b9_7f4a_7c15;
-        self.0 = product as u64 ^ (product >> 64) as u64;
+        (product as u64 ^ (product >> 64) as u64) as usize & (self.entries.len() - 1)
+    }
+
+    #[inline(always)]
+    fn after(&self, place: usize) -> usize {
+        (place + 1) & (self.entries.len() - 1)
+    }
+
+    /// Steps from one entry to another.
+    fn distance(&self, from: usize, to: usize) -> usize {
+        to.wrapping_sub(from) & (self.entries.len() - 1)
+    }
+
+    /// Adds an entry whose word is not there yet.
+    fn put(&mut self, entry: Entry<T>) {
+        let mut place = self.home(entry.word);
+        while self.entries[place].word != FREE {
+            place = self.after(place);
+        }
+        self.entries[place] = entry;
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let size = FEWEST.max(2 * self.entries.len());
+        let free = Entry { word: FREE, value: T::default() };
+        let entries = std::mem::replace(&mut self.entries, vec![free; size].into());
+        entries.iter().filter(|entry| entry.word != FREE).for_each(|&entry| self.put(entry));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn it_holds_what_an_ordered_map_holds(
+            steps in prop::collection::vec((0u64..40, any::<u32>(), any::<bool>()), 0..400),
+        ) {
+            let (mut numbered, mut ordered) = (Numbered::default(), BTreeMap::new());
+            for (word, value, inserts) in steps {
+                // Words that differ in their high half only, as those of hosts do.
+                let word = word % 5 << 32 | word / 5;
+                numbered.prefetch(word);
+                if inserts {
+                    numbered.insert(word, value);
+                    ordered.insert(word, value);
+                } else {
+                    prop_assert_eq!(numbered.remove(word), ordered.remove(&word));
+                }
+                for word in (0..5).flat_map(|high| (0..8).map(move |low| high << 32 | low)) {
+                    prop_assert_eq!(numbered.get(word), ordered.get(&word).copied());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn half_of_the_entries_stay_free() {
+        let mut numbered = Numbered::default();
+        assert_eq!(numbered.get(0), None);
+        for word in 0..1_000 {
+            numbered.insert(word, ());
+            assert!(2 * numbered.used <= numbered.entries.len());
+        }
+        assert_eq!((numbered.used, numbered.entries.len()), (1_000, 2_048));
+        (0..1_000).for_each(|word| assert_eq!(numbered.remove(word), Some(())));
+        assert_eq!(numbered.used, 0);
+        assert!(numbered.entries.iter().all(|entry| entry.word == FREE));
+    }
+
+    #[test]
+    #[should_panic(expected = "stands for a free entry")]
+    fn the_largest_word_is_refused() {
+        Numbered::default().insert(u64::MAX, 0u32);
     }
 }

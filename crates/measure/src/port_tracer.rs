@@ -1,6 +1,8 @@
 //! Traces of chosen ports: everything that a port tells of itself, at intervals or whenever it changes.
 
-use shallows_core::{Instant, Numbered};
+use std::collections::BTreeMap;
+
+use shallows_core::Instant;
 use shallows_scenario::{Experiment, PortTrace};
 use shallows_switch::Port;
 use shallows_switch::buffer::SharedBuffer;
@@ -12,7 +14,7 @@ pub struct PortTracer {
     /// Recorded readings.
     pub rows: Vec<PortRow>,
     /// Last readings of traced links, by number, in the order in which their ports report them.
-    last: Numbered<Vec<f64>>,
+    last: BTreeMap<u32, Vec<f64>>,
 }
 
 /// One reading of one port.
@@ -67,7 +69,7 @@ impl PortTracer {
         port: &mut Port<T>,
         buffer: &SharedBuffer,
     ) {
-        let (rows, last) = (&mut self.rows, self.last.entry(index.into()).or_default());
+        let (rows, last) = (&mut self.rows, self.last.entry(index).or_default());
         let mut place = 0;
         port.observe(buffer, |reading| {
             if place == last.len() {

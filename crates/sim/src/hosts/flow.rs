@@ -55,7 +55,7 @@ impl Flows {
     fn place(&self, number: u32) -> Option<usize> {
         match &self.selection {
             None => Some(number as usize),
-            Some(some) => some.places.get(&number.into()).map(|&place| place as usize),
+            Some(some) => some.places.get(number.into()).map(|place| place as usize),
         }
     }
 

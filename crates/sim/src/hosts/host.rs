@@ -24,8 +24,8 @@ pub(crate) struct Host {
     free_senders: Vec<u32>,
     pub(crate) receivers: Vec<ReceiverSide>,
     free_receivers: Vec<u32>,
-    /// Slots of receivers, by host and slot of their sender.
-    names: Numbered<u32>,
+    /// Its receivers, by host and slot of their sender.
+    names: Numbered<Named>,
     /// Its persistent connections, by workload and receiver.
     pub(crate) pools: BTreeMap<(u16, HostId), Pool>,
     /// Next port number.
@@ -34,6 +34,13 @@ pub(crate) struct Host {
     services: BTreeMap<HostId, u16>,
     /// Its connections that carry data both ways.
     pub(crate) duplex: Duplex,
+}
+
+/// A receiver, and the connection in the slot of its sender that it belongs to.
+#[derive(Clone, Copy, Debug, Default)]
+struct Named {
+    slot: u32,
+    generation: u32,
 }
 
 #[inline]
@@ -140,19 +147,24 @@ impl Host {
     /// The receiver of the connection that a packet from its sender names.
     #[inline]
     pub(crate) fn find(&self, header: &Header, name: Name) -> Found {
-        let Some(&slot) = self.names.get(&key(header.source, name)) else { return Found::Nothing };
-        match self.receivers[slot as usize].name.generation {
-            known if known == name.generation => Found::Slot(slot),
-            known if known > name.generation => Found::Stale,
+        match self.names.get(key(header.source, name)) {
+            Some(Named { slot, generation }) if generation == name.generation => Found::Slot(slot),
+            Some(Named { generation, .. }) if generation > name.generation => Found::Stale,
             _ => Found::Nothing,
         }
+    }
+
+    /// [`Self::find`] follows soon.
+    #[inline(always)]
+    pub(crate) fn prefetch_name(&self, header: &Header, name: Name) {
+        self.names.prefetch(key(header.source, name));
     }
 
     /// The other side of a connection to this host is here from now on; returns its slot.
     #[cold]
     pub(crate) fn admit(&mut self, config: &Config, transport: u16, header: &Header, name: Name) -> u32 {
         let key = key(header.source, name);
-        if let Some(&slot) = self.names.get(&key) {
+        if let Some(Named { slot, .. }) = self.names.get(key) {
             // Of its predecessor at the sender, which is closed there.
             self.dismiss(slot);
         }
@@ -181,7 +193,7 @@ impl Host {
             self.receivers.push(side);
             slot_of_last(&self.receivers)
         };
-        self.names.insert(key, slot);
+        self.names.insert(key, Named { slot, generation: name.generation });
         slot
     }
 
@@ -208,7 +220,7 @@ impl Host {
         let side = &mut self.receivers[slot as usize];
         // Its timer may still be pending: nothing is to follow from that.
         side.is_done = false;
-        self.names.remove(&key(side.address.source, side.name));
+        self.names.remove(key(side.address.source, side.name));
         self.nic.on_close(slot);
         self.free_receivers.push(slot);
     }

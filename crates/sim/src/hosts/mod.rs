@@ -224,6 +224,14 @@ impl Hosts {
         prefetch_lines(&self.hosts[self.places.at(host.0)]);
     }
 
+    /// Have the processor load what finds the receiver of this packet, if it carries data.
+    #[inline(always)]
+    pub(crate) fn prefetch_name(&self, header: &Header, packet: PacketRef, packets: &Packets) {
+        if let Some(body) = packets.data(packet) {
+            self.hosts[self.places.at(header.destination.0)].prefetch_name(header, body.name);
+        }
+    }
+
     /// Have the processor load the side of a connection that this packet reaches soon.
     #[inline(always)]
     pub(crate) fn prefetch_connection(&self, header: &Header, packet: PacketRef, packets: &Packets) {

@@ -41,16 +41,18 @@ impl<T: Copy + Default> Network<T> {
         links.iter_mut().zip(&wires).for_each(|(link, wire)| link.bucket = wire.bucket);
         let waiting = |(place, node): (usize, u32)| {
             let order = Order::of(experiment, node, first[node as usize]);
-            Waiting::new(order, node - network.hosts, place as u32)
+            Waiting::new(order, node - network.hosts, place as u32, nodes[place].ports.clone())
         };
-        let waiting: Vec<Waiting> = site.nodes.numbers().enumerate().skip(hosts).map(waiting).collect();
+        let switches = site.nodes.numbers().enumerate().skip(hosts).map(waiting);
+        let waiting: Vec<Waiting> = switches.chain([Waiting::of_hosts(hosts as u32)]).collect();
         Self {
             links,
             places: site.links.clone(),
             wires,
             in_flight: InFlight::default(),
             by_window: false,
-            calendar: Calendar::new(window.unwrap_or(Duration(1)), waiting.len() as u32 + 1),
+            nics_by_window: false,
+            calendar: Calendar::new(window.unwrap_or(Duration(1)), waiting.len() as u32),
             waiting,
             busy: Vec::new(),
             next_departure: Instant::MAX,

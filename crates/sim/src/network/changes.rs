@@ -60,8 +60,8 @@ impl<T: Copy + Default> Network<T> {
 
     /// Drop what waits at the port, which has nothing to send then; and lose what the other partition has not been given.
     fn near_end_down(&mut self, place: u32, driver: &mut impl Driver<T>) -> Lost {
-        // A switch that runs by itself looks whether anything waits.
-        let has_event = !self.by_window || self.host_at(place).is_some();
+        // A node that runs by itself looks whether anything waits.
+        let has_event = !self.by_window || (self.host_at(place).is_some() && !self.nics_by_window);
         let link = &mut self.links[place as usize];
         if has_event && std::mem::take(&mut link.waking) {
             driver.cancel_transmit(link.port.busy_until(), LinkAt { place, rank: link.rank });

@@ -51,19 +51,21 @@ pub struct Network<T> {
     in_flight: InFlight<T>,
     /// Whether switches run one by one, window by window; else by events.
     by_window: bool,
+    /// Whether NICs then send without events too, because nobody acts on what departs there.
+    nics_by_window: bool,
     /// Packets on their way to switches that run window by window; others are in flight.
     calendar: Calendar<T>,
-    /// By switch.
+    /// By switch; then of all hosts.
     waiting: Vec<Waiting>,
-    /// Switches at whose ports packets wait.
+    /// Switches, or all hosts, at whose ports packets wait.
     busy: Vec<u32>,
     /// When the first of these sends next.
     next_departure: Instant,
     /// Up to when switches have run.
     visited: Instant,
-    /// When something last happened at a switch.
+    /// When something last happened at these.
     last: Instant,
-    /// Arrivals at switches that run window by window, and departures from them.
+    /// Arrivals at nodes that run window by window, and departures from them.
     events: u64,
     /// How often a switch has lived through a window, or all hosts together.
     visits: u64,
@@ -181,6 +183,9 @@ impl<T: Copy + Default> Network<T> {
     pub fn send(&mut self, host: HostId, header: Header, payload: T, driver: &mut impl Driver<T>) -> bool {
         // The link that leaves a host has its number.
         let place = self.places.at(host.0) as u32;
+        if self.by_window && self.nics_by_window {
+            return self.send_by_window(place, header, payload, driver);
+        }
         self.enqueue(driver.now(), place, Ingress::NONE, header, payload, driver)
     }
 

@@ -1,4 +1,5 @@
-//! Switches run one by one within a window: each takes the packets that arrive, in order, and its ports send what is due.
+//! Switches run one by one within a window: each takes the packets that arrive, in order, and its ports send what is due. NICs send in
+//! the same way while their hosts run, unless hosts act on departures.
 //!
 //! There are no events. The order at a switch is that of events: by time, and at equal times first what ports start to send, by rank
 //! of their links, then what arrives, by rank of its link. A port catches up before a packet joins it and when the window ends; all
@@ -8,7 +9,7 @@ use std::cmp::Reverse;
 
 use shallows_core::packet::Header;
 use shallows_core::{Duration, Instant, prefetch};
-use shallows_switch::port::{Arrival, Departure};
+use shallows_switch::port::{Arrival, Departure, Ingress};
 
 use crate::network::calendar::Arriving;
 use crate::network::event::{Class, Event};
@@ -33,7 +34,7 @@ impl<T: Copy + Default> Network<T> {
         self.by_window
     }
 
-    /// Arrivals at switches that run one by one, and departures from them.
+    /// Arrivals at nodes that run one by one, and departures from them.
     #[inline]
     pub(crate) fn events(&self) -> u64 {
         self.events
@@ -62,13 +63,13 @@ impl<T: Copy + Default> Network<T> {
 
     /// Take the packets that reach hosts in the open window until `until`, in order.
     pub(crate) fn take_for_hosts(&mut self, until: Instant, order: &mut Vec<usize>) -> Vec<Arriving<T>> {
-        let (packets, start) = (self.calendar.take(self.hosts_bucket()), self.calendar.start());
+        let (packets, start) = (self.calendar.take(self.all_hosts()), self.calendar.start());
         order.clear();
         for (place, packet) in packets.iter().enumerate() {
             if packet.at <= until {
                 self.sorter.add(packet.at - start, self.wires[packet.wire as usize].rank, place);
             } else {
-                self.calendar.place(self.hosts_bucket(), *packet);
+                self.calendar.place(self.all_hosts(), *packet);
             }
         }
         order.extend(self.sorter.sorted());
@@ -80,15 +81,15 @@ impl<T: Copy + Default> Network<T> {
         self.events += (count - unread.len()) as u64;
         self.visits += 1;
         for &place in unread {
-            self.calendar.place(self.hosts_bucket(), packets[place]);
+            self.calendar.place(self.all_hosts(), packets[place]);
         }
         self.calendar.recycle(packets);
     }
 
-    /// The bucket of packets that reach hosts, after those of switches.
+    /// All hosts among what has ports at which packets wait, and the bucket of packets that reach them: after the switches.
     #[inline]
-    fn hosts_bucket(&self) -> u32 {
-        self.waiting.len() as u32
+    fn all_hosts(&self) -> u32 {
+        self.waiting.len() as u32 - 1
     }
 
     /// The event of a packet's arrival at a host.
@@ -102,9 +103,12 @@ impl<T: Copy + Default> Network<T> {
         if !self.by_window {
             return;
         }
+        if !self.waiting[self.all_hosts() as usize].ports.is_empty() {
+            self.finish(self.all_hosts(), until, driver);
+        }
         let due = self.calendar.take_due();
         for &switch in &due {
-            if switch == self.hosts_bucket() {
+            if switch == self.all_hosts() {
                 self.calendar.keep(switch);
                 continue;
             }
@@ -166,27 +170,60 @@ impl<T: Copy + Default> Network<T> {
         node: u32,
         order: Order,
         packet: &Arriving<T>,
-        Way { port: place, ingress }: Way,
+        way: Way,
         driver: &mut impl Driver<T>,
     ) {
         let now = packet.at;
         if order == Order::OfTime {
             self.send_due(switch, now, driver);
         } else {
-            let link = &self.links[place as usize];
+            let link = &self.links[way.port as usize];
             if link.port.is_due(now) {
-                self.catch_up(place, now, driver);
+                self.catch_up(way.port, now, driver);
             }
-            let (link, memory) = (&self.links[place as usize], &self.nodes[node as usize].memory);
+            let (link, memory) = (&self.links[way.port as usize], &self.nodes[node as usize].memory);
             if order == Order::ApartWhileRoom && !link.port.has_room(memory, packet.header.size()) {
                 self.catch_all_up(switch, now, driver);
             }
         }
+        self.join(switch, node, way, packet, driver);
+    }
+
+    /// A host sends a packet by its link, whose place this is. Says whether it starts to leave at once.
+    #[inline(always)]
+    pub(super) fn send_by_window(
+        &mut self,
+        place: u32,
+        header: Header,
+        payload: T,
+        driver: &mut impl Driver<T>,
+    ) -> bool {
+        let at = driver.now();
+        let link = &self.links[place as usize];
+        let node = link.node;
+        if link.port.is_due(at) {
+            self.catch_up(place, at, driver);
+        }
+        let way = Way { port: place, ingress: Ingress::NONE };
+        self.join(self.all_hosts(), node, way, &Arriving { at, header, payload, wire: place }, driver)
+    }
+
+    /// A packet joins a port of a switch, or of a host, which has caught up. Says whether it starts to leave at once.
+    #[inline(always)]
+    fn join(
+        &mut self,
+        switch: u32,
+        node: u32,
+        Way { port: place, ingress }: Way,
+        &Arriving { at: now, header, payload, .. }: &Arriving<T>,
+        driver: &mut impl Driver<T>,
+    ) -> bool {
         let Self { links, nodes, dropped, .. } = self;
         let link = &mut links[place as usize];
         let memory = &mut nodes[node as usize].memory;
-        match link.port.receive(now, ingress, packet.header, packet.payload, memory, dropped) {
-            Arrival::Sent(departure) => self.leave(now, place, &departure, driver),
+        let arrival = link.port.receive(now, ingress, header, payload, memory, dropped);
+        match &arrival {
+            Arrival::Sent(departure) => self.leave(now, place, departure, driver),
             Arrival::Queued => {
                 self.wait(switch, place);
                 self.observe_change(now, place, driver);
@@ -196,6 +233,7 @@ impl<T: Copy + Default> Network<T> {
         if !self.dropped.is_empty() {
             self.reclaim(place, driver);
         }
+        matches!(arrival, Arrival::Sent(_))
     }
 
     /// A packet starts to leave the port of a switch.
@@ -340,8 +378,9 @@ impl<T: Copy + Default> Network<T> {
                 self.calendar.place(wire.bucket, Arriving { at, header, payload, wire: place });
             }
         }
-        for switch in 0..self.waiting.len() as u32 {
-            for place in self.nodes[self.waiting[switch as usize].node as usize].ports.clone() {
+        let nodes = self.waiting.len() as u32 - u32::from(!self.nics_by_window);
+        for switch in 0..nodes {
+            for place in self.waiting[switch as usize].all.clone() {
                 let link = &mut self.links[place as usize];
                 if std::mem::take(&mut link.waking) {
                     driver.cancel_transmit(link.port.busy_until(), LinkAt { place, rank: link.rank });
@@ -366,7 +405,7 @@ impl<T: Copy + Default> Network<T> {
             (waiting.listed, waiting.next) = (false, Instant::MAX);
             waiting.departures.clear();
             waiting.ports.clear();
-            for place in self.nodes[waiting.node as usize].ports.clone() {
+            for place in waiting.all.clone() {
                 let link = &mut self.links[place as usize];
                 link.waking = false;
                 if let Some(at) = link.schedule() {
@@ -377,9 +416,15 @@ impl<T: Copy + Default> Network<T> {
         self.next_departure = Instant::MAX;
     }
 
+    /// Have NICs send without events too, where switches run window by window: nobody acts on what departs there.
+    pub(crate) fn run_nics_by_window(&mut self, do_so: bool) {
+        debug_assert!(!self.by_window);
+        self.nics_by_window = do_so;
+    }
+
     /// Have the ports of the switch that a link leaves send in the order of time.
     pub(crate) fn keep_order_of_time(&mut self, place: u32) {
-        let hosts = self.nodes.len() - self.waiting.len();
+        let hosts = self.nodes.len() + 1 - self.waiting.len();
         if let Some(switch) = (self.links[place as usize].node as usize).checked_sub(hosts) {
             self.waiting[switch].order = Order::OfTime;
         }

@@ -1,7 +1,8 @@
-//! Switches that run by window: where packets wait, and in which order their ports send.
+//! Nodes that run by window: where packets wait, and in which order their ports send.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::ops::Range;
 
 use shallows_core::Instant;
 use shallows_scenario::{Experiment, Link};
@@ -38,7 +39,7 @@ impl Order {
     }
 }
 
-/// Ports of a switch at which packets wait.
+/// Ports at which packets wait: of a switch, or of all hosts together.
 #[derive(Debug)]
 pub(crate) struct Waiting {
     pub(crate) order: Order,
@@ -46,6 +47,8 @@ pub(crate) struct Waiting {
     pub(crate) number: u32,
     /// Its place among nodes.
     pub(crate) node: u32,
+    /// All ports that may be listed.
+    pub(crate) all: Range<u32>,
     /// Their places, if they send apart; each once.
     pub(crate) ports: Vec<u32>,
     /// When each sends next, if they send in the order of time.
@@ -57,10 +60,15 @@ pub(crate) struct Waiting {
 }
 
 impl Waiting {
-    /// None wait at the switch with this `number` among switches, which is kept at place `node`.
-    pub(crate) fn new(order: Order, number: u32, node: u32) -> Self {
+    /// None wait at the switch with this `number` among switches, which is kept at place `node` and has these ports.
+    pub(crate) fn new(order: Order, number: u32, node: u32, all: Range<u32>) -> Self {
         let (ports, departures) = (Vec::new(), BinaryHeap::new());
-        Self { order, number, node, ports, departures, next: Instant::MAX, listed: false }
+        Self { order, number, node, all, ports, departures, next: Instant::MAX, listed: false }
+    }
+
+    /// None wait at hosts, whose ports come first and are so many. Each has a node, and a memory, of its own.
+    pub(crate) fn of_hosts(hosts: u32) -> Self {
+        Self::new(Order::Apart, u32::MAX, u32::MAX, 0..hosts)
     }
 }
 

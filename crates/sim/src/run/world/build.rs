@@ -63,6 +63,7 @@ impl World {
             |host| network.rate(host.0),
             Flows::new(experiment, !is_whole),
         );
+        network.run_nics_by_window(!hosts.nics_act_on_departures());
         let outside = Outside {
             network,
             ends: Ends {

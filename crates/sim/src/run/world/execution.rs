@@ -9,6 +9,9 @@ use crate::run::world::World;
 /// Packets that reach hosts before one whose connection the processor begins to load: as long as memory takes to answer.
 const AHEAD: usize = 4;
 
+/// Likewise for what finds that connection.
+const AHEAD_OF_NAME: usize = 2 * AHEAD;
+
 impl World {
     /// Run until `until`, until the run is finished, or until `budget` events have fired, and some more. Returns whether the budget
     /// ended it.
@@ -62,6 +65,10 @@ impl World {
             self.outside.ends.packets.prefetch(packet.payload);
         }
         for (number, &place) in order.iter().enumerate() {
+            if let Some(&later) = order.get(number + AHEAD_OF_NAME) {
+                let packet = &packets[later];
+                self.hosts.prefetch_name(&packet.header, packet.payload, &self.outside.ends.packets);
+            }
             if let Some(&later) = order.get(number + AHEAD) {
                 let packet = &packets[later];
                 self.hosts.prefetch_connection(&packet.header, packet.payload, &self.outside.ends.packets);
