@@ -1,9 +1,9 @@
-//! CoDel (RFC 8289): drops or marks packets at departure, increasingly often while even the shortest waiting time stays
-//! above a target.
+//! CoDel (RFC 8289): drops or marks packets at departure, increasingly often while the shortest waiting time stays above a
+//! target.
 //!
-//! The pseudo-code of RFC 8289 §5 takes packets from the queue in a loop. Here the port takes them, and CoDel decides
-//! on each. A drop should cost nothing on the wire (`egress_drop = "free"`), as in the RFC. Each queue has its own
-//! state.
+//! The pseudo-code of RFC 8289 §5 removes packets from the queue in a loop. In this crate the port removes them, and CoDel
+//! decides on each. A dropped packet should take no time on the wire (`egress_drop = "free"`), as in the RFC. Each queue has
+//! its own state.
 
 use shallows_core::packet::{Ecn, Header};
 use shallows_core::{Bytes, Duration, Instant};
@@ -18,7 +18,7 @@ pub struct Config {
     pub target: Duration,
     /// INTERVAL: time for which the wait may exceed the target; about the worst round-trip time (§4.3).
     pub interval: Duration,
-    /// MAXPACKET: CoDel does nothing while at most this much waits (§5.4).
+    /// MAXPACKET: CoDel does nothing while at most this many bytes wait (§5.4).
     pub mtu: Bytes,
     /// Action on a chosen packet. Marking is not in the RFC; a mark replaces a drop, as in Linux.
     pub action: Action,
@@ -27,7 +27,7 @@ pub struct Config {
 }
 
 impl Default for Config {
-    /// RFC 8289 §4.3 and §4.4.
+    /// Parameters of RFC 8289 §4.3 and §4.4.
     fn default() -> Self {
         Self {
             target: Duration::from_millis(5),
@@ -39,7 +39,7 @@ impl Default for Config {
     }
 }
 
-/// Drops or marks by waiting time.
+/// CoDel marker of one port: drops or marks by waiting time.
 #[derive(Clone, Debug)]
 pub struct Codel {
     config: Config,
@@ -49,7 +49,7 @@ pub struct Codel {
 /// State of a queue (RFC 8289 §5.3).
 #[derive(Clone, Copy, Debug, Default)]
 struct DropState {
-    /// Time at which the wait will have exceeded the target for an interval.
+    /// Time from which the waiting time counts as above the target for a whole interval.
     first_above: Option<Instant>,
     /// Time of the next drop.
     drop_next: Instant,
@@ -58,8 +58,7 @@ struct DropState {
     /// Value of `count` when CoDel last entered the dropping state.
     last_count: u32,
     dropping: bool,
-    /// Whether the last packet was dropped on schedule. The schedule then advances if the next packet waited too long,
-    /// too.
+    /// Whether the last packet was dropped on schedule. The schedule then advances if the next packet also waited too long.
     moves_on: bool,
 }
 
@@ -69,7 +68,7 @@ impl Codel {
         Self { config: config.clone(), queues: vec![DropState::default(); queues].into() }
     }
 
-    /// Whether the wait has exceeded the target for an interval (RFC 8289 §5.6, `dodequeue`).
+    /// Whether the waiting time has exceeded the target for an interval (RFC 8289 §5.6, `dodequeue`).
     fn is_late(config: &Config, state: &mut DropState, now: Instant, port: &PortView<'_>) -> bool {
         if port.sojourn < config.target || port.queue_backlog() <= config.mtu {
             state.first_above = None;
@@ -84,7 +83,7 @@ impl Codel {
         }
     }
 
-    /// Whether to drop or mark this packet (RFC 8289 §5.5, `deque`).
+    /// Returns whether to drop or mark this packet (RFC 8289 §5.5, `deque`).
     fn takes(config: &Config, state: &mut DropState, now: Instant, port: &PortView<'_>) -> bool {
         let late = Self::is_late(config, state, now, port);
         let moves_on = std::mem::take(&mut state.moves_on);
@@ -111,7 +110,7 @@ impl Codel {
         }
         state.count += 1;
         match config.action {
-            // The loop looks at the next packet before it moves the schedule.
+            // The RFC's loop examines the next packet before it advances the schedule.
             Action::Drop => state.moves_on = true,
             Action::Mark => state.drop_next = state.drop_next + spacing(config, state.count),
         }
@@ -119,7 +118,7 @@ impl Codel {
     }
 }
 
-/// Time to the next drop by the control law: INTERVAL/√count (RFC 8289 §5.5), in whole picoseconds.
+/// Returns the time to the next drop by the control law: INTERVAL/√count (RFC 8289 §5.5), in whole picoseconds.
 fn spacing(config: &Config, count: u32) -> Duration {
     Duration((config.interval.0 as f64 / f64::from(count).sqrt()) as u64)
 }
@@ -158,7 +157,7 @@ mod tests {
         Instant::ZERO + MS * ms
     }
 
-    /// A packet leaves at `now` after such a wait, and so many bytes stay behind.
+    /// Dequeues a packet at `now` that waited for `wait`, with `backlog` bytes still waiting.
     fn leave(codel: &mut Codel, now: Instant, wait: Duration, backlog: u64) -> Verdict {
         let seen = Seen { sojourn: wait, ..Seen::queue(backlog) };
         codel.on_dequeue(now, &Header::default().with_size(1_500).with_ecn(Ecn::Ect), &seen.view())
@@ -168,7 +167,7 @@ mod tests {
         Codel::new(&Config { action, ..Config::default() }, 1)
     }
 
-    /// The times in ms of the victims among packets that leave every ms after the same wait.
+    /// Returns the departure times in ms of the packets dropped or marked, if a packet leaves every ms after the same wait.
     fn victims(codel: &mut Codel, from: u64, to: u64, wait: Duration) -> Vec<u64> {
         (from..to).filter(|&t| leave(codel, ms(t), wait, 60_000) != Verdict::PASS).collect()
     }
@@ -176,7 +175,7 @@ mod tests {
     #[test]
     fn victims_follow_the_control_law() {
         // Above the target from t = 0: the first at 100 ms, then 100/√1 later, 100/√2 = 70.7, 100/√3 = 57.7, 50, 44.7:
-        // 200, 270.7, 328.4, 378.4, 423.2; each takes the first packet that leaves then.
+        // 200, 270.7, 328.4, 378.4, 423.2. Each drop hits the first packet that leaves at or after that time.
         for action in [Action::Drop, Action::Mark] {
             let mut codel = codel(action);
             let expected = [100, 200, 271, 329, 379, 424];
@@ -218,7 +217,7 @@ mod tests {
         assert_eq!(victims(&mut codel, 0, 150, MS * 6), [100]);
         leave(&mut codel, ms(150), MS, 60_000);
         codel.observe(&Seen::queue(0).view(), &mut |reading| assert_eq!(reading.value, 0.0));
-        // The wait must stay above the target for another interval.
+        // The waiting time must stay above the target for another interval.
         assert_eq!(victims(&mut codel, 151, 330, MS * 6), [251], "count was 1: it starts at 1 again");
     }
 
@@ -238,8 +237,8 @@ mod tests {
 
     #[test]
     fn recent_is_less_than_sixteen_intervals() {
-        // RFC 8289 §5.5: now − drop_next < 16 · INTERVAL. Late since an interval before it enters again, with delta = 4:
-        // the next drop is 100/√4 ms later, or 100 ms where that was too long ago.
+        // RFC 8289 §5.5: now − drop_next < 16 · INTERVAL. The wait is late for an interval before CoDel enters the state again, with
+        // delta = 4: the next drop is 100/√4 ms later, or 100 ms later if the last state was too long ago.
         for (entered, next) in [(1_599, 1_649), (1_600, 1_700)] {
             let mut codel = codel(Action::Drop);
             codel.queues[0] = DropState { drop_next: ms(0), count: 5, last_count: 1, ..DropState::default() };
@@ -260,13 +259,13 @@ mod tests {
 
     #[test]
     fn drops_that_fell_due_together_happen_together() {
-        // Nothing leaves between 100 ms and 280 ms: those of 200 and 270.7 ms fall due at once, as in the RFC's loop.
+        // Nothing leaves between 100 ms and 280 ms: the drops of 200 and 270.7 ms are due at once, as in the RFC's loop.
         let mut codel = codel(Action::Drop);
         assert_eq!(victims(&mut codel, 0, 101, MS * 6), [100]);
         let verdicts = [(); 4].map(|()| leave(&mut codel, ms(280), MS * 6, 60_000));
         assert_eq!(verdicts, [Verdict::DROP, Verdict::DROP, Verdict::PASS, Verdict::PASS]);
         assert_eq!(victims(&mut codel, 281, 340, MS * 6), [329], "270.7 + 57.7");
-        // After a drop whose successor is in time the schedule stays.
+        // If the packet after a drop did not wait too long, the schedule does not advance.
         let mut codel = Codel::new(&Config::default(), 1);
         victims(&mut codel, 0, 101, MS * 6);
         assert_eq!(leave(&mut codel, ms(200), MS * 6, 60_000), Verdict::DROP);

@@ -1,8 +1,8 @@
-//! Explicit incast notification (Pulser §III-A, Algorithm 1): set where the backlog of a port grows fast.
+//! Explicit incast notification (Pulser §III-A, Algorithm 1): set while the backlog of a port grows fast.
 //!
 //! Each dequeue adds a sample to a ring of *N*: the growth of the backlog since the last dequeue, as a share of the
-//! line rate. A packet is notified if the average exceeds a threshold, and then while the backlog stays above a
-//! high-water mark. Each packet costs O(1): integer sums do not drift.
+//! line rate. A packet is notified if the average exceeds a threshold; after that, packets are notified while the backlog
+//! stays above a high-water mark. Each packet costs O(1). The sums are integers, so that they do not drift.
 //!
 //! The ring starts with zeros. A dequeue at the same instant as the last one (a packet dropped at no cost) adds no
 //! sample; its growth counts in the next one.
@@ -24,9 +24,9 @@ pub struct Config {
     pub threshold: f64,
     /// *HighWaterMark*: the ECN threshold (§III-A).
     pub high_water: Bytes,
-    /// Meaning of the average.
+    /// Definition of the average.
     pub average: Average,
-    /// Time at which the backlog is read.
+    /// Time at which the backlog is read, relative to the departure.
     pub sampled: Sampled,
 }
 
@@ -43,7 +43,7 @@ impl Config {
     }
 }
 
-/// Meaning of "Average Gradient for last N samples" (Algorithm 1, line 7).
+/// Definition of "Average Gradient for last N samples" (Algorithm 1, line 7).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "EinAverage")]
@@ -51,12 +51,12 @@ pub enum Average {
     /// The mean of the *N* gradients, as Algorithm 1 says.
     #[default]
     MeanOfRatios,
-    /// The growth over the last *N* samples divided by their time: smaller for a burst after a pause. Before *N*
-    /// samples exist, since the first dequeue.
+    /// The growth over the last *N* samples divided by their total time: smaller for a burst after a pause. Until *N* samples
+    /// exist, both count from the first dequeue.
     RatioOfSums,
 }
 
-/// Time at which the backlog is read.
+/// Time at which the backlog is read, relative to the departure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sampled {
@@ -84,7 +84,7 @@ pub struct Ein {
 /// Sample of one dequeue.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sample {
-    /// Share of the line rate, in units of 2^-[`FRACTION`].
+    /// Growth since the previous dequeue, as a share of the line rate in units of 2^-[`FRACTION`].
     gradient: i64,
     /// Backlog and time of the previous dequeue.
     before: (Bytes, Instant),
@@ -197,7 +197,7 @@ mod tests {
             Self { ein: Ein::new(config), seen, now: Instant(9_000_000_000) }
         }
 
-        /// A packet leaves `after` the last one, and so many bytes stay behind.
+        /// Dequeues a packet `after` the last one, with `backlog` bytes still waiting.
         fn leave(&mut self, after: Duration, backlog: u64) -> bool {
             self.now = self.now + after;
             self.seen.port_backlog = Bytes(backlog);
@@ -275,7 +275,7 @@ mod tests {
     #[test]
     fn after_an_idle_gap_the_ratio_of_sums_is_small_and_the_mean_of_ratios_is_not() {
         // 50 steady slots, 100 idle slots, then growth of one packet a slot for 13 dequeues, the first after the gap:
-        // the mean is 12.01/50, after one more it fires; the ratio has 100 slots more below 13 packets.
+        // the mean is 12.01/50, and one dequeue later the detector fires. The ratio divides 13 packets by 100 slots more.
         let fires = |average| {
             let mut driver = Driver::new(&Config { average, ..paper() });
             for _ in 0..60 {
@@ -310,7 +310,7 @@ mod tests {
     fn an_incast_of_24_fires_within_the_first_samples_and_a_sawtooth_does_not() {
         for average in [Average::MeanOfRatios, Average::RatioOfSums] {
             let config = Config { average, ..paper() };
-            // 24 packets come in each slot and one leaves: a gradient of 23, one sample of which is 23/50 on average.
+            // 24 packets arrive in each slot and one leaves: a gradient of 23. One sample of it is 23/50 on average.
             let mut driver = Driver::new(&config);
             let first = (0..50u64).find(|&k| driver.leave(SLOT, k * 23 * 1_500));
             assert_eq!(first, Some(1), "{average:?}");
@@ -341,7 +341,7 @@ mod tests {
     }
 
     proptest! {
-        /// The sum that moves along is that of the ring counted anew.
+        /// The running sum equals the sum of the ring computed afresh.
         #[test]
         fn the_moving_average_is_that_of_the_last_samples(
             steps in prop::collection::vec((1_000u64..5_000_000, 0u64..300_000), 2..60),

@@ -2,10 +2,10 @@
 //! packet times.
 //!
 //! Time is in whole packet times; the backlog is in packets, including the departing one. A ring of 70 dequeues sums
-//! the undivided growth between neighbours where time has passed. CE is set if the sum reaches one twentieth of a
-//! packet per sample, in integers: 70 packets; or if the *oldest* backlog in the ring exceeds 15 packets, because the
-//! index moves before the comparison. The sum telescopes, so the queue must grow by 70 packets in 70 dequeues. The
-//! testbed's token bucket held fewer, so there the detector was a threshold of 15 packets. `ein` is Algorithm 1.
+//! the growth between neighbours between which time has passed, undivided. CE is set if the sum reaches one twentieth of a
+//! packet per sample, in integers: 70 packets. CE is also set if the *oldest* backlog in the ring exceeds 15 packets, because
+//! the index advances before the comparison. The sum telescopes, so the queue must grow by 70 packets in 70 dequeues. The
+//! testbed's token bucket held fewer, so the detector was a threshold of 15 packets there. `ein` implements Algorithm 1.
 
 use shallows_core::packet::Header;
 use shallows_core::{Bytes, Duration, Instant};
@@ -144,7 +144,7 @@ mod tests {
             Self { detector: EinReleased::new(config), seen }
         }
 
-        /// A packet leaves when `packets` wait, itself included.
+        /// Dequeues a packet while `packets` wait, including this one.
         fn leave(&mut self, now: Instant, packets: u32) -> bool {
             self.seen.queues[0].packets = packets - 1;
             self.detector.on_dequeue(now, &Header::default(), &self.seen.view()).marks()
@@ -188,7 +188,7 @@ mod tests {
     }
 
     proptest! {
-        /// The sum that moves along is that over all neighbours in the ring.
+        /// The running sum equals the sum over all neighbours in the ring.
         #[test]
         fn the_sum_is_that_of_the_neighbours(
             steps in prop::collection::vec((0u64..3, 1u32..100), 1..60),

@@ -1,10 +1,10 @@
 //! RED as Floyd and Jacobson published it (ToN '93), marking or dropping; `red-classic` in scenarios.
 //!
-//! The average moves with every arrival, including packets that the buffer refuses, and accounts for the port's idle
-//! time. A count spaces the marks. Parameters select ns-2's rules (red.cc) where they differ; [`Thresholds::Automatic`]
-//! is ns-2's automatic configuration. `red` has the curve of switches on the instantaneous backlog.
+//! Every arrival updates the average, even one that the buffer refuses. The average accounts for the port's idle time. A
+//! count spaces the marks. Parameters select ns-2's rules (red.cc) where they differ; [`Thresholds::Automatic`] is ns-2's
+//! automatic configuration. `red` implements the curve of switches on the instantaneous backlog.
 //!
-//! The count sees only packets that the buffer admits; ns-2 restarts it at an overflow.
+//! The count includes only packets that the buffer admits; ns-2 restarts it at an overflow.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -27,22 +27,22 @@ pub struct Config {
     pub thresholds: Thresholds,
     /// *max_p*: marking probability just below the maximum threshold.
     pub max_p: f64,
-    /// Rule above the maximum threshold.
+    /// Rule for averages above the maximum threshold.
     pub above: Above,
     /// Action on a chosen packet.
     pub action: Action,
-    /// Action on a packet that the average alone selects.
+    /// Action on packets while the average is above the range of random choice.
     pub forced: Forced,
     /// Spacing between marks.
     pub spacing: Spacing,
     /// Whether larger packets are more likely to be chosen.
     pub weighing: Weighing,
-    /// Effect of idle time on the average.
+    /// Effect of the port's idle time on the average.
     pub idle: Idle,
-    /// Whether a packet that finds an empty queue may be chosen.
+    /// Whether a packet that arrives at an empty queue can be chosen.
     pub empty_queue: EmptyQueue,
-    /// Packet whose transmission time is the unit of idle time; with [`Weighing::Bytes`] and in automatic configuration
-    /// also the mean packet.
+    /// Packet size that defines the unit of idle time by its transmission time. With [`Weighing::Bytes`] and in automatic
+    /// configuration it is also the mean packet size.
     pub typical_packet: Bytes,
 }
 
@@ -67,7 +67,7 @@ impl Default for Config {
 }
 
 impl Config {
-    /// All choices of ns-2's defaults (ns-default.tcl): RED in bytes, gentle, dropping, with `wait_`.
+    /// Returns ns-2's default choices (ns-default.tcl): RED in bytes, gentle, dropping, with `wait_`.
     pub fn as_released() -> Self {
         Self {
             unit: Unit::Bytes,
@@ -82,7 +82,7 @@ impl Config {
         }
     }
 
-    /// Range of averages in which RED acts; `None` if the range follows from the link.
+    /// Returns the range of averages in which RED acts; `None` if the range depends on the rate of the link.
     pub(super) fn range(&self) -> Option<Range> {
         let Thresholds::Explicit { min, max, .. } = self.thresholds else { return None };
         let gauge = Gauge { scope: self.scope, unit: self.unit, ..Gauge::default() };
@@ -109,29 +109,29 @@ pub enum Thresholds {
     },
 }
 
-/// Rule above the maximum threshold.
+/// Rule for averages above the maximum threshold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Above {
-    /// Chooses every packet (the paper).
+    /// Every packet is chosen (the paper).
     #[default]
     Certain,
     /// The probability grows from *max_p* to one at twice the threshold (ns-2's `gentle_`).
     Gentle,
 }
 
-/// Action on a packet that the average alone selects, without a random draw.
+/// Action on packets while the average is above the range of random choice, without a random draw.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Forced {
-    /// The same as on any chosen packet (the paper, Fig. 1: "mark the arriving packet").
+    /// The same action as on any chosen packet (the paper, Fig. 1: "mark the arriving packet").
     #[default]
     AsBelow,
-    /// Drops the packet, ECN-capable or not (RFC 3168 §7; ns-2).
+    /// The packet is dropped, ECN-capable or not (RFC 3168 §7; ns-2).
     Drop,
 }
 
 impl Forced {
-    /// Verdict that this action adds to the one on other packets.
+    /// Returns the verdict that this action adds to [`Config::action`].
     pub(super) fn verdict(self) -> Verdict {
         match self {
             Self::AsBelow => Verdict::PASS,
@@ -145,25 +145,25 @@ impl Forced {
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "RedSpacing")]
 pub enum Spacing {
-    /// Uniformly, 1 to 1/p packets apart: §7, Method 2, where the count leaves out the packet itself.
+    /// Uniform, 1 to 1/p packets apart: §7, Method 2, where the count excludes the packet itself.
     #[default]
     Uniform,
-    /// Uniformly, 1 to 1/p − 1 apart: Fig. 2's count includes the packet, except for the first above the minimum
-    /// threshold; so does ns-2's without `wait_`.
+    /// Uniform, 1 to 1/p − 1 packets apart: the count of Fig. 2 includes the packet, except the first one above the minimum
+    /// threshold. ns-2's count does the same without `wait_`.
     Counted,
-    /// Uniform, 1/p to 2/p − 1 apart: ns-2's `wait_`.
+    /// Uniform, 1/p to 2/p − 1 packets apart: ns-2's `wait_`.
     Wait,
     /// Independent decisions per packet: §7, Method 1.
     Geometric,
 }
 
-/// Unit of the count and of the probability.
+/// Unit of the count and of the marking probability.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Weighing {
     /// Packets.
     #[default]
     Packets,
-    /// Bytes in units of typical packets: the count in whole ones, and the final probability in proportion to the
+    /// Bytes in units of typical packets. The count is in whole typical packets; the final probability is proportional to the
     /// packet's size (ns-2's `bytes_`; the paper's §4 applies the size before the count).
     Bytes,
 }
@@ -174,11 +174,11 @@ pub enum Idle {
     /// *avg ← (1 − w)^m · avg*, where *m* is the idle time in typical packets, in place of a sample (§4).
     #[default]
     Paper,
-    /// The same with *m* rounded down, followed by a sample of the empty queue (ns-2).
+    /// The same decay with *m* rounded down, followed by a sample of the empty queue (ns-2).
     AsReleased,
 }
 
-/// Whether a packet that finds an empty queue may be chosen, whatever the average.
+/// Treatment of a packet that arrives at an empty queue, regardless of the average.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EmptyQueue {
     /// The packet may be chosen (the paper).
@@ -188,17 +188,17 @@ pub enum EmptyQueue {
     Spared,
 }
 
-/// Marks or drops by the average backlog.
+/// RED marker of one port: marks or drops by the average backlog.
 #[derive(Clone, Debug)]
 pub struct FloydJacobson {
     config: Config,
     meter: Meter,
-    /// Averages, one per queue or one for the port.
+    /// Averages: one per queue, or one for the port.
     averages: Box<[Average]>,
     line: Option<Line>,
     /// Total idle time of the port.
     idle: Duration,
-    /// Time up to which idle time is known.
+    /// Time up to which idle time has been counted.
     idle_until: Instant,
     stream: Stream,
 }
@@ -211,7 +211,7 @@ struct Average {
     idle: Duration,
     /// Packets or bytes since the last mark.
     count: u64,
-    /// Whether the last packet had a probability between 0 and 1.
+    /// Whether the average was at or above the minimum threshold at the last packet.
     judged: bool,
 }
 
@@ -225,7 +225,7 @@ struct Line {
     packet_time: Duration,
 }
 
-/// Decision by the average.
+/// Result of comparing an average with the thresholds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Judgement {
     Below,
@@ -266,7 +266,7 @@ impl FloydJacobson {
         *self.line.get_or_insert_with(|| Line::new(&self.config, rate))
     }
 
-    /// Decision for this `average`: always, never, or a probability.
+    /// Compares `average` with the thresholds: never, always, or a probability.
     fn judge(&self, line: &Line, average: f64) -> Judgement {
         let max_p = self.config.max_p;
         if average < line.min {
@@ -309,7 +309,7 @@ impl FloydJacobson {
         }
     }
 
-    /// Adds the port's idle time since the last call.
+    /// Adds the port's idle time since the last call to `self.idle`.
     fn count_idle_time(&mut self, now: Instant, port: &PortView<'_>) {
         if port.port_backlog.0 == 0 && now > port.busy_until {
             self.idle += now.saturating_since(port.busy_until.max(self.idle_until));
@@ -318,7 +318,7 @@ impl FloydJacobson {
     }
 }
 
-/// Returns *p/rest*, or certainty where the count has used up *1/p*.
+/// Returns *p/rest*, at most 1; 1 if the count has used up *1/p* and `rest` is not positive.
 fn raise(p: f64, rest: f64) -> f64 {
     if rest > 0.0 { (p / rest).min(1.0) } else { 1.0 }
 }
@@ -359,7 +359,7 @@ impl Aqm for FloydJacobson {
         average.idle = idle;
         let kept = 1.0 - line.weight;
         if missed > 0.0 && backlog == 0.0 {
-            // §4: m packets that might have come while the queue was empty.
+            // §4: m packets that could have arrived while the queue was empty.
             let whole = missed.floor();
             average.value *= match rule {
                 Idle::Paper => libm::pow(kept, missed),

@@ -21,7 +21,7 @@ pub enum Scope {
     Pool,
 }
 
-/// Point at which a marker compares.
+/// Point in a packet's passage at which a marker compares.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Point {
@@ -39,7 +39,7 @@ pub enum Unit {
     /// Bytes on the wire.
     #[default]
     Bytes,
-    /// Packets, whatever their size.
+    /// Packets of any size.
     Packets,
 }
 
@@ -49,8 +49,8 @@ pub enum Averaging {
     /// No averaging: the current backlog.
     #[default]
     Instantaneous,
-    /// *average ← (1 − weight) · average + weight · backlog* at each packet that the marker sees at its point. With
-    /// scope `queue` or `pool` each queue of the port has its own average; with scope `port` there is one.
+    /// *average ← (1 − weight) · average + weight · backlog* at each packet that the marker handles at its point. With
+    /// scope `queue` or `pool` each queue of the port has its own average; with scope `port` the port has one.
     Ewma {
         /// Weight of the new value, in (0, 1].
         weight: f64,
@@ -64,7 +64,7 @@ pub struct Gauge {
     pub scope: Scope,
     /// Point of comparison.
     pub point: Point,
-    /// Whether to add the arriving or departing packet to the backlog.
+    /// Whether to include the arriving or departing packet in the backlog.
     pub counts_packet: bool,
     /// Unit of the backlog.
     pub unit: Unit,
@@ -102,11 +102,11 @@ pub(super) struct Meter {
     counts_packet: bool,
     source: Source,
     gauge: Gauge,
-    /// Averages, one or one per queue; empty without averaging.
+    /// Averages: one for the port or one per queue; empty without averaging.
     averages: Box<[f64]>,
 }
 
-/// Plain readings, separate from all others, so that the common case is one comparison.
+/// Backlog to read. The plain readings have variants of their own, so that the common case costs one comparison.
 #[derive(Clone, Copy, Debug)]
 enum Source {
     QueueBytes,
@@ -144,7 +144,7 @@ impl Meter {
         }
     }
 
-    /// Whether the backlog is above `threshold`. Updates the average, if there is one.
+    /// Returns whether the backlog is above `threshold`. Updates the average, if there is one.
     #[inline]
     pub(super) fn exceeds(&mut self, threshold: u64, header: &Header, port: &PortView<'_>) -> bool {
         match self.plain(header, port) {
@@ -154,7 +154,7 @@ impl Meter {
         }
     }
 
-    /// Backlog in the gauge's unit. Updates the average, if there is one.
+    /// Returns the backlog in the gauge's unit, or its average. Updates the average, if there is one.
     #[inline]
     pub(super) fn read(&mut self, header: &Header, port: &PortView<'_>) -> f64 {
         self.plain(header, port)
@@ -185,7 +185,7 @@ impl Meter {
         *average
     }
 
-    /// Backlog without the current packet.
+    /// Returns the backlog without the current packet.
     pub(super) fn backlog(&self, port: &PortView<'_>) -> u64 {
         match (self.gauge.unit, self.gauge.scope) {
             (Unit::Bytes, Scope::Queue) => port.queue_backlog().0,
@@ -207,7 +207,7 @@ impl Meter {
     }
 }
 
-/// Name of an average in traces, in this unit.
+/// Returns the name of an average in traces, in this unit.
 pub(super) fn average_name(unit: Unit) -> &'static str {
     match unit {
         Unit::Bytes => "average_bytes",
@@ -230,7 +230,7 @@ mod tests {
     use super::*;
     use crate::discipline::QueueState;
 
-    /// Two queues of 3 and 4 packets, of which the second is looked at, in a pool of 11 packets.
+    /// Returns two queues of 3 and 4 packets in a pool of 11 packets; the packet's queue is the second.
     fn seen() -> Seen {
         let state = |packets, bytes| QueueState { packets, backlog: Bytes(bytes), ..QueueState::default() };
         let mut seen = Seen::queue(0);
@@ -269,7 +269,7 @@ mod tests {
 
     #[test]
     fn an_average_over_n_packets_has_its_closed_form() {
-        // From zero, after n packets that find q: q · (1 − (1 − w)^n); w a power of two, so that it is exact.
+        // From zero, after n packets that find q: q · (1 − (1 − w)^n), with w a power of two, so that the sum is exact.
         let averaging = Averaging::Ewma { weight: 0.25 };
         let mut meter = Meter::new(Gauge { averaging, ..Gauge::default() }, 1);
         let seen = Seen::queue(1_024);
@@ -277,7 +277,7 @@ mod tests {
             let average = meter.read(&Header::default(), &seen.view());
             assert_eq!(average, 1_024.0 * (1.0 - left), "after {n}");
         }
-        // 592 is the average now; the next is 592 · 3/4 + 256 = 700: not above 700, but above 699.
+        // The average is 592; the next is 592 · 3/4 + 256 = 700: not above 700, but above 699.
         let mut other = meter.clone();
         assert!(!meter.exceeds(700, &Header::default(), &seen.view()));
         assert!(other.exceeds(699, &Header::default(), &seen.view()));

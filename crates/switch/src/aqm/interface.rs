@@ -8,7 +8,7 @@ use shallows_core::{Bytes, Duration, Instant, Rate};
 use crate::buffer::{Pool, SharedBuffer};
 use crate::queue::{QueueState, Reading};
 
-/// Verdict of a marker on one packet. Verdicts are bits, so those of several markers combine.
+/// A marker's verdict on one packet. Verdicts are bits, so the verdicts of several markers combine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Verdict(u8);
 
@@ -48,9 +48,9 @@ impl Verdict {
     }
 }
 
-/// One egress port as its markers see it.
+/// Read-only view of one egress port for its markers.
 ///
-/// A backlog counts waiting bytes, without the packet on the wire and without the arriving or departing packet.
+/// A backlog counts the waiting bytes. It excludes the packet on the wire and the arriving or departing packet.
 #[derive(Clone, Copy, Debug)]
 pub struct PortView<'a> {
     /// Rate of the link.
@@ -65,7 +65,7 @@ pub struct PortView<'a> {
     pub buffer: &'a SharedBuffer,
     /// Number of the packet's queue in `buffer`.
     pub account: usize,
-    /// Time at which the link is free; in the past if the port is idle.
+    /// Time at which the link becomes free; in the past if the port is idle.
     pub busy_until: Instant,
     /// Waiting time of the departing packet; zero for an arriving packet.
     pub sojourn: Duration,
@@ -87,7 +87,7 @@ impl PortView<'_> {
 
 /// A model that marks packets or drops them early. It reads no clock and never changes the packet.
 pub trait Aqm {
-    /// Events that the marker needs.
+    /// Events that the marker handles. The port does not call it for others.
     fn hears(&self) -> Hears;
 
     /// Handles the arrival of a packet, before the buffer admits or refuses it.
@@ -103,15 +103,15 @@ pub trait Aqm {
         Verdict::PASS
     }
 
-    /// Handles the end of `port.queue`'s turn in a round: its quantum is used up, or the queue is empty. Its last
+    /// Handles the end of the turn of `port.queue` in a round: its quantum is used up, or the queue is empty. The queue's last
     /// packet is on the wire until `port.busy_until`.
     fn on_turn(&mut self, _now: Instant, _port: &PortView<'_>) {}
 
-    /// Passes the marker's state to `tell`, for traces.
+    /// Passes the marker's state to `tell` for traces.
     fn observe(&self, _port: &PortView<'_>, _tell: &mut dyn FnMut(Reading)) {}
 }
 
-/// Action on a packet that a marker has chosen.
+/// Action on a packet that a marker has chosen to signal congestion with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Action {
@@ -131,7 +131,7 @@ impl Action {
     }
 }
 
-/// Events that one marker, or all markers of a port, need; as bits.
+/// Set of events that one marker, or all markers of a port, need; a bit each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hears(u8);
 

@@ -243,12 +243,12 @@ impl Config {
         }
     }
 
-    /// Whether it compares what a pool holds, so that it depends on other ports.
+    /// Whether the marker compares the occupancy of a pool, and thus depends on other ports.
     pub fn reads_pool(&self) -> bool {
         match self {
             Self::Threshold { gauge, .. } | Self::Red { gauge, .. } => gauge.scope == Scope::Pool,
             Self::FloydJacobson(config) => config.scope == Scope::Pool,
-            // A marker that is not named here is taken to read it, which is always right and costs speed only.
+            // For any other marker the result is `true`, which is always correct and only costs speed.
             other => !matches!(
                 other,
                 Self::MqEcn(_) | Self::Ein(_) | Self::EinReleased(_) | Self::Tcn { .. } | Self::Codel(_)
@@ -271,8 +271,8 @@ impl Config {
     }
 }
 
-/// Defines [`Marker`] and dispatches each call to the current variant. The plain markers come first and get a branch of
-/// their own, because nearly every packet meets one. All others are boxed and out of line.
+/// Defines [`Marker`] and dispatches each call to the current variant. The plain markers come first, in a branch of their own,
+/// because most packets meet one of them. All other markers are boxed and out of line.
 macro_rules! markers {
     ([$($plain:ident),*], [$($name:ident),*]) => {
         /// Any marker, dispatched without function pointers. Ports hold markers side by side; large ones are boxed.
@@ -286,7 +286,7 @@ macro_rules! markers {
             Boxed(Box<Boxed>),
         }
 
-        /// A marker that is large, or does more per packet than compare.
+        /// A marker that is large, or does more per packet than compare a backlog.
         #[derive(Clone, Debug)]
         pub enum Boxed {
             $(
@@ -303,7 +303,7 @@ macro_rules! markers {
             }
         )*
 
-        // The copies made here for out-of-line markers keep everything in registers for the plain ones.
+        // The copies for the out-of-line markers keep everything in registers for the plain ones.
         impl Aqm for Marker {
             fn hears(&self) -> Hears {
                 match self {

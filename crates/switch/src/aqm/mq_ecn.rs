@@ -1,9 +1,8 @@
-//! MQ-ECN (Bai, Chen, Chen, Kim, Wu; NSDI '16): the threshold of a queue follows the rate that the queue can get.
+//! MQ-ECN (Bai, Chen, Chen, Kim, Wu; NSDI '16): the marking threshold of a queue follows the rate that the queue can get.
 //!
-//! A queue served in rounds gets the rate *quantum/T_round*. Its share of the standard threshold is that rate over the
-//! rate of the link, at most one. Without rounds (WFQ), the share is the queue's weight among the backlogged queues.
-//! Queues of strict priority keep the standard threshold. The scheduler reports the end of each turn; this file has the
-//! rest.
+//! A queue served in rounds gets the rate *quantum/T_round*. Its threshold is the standard threshold times that rate over
+//! the rate of the link, at most the whole. Without rounds (WFQ), the factor is the queue's weight over the weights of the
+//! backlogged queues. Queues of strict priority keep the standard threshold. The scheduler reports the end of each turn.
 //!
 //! The marker must see the packets of every queue of its port.
 
@@ -31,7 +30,7 @@ pub struct Config {
     pub standard: Standard,
     /// Point at which the marker compares.
     pub point: Point,
-    /// Whether the length includes the arriving or departing packet, as in the released simulator.
+    /// Whether the queue length includes the arriving or departing packet, as in the released simulator.
     pub counts_packet: bool,
     /// *β*: weight of the old round time.
     pub beta: f64,
@@ -39,7 +38,7 @@ pub struct Config {
     pub mtu: Bytes,
     /// *T_idle*: an idle port counts one empty round per *T_idle*. Default: one MTU time.
     pub idle_time: Option<Duration>,
-    /// Event from which idle time counts.
+    /// Event from which idle time is counted.
     pub idle_since: IdleSince,
 }
 
@@ -62,8 +61,8 @@ impl Config {
         Gauge { point: self.point, counts_packet: self.counts_packet, ..Gauge::default() }
     }
 
-    /// Backlog range in which the marker acts: from the queue's share while all queues are busy to the whole standard
-    /// threshold.
+    /// Returns the backlog range in which the marker acts: from the queue's share while all queues are busy to the whole
+    /// standard threshold.
     pub(super) fn range(&self, shares: &[Share]) -> Range {
         let (kmin, kmax, pmax) = match self.standard {
             Standard::Threshold(k) => (k.into(), k.into(), 1.0),
@@ -73,10 +72,10 @@ impl Config {
     }
 }
 
-/// Marking rule of the single-queue model.
+/// Marking rule of a queue that has the link to itself.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Standard {
-    /// Marks everything strictly above *K* (§3.2, Eq. 5).
+    /// Marks every packet strictly above *K* (§3.2, Eq. 5).
     Threshold(Bytes),
     /// Marks with a probability between two thresholds (§3.4, "Probabilistic Marking").
     Probabilistic {
@@ -109,7 +108,7 @@ pub enum IdleSince {
     AsReleased,
 }
 
-/// Marks by each queue's share of the standard threshold. The fields that every packet needs come first.
+/// MQ-ECN marker of one port. The fields that every packet needs come first.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct MqEcn {
@@ -142,9 +141,9 @@ struct QueueShare {
 enum LinkShare {
     /// The whole link.
     Strict,
-    /// A quantum per round: the quantum's time on a link of 1 bit/s, in picoseconds.
+    /// The part that a quantum per round allows: the quantum's time on a link of 1 bit/s, in picoseconds.
     Round(f64),
-    /// A weight among the busy queues.
+    /// The part that a weight among the backlogged queues allows.
     Weight(u32),
 }
 
@@ -160,7 +159,7 @@ impl MqEcn {
             config.mtu.0 > 0 && config.idle_time != Some(Duration::ZERO),
             "idle time is counted in slots"
         );
-        // Fails here instead of at the first packet.
+        // An invalid curve panics now and not at the first packet.
         config.standard.curve();
         let link_share = |share: &Share| match *share {
             Share::Strict => LinkShare::Strict,
@@ -181,7 +180,7 @@ impl MqEcn {
         }
     }
 
-    /// Share of the link that `queue` may use, at most 1 (Eq. 5: *min(quantum/T_round, C)/C*).
+    /// Returns the share of the link that `queue` may use, at most 1 (Eq. 5: *min(quantum/T_round, C)/C*).
     fn link_share(&self, queue: usize, rate: Rate) -> f64 {
         match self.queues[queue].link_share {
             // §3.4: "we statically set their marking thresholds to the standard marking threshold".
@@ -236,8 +235,8 @@ impl MqEcn {
         self.config.beta * old + (1.0 - self.config.beta) * sample
     }
 
-    /// Samples the weights for WFQ, at most once per MTU time: those of all queues that are not empty, and of the queue
-    /// that has just sent.
+    /// Samples the sum of weights for WFQ, at most once per MTU time: the weights of all queues that are not empty, and of the
+    /// queue that has just sent.
     fn sample_weights(&mut self, now: Instant, port: &PortView<'_>) {
         let slot = port.rate.transmission_time(self.config.mtu);
         if self.sampled_at.is_some_and(|last| now.saturating_since(last) < slot) {
@@ -268,7 +267,7 @@ impl Aqm for MqEcn {
             self.count_idle_time(now, port);
         }
         if port.queues[port.queue].packets == 0 {
-            // Released simulator: a newly active queue starts now, but not before the end of its last turn.
+            // Released simulator: the turn of a newly active queue starts now, but not before the end of its last turn.
             let start = &mut self.queues[port.queue].start;
             *start = now.max(*start);
         }
@@ -308,8 +307,8 @@ impl Aqm for MqEcn {
     }
 }
 
-/// Raises `base` to `exponent` by products. A port that was idle needs this for nearly every packet, and `libm::pow`
-/// took 3 % of a run's time.
+/// Raises `base` to `exponent` by repeated multiplication. A port that was idle needs this for nearly every packet, and
+/// `libm::pow` took 3 % of a run's time.
 fn power(mut base: f64, mut exponent: u64) -> f64 {
     let mut found = 1.0;
     while exponent > 0 {

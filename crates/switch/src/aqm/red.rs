@@ -1,8 +1,8 @@
 //! RED-style ECN marking as switches implement it: a probability that depends on the backlog, which may be averaged.
 //!
-//! The curve is that of WRED profiles and of the SONiC test plan: zero up to Kmin, linear to Pmax at Kmax, one above.
+//! The curve is the one of WRED profiles and of the SONiC test plan: zero up to Kmin, linear to Pmax at Kmax, one above.
 //! Each packet is decided independently, unless marks are spaced as in BCC's released simulator. `floyd_jacobson.rs`
-//! has RED as published, with an average over every arrival and idle times.
+//! implements RED as published, with an average over every arrival and idle times.
 
 use shallows_core::packet::Header;
 use shallows_core::random::Stream;
@@ -21,7 +21,7 @@ pub struct Curve {
 }
 
 impl Curve {
-    /// Creates a curve.
+    /// Creates a curve between `kmin` and `kmax`.
     ///
     /// # Panics
     ///
@@ -43,13 +43,13 @@ impl Curve {
         }
     }
 
-    /// The curve with both thresholds multiplied by `factor` (MQ-ECN §3.4, "Probabilistic Marking").
+    /// Returns the curve with both thresholds multiplied by `factor` (MQ-ECN §3.4, "Probabilistic Marking").
     #[must_use]
     pub fn scaled(self, factor: f64) -> Self {
         Self { kmin: self.kmin * factor, kmax: self.kmax * factor, ..self }
     }
 
-    /// Upper threshold; every packet above it is marked.
+    /// Upper threshold; every packet at or above it is marked.
     pub fn kmax(&self) -> f64 {
         self.kmax
     }
@@ -62,14 +62,14 @@ pub enum Spacing {
     #[default]
     Independent,
     /// The probability grows with every unmarked byte, as in BCC's released simulator (myred.cc), which keeps RED's
-    /// count in bytes, one per port.
+    /// count in bytes, one count per port.
     Count {
-        /// Size that counts as one packet.
+        /// Number of bytes that the count takes as one packet.
         packet: Bytes,
     },
 }
 
-/// Marks with a probability that grows with the backlog.
+/// RED marker of one port: marks with a probability that grows with the backlog.
 #[derive(Clone, Debug)]
 pub struct Red {
     meter: Meter,
@@ -108,9 +108,9 @@ impl Red {
         Verdict::mark_if(marks)
     }
 
-    /// Probability with spacing. BCC's released simulator (myred.cc), after `modify_p` of ns-2's RED: *p/(1 − c·p)*,
-    /// where *c* is the number of whole packets in the bytes since the last mark, this packet included; then in
-    /// proportion to the packet's size.
+    /// Returns the probability with spacing. BCC's released simulator (myred.cc), after `modify_p` of ns-2's RED:
+    /// *p/(1 − c·p)*, where *c* is the number of whole packets in the bytes since the last mark, including this packet; then
+    /// multiplied by the packet's size over `packet`.
     fn spaced(&mut self, probability: f64, size: Bytes, packet: Bytes) -> f64 {
         if probability <= 0.0 || probability >= 1.0 {
             self.unmarked = Bytes(0);
@@ -146,7 +146,7 @@ impl Aqm for Red {
     }
 }
 
-/// The curve between two levels.
+/// Returns the curve between two levels.
 pub(super) fn curve(kmin: Level, kmax: Level, pmax: f64) -> Curve {
     Curve::new(kmin.0, kmax.0, pmax)
 }
@@ -157,7 +157,7 @@ mod tests {
     use super::super::{Averaging, Scope};
     use super::*;
 
-    /// SONiC's ECN plan: Kmin 500 KB, Kmax 2000 KB, Pmax 5 %.
+    /// Returns the curve of SONiC's ECN test plan: Kmin 500 KB, Kmax 2000 KB, Pmax 5 %.
     fn sonic() -> Curve {
         Curve::new(500_000, 2_000_000, 0.05)
     }
@@ -212,7 +212,7 @@ mod tests {
         let mut red = red(gauge, Curve::new(600, 600, 1.0), Spacing::Independent);
         let seen = Seen::queue(800);
         assert!(!red.on_enqueue(Instant::ZERO, &Header::default(), &seen.view()).marks());
-        // The average is 400, then 600.
+        // The average is 400 at the first packet and 600 at the second.
         assert!(!red.on_dequeue(Instant::ZERO, &Header::default(), &seen.view()).marks());
         assert!(red.on_dequeue(Instant::ZERO, &Header::default(), &seen.view()).marks());
         let mut told = vec![];
@@ -255,7 +255,7 @@ mod tests {
         assert_eq!(red.spaced(0.1, Bytes(4_500), Bytes(9_000)), 0.05);
         assert_eq!(red.spaced(0.1, Bytes(4_500), Bytes(9_000)), 0.1 / 0.9 / 2.0);
         assert_eq!(red.unmarked, Bytes(9_000));
-        // c·p = 2 · 1/2 reaches one; a raised probability of one is not scaled by size: c = 1, p = 1/2 gives 1.
+        // c·p = 2 · 1/2 reaches one. A raised probability of one is not scaled by size: c = 1, p = 1/2 gives 1.
         assert_eq!(red.spaced(0.5, Bytes(9_000), Bytes(9_000)), 1.0);
         red.unmarked = Bytes(4_500);
         assert_eq!(red.spaced(0.5, Bytes(4_500), Bytes(9_000)), 1.0);
@@ -272,7 +272,7 @@ mod tests {
 
     #[test]
     fn certain_outcomes_draw_no_number() {
-        // Below Kmin nothing, above Kmax everything is marked: the marks to come are those that would have come anyway.
+        // Below Kmin no packet is marked, above Kmax every packet. Neither case advances the random stream.
         let mut red = red(Gauge::default(), sonic(), Spacing::Independent);
         let next = |red: &Red| red.stream.clone().next_u64();
         let before = next(&red);

@@ -19,7 +19,7 @@ pub enum Split {
 }
 
 impl Split {
-    /// Threshold of each queue with these shares.
+    /// Returns the threshold of each queue with these shares.
     pub fn divide(self, whole: Level, shares: &[Share]) -> Box<[Level]> {
         let weight = |share: &Share| match *share {
             Share::Strict => 0,
@@ -36,7 +36,7 @@ impl Split {
         shares.iter().map(part).collect()
     }
 
-    /// Smallest threshold of any queue with these shares.
+    /// Returns the smallest threshold of any queue with these shares.
     pub(super) fn least(self, whole: Level, shares: &[Share]) -> Level {
         self.divide(whole, shares).iter().copied().min().unwrap_or(whole)
     }

@@ -1,6 +1,6 @@
 //! TCN (Bai, Chen, Chen, Kim, Wu; CoNEXT '16): marks a packet at departure if it waited longer than *T*.
 //!
-//! The waiting time is that of the packet in its own queue, so one threshold suits every scheduler and any number of
+//! A packet's waiting time is the time in its own queue, so one threshold suits every scheduler and any number of
 //! queues.
 
 use shallows_core::packet::Header;
@@ -8,14 +8,14 @@ use shallows_core::{Duration, Instant};
 
 use super::interface::{Aqm, Hears, PortView, Verdict};
 
-/// Marks by waiting time.
+/// TCN marker: marks by waiting time.
 #[derive(Clone, Debug)]
 pub struct Tcn {
     threshold: Duration,
 }
 
 impl Tcn {
-    /// Creates a marker with this `threshold`, *RTT · λ*.
+    /// Creates a marker with this `threshold`: *RTT · λ* in the paper.
     pub fn new(threshold: Duration) -> Self {
         Self { threshold }
     }

@@ -1,4 +1,4 @@
-//! A port as markers see it, for tests.
+//! A [`PortView`] for tests, built from plain values.
 
 use shallows_core::{Bytes, Duration, Instant, Rate};
 
@@ -6,7 +6,7 @@ use super::PortView;
 use crate::buffer::{Config, Policy, ReservedRule, SharedBuffer};
 use crate::discipline::QueueState;
 
-/// State that a test shows to a marker.
+/// Values from which a test builds a [`PortView`].
 #[derive(Clone, Debug)]
 pub(crate) struct Seen {
     pub(crate) rate: Rate,
@@ -19,7 +19,7 @@ pub(crate) struct Seen {
 }
 
 impl Seen {
-    /// A queue with this backlog at a port of 100 Gbit/s.
+    /// Returns a queue with this backlog at a port of 100 Gbit/s.
     pub(crate) fn queue(backlog: u64) -> Self {
         Self {
             rate: Rate::from_gbps(100),
@@ -32,12 +32,12 @@ impl Seen {
         }
     }
 
-    /// An empty queue at a port with this backlog.
+    /// Returns an empty queue at a port with this backlog.
     pub(crate) fn port(backlog: u64) -> Self {
         Self { port_backlog: Bytes(backlog), ..Self::queue(0) }
     }
 
-    /// An empty queue that shares a pool of this occupancy.
+    /// Returns an empty queue that shares a pool of this occupancy.
     pub(crate) fn pool(used: u64) -> Self {
         let mut seen = Self::queue(0);
         seen.hold(used, 1);
@@ -66,7 +66,7 @@ impl Seen {
     }
 }
 
-/// A pool that nothing fills.
+/// Returns a buffer with one pool that is too large to fill.
 fn buffer() -> SharedBuffer {
     let mut buffer = SharedBuffer::new(&Config {
         policy: Policy::CompleteSharing,

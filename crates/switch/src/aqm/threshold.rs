@@ -1,4 +1,4 @@
-//! Marking above one threshold, as DCTCP requires (RFC 8257 §3.1) if the backlog is not averaged.
+//! Marking above one threshold. DCTCP requires it (RFC 8257 §3.1), with the instantaneous backlog.
 
 use shallows_core::Instant;
 use shallows_core::packet::Header;
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn the_packet_itself_counts_where_the_source_says_so() {
-        // BCC's released simulator compares backlog + packet; 1,500 + 1,500 is not above 3,000, one more is.
+        // BCC's released simulator compares backlog + packet; 1,500 + 1,500 is not above 3,000, one byte more is.
         let mut marker = at(Gauge { counts_packet: true, ..Gauge::default() }, 3_000);
         assert!(!marker.on_enqueue(Instant::ZERO, &packet(), &Seen::queue(1_500).view()).marks());
         assert!(marker.on_enqueue(Instant::ZERO, &packet(), &Seen::queue(1_501).view()).marks());
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn the_minimum_threshold_is_the_share_of_the_standard() {
-        // MQ-ECN §2: K·w/Σw. Quanta 1,500 and 4,500 share 65 packets of 1,500 B as 1 to 3; strict priority keeps all.
+        // MQ-ECN §2: K·w/Σw. Quanta 1,500 and 4,500 share 65 packets of 1,500 B as 1 to 3; strict priority has the whole K.
         let round = |quantum| Share::Round { quantum: Bytes(quantum) };
         let shares = [Share::Strict, round(1_500), round(4_500)];
         let k = Level(97_500);

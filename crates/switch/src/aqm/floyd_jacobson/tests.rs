@@ -17,7 +17,7 @@ fn red(config: &Config) -> FloydJacobson {
     FloydJacobson::new(config, 1, Stream::new(1, "red-classic", 0))
 }
 
-/// A busy link at which so many packets of 1,000 bytes wait.
+/// Returns a busy link with `packets` waiting packets of 1,000 bytes.
 fn waiting(packets: u32) -> Seen {
     let mut seen = Seen::queue(u64::from(packets) * 1_000);
     seen.queues[0].packets = packets;
@@ -38,7 +38,7 @@ fn arrive(red: &mut FloydJacobson, now: Instant, seen: &Seen, size: u16) -> Verd
     red.on_enqueue(now, &packet(size), &seen.view())
 }
 
-/// A marker whose average stays where it is.
+/// Returns a marker with this `average`.
 fn at(config: &Config, average: f64) -> FloydJacobson {
     let mut red = red(config);
     red.averages[0].value = average;
@@ -47,7 +47,7 @@ fn at(config: &Config, average: f64) -> FloydJacobson {
 
 #[test]
 fn the_average_over_n_arrivals_has_its_closed_form_and_hears_refused_packets() {
-    // (1 − w)avg + w·q from zero: q(1 − (1 − w)^n). Only on_arrival moves it: the buffer may refuse every packet.
+    // (1 − w)avg + w·q from zero: q(1 − (1 − w)^n). Only on_arrival updates it: the buffer may refuse every packet.
     for (unit, q) in [(Unit::Packets, 10.0), (Unit::Bytes, 10_000.0)] {
         let mut red = red(&Config { unit, ..explicit(5, 15, 0.002) });
         for n in 1..=1_000 {
@@ -85,12 +85,12 @@ fn an_empty_queue_at_a_busy_link_is_a_sample_and_idle_time_counts_once() {
     let later = Instant(7_000_000) + PACKET_TIME;
     red.on_arrival(later, &packet(1_000), &seen.view());
     assert!((red.averages[0].value - 4.5).abs() < 1e-12, "one packet time");
-    // The last packet was dropped: at once another comes. No further idle time: a sample.
+    // The last packet was dropped, and another arrives at the same time. No further idle time: a sample.
     red.on_arrival(later, &packet(1_000), &seen.view());
     assert!((red.averages[0].value - 3.375).abs() < 1e-12);
     red.on_arrival(later + PACKET_TIME * 2, &packet(1_000), &seen.view());
     assert!((red.averages[0].value - 3.375 * 0.5625).abs() < 1e-12);
-    // Something waits, for whatever reason, so the port does not idle.
+    // A packet waits although the link is free, so the port is not idle.
     red.averages[0].value = 8.0;
     red.on_arrival(later + PACKET_TIME * 9, &packet(1_000), &Seen { busy_until: later, ..waiting(4) }.view());
     assert_eq!(red.averages[0].value, 7.0);
@@ -119,7 +119,7 @@ fn every_queue_makes_up_for_the_idle_time_of_its_port_at_its_own_arrival() {
 
 #[test]
 fn the_share_of_marked_packets_follows_the_curve() {
-    // min 5, max 15, max_p 0.1: at an average of 10 it is 0.05; gentle, at 18 it is 0.1 + 0.9 · 3/15 = 0.28.
+    // min 5, max 15, max_p 0.1: the probability is 0.05 at an average of 10; with gentle, 0.1 + 0.9 · 3/15 = 0.28 at 18.
     let n = 100_000;
     for (above, average, expected) in [
         (Above::Certain, 4.999, 0.0),
@@ -189,7 +189,7 @@ fn the_count_starts_anew_below_the_threshold_and_after_a_forced_mark() {
             red.averages[0].value = 4.0;
             assert_eq!(red.on_enqueue(Instant::ZERO, &packet(500), &waiting(3).view()), Verdict::PASS);
         }
-        // After a forced mark the next packet is the first since a mark: only Fig. 2's count is one by then.
+        // After a forced mark the next packet is the first since a mark: only the count of Fig. 2 is one by then.
         red.space(0, 0.25, Bytes(500));
         red.averages[0].value = 15.0;
         assert_eq!(red.on_enqueue(Instant::ZERO, &packet(500), &waiting(3).view()), Verdict::MARK);
@@ -204,8 +204,8 @@ fn the_count_starts_anew_below_the_threshold_and_after_a_forced_mark() {
 
 #[test]
 fn by_bytes_the_count_is_in_whole_packets_and_large_packets_are_likelier_victims() {
-    // Typical packet 500 B, p = 1/4. 750 B: nothing before it, 1.5 times as likely. The next finds ⌊1.5⌋ = 1 packet:
-    // 1/3 · 1.5; the next ⌊3⌋: 1/4 / (1 − 3/4) is certain, which is not scaled.
+    // Typical packet 500 B, p = 1/4. The first packet of 750 B has a count of 0 and is 1.5 times as likely. The second has
+    // ⌊1.5⌋ = 1: 1/3 · 1.5. The third has ⌊3⌋: 1/4 / (1 − 3/4) = 1, which is not scaled.
     let config = Config { weighing: Weighing::Bytes, ..explicit(5, 15, 0.5) };
     let mut red = red(&config);
     let spaced = [(); 3].map(|()| red.space(0, 0.25, Bytes(750)));
@@ -217,9 +217,9 @@ fn by_bytes_the_count_is_in_whole_packets_and_large_packets_are_likelier_victims
 
 #[test]
 fn the_count_in_whole_packets_decides_how_long_wait_waits() {
-    // Typical packet 500 B, packets of 750 B, p = 1/4: the count is ⌊1.5⌋, 3, ⌊4.5⌋, 6, ⌊7.5⌋ packets. It waits while
-    // c·p < 1, then 1/4 / (2 − c/4) = 1/4, 1/2, 1, one and a half times of it by size. Certainty is not scaled, as
-    // a small packet shows.
+    // Typical packet 500 B, packets of 750 B, p = 1/4: the counts are ⌊1.5⌋, 3, ⌊4.5⌋, 6, ⌊7.5⌋ packets. The probability is zero
+    // while c·p < 1, then 1/4 / (2 − c/4) = 1/4, 1/2, 1, times 1.5 for the size. A probability of 1 is not scaled, as the small
+    // packet shows.
     let config = Config { spacing: Spacing::Wait, weighing: Weighing::Bytes, ..explicit(5, 15, 0.5) };
     let mut red = red(&config);
     let spaced = [(); 5].map(|()| red.space(0, 0.25, Bytes(750)));
@@ -229,14 +229,14 @@ fn the_count_in_whole_packets_decides_how_long_wait_waits() {
 
 #[test]
 fn each_range_of_the_average_begins_at_its_threshold() {
-    // §4: "if min_th ≤ avg < max_th: increment count"; below it the count starts anew.
+    // §4: "if min_th ≤ avg < max_th: increment count"; below min_th the count restarts.
     for (average, count) in [(4.999, 0), (5.0, 3)] {
         let mut red = at(&explicit(5, 15, 0.5), average);
         red.averages[0].count = 2;
         assert_eq!(red.on_enqueue(Instant::ZERO, &packet(500), &waiting(3).view()), Verdict::PASS);
         assert_eq!(red.averages[0].count, count, "{average}");
     }
-    // ns-2, gentle_: at twice max_th a packet is condemned, not chosen with certainty.
+    // ns-2, gentle_: at twice max_th a packet is dropped by force, not marked with probability 1.
     for (average, expected) in [(29.999_999, Verdict::MARK), (30.0, Verdict::DROP)] {
         let config = Config { above: Above::Gentle, forced: Forced::Drop, ..explicit(5, 15, 0.5) };
         let mut red = at(&config, average);
@@ -247,7 +247,7 @@ fn each_range_of_the_average_begins_at_its_threshold() {
 
 #[test]
 fn a_chance_of_nothing_draws_no_number() {
-    // At the minimum threshold itself the probability is zero: the marks to come are those that would have come anyway.
+    // At the minimum threshold itself the probability is zero, and the random stream does not advance.
     let mut red = at(&explicit(5, 15, 0.5), 5.0);
     let next = |red: &FloydJacobson| red.stream.clone().next_u64();
     let before = next(&red);
@@ -257,7 +257,7 @@ fn a_chance_of_nothing_draws_no_number() {
 
 #[test]
 fn a_free_link_is_not_idle_while_something_waits() {
-    // A shaper holds back what waits in queue 0. Queue 1 is empty: it sees a sample of zero, and no idle time.
+    // A shaper holds back the packets of queue 0. Queue 1 is empty: its average takes a sample of zero, and no idle time.
     let mut red = FloydJacobson::new(&explicit(5, 15, 0.25), 2, Stream::new(1, "red-classic", 0));
     red.averages[1].value = 8.0;
     let mut seen = Seen { busy_until: Instant::ZERO, queue: 1, ..waiting(4) };
@@ -278,7 +278,7 @@ fn a_victim_is_marked_or_dropped_and_a_forced_one_dropped_where_asked() {
         (Drop, Forced::AsBelow, 15.0, Verdict::DROP),
         (Mark, Forced::AsBelow, 4.9, Verdict::PASS),
     ] {
-        // max_p = 1 and the tenth packet since the last: certain between the thresholds.
+        // max_p = 1, and this is the tenth packet since the last mark: probability 1 between the thresholds.
         let config = Config { action, forced, max_p: 1.0, ..explicit(5, 15, 0.5) };
         let mut red = at(&config, average);
         red.averages[0].count = 10;
@@ -310,10 +310,10 @@ fn automatic_configuration_is_that_of_ns2() {
         assert!((line.weight - 3.999_92e-5).abs() < 1e-10, "{}", line.weight);
         assert_eq!(line.packet_time, Duration::from_micros(40));
     }
-    // 1 Mbit/s: 0.625 packets of target queue: the minimum of 5 holds.
+    // 1 Mbit/s: the target delay holds 0.625 packets, so the minimum of 5 applies.
     assert_eq!(Line::new(&Config::default(), Rate(1_000_000)).min, 5.0);
     assert_eq!(Config::default().typical_packet, Bytes(500));
-    // The rate of the link is known at the first arrival: 100 packets wait, above 62.5 only after many arrivals.
+    // RED reads the rate of the link at the first arrival. 100 packets wait; the average exceeds 62.5 only after many arrivals.
     let mut red = red(&Config { max_p: 1.0, ..Config::as_released() });
     let seen = Seen { rate: Rate(100_000_000), ..waiting(100) };
     assert_eq!(arrive(&mut red, Instant::ZERO, &seen, 500), Verdict::PASS);
@@ -322,8 +322,8 @@ fn automatic_configuration_is_that_of_ns2() {
 
 #[test]
 fn as_released_every_choice_is_that_of_ns2() {
-    // ns-default.tcl: bytes_, queue_in_bytes_, gentle_ and wait_ are true, setbit_ is false, linterm_ is 10; red.cc drops
-    // beyond gentle_'s end whatever setbit_ says, and lets pass what finds one packet or none.
+    // ns-default.tcl: bytes_, queue_in_bytes_, gentle_ and wait_ are true, setbit_ is false, linterm_ is 10. red.cc drops
+    // above the end of gentle_'s slope, whatever setbit_ is, and passes packets that find at most one packet.
     let config = Config::as_released();
     assert_eq!((config.unit, config.weighing), (Unit::Bytes, Weighing::Bytes));
     assert_eq!((config.above, config.spacing), (Above::Gentle, Spacing::Wait));

@@ -10,7 +10,7 @@ const MTU_TIME: Duration = Duration(1_200_000);
 /// 65 packets of 1,500 B (§5.2).
 const K: u64 = 97_500;
 
-/// A link and its queues, with the turns of a round-robin among those that are busy.
+/// A port with its marker, and a round-robin of turns among its busy queues.
 struct Driver {
     seen: Seen,
     marker: MqEcn,
@@ -44,7 +44,7 @@ impl Driver {
         verdict
     }
 
-    /// Send one packet of `queue`, whose turn `ends` with it or goes on.
+    /// Sends one packet of `queue`. Its turn ends with this packet if `ends`.
     fn send(&mut self, queue: usize, size: u16, ends: bool) -> Verdict {
         self.now = self.now.max(self.seen.busy_until);
         self.seen.queue = queue;
@@ -61,7 +61,7 @@ impl Driver {
         verdict
     }
 
-    /// One packet waits in each of the queues `busy`, and another comes for each that leaves.
+    /// Runs one round in which each queue in `busy` sends `packets[queue]` packets, each replaced by an arrival.
     fn round(&mut self, busy: &[usize], packets: &[usize]) {
         for &queue in busy {
             for packet in 1..=packets[queue] {
@@ -104,8 +104,8 @@ fn close(value: f64, expected: f64) {
 
 #[test]
 fn the_threshold_follows_the_hand_worked_trace_for_one_to_eight_busy_queues() {
-    // Equal quanta of one packet. Queues become active together at t0; the turn of queue i in the first round ends
-    // (i + 1) slots later, and from then on every turn comes `busy` slots after the last: samples 1, 2 … busy, busy …
+    // Equal quanta of one packet. All queues become active together at t0. The turn of queue i in the first round ends i + 1
+    // slots later, and each further turn `busy` slots after the last: samples 1, 2 … busy, busy …
     // T_round ← 3/4 · T_round + 1/4 · sample; K = K_std · min(slot/T_round, 1).
     for busy in 1..=8usize {
         let mut driver = Driver::rounds(&[1_500; 8]);
@@ -124,7 +124,7 @@ fn the_threshold_follows_the_hand_worked_trace_for_one_to_eight_busy_queues() {
                 }
             }
         }
-        // When all are busy K_std · quantum/Σquanta, when one is K_std: here of the busy ones.
+        // With all queues busy, K is K_std · quantum/Σquanta over the busy queues; with one busy queue, it is K_std.
         close(driver.threshold(0), K as f64 / busy as f64);
     }
 }
@@ -144,7 +144,7 @@ fn busy_queues_of_unequal_quanta_share_the_standard_threshold() {
 
 #[test]
 fn it_heals_from_a_wrong_round_time() {
-    // β^n of the error is left after n samples, from above and from below.
+    // After n samples β^n of the error remains, from above and from below.
     for wrong in [0.0, 1e9] {
         let mut driver = Driver::rounds(&[1_500; 4]);
         driver.fill(&[0, 1]);
@@ -162,12 +162,12 @@ fn it_heals_from_a_wrong_round_time() {
 #[test]
 fn a_round_below_a_nanosecond_counts_as_none() {
     let mut driver = Driver::rounds(&[1]);
-    // A quantum of one byte takes 800 ps; at 999 ps the threshold is whole, at 1,000 ps it is 0.8 of it.
+    // A quantum of one byte takes 800 ps. At 999 ps the threshold is the whole K_std, at 1,000 ps 0.8 of it.
     driver.marker.round_time = 999.0;
     close(driver.threshold(0), K as f64);
     driver.marker.round_time = 1_000.0;
     close(driver.threshold(0), 0.8 * K as f64);
-    // Bound by C: a round shorter than the quantum gives no more than K_std.
+    // A round shorter than the quantum gives at most K_std: the rate is bounded by C.
     let mut driver = Driver::rounds(&[1_500]);
     driver.marker.round_time = 600_000.0;
     close(driver.threshold(0), K as f64);
@@ -175,7 +175,7 @@ fn a_round_below_a_nanosecond_counts_as_none() {
 
 #[test]
 fn an_idle_port_forgets_by_whole_slots() {
-    // T_idle is 1.2 µs: after 1, 2 or 2.99 slots 0.75, 0.75² and again 0.75² are left; within a slot all is kept.
+    // T_idle is 1.2 µs: after 1, 2 or 2.99 slots 0.75, 0.75² and again 0.75² remain; within a slot nothing decays.
     for (idle, slots) in [(1_199_999, 0), (1_200_000, 1), (2_400_000, 2), (3_588_000, 2), (12_000_000, 10)] {
         for (idle_time, scale) in [(None, 1), (Some(Duration(2_400_000)), 2)] {
             let config = Config { idle_time, ..Config::paper(Bytes(K)) };
@@ -196,7 +196,7 @@ fn idle_time_is_counted_once_and_only_while_the_port_is_empty() {
     driver.fill(&[0, 1]);
     driver.send(0, 1_500, true);
     driver.marker.round_time = 8e6;
-    // Queue 1 still waits: an arrival long after finds the port not empty.
+    // Queue 1 still waits: an arrival much later finds a port that is not empty.
     driver.now = driver.seen.busy_until + MTU_TIME * 10;
     driver.arrive(0, 1_500);
     assert_eq!(driver.marker.round_time, 8e6);
@@ -204,7 +204,7 @@ fn idle_time_is_counted_once_and_only_while_the_port_is_empty() {
     driver.send(1, 1_500, false);
     let empty = driver.seen.clone();
     driver.now = driver.seen.busy_until + MTU_TIME * 2;
-    // The first packet is dropped by someone else, the second comes half a slot later: nothing is counted twice.
+    // The buffer drops the first packet; the second arrives half a slot later. No idle time is counted twice.
     for later in [0, 600_000] {
         driver.now = driver.now + Duration(later);
         driver.arrive(0, 1_500);
@@ -255,17 +255,17 @@ fn a_newly_active_queue_begins_when_it_arrives_but_not_before_its_last_turn_ende
     let began = driver.now;
     driver.send(0, 1_500, true);
     assert_eq!(driver.marker.queues[0].start, began + MTU_TIME, "its turn ends with its last bit");
-    // It arrives while its last packet is still on the wire.
+    // A packet arrives at the empty queue while the queue's last packet is still on the wire.
     driver.now = began + Duration(500_000);
     driver.arrive(0, 1_500);
     assert_eq!(driver.marker.queues[0].start, began + MTU_TIME);
-    // A second arrival to a busy queue moves nothing; an arrival to an empty one does.
+    // A second arrival at a busy queue does not change `start`; an arrival at an empty queue does.
     driver.now = began + MTU_TIME * 3;
     driver.arrive(0, 1_500);
     assert_eq!(driver.marker.queues[0].start, began + MTU_TIME);
     driver.arrive(1, 1_500);
     assert_eq!(driver.marker.queues[1].start, began + MTU_TIME * 3);
-    // A turn whose last packet was dropped for nothing ends now.
+    // The turn whose last packet was dropped at no cost on the wire ends now.
     driver.now = began + MTU_TIME * 4;
     driver.marker.on_turn(driver.now, &driver.seen.view());
     assert_eq!(driver.marker.queues[1].start, driver.now);
@@ -328,7 +328,7 @@ fn both_probabilistic_thresholds_scale_and_the_probability_does_not() {
 
 #[test]
 fn certain_outcomes_draw_no_number() {
-    // At Kmin nothing, from Kmax on everything is marked: the marks to come are those that would have come anyway.
+    // At Kmin no packet is marked, from Kmax on every packet. Neither case advances the random stream.
     let standard = Standard::Probabilistic { kmin: Level(40_000), kmax: Level(80_000), pmax: 0.4 };
     let config = Config { standard, counts_packet: false, ..Config::paper(Bytes(K)) };
     let mut marker = MqEcn::new(&config.into(), &[Share::Strict], Stream::new(1, "mq-ecn", 0));
@@ -342,7 +342,7 @@ fn certain_outcomes_draw_no_number() {
 
 #[test]
 fn under_wfq_a_queue_has_its_weight_among_the_busy() {
-    // Weights 1, 2 and 5. Samples: queue 0 sends while 1 waits: 3; while none waits: 1; while all wait: 8.
+    // Weights 1, 2 and 5. Samples when queue 0 sends: 3 while queue 1 waits, 1 while none waits, 8 while all wait.
     let mut driver =
         Driver::new(&Config::paper(Bytes(K)), &[Share::Weight(1), Share::Weight(2), Share::Weight(5)]);
     driver.fill(&[0, 0, 0, 1]);
@@ -360,7 +360,7 @@ fn under_wfq_a_queue_has_its_weight_among_the_busy() {
         assert!((driver.threshold(queue) - K as f64 * share / 8.0).abs() < 1.0);
     }
     assert_eq!(driver.told("round_time_us"), None, "there are no rounds");
-    // At most one sample in an MTU time: small packets in between change nothing.
+    // At most one sample in an MTU time: small packets in between do not change the sum.
     let before = driver.marker.weight_sum;
     driver.arrive(1, 300);
     driver.arrive(1, 300);
