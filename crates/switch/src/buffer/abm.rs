@@ -1,13 +1,13 @@
 //! Active Buffer Management (Addanki, Apostolaki, Ghobadi, Schmid, Vanbever; SIGCOMM '22): thresholds that also depend
 //! on the number of congested queues and on the drain rate of each.
 //!
-//! *T = α_p · 1/n_p · (B − Q) · μ/b* for a queue of priority *p*, where *n_p* congested queues of that priority share
-//! the pool. A queue that drains at half the rate of its port may hold half as much, so that all queues drain in the
-//! same time.
+//! The threshold of a queue of priority *p* is *T = α_p · 1/n_p · (B − Q) · μ/b*, where *n_p* congested queues of that
+//! priority share the pool. A queue that drains at half the rate of its port may hold half as much, so that all queues
+//! drain in the same time.
 //!
 //! Deviations: the buffer has no clock, so *μ/b* is the queue's share of the last bytes that its port sent, which is
 //! the same while the port is busy. The first packets of a flow get no higher *α*. The priority of a queue is its
-//! position at its port.
+//! index at its port.
 
 use shallows_core::Bytes;
 
@@ -20,7 +20,7 @@ pub struct Config {
     pub alpha: Vec<f64>,
     /// Share of its threshold from which a queue counts in *n_p*. Evaluated when a packet joins or leaves the queue.
     pub congested: f64,
-    /// Bytes that a port sends between two measurements of drain rates: about one round-trip time's worth.
+    /// Bytes that a port sends between two measurements of drain rates: about the bytes of one round-trip time.
     pub window: Bytes,
 }
 
@@ -31,7 +31,7 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Largest steady backlog of each of `busy` queues in a pool of this size.
+    /// Returns the largest steady backlog of each of `busy` queues in a pool of this size.
     ///
     /// Eq. 1 with M congested queues of one priority, each the only one of its port: q = α/M · (B − M·q), so q =
     /// αB/(M·(1 + α)).
@@ -41,7 +41,7 @@ impl Config {
     }
 }
 
-/// State of ABM for all queues and ports.
+/// State of ABM for all queues and ports of a buffer.
 #[derive(Clone, Debug)]
 pub(super) struct Abm {
     config: Config,
@@ -57,11 +57,11 @@ struct Member {
     priority: usize,
     /// Whether the queue counts in *n_p*.
     congested: bool,
-    /// Bytes sent in this window.
+    /// Bytes sent in the current window.
     sent: Bytes,
     /// Whether the queue holds packets.
     occupied: bool,
-    /// Whether the queue has held packets throughout this window.
+    /// Whether the queue has held packets throughout the current window.
     backlogged: bool,
     /// *μ/b* of the last window.
     drain_rate: f64,
@@ -71,7 +71,7 @@ struct Member {
 struct Port {
     first: usize,
     queues: usize,
-    /// Bytes sent in this window.
+    /// Bytes sent in the current window.
     sent: Bytes,
 }
 
@@ -111,7 +111,7 @@ impl Abm {
         priorities.resize(priorities.len().max(priority + 1), 0);
     }
 
-    /// Limit of `queue` with number `index` now.
+    /// Returns the current limit of `queue`, whose number is `index`.
     pub(super) fn threshold(&self, index: usize, queue: &Account, pool: &Pool) -> Bytes {
         let Member { priority, drain_rate, .. } = self.queues[index];
         let alpha = self.config.alpha[priority.min(self.config.alpha.len() - 1)];
@@ -137,7 +137,7 @@ impl Abm {
         let member = &mut self.queues[index];
         member.sent += size;
         if queue.packets == 0 {
-            // An empty queue has no drain rate. A stored rate of zero would admit no packet ever again.
+            // An empty queue has no drain rate. A stored rate of zero would never again admit a packet.
             (member.occupied, member.backlogged, member.drain_rate) = (false, false, 1.0);
         }
         let port = &mut self.ports[member.port];
@@ -149,11 +149,11 @@ impl Abm {
         self.count_congestion(index, queue, pool);
     }
 
-    /// Ends the window of a port: the share of each queue becomes its drain rate.
+    /// Ends the window of a port: the share of each queue in the bytes sent becomes its drain rate.
     fn measure(&mut self, number: usize, port: Port) {
         for member in &mut self.queues[port.first..port.first + port.queues] {
             let share = member.sent.0 as f64 / port.sent.0 as f64;
-            // The scheduler did not delay a queue that was empty in the meantime, so its rate is one.
+            // The scheduler did not delay a queue that was empty during the window, so its rate is one.
             member.drain_rate = if member.backlogged { share } else { 1.0 };
             member.sent = Bytes(0);
             member.backlogged = member.occupied;
@@ -185,7 +185,7 @@ mod tests {
     use super::super::{Config as BufferConfig, Memory, Policy, Refusal, ReservedRule, SharedBuffer};
     use super::*;
 
-    /// A pool of 100,000 bytes, which ports of so many queues share.
+    /// Returns a buffer with a pool of 100,000 bytes shared by ports with the given numbers of queues.
     fn buffer(config: Config, ports: &[usize]) -> SharedBuffer {
         let mut buffer = SharedBuffer::new(&BufferConfig {
             policy: Policy::Abm(config),
@@ -219,7 +219,7 @@ mod tests {
 
     #[test]
     fn each_priority_has_its_alpha_of_what_is_free() {
-        // T = α_p (B − Q) with nothing congested; the last α holds for the third priority. Other pools do not matter.
+        // T = α_p (B − Q) without congested queues; the last α applies to the third priority. Other pools have no effect.
         let mut buffer = buffer(Config { alpha: vec![2.0, 0.5], ..Config::default() }, &[3, 1]);
         let other = buffer.add_queue(1, Bytes(0));
         assert_eq!(thresholds(&buffer), [200_000, 50_000, 50_000, 200_000, 100_000]);
@@ -233,7 +233,7 @@ mod tests {
 
     #[test]
     fn a_queue_fills_to_its_threshold_and_no_further() {
-        // Alone, congested as one: q = α(B − q), α = 1: half of B. The packet itself counts.
+        // One queue counts as one congested queue: q = α(B − q) with α = 1 is half of B. The arriving packet counts.
         let config = Config { alpha: vec![1.0], ..Config::default() };
         let mut buffer = buffer(config, &[1]);
         take(&mut buffer, 0, 50);
@@ -245,8 +245,8 @@ mod tests {
 
     #[test]
     fn congested_queues_of_a_priority_share_and_others_are_left_alone() {
-        // α = 1. Queue 0 (port 0, priority 0) is full at 50 packets of a threshold of 50: congested. Then queue 2 (port 1,
-        // priority 0) fills: at q its threshold is 50 − q; 0.9 of that from 24 on: n_0 = 2 halves both.
+        // α = 1. Queue 0 (port 0, priority 0) is full at 50 packets, its threshold: congested. Then queue 2 (port 1,
+        // priority 0) fills: at q packets its threshold is 50 − q, and q reaches 0.9 of that at 24: n_0 = 2 halves both.
         let mut buffer = buffer(Config { alpha: vec![1.0], ..Config::default() }, &[2, 2]);
         take(&mut buffer, 0, 50);
         assert_eq!(thresholds(&buffer), [50_000; 4], "one congested queue shares with nobody");
@@ -254,26 +254,26 @@ mod tests {
         assert_eq!(thresholds(&buffer), [27_000; 4], "23 is below 0.9 · 27 = 24.3");
         take(&mut buffer, 2, 1);
         assert_eq!(thresholds(&buffer), [13_000, 26_000, 13_000, 26_000], "24 is above 0.9 · 26 = 23.4");
-        // It drains until it is no longer near a threshold: at q packets, 0.9 · (50 − q)/2 exceeds q for q ≤ 15.
+        // Queue 2 drains until it is no longer near its threshold: 0.9 · (50 − q)/2 exceeds q for q ≤ 15.
         send(&mut buffer, 2, 8);
         assert_eq!(thresholds(&buffer), [17_000, 34_000, 17_000, 34_000]);
         send(&mut buffer, 2, 1);
         assert_eq!(thresholds(&buffer), [35_000; 4]);
-        // A queue that holds nothing is not congested, even where its threshold is nothing.
+        // A queue without packets is not congested, even if its threshold is zero.
         send(&mut buffer, 2, 15);
         assert_eq!(thresholds(&buffer), [50_000; 4]);
     }
 
     #[test]
     fn a_queue_that_holds_only_reserved_bytes_is_not_congested() {
-        // Two ports with two priorities; α = 10⁹ lets queue 0 fill the pool, so that every threshold is nothing. Queue 3
-        // then takes a packet into its reserve: it holds nothing in the pool, and is not near its threshold.
+        // Two ports with two priorities; α = 10⁹ lets queue 0 fill the pool, so that every threshold is zero. Queue 3
+        // then stores a packet in its reserved buffer: it holds nothing in the pool, and is not near its threshold.
         let config = Config { alpha: vec![1e9, 1.0], window: Bytes(1 << 40), ..Config::default() };
         let mut buffer = buffer(config, &[2, 1]);
         assert_eq!(buffer.add_sibling(0, Bytes(1_000)), 3);
         take(&mut buffer, 0, 100);
         assert_eq!(buffer.admit(3, Bytes(1_000)), Ok(Memory::Reserved));
-        // With 90,000 B free, queue 1 at 43,000 B is near 47,000 B, the only one of its priority: n = 1.
+        // With 90,000 B free, queue 1 at 43,000 B is near 47,000 B, and the only congested queue of its priority: n = 1.
         send(&mut buffer, 0, 90);
         take(&mut buffer, 1, 43);
         assert_eq!(buffer.threshold(1), Some(Bytes(47_000)));
@@ -281,8 +281,8 @@ mod tests {
 
     #[test]
     fn a_queue_may_hold_in_proportion_to_how_fast_it_drains() {
-        // Three queues at a port, two of them backlogged: 8 and 2 of 10 packets sent make 0.8 and 0.2 of 70,000; the
-        // third sent nothing because it had nothing. The other port is not measured.
+        // Three queues at a port, two of them backlogged: 8 and 2 of 10 packets sent make 0.8 and 0.2 of 70,000. The
+        // third was empty and sent nothing. The other port is not measured.
         let config = Config { alpha: vec![1.0], window: Bytes(10_000), ..Config::default() };
         let mut buffer = buffer(config, &[3, 1]);
         take(&mut buffer, 0, 20);
@@ -301,12 +301,12 @@ mod tests {
         assert_eq!(thresholds(&buffer), [69_000; 4], "the second is not over");
         send(&mut buffer, 0, 1);
         assert_eq!(thresholds(&buffer), [56_000, 14_000, 70_000, 70_000]);
-        // Queue 0 empties: it is no longer held back. Queue 1 goes on with its old rate until the window ends.
+        // Queue 0 becomes empty, so its rate is one again. Queue 1 keeps its old rate until the window ends.
         send(&mut buffer, 0, 4);
         assert_eq!(thresholds(&buffer), [74_000, 14_800, 74_000, 74_000]);
         take(&mut buffer, 0, 1);
         send(&mut buffer, 1, 6);
-        // 79,000 free: queue 1 sent 6 of 10, and queue 0 had been empty meanwhile.
+        // 79,000 bytes are free: queue 1 sent 6 of 10 packets, and queue 0 was empty during the window.
         assert_eq!(thresholds(&buffer), [79_000, 47_400, 79_000, 79_000]);
         buffer.audit();
     }

@@ -11,11 +11,11 @@ use super::pool::{Account, Pool};
 pub struct DynamicThreshold {
     /// *α*: powers of two from 1/128 to 8 on Tomahawk (BCC §IV-B).
     pub alpha: f64,
-    /// Backlog that the threshold bounds.
+    /// Backlog that the threshold limits.
     pub counts: DtCounts,
 }
 
-/// Backlog of a queue that Dynamic Threshold compares.
+/// Backlog of a queue that Dynamic Threshold compares with *T*.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DtCounts {
@@ -27,9 +27,9 @@ pub enum DtCounts {
 }
 
 impl DynamicThreshold {
-    /// Largest steady backlog of each of `busy` queues in a pool of this size, beside its `reserved` bytes.
+    /// Returns the largest steady backlog of each of `busy` queues in a pool of this size, beside its `reserved` bytes.
     ///
-    /// Choudhury and Hahne (ToN '98): M equal queues hold αB/(1 + αM) each. Where the threshold also bounds the
+    /// Choudhury and Hahne (ToN '98): M equal queues hold αB/(1 + αM) each. If the threshold also limits the
     /// reserved bytes p, q = α(B − M(q − p)), so q − p = (αB − p)/(1 + αM).
     pub(super) fn limit(&self, pool: Bytes, reserved: Bytes, busy: usize) -> Bytes {
         let bounded = match self.counts {
@@ -40,7 +40,7 @@ impl DynamicThreshold {
         Bytes(share.max(0.0) as u64)
     }
 
-    /// Current limit of a queue.
+    /// Returns the current limit of every queue in `pool`.
     #[inline]
     pub fn threshold(&self, pool: &Pool) -> Bytes {
         pool.size.saturating_sub(pool.used).scale(self.alpha)
@@ -52,13 +52,13 @@ impl DynamicThreshold {
             DtCounts::Shared => queue.shared,
             DtCounts::Total => queue.backlog(),
         };
-        // The arriving packet counts, so that a queue never holds more than T; the paper's "drop when Q >= T"
-        // admits one packet more, its released code does not (BCC §IV-B; myred.cc). A whole number is at most T rounded down just
-        // where it is at most T, so the product is not rounded.
+        // The arriving packet counts, so that a queue never holds more than T. The paper's "drop when Q >= T"
+        // admits one packet more, its released code does not (BCC §IV-B; myred.cc). An integer is at most T exactly if it is at
+        // most T rounded down, so the product is not rounded.
         self.allows(backlog + size, pool)
     }
 
-    /// Whether a queue may hold so much.
+    /// Whether a queue may hold `backlog` bytes.
     #[inline(always)]
     pub(super) fn allows(&self, backlog: Bytes, pool: &Pool) -> bool {
         let free = pool.size.saturating_sub(pool.used);

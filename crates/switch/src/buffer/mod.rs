@@ -1,7 +1,7 @@
 //! The packet memory of a switch: a reserved buffer for each queue, and pools that queues share.
 //!
-//! `SharedBuffer` counts the bytes. A [`Policy`] only limits each queue, so no policy can corrupt the accounting. The
-//! buffer never pushes packets out. A policy with state receives every join and leave.
+//! [`SharedBuffer`] counts the bytes. A [`Policy`] only limits each queue, so no policy can corrupt the accounting. The
+//! buffer never pushes packets out. A policy with state is notified when a packet joins or leaves a queue.
 
 mod abm;
 mod dynamic_threshold;
@@ -35,7 +35,7 @@ pub enum Limit {
 }
 
 impl Limit {
-    /// The bound in bytes if every packet has this size.
+    /// Returns the bound in bytes if every packet has this size.
     pub fn in_bytes(self, packet: Bytes) -> Bytes {
         match self {
             Self::Bytes(limit) => limit,
@@ -44,7 +44,7 @@ impl Limit {
     }
 }
 
-/// Division of a buffer.
+/// Configuration of a switch's packet memory.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// Rule that limits each queue.
@@ -72,16 +72,16 @@ pub enum Policy {
 }
 
 impl Config {
-    /// Largest steady backlog of each of `busy` ports in a pool of this size. Each port has one queue with `reserved`
-    /// reserved bytes, and packets have the size `packet`.
+    /// Returns the largest steady backlog of each of `busy` ports in a pool of this size. Each port has one queue with
+    /// `reserved` reserved bytes, and packets have the size `packet`.
     pub fn limit(&self, pool: Bytes, reserved: Bytes, busy: usize, packet: Bytes) -> Bytes {
         let reserved = self.reserved_rule.usable(reserved, packet);
         self.policy.limit(pool, reserved, busy, packet) + reserved
     }
 
-    /// Largest steady occupancy of the pool under the same conditions.
+    /// Returns the largest steady occupancy of the pool, under the conditions of [`Self::limit`].
     pub fn pool_limit(&self, pool: Bytes, reserved: Bytes, busy: usize, packet: Bytes) -> Bytes {
-        // Queues that take all free memory use the whole pool, also where it does not divide evenly.
+        // Queues that may take all free memory use the whole pool, even if it does not divide evenly.
         if matches!(self.policy, Policy::CompleteSharing) {
             return pool;
         }
@@ -91,7 +91,7 @@ impl Config {
 }
 
 impl Policy {
-    /// Largest steady backlog of each of `busy` ports in a pool of this size, beside its `reserved` bytes.
+    /// Returns the largest steady backlog of each of `busy` ports in a pool of this size, beside its `reserved` bytes.
     fn limit(&self, pool: Bytes, reserved: Bytes, busy: usize, packet: Bytes) -> Bytes {
         match self {
             Self::DynamicThreshold(threshold) => threshold.limit(pool, reserved, busy),
@@ -106,16 +106,16 @@ impl Policy {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReservedRule {
-    /// A packet takes its size from the reserved buffer and returns it when it leaves.
+    /// A packet takes its size from the reserved buffer when it joins and returns it when it leaves.
     #[default]
     Exact,
-    /// As in BCC's released simulator (myred.cc, 2017): test and counter use packet size *plus backlog*, the release
-    /// only the packet size. The counter leaks upward until about one packet fits.
+    /// As in BCC's released simulator (myred.cc, 2017): the check and the counter add packet size *plus backlog*, the release
+    /// subtracts only the packet size. The counter grows until about one packet fits.
     AsReleased,
 }
 
 impl ReservedRule {
-    /// Amount that a packet adds to the counter if it finds this `backlog`.
+    /// Returns the amount that a packet adds to the counter if its queue holds `backlog` bytes.
     #[inline(always)]
     fn charge(self, backlog: Bytes, size: Bytes) -> Bytes {
         match self {
@@ -124,11 +124,11 @@ impl ReservedRule {
         }
     }
 
-    /// Reserved bytes that a busy queue can use, out of `reserved`, if packets have the size `packet`.
+    /// Returns the part of `reserved` that a busy queue can use if packets have the size `packet`.
     fn usable(self, reserved: Bytes, packet: Bytes) -> Bytes {
         match self {
             Self::Exact => reserved,
-            // The counter leaks until only a packet that meets an empty queue is admitted.
+            // The counter grows until only a packet that arrives at an empty queue is admitted.
             Self::AsReleased => reserved.min(packet),
         }
     }
@@ -183,7 +183,7 @@ impl SharedBuffer {
         prefetch_all(&self.pools);
     }
 
-    /// Adds the first queue of a port, which shares `pool` and has `reserved` bytes of its own. Returns its number.
+    /// Adds the first queue of a port, which shares `pool` and has `reserved` bytes of its own. Returns the queue's number.
     ///
     /// # Panics
     ///
@@ -192,7 +192,7 @@ impl SharedBuffer {
         self.add(pool, reserved, Place::NewPort)
     }
 
-    /// Adds the next queue of the port of the last added queue. Only [`Policy::Abm`] distinguishes this from
+    /// Adds another queue to the port of the last added queue. Only [`Policy::Abm`] distinguishes this from
     /// [`Self::add_queue`].
     ///
     /// # Panics
@@ -218,7 +218,7 @@ impl SharedBuffer {
         self.queues.len() - 1
     }
 
-    /// Memory for a packet of `size` that joins `queue`, or the reason for refusing it.
+    /// Returns the memory for a packet of `size` that joins `queue`, or the reason for refusing the packet.
     #[inline(always)]
     pub fn room(&self, queue: usize, size: Bytes) -> Result<Memory, Refusal> {
         let account = &self.queues[queue];
@@ -238,8 +238,8 @@ impl SharedBuffer {
         Ok(Memory::Shared)
     }
 
-    /// Whether a packet of `size` surely finds room in any queue that holds at most `backlog` and shares the pool of `queue`, and does so
-    /// too when the pool holds less.
+    /// Returns whether every queue that shares the pool of `queue` and holds at most `backlog` has room for a packet of `size`,
+    /// now and whenever the pool holds less. `false` does not mean that there is no room.
     #[inline(always)]
     pub fn surely_has_room(&self, queue: usize, backlog: Bytes, size: Bytes) -> bool {
         let pool = &self.pools[self.queues[queue].pool];
@@ -275,7 +275,7 @@ impl SharedBuffer {
         }
     }
 
-    /// Stores a packet of `size` in `queue` if there is room.
+    /// Stores a packet of `size` in `queue` and returns its memory, or the reason for refusing the packet.
     #[inline]
     pub fn admit(&mut self, queue: usize, size: Bytes) -> Result<Memory, Refusal> {
         let memory = self.room(queue, size)?;
@@ -305,7 +305,7 @@ impl SharedBuffer {
         }
     }
 
-    /// Whether the policy lets `queue` grow by `size` in its pool.
+    /// Whether the policy allows `queue` to grow by `size` in its pool.
     #[inline(always)]
     fn within_limit(&self, index: usize, queue: &Account, pool: &Pool, size: Bytes) -> bool {
         // The usual policy comes first, so that it costs one comparison.
@@ -346,7 +346,7 @@ impl SharedBuffer {
         &self.pools[self.queues[queue].pool]
     }
 
-    /// Pools by number.
+    /// All pools, by number.
     pub fn pools(&self) -> &[Pool] {
         &self.pools
     }
@@ -356,7 +356,7 @@ impl SharedBuffer {
         &self.queues[queue]
     }
 
-    /// Current limit of `queue` in its pool, if the policy has one.
+    /// Returns the current limit of `queue` in its pool, if the policy has one.
     pub fn threshold(&self, queue: usize) -> Option<Bytes> {
         let (account, pool) = (&self.queues[queue], self.pool_of(queue));
         match (&self.policy, &self.abm) {

@@ -18,19 +18,19 @@ pub struct Pool {
 pub struct Account {
     pub(super) pool: usize,
     pub(super) reserved_size: Bytes,
-    /// Counter of the reserved buffer; differs from the reserved bytes in use only under
+    /// Counter of the reserved buffer. It differs from the reserved bytes in use only under
     /// [`super::ReservedRule::AsReleased`].
     pub(super) reserved_counter: Bytes,
     /// Bytes in the reserved buffer.
     pub reserved: Bytes,
     /// Bytes in the pool.
     pub shared: Bytes,
-    /// Packets of the queue.
+    /// Packets of the queue, in both memories.
     pub packets: u32,
 }
 
 impl Account {
-    /// Bytes of the queue.
+    /// Returns the bytes of the queue, in both memories.
     pub fn backlog(&self) -> Bytes {
         self.reserved + self.shared
     }

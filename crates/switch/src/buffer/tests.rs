@@ -1,4 +1,4 @@
-//! Buffer management against closed forms and an independent count.
+//! Buffer management against closed forms and an independent packet count.
 
 use proptest::prelude::*;
 use shallows_core::Bytes;
@@ -20,7 +20,7 @@ fn buffer(policy: Policy, pool: u64, queues: usize, reserved: u64) -> SharedBuff
 
 #[test]
 fn dynamic_threshold_reaches_its_fixed_point_for_one_to_eight_active_queues() {
-    // Choudhury and Hahne, ToN '98: M greedy queues settle at αB/(1+αM) each. Filling in turn, each stops at the
+    // Choudhury and Hahne, ToN '98: M greedy queues settle at αB/(1+αM) each. The queues fill in turn, and each stops at the
     // last packet that keeps it within α(B−U), so it lies within one packet of the fixed point.
     let (pool, packet) = (3 * 1024 * 1024, 1_500);
     for alpha in [0.5, 1.0, 4.0] {
@@ -64,7 +64,7 @@ fn reserved_bytes_are_used_first_and_a_packet_frees_what_it_took() {
 #[test]
 fn dynamic_threshold_compares_the_backlog_it_was_told_to() {
     // α = 1 and a pool of 6,000. After four packets the queue holds 2,000 reserved and 2,000 shared, so T = 4,000;
-    // one more packet brings the shared bytes to 3,000 and all its bytes to 5,000.
+    // one more packet brings the shared bytes to 3,000 and the total to 5,000.
     for (counts, admitted) in [(DtCounts::Shared, true), (DtCounts::Total, false)] {
         let mut buffer = buffer(dynamic(1.0, counts), 6_000, 1, 2_000);
         for _ in 0..4 {
@@ -76,16 +76,16 @@ fn dynamic_threshold_compares_the_backlog_it_was_told_to() {
 
 #[test]
 fn the_released_reserved_rule_of_bcc_sticks_at_about_one_packet() {
-    // Each second packet of a burst adds 18,000 to the counter and takes 9,000 away, until 27,000 more no longer
-    // fit in 131,072: the counter then rests at 108,000 with nothing queued and 117,000 with one packet, and only
-    // a packet that finds its queue empty is held privately.
+    // Each second packet of a burst adds 18,000 to the counter and subtracts 9,000, until 27,000 more no longer
+    // fit in 131,072. The counter then rests at 108,000 with an empty queue and 117,000 with one packet, and only
+    // a packet that arrives at an empty queue is stored in the reserved buffer.
     let policy = Policy::StaticPartition { limit: Limit::Packets(1_000) };
     let config = Config { policy, pools: vec![Bytes(1 << 30)], reserved_rule: ReservedRule::AsReleased };
     let mut buffer = SharedBuffer::new(&config);
     buffer.add_queue(0, Bytes(131_072));
     let mut fifo = std::collections::VecDeque::new();
     for step in 0..10_000u32 {
-        // Two arrivals, then departures until the queue is empty again, over and over.
+        // Two arrivals, then departures until the queue is empty, repeatedly.
         if step % 4 < 2 {
             fifo.push_back(buffer.admit(0, Bytes(9_000)).unwrap());
         } else if let Some(memory) = fifo.pop_front() {
@@ -100,7 +100,7 @@ fn the_released_reserved_rule_of_bcc_sticks_at_about_one_packet() {
 
 #[test]
 fn a_static_partition_holds_its_limit_in_bytes_or_packets() {
-    // Two ports with a partition each; the first has two queues, which share it.
+    // Two ports with a partition each; the first port has two queues, which share its partition.
     let partition = |limit| {
         let policy = Policy::StaticPartition { limit };
         let pools = vec![Bytes(10_000); 2];
@@ -142,7 +142,7 @@ fn an_audit_finds_bytes_that_no_queue_holds() {
 }
 
 proptest! {
-    /// Random arrivals and departures, against bytes counted packet by packet.
+    /// Random arrivals and departures, against a count of bytes packet by packet.
     #[test]
     fn the_books_balance(
         policy in prop_oneof![

@@ -1,14 +1,14 @@
-//! Buckets that are served in turn: a first-in first-out queue each, and a circle of those that hold packets.
+//! Buckets that are served in turn: each bucket is a first-in first-out queue, and a circle links the buckets with packets.
 
 use shallows_core::Bytes;
 
 use crate::queue::{Item, QueueState};
 use crate::ring::Ring;
 
-/// Buckets, of which those in the circle wait for service. A bucket joins the circle behind all others.
+/// Buckets, some of which are linked in a circle and wait for service. A bucket joins the circle behind all others.
 ///
 /// A bucket that push-out has emptied may stay in the circle, so that the packet that caused the push-out keeps the
-/// bucket's turn. [`Self::current`] removes the bucket if that packet never came.
+/// bucket's turn. [`Self::current`] removes the bucket if that packet did not join it.
 #[derive(Clone, Debug)]
 pub(super) struct Circle<T> {
     buckets: Box<[Bucket<T>]>,
@@ -25,7 +25,7 @@ struct Bucket<T> {
     next: usize,
 }
 
-/// Bytes of this many empty buckets.
+/// Returns the bytes that this many empty buckets occupy.
 pub(super) fn footprint<T>(buckets: u32) -> u64 {
     let each = size_of::<Bucket<T>>() + Ring::<Item<T>>::SMALLEST * size_of::<Item<T>>();
     u64::from(buckets) * each as u64
@@ -48,7 +48,7 @@ impl<T: Copy + Default> Circle<T> {
         self.buckets.len()
     }
 
-    /// Contents of all buckets, as the single account of the port.
+    /// Returns the contents of all buckets, as the single account of the port.
     #[inline]
     pub(super) fn total(&self) -> &[QueueState; 1] {
         &self.total
@@ -72,7 +72,7 @@ impl<T: Copy + Default> Circle<T> {
         self.buckets[bucket].ring.front().map(|item| item.header.size())
     }
 
-    /// Appends a packet to `bucket`. Returns whether the bucket has joined the circle.
+    /// Appends a packet to `bucket`. Returns whether the bucket joined the circle.
     #[inline]
     pub(super) fn push(&mut self, bucket: usize, item: Item<T>) -> bool {
         let size = item.header.size();
@@ -109,7 +109,7 @@ impl<T: Copy + Default> Circle<T> {
         item
     }
 
-    /// The bucket that has the turn; it holds packets.
+    /// Returns the bucket that has the turn. It holds packets.
     #[inline]
     pub(super) fn current(&mut self) -> Option<usize> {
         loop {
@@ -127,7 +127,7 @@ impl<T: Copy + Default> Circle<T> {
         self.current = self.current.map(|bucket| self.buckets[bucket].next);
     }
 
-    /// Buckets in the circle, from the one that has the turn.
+    /// Returns the buckets in the circle, starting with the one that has the turn.
     pub(super) fn round(&self) -> impl Iterator<Item = usize> + '_ {
         let next =
             |&bucket: &usize| Some(self.buckets[bucket].next).filter(|&next| Some(next) != self.current);
@@ -143,7 +143,7 @@ impl<T: Copy + Default> Circle<T> {
         (joined.in_circle, joined.previous, joined.next) = (true, previous, next);
     }
 
-    /// Removes a bucket from the circle, if it is there. If it had the turn, the next one has it.
+    /// Removes a bucket from the circle, if it is there. If the bucket had the turn, the next one gets it.
     #[inline]
     pub(super) fn unlink(&mut self, bucket: usize) {
         let Bucket { previous, next, in_circle, .. } = self.buckets[bucket];
@@ -229,7 +229,7 @@ mod tests {
 
     #[test]
     fn empty_buckets_take_their_bookkeeping_and_the_smallest_ring() {
-        // Seven words and a flag that takes one, and four packets, in each.
+        // Each bucket takes eight words (the flag takes a whole word) and four packets.
         let each = 8 * 8 + 4 * size_of::<Item<u64>>();
         assert_eq!(footprint::<u64>(3), 3 * each as u64);
     }

@@ -1,4 +1,4 @@
-//! A queue for each class of service, and a scheduler among them.
+//! One queue per class of service, and a scheduler among them.
 
 use std::sync::Arc;
 
@@ -16,32 +16,32 @@ use crate::scheduler::{self, AnyScheduler, Every, May, Paused, Scheduler};
 pub struct Config {
     /// Scheduler, which also defines the number of queues.
     pub scheduler: scheduler::Config,
-    /// Queue of each class (DSCP). Classes beyond the end join queue 0, as in MQ-ECN's qdisc. All ports of the same
+    /// Queue of each class (DSCP). Classes beyond the end of the table join queue 0, as in MQ-ECN's qdisc. All ports of the same
     /// kind share this table.
     pub queue_of_class: Arc<[u8]>,
     /// Limits of the queues, inside those of the buffer.
     pub limits: Limits,
 }
 
-/// Limits of a port, inside those of its buffer.
+/// Limits of a port's queues, inside those of its buffer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
-    /// Limit of each queue; an empty list is no limit.
+    /// Limit of each queue; an empty list means no limit.
     pub queues: Vec<Limit>,
-    /// Limit of all queues together, first come, first served.
+    /// Limit of all queues together. Packets get the room in the order of arrival.
     pub port: Option<Limit>,
 }
 
 impl Limits {
-    /// Limit of a queue in bytes, if there is one and packets have the size `packet`.
+    /// Returns the limit of a queue in bytes if packets have the size `packet`; `None` if no limit applies.
     pub(super) fn of_a_queue(&self, packet: Bytes) -> Option<Bytes> {
         let longest = self.queues.iter().map(|limit| limit.in_bytes(packet)).max();
         longest.into_iter().chain(self.port.map(|limit| limit.in_bytes(packet))).min()
     }
 
-    /// Limit of all queues together in bytes, if there is one and packets have the size `packet`.
+    /// Returns the limit of all queues together in bytes if packets have the size `packet`; `None` if no limit applies.
     pub(super) fn of_the_port(&self, packet: Bytes) -> Option<Bytes> {
-        // Either all queues have a limit, or none has.
+        // Either every queue has a limit, or none has.
         let queues = self.queues.iter().map(|limit| limit.in_bytes(packet));
         let all = queues.reduce(|sum, limit| Bytes(sum.0.saturating_add(limit.0)));
         all.into_iter().chain(self.port.map(|limit| limit.in_bytes(packet))).min()
@@ -89,7 +89,7 @@ impl<T: Copy + Default> Composed<T> {
         }
     }
 
-    /// The queue that sends next.
+    /// Returns the queue that sends next.
     #[inline]
     fn select(&mut self, now: Instant) -> Option<usize> {
         if self.paused.is_none() {

@@ -7,7 +7,7 @@ use super::interface::Discipline;
 use crate::queue::{DropReason, Item, Left, QueueState};
 use crate::ring::Ring;
 
-/// One queue, limited by the buffer alone.
+/// One queue, limited only by the buffer.
 #[derive(Clone, Debug)]
 pub struct Fifo<T> {
     ring: Ring<Item<T>>,

@@ -4,29 +4,29 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shallows_core::packet::{Header, mix};
 
-/// Fields that a packet is hashed by.
+/// Header fields by which a packet is hashed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FlowHash {
-    /// Addresses, ports and protocol, under a seed.
+    /// Addresses, ports and protocol, hashed with a seed.
     #[default]
     FiveTuple,
-    /// Both addresses, under a seed: a conversation in the sense of SFQ (McKenney, INFOCOM '90).
+    /// Both addresses, hashed with a seed: a conversation in the sense of SFQ (McKenney, INFOCOM '90).
     AddressPair,
     /// The source address alone, by the arithmetic of ns-2's drr.cc with its default `mask_`. Without a seed;
-    /// neighbouring addresses hardly ever collide.
+    /// neighbouring addresses almost never collide.
     SourceOnly,
     /// The sum of both addresses, by the arithmetic of ns-2's sfq.cc. Without a seed; both directions share a bucket.
     AddressSum,
 }
 
 impl FlowHash {
-    /// Whether another seed gives another hash.
+    /// Whether the hash depends on the seed.
     pub fn is_seeded(self) -> bool {
         matches!(self, Self::FiveTuple | Self::AddressPair)
     }
 
-    /// Bucket of the packet, out of `buckets`.
+    /// Returns the packet's bucket, in `0..buckets`.
     #[inline]
     pub(super) fn bucket(self, header: &Header, seed: u64, buckets: usize) -> usize {
         let (source, destination) = (u64::from(header.source.0), u64::from(header.destination.0));
@@ -47,7 +47,7 @@ pub(super) fn spread(hash: u64, count: usize) -> usize {
     ((u128::from(hash) * count as u128) >> 64) as usize
 }
 
-/// ns-2's arithmetic on an address: k + ⌊k/2⁸⌋ − ⌊k/2⁴⌋ − 1.
+/// Applies ns-2's arithmetic to an address: k + ⌊k/2⁸⌋ − ⌊k/2⁴⌋ − 1.
 fn fold(address: u64) -> i64 {
     let address = address as i64;
     address + (address >> 8) - (address >> 4) - 1

@@ -1,7 +1,7 @@
 //! Deficit round-robin over hashed buckets with head drop from the longest bucket: ns-2's `Queue/DRR`, HCF's
 //! comparator.
 //!
-//! Source: DRR (Shreedhar and Varghese, SIGCOMM '95) as in ns-2.35's drr.cc. [`super::circle`] has the circle of
+//! Source: DRR (Shreedhar and Varghese, SIGCOMM '95) as in ns-2.35's drr.cc. [`super::circle`] implements the circle of
 //! buckets.
 
 use shallows_core::packet::Header;
@@ -23,7 +23,7 @@ pub struct Config {
     pub quantum: Bytes,
     /// Limit of all buckets together (`blimit_`, in bytes in ns-2).
     pub limit: Limit,
-    /// Fields that a packet is hashed by. HCF §5.1.1 says "in the same way as HCF"; ns-2 uses [`FlowHash::SourceOnly`].
+    /// Fields by which a packet is hashed. HCF §5.1.1 says "in the same way as HCF"; ns-2 uses [`FlowHash::SourceOnly`].
     pub hash: FlowHash,
 }
 
@@ -39,7 +39,7 @@ impl Default for Config {
     }
 }
 
-/// Buckets served by deficit round-robin. A port sees one queue.
+/// Buckets served by deficit round-robin. The port treats them as one queue.
 #[derive(Clone, Debug)]
 pub struct HashedDrr<T> {
     circle: Circle<T>,
@@ -48,7 +48,7 @@ pub struct HashedDrr<T> {
     limit: Limit,
     hash: FlowHash,
     seed: u64,
-    /// Bucket of the packet last placed.
+    /// Bucket of the packet placed last.
     placed: usize,
 }
 
@@ -60,7 +60,7 @@ struct Turn {
     begun: bool,
 }
 
-/// Bytes of a port's empty buckets.
+/// Returns the bytes of a port's empty buckets.
 pub(super) fn footprint<T>(config: &Config) -> u64 {
     circle::footprint::<T>(config.buckets) + u64::from(config.buckets) * size_of::<Turn>() as u64
 }
@@ -100,23 +100,22 @@ impl<T: Copy + Default> HashedDrr<T> {
         }
     }
 
-    /// The bucket with the most bytes, counting a packet of `size` that arrives in `own`. The first in the round wins a
-    /// tie; a new bucket is last (drr.cc, getMaxflow). The steps are as many as the buckets that hold packets, as in
-    /// ns-2.
+    /// Returns the bucket with the most bytes, including a packet of `size` that arrives in `own`. The first bucket in the round
+    /// wins a tie; a new bucket is last (drr.cc, getMaxflow). Each bucket that holds packets takes a step, as in ns-2.
     fn longest(&self, own: usize, size: Bytes) -> usize {
         let held = |bucket| self.circle.backlog(bucket) + if bucket == own { size } else { Bytes(0) };
         let longer = |longest, bucket| if held(bucket) > held(longest) { bucket } else { longest };
         self.circle.round().chain([own]).reduce(longer).expect("there is at least the own bucket")
     }
 
-    /// The bucket that sends next, after the turn has passed to it.
+    /// Returns the bucket that sends next, after passing the turn to it.
     #[inline]
     fn select(&mut self) -> Option<usize> {
         loop {
             let bucket = self.circle.current()?;
             let head = self.circle.head(bucket)?;
             let turn = &mut self.turns[bucket];
-            // DRR §3: each visit adds a quantum, and the rest is kept for the next visit.
+            // DRR §3: each visit adds a quantum, and the unused rest is kept for the next visit.
             if !turn.begun {
                 turn.deficit += self.quantum;
                 turn.begun = true;
@@ -135,16 +134,16 @@ impl<T: Copy + Default> Discipline<T> for HashedDrr<T> {
         if self.has_room(arriving.size()) {
             return None;
         }
-        // drr.cc: enqueue, then drop the head of the longest bucket while there is too much. Where that bucket holds
-        // nothing but the arriving packet, `place` refuses it.
+        // drr.cc: enqueue, then drop the head of the longest bucket while the limit is exceeded. If that bucket holds
+        // only the arriving packet, `place` refuses the packet.
         let own = self.bucket_of(arriving);
         let longest = self.longest(own, arriving.size());
         let Some(item) = self.circle.pop(longest) else {
-            // The bucket of the arriving packet leaves with it.
+            // The longest bucket holds only the arriving packet, so it leaves the circle.
             self.circle.unlink(longest);
             return None;
         };
-        // With the arriving packet in it, its own bucket does not become empty and keeps turn and deficit.
+        // The arriving packet's own bucket does not count as empty, so it keeps its turn and its deficit.
         if longest != own && self.circle.packets(longest) == 0 {
             self.circle.unlink(longest);
         }
@@ -170,7 +169,7 @@ impl<T: Copy + Default> Discipline<T> for HashedDrr<T> {
         let item = self.circle.pop(bucket)?;
         self.turns[bucket].deficit -= item.header.size();
         if self.circle.packets(bucket) == 0 {
-            // DRR §3: an empty bucket keeps nothing.
+            // DRR §3: an empty bucket keeps no deficit.
             self.turns[bucket] = Turn::default();
             self.circle.unlink(bucket);
         }

@@ -5,7 +5,7 @@ use shallows_core::{Bytes, Instant, Rate};
 
 use crate::queue::{DropReason, Item, Left, QueueState, Reading};
 
-/// The queues of a port and their order of service. Work-conserving while no queue is paused.
+/// Queues of a port and their order of service. Work-conserving while no queue is paused.
 ///
 /// For each arrival the port calls [`Self::push_out`] until it returns nothing, then [`Self::place`], then
 /// [`Self::enqueue`] unless the buffer or a marker refuses the packet in between.
@@ -15,27 +15,27 @@ pub trait Discipline<T> {
         None
     }
 
-    /// The queue that an arriving packet would join, or the reason for refusing it. The call changes no state, because
-    /// buffer or markers may still refuse the packet.
+    /// Returns the queue that an arriving packet would join, or the reason for refusing it. The call adds no packet,
+    /// because the buffer or a marker may still refuse the packet.
     fn place(&mut self, now: Instant, header: &Header) -> Result<usize, DropReason>;
 
-    /// Adds the packet to `queue`, the result of [`Self::place`] just before.
+    /// Adds the packet to `queue`, the result of the preceding call of [`Self::place`].
     fn enqueue(&mut self, queue: usize, item: Item<T>);
 
-    /// Removes the next packet for the link. `None` if all waiting packets are in paused queues.
+    /// Removes the next packet for the link. Returns `None` if all waiting packets are in paused queues.
     fn dequeue(&mut self, now: Instant) -> Option<Left<T>>;
 
-    /// Size of the packet that [`Self::dequeue`] would return now. Only a shaped port calls this.
+    /// Returns the size of the packet that [`Self::dequeue`] would return now. Only a shaped port calls this.
     fn peek(&mut self, now: Instant) -> Option<Bytes>;
 
-    /// Records that a packet of `size` passes `queue`, the result of [`Self::place`] just before, while the port is
-    /// empty, with the effect of joining and leaving at once. Returns whether a turn ends; `None` if the packet must
+    /// Records that a packet of `size` passes through `queue`, the result of the preceding call of [`Self::place`], while the
+    /// port is empty. The effect is that of joining and leaving at once. Returns whether a turn ends; `None` if the packet must
     /// join and leave explicitly.
     fn pass(&mut self, _now: Instant, _queue: usize, _size: Bytes) -> Option<bool> {
         None
     }
 
-    /// Pauses or resumes one of several queues. The port calls this only for disciplines with
+    /// Pauses or resumes `queue`. The port calls this only for disciplines with several queues and
     /// [`Config::can_pause`](super::Config::can_pause).
     fn pause(&mut self, _queue: usize, _paused: bool) {
         unreachable!("it has no queues that can be paused")
@@ -44,7 +44,7 @@ pub trait Discipline<T> {
     /// Resumes every queue.
     fn resume_all(&mut self) {}
 
-    /// Whether `queue`, one of several, may send while others are paused.
+    /// Whether the port may send from `queue` while other queues are paused.
     fn may_send(&self, _queue: usize) -> bool {
         false
     }
@@ -52,9 +52,9 @@ pub trait Discipline<T> {
     /// Changes the rate of the link from now on.
     fn set_rate(&mut self, _now: Instant, _rate: Rate) {}
 
-    /// The queues, each with its own account in the buffer.
+    /// Returns the state of each queue. Each queue has its own account in the buffer.
     fn queues(&self) -> &[QueueState];
 
-    /// Passes state to `tell` for traces, beside the backlog of each queue.
+    /// Passes state to `tell` for traces, in addition to the backlog of each queue.
     fn observe(&self, _tell: &mut dyn FnMut(Reading)) {}
 }

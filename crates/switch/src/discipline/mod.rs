@@ -36,18 +36,18 @@ pub enum Config {
     /// One first-in first-out queue.
     #[default]
     Fifo,
-    /// A queue for each class of service, and a scheduler among them.
+    /// One queue per class of service, and a scheduler among them.
     Composed(composed::Config),
     /// Two queues that swap, and credits by bin: Hashed Credits Fair.
     Hcf(hcf::Config),
-    /// Deficit round-robin over hashed buckets, with drops from the head of the longest.
+    /// Deficit round-robin over hashed buckets, with drops from the head of the longest bucket.
     HashedDrr(hashed_drr::Config),
     /// Stochastic Fairness Queueing.
     Sfq(sfq::Config),
 }
 
 impl Config {
-    /// Number of queues for which a port of this discipline has accounts in its buffer.
+    /// Number of queues of a port with this discipline. Each queue has an account in the buffer.
     pub fn queues(&self) -> usize {
         match self {
             Self::Composed(config) => config.scheduler.shares().len(),
@@ -55,7 +55,7 @@ impl Config {
         }
     }
 
-    /// Whether its queues can be paused separately, so that it can carry a lossless class. Disciplines that choose
+    /// Whether the discipline's queues can be paused separately, so that it can carry a lossless class. Disciplines that choose
     /// packets by hash or credit have no queue per class.
     pub fn can_pause(&self) -> bool {
         match self {
@@ -64,7 +64,7 @@ impl Config {
         }
     }
 
-    /// Limit of a queue in bytes if packets have the size `packet`; `None` if only the buffer limits it.
+    /// Returns the limit of a queue in bytes if packets have the size `packet`; `None` if only the buffer limits it.
     pub fn queue_limit(&self, packet: Bytes) -> Option<Bytes> {
         match self {
             Self::Composed(config) => config.limits.of_a_queue(packet),
@@ -72,8 +72,8 @@ impl Config {
         }
     }
 
-    /// Limit of all queues of the port in bytes if packets have the size `packet`; `None` if only the buffer limits
-    /// them.
+    /// Returns the limit of all queues of the port in bytes if packets have the size `packet`; `None` if only the buffer
+    /// limits them.
     pub fn port_limit(&self, packet: Bytes) -> Option<Bytes> {
         match self {
             Self::Fifo => None,
@@ -84,7 +84,7 @@ impl Config {
         }
     }
 
-    /// Share of the link that each queue may use.
+    /// Returns the share of the link that each queue may use.
     pub fn shares(&self) -> Vec<Share> {
         match self {
             Self::Composed(config) => config.scheduler.shares(),
@@ -92,7 +92,7 @@ impl Config {
         }
     }
 
-    /// Bytes of a port's bins or buckets before any packet waits.
+    /// Returns the bytes of a port's bins or buckets before any packet waits.
     pub fn footprint<T>(&self) -> u64 {
         match self {
             Self::Fifo | Self::Composed(_) => 0,
@@ -120,7 +120,7 @@ pub use scheduler::Config as SchedulerConfig;
 /// Defines [`AnyDiscipline`] and dispatches each call to the current variant.
 macro_rules! disciplines {
     ($($name:ident($type:ty)),*) => {
-        /// Any discipline, dispatched without function pointers. Large and rare ones are boxed.
+        /// Any discipline, dispatched without function pointers. Large and rarely used disciplines are boxed.
         #[derive(Clone, Debug)]
         pub enum AnyDiscipline<T> {
             $(

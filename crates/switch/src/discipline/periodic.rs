@@ -1,4 +1,4 @@
-//! Events at the multiples of a period.
+//! Events that are due at every multiple of a period.
 
 use shallows_core::{Duration, Instant};
 
@@ -20,7 +20,7 @@ impl Periodic {
         Self { period, next: Instant::ZERO + period }
     }
 
-    /// The latest multiple up to `now`, if one has passed since the last call. Several count as one.
+    /// Returns the latest multiple up to `now` if one has passed since the last call. Several multiples count as one.
     #[inline]
     pub(super) fn due(&mut self, now: Instant) -> Option<Instant> {
         if now < self.next {

@@ -1,6 +1,6 @@
 //! Stochastic Fairness Queueing: flows are hashed to buckets that send one packet each in turn.
 //!
-//! Source: SFQ (McKenney, INFOCOM '90), and ns-2.35's sfq.cc for its drop rule. [`super::circle`] has the circle of
+//! Source: SFQ (McKenney, INFOCOM '90), and ns-2.35's sfq.cc for its drop rule. [`super::circle`] implements the circle of
 //! buckets.
 
 use schemars::JsonSchema;
@@ -15,19 +15,19 @@ use super::interface::Discipline;
 use super::periodic::Periodic;
 use crate::queue::{DropReason, Item, Left, QueueState, Reading};
 
-/// Parameters; the sizes are ns-2's, the rest McKenney's.
+/// Parameters; the sizes default to ns-2's, the rest to McKenney's.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// Number of buckets.
     pub buckets: u32,
     /// Limit of all buckets together, in packets.
     pub max_packets: u32,
-    /// Fields that a packet is hashed by; ns-2 uses [`FlowHash::AddressSum`].
+    /// Fields by which a packet is hashed; ns-2 uses [`FlowHash::AddressSum`].
     pub hash: FlowHash,
-    /// Time between changes of the hash, if it changes. Waiting packets stay in their buckets, so a change may reorder
-    /// a flow.
+    /// Time between changes of the hash; `None` if it never changes. Waiting packets stay in their buckets, so a change may
+    /// reorder a flow.
     pub perturbation: Option<Duration>,
-    /// Drop rule.
+    /// Rule for an arrival at a full port.
     pub drop: DropRule,
 }
 
@@ -44,7 +44,7 @@ impl Default for Config {
     }
 }
 
-/// Drop rule of a full port.
+/// Rule for an arrival at a full port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "SfqDrop")]
@@ -55,12 +55,12 @@ pub enum DropRule {
     StealTail,
     /// Buffer stealing from the head: the longest bucket loses its first packet.
     StealHead,
-    /// The rule of ns-2's sfq.cc: refuse the arriving packet if its bucket holds at least half of the room left, or
+    /// The rule of ns-2's sfq.cc: the arriving packet is refused if its bucket holds at least half of the room left, or
     /// more than a fair share while there is less room than buckets.
     AsNs2,
 }
 
-/// Buckets served one packet each in turn. A port sees one queue.
+/// Buckets that send one packet each in turn. The port treats them as one queue.
 #[derive(Clone, Debug)]
 pub struct Sfq<T> {
     circle: Circle<T>,
@@ -70,11 +70,11 @@ pub struct Sfq<T> {
     seed: u64,
     perturbation: Option<Periodic>,
     stream: Stream,
-    /// Bucket of the packet last placed.
+    /// Bucket of the packet placed last.
     placed: usize,
 }
 
-/// Bytes of a port's empty buckets.
+/// Returns the bytes of a port's empty buckets.
 pub(super) fn footprint<T>(config: &Config) -> u64 {
     circle::footprint::<T>(config.buckets)
 }
@@ -84,7 +84,7 @@ impl<T: Copy + Default> Sfq<T> {
     ///
     /// # Panics
     ///
-    /// Panics if there is no bucket or no room, or if a hash without seed is to change.
+    /// Panics if there is no bucket or no room, or if `perturbation` is set for a hash without a seed.
     pub fn new(config: &Config, mut stream: Stream) -> Self {
         let Config { buckets, max_packets, hash, perturbation, drop } = *config;
         assert!(buckets > 0, "sfq: flows are hashed to at least one bucket");
@@ -105,15 +105,15 @@ impl<T: Copy + Default> Sfq<T> {
 
     #[inline]
     fn bucket_of(&mut self, now: Instant, header: &Header) -> usize {
-        // SFQ (INFOCOM '90): the hash changes from time to time, so that flows do not collide for ever.
+        // SFQ (INFOCOM '90): the hash changes periodically, so that no two flows collide for ever.
         if self.perturbation.as_mut().and_then(|periodic| periodic.due(now)).is_some() {
             self.seed = self.stream.next_u64();
         }
         self.hash.bucket(header, self.seed, self.circle.len())
     }
 
-    /// The bucket with the most packets, counting one that arrives in `own`. The steps are as many as the buckets that
-    /// hold packets, and are taken only when the port is full.
+    /// Returns the bucket with the most packets, including one that arrives in `own`. Each bucket that holds packets takes a
+    /// step; the port must be full.
     fn longest(&self, own: usize) -> usize {
         let arriving = (own, self.circle.packets(own) + 1);
         let longer = |longest: (usize, u32), bucket| {
@@ -123,7 +123,7 @@ impl<T: Copy + Default> Sfq<T> {
         self.circle.round().fold(arriving, longer).0
     }
 
-    /// Admission rule of ns-2.35 sfq.cc, enque().
+    /// Applies the admission rule of ns-2.35 sfq.cc, enque().
     fn admit_as_ns2(&self) -> Result<usize, DropReason> {
         let used = self.circle.packets(self.placed);
         let left = self.max_packets - self.circle.total()[0].packets;
@@ -174,7 +174,7 @@ impl<T: Copy + Default> Discipline<T> for Sfq<T> {
     fn dequeue(&mut self, _now: Instant) -> Option<Left<T>> {
         let bucket = self.circle.current()?;
         let item = self.circle.pop(bucket)?;
-        // SFQ (INFOCOM '90): strict round-robin, a packet at each visit.
+        // SFQ (INFOCOM '90): strict round-robin, one packet at each visit.
         if self.circle.packets(bucket) == 0 {
             self.circle.unlink(bucket);
         } else {

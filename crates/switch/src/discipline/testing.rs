@@ -1,4 +1,4 @@
-//! Disciplines by plain calls, for tests.
+//! Helpers that call a discipline directly, for tests.
 
 use proptest::prelude::*;
 use shallows_core::packet::{Header, HostId};
@@ -8,17 +8,17 @@ use shallows_core::{Bytes, Instant};
 use super::interface::Discipline;
 use crate::queue::{DropReason, Item};
 
-/// A packet of 1,000 bytes of this flow; flows differ in sender and ports.
+/// Returns a packet of 1,000 bytes of this flow; flows differ in sender and ports.
 pub(crate) fn packet(flow: u32) -> Header {
     Header::new(HostId(flow), HostId(1_000)).with_ports(flow as u16, 80).with_size(1_000)
 }
 
-/// A stream of random numbers.
+/// Returns a stream of random numbers.
 pub(crate) fn stream(seed: u64) -> Stream {
     Stream::new(seed, "discipline", 0)
 }
 
-/// A packet arrives as it does at a port whose buffer never refuses. What is pushed out goes to `pushed`.
+/// Offers a packet as a port does if its buffer refuses nothing. The payloads that are pushed out are added to `pushed`.
 pub(crate) fn offer<T: Copy + Default>(
     discipline: &mut impl Discipline<T>,
     now: Instant,
@@ -34,7 +34,7 @@ pub(crate) fn offer<T: Copy + Default>(
     Ok(())
 }
 
-/// A packet arrives at time zero and pushes nothing out.
+/// Offers a packet at time zero; panics if it pushes another one out.
 pub(crate) fn join<T: Copy + Default + PartialEq + std::fmt::Debug>(
     discipline: &mut impl Discipline<T>,
     header: Header,
@@ -46,17 +46,17 @@ pub(crate) fn join<T: Copy + Default + PartialEq + std::fmt::Debug>(
     joined
 }
 
-/// The payload of the next packet for the link.
+/// Returns the payload of the next packet for the link.
 pub(crate) fn send<T>(discipline: &mut impl Discipline<T>) -> Option<T> {
     discipline.dequeue(Instant::ZERO).map(|left| left.item.payload)
 }
 
-/// Everything that waits, in the order in which it is sent.
+/// Returns the payloads of all waiting packets, in the order in which they are sent.
 pub(crate) fn drain<T>(discipline: &mut impl Discipline<T>) -> Vec<T> {
     std::iter::from_fn(|| send(discipline)).collect()
 }
 
-/// Value of `quantity` that the discipline reports.
+/// Returns the value of `quantity` that the discipline reports.
 pub(crate) fn reading<T>(discipline: &impl Discipline<T>, quantity: &str) -> f64 {
     let mut value = None;
     discipline.observe(&mut |reading| {
@@ -67,7 +67,7 @@ pub(crate) fn reading<T>(discipline: &impl Discipline<T>, quantity: &str) -> f64
     value.unwrap_or_else(|| panic!("nothing told of {quantity}"))
 }
 
-/// Bytes and packets that the one account of the port holds.
+/// Returns the bytes and packets in the port's single account.
 pub(crate) fn held<T>(discipline: &impl Discipline<T>) -> (Bytes, u32) {
     let [state] = discipline.queues() else { panic!("one account") };
     (state.backlog, state.packets)
@@ -79,11 +79,11 @@ pub(crate) struct Step {
     pub(crate) flow: u32,
     pub(crate) size: u16,
     pub(crate) arrives: bool,
-    /// When, after the step before.
+    /// Time since the previous step.
     pub(crate) wait: u64,
 }
 
-/// Random steps of so many flows, with a few more arrivals than departures.
+/// Generates random steps of this many flows, with slightly more arrivals than departures.
 pub(crate) fn steps(flows: u32, count: usize) -> impl Strategy<Value = Vec<Step>> {
     let step = (0..flows, prop_oneof![Just(1_500u16), 64..1_500u16], 0..9, 0..40u64)
         .prop_map(|(flow, size, arrives, wait)| Step { flow, size, arrives: arrives < 5, wait });

@@ -1,4 +1,4 @@
-//! Laws that every discipline with one account keeps, by itself and at a port.
+//! Laws that every discipline with one account keeps, called directly and at a port.
 
 use proptest::prelude::*;
 use shallows_core::packet::Ecn;
@@ -12,7 +12,7 @@ use crate::aqm::{self, Gauge, Placed, Point, Split};
 use crate::buffer::{self, Limit, Policy, ReservedRule, SharedBuffer};
 use crate::port::{self, Arrival, Ingress, Port};
 
-/// A rate that no discipline without a scheduler depends on.
+/// Rate of the link. Only disciplines with a scheduler depend on it.
 const RATE: Rate = Rate::from_gbps(10);
 
 fn limits() -> impl Strategy<Value = Limit> {
@@ -70,7 +70,7 @@ fn configs() -> impl Strategy<Value = Config> {
     prop_oneof![2 => hcf_configs(), 1 => hashed_drr, 1 => sfq]
 }
 
-/// Whether so much may wait.
+/// Whether the configured limit allows this much to wait.
 fn within_capacity(config: &Config, (bytes, packets): (Bytes, u32)) -> bool {
     let limit = match config {
         Config::Hcf(config) => config.limit,
@@ -112,8 +112,8 @@ fn each_accounts_for_one_queue_that_claims_what_is_left() {
 
 #[test]
 fn what_a_port_pushes_out_is_counted_and_its_memory_is_free_again() {
-    // The first packet goes on the wire; four wait in a buffer of exactly their size, and the fifth makes room for
-    // itself.
+    // The first packet goes on the wire. Four wait in a buffer of exactly their size, and the fifth pushes one of them
+    // out.
     let drr = hashed_drr::Config { limit: Limit::Packets(4), ..Default::default() };
     let dynamic = hcf::Config {
         limit: Limit::Packets(4),
@@ -143,8 +143,8 @@ fn what_a_port_pushes_out_is_counted_and_its_memory_is_free_again() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
-    /// Every packet leaves once, at an end or not at all; something is sent whenever something waits; what `peek`
-    /// says is what goes.
+    /// Every packet leaves exactly once, sent or dropped, or still waits at the end. A packet is sent whenever one waits, and it
+    /// has the size that `peek` returned.
     #[test]
     fn packets_are_conserved_and_the_link_is_never_idle_in_vain(config in configs(), steps in steps(8, 300)) {
         let mut discipline = config.build::<u32>(RATE, stream(1));
@@ -179,7 +179,7 @@ proptest! {
         prop_assert!(waiting.is_empty());
     }
 
-    /// A packet that is placed, but then refused by the buffer or a marker, changes nothing for those after it.
+    /// A packet that is placed, but then refused by the buffer or a marker, does not affect later packets.
     #[test]
     fn a_packet_that_others_refuse_leaves_no_trace(config in configs(), steps in steps(8, 300)) {
         let [mut disturbed, mut undisturbed] = [1, 1].map(|seed| config.build::<u32>(RATE, stream(seed)));
@@ -200,8 +200,8 @@ proptest! {
         }
     }
 
-    /// A buffer too small for some arrivals, a marker that drops others: whatever is pushed out, refused or marked,
-    /// port and buffer count the same packets and bytes.
+    /// With a buffer too small for some arrivals and a marker that drops others, port and buffer count the same packets and
+    /// bytes, whichever packets are pushed out, refused or marked.
     #[test]
     fn the_books_of_a_port_balance(config in configs(), pool in 3_000u64..40_000, steps in steps(8, 300)) {
         let marker = aqm::Config::Threshold {
@@ -229,13 +229,13 @@ proptest! {
 
 #[test]
 fn a_port_takes_the_bytes_of_its_bins_and_buckets() {
-    // A bucket is seven words, a flag that takes one, and four packets; a turn one word and a flag that takes one; a bin two words.
+    // A bucket takes eight words (the flag takes one) and four packets; a turn two words (the flag takes one); a bin two words.
     let bucket = 8 * 8 + 4 * size_of::<Item<u64>>() as u64;
     let drr = hashed_drr::Config { buckets: 5, ..hashed_drr::Config::default() };
     assert_eq!(Config::HashedDrr(drr).footprint::<u64>(), 5 * (bucket + 2 * 8));
     let sfq = sfq::Config { buckets: 3, ..sfq::Config::default() };
     assert_eq!(Config::Sfq(sfq).footprint::<u64>(), 3 * bucket);
-    // Seven bins, and the numbers of the two of a packet.
+    // Seven bins, and the numbers of the two bins of a packet.
     let hcf = hcf::Config { bins: 7, hashes: 2, ..hcf::Config::default() };
     assert_eq!(Config::Hcf(hcf).footprint::<u64>(), 7 * 16 + 2 * 8);
     assert_eq!(Config::Fifo.footprint::<u64>(), 0);

@@ -1,4 +1,4 @@
-//! Queues by class by plain calls: where packets go, and how far queues and port may grow.
+//! Queues by class through plain calls: the queue that a packet joins, and the limits of queues and port.
 
 use super::super::testing::{drain, stream};
 use super::*;
@@ -6,13 +6,13 @@ use crate::discipline::{self, Share};
 
 const RATE: Rate = Rate::from_gbps(10);
 
-/// Two queues, the first with priority: classes 0 and 2 join queue 0, class 1 joins queue 1.
+/// Returns two queues, the first with priority: classes 0 and 2 join queue 0, class 1 joins queue 1.
 fn composed(limits: Limits) -> Composed<u32> {
     let scheduler = scheduler::Config::StrictPriority { queues: 2 };
     Composed::new(&Config { scheduler, queue_of_class: [0, 1, 0].into(), limits }, RATE)
 }
 
-/// Whether a packet of this class and size joins, and which queue.
+/// Offers a packet of this class and size. Returns the queue that it joins, or the reason for refusing it.
 fn arrive(composed: &mut Composed<u32>, class: u8, size: u16, payload: u32) -> Result<usize, DropReason> {
     let header = Header::default().with_class(class).with_size(size);
     let queue = composed.place(Instant::ZERO, &header)?;
@@ -30,13 +30,13 @@ fn packets_join_the_queue_of_their_class_and_unknown_classes_the_first() {
 
 #[test]
 fn a_queue_grows_to_its_limit_in_bytes_or_packets_and_an_unlimited_one_further() {
-    // Exactly full is not too full; the other queue has no entry, and no limit.
+    // A queue that is exactly full is within its limit. The other queue has no entry, so it has no limit.
     for limit in [Limit::Bytes(Bytes(2_000)), Limit::Packets(2)] {
         let mut composed = composed(Limits { queues: vec![limit], port: None });
         let joined = [(); 3].map(|()| arrive(&mut composed, 0, 1_000, 0));
         assert_eq!(joined, [Ok(0), Ok(0), Err(DropReason::QueueLimit)], "{limit:?}");
         assert_eq!([(); 3].map(|()| arrive(&mut composed, 1, 1_000, 0)), [Ok(1); 3], "{limit:?}");
-        // Room for one is there again when one has left.
+        // After a departure there is room for one packet again.
         composed.dequeue(Instant::ZERO);
         assert_eq!(arrive(&mut composed, 0, 1_000, 0), Ok(0), "{limit:?}");
     }
@@ -51,7 +51,7 @@ fn the_queues_of_a_port_share_its_limit_first_come_first_served() {
         let mut composed = composed(Limits { queues: vec![], port: Some(limit) });
         let joined = [1, 0, 1, 0].map(|class| arrive(&mut composed, class, 1_000, 0));
         assert_eq!(joined, [Ok(1), Ok(0), Ok(1), Err(DropReason::PortLimit)], "{limit:?}");
-        // Each departure makes room for an arrival, repeatedly.
+        // Each departure makes room for one arrival, repeatedly.
         for _ in 0..5 {
             composed.dequeue(Instant::ZERO);
             assert_eq!(arrive(&mut composed, 1, 1_000, 0), Ok(1), "{limit:?}");

@@ -1,4 +1,4 @@
-//! Hashed DRR by hand-worked traces, against ns-2's order of events, and by its bound of fairness.
+//! Hashed DRR against hand-worked traces, ns-2's order of events, and its fairness bound.
 
 use std::collections::VecDeque;
 
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::discipline::testing::{Step, drain, held, join, offer, packet, reading, send, steps, stream};
 
-/// Flow *n* is bucket *n*: ns-2's hash of the source keeps neighbours below 16 apart.
+/// Returns buckets in which flow *n* has bucket *n*: ns-2's hash of the source keeps numbers below 16 apart.
 fn drr(limit: Limit, quantum: u64) -> HashedDrr<u32> {
     let config = Config { buckets: 16, quantum: Bytes(quantum), limit, hash: FlowHash::SourceOnly };
     HashedDrr::new(&config, stream(1))
@@ -26,7 +26,7 @@ fn the_defaults_are_those_of_ns_2() {
 
 #[test]
 fn a_packet_waits_for_as_many_visits_as_it_holds_quanta() {
-    // 250 bytes at each visit: flow 2 sends 500 bytes at its visits 2, 4, 6, …, flow 1 sends 1,500 at its visits 6
+    // 250 bytes at each visit: flow 2 sends 500 bytes at its visits 2, 4, 6, …, flow 1 sends 1,500 bytes at its visits 6
     // and 12, before flow 2 in each round.
     let mut drr = drr(Limit::Packets(100), 250);
     for number in 0..2 {
@@ -41,8 +41,8 @@ fn a_packet_waits_for_as_many_visits_as_it_holds_quanta() {
 
 #[test]
 fn a_visit_lasts_as_long_as_the_deficit_does() {
-    // 1,000 bytes at each visit: three of 400 bytes come to 1,200, so two go and 200 are kept; at the next visit, 1,200
-    // is exactly enough for three.
+    // 1,000 bytes at each visit: three packets of 400 bytes need 1,200, so two leave and 200 bytes are kept. At the next visit,
+    // 1,200 bytes are exactly enough for three.
     let mut drr = drr(Limit::Packets(100), 1_000);
     for number in 0..6 {
         join(&mut drr, sized(1, 400), 10 + number).unwrap();
@@ -57,7 +57,7 @@ fn an_empty_bucket_keeps_no_deficit_and_no_turn() {
     let mut drr = drr(Limit::Packets(100), 1_000);
     join(&mut drr, sized(1, 400), 10).unwrap();
     assert_eq!(send(&mut drr), Some(10));
-    // With the 600 left, 1,500 would go at its first new visit.
+    // If the 600 bytes left were kept, the packet of 1,500 bytes would leave at its first new visit.
     join(&mut drr, sized(1, 1_500), 11).unwrap();
     join(&mut drr, sized(2, 100), 20).unwrap();
     assert_eq!(drain(&mut drr), [20, 11]);
@@ -73,7 +73,7 @@ fn the_longest_bucket_loses_its_head_also_to_others() {
     let mut pushed = vec![];
     offer(&mut drr, Instant::ZERO, sized(2, 100), 21, &mut pushed).unwrap();
     assert_eq!(pushed, [10], "2,000 bytes of flow 1");
-    // 1,000 bytes of flow 1, 600 of 2, 1,500 of 3, and 900 of room: with 1,400 more, flow 2 has 2,000 itself.
+    // 1,000 bytes of flow 1, 600 of flow 2, 1,500 of flow 3, and room for 900. With 1,400 more, flow 2 has the most, 2,000.
     pushed.clear();
     offer(&mut drr, Instant::ZERO, sized(2, 1_400), 22, &mut pushed).unwrap();
     assert_eq!(pushed, [20]);
@@ -88,7 +88,7 @@ fn a_packet_that_is_itself_the_longest_bucket_is_refused() {
     join(&mut drr, sized(1, 500), 10).unwrap();
     join(&mut drr, sized(2, 500), 20).unwrap();
     assert_eq!(join(&mut drr, sized(3, 501), 30), Err(DropReason::PortLimit));
-    // The first in the round wins a tie; a new bucket would be the last.
+    // The first bucket in the round wins a tie; a new bucket would be the last.
     let mut pushed = vec![];
     offer(&mut drr, Instant::ZERO, sized(3, 500), 31, &mut pushed).unwrap();
     assert_eq!(pushed, [10]);
@@ -140,14 +140,14 @@ fn without_a_quantum_nothing_is_served() {
     HashedDrr::<u32>::new(&Config { quantum: Bytes(0), ..Config::default() }, stream(1));
 }
 
-/// ns-2's DRR told step by step: enqueue first, then drop the head of the longest bucket while there is too much.
+/// Step-by-step model of ns-2's DRR: enqueue first, then drop the head of the longest bucket while the limit is exceeded.
 #[derive(Default)]
 struct Ns2 {
-    /// Number, size and flow of what waits, by bucket.
+    /// Number and size of the waiting packets, by bucket.
     buckets: Vec<VecDeque<(u32, u64)>>,
     deficits: Vec<u64>,
     begun: Vec<bool>,
-    /// The buckets that hold packets, from the one whose turn it is.
+    /// The buckets that hold packets, starting with the one that has the turn.
     round: VecDeque<usize>,
 }
 
@@ -247,8 +247,8 @@ proptest! {
         prop_assert_eq!(drain(&mut drr), Vec::from_iter(std::iter::from_fn(|| ns2.depart(quantum))));
     }
 
-    /// DRR (SIGCOMM '95) Theorem 2's argument: in m visits a backlogged bucket sends m·Q give or take one packet, and
-    /// two buckets differ by one visit at most.
+    /// DRR (SIGCOMM '95) Theorem 2's argument: in m visits a backlogged bucket sends m·Q plus or minus one packet, and
+    /// the visits of two buckets differ by at most one.
     #[test]
     fn two_backlogged_buckets_differ_by_a_quantum_and_two_packets(
         sizes in prop::collection::vec((64u16..=1_500, 64u16..=1_500), 300),

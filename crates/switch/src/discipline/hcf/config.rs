@@ -1,4 +1,4 @@
-//! Parameters of HCF: those of Algorithm 1, and every alternative of §4.
+//! Parameters of HCF: those of Algorithm 1, and the alternatives of §4.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,9 +17,9 @@ pub struct Config {
     pub bins: u32,
     /// Initial credits of each bin in a period, *c₀*.
     pub credits: InitialCredits,
-    /// Number of bins that a packet is hashed to, *κ*; more than one is a Bloom counter (§4.1).
+    /// Number of bins that a packet is hashed to, *κ*; more than one make a Bloom counter (§4.1).
     pub hashes: u32,
-    /// End of a priority period.
+    /// Rule for the end of a priority period.
     pub period: Period,
     /// Source of the next period's hash.
     pub rekey: Rekey,
@@ -50,27 +50,27 @@ impl Default for Config {
 pub enum InitialCredits {
     /// Packets.
     Packets(u32),
-    /// Bytes (§3.2 step 3, variable sizes). A packet needs one byte of credit, not its whole size.
+    /// Bytes (§3.2 step 3, variable sizes). A packet needs at least one byte of credit, not credit for its whole size.
     Bytes(Bytes),
 }
 
 /// Division of the buffer between the two queues (§4.4, §4.5).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Division {
-    /// Half each; with an odd number of packets, the first HP gets one more.
+    /// Half each; if the number of packets is odd, the first HP gets one more.
     #[default]
     Equal,
-    /// A share for HP at first, rounded to the nearest packet or byte; the rest for LP.
+    /// A given share for HP at first, rounded to the nearest packet or byte; the rest for LP.
     Unequal {
         /// The share, between 0 and 1.
         high: f64,
         /// Rule for the sizes when the queues swap.
         sizes: Sizes,
     },
-    /// No border. If the buffer is full, packets at the tail of LP make room for one that belongs in HP.
+    /// No border. If the buffer is full, packets at the tail of LP make room for a packet that belongs in HP.
     Dynamic,
     /// Two of three segments for HP, one for LP. At the end of a period, LP's segment and an empty one become HP, and
-    /// the other empty one becomes LP. A remainder of the division by three is unused.
+    /// the other empty segment becomes LP. The remainder of the division by three is unused.
     Thirds,
 }
 
@@ -82,18 +82,18 @@ pub enum Sizes {
     /// The sizes swap with the queues: "the queue sizes are being swapped at each new priority period" (§4.4).
     #[default]
     Swap,
-    /// HP and LP keep their sizes. The former LP may then exceed HP's size; HP takes nothing until it no longer does,
-    /// and both together never exceed the buffer.
+    /// HP and LP keep their sizes. The former LP may then exceed HP's size; HP admits no packet until it no longer does.
+    /// Both queues together never exceed the buffer.
     Stay,
 }
 
-/// Time at which credits and hash are renewed (§4.3).
+/// Rule for the time at which credits and hash are renewed (§4.3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Period {
-    /// HP becomes empty by sending.
+    /// Renewed when HP becomes empty by sending.
     #[default]
     Dynamic,
-    /// Every multiple of this time. Packets of a flow may then be reordered.
+    /// Renewed at every multiple of this time. Packets of a flow may then be reordered.
     Fixed(Duration),
 }
 
@@ -104,7 +104,7 @@ pub enum Rekey {
     /// A random draw.
     #[default]
     Drawn,
-    /// The header combined with the start of the period, so ports whose periods begin together hash alike.
+    /// The header combined with the start of the period, so that ports whose periods begin together use the same hash.
     PeriodStart,
 }
 
@@ -112,7 +112,7 @@ pub enum Rekey {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Footnote {
-    /// The bins lose all credits, so that no later packet of the flow overtakes it in HP.
+    /// The bins lose all credits, so that no later packet of the flow overtakes this packet in HP.
     #[default]
     Applied,
     /// The bins keep their credits, as in the journal's print. A flow that joined LP because HP was full may be
@@ -124,15 +124,15 @@ pub enum Footnote {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Swap {
-    /// LP becomes HP, also with a fixed period, where only credits and hash follow the clock.
+    /// LP becomes HP, also with a fixed period, where the clock renews only credits and hash.
     #[default]
     WhenEmpty,
-    /// The queues stay, and flows are reordered: the design that §3.4 argues against.
+    /// The queues keep their roles, and flows are reordered: the design that §3.4 argues against.
     Never,
 }
 
 impl Config {
-    /// Size of the buffer, in its unit.
+    /// Returns the size of the buffer, in its unit.
     pub(super) fn capacity(&self) -> u64 {
         match self.limit {
             Limit::Bytes(limit) => limit.0,
@@ -140,7 +140,7 @@ impl Config {
         }
     }
 
-    /// Sizes of the first HP and the first LP.
+    /// Returns the sizes of the first HP and the first LP.
     pub(super) fn sizes(&self) -> [u64; 2] {
         let whole = self.capacity();
         match self.division {
@@ -154,7 +154,7 @@ impl Config {
         }
     }
 
-    /// Whether the sizes swap with the queues.
+    /// Whether HP and LP swap their sizes with their roles.
     pub(super) fn sizes_swap(&self) -> bool {
         matches!(self.division, Division::Equal | Division::Unequal { sizes: Sizes::Swap, .. })
     }

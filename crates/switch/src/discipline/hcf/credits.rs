@@ -1,6 +1,6 @@
 //! Credits of HCF's bins, reset in one step.
 
-/// Credits by bin, which each new period renews.
+/// Credits by bin. Each new period renews them.
 #[derive(Clone, Debug)]
 pub(super) struct Credits {
     bins: Box<[Bin]>,
@@ -18,7 +18,7 @@ struct Bin {
     period: u64,
 }
 
-/// Bytes of this many bins.
+/// Returns the bytes that this many bins occupy.
 pub(super) fn footprint(bins: u32) -> u64 {
     u64::from(bins) * size_of::<Bin>() as u64
 }
@@ -45,8 +45,8 @@ impl Credits {
         self.period
     }
 
-    /// Renews the credits of every bin (HCF §3.2, init()). A bin stores the period of its last change, so none is
-    /// touched here: O(1), where HCF §3.3 needs registers that are cleared together.
+    /// Renews the credits of every bin (HCF §3.2, init()) in O(1): each bin stores the period of its last change, so no bin is
+    /// touched. HCF §3.3 needs registers that are cleared together.
     pub(super) fn renew(&mut self) {
         self.period += 1;
     }
@@ -86,7 +86,7 @@ impl Credits {
         }
     }
 
-    /// Sum of the credits of all bins. Takes a step per bin: for traces only.
+    /// Returns the sum of the credits of all bins. Takes a step per bin, so it is for traces only.
     pub(super) fn total(&self) -> u64 {
         (0..self.bins.len()).map(|bin| self.left(bin)).sum()
     }
@@ -96,7 +96,7 @@ impl Credits {
 mod tests {
     use super::*;
 
-    /// Three bins with these credits.
+    /// Returns three bins with these credits.
     fn bins(values: [u64; 3]) -> Credits {
         let mut credits = Credits::new(3, 3);
         for (bin, value) in values.into_iter().enumerate() {
@@ -111,8 +111,8 @@ mod tests {
 
     #[test]
     fn the_bloom_counter_behaves_as_in_the_example_of_section_4_1() {
-        // "{0, 2, 3}, they are updated to {0, 1, 2}", and since one bin has credits the packet is of high priority; the
-        // text says "stored in LP", against its own rule.
+        // "{0, 2, 3}, they are updated to {0, 1, 2}". Since one bin has credits, the packet is of high priority; the
+        // text says "stored in LP", which contradicts its own rule.
         for (before, high, after) in
             [([0, 2, 3], true, [0, 1, 2]), ([0, 1, 1], true, [0, 0, 0]), ([0, 0, 0], false, [0, 0, 0])]
         {

@@ -1,4 +1,4 @@
-//! Hashed Credits Fair: flows that were not served lately go first, without a queue or counter per flow.
+//! Hashed Credits Fair: flows that were not served recently go first, without a queue or counter per flow.
 //!
 //! Source: HCF (Shpiner, Keslassy et al., "A Switch-Based Approach to Throughput Collapse and Starvation in Data
 //! Centers"; short version IWQoS '10). Every step takes O(1) time and touches at most one bin per hash.
@@ -19,7 +19,7 @@ use crate::buffer::Limit;
 use crate::queue::{DropReason, Item, Left, QueueState, Reading};
 use crate::ring::Ring;
 
-/// Two queues of high and low priority (HP, LP) that swap, and credits by bin. A port sees one queue.
+/// Two queues of high and low priority (HP, LP) that swap, and credits by bin. The port treats them as one queue.
 #[derive(Clone, Debug)]
 pub struct Hcf<T> {
     queues: [HashedQueue<T>; 2],
@@ -28,10 +28,10 @@ pub struct Hcf<T> {
     /// Contents of both queues, as the single account of the port.
     total: [QueueState; 1],
     capacity: u64,
-    /// Whether capacity and sizes count bytes, not packets.
+    /// Whether capacity and sizes are in bytes instead of packets.
     in_bytes: bool,
     credits: Credits,
-    /// Whether credits are bytes, not packets.
+    /// Whether credits are in bytes instead of packets.
     credits_in_bytes: bool,
     seed: u64,
     hashes: u32,
@@ -44,9 +44,9 @@ pub struct Hcf<T> {
     pushes_out: bool,
     swaps: u64,
     stream: Stream,
-    /// Distinct bins of the packet last looked up.
+    /// Distinct bins of the packet looked up last.
     bins: Vec<usize>,
-    /// Queue of the packet last placed.
+    /// Queue of the packet placed last.
     placed: usize,
 }
 
@@ -54,7 +54,7 @@ pub struct Hcf<T> {
 struct HashedQueue<T> {
     ring: Ring<Item<T>>,
     backlog: Bytes,
-    /// Contents and limit, in the unit of the capacity.
+    /// Bytes or packets in the queue, in the unit of the capacity.
     used: u64,
     size: u64,
 }
@@ -65,7 +65,7 @@ impl<T: Copy + Default> HashedQueue<T> {
     }
 }
 
-/// Bytes of a port's bins, and of the list of a packet's bins.
+/// Returns the bytes of a port's bins, and of the list of a packet's bins.
 pub(super) fn footprint(config: &Config) -> u64 {
     credits::footprint(config.bins) + u64::from(config.hashes) * size_of::<usize>() as u64
 }
@@ -131,8 +131,8 @@ impl<T: Copy + Default> Hcf<T> {
         }
     }
 
-    /// Finds the bins of a packet (Algorithm 1, f). A bin that two hashes share counts once, since §4.1 speaks of the
-    /// credits that a packet is mapped to, not of hashes.
+    /// Finds the bins of a packet (Algorithm 1, f). A bin that two hashes share counts once, because §4.1 refers to the
+    /// credits that a packet is mapped to, not to hashes.
     #[inline]
     fn find_bins(&mut self, header: &Header) {
         self.bins.clear();
@@ -151,7 +151,7 @@ impl<T: Copy + Default> Hcf<T> {
         1 - self.high
     }
 
-    /// Capacity that a packet takes.
+    /// Returns the capacity that a packet takes.
     #[inline]
     fn measure(&self, size: Bytes) -> u64 {
         if self.in_bytes { size.0 } else { 1 }
@@ -163,14 +163,14 @@ impl<T: Copy + Default> Hcf<T> {
         self.queues[0].used + self.queues[1].used + self.measure(size) <= self.capacity
     }
 
-    /// Whether `queue` may grow by a packet.
+    /// Whether `queue` has room for a packet within its size.
     #[inline]
     fn fits(&self, queue: usize, size: Bytes) -> bool {
         let HashedQueue { used, size: limit, .. } = self.queues[queue];
         used + self.measure(size) <= limit
     }
 
-    /// The queue of a packet whose bins were found (Algorithm 1, arrive(p)).
+    /// Returns the queue of a packet after [`Self::find_bins`], or the reason for refusing it (Algorithm 1, arrive(p)).
     #[inline]
     fn choose(&self, size: Bytes) -> Result<usize, DropReason> {
         if !self.has_room(size) {
@@ -185,7 +185,7 @@ impl<T: Copy + Default> Hcf<T> {
         }
     }
 
-    /// Accounts for a packet that has left `queue`.
+    /// Accounts for `item`, which has left `queue`.
     #[inline]
     fn account_left(&mut self, queue: usize, item: Item<T>) -> Left<T> {
         let size = item.header.size();
@@ -196,7 +196,7 @@ impl<T: Copy + Default> Hcf<T> {
         Left { item, queue: 0, ends_turn: false }
     }
 
-    /// Handles that HP has become empty by sending (Algorithm 1, transmit()).
+    /// Swaps the queues and starts a new period, as configured, after HP has become empty by sending (Algorithm 1, transmit()).
     fn high_became_empty(&mut self, now: Instant) {
         if self.swap == Swap::WhenEmpty {
             self.swaps += 1;
@@ -213,8 +213,8 @@ impl<T: Copy + Default> Hcf<T> {
 }
 
 impl<T: Copy + Default> Discipline<T> for Hcf<T> {
-    /// Removes packets from the tail of LP for a packet that belongs in HP (§4.4, dynamic division). With sizes in
-    /// bytes it removes as many as necessary, and none where LP could not make room.
+    /// Removes a packet from the tail of LP for a packet that belongs in HP (§4.4, dynamic division). With sizes in bytes,
+    /// repeated calls remove as many as necessary.
     #[inline]
     fn push_out(&mut self, now: Instant, arriving: &Header) -> Option<Left<T>> {
         if !self.pushes_out || self.has_room(arriving.size()) || !self.fits(self.high, arriving.size()) {
@@ -266,7 +266,7 @@ impl<T: Copy + Default> Discipline<T> for Hcf<T> {
             }
             return Some(left);
         }
-        // Neither swap nor a new period: Algorithm 1 starts those only after HP has sent.
+        // Neither a swap nor a new period: Algorithm 1 starts those only after HP has sent.
         let low = self.low();
         let item = self.queues[low].ring.pop()?;
         Some(self.account_left(low, item))

@@ -1,4 +1,4 @@
-//! HCF by the paper's own words: Algorithm 1 by hand and against a transcript, both theorems, every alternative of §4.
+//! HCF against the paper: Algorithm 1 by hand and against a transcript, both theorems, every alternative of §4.
 
 use std::collections::VecDeque;
 
@@ -9,7 +9,7 @@ use shallows_core::packet::PacketKind;
 use super::*;
 use crate::discipline::testing::{Step, drain, held, join, offer, packet, reading, send, steps, stream};
 
-/// Enough bins that a few flows never share one.
+/// Number of bins so large that a few flows never share one.
 const MANY: u32 = 1 << 16;
 
 fn hcf(config: &Config) -> Hcf<u32> {
@@ -20,12 +20,12 @@ fn of(limit: u32, division: Division) -> Config {
     Config { limit: Limit::Packets(limit), division, bins: MANY, ..Config::default() }
 }
 
-/// Packets of HP and LP.
+/// Returns the numbers of packets in HP and LP.
 fn lengths<T: Copy + Default>(hcf: &Hcf<T>) -> (f64, f64) {
     (reading(hcf, "high_priority_packets"), reading(hcf, "low_priority_packets"))
 }
 
-/// The payload is ten times the flow and the number of the packet.
+/// Offers a packet of flow `payload / 10`; the last digit is the packet's number.
 fn arrive(hcf: &mut Hcf<u32>, payload: u32) -> Result<(), DropReason> {
     join(hcf, packet(payload / 10), payload)
 }
@@ -41,7 +41,7 @@ fn the_defaults_are_those_of_section_5_1_1() {
 
 #[test]
 fn algorithm_1_step_by_step() {
-    // B = 4: two packets in HP, two in LP; one credit for each flow.
+    // B = 4: two packets in HP, two in LP; one credit per flow.
     let mut hcf = hcf(&of(4, Division::Equal));
     assert_eq!(arrive(&mut hcf, 11), Ok(()), "credit: HP");
     assert_eq!(arrive(&mut hcf, 12), Ok(()), "no credit: LP");
@@ -71,7 +71,7 @@ fn algorithm_1_step_by_step() {
 
 #[test]
 fn without_the_footnote_a_flow_overtakes_itself() {
-    // 31 is in LP because HP was full, and kept its credit: once HP has room, 32 joins it.
+    // 31 is in LP because HP was full; without the footnote it keeps its credit, and 32 joins HP once HP has room.
     for (footnote, sent) in [(Footnote::Applied, vec![21, 12, 31]), (Footnote::Absent, vec![21, 32, 12, 31])]
     {
         let mut hcf = hcf(&Config { footnote, ..of(4, Division::Equal) });
@@ -86,7 +86,7 @@ fn without_the_footnote_a_flow_overtakes_itself() {
 
 #[test]
 fn without_the_swap_a_flow_overtakes_itself() {
-    // §3.4's own example: p1 is in LP, HP becomes empty, the credits are renewed, p2 joins HP.
+    // The example of §3.4: p1 is in LP, HP becomes empty, the credits are renewed, p2 joins HP.
     for (swap, sent) in [(Swap::WhenEmpty, [12, 13]), (Swap::Never, [13, 12])] {
         let mut hcf = hcf(&Config { swap, ..of(4, Division::Equal) });
         arrive(&mut hcf, 11).unwrap();
@@ -115,7 +115,7 @@ fn with_a_fixed_period_a_flow_overtakes_itself() {
 
 #[test]
 fn low_priority_alone_ends_no_period() {
-    // A packet larger than HP goes to LP and is sent from there, twice: neither swap nor new credits.
+    // A packet larger than HP joins LP and is sent from there, twice: neither a swap nor new credits.
     let division = Division::Unequal { high: 0.25, sizes: Sizes::Swap };
     let mut hcf = hcf(&Config { limit: Limit::Bytes(Bytes(4_000)), division, ..of(1, Division::Equal) });
     for payload in [11, 12] {
@@ -131,7 +131,7 @@ fn low_priority_alone_ends_no_period() {
 
 #[test]
 fn credits_are_packets_or_bytes() {
-    // Two packets; or 1,500 bytes, of which any left will do.
+    // Two packets; or 1,500 bytes, where any remaining byte suffices.
     for (credits, high) in [
         (InitialCredits::Packets(2), 2.0),
         (InitialCredits::Bytes(Bytes(1_500)), 2.0),
@@ -161,7 +161,7 @@ fn sizes_are_shares_of_the_buffer() {
     assert_eq!(sizes(20, Division::Thirds), [12, 6], "what does not divide is not used");
 }
 
-/// Fill LP, send HP's one packet, and say how many of other flows then join HP, and how many of one flow LP.
+/// Fills LP and sends HP's only packet. Returns how many packets of other flows then join HP, and how many of one flow LP.
 fn room_after_a_swap(config: &Config) -> (u32, u32) {
     let mut hcf = hcf(config);
     for payload in 10..1_000 {
@@ -171,7 +171,7 @@ fn room_after_a_swap(config: &Config) -> (u32, u32) {
     assert_eq!(reading(&hcf, "queue_swaps"), 1.0);
     let before = lengths(&hcf);
     for flow in 2..500 {
-        // One of each flow while HP has room.
+        // One packet of each flow while HP has room.
         if lengths(&hcf).1 == 0.0 {
             let _ = join(&mut hcf, packet(flow), 0);
         }
@@ -186,17 +186,17 @@ fn room_after_a_swap(config: &Config) -> (u32, u32) {
 #[test]
 fn what_room_there_is_after_a_swap_depends_on_the_division() {
     for (limit, division, room) in [
-        // HP is full at once: the issue that §4.5 opens with.
+        // HP is full at once: the problem that §4.5 starts from.
         (30, Division::Equal, (0, 15)),
-        // 10 of LP meet HP's 20: B/3 and B/3, as Theorem 2 says.
+        // LP's 10 packets take 10 of HP's 20: B/3 and B/3, as in Theorem 2.
         (30, Division::Thirds, (10, 10)),
         (32, Division::Thirds, (10, 10)),
-        // The queues take their sizes with them: LP's 10 fill the new HP of 10.
+        // The queues keep their sizes when they swap roles: LP's 10 packets fill the new HP of 10.
         (30, Division::Unequal { high: 2.0 / 3.0, sizes: Sizes::Swap }, (0, 20)),
         (30, Division::Unequal { high: 2.0 / 3.0, sizes: Sizes::Stay }, (10, 10)),
-        // LP's 20 are more than HP's 10; both together stop at 30.
+        // LP's 20 packets exceed HP's 10; both queues together stop at 30.
         (30, Division::Unequal { high: 1.0 / 3.0, sizes: Sizes::Stay }, (0, 10)),
-        // LP had 29, as HP had one.
+        // LP held 29 packets, since HP held one.
         (30, Division::Dynamic, (1, 0)),
     ] {
         assert_eq!(room_after_a_swap(&of(limit, division)), room, "{limit}, {division:?}");
@@ -244,7 +244,7 @@ fn only_dynamic_division_pushes_out() {
         for payload in 10..20 {
             let _ = arrive(&mut hcf, payload);
         }
-        // `join` sees to it that nothing is pushed out.
+        // `join` panics if a packet is pushed out.
         let _ = [21, 31, 41, 51, 61].map(|payload| arrive(&mut hcf, payload));
         assert_eq!(arrive(&mut hcf, 71), Err(DropReason::PortLimit), "{division:?}");
     }
@@ -263,7 +263,7 @@ fn acknowledgements_and_datagrams_are_hashed_like_any_flow() {
 
 #[test]
 fn two_flows_that_collide_do_not_collide_for_ever() {
-    // Two bins: in half of the periods. Of 400 about 200, standard deviation 10; five are 50.
+    // Two bins: two flows collide in half of the periods. Of 400 about 200, standard deviation 10; five of them are 50.
     for rekey in [Rekey::Drawn, Rekey::PeriodStart] {
         let mut hcf = hcf(&Config { bins: 2, rekey, ..of(20, Division::Equal) });
         let mut collisions = 0;
@@ -279,15 +279,15 @@ fn two_flows_that_collide_do_not_collide_for_ever() {
 
 #[test]
 fn ports_whose_periods_begin_together_hash_alike_only_under_their_clock() {
-    // Eight bins and four periods of eight flows each: two hashes agree everywhere with a chance below one in a
-    // million.
+    // Eight bins and four periods of eight flows each: two different hashes agree everywhere with a probability below one in
+    // a million.
     let lengths_by_period = |rekey, seed| {
         let period = Period::Fixed(Duration(100));
         let config = Config { bins: 8, rekey, period, ..of(100, Division::Equal) };
         let mut hcf = Hcf::new(&config, stream(seed));
         [110, 220, 330, 440].map(|now| {
             for flow in 0..8 {
-                // The two ports look at different times within the same periods.
+                // The two ports handle the flows at different times within the same periods.
                 offer(&mut hcf, Instant(now + seed), packet(flow), flow, &mut vec![]).unwrap();
             }
             drain(&mut hcf)
@@ -300,9 +300,9 @@ fn ports_whose_periods_begin_together_hash_alike_only_under_their_clock() {
 
 #[test]
 fn a_bloom_counter_lets_as_many_flows_pass_as_its_theory_says() {
-    // 500 flows, a packet each, 1,000 bins, c₀ = 1. With κ hashes, n flows leave p = 1 − e^(−κn/K) of the bins without
-    // credit, and the next is wrongly sent to LP with p^κ: ∫₀⁵⁰⁰ p^κ dn = 106.5 for κ = 1, 84.0 for κ = 2, 88.4 for 3.
-    // The number of a period strays by about 8, the mean of 256 by 0.5; four of that are 2, and no bands overlap.
+    // 500 flows with a packet each, 1,000 bins, c₀ = 1. With κ hashes, n flows leave p = 1 − e^(−κn/K) of the bins without
+    // credit, and the next flow is wrongly sent to LP with p^κ: ∫₀⁵⁰⁰ p^κ dn = 106.5 for κ = 1, 84.0 for κ = 2, 88.4 for 3.
+    // The standard deviation of one period is about 8, of the mean of 256 about 0.5; four of these are 2, and no bands overlap.
     for (hashes, expected) in [(1, 106.5), (2, 84.0), (3, 88.4)] {
         let config = Config { bins: 1_000, hashes, ..of(2_000, Division::Equal) };
         let mut low = 0.0;
@@ -320,7 +320,7 @@ fn a_bloom_counter_lets_as_many_flows_pass_as_its_theory_says() {
 
 #[test]
 fn no_step_touches_more_bins_than_its_hashes_need_however_many_there_are() {
-    // Looked at for push-out, looked at for the choice, spent: three times κ. Swaps and new periods touch none.
+    // Bins are read for push-out, read for the choice, and spent: three times κ. Swaps and new periods touch none.
     let most_touched = |bins, hashes| {
         let config = Config { bins, hashes, ..of(12, Division::Dynamic) };
         let (mut hcf, mut random, mut most) = (hcf(&config), stream(9), 0);
@@ -366,7 +366,7 @@ fn what_no_port_can_be_built_with_is_refused() {
     hcf(&of(3, Division::Thirds));
 }
 
-/// Algorithm 1 as printed, with the credits in an array that init() fills.
+/// Algorithm 1 as printed, with an array of credits that init() fills.
 struct Printed {
     queues: [VecDeque<u32>; 2],
     credits: Vec<u32>,
@@ -420,7 +420,7 @@ fn divisions() -> impl Strategy<Value = Division> {
     ]
 }
 
-/// Every alternative, with the dynamic period and the swap that Theorem 1 is about.
+/// Generates every alternative, with the dynamic period and the swap that Theorem 1 requires.
 fn ordered_configs() -> impl Strategy<Value = Config> {
     let limits = prop_oneof![
         (6u32..30).prop_map(Limit::Packets),
@@ -444,7 +444,7 @@ fn ordered_configs() -> impl Strategy<Value = Config> {
     )
 }
 
-/// Take the steps; the flow and number of every packet that was sent, in order of sending.
+/// Takes the steps. Returns the flow and number of every packet that was sent, in order of sending.
 fn sent_after(config: &Config, steps: &[Step]) -> Vec<(u32, u32)> {
     let mut hcf = Hcf::new(config, stream(5));
     let (mut now, mut sent) = (0, vec![]);
@@ -467,7 +467,7 @@ fn in_order(sent: &[(u32, u32)]) -> bool {
 
 #[test]
 fn a_random_search_finds_reordering_wherever_theorem_1_does_not_hold() {
-    // The same search as below, so that what it does not find there is known to be within its reach.
+    // The same search as in the property below, which shows that the search can find reordering.
     let random_steps = |seed| {
         let mut random = stream(seed);
         let mut step = || Step {
@@ -498,12 +498,12 @@ proptest! {
     fn theorem_1_packets_of_a_flow_leave_in_order(config in ordered_configs(), steps in steps(8, 300)) {
         let sent = sent_after(&config, &steps);
         prop_assert!(in_order(&sent), "{:?}", sent);
-        // A flow is all that shares its bin: with one bin, HCF is a FIFO (§4.2).
+        // All packets that share a bin are one flow: with one bin, HCF is a FIFO (§4.2).
         let one_bin = Config { bins: 1, ..config };
         prop_assert!(sent_after(&one_bin, &steps).is_sorted_by_key(|packet| packet.1));
     }
 
-    /// With dynamic division, a packet joins LP only when its bins have no credits, never because HP is full, so
+    /// With dynamic division, a packet joins LP only when its bins have no credits, never because HP is full. Therefore
     /// Theorem 1 does not need the footnote.
     #[test]
     fn dynamic_division_keeps_the_order_even_without_the_footnote(
@@ -533,7 +533,7 @@ proptest! {
                 periods = reading(&hcf, "priority_periods");
                 let (high, low) = lengths(&hcf);
                 prop_assert!(high <= f64::from(third) && low == 0.0);
-                // B/3 that find a credit, and B/3 that do not.
+                // B/3 packets that find a credit, and B/3 that do not.
                 let mut probe = hcf.clone();
                 for _ in 0..third {
                     probe.credits.renew();

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::discipline::testing::{Step, drain, held, join, offer, packet, reading, send, steps, stream};
 
-/// Flow *n* has a bucket of its own.
+/// Returns buckets in which flow *n* has a bucket of its own.
 fn sfq(max_packets: u32, drop: DropRule) -> Sfq<u32> {
     let config = Config { buckets: 16, max_packets, hash: FlowHash::SourceOnly, drop, ..Config::default() };
     Sfq::new(&config, stream(1))
@@ -61,7 +61,7 @@ fn nobody_steals_from_a_bucket_that_is_no_longer_than_his_own() {
         for (flow, payload) in [(1, 10), (1, 11), (2, 20)] {
             join(&mut sfq, packet(flow), payload).unwrap();
         }
-        // With the arriving packet, both hold two.
+        // Including the arriving packet, both buckets hold two.
         let mut pushed = vec![];
         let joined = offer(&mut sfq, Instant::ZERO, packet(2), 21, &mut pushed);
         assert_eq!(joined.err(), (drop == DropRule::StealTail).then_some(DropReason::PortLimit), "{drop:?}");
@@ -94,8 +94,8 @@ fn one_bucket_is_a_fifo_that_drops_as_it_is_told() {
 
 #[test]
 fn a_lone_bucket_fills_half_of_what_is_left_under_the_rule_of_ns_2() {
-    // 40 packets, 16 buckets: with u waiting, 40 − u are left, and u < ⌊(40 − u)/2⌋ holds up to u = 12: 12 < 14, 13 =
-    // 13.
+    // 40 packets, 16 buckets: with u waiting, 40 − u are left. A packet is admitted while u < ⌊(40 − u)/2⌋, that is up to
+    // u = 12: 12 < 14, 13 = 13.
     let mut sfq = sfq(40, DropRule::AsNs2);
     let joined = (0..30).filter(|&payload| join(&mut sfq, packet(1), payload).is_ok()).count();
     assert_eq!(joined, 13);
@@ -104,8 +104,8 @@ fn a_lone_bucket_fills_half_of_what_is_left_under_the_rule_of_ns_2() {
 
 #[test]
 fn with_little_room_a_bucket_gets_a_fair_share_under_the_rule_of_ns_2() {
-    // Two each of 13 flows leave 14 of 40, fewer than 16 buckets. The fair share is ⌊40/16⌋ = 2: a bucket with 2 may
-    // still take one, one with 3 may not, although it holds less than half of the room left.
+    // Two packets each of 13 flows leave room for 14 of 40, fewer than 16 buckets. The fair share is ⌊40/16⌋ = 2: a bucket with
+    // 2 packets may take one more. A bucket with 3 may not, although it holds less than half of the room left.
     let mut sfq = sfq(40, DropRule::AsNs2);
     for payload in 0..26 {
         join(&mut sfq, packet(payload % 13), payload).unwrap();
@@ -188,7 +188,7 @@ fn one_place_is_enough_for_stealing() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
-    /// A queue for each flow in a list, in the order of their turns; drop rules as their sources tell them.
+    /// The model has a list of flow queues, in the order of their turns, and drop rules as in their sources.
     #[test]
     fn departures_and_drops_are_those_of_the_rule(
         steps in steps(8, 300),
