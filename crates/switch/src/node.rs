@@ -1,8 +1,8 @@
-//! A node: ports, and the memory that they share.
+//! A node of the network: its ports, and the memory that they share.
 //!
-//! A switch is one, and so is a host, which has one port. A driver tells a node what arrives, and for which of its
-//! ports ([`Node::receive`]), and lets a port send when that is due ([`Node::transmit`] at [`Node::wake_at`]); or it lets all of them send what is due by some time
-//! ([`Node::advance`], which tells [`Effects`] what comes of it).
+//! A switch is a node with several ports; a host is a node with one port. The driver passes each arriving packet and its
+//! egress port to [`Node::receive`], and calls [`Node::transmit`] for a port at its [`Node::wake_at`]. Alternatively it calls
+//! [`Node::advance`], which sends all packets due by a given time and passes the results to [`Effects`].
 
 use std::ops::Range;
 
@@ -12,28 +12,28 @@ use shallows_core::packet::Header;
 use crate::buffer::SharedBuffer;
 use crate::port::{Arrival, Departure, Ingress, Port};
 
-/// A node, as far as its driver lends it what is its own: drivers keep the ports of all nodes in one array.
+/// A node, borrowed from its driver. Drivers keep the ports of all nodes in one array.
 #[derive(Debug)]
 pub struct Node<'a, L> {
-    /// The ports of all nodes, or what holds each.
+    /// The ports of all nodes, or the types that hold each of them.
     pub all: &'a mut [L],
-    /// Which of them are this node's.
+    /// Indices of this node's ports in `all`.
     pub ports: Range<u32>,
-    /// The memory behind them.
+    /// Memory that the node's ports share.
     pub memory: &'a mut SharedBuffer,
 }
 
-/// Receiver of the actions of a node's ports, in order of time. A port is named by its index among those of all nodes.
+/// Receiver of the actions of a node's ports, in order of time. A port is identified by its index among the ports of all nodes.
 pub trait Effects<T> {
-    /// A packet starts to leave a port.
+    /// Handles a packet whose transmission at `port` starts.
     fn departs(&mut self, port: u32, departure: Departure<T>);
 
-    /// A port has dropped a packet.
+    /// Handles a packet that `port` has dropped.
     fn drops(&mut self, port: u32, payload: T);
 }
 
 impl<L> Node<'_, L> {
-    /// A packet arrives, which is to leave by `port`. What that port drops, it or another, goes to `dropped`.
+    /// Handles a packet that arrives and leaves by `port`. All packets that the port drops, this one or others, go to `dropped`.
     #[inline(always)]
     pub fn receive<T: Copy + Default>(
         &mut self,
@@ -50,7 +50,7 @@ impl<L> Node<'_, L> {
         self.all[port as usize].as_mut().receive(now, ingress, header, payload, self.memory, dropped)
     }
 
-    /// A port is free: it sends the next packet that waits there. What it drops goes to `dropped`.
+    /// Sends the next packet that waits at `port`, whose link must be free. Packets dropped on the way go to `dropped`.
     #[inline(always)]
     pub fn transmit<T: Copy + Default>(
         &mut self,
@@ -64,7 +64,7 @@ impl<L> Node<'_, L> {
         self.all[port as usize].as_mut().transmit_next(now, self.memory, dropped)
     }
 
-    /// When a port is to send next; never while nothing waits there.
+    /// Returns the time at which `port` must send next; `None` while no packet that may be sent waits there.
     #[inline(always)]
     pub fn wake_at<T: Copy + Default>(&mut self, port: u32) -> Option<Instant>
     where
@@ -73,8 +73,8 @@ impl<L> Node<'_, L> {
         self.all[port as usize].as_mut().wake_at()
     }
 
-    /// All ports send what is due until `until`, in the order of time, and of ports at equal times: what one sends gives room to the
-    /// others.
+    /// Sends all packets due up to and including `until`, in order of time, and at equal times in order of ports. Each departure
+    /// frees memory for the other ports.
     pub fn advance<T: Copy + Default>(&mut self, until: Instant, effects: &mut impl Effects<T>)
     where
         L: AsMut<Port<T>>,

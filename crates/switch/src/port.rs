@@ -1,8 +1,8 @@
 //! An egress port: the queues between arrival and link, with the buffer and the markers around them.
 //!
-//! Order at a port: the discipline names a queue, the buffer tests, the enqueue markers decide, the bytes are accounted;
-//! on the way out the bytes are freed, then the dequeue markers decide. The port says when it can send again
-//! ([`Port::wake_at`]); the driver calls [`Port::transmit_next`] then.
+//! For an arriving packet, the discipline names a queue, the buffer checks its room, the enqueue markers return verdicts,
+//! and the bytes are accounted. For a departing packet, the bytes are freed before the dequeue markers return verdicts. The
+//! driver calls [`Port::transmit_next`] at the time that [`Port::wake_at`] returns.
 
 use shallows_core::packet::Header;
 use shallows_core::random::Stream;
@@ -36,7 +36,7 @@ pub struct Port<T> {
     queues: Queues<T>,
 }
 
-/// Queues of a port. Most ports have one queue and no shaper, and a path of their own that costs nothing for the others.
+/// Queues of a port. Most ports have one queue and no shaper; their variant avoids the cost of the others.
 #[derive(Clone, Debug)]
 enum Queues<T> {
     One(Ring<Item<T>>),
@@ -44,14 +44,14 @@ enum Queues<T> {
 }
 
 impl<T: Copy + Default> Port<T> {
-    /// A port of a link of this `rate`, which draws from streams that `stream` names by purpose and place.
+    /// Creates a port of a link of this `rate`. `stream` returns the stream of random numbers for a purpose and an index.
     ///
-    /// `account` is the number of its first queue in the buffer of its switch, which has
-    /// [`discipline::Config::queues`] in a row for it.
+    /// `account` is the number of the port's first queue in the buffer of its switch. The buffer holds
+    /// [`discipline::Config::queues`] consecutive queues for the port.
     ///
     /// # Panics
     ///
-    /// If the rate is zero, or there are more than 256 queues.
+    /// Panics if the rate is zero, or if there are more than 256 queues.
     pub fn new(
         rate: Rate,
         account: usize,
@@ -93,7 +93,7 @@ impl<T: Copy + Default> Port<T> {
         Self { edge, queues }
     }
 
-    /// Have the processor load what the port itself leads to: its markers, and where the next packet waits.
+    /// Prefetches into the cache the data that the port points to: its markers, and the place of the next packet.
     pub fn prefetch(&self) {
         prefetch_all(&self.edge.markers);
         match &self.queues {
@@ -102,7 +102,7 @@ impl<T: Copy + Default> Port<T> {
         }
     }
 
-    /// A packet arrives, which came to the node by `ingress`. What is dropped, it or another, goes to `dropped`.
+    /// Handles a packet that came to the node by `ingress`. The payloads of all packets dropped, this one or others, go to `dropped`.
     #[inline(always)]
     pub fn receive(
         &mut self,
@@ -117,7 +117,7 @@ impl<T: Copy + Default> Port<T> {
         let fate = match queues {
             Queues::One(queue) => edge.receive(queue, now, ingress, (&mut header, payload), buffer, dropped),
             Queues::Elaborate(queues) => {
-                // A copy of its own, so that the header of the other case stays in registers.
+                // A separate copy, so that the header of the other case stays in registers.
                 let mut own = header;
                 let packet = (&mut own, payload);
                 let fate = edge.receive_out_of_line(&mut **queues, now, ingress, packet, buffer, dropped);
@@ -135,7 +135,7 @@ impl<T: Copy + Default> Port<T> {
         }
     }
 
-    /// The link is free: send the next packet that waits. Payloads of packets dropped on the way go to `dropped`.
+    /// Sends the next packet that waits; the link must be free. Payloads of packets dropped on the way go to `dropped`.
     #[inline]
     pub fn transmit_next(
         &mut self,
@@ -151,24 +151,24 @@ impl<T: Copy + Default> Port<T> {
         }
     }
 
-    /// Let nothing of `queue` leave from now on; a packet on the wire is sent to its end.
+    /// Stops `queue` from sending until [`Self::resume`]. A packet on the wire is sent to its end.
     ///
     /// # Panics
     ///
-    /// If the discipline has no queues that can be paused ([`discipline::Config::can_pause`]).
+    /// Panics if the discipline has no queues that can be paused ([`discipline::Config::can_pause`]).
     pub fn pause(&mut self, queue: usize) {
         match self.several() {
-            // It finds out that nothing may be sent when it comes to send.
+            // The next `transmit_next` discovers whether any other queue may send.
             Some(discipline) => discipline.pause(queue, true),
             None => self.edge.halted = true,
         }
     }
 
-    /// Let `queue` send again. The driver asks [`Self::wake_at`] after it.
+    /// Allows `queue` to send again. Afterwards the driver must read [`Self::wake_at`].
     ///
     /// # Panics
     ///
-    /// As [`Self::pause`].
+    /// Panics if the discipline has no queues that can be paused.
     pub fn resume(&mut self, now: Instant, queue: usize) {
         if let Some(discipline) = self.several() {
             discipline.pause(queue, false);
@@ -176,7 +176,7 @@ impl<T: Copy + Default> Port<T> {
         self.edge.go_on(now);
     }
 
-    /// Its discipline, where that has several queues to pause, or none.
+    /// Returns the discipline if it has several queues to pause; `None` for a single queue.
     fn several(&mut self) -> Option<&mut AnyDiscipline<T>> {
         match &mut self.queues {
             Queues::Elaborate(queues) if !matches!(queues.discipline, AnyDiscipline::Fifo(_)) => {
@@ -186,19 +186,19 @@ impl<T: Copy + Default> Port<T> {
         }
     }
 
-    /// When the port can send again: the packet on the wire has left, and its shaper lets the next one pass.
+    /// Returns the time at which the port can send again: the packet on the wire has left, and the shaper admits the next one.
     pub fn busy_until(&self) -> Instant {
         self.edge.busy_until
     }
 
-    /// When [`Self::transmit_next`] is to be called; never while nothing waits, or nothing that may be sent.
+    /// Returns the time at which to call [`Self::transmit_next`]; `None` while no packet waits that may be sent.
     #[inline]
     pub fn wake_at(&self) -> Option<Instant> {
         (self.has_backlog() && !self.edge.halted).then_some(self.edge.busy_until)
     }
 
-    /// Whether a packet of this `size` surely finds room, also once other ports hold less than `buffer` says: false if that is not
-    /// known.
+    /// Returns whether a packet of this `size` is certain to find room, now and after other ports release memory of `buffer`.
+    /// `false` does not mean that there is no room.
     #[inline(always)]
     pub fn has_room(&self, buffer: &SharedBuffer, size: Bytes) -> bool {
         match &self.queues {
@@ -207,34 +207,34 @@ impl<T: Copy + Default> Port<T> {
         }
     }
 
-    /// Whether [`Self::transmit_next`] is to be called by `now`.
+    /// Whether [`Self::transmit_next`] must be called by `now`.
     #[inline(always)]
     pub fn is_due(&self, now: Instant) -> bool {
         self.has_backlog() && self.edge.busy_until <= now && !self.edge.halted
     }
 
-    /// Bytes waiting.
+    /// Returns the waiting bytes.
     pub fn backlog(&self) -> Bytes {
         self.edge.total.backlog
     }
 
-    /// Whether something waits.
+    /// Whether any packet waits.
     pub fn has_backlog(&self) -> bool {
         self.edge.total.backlog.0 > 0
     }
 
-    /// Rate of the link.
+    /// Returns the rate of the link.
     pub fn rate(&self) -> Rate {
         self.edge.rate
     }
 
-    /// How long a packet of this `size` takes to leave.
+    /// Returns the transmission time of a packet of this `size`.
     #[inline]
     pub fn transmission_time(&self, size: Bytes) -> Duration {
         self.edge.transmission_time(size)
     }
 
-    /// Counters of the port since the start.
+    /// Returns the counters of the port since the start.
     pub fn counters(&self) -> Counters {
         let mut total = self.edge.books.clone();
         if let Queues::Elaborate(elaborate) = &self.queues {
@@ -243,12 +243,12 @@ impl<T: Copy + Default> Port<T> {
         total.counters()
     }
 
-    /// Counters of each queue since the start. Packets that the discipline rejected had no queue yet and are in none.
+    /// Returns the counters of each queue since the start. Packets that the discipline rejected had no queue and are in none.
     pub fn queue_counters(&self) -> Vec<Counters> {
         self.books().iter().map(Books::counters).collect()
     }
 
-    /// By queue.
+    /// Returns the books by queue.
     fn books(&self) -> &[Books] {
         match &self.queues {
             Queues::Elaborate(elaborate) if !elaborate.books.is_empty() => &elaborate.books,
@@ -256,7 +256,7 @@ impl<T: Copy + Default> Port<T> {
         }
     }
 
-    /// Its markers, with what each has done.
+    /// Returns the port's markers, with the counts of each.
     pub fn markers(&self) -> &[Installed] {
         &self.edge.markers
     }

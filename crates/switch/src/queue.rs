@@ -55,12 +55,12 @@ impl DropReason {
     }
 }
 
-/// Ingress link of a packet at a node: the number of the port beside it among the node's ports; below 2^22.
+/// Ingress link of a packet at a node: the number of the link's port among the node's ports, below 2^22.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ingress(pub u32);
 
 impl Ingress {
-    /// Marks a packet that the node itself sends, as a host does.
+    /// Ingress of packets that the node itself sends, as a host does.
     pub const NONE: Self = Self((1 << 22) - 1);
 }
 
@@ -125,7 +125,7 @@ pub struct Left<T> {
 /// Share of the link that a queue may use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Share {
-    /// All that queues of higher priority leave.
+    /// All bandwidth that queues of higher priority leave.
     #[default]
     Strict,
     /// A quantum in each round of a round-robin.
@@ -133,11 +133,11 @@ pub enum Share {
         /// Bytes per round.
         quantum: Bytes,
     },
-    /// A share in proportion to the weight among the busy queues.
+    /// A share proportional to this weight among the busy queues.
     Weight(u32),
 }
 
-/// State of one queue of a port, as schedulers and markers see it.
+/// State of one queue of a port, for schedulers and markers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueState {
     /// Bytes waiting.
@@ -150,12 +150,12 @@ pub struct QueueState {
     pub share: Share,
 }
 
-/// One number of a port's state, for traces.
+/// One measured number of a port's state, for traces.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reading {
     /// Quantity with its unit: `backlog_bytes`, `round_time_us`.
     pub quantity: &'static str,
-    /// Queue that the number belongs to, if it belongs to one.
+    /// Queue to which the number belongs; `None` if it belongs to the whole port.
     pub queue: Option<usize>,
     /// The value.
     pub value: f64,

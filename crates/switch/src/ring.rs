@@ -1,10 +1,10 @@
-//! A first-in first-out ring that does not allocate once it has its working size.
+//! A first-in first-out ring that does not allocate after it has reached its working size.
 
 use shallows_core::prefetch;
 
 /// A growable ring buffer of copyable items.
 ///
-/// It omits the parts of `VecDeque` that a packet queue does not need, so that push and pop take a few instructions.
+/// It omits the parts of `VecDeque` that a packet queue does not need, so that push and pop take few instructions.
 #[derive(Clone, Debug)]
 pub struct Ring<T> {
     slots: Box<[T]>,
@@ -13,7 +13,7 @@ pub struct Ring<T> {
 }
 
 impl<T> Ring<T> {
-    /// Slots after the first push.
+    /// Number of slots of a new ring.
     pub const SMALLEST: usize = 4;
 }
 
@@ -50,16 +50,16 @@ impl<T: Copy + Default> Ring<T> {
         self.len += 1;
     }
 
-    /// Removes the item at the head.
+    /// Removes and returns the item at the head.
     #[inline]
     pub fn pop(&mut self) -> Option<T> {
         if self.len == 0 {
             return None;
         }
-        // Slots exist here. This check spares a bounds check at each use of the mask.
+        // There is at least one slot. This check makes a bounds check at each use of the mask unnecessary.
         let mask = self.slots.len().checked_sub(1)?;
         let item = self.slots[self.head & mask];
-        // The next item mostly lies on the same cache line, or was fetched with the one before.
+        // The next item usually lies on the same cache line, or was fetched with the previous item.
         prefetch(&self.slots[(self.head + 2) & mask]);
         self.len -= 1;
         // An empty ring restarts at slot 0, so a queue that empties often stays on the same few cache lines.
@@ -67,7 +67,7 @@ impl<T: Copy + Default> Ring<T> {
         Some(item)
     }
 
-    /// Removes the item at the tail, for push-out.
+    /// Removes and returns the item at the tail, for push-out.
     #[inline]
     pub fn pop_back(&mut self) -> Option<T> {
         if self.len == 0 {
@@ -77,7 +77,7 @@ impl<T: Copy + Default> Ring<T> {
         Some(self.slots[(self.head + self.len) & (self.slots.len() - 1)])
     }
 
-    /// The item at the head, without removing it.
+    /// Returns the item at the head without removing it.
     #[inline]
     pub fn front(&self) -> Option<&T> {
         (self.len > 0).then(|| &self.slots[self.head & (self.slots.len() - 1)])

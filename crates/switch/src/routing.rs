@@ -11,14 +11,14 @@ use hash::{spread, symmetric_hash};
 /// Rule by which the switches of a network choose among equal-cost paths. All packets of a connection take one path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Config {
-    /// An even hash of the five-tuple. The two directions of a connection choose independently.
+    /// A uniform hash of the five-tuple. The two directions of a connection choose independently.
     FiveTuple {
         /// Seed of each switch; different seeds decorrelate the choices of successive switches.
         seeds: Vec<u64>,
     },
-    /// An even hash of the five-tuple with its two ends in order. Both directions of a connection take the same path.
+    /// A uniform hash of the five-tuple with its two ends sorted. Both directions of a connection take the same path.
     Symmetric {
-        /// Seed of each switch. All switches of a tier share one seed, because both ends of a path must choose alike.
+        /// Seed of each switch. All switches of a tier share one seed, because both ends of a path must choose the same way.
         seeds: Vec<u64>,
     },
     /// The hash of MQ-ECN's ns-2 simulations, over node, source, destination and flow.
@@ -54,7 +54,7 @@ enum Kind {
 }
 
 impl Ecmp {
-    /// Prepares the choice, with all random numbers drawn.
+    /// Creates the path choice and draws all its random numbers.
     pub fn new(config: &Config) -> Self {
         Self(match config {
             Config::FiveTuple { seeds } => Kind::FiveTuple(seeds.as_slice().into()),
@@ -106,7 +106,7 @@ mod tests {
             assert_eq!(choice, ecmp.select(0, &header.with_size(40), &[0, 1, 2]));
             counts[choice as usize] += 1;
         }
-        // Binomial with mean 3,000 and standard deviation 44.7; five of them.
+        // Binomial with mean 3,000 and standard deviation 44.7; 224 is five of them.
         assert!(counts.iter().all(|&count| count.abs_diff(3_000) < 224), "{counts:?}");
     }
 
@@ -115,11 +115,11 @@ mod tests {
         let headers = (0..4_000).map(|port| Header::default().with_ports(port, 0));
         let ecmp = five_tuple(&[1, 2]);
         let same = headers.filter(|h| ecmp.select(0, h, &[0, 1]) == ecmp.select(1, h, &[0, 1])).count();
-        // Binomial with mean 2,000 and standard deviation 31.6; five of them.
+        // Binomial with mean 2,000 and standard deviation 31.6; 158 is five of them.
         assert!(same.abs_diff(2_000) < 158, "{same}");
     }
 
-    /// Headers of a connection's data and of its acknowledgement.
+    /// Returns the headers of a connection's data and of its acknowledgement.
     fn both_ways(source: u32, destination: u32, port: u16) -> (Header, Header) {
         let (source, destination) = (HostId(source), HostId(destination));
         let ack = Header::new(destination, source).with_ports(5_001, port).with_kind(PacketKind::PureAck);
@@ -130,7 +130,7 @@ mod tests {
     fn both_directions_of_a_connection_share_their_path_if_that_is_asked_for() {
         let hops: Vec<u32> = (0..8).collect();
         let same = |ecmp: &Ecmp| {
-            // Both ends have the greater number half of the time.
+            // Either end has the greater number in half of the connections.
             let connections =
                 (0..8_000).map(|n: u16| both_ways(n.into(), u32::from(n * 7 % 8_000), 1_024 + n));
             connections
@@ -138,7 +138,7 @@ mod tests {
                 .count()
         };
         assert_eq!(same(&symmetric(&[3])), 8_000);
-        // Otherwise one in eight does: binomial with mean 1,000 and standard deviation 29.6; five of them.
+        // With independent choices one in eight agrees: binomial with mean 1,000 and standard deviation 29.6; 148 is five of them.
         assert!(same(&five_tuple(&[3])).abs_diff(1_000) < 148);
     }
 
@@ -152,7 +152,7 @@ mod tests {
             counts[first as usize] += 1;
             agree[usize::from(first == second)] += 1;
         }
-        // Binomial with mean 4,000 and standard deviation 44.7; five of them.
+        // Binomial with mean 4,000 and standard deviation 44.7; 224 is five of them.
         assert!(counts[0].abs_diff(4_000) < 224, "{counts:?}");
         assert!(agree[0].abs_diff(4_000) < 224, "{agree:?}");
     }

@@ -7,15 +7,15 @@ use shallows_core::{Bytes, Duration, Instant, Rate};
 pub struct Config {
     /// Long-run rate in wire bits per second.
     pub rate: Rate,
-    /// Depth of the bucket: the most bytes that may pass at the rate of the link. The bucket holds at least one packet.
+    /// Depth of the bucket: the largest number of bytes that may pass at the rate of the link. A larger packet waits for a full bucket.
     pub burst: Bytes,
 }
 
-/// A token bucket: in any time *t* at most *burst + rate · t* bytes pass. The bucket starts full.
+/// A token bucket: at most *burst + rate · t* bytes pass in any time *t*. The bucket starts full.
 #[derive(Clone, Debug)]
 pub struct TokenBucket {
     config: Config,
-    /// Time at which the bucket is full if nothing more passes. The missing tokens are those that flow in until then.
+    /// Time at which the bucket is full if nothing more passes. The missing tokens are those that arrive until then.
     full_at: Instant,
 }
 
@@ -30,15 +30,15 @@ impl TokenBucket {
         Self { config, full_at: Instant::ZERO }
     }
 
-    /// Earliest time at which a packet of `size` may go. A packet larger than the bucket waits until the bucket is
-    /// full.
+    /// Returns the earliest time at which a packet of `size` may leave. A packet larger than the bucket waits until the
+    /// bucket is full.
     pub fn ready_at(&self, now: Instant, size: Bytes) -> Instant {
         // Tokens at t are burst − rate · (full_at − t); they suffice from full_at − (burst − size)/rate on.
         let slack = self.config.rate.transmission_time(self.config.burst.saturating_sub(size));
         now.max(Instant(self.full_at.0.saturating_sub(slack.0)))
     }
 
-    /// Takes tokens for a packet of `size` that goes now.
+    /// Takes tokens for a packet of `size` that leaves now.
     pub fn take(&mut self, now: Instant, size: Bytes) {
         let refill: Duration = self.config.rate.transmission_time(size);
         self.full_at = self.full_at.max(now) + refill;
@@ -52,8 +52,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Checks that over any stretch of departures bytes ≤ burst + rate · time, and that a backlogged bucket wastes
-        /// nothing.
+        /// Over any stretch of departures, bytes ≤ burst + rate · time, and a backlogged bucket wastes no tokens.
         #[test]
         fn what_passes_stays_below_the_arrival_curve_and_reaches_it(
             sizes in prop::collection::vec(64u64..1_600, 2..60),
@@ -74,7 +73,7 @@ mod tests {
                 for &(at, size) in &sent[first..] {
                     bytes += size;
                     let time = (at - sent[first].0).0 as f64 * 1e-12;
-                    // One picosecond of rounding for each packet.
+                    // One picosecond of rounding per packet.
                     let curve = burst as f64 + rate.0 as f64 / 8.0 * (time + 1e-12 * sizes.len() as f64);
                     prop_assert!(bytes as f64 <= curve + 1e-6, "{} > {}", bytes, curve);
                 }
@@ -87,7 +86,7 @@ mod tests {
 
     #[test]
     fn an_idle_bucket_fills_and_no_further() {
-        // 1 Gbit/s is 125 B/µs: after 2,000 B at once a bucket of 2,000 B needs 12 µs for the next 1,500 B.
+        // 1 Gbit/s is 125 B/µs: after 2,000 B at once, a bucket of 2,000 B needs 12 µs until 1,500 B may pass.
         let mut bucket = TokenBucket::new(Config { rate: Rate::from_gbps(1), burst: Bytes(2_000) });
         bucket.take(Instant::ZERO, Bytes(2_000));
         assert_eq!(bucket.ready_at(Instant::ZERO, Bytes(1_500)), Instant::ZERO + Duration::from_micros(12));

@@ -4,51 +4,51 @@ use shallows_core::Bytes;
 
 use crate::queue::DropReason;
 
-/// Packets by what became of them. Law: received = sent + dropped + queued.
+/// Numbers of packets by outcome. Law: received = sent + dropped + queued.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Arrived at the port.
+    /// Packets that arrived at the port.
     pub received: u64,
-    /// Given CE here.
+    /// Packets that this port marked with CE.
     pub marked: u64,
-    /// Given the explicit incast notification here.
+    /// Packets in which this port set the explicit incast notification.
     pub incast: u64,
-    /// Put on the link.
+    /// Packets put on the link.
     pub sent: u64,
     /// Bytes put on the link.
     pub sent_bytes: Bytes,
-    /// Dropped, by [`DropReason`].
+    /// Packets dropped, by [`DropReason`].
     pub dropped: [u64; DropReason::ALL.len()],
-    /// The part of those that had waited: a marker dropped them on the way out, or the link went down.
+    /// Dropped packets that had waited: a marker dropped them at departure, or the link went down.
     pub dropped_at_dequeue: u64,
-    /// Most bytes that ever waited.
+    /// Largest number of bytes that ever waited.
     pub max_backlog: Bytes,
 }
 
 impl Counters {
-    /// Dropped for any reason.
+    /// Returns the packets dropped for any reason.
     pub fn dropped_total(&self) -> u64 {
         self.dropped.iter().sum()
     }
 
-    /// Joined the queue, if only in passing.
+    /// Returns the packets that joined the queue, including packets that passed through an empty port.
     pub fn enqueued(&self) -> u64 {
         self.received + self.dropped_from_queue() - self.dropped_total()
     }
 
-    /// Left the queue.
+    /// Returns the packets that left the queue.
     pub fn dequeued(&self) -> u64 {
         self.sent + self.dropped_from_queue()
     }
 
-    /// Dropped after they had joined the queue.
+    /// Returns the packets that were dropped after they had joined the queue.
     fn dropped_from_queue(&self) -> u64 {
         self.dropped_at_dequeue + self.dropped[DropReason::PushedOut as usize]
     }
 }
 
-/// The books of a port or of one of its queues: beside what happens to every packet only a place for the rest, which is kept
-/// elsewhere once there is any.
+/// Counters of a port or of one of its queues. The counters that nearly every packet needs are inline; the rare ones are
+/// allocated when first needed.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Books {
     pub(super) received: u64,
@@ -68,7 +68,7 @@ pub(super) struct Rare {
 }
 
 impl Books {
-    /// Where to count what happens to few packets.
+    /// Returns the counters of rare outcomes; allocates them if necessary.
     pub(super) fn rare(&mut self) -> &mut Rare {
         self.rare.get_or_insert_default()
     }
@@ -80,7 +80,7 @@ impl Books {
         Counters { received, marked, incast, sent, sent_bytes, dropped, dropped_at_dequeue, max_backlog }
     }
 
-    /// Add what another queue of the port has seen. The most that waited at the port is not the sum over its queues.
+    /// Adds the counters of one of the port's queues, except `max_backlog`: the port's largest backlog is not the sum over queues.
     pub(super) fn add(&mut self, other: &Self) {
         self.received += other.received;
         self.sent += other.sent;

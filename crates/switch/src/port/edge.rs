@@ -1,4 +1,4 @@
-//! The way of a packet through a port: everything around its queues.
+//! The path of a packet through a port: all steps outside the queues.
 
 use shallows_core::packet::{Ecn, Header, PacketKind};
 use shallows_core::{Bytes, Duration, Instant, Rate};
@@ -14,25 +14,25 @@ use crate::queue::{DropReason, Held, Ingress, Item, Left, QueueState};
 #[derive(Clone, Debug)]
 pub(super) struct Edge {
     pub(super) rate: Rate,
-    /// Picoseconds per byte where that is whole, to spare a division per packet; else zero.
+    /// Picoseconds per byte if the number is whole, which avoids a division per packet; otherwise zero.
     pub(super) ps_per_byte: u64,
     pub(super) busy_until: Instant,
-    /// All queues together; the queue itself where there is one.
+    /// State of all queues together; with one queue, the state of that queue.
     pub(super) total: QueueState,
-    /// Number of the first queue in the buffer of the switch; the others follow.
+    /// Number of the port's first queue in the buffer of the switch; the others follow.
     pub(super) account: usize,
     pub(super) egress_drop: EgressDrop,
-    /// Whether nothing of what waits may be sent, until a queue is resumed.
+    /// Whether no waiting packet may be sent until a queue is resumed.
     pub(super) halted: bool,
-    /// Whether its link is down: what arrives is dropped.
+    /// Whether the link is down, so that arriving packets are dropped.
     pub(super) is_down: bool,
-    /// Events that the markers observe; includes [`Hears::ARRIVALS`] while the link is down, so that only the path of observed arrivals checks it.
+    /// Events that the markers handle; includes [`Hears::ARRIVALS`] while the link is down, so that other paths need not check `is_down`.
     pub(super) hears: Hears,
     pub(super) markers: Box<[Installed]>,
     pub(super) books: Books,
 }
 
-/// Fate of an arriving packet. A packet that is sent at once is the arriving one, since none waits before it.
+/// Outcome for an arriving packet. A packet that is sent at once is the arriving one, since no other waits before it.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Fate {
     Sent { finish: Instant, queue: usize },
@@ -40,31 +40,31 @@ pub(super) enum Fate {
     Dropped,
 }
 
-/// Whether a packet joins a queue.
+/// Decision on whether a packet joins a queue.
 #[derive(Clone, Copy)]
 enum Admission {
-    /// It does, and its bytes are held there.
+    /// The packet joins, and this memory holds its bytes.
     Join(Memory),
     Drop(DropReason),
 }
 
-/// Picoseconds that a byte takes at this rate where that is whole; else zero.
+/// Returns the picoseconds that a byte takes at this rate if the number is whole; otherwise zero.
 ///
 /// # Panics
 ///
-/// If the rate is zero.
+/// Panics if the rate is zero.
 pub(super) fn ps_per_byte(rate: Rate) -> u64 {
     assert!(rate.0 > 0, "a link needs a rate");
     if 8_000_000_000_000 % rate.0 == 0 { rate.transmission_time(Bytes(1)).0 } else { 0 }
 }
 
-/// Events that these markers observe.
+/// Returns the events that these markers handle.
 pub(super) fn heard_by(markers: &[Installed]) -> Hears {
     markers.iter().fold(Hears::default(), |hears, marker| hears.and(marker.marker().hears()))
 }
 
 impl Edge {
-    /// As [`Self::receive`], for ports of which a driver has few.
+    /// Same as [`Self::receive`], compiled out of line for the rarer kinds of ports.
     #[inline(never)]
     pub(super) fn receive_out_of_line<W: Waiting>(
         &mut self,
@@ -78,7 +78,7 @@ impl Edge {
         self.receive(waiting, now, ingress, packet, buffer, dropped)
     }
 
-    /// A packet arrives. Notes in its header what markers mark.
+    /// Handles an arriving packet. Sets the marks of the markers in its header.
     #[inline(always)]
     pub(super) fn receive<W: Waiting>(
         &mut self,
@@ -89,7 +89,7 @@ impl Edge {
         buffer: &mut SharedBuffer,
         dropped: &mut impl Extend<W::Payload>,
     ) -> Fate {
-        // What has to go so that it finds room.
+        // Push out packets until the arriving one has room.
         while let Some(Left { item, queue, .. }) = waiting.push_out(now, header) {
             self.free(queue, item.header.size(), item.held.memory(), buffer);
             self.count(waiting, queue).rare().dropped[DropReason::PushedOut as usize] += 1;
@@ -114,7 +114,7 @@ impl Edge {
         };
         let idle = self.is_idle(now);
         if idle && let Some(ends_turn) = waiting.pass(now, queue, header.size()) {
-            // It joins its queue only in passing: what it would take it gives back at once.
+            // The packet passes without joining its queue: it would free at once the memory that it takes.
             let item =
                 Item { header: *header, payload, enqueued_at: now, held: Held::new(ingress, queue, memory) };
             let departs = self.depart(waiting, now, queue, item, buffer);
@@ -149,7 +149,7 @@ impl Edge {
         }
     }
 
-    /// As [`Self::transmit`], for ports of which a driver has few.
+    /// Same as [`Self::transmit`], compiled out of line for the rarer kinds of ports.
     #[inline(never)]
     pub(super) fn transmit_out_of_line<W: Waiting>(
         &mut self,
@@ -161,7 +161,7 @@ impl Edge {
         self.transmit(waiting, now, buffer, dropped)
     }
 
-    /// The link is free: send the next packet that waits.
+    /// Sends the next packet that waits; the link must be free.
     #[inline(always)]
     pub(super) fn transmit<W: Waiting>(
         &mut self,
@@ -176,7 +176,7 @@ impl Edge {
                 return None;
             }
             let Some(Left { item, queue, ends_turn }) = waiting.dequeue(now) else {
-                // If something waits, it is in queues that are paused.
+                // If any packet waits, it is in a paused queue.
                 self.halted = self.total.backlog.0 > 0;
                 break;
             };
@@ -201,7 +201,7 @@ impl Edge {
         None
     }
 
-    /// A waiting packet may leave again.
+    /// Ends the halt after a waiting packet may leave again.
     #[cold]
     pub(super) fn go_on(&mut self, now: Instant) {
         self.halted = false;
@@ -210,7 +210,7 @@ impl Edge {
         }
     }
 
-    /// Whether the buffer and the enqueue markers let a packet join `queue`; notes in its header what they mark.
+    /// Returns whether the buffer and the enqueue markers let a packet join `queue`; sets their marks in its header.
     #[inline(always)]
     fn admit<W: Waiting>(
         &mut self,
@@ -243,7 +243,7 @@ impl Edge {
         }
     }
 
-    /// Drop all that waits and give its memory back.
+    /// Drops all waiting packets and frees their memory.
     pub(super) fn flush<W: Waiting>(
         &mut self,
         waiting: &mut W,
@@ -261,13 +261,13 @@ impl Edge {
         debug_assert_eq!(self.total, QueueState::default(), "nothing of it is left");
     }
 
-    /// Whether nothing waits and the link is free.
+    /// Whether no packet waits and the link is free.
     #[inline(always)]
     fn is_idle(&self, now: Instant) -> bool {
         self.total.backlog.0 == 0 && self.busy_until <= now && !self.halted
     }
 
-    /// A packet takes its room in `queue`.
+    /// Accounts for a packet that joins `queue`.
     #[inline(always)]
     fn hold(&mut self, queue: usize, size: Bytes, memory: Memory, buffer: &mut SharedBuffer) {
         buffer.take(self.account + queue, size, memory);
@@ -276,7 +276,7 @@ impl Edge {
         self.books.max_backlog = self.books.max_backlog.max(self.total.backlog);
     }
 
-    /// A packet gives back its room in `queue`.
+    /// Accounts for a packet that leaves `queue`.
     #[inline(always)]
     fn free(&mut self, queue: usize, size: Bytes, memory: Memory, buffer: &mut SharedBuffer) {
         self.total.backlog -= size;
@@ -284,13 +284,13 @@ impl Edge {
         buffer.release(self.account + queue, size, memory);
     }
 
-    /// Where to count what happens to packets of `queue`.
+    /// Returns the counters for packets of `queue`.
     #[inline(always)]
     fn count<'a, W: Waiting>(&'a mut self, waiting: &'a mut W, queue: usize) -> &'a mut Books {
         waiting.books(queue, &mut self.books)
     }
 
-    /// Put a packet that has left its queue on the wire; nothing if a marker drops it.
+    /// Puts a packet that has left its queue on the wire. Returns `None` if a marker drops it.
     #[inline(always)]
     fn depart<W: Waiting>(
         &mut self,
@@ -330,7 +330,7 @@ impl Edge {
         }
     }
 
-    /// The markers, and the port as they see it.
+    /// Returns the markers, and the view of the port that they receive.
     #[inline(always)]
     pub(super) fn markers_and_view<'a, W: Waiting>(
         &'a mut self,
@@ -383,7 +383,7 @@ impl Edge {
         }
     }
 
-    /// Mark the packet if the verdict says so; or why it must be dropped.
+    /// Sets the marks of the verdict in `header`, or returns the reason for dropping the packet.
     #[inline(always)]
     fn carry_out<W: Waiting>(
         &mut self,

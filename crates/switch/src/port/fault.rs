@@ -1,4 +1,4 @@
-//! A port whose link goes down, returns or changes its rate: nothing of this is on the path of a packet.
+//! A port whose link goes down, returns or changes its rate. No function in this file runs on the path of a packet.
 
 use shallows_core::{Instant, Rate};
 
@@ -8,12 +8,12 @@ use crate::buffer::SharedBuffer;
 use crate::discipline::Discipline;
 
 impl<T: Copy + Default> Port<T> {
-    /// The link goes down. What waits goes to `dropped` and gives its memory back, and what arrives is dropped too, until
-    /// [`Self::link_up`]; the reason is [`DropReason::LinkDown`](super::DropReason::LinkDown).
+    /// Records that the link goes down. All waiting packets go to `dropped` and free their memory. Arriving packets are dropped
+    /// too, until [`Self::link_up`]. The reason is [`DropReason::LinkDown`](super::DropReason::LinkDown).
     ///
-    /// Nothing waits for the link to return: Linux resets the queueing discipline of a device without carrier and drops what is sent
-    /// to it (`dev_deactivate` in net/sched/sch_generic.c), and switches drain the queues of a port that is down, whose memory others
-    /// need. A queue that was paused no longer is: who paused it cannot be heard.
+    /// No packet waits for the link to return: Linux resets the queueing discipline of a device without carrier and drops packets sent
+    /// to it (`dev_deactivate` in net/sched/sch_generic.c), and switches drain the queues of a port that is down, because other ports
+    /// need their memory. Paused queues are resumed, because no resume message can arrive over the link.
     pub fn link_down(&mut self, now: Instant, buffer: &mut SharedBuffer, dropped: &mut impl Extend<T>) {
         let Self { edge, queues } = self;
         edge.halted = false;
@@ -28,12 +28,12 @@ impl<T: Copy + Default> Port<T> {
         }
     }
 
-    /// The link works: the port sends at this rate. A packet that was cut off no longer keeps it busy, so the driver must not call
-    /// [`Self::transmit_next`] at a time that it was told before.
+    /// Records that the link works again, at this rate. A packet that was cut off no longer occupies the link, so the driver must not
+    /// call [`Self::transmit_next`] at a time that it obtained before.
     ///
     /// # Panics
     ///
-    /// If the rate is zero.
+    /// Panics if the rate is zero.
     pub fn link_up(&mut self, now: Instant, rate: Rate) {
         self.edge.is_down = false;
         self.edge.hears = edge::heard_by(&self.edge.markers);
@@ -41,11 +41,11 @@ impl<T: Copy + Default> Port<T> {
         self.set_rate(now, rate);
     }
 
-    /// The rate of the link changes. The packet on the wire is sent to its end at the old one.
+    /// Changes the rate of the link. The packet on the wire is sent to its end at the old rate.
     ///
     /// # Panics
     ///
-    /// If the rate is zero.
+    /// Panics if the rate is zero.
     pub fn set_rate(&mut self, now: Instant, rate: Rate) {
         self.edge.rate = rate;
         self.edge.ps_per_byte = edge::ps_per_byte(rate);
@@ -54,7 +54,7 @@ impl<T: Copy + Default> Port<T> {
         }
     }
 
-    /// Whether its link is down.
+    /// Whether the link is down.
     pub fn is_down(&self) -> bool {
         self.edge.is_down
     }

@@ -1,4 +1,4 @@
-//! Inspection of a port and of its conservation laws, outside the path of a packet.
+//! Inspection of a port and of its conservation laws. No function in this file runs on the path of a packet.
 
 use shallows_core::Duration;
 
@@ -10,8 +10,8 @@ use crate::discipline::Discipline;
 use crate::queue::Reading;
 
 impl<T: Copy + Default> Port<T> {
-    /// Tell everything that a trace of this port shows: its backlog, that of each queue, and what its discipline and its
-    /// markers have to say.
+    /// Passes every quantity in a trace of this port to `tell`: its backlog, the backlog of each queue, and the state of its
+    /// discipline and markers.
     pub fn observe(&mut self, buffer: &SharedBuffer, mut tell: impl FnMut(Reading)) {
         let Self { edge, queues } = self;
         tell(Reading { quantity: "backlog_bytes", queue: None, value: edge.total.backlog.0 as f64 });
@@ -39,11 +39,11 @@ impl<T: Copy + Default> Port<T> {
         }
     }
 
-    /// Check the laws of the counters.
+    /// Checks the conservation laws of the counters.
     ///
     /// # Panics
     ///
-    /// If the books do not balance, which is a defect of this program.
+    /// Panics if a law is violated, which is a defect of this program.
     pub fn audit(&self, buffer: &SharedBuffer) {
         let counters = self.counters();
         let total = &self.edge.total;

@@ -13,43 +13,43 @@ use crate::{discipline, shaper};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum EgressDrop {
-    /// Its slot stays empty, as in hardware (BCC, footnote 4).
+    /// The transmission time of the packet, in which the link stays idle, as in hardware (BCC, footnote 4).
     #[default]
     Slot,
-    /// Nothing; the next packet goes at once, as in CoDel.
+    /// No time; the next packet starts at once, as in CoDel.
     Free,
 }
 
-/// A packet on its way from the port to the link. In-band telemetry reads the rest at the port: rate, bytes sent, backlog of the queue.
+/// A packet that leaves the port for the link. In-band telemetry reads the other fields at the port: rate, bytes sent, backlog.
 #[derive(Clone, Copy, Debug)]
 pub struct Departure<T> {
-    /// Its header, marked if a marker said so.
+    /// Header of the packet, with the marks set at this port.
     pub header: Header,
-    /// Payload that the driver passed with it.
+    /// The driver's reference to the rest of the packet.
     pub payload: T,
-    /// The link by which it came to the node, and the queue that it leaves.
+    /// Ingress link by which the packet came to the node, and the queue that it leaves.
     pub held: Held,
-    /// When its last bit is on the wire.
+    /// Time at which the packet's last bit is on the wire.
     pub finish: Instant,
 }
 
-/// Fate of an arriving packet.
+/// Outcome for an arriving packet.
 #[derive(Clone, Copy, Debug)]
 pub enum Arrival<T> {
-    /// The link was free: it is being sent.
+    /// The link was free, and the packet's transmission starts.
     Sent(Departure<T>),
-    /// It waits.
+    /// The packet waits.
     Queued,
-    /// It was dropped.
+    /// The packet was dropped.
     Dropped,
 }
 
 /// Configuration of a port.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Config {
-    /// Its queues, and which of them sends next.
+    /// Discipline: the queues of the port, and the order of their service.
     pub discipline: discipline::Config,
-    /// Markers, each of which inspects every packet.
+    /// Markers, each of which inspects the packets of its queues.
     pub markers: Vec<Placed>,
     /// Shaper that keeps the port below the rate of its link, if any.
     pub shaper: Option<shaper::Config>,

@@ -1,4 +1,4 @@
-//! Waiting packets of a port: in one queue, or in those of a discipline behind a shaper.
+//! Waiting packets of a port: one queue, or the queues of a discipline behind a shaper.
 
 use shallows_core::packet::Header;
 use shallows_core::{Bytes, Instant};
@@ -9,52 +9,52 @@ use crate::queue::{DropReason, Item, Left, QueueState};
 use crate::ring::Ring;
 use crate::shaper::TokenBucket;
 
-/// The queues of a port as the way of a packet through it meets them. What has a default is so at a port of one queue, for which
-/// the compiler leaves it out.
+/// The queues of a port on the path of a packet. The default methods are those of a port with one queue, for which the compiler
+/// removes the calls.
 pub(super) trait Waiting {
     /// Data that the driver passes with a packet.
     type Payload: Copy;
 
-    /// As [`Discipline::push_out`].
+    /// Same as [`Discipline::push_out`].
     fn push_out(&mut self, _now: Instant, _arriving: &Header) -> Option<Left<Self::Payload>> {
         None
     }
 
-    /// As [`Discipline::place`].
+    /// Same as [`Discipline::place`].
     fn place(&mut self, _now: Instant, _header: &Header) -> Result<usize, DropReason> {
         Ok(0)
     }
 
-    /// As [`Discipline::pass`].
+    /// Same as [`Discipline::pass`].
     fn pass(&mut self, _now: Instant, _queue: usize, _size: Bytes) -> Option<bool> {
         Some(false)
     }
 
-    /// As [`Discipline::enqueue`].
+    /// Same as [`Discipline::enqueue`].
     fn enqueue(&mut self, queue: usize, item: Item<Self::Payload>);
 
-    /// As [`Discipline::dequeue`].
+    /// Same as [`Discipline::dequeue`].
     fn dequeue(&mut self, now: Instant) -> Option<Left<Self::Payload>>;
 
-    /// As [`Discipline::may_send`].
+    /// Same as [`Discipline::may_send`].
     fn may_send(&self, _queue: usize) -> bool {
         false
     }
 
-    /// Until when a shaper holds the next packet back, if it does.
+    /// Returns the time until which the shaper delays the next packet; `None` if the packet may leave now.
     fn held_until(&mut self, _now: Instant) -> Option<Instant> {
         None
     }
 
-    /// So many bytes go on the wire, or a slot of that size stays empty.
+    /// Records that `size` bytes go on the wire, or that a slot of that size stays empty.
     fn spend(&mut self, _now: Instant, _size: Bytes) {}
 
-    /// The queues, of which `whole` is the sum.
+    /// Returns the queues. `whole` is their sum.
     fn states<'a>(&'a self, whole: &'a QueueState) -> &'a [QueueState] {
         std::slice::from_ref(whole)
     }
 
-    /// Where to count what happens to packets of `queue`, where `whole` counts what is of no queue.
+    /// Returns the counters of `queue`. A port with one queue counts in `whole`.
     fn books<'a>(&'a mut self, _queue: usize, whole: &'a mut Books) -> &'a mut Books {
         whole
     }
@@ -74,12 +74,12 @@ impl<T: Copy + Default> Waiting for Ring<Item<T>> {
     }
 }
 
-/// State of a port with several queues or a shaper. The order of fields keeps those that each packet needs in the first cache
-/// line, with every discipline.
+/// State of a port with several queues or a shaper. The order of the fields keeps those that each packet needs in the first
+/// cache line, with every discipline.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub(super) struct Elaborate<T> {
-    /// By queue, where there is more than one.
+    /// Counters by queue; empty if there is only one.
     pub(super) books: Box<[Books]>,
     pub(super) shaper: Option<TokenBucket>,
     pub(super) discipline: AnyDiscipline<T>,
@@ -100,7 +100,7 @@ impl<T: Copy + Default> Waiting for Elaborate<T> {
 
     #[inline]
     fn pass(&mut self, now: Instant, queue: usize, size: Bytes) -> Option<bool> {
-        // What a shaper may hold back joins its queue, though the port be empty.
+        // A packet that a shaper may delay must join its queue, even if the port is empty.
         if self.shaper.is_some() { None } else { self.discipline.pass(now, queue, size) }
     }
 

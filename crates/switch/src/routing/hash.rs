@@ -1,14 +1,14 @@
-//! Hashes that choose a path.
+//! Hashes for the choice of a path.
 
 use shallows_core::packet::{Header, PacketKind};
 
-/// Maps the high bits of a hash evenly to any number of choices (multiply-shift).
+/// Maps the high bits of a hash uniformly to any number of choices (multiply-shift).
 #[inline]
 pub(super) fn spread(hash: u64, next_hops: &[u32]) -> u32 {
     next_hops[(((hash >> 32) * next_hops.len() as u64) >> 32) as usize]
 }
 
-/// Hashes the five-tuple independently of which end sends.
+/// Returns a hash of the five-tuple that is the same for both directions.
 pub(super) fn symmetric_hash(header: &Header, seed: u64) -> u64 {
     let (from, to) = header.ports();
     if (header.source, from) <= (header.destination, to) {
@@ -18,7 +18,7 @@ pub(super) fn symmetric_hash(header: &Header, seed: u64) -> u64 {
     reverse.with_kind(header.kind()).five_tuple_hash(seed)
 }
 
-/// Sender and receiver of a connection's data, and the sender's port number.
+/// Returns sender and receiver of a connection's data, and the sender's port number.
 pub(super) fn data_direction(header: &Header) -> (u32, u32, u16) {
     let (source, destination) = (header.source.0, header.destination.0);
     let ports = header.ports();

@@ -1,4 +1,4 @@
-//! Paths of published ns-2 simulations.
+//! Path choice of published ns-2 simulations.
 
 use shallows_core::mrg32k3a::Mrg32k3a;
 use shallows_core::packet::Header;
@@ -6,11 +6,11 @@ use shallows_core::packet::Header;
 use super::hash::{data_direction, spread, symmetric_hash};
 
 /// Hash of ns-2's multipath classifier as patched for DCTCP and used in MQ-ECN's simulations: Tcl's string hash over
-/// the numbers of node, source, destination and flow. It is far from even: some of a leaf's twelve uplinks get 1.4
-/// times their share.
+/// the numbers of node, source, destination and flow. It is uneven: some of a leaf's twelve uplinks get 1.4 times
+/// their share.
 ///
 /// Flows are numbered as in MQ-ECN's script, by receiver, then by sender, one per pair. Connections that open later
-/// have number 0.
+/// have the number 0.
 #[derive(Clone, Debug)]
 pub(super) struct Ns2 {
     pub(super) hosts: u32,
@@ -29,7 +29,7 @@ impl Ns2 {
         let opened_first = u32::from(port.wrapping_sub(self.first_port)) < others;
         let flow = if opened_first { to * others + from - u32::from(from > to) } else { 0 };
         let bytes = [node, source, destination, flow].map(u32::to_le_bytes);
-        // Characters are signed.
+        // Tcl's characters are signed.
         bytes
             .as_flattened()
             .iter()
@@ -37,18 +37,18 @@ impl Ns2 {
     }
 }
 
-/// ns-2's multipath classifier as used in BCC's simulations: the number of a connection, halved once per link behind
-/// the packet, modulo the number of next hops. Both ends send under one number, so acknowledgements take the path of
-/// their data.
+/// ns-2's multipath classifier as used in BCC's simulations: the number of a connection, shifted right by one for each link
+/// that the packet has passed, modulo the number of next hops. Both directions have the same number, so acknowledgements
+/// take the path of their data.
 ///
-/// Numbers are drawn as in BCC's script: by receiver, then by sender from the host after it, several per pair, from a
-/// separate generator. The number of a connection that opens later depends on all earlier ones; such connections use
-/// the hash of [`super::Config::Symmetric`].
+/// Numbers are drawn as in BCC's script: by receiver, then by sender starting with the host after the receiver, several per
+/// pair, from a separate generator. The number of a connection that opens later depends on all earlier ones; such connections
+/// use the hash of [`super::Config::Symmetric`].
 #[derive(Clone, Debug)]
 pub(super) struct Numbered {
     /// Numbers of the connections that are open from the start.
     numbers: Box<[u32]>,
-    /// Links behind an upward packet that has a choice, by switch.
+    /// Number of links that an upward packet with a choice has passed, by switch.
     links_behind: Box<[u32]>,
     hosts: u32,
     per_pair: u32,
@@ -108,8 +108,8 @@ mod tests {
 
     #[test]
     fn ns2s_hash_is_nine_times_the_last_one_plus_a_signed_byte() {
-        // Node 2, host 1 to host 0 of 2: flow 0 · 1 + 1 − 1 = 0. Bytes 2 0 0 0, 1 0 0 0, twelve and eight zeros behind them:
-        // 2 · 9^15 + 9^11 modulo 2³²; the node 200 counts −56.
+        // Node 2, host 1 to host 0 of 2: flow 0 · 1 + 1 − 1 = 0. Bytes 2 0 0 0, 1 0 0 0, followed by twelve and eight zeros:
+        // 2 · 9^15 + 9^11 modulo 2³². The byte of node 200 counts as −56.
         let data = Header::new(HostId(1), HostId(0)).with_ports(1_024, 5_001);
         let hash = |node: u32| Ns2 { hosts: 2, first_port: 1_024 }.hash(node - 2, &data);
         let power = |exponent| 9u32.wrapping_pow(exponent);
@@ -136,8 +136,8 @@ mod tests {
 
     #[test]
     fn ns2s_hash_is_uneven_over_the_uplinks_of_mq_ecns_leaves() {
-        // All pairs of the 144 hosts: how many of 1584 pairs each uplink of the eleventh leaf gets, for 132, as a
-        // calculation apart from this program has it.
+        // All pairs of the 144 hosts: the numbers of pairs that each uplink of the eleventh leaf gets, out of 1584 (132 on average),
+        // computed by a separate program.
         let ecmp = Ecmp::new(&Config::Ns2 { hosts: 144, first_port: 1_024 });
         let mut pairs = [0; 12];
         let hops: Vec<u32> = (0..12).collect();
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn numbers_go_by_receiver_then_by_sender_from_the_host_after_it_on() {
-        // Four hosts, two connections for each pair: host 0 receives from 1, 2, 3, host 1 from 2, 3, 0 and so on.
+        // Four hosts, two connections per pair: host 0 receives from 1, 2, 3, host 1 from 2, 3, 0, and so on.
         let (numbers, links_behind) = ((0..24).collect(), Box::new([1, 2]));
         let numbered = Numbered { numbers, links_behind, hosts: 4, per_pair: 2, first_port: 1_024 };
         let number = |from: u32, to: u32, port| {
@@ -174,7 +174,7 @@ mod tests {
             [Some(0), Some(1), Some(4)]
         );
         assert_eq!([number(2, 1, 1_026), number(0, 1, 1_025)], [Some(6), Some(11)]);
-        // Six ports of host 2 are those of its first connections.
+        // The first six ports of host 2 belong to its first connections.
         assert_eq!([number(2, 3, 1_029), number(2, 3, 1_030)], [Some(23), None]);
         let ack = Header::new(HostId(3), HostId(2)).with_ports(5_001, 1_029).with_kind(PacketKind::PureAck);
         assert_eq!(numbered.number(&ack), Some(23), "an acknowledgement has that of its data");
