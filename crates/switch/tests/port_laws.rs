@@ -16,7 +16,7 @@ use shallows_switch::buffer::{DtCounts, Limit, Policy, SharedBuffer};
 use shallows_switch::discipline;
 use shallows_switch::port::{Arrival, Departure, DropReason, EgressDrop, Ingress};
 
-/// A packet that arrives some time after the one before.
+/// A packet that arrives `wait` picoseconds after the previous one.
 #[derive(Clone, Copy, Debug)]
 struct Step {
     wait: u64,
@@ -28,7 +28,7 @@ struct Step {
 }
 
 const RATE: Rate = Rate::from_gbps(10);
-/// 1,538 B, the largest here, take 1,230 ns.
+/// Largest packet of this test; it takes 1,230 ns.
 const LARGEST: u64 = 1_538;
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
@@ -41,7 +41,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..150)
 }
 
-/// A token bucket in floating point, beside that of the port.
+/// A token bucket in floating point, to compare with the port's bucket.
 struct Tokens {
     rate: f64,
     burst: f64,
@@ -57,20 +57,20 @@ impl Tokens {
     }
 }
 
-/// A port under test, with books of the test's own.
+/// A port under test, with counts of the test's own.
 struct Bench<'a> {
     case: &'a Case,
     port: Port<usize>,
     buffer: SharedBuffer,
     steps: &'a [Step],
-    /// Packets that wait, in order of arrival.
+    /// Waiting packets, in order of arrival.
     waits: BTreeMap<usize, Step>,
     departed: Vec<Departure<usize>>,
     dropped: Vec<usize>,
     tokens: Option<Tokens>,
-    /// By queue or flow: the last packet that left.
+    /// Last packet that left, by queue or flow.
     last: BTreeMap<u32, usize>,
-    /// Drops on the way out so far.
+    /// Drops at departure so far.
     at_dequeue: u64,
 }
 
@@ -108,7 +108,7 @@ impl<'a> Bench<'a> {
         self.settle();
     }
 
-    /// These packets arrive from `now` on; returns when the last does.
+    /// Receives these packets from `now` on. Returns the time of the last arrival.
     fn run_through(&mut self, mut now: Instant, ids: Range<usize>) -> Instant {
         for id in ids {
             now = now + Duration(self.steps[id].wait);
@@ -119,7 +119,7 @@ impl<'a> Bench<'a> {
         now
     }
 
-    /// The link goes down, and is down when these packets arrive; returns when the last does.
+    /// Takes the link down and receives these packets. Returns the time of the last arrival.
     fn run_without_link(&mut self, mut now: Instant, ids: Range<usize>) -> Instant {
         let (waited, before) = (self.waits.len(), self.port.counters());
         let mut dropped = vec![];
@@ -191,7 +191,7 @@ impl<'a> Bench<'a> {
             Arrival::Dropped => {
                 assert!(dropped.contains(&id));
                 if idle && !self.port.is_down() {
-                    // A marker may have dropped it on the way out.
+                    // A marker may have dropped the packet at departure.
                     self.served(now, None, &dropped);
                 } else {
                     self.note_drops(&dropped);
@@ -200,20 +200,20 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// The port was asked for a packet, or sent one that had just come.
+    /// Checks the result of `transmit_next`, or of an arrival that was sent at once.
     fn served(&mut self, now: Instant, departure: Option<Departure<usize>>, dropped: &[usize]) {
         let left_empty = self.port.counters().dropped_at_dequeue - self.at_dequeue;
         self.at_dequeue += left_empty;
         self.note_drops(dropped);
         if left_empty > 0 && self.case.port.egress_drop == EgressDrop::Slot {
-            // Its last victim takes its time, and its tokens.
+            // The last dropped packet takes its transmission time, and its tokens.
             let size = Bytes(u64::from(self.steps[dropped[dropped.len() - 1]].size));
             assert_eq!((left_empty, departure.is_none()), (1, true));
             assert_eq!(self.port.busy_until(), now + RATE.transmission_time(size));
             return self.spend(now, size);
         }
         let Some(departure) = departure else {
-            // The shaper rounds what each packet refills up to a picosecond.
+            // The shaper rounds the refill time of each packet up to a picosecond.
             let taken = (self.departed.len() + self.dropped.len() + 1) as f64;
             let holds = self
                 .tokens
@@ -238,7 +238,7 @@ impl<'a> Bench<'a> {
         self.departed.push(departure);
     }
 
-    /// Tokens for what was sent, or for a slot that a drop has left empty.
+    /// Takes the tokens of a packet that was sent, or of a slot that a drop left empty.
     fn spend(&mut self, now: Instant, size: Bytes) {
         if let Some(tokens) = &mut self.tokens {
             let held = tokens.at(now);
@@ -254,7 +254,7 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// A packet has joined a queue, and nothing was dropped: it was within the bounds of that moment.
+    /// Checks that a packet that has joined a queue, while none was dropped, was within the limits at that time.
     fn check_thresholds(&self, thresholds: &[Option<Bytes>], before: &[Bytes]) {
         for queue in 0..self.queues() {
             let now = self.buffer.queue(queue);
@@ -294,7 +294,7 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// Everything has left: what was counted is what was seen.
+    /// Checks the port's counts against the test's, after all packets have left.
     fn settle(self) {
         assert!(self.waits.is_empty() && !self.port.has_backlog());
         let counters = self.port.counters();
@@ -309,7 +309,7 @@ impl<'a> Bench<'a> {
         let (not_ect, acks) = (reason(DropReason::NotEct), reason(DropReason::NotEctAck));
         assert!(not_ect <= dropped(&|step| step.ecn == Ecn::NotEct && step.kind == PacketKind::Data));
         assert!(acks <= dropped(&|step| step.ecn == Ecn::NotEct && step.kind == PacketKind::PureAck));
-        // Marks that were counted left with their packets, or died with them.
+        // Marks that were counted left with their packets, or were dropped with them.
         let new_ce = |departure: &&Departure<usize>| {
             let came = self.steps[departure.payload].ecn;
             assert!(came == departure.header.ecn() || (came, departure.header.ecn()) == (Ecn::Ect, Ecn::Ce));
@@ -319,7 +319,7 @@ impl<'a> Bench<'a> {
         assert!((marked..=marked + dropped(&|step| step.ecn == Ecn::Ect)).contains(&counters.marked));
         let notified = self.departed.iter().filter(|departure| departure.header.incast()).count() as u64;
         assert!(notified <= counters.incast);
-        // Each is asked: together they wanted at least what was done.
+        // Every marker returns a verdict: together they asked for at least the marks and drops that were made.
         let wanted = self.port.markers().iter().map(|marker| marker.counts());
         let (marks, drops) = wanted.fold((0, 0), |(m, d), counts| (m + counts.marked, d + counts.dropped));
         assert!(counters.marked + not_ect + acks <= marks, "{counters:?}");
@@ -374,17 +374,17 @@ fn a_shaped_port_divides_what_the_shaper_lets_pass() {
     let steps: Vec<Step> = (0..2 * count).map(step).collect();
     let mut bench = Bench::new(&case, &steps);
     (0..steps.len()).for_each(|id| bench.arrive(Instant::ZERO, id));
-    // In 12 ms the bucket lets its 3,000 B and 1,500,000 more pass: 1,002 packets, of which the last leaves at 12 ms.
+    // In 12 ms the bucket admits its 3,000 B and 1,500,000 more: 1,002 packets, the last of which leaves at 12 ms.
     bench.transmit_until(Instant::ZERO + Duration::from_millis(12));
     let of = |class: u8| bench.departed.iter().filter(|d| d.header.class() == class).count();
     assert_eq!(of(0) + of(1), 1_002);
-    // One packet in a round for the first, two for the second; the first packet found the port idle and was a round alone.
+    // One packet per round for the first queue, two for the second. The first packet found the port idle and was a round alone.
     assert!(of(0).abs_diff(334) <= 1 && of(1).abs_diff(668) <= 1, "{} and {}", of(0), of(1));
 }
 
 #[test]
 fn a_port_sends_at_the_rate_that_its_link_has_when_a_packet_starts() {
-    // 1,250 B take 1 us at 10 Gbit/s, 4 us at 2.5 Gbit/s, and 3 us at 10/3, whose byte takes no whole number of picoseconds.
+    // 1,250 B take 1 us at 10 Gbit/s, 4 us at 2.5 Gbit/s, and 3 us at 10/3, at which a byte takes a fractional number of picoseconds.
     for two in [false, true] {
         let (mut port, mut buffer) = late_port(two);
         let us = |us: u64| Instant::ZERO + Duration::from_micros(us);
@@ -392,7 +392,7 @@ fn a_port_sends_at_the_rate_that_its_link_has_when_a_packet_starts() {
         for id in 0..4 {
             port.receive(us(0), Ingress::NONE, packet(id, 1_250), id, &mut buffer, &mut dropped);
         }
-        // The first is on the wire and keeps its rate.
+        // The first packet is on the wire and keeps its rate.
         port.set_rate(us(0), Rate(2_500_000_000));
         let mut finish = |port: &mut Port<usize>, at| {
             port.transmit_next(at, &mut buffer, &mut dropped).expect("it waits").finish
@@ -406,7 +406,7 @@ fn a_port_sends_at_the_rate_that_its_link_has_when_a_packet_starts() {
     }
 }
 
-/// A queue, or two by class behind a scheduler.
+/// Returns a port with one queue, or with two queues by class behind a scheduler.
 fn late_port(two: bool) -> (Port<usize>, SharedBuffer) {
     let mut case = common::shaped_dwrr(RATE, Bytes(LARGEST), &[1_500, 3_000]);
     case.port.shaper = None;
@@ -423,13 +423,13 @@ fn packet(id: usize, size: u16) -> Header {
     Header::new(HostId(1), HostId(2)).with_size(size).with_class(id as u8 % 2)
 }
 
-/// Less than two of the largest packets take, in picoseconds.
+/// Largest lateness in picoseconds: less than the time of two of the largest packets.
 const LATE: u64 = 4_000_000;
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
 
-/// The link of a port that is served late stays idle for as long.
+/// The link of a port that is served late stays idle for the same time.
     #[test]
     fn a_port_that_is_served_late_starts_then(
         packets in prop::collection::vec((64..=LARGEST as u16, 0..=LATE), 1..60),
@@ -452,8 +452,8 @@ proptest! {
         prop_assert!(!port.has_backlog() && dropped.is_empty());
     }
 
-/// Between two calls a port sends at most what its link carries in that time, and one packet: idle time earns
-    /// nothing, since a packet that finds the port idle starts when it arrives.
+/// Between two calls a port sends at most the data that its link carries in that time, plus one packet. Idle time earns
+/// no credit, because a packet that finds the port idle starts when it arrives.
     #[test]
     fn a_port_never_sends_more_than_its_rate_lets_pass(
         packets in prop::collection::vec((0..4_000_000u64, 64..=LARGEST as u16, 0..=LATE), 1..60),
@@ -463,13 +463,13 @@ proptest! {
         let (mut now, mut dropped, mut sent) = (Instant::ZERO, vec![], vec![]);
         for (id, &(wait, size, late)) in packets.iter().enumerate() {
             let arrives = now.max(port.busy_until()) + Duration(wait);
-            // Something is served before it arrives, if that is late enough, and late itself.
+            // The waiting packets are served before the arrival, each `late` after it is due, if there is time.
             while port.has_backlog() && port.busy_until().0 + late <= arrives.0 {
                 now = now.max(Instant(port.busy_until().0 + late));
                 let departure = port.transmit_next(now, &mut buffer, &mut dropped).expect("it has a packet");
                 sent.push((now, departure));
             }
-            // Half of them come while the port is busy.
+            // Half of the packets arrive while the port is busy.
             now = if wait % 2 == 0 { now.max(arrives) } else { now };
             let arrival = port.receive(now, Ingress::NONE, packet(id, size), id, &mut buffer, &mut dropped);
             if let Arrival::Sent(departure) = arrival {

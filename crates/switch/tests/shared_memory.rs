@@ -1,5 +1,5 @@
-//! Dynamic Threshold with reserved bytes, over ports with several queues and pools, against a model that recounts
-//! everything from the list of packets that it holds: the fate of every packet is the same.
+//! Dynamic Threshold with reserved bytes, over ports with several queues and pools, compared with a model that recomputes
+//! all sums from its list of packets. The outcome for every packet is the same.
 
 use std::collections::VecDeque;
 
@@ -12,20 +12,20 @@ use shallows_switch::buffer::{self, DtCounts, DynamicThreshold, Memory, Policy, 
 use shallows_switch::discipline::{self, ComposedConfig, Limits, SchedulerConfig};
 use shallows_switch::port::{Arrival, Config, DropReason, Ingress};
 
-/// A switch: what its memory is like, and the pool of each port.
+/// A switch: the configuration of its memory, and the pool of each port.
 #[derive(Clone, Debug)]
 struct Switch {
-    /// Alpha is this over 8, so that every threshold is a whole number of eighths.
+    /// Alpha times 8, so that every threshold is a whole number of eighths.
     alpha_eighths: u64,
     pools: Vec<u64>,
     reserved: u64,
     rule: ReservedRule,
     counts: DtCounts,
-    /// By port: its pool, and how many queues of strict priority it has.
+    /// Pool of each port, and its number of strict-priority queues.
     ports: Vec<(usize, usize)>,
 }
 
-/// A packet arrives some time after the one before.
+/// A packet that arrives `wait` after the previous one.
 #[derive(Clone, Copy, Debug)]
 struct Step {
     wait: u64,
@@ -36,9 +36,9 @@ struct Step {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Fate {
-    /// It finds the link free.
+    /// The packet found the link free.
     Leaves,
-    /// It waits, in this memory.
+    /// The packet waits in this memory.
     Waits(Memory),
     Dropped(DropReason),
 }
@@ -52,17 +52,17 @@ struct Held {
     found: u64,
 }
 
-/// The model: packets by port and queue, and nothing that is counted along the way but what leaks.
+/// The model: packets by port and queue. It keeps no running sums except for the leaked counter.
 struct Model<'a> {
     switch: &'a Switch,
     held: Vec<Vec<VecDeque<Held>>>,
-    /// By port and queue: what departed packets have left in the released counter of reserved bytes.
+    /// By port and queue: the amount that departed packets have left in the released counter of reserved bytes.
     leaked: Vec<Vec<u64>>,
-    /// By port: when its link is free.
+    /// By port: time at which its link is free.
     free_at: Vec<u64>,
 }
 
-/// 8 ps for a bit at 125 Gbit/s: 64 ps a byte.
+/// 125 Gbit/s is 8 ps per bit, 64 ps per byte.
 const PS_PER_BYTE: u64 = 64;
 
 impl<'a> Model<'a> {
@@ -84,7 +84,7 @@ impl<'a> Model<'a> {
         self.held[port][queue].iter().map(|held| held.size).sum()
     }
 
-    /// Reserved bytes that count as taken.
+    /// Returns the reserved bytes that count as taken.
     fn reserved_counter(&self, port: usize, queue: usize) -> u64 {
         let exact = self.bytes(port, queue, Memory::Reserved);
         match self.switch.rule {
@@ -104,9 +104,9 @@ impl<'a> Model<'a> {
             .sum()
     }
 
-    /// Where a packet would be held.
+    /// Returns the memory that a packet would get, or the reason for dropping it.
     fn room(&self, port: usize, queue: usize, size: u64) -> Result<Memory, DropReason> {
-        // BCC's released rule adds the backlog to the packet, in the test as in the counter.
+        // BCC's released rule adds the backlog to the packet's size, in the test and in the counter.
         let charge = match self.switch.rule {
             ReservedRule::Exact => size,
             ReservedRule::AsReleased => size + self.backlog(port, queue),
@@ -143,13 +143,13 @@ impl<'a> Model<'a> {
         Fate::Waits(memory)
     }
 
-    /// The port whose link is free first while something waits there.
+    /// Returns the port with waiting packets whose link is free first, and that time.
     fn next(&self) -> Option<(u64, usize)> {
         let busy = |&port: &usize| self.held[port].iter().any(|queue| !queue.is_empty());
         (0..self.held.len()).filter(busy).map(|port| (self.free_at[port], port)).min()
     }
 
-    /// The next packet of a port leaves: of its first queue that is not empty.
+    /// Removes the next packet of a port: the head of its first queue that is not empty.
     fn leave(&mut self, now: u64, port: usize) -> u32 {
         let queue = self.held[port].iter().position(|queue| !queue.is_empty()).expect("something waits");
         let held = self.held[port][queue].pop_front().expect("it is not empty");
@@ -161,7 +161,7 @@ impl<'a> Model<'a> {
     }
 }
 
-/// The switch itself.
+/// The ports and the buffer under test.
 struct Real {
     buffer: SharedBuffer,
     ports: Vec<Port<u32>>,
@@ -287,9 +287,9 @@ proptest! {
 
 #[test]
 fn the_released_counter_sticks_until_only_an_empty_queue_gets_reserved_room() {
-    // 131,072 B of reserve and packets of 9,000 B, as in BCC's simulations; in each slot one arrives just before another
-    // leaves, so that one always waits. Each finds 9,000 B, is charged 18,000 and gives 9,000 back: while reserved room is
-    // found the counter grows by 9,000 a packet.
+    // 131,072 B of reserved buffer and packets of 9,000 B, as in BCC's simulations. In each slot one packet arrives just before
+    // another leaves, so one always waits. Each arrival finds 9,000 B, is charged 18,000 and returns 9,000. While the reserved
+    // buffer has room, the counter grows by 9,000 per packet.
     let switch = Switch {
         alpha_eighths: 32,
         pools: vec![3 << 20, 1],
@@ -315,7 +315,7 @@ fn the_released_counter_sticks_until_only_an_empty_queue_gets_reserved_room() {
     }
     assert_eq!(model.reserved_counter(0, 0), 117_000);
     // Packet 1 found an empty queue: 9,000. Packet n, from 2 on, finds 9,000 · (n − 1) taken and needs 18,000 more: 13 is
-    // the last of a row to fit. Once it has left, 108,000 are taken and 15 fits, too; with that the counter is at 117,000,
+    // the last of a row to fit. After it has left, 108,000 are taken, and 15 fits, too. The counter is then at 117,000,
     // and 18,000 more never fit again.
     assert_eq!(reserved, 13);
 }

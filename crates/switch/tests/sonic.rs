@@ -1,9 +1,9 @@
 //! The ECN test plans that SONiC runs on switches (sonic-mgmt, `docs/testplan/ECN_test.md` and
-//! `docs/testplan/ecn/ECN_Broadcom_DNX_Test_Cases.md`), run on a port of ours.
+//! `docs/testplan/ecn/ECN_Broadcom_DNX_Test_Cases.md`), applied to a port of this crate.
 //!
-//! Egress is paused, packets of one size arrive, egress is released, and each packet that leaves is looked at. One long
-//! packet on the wire is the pause. Not modelled: packets past the marker in the egress queue of a VOQ system, and
-//! bundles in its DRAM that are marked as a whole.
+//! Egress is paused, packets of one size arrive, egress resumes, and the test reads the mark of each packet that leaves. A
+//! long packet on the wire takes the place of the pause. Not modelled: packets past the marker in the egress queue of a VOQ
+//! system, and bundles in its DRAM that are marked as a whole.
 
 use shallows_core::packet::{Ecn, Header};
 use shallows_core::random::Stream;
@@ -22,7 +22,7 @@ struct Profile {
 }
 
 impl Profile {
-    /// The probability that the test plan states for a queue of `q` bytes.
+    /// Returns the probability that the test plan states for a queue of `q` bytes.
     fn probability(self, q: u64) -> f64 {
         match q {
             q if q < self.kmin => 0.0,
@@ -32,7 +32,7 @@ impl Profile {
     }
 }
 
-/// Whether each of `count` packets of `size` is marked that leave a port after a pause, in order.
+/// Returns whether each of `count` packets of `size` is marked when it leaves the port after a pause, in order.
 fn marks(profile: Profile, count: u64, size: u16, point: Point, seed: u64) -> Vec<bool> {
     let mut buffer = SharedBuffer::new(&buffer::Config {
         policy: Policy::CompleteSharing,
@@ -70,14 +70,14 @@ fn marks(profile: Profile, count: u64, size: u16, point: Point, seed: u64) -> Ve
     marks
 }
 
-/// Value that χ² exceeds in one of a thousand cases, by degrees of freedom (Wilson and Hilferty's cube, within 1 %).
+/// Returns the value that χ² exceeds with probability 0.001, by degrees of freedom (Wilson and Hilferty's cube, within 1 %).
 fn one_in_a_thousand(degrees: usize) -> f64 {
     let part = 2.0 / (9.0 * degrees as f64);
     let root = 1.0 - part + 3.0902 * part.sqrt();
     degrees as f64 * root * root * root
 }
 
-/// Neighbours in the queue whose marks are counted together.
+/// Group of neighbours in the queue whose marks are counted together.
 #[derive(Clone, Copy, Default)]
 struct Neighbours {
     expected: f64,
@@ -85,8 +85,8 @@ struct Neighbours {
     found: f64,
 }
 
-/// Marks by position over repeated runs, against the probability of each position: certain ones to the packet, the others
-/// in groups of neighbours by χ². Returns how many groups there were.
+/// Compares marks by position over repeated runs with the probability of each position. Certain positions must match in every
+/// run; the others are compared in groups of neighbours by χ². Returns the number of groups.
 fn check_curve(profile: Profile, count: u64, size: u16, runs: u64) -> usize {
     let mut marked = vec![0u64; count as usize];
     for seed in 0..runs {
@@ -106,7 +106,7 @@ fn check_curve(profile: Profile, count: u64, size: u16, runs: u64) -> usize {
         group.expected += p * runs as f64;
         group.variance += p * (1.0 - p) * runs as f64;
         group.found += found as f64;
-        // Enough that the sum is nearly normal; what remains at the lower end is too rare to judge.
+        // The sum of a full group is nearly normal. The rest at the lower end is too rare to test.
         if group.variance >= 25.0 {
             groups.push(std::mem::take(&mut group));
         }
@@ -120,7 +120,7 @@ fn check_curve(profile: Profile, count: u64, size: u16, runs: u64) -> usize {
 
 #[test]
 fn ecn_marking_at_egress_marks_the_first_packet_and_not_the_last() {
-    // 2 · Kmax in packets of 1 KB: the first leaves 101 KB behind, the last nothing.
+    // 2 · Kmax in packets of 1 KB: the first packet leaves 101 KB behind, the last none.
     let profile = Profile { kmin: 50_000, kmax: 51_000, pmax: 0.05 };
     let marks = marks(profile, 2 * 51, 1_000, Point::Dequeue, 1);
     assert!(marks[0] && !marks[101]);
@@ -137,11 +137,11 @@ fn the_plan_tells_marking_at_enqueue_from_marking_at_egress() {
 
 #[test]
 fn ecn_marking_accuracy_holds_over_200_runs() {
-    // Kmax + 10 packets of 1 KB; packet i sees (Kmax + 10 − i) KB. The first ten see at least Kmax, the next 1,500 are
-    // marked with a probability that falls from 5 % to 0, the last 500 not at all.
+    // Kmax + 10 packets of 1 KB; packet i leaves (Kmax + 10 − i) KB behind. The first ten leave at least Kmax, the next 1,500
+    // are marked with a probability that falls from 5 % to 0, and the last 500 are never marked.
     let profile = Profile { kmin: 500_000, kmax: 2_000_000, pmax: 0.05 };
     assert_eq!(profile.probability(1_250_000), 0.025);
-    // 7,495 marks are expected, Σ 200 · 5 % · (q − 500)/1500 over q = 500 … 1999.
+    // Σ 200 · 5 % · (q − 500)/1500 over q = 500 … 1999 is an expected number of 7,495 marks.
     assert!(check_curve(profile, 2_010, 1_000, 200) > 200);
 }
 
@@ -157,7 +157,7 @@ fn the_cases_for_broadcom_dnx_hold_for_every_probability_and_number_of_packets()
         }
         // Kmin is 781.25 packets: with 781 or fewer none is marked.
         assert!(!marks(profile, 781, 1_024, Point::Dequeue, 1).contains(&true));
-        // Kmax is 1953.1 packets: of 4,000, those are certain that leave at least 1,954 behind.
+        // Kmax is 1953.1 packets: of 4,000, the packets that leave at least 1,954 behind are always marked.
         let certain = marks(profile, 4_000, 1_024, Point::Dequeue, 1);
         assert!(certain[..4_000 - 1_954].iter().all(|&mark| mark));
         assert!(!certain[4_000 - 782..].contains(&true), "and none that leaves 781 or fewer");

@@ -1,4 +1,4 @@
-//! Properties of markers, buffers and disciplines before any packet arrives: where they act, their verdicts, and the limits of queues.
+//! Properties of markers, buffers and disciplines before any packet arrives: thresholds, verdicts, and limits of queues.
 
 use shallows_core::{Bytes, Duration, Rate};
 use shallows_switch::aqm::{
@@ -11,7 +11,7 @@ use shallows_switch::queue::Share;
 
 const RATE: Rate = Rate::from_gbps(10);
 
-/// Two queues of a round-robin, of which the second may send three times as much.
+/// Two queues of a round-robin; the second may send three times as much.
 const SHARES: [Share; 2] = [Share::Round { quantum: Bytes(1_500) }, Share::Round { quantum: Bytes(4_500) }];
 
 fn threshold(split: Split) -> Config {
@@ -25,9 +25,9 @@ fn a_marker_acts_between_the_least_and_the_largest_threshold_of_its_queues() {
         (range.kmin.0, range.kmax.0)
     };
     assert_eq!(between(&threshold(Split::Standard)), (40_000, 40_000));
-    // MQ-ECN (NSDI '16) §2: a quarter and three quarters.
+    // MQ-ECN (NSDI '16) §2: one quarter and three quarters.
     assert_eq!(between(&threshold(Split::Minimum)), (10_000, 30_000));
-    // Its own thresholds are the shares while all queues are busy, and all of it for one alone (Eq. 5).
+    // MQ-ECN's thresholds are the shares while all queues are busy, and the whole for a queue alone (Eq. 5).
     let mq_ecn = Config::MqEcn(MqEcnConfig::paper(Bytes(40_000)).into());
     assert_eq!(between(&mq_ecn), (10_000, 40_000));
     // 10 Gb/s send 25,000 bytes in 20 us.
@@ -35,7 +35,7 @@ fn a_marker_acts_between_the_least_and_the_largest_threshold_of_its_queues() {
     assert_eq!(between(&tcn), (25_000, 25_000));
     let found = tcn.thresholds(&SHARES, RATE).expect("as above");
     assert_eq!((found.gauge.point, found.pmax), (Point::Dequeue, 1.0));
-    // Neither compares a backlog, and automatic thresholds are known only at the port.
+    // CoDel compares no backlog, and automatic thresholds are known only at the port.
     assert_eq!(Config::Codel(CodelConfig::default()).thresholds(&SHARES, RATE), None);
     assert_eq!(Config::FloydJacobson(FloydJacobsonConfig::default()).thresholds(&SHARES, RATE), None);
 }
@@ -69,10 +69,10 @@ fn a_marker_says_all_that_it_can_do_to_a_packet() {
         (Config::Ein(ein), Verdict::INCAST),
         (codel(Action::Drop, None), Verdict::DROP),
         (codel(Action::Mark, None), Verdict::MARK),
-        // Linux marks beyond ce_threshold, whatever CoDel does.
+        // Linux marks above ce_threshold, regardless of CoDel's state.
         (codel(Action::Drop, some), Verdict::DROP.and(Verdict::MARK)),
         (red(Action::Mark, Forced::AsBelow), Verdict::MARK),
-        // RFC 3168 §7: packets are dropped above the largest average.
+        // RFC 3168 §7: packets are dropped while the average is above the maximum threshold.
         (red(Action::Mark, Forced::Drop), Verdict::MARK.and(Verdict::DROP)),
     ] {
         assert_eq!(config.verdicts(), expected, "{config:?}");
@@ -90,11 +90,11 @@ fn a_policy_says_how_far_busy_ports_and_their_pool_fill_for_long() {
     let dt = |counts| Policy::DynamicThreshold(DynamicThreshold { alpha: 1.0, counts });
     // Choudhury and Hahne (ToN '98): αB/(1 + αM) of the pool for each of M = 4, and the reserved bytes beside it.
     assert_eq!(limits(dt(DtCounts::Shared), ReservedRule::Exact, 4), (200_000 + 6_000, 800_000));
-    // The threshold bounds the reserved bytes too: (αB − p)/(1 + αM) = 994,001/5.
+    // The threshold also bounds the reserved bytes: (αB − p)/(1 + αM) = 994,001/5.
     assert_eq!(limits(dt(DtCounts::Total), ReservedRule::Exact, 4), (198_800 + 6_000, 795_200));
-    // Of leaking reserved bytes a packet is left.
+    // The leaking counter leaves room for one packet in the reserved buffer.
     assert_eq!(limits(dt(DtCounts::Shared), ReservedRule::AsReleased, 4), (200_000 + 1_500, 800_000));
-    // A third each, and together all of it, to the last byte.
+    // A third each, and together the whole pool, to the last byte.
     assert_eq!(limits(Policy::CompleteSharing, ReservedRule::Exact, 3), (333_333 + 6_000, 1_000_001));
     let partition = Policy::StaticPartition { limit: Limit::Packets(10) };
     assert_eq!(limits(partition, ReservedRule::Exact, 2), (15_000 + 6_000, 30_000));
@@ -115,10 +115,10 @@ fn a_discipline_says_how_much_it_lets_queues_and_ports_hold() {
         })
     };
     assert_eq!(of(composed(&[], None)), [None, None]);
-    // The longest queue, and both together.
+    // The longest queue, and both queues together.
     assert_eq!(of(composed(&[10, 20], None)), [Some(Bytes(30_000)), Some(Bytes(45_000))]);
     assert_eq!(of(composed(&[10, 20], Some(12))), [Some(Bytes(18_000)); 2]);
-    // All of its buckets are one queue of the port.
+    // All buckets together are one queue of the port.
     let sfq = discipline::sfq::Config { max_packets: 40, ..Default::default() };
     assert_eq!(of(discipline::Config::Sfq(sfq)), [Some(Bytes(60_000)); 2]);
 }

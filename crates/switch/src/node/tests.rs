@@ -1,4 +1,4 @@
-//! Nodes of a few ports that share a memory, by hand and in any order.
+//! Nodes of a few ports that share a memory, with hand-made and random arrivals.
 
 use proptest::prelude::*;
 use shallows_core::packet::{Ecn, HostId};
@@ -9,7 +9,7 @@ use super::*;
 use crate::buffer::{Config as BufferConfig, Policy, ReservedRule};
 use crate::port::Config;
 
-/// 1,000 bytes take 80 ns.
+/// A packet of 1,000 bytes takes 80 ns.
 const RATE: Rate = Rate::from_gbps(100);
 const SLOT: u64 = 80_000;
 
@@ -46,7 +46,7 @@ struct Switch {
 const PORTS: Range<u32> = 2..5;
 
 impl Switch {
-    /// Three ports, after two of another node, and so much memory for all.
+    /// Creates three ports with `pool` bytes for all, placed after two ports of another node.
     fn new(pool: u64) -> Self {
         let mut memory = SharedBuffer::new(&BufferConfig {
             policy: Policy::CompleteSharing,
@@ -66,7 +66,7 @@ impl Switch {
         Node { all: &mut self.all, ports: PORTS, memory: &mut self.memory }
     }
 
-    /// A packet of 1,000 bytes for this host.
+    /// Receives a packet of 1,000 bytes for `host` at the given slot.
     fn arrive(&mut self, slots: u64, host: u32, payload: u32, seen: &mut Seen) {
         let header = Header::new(HostId(9), HostId(host)).with_size(1_000).with_ecn(Ecn::Ect);
         let (now, port) = (Instant(slots * SLOT), PORTS.start + host);
@@ -78,7 +78,7 @@ impl Switch {
         dropped.into_iter().for_each(|payload| seen.drops(port, payload));
     }
 
-    /// A port is free.
+    /// Sends the next packet of `port`.
     fn transmit(&mut self, now: Instant, port: u32, seen: &mut Seen) {
         let departure = self.node().transmit(now, port, &mut Vec::new());
         departure.into_iter().for_each(|departure| seen.departs(port, departure));
@@ -101,8 +101,8 @@ fn a_departure_names_the_link_by_which_the_packet_came() {
 
 #[test]
 fn what_one_port_sends_gives_room_to_another() {
-    // Two packets fit. Ports 2 and 3 each send one at once and keep one; a third that has to wait finds no room, until one of
-    // those has left at the end of the first slot.
+    // Two packets fit. Ports 2 and 3 each send one packet at once and hold one. A packet that must wait at port 4 finds no room
+    // until one of those leaves at the end of the first slot.
     let (mut switch, mut seen) = (Switch::new(2_000), Seen::default());
     for (host, payload) in [(0, 1), (1, 2), (2, 3), (0, 4), (1, 5), (2, 6)] {
         switch.arrive(0, host, payload, &mut seen);
@@ -119,7 +119,7 @@ fn what_one_port_sends_gives_room_to_another() {
 }
 
 proptest! {
-    /// A node that is brought up to the time of each arrival, and to the end, does what one does whose ports are woken one by one.
+    /// Advancing a node to each arrival, and to the end, has the same effects as waking its ports one by one.
     #[test]
     fn to_advance_is_to_wake_each_port_when_it_is_due(
         arrivals in prop::collection::vec((0u64..3, 0u32..3), 1..60),
@@ -128,7 +128,7 @@ proptest! {
         let [mut seen, mut expected] = [Seen::default(), Seen::default()];
         let mut at = 0;
         let wake = |woken: &mut Switch, until: u64, expected: &mut Seen| {
-            // Whoever is due first, port by port.
+            // Whichever port is due first, in order of ports.
             for now in 0..=until * SLOT / (SLOT / 2) {
                 let now = Instant(now * SLOT / 2);
                 for port in PORTS {

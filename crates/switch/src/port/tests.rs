@@ -1,4 +1,4 @@
-//! A port by plain calls: order of decisions, service order, drops.
+//! A port called directly: order of decisions, order of service, drops.
 
 use shallows_core::Duration;
 use shallows_core::packet::{Ecn, PacketKind};
@@ -100,7 +100,7 @@ fn an_enqueue_marker_sees_the_backlog_without_the_arriving_packet() {
     for payload in 0..4 {
         port.receive(Instant::ZERO, Ingress::NONE, packet(Ecn::Ect), payload, &mut buffer, &mut vec![]);
     }
-    // On the wire; then found 0, 1,000 and 2,000 bytes waiting: the last two are above 999.
+    // The first is on the wire; the others found 0, 1,000 and 2,000 bytes waiting: the last two are above 999.
     assert_eq!(port.counters().marked, 2);
     let marks: Vec<_> = (1..4)
         .map(|slot| {
@@ -118,7 +118,7 @@ fn a_dequeue_marker_sees_what_stays_behind() {
     for payload in 0..4 {
         port.receive(Instant::ZERO, Ingress::NONE, packet(Ecn::Ect), payload, &mut buffer, &mut vec![]);
     }
-    // They leave 2,000, 1,000 and 0 bytes behind.
+    // The packets leave 2,000, 1,000 and 0 bytes behind.
     let marks: Vec<_> = (1..4)
         .map(|slot| {
             port.transmit_next(Instant::ZERO + SLOT * slot, &mut buffer, &mut vec![]).unwrap().header.ecn()
@@ -172,7 +172,7 @@ fn above_the_threshold_what_is_not_ecn_capable_is_dropped() {
 
 #[test]
 fn an_incast_notification_of_another_switch_is_not_counted_here() {
-    // Any gradient is above -1: every packet is to be notified.
+    // Any gradient is above -1, so every packet is notified.
     let ein =
         Config::Ein(crate::aqm::EinConfig { threshold: -1.0, ..crate::aqm::EinConfig::paper(Bytes(0)) });
     let (mut port, mut buffer) = (port(vec![ein], EgressDrop::Slot), buffer(Limit::Bytes(Bytes(10_000))));

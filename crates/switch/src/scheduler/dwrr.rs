@@ -8,16 +8,16 @@ use super::interface::{May, Scheduler};
 use crate::queue::{QueueState, Reading};
 use crate::ring::Ring;
 
-/// A list of the queues that hold packets; the first has the turn.
+/// Deficit weighted round-robin: a list of the queues that hold packets. The first in the list has the turn.
 ///
 /// Each packet takes O(1) steps while every quantum holds the largest packet (S&V Theorem 4.7, MQ-ECN §3.3.2). With
-/// smaller quanta, rounds in which no queue can send pass at once, so a choice visits each queue at most twice.
+/// smaller quanta, rounds in which no queue can send are skipped together, so a choice visits each queue at most twice.
 #[derive(Clone, Debug)]
 pub struct Dwrr {
     quanta: Box<[Bytes]>,
     deficits: Box<[Bytes]>,
     active: Ring<u8>,
-    /// Whether the first of the list has received its quantum for this round.
+    /// Whether the first queue in the list has received its quantum for this round.
     serving: bool,
     #[cfg(test)]
     pub(super) visits: u64,
@@ -51,7 +51,7 @@ impl Dwrr {
         let busy = || (0..queues.len()).filter(|&queue| queues[queue].packets > 0 && may.has(queue));
         let rounds =
             |queue: usize| (queues[queue].head - self.deficits[queue]).0.div_ceil(self.quanta[queue].0);
-        // In the last of them a queue can send.
+        // In the last of these rounds a queue can send.
         let idle = busy().map(rounds).min().map_or(0, |rounds| rounds - 1);
         for queue in busy() {
             self.deficits[queue] += self.quanta[queue] * idle;
@@ -63,7 +63,7 @@ impl Scheduler for Dwrr {
     #[inline]
     fn on_enqueue(&mut self, _now: Instant, queue: usize, _size: Bytes, queues: &[QueueState]) {
         if queues[queue].packets == 1 {
-            // S&V Fig. 3: a queue that becomes active joins the end of the list; its deficit is zero since it emptied.
+            // S&V Fig. 3: a queue that becomes active joins the end of the list. Its deficit has been zero since it became empty.
             self.active.push(queue as u8);
         }
     }
@@ -78,7 +78,7 @@ impl Scheduler for Dwrr {
                 self.visits += 1;
             }
             if !may.has(queue) {
-                // The queue keeps its deficit, and gets no quantum in a round in which it may not send.
+                // The queue keeps its deficit, but gets no quantum in a round in which it may not send.
             } else if !self.serving {
                 // S&V Fig. 3: the quantum is added once per round, when the queue reaches the head of the list.
                 self.deficits[queue] += self.quanta[queue];
@@ -90,7 +90,7 @@ impl Scheduler for Dwrr {
                 }
                 waiting = true;
             }
-            // Its last packet has now been sent, so it goes behind queues that became active meanwhile, as released.
+            // The link is free again, so the queue goes behind queues that became active meanwhile, as in the released simulator.
             self.active.pop();
             self.active.push(queue as u8);
             self.serving = false;

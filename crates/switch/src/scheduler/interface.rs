@@ -4,7 +4,7 @@ use shallows_core::{Bytes, Instant, Rate};
 
 use crate::queue::{QueueState, Reading};
 
-/// The set of queues of a port that may send.
+/// A set of queues of a port that may send.
 pub trait May: Copy {
     /// Bits of the first 64 queues; bit *q* is set if queue *q* may send.
     fn bits(self) -> u64;
@@ -15,12 +15,12 @@ pub trait May: Copy {
         queue >= 64 || self.bits() >> queue & 1 != 0
     }
 
-    /// The set for a scheduler that serves the queues from `queue` on.
+    /// Returns the set for a scheduler that serves the queues from `queue` on, renumbered from 0.
     #[must_use]
     fn from(self, queue: usize) -> Self;
 }
 
-/// The set of all queues, for ports without paused queues. The compiler then removes the checks.
+/// The set of all queues, for ports without paused queues. It lets the compiler remove the checks.
 #[derive(Clone, Copy, Debug)]
 pub struct Every;
 
@@ -80,9 +80,9 @@ pub trait Scheduler {
     /// Records that a packet of `size` has joined `queue`. The queue was empty before if it now holds one packet.
     fn on_enqueue(&mut self, _now: Instant, _queue: usize, _size: Bytes, _queues: &[QueueState]) {}
 
-    /// Selects the queue whose head goes next, among those that may send. `None` if all of these are empty. Repeated
-    /// calls return the same queue unless packets arrive or other queues may send in between. A queue that has the turn
-    /// and may not send loses the turn; markers do not see that turn end.
+    /// Selects the queue whose head leaves next, among the queues that may send; `None` if all of these are empty. Repeated
+    /// calls return the same queue unless packets arrive or the set `may` changes in between. A queue that has the turn
+    /// and may not send loses the turn; markers are not notified of that end.
     fn select(&mut self, now: Instant, queues: &[QueueState], may: impl May) -> Option<usize>;
 
     /// Records that a packet of `size` has left the selected `queue`; `queues` is the state afterwards. Returns whether
@@ -91,13 +91,13 @@ pub trait Scheduler {
         false
     }
 
-    /// Records that a packet of `size` passes `queue` while all queues are empty, with the effect of joining and
+    /// Records that a packet of `size` passes through `queue` while all queues are empty. The effect is that of joining and
     /// leaving at once. Returns whether a turn ends; `None` if the packet must join and leave explicitly.
     fn pass(&mut self, now: Instant, queue: usize, size: Bytes) -> Option<bool>;
 
     /// Changes the rate of the link from now on.
     fn set_rate(&mut self, _now: Instant, _rate: Rate) {}
 
-    /// Passes the scheduler's state to `tell`, for traces.
+    /// Passes the scheduler's state to `tell` for traces.
     fn observe(&self, _tell: &mut dyn FnMut(Reading)) {}
 }

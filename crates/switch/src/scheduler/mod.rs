@@ -1,5 +1,5 @@
 //! Choice of the queue of a port that sends next. Schedulers are work-conserving while no queue is paused, and
-//! round-robins take O(1) steps per packet.
+//! round-robin schedulers take O(1) steps per packet.
 //!
 //! A scheduler reports the end of turns and does not depend on thresholds. A new scheduler needs a file here, a variant
 //! of [`Config`] and of [`AnyScheduler`], and a row in `docs/models.md` and in `evidence/models.md`.
@@ -23,7 +23,7 @@ pub use wrr::{Order, Wrr};
 
 use crate::queue::{QueueState, Reading, Share};
 
-/// A scheduler to be placed at a port. It has one entry per queue.
+/// A scheduler to be placed at a port. Lists have one entry per queue.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Config {
     /// The first queue that is not empty always sends.
@@ -38,14 +38,14 @@ pub enum Config {
         /// Scheduler of the remaining queues.
         below: Box<Self>,
     },
-    /// Round-robin by bytes, without carry-over.
+    /// Round-robin by bytes, without carry-over to the next round.
     Wrr {
         /// Bytes that each queue may send per round.
         quanta: Vec<Bytes>,
         /// Order of the turns.
         order: Order,
     },
-    /// Round-robin by bytes; the rest of a turn is added to the next.
+    /// Round-robin by bytes; the unused rest of a turn is added to the next.
     Dwrr {
         /// Bytes that each queue may send per round on average.
         quanta: Vec<Bytes>,
@@ -60,7 +60,7 @@ pub enum Config {
 }
 
 impl Config {
-    /// Share of the link that each queue may use.
+    /// Returns the share of the link that each queue may use.
     pub fn shares(&self) -> Vec<Share> {
         match self {
             Self::StrictPriority { queues } => vec![Share::Strict; *queues],

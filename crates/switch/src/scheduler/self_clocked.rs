@@ -1,6 +1,6 @@
 //! Fair queueing by tags alone: SCFQ (Golestani, INFOCOM '94), and the WFQ of MQ-ECN's development code.
 //!
-//! Both derive virtual time from assigned tags, so they need not follow GPS.
+//! Both derive virtual time from assigned tags, so they need not simulate GPS.
 
 use shallows_core::{Bytes, Instant};
 
@@ -17,7 +17,7 @@ pub enum Reference {
     Latest,
 }
 
-/// Queues with weights, and a tag for each head.
+/// Queues with weights, and a finish tag for each head.
 #[derive(Clone, Debug)]
 pub struct SelfClocked {
     weights: Box<[u32]>,
@@ -43,7 +43,7 @@ impl SelfClocked {
         }
     }
 
-    /// Assigns a tag to the head of `queue`, which starts at this virtual time.
+    /// Assigns a finish tag to the head of `queue`, whose service starts at the virtual time `start`.
     #[inline]
     fn tag_head(&mut self, queue: usize, start: u128, size: Bytes) {
         let tag = start + span(size, self.weights[queue]);
@@ -74,7 +74,7 @@ impl Scheduler for SelfClocked {
             self.virtual_time = sent;
         }
         if queues[queue].packets > 0 {
-            // Golestani Eq. 4: max(v, F of its predecessor) is the latter, for no tag that waits is below v.
+            // Golestani Eq. 4: max(v, F of its predecessor) is the latter, because no waiting tag is below v.
             self.tag_head(queue, sent, queues[queue].head);
         }
         false
@@ -82,7 +82,7 @@ impl Scheduler for SelfClocked {
 
     #[inline]
     fn pass(&mut self, _now: Instant, queue: usize, size: Bytes) -> Option<bool> {
-        // This tag is the latest, and that of the packet on the wire.
+        // This tag is the latest, and the tag of the packet on the wire.
         self.virtual_time += span(size, self.weights[queue]);
         Some(false)
     }

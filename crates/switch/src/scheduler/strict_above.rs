@@ -9,7 +9,7 @@ use super::interface::{May, Scheduler};
 use super::strict_priority::StrictPriority;
 use crate::queue::{QueueState, Reading};
 
-/// Queues 0, 1, … by priority. Queues from `above` on, renumbered from 0, belong to the scheduler below.
+/// Queues 0, 1, … served by priority, then the queues of the scheduler `below`, which start at `above` and are renumbered from 0.
 #[derive(Clone, Debug)]
 pub struct StrictAbove<S> {
     above: usize,
@@ -17,7 +17,7 @@ pub struct StrictAbove<S> {
 }
 
 impl<S> StrictAbove<S> {
-    /// Puts `above` queues of strict priority above those of the scheduler `below`.
+    /// Puts `above` queues of strict priority above the queues of the scheduler `below`.
     pub fn new(above: usize, below: S) -> Self {
         Self { above, below: Box::new(below) }
     }

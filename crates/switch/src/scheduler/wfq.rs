@@ -1,7 +1,7 @@
 //! Weighted fair queueing: packets leave in the order in which an ideal fluid server would finish them.
 //!
 //! This is the WFQ of Demers, Keshav and Shenker (SIGCOMM '89), which MQ-ECN cites, with weights: PGPS of Parekh and
-//! Gallager (ToN '93) [PG]. Its virtual time is that of GPS. [`super::SelfClocked`] has cheaper definitions.
+//! Gallager (ToN '93) [PG]. Its virtual time is that of GPS. [`super::SelfClocked`] implements cheaper definitions.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,36 +11,36 @@ use super::interface::{May, Scheduler};
 use crate::queue::QueueState;
 use crate::ring::Ring;
 
-/// Definition of the virtual time by which `wfq` serves its queues.
+/// Definition of the virtual time by which `wfq` orders packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum VirtualTime {
     /// GPS on the same arrivals: WFQ proper. No packet leaves more than one packet later than under GPS.
     #[default]
     Gps,
-    /// The packet on the wire: SCFQ (Golestani, INFOCOM '94). A packet may be late by one packet of every other queue.
+    /// The tag of the packet on the wire: SCFQ (Golestani, INFOCOM '94). A packet may be late by one packet of every other queue.
     SelfClocked,
     /// The latest assigned tag, as in MQ-ECN's development code: a queue that becomes busy waits behind the heads of
     /// all others.
     AsReleased,
 }
 
-/// A byte in units of work: rate (bit/s) times time (ps), so that work is an integer.
+/// Work per byte. Work is rate (bit/s) times time (ps), so that it is an integer.
 const BYTE: u64 = 8_000_000_000_000;
 
-/// Work of a packet. Sums need 128 bits, which hold 10²⁵ bytes; one packet fits 64 bits.
+/// Returns the work of a packet. Sums need 128 bits, which hold 10²⁵ bytes; the work of one packet fits in 64 bits.
 #[inline]
 fn work(size: Bytes) -> u64 {
     size.0.checked_mul(BYTE).expect("a packet is smaller than 2 MB")
 }
 
-/// Virtual time of a packet: its work over the weight of its queue.
+/// Returns the virtual time that a packet takes: its work over the weight of its queue.
 #[inline]
 pub(super) fn span(size: Bytes, weight: u32) -> u128 {
     u128::from(work(size) / u64::from(weight))
 }
 
-/// Selects the queue whose head has the smallest finish tag, among those that may send; the first of equal ones. Empty
+/// Selects the queue whose head has the smallest finish tag, among the queues that may send; the first of equal ones. Empty
 /// queues have [`NO_TAG`].
 #[inline]
 pub(super) fn earliest(tags: &[u128], may: impl May) -> Option<usize> {
@@ -56,12 +56,12 @@ pub(super) fn earliest(tags: &[u128], may: impl May) -> Option<usize> {
 /// Finish tag of an empty queue.
 pub(super) const NO_TAG: u128 = u128::MAX;
 
-/// Queues with weights. Each packet takes a pass over the queues, of which ports have few.
+/// Weighted fair queueing with the virtual time of GPS. Each packet takes one pass over the queues, of which ports have few.
 #[derive(Clone, Debug)]
 pub struct Wfq {
     /// Finish tags of the heads.
     heads: Box<[u128]>,
-    /// Finish tags of the packets behind them.
+    /// Finish tags of the packets behind the heads.
     behind: Box<[Ring<u128>]>,
     gps: Gps,
 }
@@ -111,7 +111,7 @@ impl Scheduler for Wfq {
     fn on_dequeue(&mut self, now: Instant, queue: usize, size: Bytes, _queues: &[QueueState]) -> bool {
         self.gps.departure(now, size);
         self.heads[queue] = self.behind[queue].pop().unwrap_or(NO_TAG);
-        // WFQ has no rounds. MQ-ECN's form for it (§3.4) looks at the weights of the busy queues instead.
+        // WFQ has no rounds. MQ-ECN's rule for it (§3.4) reads the weights of the busy queues instead.
         false
     }
 
@@ -127,20 +127,20 @@ impl Scheduler for Wfq {
     }
 }
 
-/// Virtual time of GPS. It advances with the work done instead of with time, and is therefore also valid below strict
+/// Virtual time of GPS. It advances with the work done instead of with the clock, and is therefore also valid below strict
 /// priority or a shaper.
 #[derive(Clone, Debug)]
 struct Gps {
     rate: Rate,
     virtual_time: u128,
-    /// Weight of each queue, and the virtual time at which GPS has sent everything that has arrived in it.
+    /// Weight of each queue, and the virtual time at which GPS has sent all packets that have arrived in it.
     queues: Box<[(u32, u128)]>,
     /// Bit *q*: whether GPS still serves queue *q*.
     busy: u64,
-    /// Sum of the weights of these queues.
+    /// Sum of the weights of the queues in `busy`.
     weights: u64,
-    /// Virtual time before which none of these queues finishes. It is recomputed when reached, so an arrival may leave
-    /// it too early.
+    /// Virtual time before which none of the queues in `busy` finishes. It is recomputed when reached, so after an arrival it may
+    /// be too early.
     next: u128,
     on_wire: Sending,
 }
@@ -150,12 +150,12 @@ struct Gps {
 struct Sending {
     since: Instant,
     work: u64,
-    /// Part of its work that has been counted.
+    /// Part of `work` that has been counted.
     counted: u64,
 }
 
 impl Gps {
-    /// Assigns the finish tag, PG §III: F = max(F of its predecessor, V(now)) + L/w.
+    /// Returns the finish tag of an arriving packet, PG §III: F = max(F of its predecessor, V(now)) + L/w.
     #[inline]
     fn arrival(&mut self, now: Instant, queue: usize, size: Bytes) -> u128 {
         let since = now.saturating_since(self.on_wire.since);
@@ -172,7 +172,7 @@ impl Gps {
         tag
     }
 
-    /// Changes the rate. The packet on the wire finishes at its old rate; GPS counts its rest as sent now.
+    /// Changes the rate. The packet on the wire finishes at its old rate; GPS counts the rest of it as sent now.
     fn set_rate(&mut self, now: Instant, rate: Rate) {
         self.count(self.on_wire.work);
         self.on_wire = Sending { since: now, ..Sending::default() };
@@ -181,19 +181,19 @@ impl Gps {
 
     #[inline]
     fn departure(&mut self, now: Instant, size: Bytes) {
-        // Its predecessor has left the wire, or was dropped before it.
+        // The predecessor has left the wire, or was dropped before it.
         self.count(self.on_wire.work);
         self.on_wire = Sending { since: now, work: work(size), counted: 0 };
     }
 
-    /// Counts the packet on the wire up to now; GPS does the same work.
+    /// Counts the work on the packet on the wire up to `done`; GPS does the same amount of work.
     #[inline]
     fn count(&mut self, done: u64) {
         let mut work = done - self.on_wire.counted;
         self.on_wire.counted = done;
         // Tags are rounded down, so GPS may finish early by less than 10⁻¹² B per packet and unit of weight.
         while work > 0 && self.weights > 0 {
-            // PG §III: V grows with work over the weights of the busy queues, until one of them is done.
+            // PG §III: V grows with work over the weights of the busy queues, until one of them finishes.
             let until_next = (self.next - self.virtual_time) * u128::from(self.weights);
             match u64::try_from(until_next) {
                 Ok(until_next) if until_next <= work => {
@@ -209,7 +209,7 @@ impl Gps {
         }
     }
 
-    /// Finds the queues that GPS still serves, and the first finish time.
+    /// Updates the set of queues that GPS still serves, and the next finish time.
     fn find_next(&mut self) {
         (self.weights, self.next) = (0, NO_TAG);
         let mut rest = self.busy;

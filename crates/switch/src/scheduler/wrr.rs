@@ -21,10 +21,10 @@ pub enum Order {
     Activation,
 }
 
-/// Byte quanta without carry-over.
+/// Weighted round-robin: byte quanta without carry-over.
 ///
-/// A turn sends at least one packet, even one that exceeds the quantum. Both released codes would search for a smaller
-/// one for ever.
+/// A turn sends at least one packet, even one that exceeds the quantum. With such a packet both released codes would loop
+/// for ever.
 #[derive(Clone, Debug)]
 pub struct Wrr {
     quanta: Box<[Bytes]>,
@@ -77,7 +77,7 @@ impl Scheduler for Wrr {
     #[inline]
     fn on_dequeue(&mut self, _now: Instant, queue: usize, size: Bytes, queues: &[QueueState]) -> bool {
         debug_assert_eq!(self.rotation.turn(), Some(queue), "its turn");
-        // MQ-ECN's released simulator: the counter is set to the quantum, whatever it was, and not added to.
+        // MQ-ECN's released simulator: the counter is set to the quantum; the old value is not added.
         let left = self.left.unwrap_or(self.quanta[queue]).saturating_sub(size);
         if queues[queue].packets > 0 {
             self.left = Some(left);
@@ -102,7 +102,7 @@ impl Scheduler for Wrr {
 enum Rotation {
     /// Bit *q*: whether queue *q* is busy. The turn belongs to `current`, or to the next busy queue.
     Cyclic { busy: u64, current: u32 },
-    /// The first has the turn.
+    /// A list of the busy queues; the first has the turn.
     Activation(Ring<u8>),
 }
 
@@ -115,7 +115,7 @@ impl Rotation {
         }
     }
 
-    /// The queue that had the last turn, if it is busy.
+    /// Returns the queue that had the last turn, if it is busy.
     #[inline]
     fn turn(&self) -> Option<usize> {
         match self {
@@ -124,7 +124,7 @@ impl Rotation {
         }
     }
 
-    /// The queue that has the turn. Arrivals do not change it while the queue may send.
+    /// Returns the queue that has the turn. Arrivals do not change it while the queue may send.
     #[inline]
     fn current(&mut self, may: impl May) -> Option<usize> {
         match self {

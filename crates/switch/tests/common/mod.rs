@@ -1,4 +1,4 @@
-//! Ports of every kind, drawn at random.
+//! Generators of ports of every kind.
 
 use proptest::prelude::*;
 use shallows_core::{Bytes, Duration, Rate};
@@ -13,7 +13,7 @@ use shallows_switch::discipline::{
 use shallows_switch::scheduler::{Order as Turns, VirtualTime};
 use shallows_switch::{EgressDrop, port, shaper};
 
-/// Which packets must not overtake one another.
+/// Sets of packets that must not overtake one another.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Order {
     /// Packets of a queue, which is the class modulo the number of queues.
@@ -22,7 +22,7 @@ pub(crate) enum Order {
     ByFlow,
 }
 
-/// A port, its memory, and what must hold there.
+/// A port, its memory, and the order that must hold.
 #[derive(Clone, Debug)]
 pub(crate) struct Case {
     pub(crate) port: port::Config,
@@ -39,7 +39,7 @@ fn composed(scheduler: SchedulerConfig, limits: Limits) -> discipline::Config {
     discipline::Config::Composed(ComposedConfig { scheduler, queue_of_class, limits })
 }
 
-/// A port with two queues that share by deficit round-robin behind a token bucket.
+/// Returns a port with two queues that share by deficit round-robin behind a token bucket.
 pub(crate) fn shaped_dwrr(rate: Rate, burst: Bytes, quanta: &[u64]) -> Case {
     let quanta = quanta.iter().copied().map(Bytes).collect();
     Case {
@@ -79,7 +79,7 @@ pub(crate) fn case() -> impl Strategy<Value = Case> {
                 }
             };
             let markers = markers.into_iter().map(Placed::everywhere).collect();
-            // What is reserved would come on top of a partition.
+            // Reserved bytes would add to a partition's limit.
             let reserved = if matches!(buffer.policy, Policy::StaticPartition { .. }) { 0 } else { reserved };
             Case {
                 port: port::Config { discipline, markers, shaper, egress_drop },
@@ -148,7 +148,7 @@ fn scheduler() -> impl Strategy<Value = SchedulerConfig> {
     })
 }
 
-/// HCF, with the alternatives that keep packets in order.
+/// Generates HCF configurations that keep packets in order.
 fn hcf() -> impl Strategy<Value = hcf::Config> {
     let division = prop_oneof![
         Just(hcf::Division::Equal),

@@ -1,13 +1,13 @@
-//! Ports with several queues or a shaper, and what their counters and traces say.
+//! Ports with several queues or a shaper, and their counters and traces.
 
 use super::counters::Rare;
 use super::*;
 use crate::discipline::{self, ComposedConfig, Limits, SchedulerConfig};
 use crate::shaper;
 
-/// Two queues by class, the first with priority, beside the one queue of a neighbour: accounts 1, 2, and 0.
+/// Returns a port with two queues by class, the first with priority. Its accounts are 1 and 2; account 0 is a neighbour's queue.
 ///
-/// The neighbour and queue 0 share pool 0, queue 1 has pool 1.
+/// The neighbour and queue 0 share pool 0; queue 1 has pool 1.
 pub(super) fn two_queues(markers: Vec<Config>, policy: Policy) -> (Port<u32>, SharedBuffer) {
     let mut buffer = SharedBuffer::new(&BufferConfig {
         policy,
@@ -29,7 +29,7 @@ pub(super) fn two_queues(markers: Vec<Config>, policy: Policy) -> (Port<u32>, Sh
     (Port::new(GBPS_100, 1, &config, |purpose, place| Stream::new(1, purpose, place as u64)), buffer)
 }
 
-/// One queue behind a bucket of 1,000 B that fills at 10 Gbit/s: 1,000 B in 800 ns.
+/// Returns a port with one queue behind a bucket of 1,000 B that fills at 10 Gbit/s: 1,000 B in 800 ns.
 pub(super) fn shaped(markers: Vec<Config>, egress_drop: EgressDrop) -> Port<u32> {
     let config = crate::port::Config {
         markers: markers.into_iter().map(Placed::everywhere).collect(),
@@ -42,7 +42,7 @@ pub(super) fn shaped(markers: Vec<Config>, egress_drop: EgressDrop) -> Port<u32>
 
 pub(super) const REFILL: Duration = Duration::from_nanos(800);
 
-/// Packets of these classes arrive at once; the classes of those that the port drops.
+/// Offers packets of these classes at time zero. Returns the classes of those that the port drops.
 fn receive(port: &mut Port<u32>, buffer: &mut SharedBuffer, classes: &[u8]) -> Vec<u32> {
     let mut dropped = vec![];
     for &class in classes {
@@ -60,7 +60,7 @@ fn receive(port: &mut Port<u32>, buffer: &mut SharedBuffer, classes: &[u8]) -> V
     dropped
 }
 
-/// Readings of `quantity` at the port, each with its queue.
+/// Returns the readings of `quantity` at the port, each with its queue.
 fn told(port: &mut Port<u32>, buffer: &SharedBuffer, quantity: &str) -> Vec<(Option<usize>, f64)> {
     let mut told = vec![];
     port.observe(buffer, |reading| {
@@ -74,7 +74,7 @@ fn told(port: &mut Port<u32>, buffer: &SharedBuffer, quantity: &str) -> Vec<(Opt
 #[test]
 fn a_reason_is_named_in_results_as_in_the_code() {
     for reason in DropReason::ALL {
-        // QueueLimit is queue_limit: an underscore before each capital but the first, all in small letters.
+        // `QueueLimit` becomes `queue_limit`: an underscore before each capital but the first, all in small letters.
         let mut name = String::new();
         for letter in format!("{reason:?}").chars() {
             if letter.is_uppercase() && !name.is_empty() {
@@ -107,11 +107,11 @@ fn counters_add_up_but_for_the_most_that_waited() {
         *books.rare() = Rare { marked, incast, dropped, dropped_at_dequeue };
         books
     };
-    // Once and a hundred times: a hundred and one times.
+    // Once plus a hundred times is a hundred and one times.
     let mut sum = books(1);
     sum.add(&books(100));
     assert_eq!(sum.counters(), counters(101));
-    // Nothing rare has happened to one of them.
+    // One of the two sides has no rare outcomes.
     let mut common = Books::default();
     common.received = 1;
     assert_eq!(common.counters(), Counters { received: 1, ..Counters::default() });
@@ -124,7 +124,7 @@ fn counters_add_up_but_for_the_most_that_waited() {
 
 #[test]
 fn queues_have_accounts_and_counters_of_their_own() {
-    // One of class 0 on the wire, one waits: the limit. One of class 1 waits, and the next finds no room.
+    // One packet of class 0 is on the wire and one waits, the limit. One packet of class 1 waits; the next finds no room.
     let (mut port, mut buffer) = two_queues(vec![], Policy::StaticPartition { limit: Limit::Packets(1) });
     assert_eq!(port.rate(), GBPS_100);
     assert_eq!(receive(&mut port, &mut buffer, &[0, 0, 1, 1]), [1]);
@@ -136,7 +136,7 @@ fn queues_have_accounts_and_counters_of_their_own() {
     let total = port.counters();
     assert_eq!((total.received, total.sent, total.dropped_total()), (4, 1, 1));
     assert_eq!((total.enqueued(), total.dequeued(), total.max_backlog), (3, 1, Bytes(2_000)));
-    // Each gives back what it took: its own room.
+    // Each departure frees memory of its own queue.
     for left in [[0, 0, 1], [0, 0, 0]] {
         port.transmit_next(port.busy_until(), &mut buffer, &mut vec![]);
         assert_eq!([0, 1, 2].map(|account| buffer.queue(account).packets), left);
@@ -146,7 +146,7 @@ fn queues_have_accounts_and_counters_of_their_own() {
 
 #[test]
 fn the_one_queue_of_a_port_has_the_counters_of_the_port() {
-    // Also where it is shaped, or a discipline with one account.
+    // Also if the port is shaped, or has a discipline with one account.
     for mut port in [port(vec![], EgressDrop::Slot), shaped(vec![], EgressDrop::Slot)] {
         let mut buffer = buffer(Limit::Packets(1));
         receive(&mut port, &mut buffer, &[0, 0, 0]);
@@ -162,8 +162,8 @@ fn the_one_queue_of_a_port_has_the_counters_of_the_port() {
 
 #[test]
 fn a_trace_shows_each_queue_where_there_are_several() {
-    // α = 1: what each pool of 2²⁰ B has free. Queue 0 of the port and the neighbour share one, of which 4,000 B are
-    // taken; queue 1 has the other, of which 1,000 B are.
+    // α = 1: the threshold is the free part of each pool of 2²⁰ B. Queue 0 of the port and the neighbour share pool 0, with
+    // 4,000 B used; queue 1 has pool 1, with 1,000 B used.
     let dynamic = || Policy::DynamicThreshold(DynamicThreshold { alpha: 1.0, counts: DtCounts::Shared });
     let (mut port, mut buffer) = two_queues(vec![], dynamic());
     buffer.admit(0, Bytes(2_000)).unwrap();
@@ -173,7 +173,7 @@ fn a_trace_shows_each_queue_where_there_are_several() {
     let free = |used: u32| f64::from((1 << 20) - used);
     let thresholds = [(Some(0), free(4_000)), (Some(1), free(1_000))];
     assert_eq!(told(&mut port, &buffer, "buffer_threshold_bytes"), thresholds);
-    // A port with one queue tells its backlog once, whether it has a discipline or not.
+    // A port with one queue reports its backlog once, with and without a discipline.
     let buffer = super::buffer(Limit::Packets(9));
     for mut port in [super::port(vec![], EgressDrop::Slot), shaped(vec![], EgressDrop::Slot)] {
         assert_eq!(told(&mut port, &buffer, "backlog_bytes"), [(None, 0.0)]);
@@ -183,7 +183,7 @@ fn a_trace_shows_each_queue_where_there_are_several() {
 
 #[test]
 fn a_pool_marker_looks_at_the_pool_of_the_queue() {
-    // The neighbour fills pool 0, which queue 0 shares. Queue 1, whose pool holds nothing, is left alone.
+    // The neighbour fills pool 0, which queue 0 shares. Queue 1 shares the empty pool 1, so its packets are not marked.
     let gauge = Gauge { scope: Scope::Pool, ..Gauge::default() };
     let marker = Config::Threshold { gauge, threshold: Level(4_000), split: Split::Standard };
     let (mut port, mut buffer) = two_queues(vec![marker], Policy::CompleteSharing);
@@ -200,7 +200,7 @@ fn a_shaper_holds_the_next_packet_until_its_bucket_has_filled() {
         port.receive(now, Ingress::NONE, packet(Ecn::Ect), payload, buffer, &mut vec![])
     };
     assert!(matches!(arrive(&mut port, &mut buffer, Instant::ZERO, 1), Arrival::Sent(_)));
-    // The link is free after 80 ns, the bucket full after 800: what comes in between waits, and nothing is lost.
+    // The link is free after 80 ns, the bucket full after 800: packets that arrive in between wait, and none is lost.
     let now = Instant::ZERO + SLOT;
     assert!(matches!(arrive(&mut port, &mut buffer, now, 2), Arrival::Queued));
     assert_eq!(port.busy_until(), Instant::ZERO + REFILL);
@@ -212,7 +212,7 @@ fn a_shaper_holds_the_next_packet_until_its_bucket_has_filled() {
 #[test]
 fn a_packet_that_a_dequeue_marker_drops_takes_tokens_only_where_it_takes_a_slot() {
     for (egress_drop, ready) in [(EgressDrop::Slot, REFILL), (EgressDrop::Free, Duration::ZERO)] {
-        // The pool is above the threshold, so a packet without ECN is dropped on its way out.
+        // The pool is above the threshold, so a packet without ECN is dropped at departure.
         let gauge = Gauge { scope: Scope::Pool, point: Point::Dequeue, ..Gauge::default() };
         let marker = Config::Threshold { gauge, threshold: Level(4_000), split: Split::Standard };
         let (mut port, mut buffer) =
@@ -224,7 +224,7 @@ fn a_packet_that_a_dequeue_marker_drops_takes_tokens_only_where_it_takes_a_slot(
             port.receive(Instant::ZERO, Ingress::NONE, packet(Ecn::NotEct), 1, &mut buffer, &mut dropped);
         assert!(matches!(arrival, Arrival::Dropped), "{egress_drop:?}");
         assert_eq!((dropped, port.counters().dropped_at_dequeue), (vec![1], 1));
-        // The next one finds the bucket empty, and waits for it, or full.
+        // The next packet finds an empty bucket and waits for it, or a full bucket.
         let now = port.busy_until();
         let arrival = port.receive(now, Ingress::NONE, packet(Ecn::Ect), 2, &mut buffer, &mut vec![]);
         assert_eq!(matches!(arrival, Arrival::Queued), ready > Duration::ZERO, "{egress_drop:?}");
@@ -238,7 +238,7 @@ fn a_packet_that_a_dequeue_marker_drops_takes_tokens_only_where_it_takes_a_slot(
 
 #[test]
 fn drops_at_dequeue_are_counted_one_by_one() {
-    // Three without ECN wait; each leaves 1,000 B or more behind but the last, and those are dropped.
+    // Three packets without ECN wait. All but the last leave 1,000 B or more behind, and are dropped.
     let mut port = port(vec![threshold(Point::Dequeue, 999)], EgressDrop::Free);
     let mut buffer = buffer(Limit::Packets(9));
     for payload in 0..4 {
@@ -253,7 +253,7 @@ fn drops_at_dequeue_are_counted_one_by_one() {
 
 #[test]
 fn a_byte_may_take_a_broken_number_of_picoseconds() {
-    // 1,000 B at 7 Gbit/s: 8,000/7 ns = 1,142,857.14 ps, counted up to the next whole one; not 1,000 times a rounded byte.
+    // 1,000 B at 7 Gbit/s: 8,000/7 ns = 1,142,857.14 ps, rounded up once; not 1,000 times a rounded byte.
     let config = crate::port::Config::default();
     let mut port: Port<u32> =
         Port::new(Rate::from_gbps(7), 0, &config, |purpose, place| Stream::new(1, purpose, place as u64));

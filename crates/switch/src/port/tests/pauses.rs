@@ -1,15 +1,15 @@
-//! Ports some of whose queues may not send for a while.
+//! Ports with queues that are paused for a while.
 
 use super::elaborate::{REFILL, shaped, two_queues};
 use super::*;
 
-/// A packet of this class, which takes one slot of 80 ns, arrives.
+/// Receives a packet of this class, which takes one slot of 80 ns.
 fn arrive(port: &mut Port<u32>, buffer: &mut SharedBuffer, at: Instant, class: u8) -> Arrival<u32> {
     let header = packet(Ecn::Ect).with_class(class);
     port.receive(at, Ingress::NONE, header, u32::from(class), buffer, &mut Vec::new())
 }
 
-/// Times and packets that the port sends until `end`, woken by its driver.
+/// Sends packets when the port wakes, until `end`. Returns their times and payloads.
 fn wake(port: &mut Port<u32>, buffer: &mut SharedBuffer, end: Instant) -> Vec<(Instant, u32)> {
     let mut sent = Vec::new();
     while let Some(at) = port.wake_at().filter(|&at| at <= end) {
@@ -32,12 +32,12 @@ fn a_port_of_one_queue_that_is_paused_ends_what_it_sends_and_no_more() {
     arrive(&mut port, &mut buffer, at(10), 0);
     port.pause(0);
     assert_eq!(port.wake_at(), None);
-    // Its driver may have been going to wake it.
+    // The driver may have scheduled this call before the pause.
     assert!(port.transmit_next(at(80), &mut buffer, &mut Vec::new()).is_none());
     assert!(matches!(arrive(&mut port, &mut buffer, at(90), 0), Arrival::Queued));
     port.resume(at(200), 0);
     assert_eq!(wake(&mut port, &mut buffer, at(900)), [(at(200), 0), (at(280), 0)]);
-    // A pause that ends while the port still sends holds nothing up.
+    // A pause that ends while the port still sends delays no packet.
     arrive(&mut port, &mut buffer, at(1_000), 0);
     arrive(&mut port, &mut buffer, at(1_000), 0);
     port.pause(0);
@@ -59,7 +59,7 @@ fn a_paused_port_that_is_empty_keeps_what_comes() {
 fn the_other_queue_of_a_port_goes_on_and_wakes_it() {
     let (mut port, mut buffer) = two_queues(vec![], Policy::CompleteSharing);
     port.pause(0);
-    // The port is empty and its link free, but class 0 may not pass.
+    // The port is empty and its link free, but packets of class 0 may not pass.
     assert!(matches!(arrive(&mut port, &mut buffer, at(0), 0), Arrival::Queued));
     assert_eq!(wake(&mut port, &mut buffer, at(50)), []);
     assert_eq!(port.wake_at(), None, "nothing that waits may be sent");

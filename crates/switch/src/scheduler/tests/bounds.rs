@@ -1,12 +1,12 @@
-//! Properties for any arrivals: work conservation, order, and the distance of a scheduler from GPS.
+//! Properties for arbitrary arrivals: work conservation, order, and the distance of a scheduler from GPS.
 
 use super::gps::finish_times;
 use super::*;
 
-/// Floating-point error of the fluid, in picoseconds.
+/// Floating-point error of the GPS reference, in picoseconds.
 const ROUNDING: f64 = 1.0;
 
-/// Bytes that a queue sent in one turn.
+/// Service of a queue in one turn.
 #[derive(Clone, Copy, Debug)]
 struct Turn {
     queue: usize,
@@ -16,7 +16,7 @@ struct Turn {
     backlogged: bool,
 }
 
-/// The turns of a run. Packets of the last one, if it never ended, are left out.
+/// Returns the turns of a run. Panics if the last turn never ends.
 fn turns(sent: &[Sent], arrivals: &[Arrival], config: &Config) -> Vec<Turn> {
     let mut waiting = vec![0u64; config.shares().len()];
     let mut last_start = Instant::ZERO;
@@ -45,8 +45,8 @@ fn turns(sent: &[Sent], arrivals: &[Arrival], config: &Config) -> Vec<Turn> {
     turns
 }
 
-/// Stretches of turns of one queue in which it always kept packets; also those parts of them that end earlier or start
-/// later. Each as what it sent, in how many turns.
+/// Returns all runs of consecutive turns of `queue` in which it always kept packets, including parts of longer runs. Each
+/// result has the bytes sent and the number of turns.
 fn backlogged_rounds(turns: &[Turn], queue: usize) -> Vec<(u64, u64)> {
     let own: Vec<&Turn> = turns.iter().filter(|turn| turn.queue == queue).collect();
     let mut rounds = vec![];
@@ -60,18 +60,18 @@ fn backlogged_rounds(turns: &[Turn], queue: usize) -> Vec<(u64, u64)> {
     rounds
 }
 
-/// Round-robins with random quanta that hold the largest packet, and arrivals.
+/// Generates round-robin schedulers whose random quanta hold the largest packet, and arrivals.
 fn round_robins() -> impl Strategy<Value = (Vec<u64>, Vec<Arrival>)> {
     prop::collection::vec(MTU..3 * MTU, 1..6)
         .prop_flat_map(|quanta| (Just(quanta.clone()), arrivals(quanta.len())))
 }
 
-/// Round-robins with any quanta, and packets for each queue.
+/// Generates any quanta, with packets for each queue.
 fn saturated() -> impl Strategy<Value = Vec<(u64, Vec<u64>)>> {
     prop::collection::vec((1..3 * MTU, prop::collection::vec(64..=MTU, 20..60)), 1..6)
 }
 
-/// Service of queues that hold packets throughout: packets that were sent while each still had one left.
+/// Serves queues while each of them keeps more than one packet. Returns the packets sent.
 fn serve_while_all_wait(config: &Config, queues: &[(u64, Vec<u64>)]) -> Vec<Sent> {
     let mut link = Link::new(config);
     for (queue, (_, sizes)) in queues.iter().enumerate() {
@@ -85,7 +85,7 @@ fn serve_while_all_wait(config: &Config, queues: &[(u64, Vec<u64>)]) -> Vec<Sent
 }
 
 proptest! {
-    /// The checks are those of [`run`]. The link is as busy as an ideal one: it ends when GPS does.
+    /// The checks are those of [`run`]. In addition, the link is as busy as an ideal one: it finishes when GPS does.
     #[test]
     fn every_scheduler_conserves_work_and_order((above, below, arrivals) in nested()) {
         let config = strict_above(above, below);
@@ -112,7 +112,7 @@ proptest! {
         });
     }
 
-    /// While nothing arrives above, what is below does not notice; and two levels are like one with as many queues.
+    /// Without arrivals above, the scheduler below behaves as if alone. Two levels behave like one with as many queues.
     #[test]
     fn a_scheduler_below_strict_priority_is_the_same_scheduler((above, below, arrivals) in nested()) {
         let lower: Vec<Arrival> = arrivals.iter().copied().filter(|arrival| arrival.queue >= above).collect();
@@ -130,7 +130,7 @@ proptest! {
         prop_assert_eq!(run(&one, &shifted, |_, _| ()), run(&two, &shifted, |_, _| ()));
     }
 
-    /// MQ-ECN Eq. 7: over any M backlogged rounds a queue sends M quanta, give or take less than one packet.
+    /// MQ-ECN Eq. 7: over any M backlogged rounds a queue sends M quanta, plus or minus less than one packet.
     #[test]
     fn dwrr_sends_its_quanta_within_one_packet((quanta, arrivals) in round_robins()) {
         let config = dwrr(&quanta);
@@ -142,7 +142,7 @@ proptest! {
         }
     }
 
-    /// MQ-ECN §3.3.2: at most the quantum in each round. It wastes less than a packet of each.
+    /// MQ-ECN §3.3.2: at most the quantum in each round. The unused part is less than a packet of each queue.
     #[test]
     fn wrr_sends_at_most_its_quanta_and_wastes_less_than_a_packet_of_each((quanta, arrivals) in round_robins()) {
         for order in [Order::Cyclic, Order::Activation] {
@@ -158,7 +158,7 @@ proptest! {
     }
 
     /// Shreedhar and Varghese, Theorem 4.4, without their scaling: over any time in which queues i and j hold packets,
-    /// |Sᵢ/Qᵢ − Sⱼ/Qⱼ| ≤ 1 + Max/Qᵢ + Max/Qⱼ, also for quanta below a packet. Summed over j, with ΣS = W, that is the
+    /// |Sᵢ/Qᵢ − Sⱼ/Qⱼ| ≤ 1 + Max/Qᵢ + Max/Qⱼ, also for quanta below a packet. Summed over j, with ΣS = W, this bounds the
     /// distance from the share of GPS: |Sᵢ·ΣQ − W·Qᵢ| ≤ Σ over j ≠ i of QᵢQⱼ + Max·(Qᵢ + Qⱼ).
     #[test]
     fn dwrr_is_as_far_from_gps_as_its_authors_say(queues in saturated()) {
@@ -184,8 +184,8 @@ proptest! {
         }
     }
 
-    /// Busy queues have turns in rotation, one each, whatever their quanta; what WRR sends in a turn follows: with it, by
-    /// how much it misses the share of GPS, which grows with the rounds.
+    /// Busy queues have turns in rotation, one each, for any quanta. The size of each turn then determines by how much WRR
+    /// misses the share of GPS; the difference grows with the rounds.
     #[test]
     fn wrr_gives_each_busy_queue_one_turn_in_a_round(queues in saturated()) {
         let quanta: Vec<u64> = queues.iter().map(|queue| queue.0).collect();
@@ -208,8 +208,8 @@ proptest! {
         }
     }
 
-    /// O(1) steps: with quanta that hold the largest packet, a choice visits the queue whose turn is over and the next.
-    /// With any quanta, at most each queue twice.
+    /// O(1) steps: with quanta that hold the largest packet, a choice visits the queue whose turn is over and the next one.
+    /// With any quanta, it visits each queue at most twice.
     #[test]
     fn dwrr_takes_few_steps_for_a_packet(queues in saturated()) {
         let quanta: Vec<u64> = queues.iter().map(|queue| queue.0).collect();
@@ -229,7 +229,7 @@ proptest! {
         }
     }
 
-    /// Parekh and Gallager, Theorem 1: no packet is later than under GPS by more than the largest packet takes.
+    /// Parekh and Gallager, Theorem 1: no packet finishes later than under GPS by more than the largest packet's time.
     #[test]
     fn wfq_is_at_most_one_packet_behind_gps((weights, arrivals) in weights_and_arrivals()) {
         let largest = arrivals.iter().map(|arrival| arrival.size).max().expect("some arrive");
@@ -242,7 +242,7 @@ proptest! {
         }
     }
 
-    /// WFQ sends the waiting packet that GPS would finish first if nothing else arrived.
+    /// WFQ sends the waiting packet that GPS would finish first if no other packet arrived.
     #[test]
     fn wfq_sends_what_gps_would_finish_first((weights, arrivals) in weights_and_arrivals()) {
         let sent = run(&wfq(&weights, VirtualTime::Gps), &arrivals, |_, _| ());
@@ -276,8 +276,8 @@ proptest! {
         }
     }
 
-    /// Goyal, Lam and Vin (NOSSDAV '95): under SCFQ a packet is later than at its guaranteed rate by at most one packet of
-    /// each other queue. WFQ keeps the same packet within one packet of the same time.
+    /// Goyal, Lam and Vin (NOSSDAV '95): under SCFQ a packet finishes later than at its guaranteed rate by at most one packet
+    /// of each other queue. WFQ keeps the same packet within one packet of the same time.
     #[test]
     fn scfq_is_at_most_one_packet_of_each_other_queue_late((weights, arrivals) in weights_and_arrivals()) {
         let sum: u64 = weights.iter().map(|&weight| u64::from(weight)).sum();

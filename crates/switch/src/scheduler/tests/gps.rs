@@ -1,34 +1,34 @@
-//! Generalized processor sharing: the ideal that schedulers approximate, and that their tests compare them to.
+//! Generalized processor sharing: the ideal that schedulers approximate and are tested against.
 //!
-//! Parekh and Gallager (ToN '93) §II: the busy queues are served all at once, each at the rate of the link times its weight
-//! over the weights of the busy ones. No packet link can do so; this computes what it would.
+//! Parekh and Gallager (ToN '93) §II: all busy queues are served at the same time, each at the rate of the link times its
+//! weight over the weights of the busy queues. No packet link can do so; this file computes the finish times.
 
 use std::collections::VecDeque;
 
 use shallows_core::{Bytes, Instant, Rate};
 
-/// A packet that arrives.
+/// An arriving packet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Arrival {
-    /// When.
+    /// Time of arrival.
     pub(super) at: Instant,
-    /// Its queue.
+    /// Queue that the packet joins.
     pub(super) queue: usize,
-    /// Its size.
+    /// Size of the packet.
     pub(super) size: Bytes,
 }
 
-/// When GPS would have sent the last bit of each arrival, in picoseconds since the start.
+/// Returns the time at which GPS finishes each arrival, in picoseconds since the start.
 ///
-/// It steps through the fluid itself, from one arrival or end of a packet to the next; no virtual time is involved.
+/// The function steps through the fluid model, from one arrival or end of a packet to the next, without virtual time.
 ///
 /// # Panics
 ///
-/// If the arrivals are not in the order of time.
+/// Panics if the arrivals are not in order of time.
 pub(super) fn finish_times(rate: Rate, weights: &[u32], arrivals: &[Arrival]) -> Vec<f64> {
     let bytes_per_ps = rate.0 as f64 / 8e12;
     let mut finish = vec![0.0; arrivals.len()];
-    // By queue: its packets, and how many bytes of each are left.
+    // By queue: its packets, and the bytes of each that are left.
     let mut fluid: Vec<VecDeque<(usize, f64)>> = vec![VecDeque::new(); weights.len()];
     let mut now = 0.0;
     let mut pending = arrivals.iter().enumerate().peekable();
@@ -84,21 +84,21 @@ mod tests {
 
     #[test]
     fn busy_queues_share_by_weight_and_what_one_leaves_the_others_get() {
-        // Weights 1 and 3: at t the second has 3t/4, so its 300 B end at 400; until then the first has sent 100 of its
-        // 200 B, and now has all of the link: 500.
+        // Weights 1 and 3: at t the second has sent 3t/4, so its 300 B end at 400. By then the first has sent 100 of its
+        // 200 B, and now has the whole link: 500.
         assert_eq!(finish(&[1, 3], &[(0, 0, 200), (0, 1, 300)]), [500, 400]);
     }
 
     #[test]
     fn an_arrival_slows_down_who_is_being_served() {
-        // The first has sent 60 of 100 B when the second arrives: 40 left at half the speed, 80 more. The second has
-        // then 40 of its 70 B, and needs 30 more alone.
+        // The first has sent 60 of 100 B when the second arrives: 40 are left at half the speed, 80 more. The second then
+        // has 40 of its 70 B, and needs 30 more alone.
         assert_eq!(finish(&[5, 5], &[(0, 0, 100), (60, 1, 70)]), [140, 170]);
     }
 
     #[test]
     fn a_queue_is_first_in_first_out() {
-        // Both queues have half: 30 B end at 60, the 10 B behind them at 80; the other has then 40 of 50, and ends at 90.
+        // Both queues have half: 30 B end at 60, the 10 B behind them at 80; the other then has 40 of 50, and ends at 90.
         assert_eq!(finish(&[1, 1], &[(0, 0, 30), (0, 0, 10), (0, 1, 50)]), [60, 80, 90]);
     }
 }

@@ -1,4 +1,4 @@
-//! Schedulers by plain calls and inside a port's queues, against hand-worked traces and against GPS.
+//! Schedulers called directly and inside a port's queues, against hand-worked traces and against GPS.
 
 mod bounds;
 mod gps;
@@ -15,12 +15,12 @@ use self::gps::Arrival;
 use super::*;
 use crate::discipline::{Composed, ComposedConfig, Discipline, Item, Limits};
 
-/// A byte takes 80 ps.
+/// A byte takes 80 ps at this rate.
 const RATE: Rate = Rate::from_gbps(100);
-/// The largest packet of the generators.
+/// Largest packet that the generators create.
 const MTU: u64 = 9_000;
 
-/// A packet on its way out.
+/// A packet that was sent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Sent {
     packet: usize,
@@ -30,7 +30,7 @@ struct Sent {
     ends_turn: bool,
 }
 
-/// A scheduler with queues of its own, at a link.
+/// A scheduler with its own queues, at a link.
 struct Link {
     scheduler: AnyScheduler,
     queues: Vec<QueueState>,
@@ -54,7 +54,7 @@ impl Link {
         }
     }
 
-    /// A packet arrives, maybe while another is on the wire.
+    /// Adds a packet that arrives at `at`, possibly while another is on the wire.
     fn arrive_at(&mut self, at: Instant, queue: usize, size: u64) {
         let size = Bytes(size);
         self.waiting[queue].push_back((self.arrived, size));
@@ -69,7 +69,7 @@ impl Link {
         self.arrive_at(self.now, queue, size);
     }
 
-    /// Send one packet, to its last bit.
+    /// Sends one packet, to its last bit.
     fn serve(&mut self) -> Option<Sent> {
         let queue = self.scheduler.select(self.now, &self.queues, self.paused)?;
         let (packet, size) = self.waiting[queue].pop_front().expect("the queue is not empty");
@@ -82,26 +82,26 @@ impl Link {
         Some(Sent { packet, queue, size: size.0, finish: self.now, ends_turn })
     }
 
-    /// The queues of the next so many packets.
+    /// Returns the queues of the next `packets` packets.
     fn order(&mut self, packets: usize) -> Vec<usize> {
         (0..packets).map_while(|_| self.serve()).map(|sent| sent.queue).collect()
     }
 
-    /// The next so many packets: queue, and whether its turn ends.
+    /// Returns the queues of the next `packets` packets, each with whether its turn ends.
     fn turns(&mut self, packets: usize) -> Vec<(usize, bool)> {
         (0..packets).map_while(|_| self.serve()).map(|sent| (sent.queue, sent.ends_turn)).collect()
     }
 
-    /// Steps that DWRR has taken.
+    /// Returns the steps that DWRR has taken.
     fn visits(&self) -> u64 {
         let AnyScheduler::Dwrr(dwrr) = &self.scheduler else { panic!("only DWRR counts") };
         dwrr.visits
     }
 }
 
-/// Serve `arrivals` through a port's queues. On the way it checks what holds for every scheduler: the link never idles
-/// while a packet waits, asking changes nothing, and each queue is first in, first out. `look` sees the queues before
-/// each choice, and the choice.
+/// Serves `arrivals` through a port's queues. Checks the properties of every scheduler: the link never idles while a
+/// packet waits, `peek` changes nothing, and each queue is first in, first out. `look` receives the queues before each
+/// choice, and the choice.
 fn run(config: &Config, arrivals: &[Arrival], mut look: impl FnMut(&[QueueState], usize)) -> Vec<Sent> {
     let classes = config.shares().len() as u8;
     let config = ComposedConfig {
@@ -114,7 +114,7 @@ fn run(config: &Config, arrivals: &[Arrival], mut look: impl FnMut(&[QueueState]
     let mut pending = arrivals.iter().enumerate().peekable();
     let (mut now, mut sent) = (Instant::ZERO, vec![]);
     while sent.len() < arrivals.len() {
-        // The link is free: what has arrived by now, in the order and at the times of arrival.
+        // The link is free: add the packets that have arrived by now, in order and at the times of arrival.
         if port.queues().iter().all(|queue| queue.packets == 0) {
             now = now.max(pending.peek().expect("some are left").1.at);
         }
@@ -139,7 +139,7 @@ fn run(config: &Config, arrivals: &[Arrival], mut look: impl FnMut(&[QueueState]
     sent
 }
 
-/// Packets of 64 to 9,000 B for so many queues, which go on and off: bursts, trickles and pauses.
+/// Generates packets of 64 to 9,000 B for `queues` queues, with bursts, trickles and pauses.
 fn arrivals(queues: usize) -> impl Strategy<Value = Vec<Arrival>> {
     let gap = prop_oneof![6 => Just(0), 3 => 0u64..300, 1 => 0u64..9_000];
     let burst = (gap, 0..queues, prop::collection::vec(64u64..=MTU, 1..6));
@@ -158,7 +158,7 @@ fn weights() -> impl Strategy<Value = Vec<u32>> {
     prop::collection::vec(1u32..20, 1..9)
 }
 
-/// Any scheduler, with its number of queues.
+/// Generates any scheduler.
 fn schedulers() -> impl Strategy<Value = Config> {
     let quanta = || prop::collection::vec((1u64..20_000).prop_map(Bytes), 1..9);
     let order = prop_oneof![Just(Order::Cyclic), Just(Order::Activation)];
@@ -172,7 +172,7 @@ fn schedulers() -> impl Strategy<Value = Config> {
     ]
 }
 
-/// Any scheduler below a few queues of strict priority, with arrivals for all of them.
+/// Generates a scheduler below a few queues of strict priority, with arrivals for all queues.
 fn nested() -> impl Strategy<Value = (usize, Config, Vec<Arrival>)> {
     (0usize..4, schedulers()).prop_flat_map(|(above, below)| {
         let queues = above + below.shares().len();

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// A link with packets of these sizes in each queue.
+/// Returns a link with `packets` packets of this size in each queue.
 fn filled(config: &Config, packets: usize, size: u64) -> Link {
     let mut link = Link::new(config);
     for queue in 0..link.queues.len() {
@@ -26,7 +26,7 @@ fn priority_passes_to_the_next_that_may_send_and_returns() {
         link.pause(0, false);
         assert_eq!(link.order(9), [0, 0, 1, 2, 2], "{config:?}");
     }
-    // Queues below strict ones are numbered anew for their scheduler: the third of all is the second there.
+    // Queues below strict ones are renumbered for their scheduler: queue 2 of the port is its queue 1.
     let mut link = filled(&strict_above(1, wrr(&[1_000, 1_000], Order::Cyclic)), 1, 1_000);
     link.pause(2, true);
     assert_eq!(link.order(9), [0, 1]);
@@ -36,8 +36,8 @@ fn priority_passes_to_the_next_that_may_send_and_returns() {
 
 #[test]
 fn a_turn_that_a_pause_ends_is_lost_and_the_next_is_whole() {
-    // Quanta of two packets. Queue 0 has sent one of its two when it is paused; queue 1 has two turns meanwhile; then queue 0 has
-    // a turn of two, not of one or three.
+    // Quanta of two packets. Queue 0 is paused after one of its two packets. Queue 1 has two turns meanwhile. Then queue 0 has
+    // a turn of two packets, not of one or three.
     for order in [Order::Cyclic, Order::Activation] {
         let mut link = filled(&wrr(&[2_000, 2_000], order), 6, 1_000);
         assert_eq!(link.order(1), [0]);
@@ -50,8 +50,8 @@ fn a_turn_that_a_pause_ends_is_lost_and_the_next_is_whole() {
 
 #[test]
 fn a_deficit_is_kept_but_does_not_grow_while_a_queue_may_not_send() {
-    // Quanta of 1,500, packets of 1,000. Queue 0 sends one of its first turn and keeps 500. It is paused for many rounds; when it
-    // returns its turn has 500 + 1,500 = 2,000: two packets, and not more for the rounds that it missed.
+    // Quanta of 1,500, packets of 1,000. Queue 0 sends one packet of its first turn and keeps 500. It is paused for many rounds.
+    // When it resumes, its turn has 500 + 1,500 = 2,000 bytes: two packets, and no more for the missed rounds.
     let mut link = filled(&dwrr(&[1_500, 1_500]), 20, 1_000);
     assert_eq!(link.order(1), [0]);
     link.pause(0, true);
@@ -80,7 +80,7 @@ fn nobody_sends_while_nobody_may_and_nothing_is_lost() {
 }
 
 proptest! {
-    /// For any pauses: a paused queue never sends, another one does, and all packets leave in the end.
+    /// For any pauses: a paused queue never sends, another queue does, and all packets leave in the end.
     #[test]
     fn a_paused_queue_never_sends_and_the_link_never_waits_for_it(
         (above, below, arrivals) in nested(),

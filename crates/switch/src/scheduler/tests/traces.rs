@@ -4,7 +4,7 @@ use super::*;
 
 const ORDERS: [Order; 2] = [Order::Cyclic, Order::Activation];
 
-/// A link whose queues hold packets of these sizes, queue after queue.
+/// Returns a link whose queues hold packets of these sizes, queue after queue.
 fn filled(config: &Config, queues: &[&[u64]]) -> Link {
     let mut link = Link::new(config);
     for (queue, sizes) in queues.iter().enumerate() {
@@ -20,7 +20,7 @@ fn dwrr_carries_over_what_a_turn_leaves_and_wrr_loses_it() {
     // DWRR, deficit of queue 0 after each turn: 500 (1 sent), 0 (2 sent), 500, 0.
     let mut link = filled(&dwrr(&[1_500, 1_500]), &queues);
     assert_eq!(link.order(10), [0, 1, 0, 0, 1, 0, 1, 0, 0, 1]);
-    // WRR: 500 B are left in each turn, and never used.
+    // WRR: 500 B are left in each turn and lost.
     for order in ORDERS {
         let mut link = filled(&wrr(&[1_500, 1_500], order), &queues);
         assert_eq!(link.order(10), [0, 1, 0, 1, 0, 1, 0, 1, 0, 1]);
@@ -29,7 +29,7 @@ fn dwrr_carries_over_what_a_turn_leaves_and_wrr_loses_it() {
 
 #[test]
 fn a_packet_may_use_up_the_quantum_to_the_last_byte() {
-    // 1,500 = 700 + 800 fits; one byte more does not, and with it the turn ends after the first.
+    // 1,500 = 700 + 800 fits. One byte more does not, and the turn ends after the first packet.
     for (last, turns) in
         [(800, vec![(0, false), (0, true), (1, true)]), (801, vec![(0, true), (1, true), (0, true)])]
     {
@@ -44,8 +44,8 @@ fn a_packet_may_use_up_the_quantum_to_the_last_byte() {
 
 #[test]
 fn turns_end_as_worked_by_hand_for_one_two_and_eight_busy_queues() {
-    // Quanta of two packets: queue after queue sends two, and its turn ends with the second. So does that of one queue
-    // alone, since MQ-ECN samples its round time there.
+    // Quanta of two packets: queue after queue sends two, and its turn ends with the second. The same holds for a lone queue,
+    // because MQ-ECN samples its round time there.
     for busy in [1, 2, 8] {
         let sizes: &[u64] = &[1_500; 6];
         for config in
@@ -61,7 +61,7 @@ fn turns_end_as_worked_by_hand_for_one_two_and_eight_busy_queues() {
 
 #[test]
 fn a_queue_that_empties_ends_its_turn_with_quantum_left_and_starts_anew() {
-    // One packet of 500 B out of a quantum of 3,000 B: the turn ends. Of the 2,500 B nothing is kept: the next turn, too,
+    // One packet of 500 B out of a quantum of 3,000 B: the turn ends. The remaining 2,500 B are not kept: the next turn also
     // sends two packets of 1,500 B and not three.
     for config in [dwrr(&[3_000; 2]), wrr(&[3_000; 2], Order::Cyclic), wrr(&[3_000; 2], Order::Activation)] {
         let mut link = filled(&config, &[&[500], &[1_500; 3]]);
@@ -74,8 +74,8 @@ fn a_queue_that_empties_ends_its_turn_with_quantum_left_and_starts_anew() {
 
 #[test]
 fn who_becomes_busy_during_the_last_packet_of_a_turn_goes_before_its_queue() {
-    // The list changes when the link is free again: queue 2 arrives while queue 0 sends the last packet of its turn, and
-    // joins the list 0, 1 before queue 0 goes to its end.
+    // The list changes when the link is free again: queue 2 becomes busy while queue 0 sends the last packet of its turn, and
+    // joins the list 0, 1 before queue 0 moves to its end.
     for config in [dwrr(&[1_500; 3]), wrr(&[1_500; 3], Order::Activation)] {
         let mut link = filled(&config, &[&[1_500; 2], &[1_500; 2]]);
         assert_eq!(link.turns(1), [(0, true)]);
@@ -100,7 +100,7 @@ fn cyclic_rounds_go_by_number_and_lists_by_time() {
 
 #[test]
 fn the_turn_passes_on_from_the_queue_that_emptied_last() {
-    // Queue 1 of four sends its only packet; the port idles; then all have one: queue 2 is next by number.
+    // Queue 1 of four sends its only packet and the port idles. Then each queue gets a packet: queue 2 is next by number.
     let mut link = filled(&wrr(&[1_500; 4], Order::Cyclic), &[&[], &[1_500]]);
     assert_eq!(link.order(9), [1]);
     (0..4).for_each(|queue| link.arrive(queue, 1_500));
@@ -116,7 +116,7 @@ fn a_cyclic_round_knows_all_64_queues() {
 
 #[test]
 fn a_choice_stands_whatever_arrives_after_it() {
-    // Queue 2 was announced; queue 1 comes before it by number, and has to wait.
+    // Queue 2 was selected. Queue 1 comes before it by number, but must wait.
     let mut link = filled(&wrr(&[1_500; 3], Order::Cyclic), &[&[], &[], &[1_500, 1_500]]);
     assert_eq!(link.scheduler.select(link.now, &link.queues, Every), Some(2));
     link.arrive(1, 1_500);
@@ -125,7 +125,7 @@ fn a_choice_stands_whatever_arrives_after_it() {
 
 #[test]
 fn a_wrr_turn_sends_one_packet_even_if_that_exceeds_the_quantum() {
-    // 9,000 B at a quantum of 500 B: one packet for each turn. Of 300 B ones, only one fits with 500 B.
+    // Queue 0: 9,000 B at a quantum of 500 B, one packet per turn. Queue 1: two packets of 300 B fit in 700 B.
     for order in ORDERS {
         let mut link = filled(&wrr(&[500, 700], order), &[&[9_000; 3], &[300; 6]]);
         let expected = [(0, true), (1, false), (1, true)];
@@ -135,7 +135,7 @@ fn a_wrr_turn_sends_one_packet_even_if_that_exceeds_the_quantum() {
 
 #[test]
 fn dwrr_saves_small_quanta_until_a_packet_fits() {
-    // Quanta 500 and 1,000 B, packets of 1,500 B. Queue 0 has saved one packet in rounds 3, 6, 9; queue 1 1,000, 2,000 −
+    // Quanta 500 and 1,000 B, packets of 1,500 B. Queue 0 has saved one packet in rounds 3, 6, 9; queue 1 has 1,000, 2,000 −
     // 1,500 = 500, 1,500 − 1,500 = 0 B: it sends in rounds 2, 3, 5, 6, 8, 9.
     let mut link = filled(&dwrr(&[500, 1_000]), &[&[1_500; 20], &[1_500; 20]]);
     assert_eq!(link.order(9), [1, 0, 1, 1, 0, 1, 1, 0, 1]);
@@ -143,7 +143,7 @@ fn dwrr_saves_small_quanta_until_a_packet_fits() {
 
 #[test]
 fn dwrr_keeps_no_byte_for_a_queue_that_empties() {
-    // Queue 0 empties with 1,000 of 1,500 B left. Its next packet, of 1,501 B, does not fit in its first turn.
+    // Queue 0 becomes empty with 1,000 of 1,500 B left. Its next packet, of 1,501 B, does not fit in its first turn.
     let mut link = filled(&dwrr(&[1_500, 1_500]), &[&[500], &[1_500; 3]]);
     assert_eq!(link.order(1), [0]);
     link.arrive(0, 1_501);
@@ -152,12 +152,12 @@ fn dwrr_keeps_no_byte_for_a_queue_that_empties() {
 
 #[test]
 fn quanta_far_below_a_packet_cost_no_rounds() {
-    // One byte for a packet of 9,000 B: 9,000 rounds, in which each queue is visited at most twice.
+    // A quantum of one byte for a packet of 9,000 B takes 9,000 rounds, in which each queue is visited at most twice.
     let mut link = filled(&dwrr(&[1, 2, 1]), &[&[9_000; 4], &[9_000; 8], &[9_000; 4]]);
-    // Queue 1 fits in round 4,500; in round 9,000 queues 0, 1 and 2.
+    // The packet of queue 1 fits in round 4,500; in round 9,000 those of queues 0, 1 and 2.
     assert_eq!(link.order(8), [1, 0, 1, 2, 1, 0, 1, 2]);
     assert!((8..=8 * 2 * 3).contains(&link.visits()), "{} visits", link.visits());
-    // Nor does a queue that is alone.
+    // The same holds for a queue that is alone.
     let mut link = filled(&dwrr(&[1]), &[&[9_000; 2]]);
     assert_eq!(link.order(2), [0, 0]);
     assert!((2..=2 * 2).contains(&link.visits()), "{} visits", link.visits());
@@ -169,7 +169,7 @@ fn dwrr_tells_the_deficits_that_it_keeps() {
     assert_eq!(link.order(2), [1, 2]);
     let mut readings = vec![];
     link.scheduler.observe(&mut |reading| readings.push((reading.quantity, reading.queue, reading.value)));
-    // Numbered as the port numbers them.
+    // Queues have the numbers of the port.
     assert_eq!(readings, [("deficit_bytes", Some(1), 500.0), ("deficit_bytes", Some(2), 500.0)]);
 }
 
@@ -182,7 +182,7 @@ fn strict_priority_goes_first_and_interrupts_a_turn_without_ending_it() {
     link.arrive(1, 1_500);
     link.arrive(0, 1_500);
     link.arrive(1, 1_500);
-    // Then the second packet of the turn of queue 2, and queue 3.
+    // Then the second packet of the turn of queue 2 is sent, and queue 3 follows.
     let expected =
         [(0, false), (1, false), (1, false), (2, true), (3, false), (3, true), (2, false), (2, true)];
     assert_eq!(link.turns(8), expected);
@@ -190,7 +190,7 @@ fn strict_priority_goes_first_and_interrupts_a_turn_without_ending_it() {
 
 #[test]
 fn strict_priority_alone_ends_no_turn() {
-    // MQ-ECN §3.4 takes no samples from its queues: they have no rounds.
+    // MQ-ECN §3.4 takes no samples from strict-priority queues: they have no rounds.
     let mut link = filled(&Config::StrictPriority { queues: 2 }, &[&[1_500], &[1_500; 2]]);
     assert_eq!(link.turns(3), [(0, false), (1, false), (1, false)]);
 }
@@ -207,8 +207,8 @@ fn shares_are_those_of_each_scheduler_strict_queues_first() {
     );
 }
 
-/// Ten queues of weight 1 with a packet of 1,000 B each and, an instant after the first has started, one of weight 10.
-/// Returns its place in the order of service.
+/// Starts with ten queues of weight 1 with a packet of 1,000 B each. An instant after the first packet has started, a packet
+/// joins a queue of weight 10. Returns its place in the order of service.
 fn place_of_the_late(virtual_time: VirtualTime) -> usize {
     let mut weights = vec![1; 10];
     weights.push(10);
@@ -222,12 +222,12 @@ fn place_of_the_late(virtual_time: VirtualTime) -> usize {
 
 #[test]
 fn wfq_follows_gps_where_self_clocked_tags_lag() {
-    // GPS has hardly begun: V ≈ 0, so its tag is 100, that of all others 1,000: it is next. Under GPS it would end after
-    // 2,000 byte times (half of the link), under WFQ it does so.
+    // GPS has hardly begun: V ≈ 0, so the late tag is 100 and all others are 1,000: it is next. Under GPS it would end after
+    // 2,000 byte times (at half of the link), as under WFQ.
     assert_eq!(place_of_the_late(VirtualTime::Gps), 1);
-    // SCFQ: V is the tag of the packet on the wire, 1,000, so its tag is 1,100: behind all others.
+    // SCFQ: V is the tag of the packet on the wire, 1,000, so the late tag is 1,100: behind all others.
     assert_eq!(place_of_the_late(VirtualTime::SelfClocked), 10);
-    // As released the others have 1,000, 2,000 … 10,000, and it has 10,100.
+    // As released, the others have 1,000, 2,000 … 10,000, and the late tag is 10,100.
     assert_eq!(place_of_the_late(VirtualTime::AsReleased), 10);
 }
 
@@ -237,17 +237,17 @@ fn the_released_wfq_starts_each_queue_behind_the_last_tag() {
     let queues: [&[u64]; 2] = [&[1_000; 4], &[1_000; 4]];
     let mut link = filled(&wfq(&[1, 1], VirtualTime::SelfClocked), &queues);
     assert_eq!(link.order(8), [0, 1, 0, 1, 0, 1, 0, 1]);
-    // As released queue 1 starts where the head of queue 0 ends: tags 1,000 and 2,000; then 2,000 and 2,000, of which the
-    // first goes; from then on they alternate, until queue 0 is empty.
+    // As released, queue 1 starts where the head of queue 0 ends: tags 1,000 and 2,000; then 2,000 and 2,000, and queue 0
+    // is first. From then on they alternate, until queue 0 is empty.
     let mut link = filled(&wfq(&[1, 1], VirtualTime::AsReleased), &queues);
     assert_eq!(link.order(8), [0, 0, 1, 0, 1, 0, 1, 1]);
 }
 
 #[test]
 fn the_released_wfq_remembers_the_largest_tag_and_not_the_last() {
-    // Weights 1 and 4. Queue 0: tag 4,000. Queue 1 becomes busy: 4,000 + 1,000/4 = 4,250. Queue 0 goes; its next head has
-    // 8,000, and so has the virtual time. Queue 1 goes, 4,250; its next heads 4,500, 4,750 … leave the virtual time at
-    // 8,000. They empty; a newcomer to queue 1 starts at 8,000: behind queue 0, whose second tag is 8,000.
+    // Weights 1 and 4. Queue 0: tag 4,000. Queue 1 becomes busy: 4,000 + 1,000/4 = 4,250. Queue 0 sends; its next head has
+    // 8,000, and so has the virtual time. Queue 1 sends, 4,250; its next heads 4,500, 4,750 … leave the virtual time at
+    // 8,000. Queue 1 becomes empty. A new packet in queue 1 starts at 8,000: behind queue 0, whose second tag is 8,000.
     let mut link = filled(&wfq(&[1, 4], VirtualTime::AsReleased), &[&[4_000; 2], &[1_000; 3]]);
     assert_eq!(link.order(4), [0, 1, 1, 1]);
     link.arrive(1, 1_000);
@@ -256,9 +256,9 @@ fn the_released_wfq_remembers_the_largest_tag_and_not_the_last() {
 
 #[test]
 fn wfq_below_strict_priority_counts_only_the_work_that_is_left_to_it() {
-    // Queue 1 (first of two equal below) has four packets of 1,000 B, tags 1,000 … 4,000; one goes, 80 ns. A packet of
+    // Queue 1 (first of two equal ones below) has four packets of 1,000 B, tags 1,000 … 4,000; one leaves in 80 ns. A packet of
     // strict priority, 9,000 B, holds the link from 80 to 800 ns. At 400 ns queue 2 gets a packet: V is 1,000, the work
-    // done, so its tag is 2,000, which only the equal one of queue 1 precedes. By the clock, V would be beyond 4,000.
+    // done, so its tag is 2,000; only the equal tag of queue 1 precedes it. By the clock, V would be beyond 4,000.
     let mut link = filled(&strict_above(1, wfq(&[1, 1], VirtualTime::Gps)), &[&[], &[1_000; 4]]);
     assert_eq!(link.order(1), [1]);
     link.arrive_at(Instant(10_000), 0, 9_000);
@@ -269,8 +269,8 @@ fn wfq_below_strict_priority_counts_only_the_work_that_is_left_to_it() {
 
 #[test]
 fn weights_one_to_four_divide_a_link_one_to_four() {
-    // MQ-ECN's test-dwrr.tcl: quanta 1,500 and 6,000 at 10 Gbit/s; service 2 starts at half of the time. Here both keep
-    // packets waiting whenever they are on.
+    // MQ-ECN's test-dwrr.tcl: quanta 1,500 and 6,000 at 10 Gbit/s; service 2 starts at half of the time. In this test both keep
+    // packets waiting while they are on.
     let configs = [
         dwrr(&[1_500, 6_000]),
         wrr(&[1_500, 6_000], Order::Cyclic),
@@ -292,7 +292,7 @@ fn weights_one_to_four_divide_a_link_one_to_four() {
             link.arrive(queue, 1_500);
         }
         assert_eq!(sent[0], [5_000, 0], "{config:?}");
-        // A fifth and four fifths, but for a round's packets at the start.
+        // One fifth and four fifths, except for the packets of a round at the start.
         assert!(sent[1][0].abs_diff(1_000) <= 4 && sent[1][1].abs_diff(4_000) <= 4, "{sent:?} of {config:?}");
     }
 }
@@ -359,7 +359,7 @@ fn a_packet_that_passes_leaves_the_state_of_one_that_joined_and_left() {
                 .collect();
             let ends =
                 passes.pass(Instant::ZERO, passed, Bytes(9_000)).expect("these need not join and leave");
-            // A packet larger than every quantum takes rounds, and still leaves nothing behind.
+            // A packet larger than every quantum takes several rounds, and also leaves no state behind.
             for (packets, size) in [(1, 9_000), (0, 0)] {
                 (queues[passed].packets, queues[passed].head) = (packets, Bytes(size));
                 queues[passed].backlog = Bytes(size);
