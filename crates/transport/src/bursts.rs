@@ -1,40 +1,40 @@
-//! Segmentation offload: size of a connection's bursts, and the wait for larger ones.
+//! Segmentation offload: the size of a connection's bursts, and the decision to wait for larger ones.
 //!
-//! Linux (net/ipv4/tcp_output.c) fills buffers of several segments. The NIC (TSO), or the host right before it (GSO),
-//! cuts them, and their segments leave back to back. `tcp_tso_autosize` sets the size of a buffer.
-//! `tcp_tso_should_defer` decides whether a connection waits until acknowledgements let it fill more of one; this file
-//! has its shares and limits. Not modelled: its clocks (a connection sends when its last buffer left a millisecond ago,
-//! or when the next acknowledgement is half an SRTT away), and `tcp_tso_rtt_log`, which enlarges buffers for short
-//! round trips (Linux 5.18).
+//! Linux (net/ipv4/tcp_output.c) fills buffers of several segments. The NIC (TSO), or the host just before it (GSO),
+//! splits them, and their segments leave back to back. `tcp_tso_autosize` sets the size of a buffer.
+//! `tcp_tso_should_defer` decides whether a connection waits until acknowledgements let it fill a larger part of a buffer;
+//! this file implements its shares and limits. Not modelled: its clocks (a connection sends if its last buffer left a
+//! millisecond ago, or if the next acknowledgement is half an SRTT away), and `tcp_tso_rtt_log`, which enlarges buffers for
+//! short round trips (Linux 5.18).
 
 use shallows_core::Bytes;
 
 use crate::config::Config;
 use crate::pacing_rate::PacingRate;
 
-/// Size of bursts.
+/// Rule for the size of bursts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tso {
     /// Largest burst, in bytes of data: `gso_max_size`, 65,536 in Linux.
     pub largest: Bytes,
-    /// Whether the pacing rate sets the size: the data that it sends in 2⁻¹⁰ s (Linux since 3.12). Otherwise every
+    /// Whether the pacing rate sets the size to the data that it sends in 2⁻¹⁰ s (Linux since 3.12). Otherwise every
     /// burst has the largest size.
     pub autosized: bool,
 }
 
-/// `tcp_min_tso_segs`: smallest burst in segments, whatever the rate.
+/// `tcp_min_tso_segs`: smallest burst in segments, at any rate.
 const MIN_SEGMENTS: u64 = 2;
-/// `tcp_tso_win_divisor`: a third of the window is sent without further wait.
+/// `tcp_tso_win_divisor`: a burst of at least a third of the window leaves without waiting.
 const WIN_DIVISOR: u64 = 3;
 
-/// Data that a connection has to send, and data in flight.
+/// Data that a connection has to send, data in flight, and the limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Backlog {
     /// New data that may be sent now, in bytes.
     pub sendable: Bytes,
     /// Outstanding data, in bytes.
     pub in_flight: Bytes,
-    /// Whether `sendable` is all the data that was written.
+    /// Whether `sendable` is all the unsent data that the application has written.
     pub is_all: bool,
     /// cwnd.
     pub cwnd: Bytes,
@@ -43,23 +43,23 @@ pub struct Backlog {
 }
 
 impl Tso {
-    /// Data of a full burst at this rate: whole segments, at least two.
+    /// Returns the data of a full burst at this rate: whole segments, at least two.
     pub fn size(&self, config: &Config, rate: Option<PacingRate>) -> Bytes {
         let rate = rate.filter(|_| self.autosized);
         let bytes = rate.map_or(self.largest, |rate| rate.at_once().min(self.largest));
         config.mss * (bytes.0 / config.mss.0).max(MIN_SEGMENTS)
     }
 
-    /// Number of segments of the next burst; zero if the connection waits for acknowledgements. Call it when the last
-    /// burst has been handed over.
+    /// Returns the number of segments of the next burst; zero if the connection waits for acknowledgements. Call this after
+    /// the last burst has been handed over.
     ///
-    /// A connection that opens or repairs a loss has no `backlog`, and hands over its segments one by one.
+    /// `backlog` is `None` while a connection opens or repairs a loss; it then hands over its segments one by one.
     pub fn next(&self, config: &Config, rate: Option<PacingRate>, backlog: Option<Backlog>) -> u32 {
         let Some(backlog) = backlog else { return 1 };
         let (mss, window, sendable) = (config.mss.0, backlog.usable_window.0, backlog.sendable.0);
         let size = self.size(config, rate).0;
-        // A connection does not wait if no acknowledgement would wake it, or if its burst cannot grow. Window probes
-        // are the sender's.
+        // A connection does not wait if no acknowledgement would wake it, or if its burst cannot grow. The sender handles window
+        // probes.
         let goes = backlog.in_flight == Bytes(0)
             || backlog.is_all
             || sendable >= size
@@ -67,7 +67,7 @@ impl Tso {
         if !goes {
             return 0;
         }
-        // `tcp_cwnd_test`: at most half of cwnd, so that a window is at least two buffers.
+        // `tcp_cwnd_test`: at most half of cwnd, so that a window has at least two buffers.
         let most = (size / mss).min((backlog.cwnd.0 / mss / 2).max(1));
         u32::try_from(sendable.div_ceil(mss).clamp(1, most)).expect("a burst has few segments")
     }
@@ -95,7 +95,7 @@ mod tests {
     #[test]
     fn a_burst_is_what_the_pacing_rate_sends_in_a_millisecond_between_two_segments_and_64_kb() {
         let mut driven = Driven::new();
-        // 65,536 / 1,460 = 44.9. Before a sample there is no rate.
+        // 65,536 / 1,460 = 44.9. Before the first sample there is no rate.
         assert_eq!((segments(FULL, &driven), segments(AUTOSIZED, &driven)), (44, 44));
         // 11 segments and twice as much in 100 us are 313,671 bytes in 2^-10 s: more than 64 KB.
         driven.ack(1, Flags::ACK);
@@ -107,7 +107,7 @@ mod tests {
         driven.ack_of(sent, 2, Flags::ACK);
         assert_eq!(driven.sender.srtt(), Some(Duration::from_millis(9)));
         assert_eq!((segments(AUTOSIZED, &driven), segments(FULL, &driven)), (2, 44));
-        // The smallest that Linux fills has two, however slow the connection.
+        // The smallest burst that Linux fills has two segments, however slow the connection.
         let narrow = Tso { largest: Bytes(MSS), autosized: true };
         assert_eq!(segments(narrow, &driven), 2);
     }
@@ -116,16 +116,16 @@ mod tests {
     fn a_burst_waits_until_a_third_of_the_window_may_leave() {
         let mut driven = Driven::new();
         assert_eq!(next(AUTOSIZED, &driven), 0, "nothing may leave");
-        // Slow start: cwnd is 11 segments, nine are outstanding. Two may leave, and 2 < 11/3.
+        // Slow start: cwnd is 11 segments and nine are outstanding. Two may leave, and 2 < 11/3.
         driven.ack(1, Flags::ACK);
         assert_eq!(next(AUTOSIZED, &driven), 0);
-        // 12, eight are outstanding: four may leave, a third.
+        // cwnd is 12 and eight are outstanding: four may leave, a third.
         driven.ack(2, Flags::ACK);
         assert_eq!(next(AUTOSIZED, &driven), 4);
-        // The next burst is decided when the current one is over: three segments would not start one.
+        // The next burst is decided after the current one: three segments do not start one.
         driven.send();
         assert_eq!(next(AUTOSIZED, &driven), 0);
-        // A full burst goes, however large the window: bursts of two segments.
+        // A full burst leaves, however large the window: bursts of two segments.
         driven.ack(3, Flags::ACK);
         assert_eq!(next(Tso { largest: Bytes(2 * MSS), autosized: false }, &driven), 2);
     }
@@ -143,7 +143,7 @@ mod tests {
         for _ in 0..5 {
             driven.send();
         }
-        // The eleventh may leave, but would be a burst of its own.
+        // The eleventh segment may leave, but would be a burst of its own.
         assert_eq!(next(AUTOSIZED, &driven), 0);
     }
 

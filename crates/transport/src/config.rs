@@ -11,9 +11,9 @@ use crate::recovery::interface::Method;
 use crate::recovery::rack::interface::Config as RackConfig;
 use crate::rtt::RtoConfig;
 
-/// The parameters of every connection of a run. [`Config::new`] follows the RFCs.
+/// Parameters of every connection of a run. [`Config::new`] follows the RFCs.
 ///
-/// The caller guarantees the ranges that the fields state; a scenario is checked before it runs.
+/// The caller guarantees the ranges stated at the fields; a scenario is checked before it runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// Payload of a full segment, 1 to 65,535 bytes (SMSS).
@@ -26,17 +26,17 @@ pub struct Config {
     pub minimum_window: Bytes,
     /// Window that a receiver advertises; at least one segment and below 4 GiB.
     pub receive_window: Bytes,
-    /// Control of receive windows. Unless it is fixed, `receive_window` is the initial value.
+    /// Control of receive windows. If it is not fixed, `receive_window` is the initial value.
     pub receive_control: Control,
-    /// Most segments that an acknowledgement adds to cwnd in slow start: 1 in RFC 5681 Eq. 2, 2 in RFC 3465 §2.2.
+    /// Largest number of segments that an acknowledgement adds to cwnd in slow start: 1 in RFC 5681 Eq. 2, 2 in RFC 3465 §2.2.
     pub slow_start_limit: u32,
     /// Growth of cwnd in congestion avoidance.
     pub avoidance: Avoidance,
     /// Path of cwnd to its new value after an ECN echo.
     pub ece_reaction: EceReaction,
-    /// Quantity that a loss halves.
+    /// Base of the reduction after a loss: FlightSize or cwnd.
     pub loss_base: LossBase,
-    /// The retransmission timer.
+    /// Bounds of the retransmission timeout.
     pub rto: RtoConfig,
     /// Reaction to a lost SYN.
     pub lost_syn: LostSyn,
@@ -44,30 +44,30 @@ pub struct Config {
     pub recovery: Method,
     /// Details of RACK-TLP; ignored by other methods.
     pub rack: RackConfig,
-    /// Whether to undo a timeout that proves spurious (F-RTO, RFC 5682). Needs SACK or RACK.
+    /// Whether to undo a timeout that turns out to be spurious (F-RTO, RFC 5682). Needs SACK or RACK.
     pub frto: bool,
     /// Whether a receiver reports duplicate data (RFC 2883) and a sender uses the reports. Needs SACK or RACK.
     pub dsack: bool,
-    /// Whether a window grows while the application does not use it.
+    /// Whether cwnd grows while the application does not use it.
     pub app_limited: AppLimited,
     /// cwnd after NewReno has repaired all losses; ignored by other methods.
     pub full_ack: FullAck,
     /// Number of duplicate acknowledgements, or of segments above a hole, that mean a loss (RFC 6675 DupThresh).
     pub duplicate_threshold: u32,
-    /// Whether duplicate acknowledgements clock out new data before a loss is detected (RFC 3042, RFC 6675 §5
+    /// Whether duplicate acknowledgements trigger new data before a loss is detected (RFC 3042, RFC 6675 §5
     /// step 3).
     pub limited_transmit: bool,
     /// Whether limited transmit also continues the retransmissions after a timeout, as ns-2's `singledup_` does; RFC
-    /// 3042 covers new data. Ignored with SACK.
+    /// 3042 covers only new data. Ignored with SACK.
     pub limited_transmit_repairs: bool,
     /// Whether SACK information survives a timeout. Needs SACK.
     pub sack_after_timeout: SackAfterTimeout,
-    /// cwnd of data written after an idle RTO.
+    /// cwnd for data that is written after the connection was idle for an RTO.
     pub restart_after_idle: RestartAfterIdle,
     /// Whether a connection opens with SYN and SYN-ACK, which negotiate ECN (RFC 3168 §6.1.1). Otherwise it is open
     /// from the start.
     pub handshake: bool,
-    /// Whether senders close connections with a FIN when the application asks for it.
+    /// Whether senders close connections with a FIN after the application has closed them.
     pub fin: bool,
     /// Whether every acknowledgement of new data gives an RTT sample (RFC 7323). Otherwise one segment at a time is
     /// timed (RFC 6298 §3).
@@ -95,14 +95,14 @@ pub struct DelayedAck {
     pub timeout: Duration,
 }
 
-/// Whether a window grows while the application does not use it.
+/// Whether cwnd grows while the application does not use it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AppLimited {
-    /// The window grows (RFC 5681, ns-2).
+    /// cwnd grows (RFC 5681, ns-2).
     #[default]
     Grows,
-    /// The window grows only if it limited the sender, or in slow start up to twice the outstanding data (Linux,
+    /// cwnd grows only if it limited the sender, or in slow start up to twice the outstanding data (Linux,
     /// `tcp_is_cwnd_limited`).
     Linux,
 }
@@ -114,8 +114,8 @@ pub enum AckCounts {
     /// An arriving segment of any size.
     #[default]
     Arrivals,
-    /// The bytes of a full segment. A short last segment waits for the timer, also with `segments = 1` and after a
-    /// change of marks, which acknowledges only earlier data at once (ns-2's FullTcp).
+    /// The bytes of a full segment. A short last segment waits for the timer, also with `segments = 1`, and also after a
+    /// change of marks, at which only the earlier data is acknowledged at once (ns-2's FullTcp).
     Bytes,
 }
 
@@ -150,8 +150,8 @@ pub enum LostSyn {
     /// Timeouts double; then cwnd is one segment (RFC 5681 §3.1) and the timer at least 3 s (RFC 6298 §5.7).
     #[default]
     Careful,
-    /// Linux: the first four timeouts are equal (`tcp_syn_linear_timeouts`, since 6.5), the timestamp of the answer is
-    /// a sample, and cwnd is one segment only after a second loss (`tcp_init_transfer`).
+    /// Linux: the first four timeouts are equal (`tcp_syn_linear_timeouts`, since 6.5), the timestamp of the SYN-ACK gives
+    /// an RTT sample, and cwnd is one segment only after a second loss (`tcp_init_transfer`).
     Linux,
 }
 
@@ -181,24 +181,24 @@ pub enum FullAck {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RestartAfterIdle {
-    /// The window stays.
+    /// cwnd does not change.
     Off,
-    /// The window becomes the initial window if it was larger.
+    /// cwnd becomes the initial window if it was larger.
     #[default]
     Reduce,
-    /// The window becomes the initial window even if it was smaller, after SRTT + 4 RTTVAR without a minimum (ns-2's
+    /// cwnd becomes the initial window even if it was smaller, after SRTT + 4 RTTVAR without a minimum (ns-2's
     /// `slow_start_restart_`).
     Reset,
 }
 
-/// Bytes of IP and TCP headers of every packet, without SACK blocks (RFC 791 §3.1, RFC 9293 §3.1), plus the padded
-/// timestamps option where it is used (RFC 7323 appendix A).
+/// Returns the bytes of IP and TCP headers of every packet, without SACK blocks (RFC 791 §3.1, RFC 9293 §3.1), plus the
+/// padded timestamps option if `timestamps` is set (RFC 7323 appendix A).
 pub fn header_bytes(timestamps: bool) -> Bytes {
     if timestamps { Bytes(52) } else { Bytes(40) }
 }
 
 impl Config {
-    /// The RFCs' parameters for segments of `mss` bytes under `congestion`.
+    /// Returns the RFCs' parameters for segments of `mss` bytes with this congestion control.
     pub fn new(mss: Bytes, congestion: congestion::Config) -> Self {
         let ect = match congestion.ecn_mode() {
             // RFC 8257 §3.6 and DCTCP's deployments: a switch would drop a packet that it cannot mark.
@@ -247,7 +247,7 @@ impl Config {
         }
     }
 
-    /// ECN codepoint of data on a connection that negotiated `mode`.
+    /// Returns the ECN codepoint of data on a connection that negotiated `mode`.
     #[inline]
     pub(crate) fn data_ecn(&self, mode: EcnMode, retransmission: bool) -> Ecn {
         // RFC 3168 §6.1.5.
@@ -255,7 +255,7 @@ impl Config {
         if mode == EcnMode::Off || spared { Ecn::NotEct } else { Ecn::Ect }
     }
 
-    /// ECN codepoint of a pure acknowledgement.
+    /// Returns the ECN codepoint of a pure acknowledgement.
     #[inline]
     pub fn ack_ecn(&self) -> Ecn {
         match (self.congestion.ecn_mode(), self.ect) {
@@ -265,7 +265,7 @@ impl Config {
         }
     }
 
-    /// Inputs for the window of a new connection.
+    /// Returns the inputs for the window of a new connection.
     pub(crate) fn window(&self) -> Start {
         Start {
             cwnd: self.initial_window,

@@ -1,8 +1,8 @@
 //! Pacing: a connection spreads its bursts over the round trip.
 //!
-//! Linux' `sch_fq` releases a buffer at the time that TCP assigned to it. `tcp_update_skb_after_send`
-//! (net/ipv4/tcp_output.c) delays the next buffer by the time that the pacing rate takes for this one, except for the
-//! first ten segments. Not modelled: the rounds of `sch_fq`, by which connections share a NIC.
+//! Linux's `sch_fq` releases a buffer at the time that TCP assigned to it. `tcp_update_skb_after_send`
+//! (net/ipv4/tcp_output.c) delays the next buffer by the transmission time of this one at the pacing rate, except for the
+//! first ten segments. Not modelled: the rounds of `sch_fq`, in which connections share a NIC.
 
 use shallows_core::{Bytes, Duration, Instant};
 
@@ -12,7 +12,7 @@ use crate::pacing_rate::PacingRate;
 #[derive(Clone, Copy, Debug)]
 pub struct Pacer {
     next: Instant,
-    /// Lateness of the current burst; up to half of the burst's time is forgiven.
+    /// Remaining lateness of the current burst. It shortens the gap after each segment by up to half.
     late: Duration,
     /// Segments that leave before pacing starts.
     free: u8,
@@ -28,7 +28,7 @@ impl Default for Pacer {
 }
 
 impl Pacer {
-    /// Time at which the next burst may start; in the past if it may start now.
+    /// Returns the time at which the next burst may start; in the past if it may start now.
     pub fn next(&self) -> Instant {
         self.next
     }
@@ -39,7 +39,7 @@ impl Pacer {
         self.next = self.next.max(now);
     }
 
-    /// Records a segment of the burst with `len` bytes of data, of a connection with this rate.
+    /// Records a segment of the burst with `len` bytes of data, sent by a connection with this rate.
     pub fn on_send(&mut self, rate: Option<PacingRate>, len: Bytes) {
         if self.free > 0 {
             self.free -= 1;
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
     use crate::testing::{Driven, MSS};
 
-    /// A burst of so many segments that begins now.
+    /// Sends a burst of `segments` segments that begins at `now`.
     fn burst(pacer: &mut Pacer, driven: &Driven, now: Instant, segments: u64) {
         pacer.begin(now);
         for _ in 0..segments {
@@ -75,10 +75,10 @@ mod tests {
         let (mut pacer, start) = (Pacer::default(), driven.now);
         burst(&mut pacer, &driven, start, 10);
         assert_eq!(pacer.next(), start);
-        // Slow start, cwnd of 11 segments: 22 of them in 100 us, 4,545.45 ns for each.
+        // Slow start, cwnd of 11 segments: 22 segments in 100 us, 4,545.45 ns each.
         burst(&mut pacer, &driven, start, 4);
         assert_eq!(pacer.next(), start + Duration(4 * 4_545_454));
-        // A burst at exactly that time has no credit, and two more wait for each other.
+        // A burst at exactly that time has no credit: its two segments take their full times.
         let then = pacer.next();
         burst(&mut pacer, &driven, then, 2);
         assert_eq!(pacer.next(), then + Duration(2 * 4_545_454));
@@ -91,11 +91,11 @@ mod tests {
         let (mut pacer, start) = (Pacer::default(), driven.now);
         burst(&mut pacer, &driven, start, 10);
         burst(&mut pacer, &driven, start, 1);
-        // 3 us late: the next gap of 2 · 4,545.454 ns is shorter by that. Half of the first segment's and the rest.
+        // 3 us late: the next gap of 2 · 4,545.454 ns is shorter by 3 us: half of the first segment's time, and the rest.
         let late = pacer.next() + Duration::from_micros(3);
         burst(&mut pacer, &driven, late, 2);
         assert_eq!(pacer.next(), late + Duration(2 * 4_545_454 - 3_000_000));
-        // A millisecond late: shorter by half.
+        // A millisecond late: the gap is shorter by half.
         let late = pacer.next() + Duration::from_millis(1);
         burst(&mut pacer, &driven, late, 2);
         assert_eq!(pacer.next(), late + Duration(2 * (4_545_454 - 2_272_727)));

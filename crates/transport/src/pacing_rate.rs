@@ -1,19 +1,19 @@
-//! The rate that Linux computes for a connection. Queues, bursts and gaps in its host follow from it.
+//! The pacing rate that Linux computes for a connection. It sizes queues, bursts and gaps in the connection's host.
 
 use shallows_core::{Bytes, Duration, Rate};
 
 /// `sk_pacing_shift`: a burst is the data that the rate sends in 2⁻¹⁰ s, about a millisecond.
 const PACING_SHIFT: u32 = 10;
 
-/// A rate: bytes per time.
+/// Rate of a connection, as bytes per time.
 #[derive(Clone, Copy, Debug)]
 pub struct PacingRate {
-    /// Hundredths of bytes.
+    /// Bytes sent in `time`, in hundredths.
     hundredths: u128,
     time: Duration,
 }
 
-/// Inputs of a connection's rate where its congestion control returns none.
+/// Inputs of the rate of a connection whose congestion control returns none.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Course {
     pub(crate) cwnd: Bytes,
@@ -23,17 +23,17 @@ pub(crate) struct Course {
 }
 
 impl PacingRate {
-    /// Rate of a window-based control (net/ipv4/tcp_input.c, `tcp_update_pacing_rate`).
+    /// Returns the rate of a window-based control (net/ipv4/tcp_input.c, `tcp_update_pacing_rate`).
     #[inline]
     pub(crate) fn of(course: Course) -> Self {
         // The larger of cwnd and the outstanding data, times a factor that lets the window grow: 2 early in slow start
-        // (`tcp_pacing_ss_ratio`), else 1.2 (`tcp_pacing_ca_ratio`).
+        // (`tcp_pacing_ss_ratio`), otherwise 1.2 (`tcp_pacing_ca_ratio`).
         let percent = if course.cwnd.0 < course.ssthresh.0 / 2 { 200 } else { 120 };
         let window = course.cwnd.0.max(course.outstanding);
         Self { hundredths: u128::from(window) * percent, time: course.srtt }
     }
 
-    /// Rate that a congestion control returns, unchanged.
+    /// Returns the rate that a congestion control has set, unchanged.
     pub(crate) fn exactly(rate: Rate) -> Self {
         // Bytes in eight seconds equal bits in one.
         Self { hundredths: u128::from(rate.0) * 100, time: Duration::from_secs(8) }
@@ -45,13 +45,13 @@ impl PacingRate {
         (u128::from(bytes.0) * u128::from(self.time.0) * 100) << PACING_SHIFT > self.hundredths * SECOND
     }
 
-    /// Bytes that the rate sends in 2⁻¹⁰ s.
+    /// Returns the bytes that the rate sends in 2⁻¹⁰ s.
     pub(crate) fn at_once(self) -> Bytes {
         let bytes = self.hundredths * SECOND / ((u128::from(self.time.0.max(1)) * 100) << PACING_SHIFT);
         Bytes(u64::try_from(bytes).unwrap_or(u64::MAX))
     }
 
-    /// Time to send `bytes`.
+    /// Returns the time to send `bytes`.
     pub(crate) fn time(self, bytes: Bytes) -> Duration {
         let time = u128::from(bytes.0) * 100 * u128::from(self.time.0) / self.hundredths.max(1);
         Duration(u64::try_from(time).unwrap_or(u64::MAX))

@@ -6,11 +6,11 @@ use crate::scoreboard::Range;
 
 /// Disjoint blocks of out-of-order data, the most recently changed first.
 ///
-/// Allocates nothing until something is missing.
+/// Allocates no memory until a segment is missing.
 #[derive(Debug, Default)]
 pub(crate) struct Reassembly {
     blocks: Vec<Range>,
-    /// Duplicate part of the last arrival that was not reported yet.
+    /// Duplicate part of the last arrival that has not been reported yet.
     duplicate: Option<Range>,
 }
 
@@ -20,14 +20,14 @@ impl Reassembly {
         self.blocks.is_empty()
     }
 
-    /// Whether an acknowledgement has more to report than its number.
+    /// Whether an acknowledgement must carry SACK blocks.
     #[inline]
     pub(crate) fn reports(&self) -> bool {
         !self.blocks.is_empty() || self.duplicate.is_some()
     }
 
-    /// Records the part of an arriving `range` that is present, as is everything below `next`: the first contiguous
-    /// piece, because an acknowledgement reports one (RFC 2883 §4).
+    /// Records the part of an arriving `range` that was received before, given that all data below `next` was. Keeps only the
+    /// first contiguous part, because an acknowledgement reports one (RFC 2883 §4).
     pub(crate) fn note_duplicate(&mut self, range: Range, next: u64) {
         let received = [Range { start: 0, end: next }];
         let common = |held: &Range| held.common(range);
@@ -60,8 +60,8 @@ impl Reassembly {
         reached
     }
 
-    /// Blocks to report with the acknowledgement `ack`, and their number. A duplicate is first, once; the block that
-    /// contains it, if above `ack`, is second (RFC 2883 §4).
+    /// Returns the blocks to report with the acknowledgement `ack`, and their number. A duplicate is first and reported once;
+    /// the block that contains it, if above `ack`, is second (RFC 2883 §4).
     pub(crate) fn sack(&mut self, ack: u64) -> ([SackBlock; MAX_SACK_BLOCKS], u8) {
         let mut sack = [SackBlock::default(); MAX_SACK_BLOCKS];
         let mut count = 0;

@@ -19,20 +19,20 @@ pub struct Marks {
 }
 
 impl Marks {
-    /// Marks of the packet with this header.
+    /// Returns the marks of the packet with this header.
     #[inline]
     pub fn of(header: &Header) -> Self {
         Self { ce: header.ecn() == Ecn::Ce, incast: header.incast() }
     }
 
-    /// Flags that echo these marks.
+    /// Returns the flags that echo these marks.
     #[inline]
     fn echo(self) -> u8 {
         (u8::from(self.ce) * Flags::ECE.0) | (u8::from(self.incast) * Flags::INCAST_ECHO.0)
     }
 }
 
-/// Acknowledgements to send for one arrival, in this order: none, one or two.
+/// Acknowledgements to send for one arrival: none, one or two, in this order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Acks {
     first: Option<AckSegment>,
@@ -48,7 +48,7 @@ impl Iterator for Acks {
     }
 }
 
-/// The receiving side of a connection. Its application reads at once.
+/// The receiving side of a connection. The application reads data as soon as it arrives.
 #[derive(Debug)]
 pub struct Receiver {
     next: u64,
@@ -61,12 +61,12 @@ pub struct Receiver {
     window: ReceiveWindow,
     /// In-order segments that no acknowledgement covers yet.
     pending: u32,
-    /// Remaining segments to acknowledge at once although they could wait.
+    /// Remaining number of segments to acknowledge at once although they could wait.
     quick: u32,
-    /// Echo in acknowledgements: DCTCP.CE (RFC 8257 §3.2), or ECE until CWR (RFC 3168 §6.1.3), and incast like
-    /// DCTCP.CE.
+    /// Flags to echo in acknowledgements: ECE as DCTCP.CE (RFC 8257 §3.2) or until CWR (RFC 3168 §6.1.3), and the incast
+    /// notification in the same way as DCTCP.CE.
     echo: u8,
-    /// Flags that may be echoed, as both sides agreed.
+    /// Flags that may be echoed, as negotiated by both sides.
     echoes: u8,
     /// Whether ECE stays set until CWR.
     latches: bool,
@@ -92,7 +92,7 @@ impl Receiver {
         }
     }
 
-    /// Creates a receiver that has everything before `next` and no other state.
+    /// Creates a receiver that has received all data before `next` and has no other state.
     pub fn resuming(config: &Config, next: u64) -> Self {
         Self { next, last_ack_sent: next, ..Self::new(config) }
     }
@@ -116,7 +116,7 @@ impl Receiver {
         Acks { first: self.acknowledge_unless(waits, config, now), second: None }
     }
 
-    /// Handles consecutive segments that the host has merged (GRO). They count individually and share an
+    /// Handles consecutive segments that the host has merged (GRO). The segments count individually and share an
     /// acknowledgement.
     #[inline(never)]
     pub fn on_merged(
@@ -138,7 +138,7 @@ impl Receiver {
         acks
     }
 
-    /// Whether too few segments arrived since the last acknowledgement for another one (RFC 5681 §4.2).
+    /// Whether too few segments have arrived since the last acknowledgement to send another one (RFC 5681 §4.2).
     #[inline]
     fn has_few(&self, config: &Config) -> bool {
         let enough = config.delayed_ack.segments;
@@ -148,7 +148,7 @@ impl Receiver {
         }
     }
 
-    /// The acknowledgement to send now; none if it `waits` for the timer.
+    /// Returns the acknowledgement to send now; `None` if it `waits` for the timer.
     #[inline]
     fn acknowledge_unless(&mut self, waits: bool, config: &Config, now: Instant) -> Option<AckSegment> {
         if waits && self.quick > 0 {
@@ -161,25 +161,25 @@ impl Receiver {
         Some(self.acknowledge(config, now))
     }
 
-    /// Updates the echo for a packet whose marks differ from it. Returns whether the echo changes.
+    /// Handles marks that differ from the echo: updates a classic echo (RFC 3168). Returns whether the echo is DCTCP's and changes.
     fn changes_echo(&mut self, segment: &DataSegment, seen: u8) -> bool {
         if !self.latches {
             return true;
         }
-        // RFC 3168 §6.1.3: CWR ends the echo of earlier marks. §6.1.5: marks of what is outside of the window do not count.
+        // RFC 3168 §6.1.3: CWR ends the echo of earlier marks. §6.1.5: marks on data outside the window do not count.
         let kept = if segment.flags.contains(Flags::CWR) { 0 } else { self.echo };
         let expected = segment.end() > self.next && self.window.allows(segment.end());
         self.echo = if expected { kept | seen } else { kept };
         false
     }
 
-    /// Acknowledges a change of marks at once, and first the waiting data with the old state, so that the sender
+    /// Acknowledges a change of marks at once. If data is pending, acknowledges it first with the old echo, so that the sender
     /// attributes every byte (RFC 8257 §3.2). Pulser §III-B echoes incast per packet in the same way.
     fn on_change(&mut self, config: &Config, now: Instant, segment: &DataSegment, seen: u8) -> Acks {
         let prior = (self.pending > 0).then(|| self.acknowledge(config, now));
         self.echo = seen;
         let in_order = self.accept(config, segment);
-        // ns-2 treats the segment that changes the echo like any other.
+        // ns-2 treats the segment that changes the echo as any other.
         let by_bytes = config.delayed_ack.counts == AckCounts::Bytes && !segment.flags.contains(Flags::FIN);
         let waits = in_order && by_bytes && self.has_few(config);
         Acks { first: prior, second: self.acknowledge_unless(waits, config, now) }
@@ -192,7 +192,7 @@ impl Receiver {
             return Acks::default();
         }
         let mut flags = Flags::ACK.with(Flags::SYN);
-        // RFC 3168 §6.1.1: the sender supports ECN; the answer states whether this side does, too.
+        // RFC 3168 §6.1.1: the sender supports ECN; the answer states whether the receiver does, too.
         let knows = config.congestion.ecn_mode() != EcnMode::Off;
         if knows && segment.flags.contains(Flags::ECE.with(Flags::CWR)) {
             self.echoes = config.congestion.echoes().0;
@@ -205,13 +205,13 @@ impl Receiver {
     }
 
     /// Adds the pending acknowledgement to data of the other direction, which replaces a separate acknowledgement (RFC
-    /// 9293 §3.8.6.3). Data carries none while something is missing, because it has no room for SACK blocks.
+    /// 9293 §3.8.6.3). While data is missing it adds none, because data segments have no room for SACK blocks.
     pub fn carry(&mut self, config: &Config, now: Instant, data: DataSegment) -> DataSegment {
         // The number zero in a header means no acknowledgement.
         if !self.reassembly.is_empty() || self.next as u32 == 0 {
             return data;
         }
-        // Linux, tcp_event_data_sent: a connection that answers is interactive, and no longer acknowledges at once.
+        // Linux, tcp_event_data_sent: a connection that sends data is interactive, and no longer acknowledges at once.
         self.quick = 0;
         data.carrying(&self.acknowledge(config, now))
     }
@@ -222,33 +222,33 @@ impl Receiver {
         self.window.resize(size);
     }
 
-    /// Handles the deadline. Returns the delayed acknowledgement, unless it has been sent.
+    /// Handles the deadline. Returns the delayed acknowledgement if it is due.
     pub fn on_timer(&mut self, config: &Config, now: Instant) -> Option<AckSegment> {
         (now >= self.deadline).then(|| self.acknowledge(config, now))
     }
 
-    /// Time at which to call [`Self::on_timer`].
+    /// Returns the time at which to call [`Self::on_timer`].
     #[inline]
     pub fn deadline(&self) -> Option<Instant> {
         (self.deadline != Instant::MAX).then_some(self.deadline)
     }
 
-    /// Bytes received without a gap (RCV.NXT); a FIN counts as one.
+    /// Returns the number of bytes received without a gap (RCV.NXT); a FIN counts as one byte.
     #[inline]
     pub fn received(&self) -> u64 {
         self.next
     }
 
-    /// Stores a segment. Returns whether its acknowledgement may be delayed: it came in order and there is no gap (RFC
+    /// Stores a segment. Returns whether its acknowledgement may be delayed: it arrived in order and there is no gap (RFC
     /// 5681 §4.2).
     #[inline]
     fn accept(&mut self, config: &Config, segment: &DataSegment) -> bool {
-        // RFC 7323 §4.3 (2), and Linux, tcp_replace_ts_recent: the first timestamp of a batch is echoed, so that the
-        // sample includes the delay, and never an older one than echoed before.
+        // RFC 7323 §4.3 (2), and Linux, tcp_replace_ts_recent: the first timestamp of a batch is echoed, so that the sample
+        // includes the delay. A timestamp older than the last echoed one is never echoed.
         if segment.seq <= self.last_ack_sent && segment.tsval >= self.recent_timestamp {
             self.recent_timestamp = segment.tsval;
         }
-        // RFC 9293 §3.4: a FIN comes after the data and counts as a byte.
+        // RFC 9293 §3.4: a FIN follows the data and counts as a byte.
         let end = segment.end() + u64::from(segment.flags.0 & Flags::FIN.0);
         if segment.seq == self.next && self.reassembly.is_empty() {
             self.next = end;
@@ -303,7 +303,7 @@ mod tests {
     const MSS: u64 = 1_460;
     const NOW: Instant = Instant(1_000_000);
 
-    /// A receiver that acknowledges every second segment.
+    /// Returns a receiver that acknowledges every second segment.
     fn delaying() -> (Config, Receiver) {
         let config = Config::new(Bytes(MSS), congestion::Config::Dctcp(dctcp::Config::default()));
         let delayed_ack = DelayedAck { segments: 2, timeout: Duration::from_millis(1), ..config.delayed_ack };
@@ -312,7 +312,7 @@ mod tests {
         (config, receiver)
     }
 
-    /// Delivers `segments` merged segments from `first` on, marked if `ce`; returns each acknowledgement and its ECE.
+    /// Delivers `segments` merged segments from `first` on, marked if `ce`. Returns each acknowledgement and its ECE.
     fn merged(
         (config, receiver): &mut (Config, Receiver),
         first: u64,
@@ -330,10 +330,10 @@ mod tests {
         let mut receiving = delaying();
         assert_eq!(merged(&mut receiving, 0, 44, false), [(44, false)]);
         assert_eq!(merged(&mut receiving, 44, 1, false), []);
-        // One that waits and two more, in one.
+        // One segment that waits and two more, in one acknowledgement.
         assert_eq!(merged(&mut receiving, 45, 2, false), [(47, false)]);
         assert_eq!(receiving.1.deadline(), None);
-        // Merged segments after a gap are acknowledged at once, and once.
+        // Merged segments above a gap are acknowledged at once, with one acknowledgement.
         assert_eq!(merged(&mut receiving, 50, 5, false), [(47, false)]);
     }
 
@@ -341,7 +341,7 @@ mod tests {
     fn a_change_of_marks_is_acknowledged_as_for_single_segments() {
         let mut receiving = delaying();
         assert_eq!(merged(&mut receiving, 0, 1, false), []);
-        // RFC 8257 §3.2: what waited, unmarked; then all that is marked.
+        // RFC 8257 §3.2: first the waiting segment, unmarked; then all marked segments.
         assert_eq!(merged(&mut receiving, 1, 10, true), [(1, false), (11, true)]);
         assert_eq!(merged(&mut receiving, 11, 10, true), [(21, true)]);
         assert_eq!(merged(&mut receiving, 21, 3, false), [(24, false)]);
@@ -357,7 +357,7 @@ mod tests {
             acks.next().map(|ack| (ack.ack / MSS, ack.tsecr.0))
         };
         assert_eq!((echo(0, 10), echo(1, 10)), (None, Some((2, 10))));
-        // The retransmission of the third segment comes first. SEG.TSval = 40 is not older than TS.Recent = 10.
+        // The retransmission of the third segment arrives first. SEG.TSval = 40 is not older than TS.Recent = 10.
         assert_eq!((echo(2, 40), echo(3, 41)), (None, Some((4, 40))));
         // RFC 7323 §4.3 (2): SEG.SEQ is at most Last.ACK.sent, but SEG.TSval = 12 is below TS.Recent = 40.
         assert_eq!(echo(2, 12), Some((4, 40)));

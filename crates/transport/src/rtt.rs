@@ -1,7 +1,7 @@
 //! The retransmission timeout from measured round-trip times (RFC 6298).
 //!
-//! The gains assume one sample per round trip. RFC 7323 appendix G would scale them when every acknowledgement gives a
-//! sample; Linux and ns-2 do not.
+//! The gains assume one sample per round trip. RFC 7323 appendix G scales them if every acknowledgement gives a
+//! sample; Linux and ns-2 do not, and neither does this file.
 
 use shallows_core::Duration;
 
@@ -74,7 +74,7 @@ impl RttEstimator {
         self.rto = self.rto.max(Duration::from_secs(3)).min(config.maximum);
     }
 
-    /// Timeout from the samples, without bounds and back-off.
+    /// Returns the timeout from the samples, without bounds and back-off.
     pub(crate) fn unbounded(&self, config: &RtoConfig) -> Duration {
         self.srtt().map_or(config.initial, |srtt| srtt + config.granularity.max(self.rttvar * 4))
     }
@@ -84,7 +84,7 @@ impl RttEstimator {
         self.rto
     }
 
-    /// Stored SRTT: `Duration::MAX` before the first sample.
+    /// Returns the stored SRTT: `Duration::MAX` before the first sample.
     #[inline]
     pub(crate) fn raw_srtt(&self) -> Duration {
         self.srtt

@@ -1,8 +1,8 @@
-//! Selectively acknowledged data, and the state of the holes that follows from it (RFC 6675 §4).
+//! Selectively acknowledged data, and the lost holes that follow from it (RFC 6675 §4).
 
 use shallows_core::packet::AckSegment;
 
-/// Bytes from `start` up to, not including, `end`.
+/// Bytes from `start` up to, but not including, `end`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Range {
     pub(crate) start: u64,
@@ -19,13 +19,13 @@ impl Range {
         self.start <= other.end && other.start <= self.end
     }
 
-    /// The intersection of this range and `other`.
+    /// Returns the intersection of this range and `other`, if it is not empty.
     pub(crate) fn common(self, other: Self) -> Option<Self> {
         let (start, end) = (self.start.max(other.start), self.end.min(other.end));
         (start < end).then_some(Self { start, end })
     }
 
-    /// The smallest range that contains this one and `other`.
+    /// Returns the smallest range that contains this one and `other`.
     pub(crate) fn join(self, other: Self) -> Self {
         Self { start: self.start.min(other.start), end: self.end.max(other.end) }
     }
@@ -46,7 +46,7 @@ impl Scoreboard {
         self.ranges.clear();
     }
 
-    /// Records that the receiver has `range`. Returns whether that is new.
+    /// Records that the receiver has `range`. Returns whether any of it is new.
     pub(crate) fn insert(&mut self, range: Range) -> bool {
         let first = self.ranges.partition_point(|held| held.end < range.start);
         let touching = self.ranges[first..].iter().take_while(|held| held.touches(range)).count();
@@ -62,12 +62,12 @@ impl Scoreboard {
         true
     }
 
-    /// Records the report of an acknowledgement up to `una` (RFC 6675 §4 `Update`). Returns whether any of it is new.
+    /// Records the SACK blocks of an acknowledgement up to `una` (RFC 6675 §4 `Update`). Returns whether any of them is new.
     pub(crate) fn update(&mut self, una: u64, next: u64, segment: &AckSegment) -> bool {
         self.forget_below(una);
         let mut news = false;
         for (start, end) in segment.sack_ranges() {
-            // Any other block is old, or was never sent.
+            // Any other block is old, or covers data that was never sent.
             if una < start && start < end && end <= next {
                 news |= self.insert(Range { start, end });
             }
@@ -84,17 +84,17 @@ impl Scoreboard {
         }
     }
 
-    /// Whether the receiver reported the byte at `una` and nevertheless asks for it: it reneged.
+    /// Whether the receiver reported the byte at `una` but does not acknowledge it: it reneged.
     pub(crate) fn reneged(&self, una: u64) -> bool {
         self.ranges.first().is_some_and(|first| first.start <= una)
     }
 
-    /// Sequence number after the highest selectively acknowledged byte; zero without one.
+    /// Returns the sequence number after the highest selectively acknowledged byte; zero if there is none.
     pub(crate) fn highest(&self) -> u64 {
         self.ranges.last().map_or(0, |last| last.end)
     }
 
-    /// Upper end of the lost holes. Every hole below is lost by RFC 6675's `IsLost`, no hole above: at least
+    /// Returns the upper end of the lost holes. All holes below it are lost by RFC 6675's `IsLost`, and none above: at least
     /// `threshold` ranges, or more than `threshold − 1` segments' worth of bytes, lie above.
     pub(crate) fn lost_below(&self, threshold: u32, mss: u64) -> u64 {
         let threshold = u64::from(threshold);
@@ -109,7 +109,7 @@ impl Scoreboard {
         0
     }
 
-    /// Selectively acknowledged bytes from `start` up to `end`.
+    /// Returns the number of selectively acknowledged bytes from `start` up to `end`.
     pub(crate) fn sacked_between(&self, start: u64, end: u64) -> u64 {
         let first = self.ranges.partition_point(|held| held.end <= start);
         self.ranges[first..]
@@ -119,12 +119,12 @@ impl Scoreboard {
             .sum()
     }
 
-    /// Selectively acknowledged bytes above the cumulative acknowledgement.
+    /// Returns the number of selectively acknowledged bytes above the cumulative acknowledgement.
     pub(crate) fn total(&self) -> u64 {
         self.ranges.iter().map(|held| held.len()).sum()
     }
 
-    /// The first hole at or above `from`, cut off at `limit`.
+    /// Returns the first hole at or above `from`, cut off at `limit`.
     pub(crate) fn hole_from(&self, from: u64, limit: u64) -> Option<Range> {
         let above = self.ranges.partition_point(|held| held.end <= from);
         let (start, end) = match self.ranges.get(above) {
@@ -138,7 +138,7 @@ impl Scoreboard {
         (start < end).then_some(Range { start, end })
     }
 
-    /// The last hole between `una` and `next`.
+    /// Returns the last hole between `una` and `next`.
     pub(crate) fn last_hole(&self, una: u64, next: u64) -> Option<Range> {
         let (mut start, mut end) = (una, next);
         for range in self.ranges.iter().rev() {
@@ -157,7 +157,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A scoreboard that holds `ranges`.
+    /// Returns a scoreboard that holds `ranges`.
     fn holding(ranges: &[(u64, u64)]) -> Scoreboard {
         let mut scoreboard = Scoreboard::default();
         for &(start, end) in ranges {

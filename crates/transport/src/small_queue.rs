@@ -1,7 +1,7 @@
-//! TCP Small Queues: limit of a connection's data in its own host.
+//! TCP Small Queues: the limit of a connection's data in its own host.
 //!
 //! Linux (net/ipv4/tcp_output.c, `tcp_small_queue_check`) lets a socket keep about a millisecond's worth of data in its
-//! host's queues, and wakes it when one of its buffers has left. The limit counts the memory of buffers
+//! host's queues, and wakes it after one of its buffers has left. The limit counts the memory of buffers
 //! (`sk_wmem_alloc`). Not modelled: the doubled limit of retransmissions.
 
 use shallows_core::Bytes;
@@ -13,15 +13,15 @@ use crate::pacing_rate::PacingRate;
 pub struct SmallQueue {
     /// Upper limit in bytes: `tcp_limit_output_bytes`.
     pub limit_output: Bytes,
-    /// Size of a full packet; two may always wait.
+    /// Size of a full packet; two packets may always wait.
     pub packet: Bytes,
-    /// Overhead of a buffer beside its packet, in bytes.
+    /// Overhead of a buffer in addition to its packet, in bytes.
     pub beside: u64,
 }
 
 impl SmallQueue {
-    /// Whether a connection with `queued` bytes in its host must wait. Before its first round trip it has no rate, and
-    /// the rate sets no limit.
+    /// Whether a connection with `queued` bytes in its host must wait. `rate` is `None` before the first round trip, and then
+    /// sets no limit.
     #[inline]
     pub fn is_full(&self, rate: Option<PacingRate>, queued: Bytes) -> bool {
         self.is_full_of(self.packet, rate, queued)
@@ -37,7 +37,7 @@ impl SmallQueue {
         memory > self.limit_output || rate.is_some_and(|rate| rate.is_exceeded(memory))
     }
 
-    /// Memory of buffers of `unit` bytes that hold `queued` bytes.
+    /// Returns the memory of buffers of `unit` bytes that hold `queued` bytes.
     #[inline]
     fn memory_of(&self, unit: Bytes, queued: Bytes) -> Bytes {
         if self.beside == 0 { queued } else { queued + Bytes(self.beside * queued.0.div_ceil(unit.0)) }
@@ -54,7 +54,7 @@ mod tests {
 
     const RULE: SmallQueue = SmallQueue { limit_output: Bytes(1 << 20), packet: Bytes(1_500), beside: 0 };
 
-    /// The largest number of bytes of it that may wait.
+    /// Returns the largest number of bytes of the connection that may wait.
     fn most(driven: &Driven) -> u64 {
         let full = |queued: &u64| RULE.is_full(driven.sender.pacing_rate(), Bytes(*queued));
         (0..=1 << 20).find(full).map_or(1 << 20, |queued| queued - 1)
@@ -64,7 +64,7 @@ mod tests {
     fn two_packets_may_always_wait_and_never_more_than_the_limit_of_the_host() {
         let narrow = SmallQueue { limit_output: Bytes(3_000), ..RULE };
         assert!(!narrow.is_full(None, Bytes(3_000)) && narrow.is_full(None, Bytes(3_001)));
-        // Without a round-trip time there is no rate, and the limit is all there is.
+        // Before the first RTT sample there is no rate, and only `limit_output` applies.
         assert!(!RULE.is_full(None, Bytes(1 << 20)) && RULE.is_full(None, Bytes((1 << 20) + 1)));
         // A burst counts in place of packets.
         let of = |unit, queued| narrow.is_full_of(Bytes(unit), None, Bytes(queued));
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn buffers_are_larger_than_what_they_hold() {
-        // Linux 6.18 counts 832 bytes beside 1,448 of data: 780 beside a packet of 1,500. Seven are 15,960, of a limit of 14,677.
+        // Linux 6.18 counts 832 bytes beside 1,448 of data: 780 beside a packet of 1,500. Seven packets are 15,960, above 14,677.
         let linux = SmallQueue { limit_output: Bytes(14_677), beside: 780, ..RULE };
         assert_eq!(linux.memory_of(Bytes(1_500), Bytes(10_500)), Bytes(15_960));
         assert!(!linux.is_full(None, Bytes(9_000)) && linux.is_full(None, Bytes(10_500)));
@@ -81,7 +81,7 @@ mod tests {
         // A burst is one buffer.
         let burst = |queued| linux.memory_of(Bytes(6_000), Bytes(queued)).0;
         assert_eq!([burst(6_000), burst(7_500)], [6_780, 9_060]);
-        // Two may always wait, however large.
+        // Two buffers may always wait, however large.
         let narrow = SmallQueue { limit_output: Bytes(3_000), ..linux };
         assert!(!narrow.is_full(None, Bytes(3_000)) && narrow.is_full(None, Bytes(4_500)));
     }
@@ -93,12 +93,12 @@ mod tests {
         // Slow start: cwnd is 11 segments. Twice 11 · 1460 bytes in 100 us are 321.2 MB/s, 313,671.9 bytes in 2^-10 s.
         assert_eq!(driven.sender.cwnd(), Bytes(11 * MSS));
         assert_eq!(most(&driven), 313_671);
-        // The timer fires with nine segments outstanding: ssthresh is 4.5 of them, cwnd one. Twice what is outstanding, 13,140
-        // bytes, in 100 us: 256,640.6.
+        // The timer fires with nine segments outstanding: ssthresh is 4.5 of them, cwnd one. Twice the outstanding 13,140 bytes
+        // in 100 us: 256,640.6.
         driven.sender.on_timer(&driven.config, driven.now + Duration::from_secs(60));
         assert_eq!((driven.sender.cwnd(), driven.sender.ssthresh()), (Bytes(MSS), Bytes(9 * MSS / 2)));
         assert_eq!(most(&driven), 256_640);
-        // Slow start again, three segments: no longer below half of ssthresh. 1.2 times the seven that are outstanding: 119,765.6.
+        // Slow start again, three segments: no longer below half of ssthresh. 1.2 times the seven outstanding ones: 119,765.6.
         driven.ack(2, Flags::ACK);
         driven.ack(3, Flags::ACK);
         assert_eq!(driven.sender.cwnd(), Bytes(3 * MSS));
@@ -127,7 +127,7 @@ mod tests {
         // RFC 3168: ECE halves the window, and slow start is over.
         driven.ack(1, Flags::ACK.with(Flags::ECE));
         driven.ack(10, Flags::ACK);
-        // The window is about five segments: eight that are acknowledged one by one make it grow by one segment at least.
+        // The window is about five segments: eight segments acknowledged one by one make it grow by at least one segment.
         let mut grows = |from: u64, held: bool| {
             let before = driven.sender.cwnd();
             for segments in from..from + 8 {

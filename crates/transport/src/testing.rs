@@ -9,7 +9,7 @@ use crate::{Config, Sender};
 pub(crate) const MSS: u64 = 1_460;
 pub(crate) const RTT: Duration = Duration::from_micros(100);
 
-/// A sender of much data whose round trips all take 100 us.
+/// A sender of much data, with round trips of 100 us.
 pub(crate) struct Driven {
     pub(crate) config: Config,
     pub(crate) sender: Sender,
@@ -17,17 +17,17 @@ pub(crate) struct Driven {
 }
 
 impl Driven {
-    /// A Reno sender with much data that has sent its first ten segments.
+    /// Creates a Reno sender with much data that has sent its first ten segments.
     pub(crate) fn new() -> Self {
         Self::of(1_000_000_000)
     }
 
-    /// A Reno sender with `bytes` of data that has sent its first window.
+    /// Creates a Reno sender with `bytes` of data that has sent its first window.
     pub(crate) fn of(bytes: u64) -> Self {
         Self::under(congestion::Config::Reno(reno::Config { ecn: true }), bytes)
     }
 
-    /// A sender with `bytes` of data and this congestion control that has sent its first window.
+    /// Creates a sender with `bytes` of data and this congestion control that has sent its first window.
     pub(crate) fn under(congestion: congestion::Config, bytes: u64) -> Self {
         let config = Config::new(Bytes(MSS), congestion);
         let now = Instant::ZERO + Duration::from_millis(1);
@@ -37,7 +37,7 @@ impl Driven {
         driven
     }
 
-    /// Sends a segment; returns whether there was one.
+    /// Sends a segment. Returns whether there was one.
     pub(crate) fn send(&mut self) -> bool {
         self.sender.poll_transmit(&self.config, self.now).is_some()
     }

@@ -19,33 +19,33 @@ pub struct Config {
     pub c: f64,
     /// *β*: share of the window that a reduction leaves; above 0, below 1.
     pub beta: f64,
-    /// Whether a flow that is reduced before it regained its old window leaves room for new flows (§4.7).
+    /// Whether a flow that is reduced before it has regained its old window leaves room for new flows (§4.7).
     pub fast_convergence: bool,
     /// Early end of slow start.
     pub hystart: hystart::Config,
     /// Unit of the window.
     pub counting: Counting,
-    /// Clock of the growth, with `counting` in whole segments.
+    /// Times at which the growth is computed, with `counting` in whole segments.
     pub clock: Clock,
 }
 
-/// Interval between computations of the growth in Linux (tcp_cubic.c, `bictcp_update`). Both zero: at every
-/// acknowledgement.
+/// Times at which Linux computes the growth (tcp_cubic.c, `bictcp_update`). If both are zero, every acknowledgement
+/// computes it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Clock {
     /// Step of time (a jiffy); the cubic function is evaluated once per step.
     pub tick: Duration,
-    /// Time for which an unchanged window is not evaluated again, nor Reno's followed (`HZ / 32`).
+    /// Time for which neither the cubic function nor Reno's estimate is evaluated again while cwnd is unchanged (`HZ / 32`).
     pub hold: Duration,
 }
 
 impl Clock {
-    /// Start of the current tick.
+    /// Returns the start of the current tick.
     fn now(self, now: Instant) -> Instant {
         now.0.checked_rem(self.tick.0).map_or(now, |into| Instant(now.0 - into))
     }
 
-    /// `time` in whole ticks, rounded up.
+    /// Returns `time` in whole ticks, rounded up.
     fn whole(self, time: Duration) -> Duration {
         time.0.checked_next_multiple_of(self.tick.0).map_or(time, Duration)
     }
@@ -58,8 +58,8 @@ pub enum Counting {
     /// Fractions of segments: the window follows the formulas (RFC 9438).
     #[default]
     Exact,
-    /// Whole segments, as in Linux (tcp_cubic.c): the window grows by one segment per number of acknowledgements that
-    /// the formulas give. Reno's window does not grow faster after the old window is regained.
+    /// Whole segments, as in Linux (tcp_cubic.c): cwnd grows by one segment per number of acknowledgements that
+    /// the formulas give. Reno's estimate does not grow faster after the old window is regained.
     Segments,
 }
 
@@ -82,19 +82,19 @@ impl Default for Config {
 #[derive(Clone, Debug)]
 pub struct Cubic {
     config: Config,
-    /// W_max of the next epoch; zero where no reduction set it.
+    /// W_max of the next epoch; zero if no reduction has set it.
     w_max: f64,
-    /// cwnd before the last reduction; zero before the first.
+    /// cwnd before the last reduction; zero before the first reduction.
     cwnd_prior: f64,
     /// Current stage of congestion avoidance, from its first acknowledgement on.
     epoch: Option<Epoch>,
-    /// Fraction of a byte that cwnd does not show yet.
+    /// Fraction of a byte by which cwnd has grown beyond its integer value.
     credit: f64,
-    /// Acknowledged segments that have not grown cwnd yet, with whole segments (`snd_cwnd_cnt`).
+    /// Acknowledged segments that have not grown cwnd yet, if counting whole segments (`snd_cwnd_cnt`).
     pending: u64,
-    /// Acknowledged segments that grow cwnd by one (`cnt`).
+    /// Number of acknowledged segments that grow cwnd by one (`cnt`).
     each: u64,
-    /// Time and window of the last computation (`last_time`, `last_cwnd`).
+    /// Time and cwnd of the last computation (`last_time`, `last_cwnd`).
     computed: Option<(Instant, u64)>,
     hystart: HyStart,
 }
@@ -107,18 +107,18 @@ struct Epoch {
     w_max: f64,
     /// Window that Reno would have (§4.3).
     w_est: f64,
-    /// Acknowledged segments that have not grown `w_est` yet, with whole segments (`ack_cnt`).
+    /// Acknowledged segments that have not grown `w_est` yet, if counting whole segments (`ack_cnt`).
     pending: u64,
 }
 
 impl Epoch {
     fn new(now: Instant, cwnd: f64, w_max: f64, c: f64) -> Self {
-        // RFC 9438 §4.2 Eq. 2; §4.8 and §4.10: K = 0 and W_max = cwnd after a timeout or without a loss before.
+        // RFC 9438 §4.2 Eq. 2; §4.8 and §4.10: K = 0 and W_max = cwnd after a timeout or without an earlier loss.
         let k = if cwnd < w_max { libm::cbrt((w_max - cwnd) / c) } else { 0.0 };
         Self { start: now, k, w_max: w_max.max(cwnd), w_est: cwnd, pending: 0 }
     }
 
-    /// The cubic function (RFC 9438 §4.2 Eq. 1).
+    /// Returns the cubic function at `t` seconds (RFC 9438 §4.2 Eq. 1).
     fn w_cubic(&self, t: f64, c: f64) -> f64 {
         let distance = t - self.k;
         c * distance * distance * distance + self.w_max
@@ -150,15 +150,15 @@ impl Cubic {
         let w_max = self.w_max;
         let epoch = self.epoch.get_or_insert_with(|| Epoch::new(ack.now, cwnd, w_max, c));
         let t = ack.now.saturating_since(epoch.start).as_secs_f64();
-        // RFC 9438 §4.3 Eq. 4: as fast as Reno from the cut that beta made, and one segment per round trip once the old
-        // window is regained.
+        // RFC 9438 §4.3 Eq. 4: as fast as Reno after the cut by beta, and one segment per round trip after the old window is
+        // regained.
         let alpha = if epoch.w_est < self.cwnd_prior { 3.0 * (1.0 - beta) / (1.0 + beta) } else { 1.0 };
         epoch.w_est += alpha * acked / cwnd;
         let grown = if epoch.w_cubic(t, c) < epoch.w_est {
             epoch.w_est
         } else {
             // RFC 9438 §4.2, §4.4 and §4.5: towards the function's value one round trip later, by at most one half. An
-            // acknowledgement of several segments counts for each of them, as in Linux.
+            // acknowledgement of several segments counts once for each, as in Linux.
             let rtt = if ack.srtt == Duration::MAX { Duration::ZERO } else { ack.srtt };
             let target = epoch.w_cubic(t + rtt.as_secs_f64(), c).clamp(cwnd, 1.5 * cwnd);
             cwnd + (target - cwnd) / cwnd * acked
@@ -169,7 +169,7 @@ impl Cubic {
         window.set_cwnd(window.cwnd().0 + whole);
     }
 
-    /// Grows the window in congestion avoidance in whole segments: Linux, `bictcp_update` and `tcp_cong_avoid_ai`.
+    /// Grows the window in congestion avoidance by whole segments: Linux, `bictcp_update` and `tcp_cong_avoid_ai`.
     fn avoid_in_segments(&mut self, window: &mut Window, ack: &Ack) {
         let mss = window.mss().0;
         let (cwnd, acked) = (window.cwnd().0 / mss, ack.growth.0.div_ceil(mss));
@@ -189,7 +189,7 @@ impl Cubic {
         window.set_cwnd((cwnd + more) * mss);
     }
 
-    /// Computes the number of acknowledged segments that grow the window by one.
+    /// Computes the number of acknowledged segments that grow cwnd by one.
     fn compute(&mut self, now: Instant, cwnd: u64, acked: u64, srtt: Duration) {
         let Config { c, beta, clock, .. } = self.config;
         let w_max = self.w_max.floor();
@@ -216,7 +216,7 @@ impl Cubic {
         self.each = self.each.min(cwnd.checked_div(ahead(epoch.w_est)).unwrap_or(u64::MAX)).max(2);
     }
 
-    /// Records the window before a reduction (RFC 9438 §4.6 and §4.7).
+    /// Records the window before a reduction, and ends the epoch (RFC 9438 §4.6 and §4.7).
     fn note(&mut self, window: &Window) {
         let cwnd = window.cwnd().0 as f64 / window.mss().0 as f64;
         self.cwnd_prior = cwnd;
@@ -227,7 +227,7 @@ impl Cubic {
         self.pending = 0;
     }
 
-    /// Window after a reduction.
+    /// Returns the window after a reduction of `base`.
     fn reduced(&self, window: &Window, base: Bytes) -> u64 {
         let left = base.scale(self.config.beta).0;
         match self.config.counting {
@@ -266,7 +266,7 @@ impl CongestionControl for Cubic {
                 self.note(window);
                 window.lose(self.reduced(window, base));
             }
-            // RFC 9438 §4.8: ssthresh by beta; the next congestion avoidance starts on its plateau.
+            // RFC 9438 §4.8: ssthresh by beta; the next congestion avoidance starts at its plateau.
             Congestion::Timeout => {
                 self.note(window);
                 self.w_max = 0.0;
@@ -278,7 +278,7 @@ impl CongestionControl for Cubic {
     }
 
     fn on_idle(&mut self, idle: Duration) {
-        // RFC 9438 §4.2: time in which nothing could grow the window does not count.
+        // RFC 9438 §4.2: idle time, in which the window cannot grow, does not count.
         if let Some(epoch) = &mut self.epoch {
             epoch.start = epoch.start + idle;
         }

@@ -7,7 +7,7 @@ use shallows_core::Bytes;
 use super::interface::{Ack, Congestion, CongestionControl};
 use super::window::Window;
 
-/// A cut in proportion to the fraction of marked bytes. The defaults are RFC 8257's.
+/// Parameters of a cut in proportion to the fraction of marked bytes. The defaults are RFC 8257's.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "Dctcp")]
@@ -15,7 +15,7 @@ pub struct Config {
     /// Weight of the newest window in alpha, above 0 and at most 1. Default 1/16 (RFC 8257 §4.2).
     #[serde(rename = "g")]
     pub gain: f64,
-    /// Alpha of a new connection, 0 to 1. Default 1 (RFC 8257 §3.3, Linux); the papers' simulators have 0.
+    /// Alpha of a new connection, 0 to 1. Default 1 (RFC 8257 §3.3, Linux); the papers' simulators start with 0.
     pub initial_alpha: f64,
     /// Acknowledgement that ends an observation window. Default `"passed"`.
     pub window_end: WindowEnd,
@@ -34,9 +34,9 @@ pub enum Arithmetic {
     /// A fraction; zero below 2⁻³⁰ (ns-2, ns-3).
     #[default]
     Float,
-    /// Whole 1,024ths; a remainder too small to decay becomes zero (Linux). The gain `g` is 1, 1/2, 1/4, … or 1/1024.
+    /// Whole 1,024ths. A value too small to decay becomes zero (Linux). The gain `g` is 1, 1/2, 1/4, … or 1/1024.
     Fixed,
-    /// Whole 1,024ths, and cuts of whole segments, rounded down, as in Linux: of three segments at most one is cut.
+    /// Whole 1,024ths, and cuts by whole segments, rounded down, as in Linux: of three segments at most one is cut.
     Segments,
 }
 
@@ -44,10 +44,10 @@ pub enum Arithmetic {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WindowEnd {
-    /// The first one beyond the window's end (RFC 8257 §3.3 step 4; ns-2).
+    /// The first acknowledgement above the window's end (RFC 8257 §3.3 step 4; ns-2).
     #[default]
     Passed,
-    /// The first one that reaches the window's end (Linux, ns-3).
+    /// The first acknowledgement that reaches the window's end (Linux, ns-3).
     Reached,
 }
 
@@ -55,14 +55,14 @@ pub enum WindowEnd {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DuplicateAcks {
-    /// They acknowledge no bytes, so they do not count (RFC 8257 §3.3 step 1).
+    /// Duplicates acknowledge no bytes, so they do not count (RFC 8257 §3.3 step 1).
     #[default]
     Ignored,
-    /// Each counts as one segment (ns-2).
+    /// Each duplicate counts as one segment (ns-2).
     OneSegment,
 }
 
-/// Acknowledgements with ECE that grow cwnd, besides the one that cuts it, which never does.
+/// Acknowledgements with ECE that grow cwnd. The one that cuts cwnd never grows it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum EceGrowth {
@@ -109,7 +109,7 @@ pub struct Dctcp {
 /// Alpha = 1 in [`Arithmetic::Fixed`].
 const FIXED_ONE: f64 = 1_024.0;
 
-/// Smallest alpha above zero: a smaller one would not take a byte from a cwnd of up to 2³⁰ bytes. RFC 8257 §4.2 demands
+/// Smallest alpha above zero. A smaller alpha would not remove a byte from a cwnd of up to 2³⁰ bytes. RFC 8257 §4.2 requires
 /// that alpha can reach zero, which a decaying fraction never does.
 const NEGLIGIBLE: f64 = 1.0 / (1 << 30) as f64;
 
@@ -131,7 +131,7 @@ impl Dctcp {
         }
     }
 
-    /// Observes an acknowledgement (RFC 8257 §3.3 steps 1 to 4).
+    /// Counts an acknowledgement's bytes, and ends the observation window if due (RFC 8257 §3.3 steps 1 to 4).
     #[inline]
     fn observe(&mut self, mss: Bytes, ack: &Ack) {
         let bytes = match self.duplicate_acks {
@@ -167,8 +167,8 @@ impl Dctcp {
         self.bytes_marked = 0;
     }
 
-    /// Updates alpha in 1,024ths (RFC 8257 §3.3 step 7), each term rounded down. A decay that rounds to zero takes the
-    /// whole rest (§4.2: alpha must be able to reach zero), as in Linux's tcp_dctcp.c, which counts packets instead of
+    /// Returns alpha updated in 1,024ths (RFC 8257 §3.3 step 7), each term rounded down. A decay that rounds to zero removes
+    /// the whole rest (§4.2: alpha must be able to reach zero), as in Linux's tcp_dctcp.c, which counts packets instead of
     /// bytes.
     #[cold]
     fn fixed_alpha(&self) -> f64 {
@@ -182,7 +182,7 @@ impl Dctcp {
         ((alpha - decay) as f64 + rise as f64) / FIXED_ONE
     }
 
-    /// cwnd after a cut: RFC 8257 §3.3 step 9; in whole segments `dctcp_ssthresh` of Linux's tcp_dctcp.c.
+    /// Returns cwnd after a cut: RFC 8257 §3.3 step 9; in whole segments `dctcp_ssthresh` of Linux's tcp_dctcp.c.
     fn cut(&self, cwnd: Bytes, mss: Bytes) -> u64 {
         if self.arithmetic != Arithmetic::Segments {
             return cwnd.0 - cwnd.scale(self.alpha / 2.0).0;
@@ -225,7 +225,7 @@ impl CongestionControl for Dctcp {
                     window.count_reducing_ack();
                 }
             }
-            // RFC 8257 §3.5: conventional TCP, whatever alpha is.
+            // RFC 8257 §3.5: as conventional TCP, for any alpha.
             Congestion::Loss => window.halve(flight_size),
             Congestion::Timeout => window.collapse(flight_size, false),
             Congestion::RepeatedTimeout => window.collapse(flight_size, true),

@@ -1,31 +1,31 @@
-//! End of slow start before a loss: HyStart++ (RFC 9406), and HyStart of Linux' CUBIC.
+//! End of slow start before a loss: HyStart++ (RFC 9406), and HyStart of Linux's CUBIC.
 //!
 //! Both need a round-trip time with each acknowledgement, which timestamps or RACK supply. The limit of growth per
-//! acknowledgement, *L* in RFC 9406, is the general one of slow start.
+//! acknowledgement, *L* in RFC 9406, is the general limit of slow start.
 
 use shallows_core::{Bytes, Duration, Instant};
 
 use super::interface::Ack;
 use super::window::Window;
 
-/// Rule that ends slow start, besides losses and marks.
+/// Rule that ends slow start, in addition to losses and marks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Config {
     /// No rule.
     #[default]
     Off,
-    /// Growing round-trip times, confirmed by a phase of slower growth (RFC 9406).
+    /// Rising round-trip times, confirmed by a phase of slower growth (RFC 9406).
     PlusPlus,
-    /// Trains of acknowledgements as long as half the round-trip time, or growing round-trip times (Linux,
+    /// Trains of acknowledgements as long as half the round-trip time, or rising round-trip times (Linux,
     /// tcp_cubic.c).
     Linux {
-        /// `HYSTART_DELAY_MIN`. All other times of Linux' HyStart are multiples of it.
+        /// `HYSTART_DELAY_MIN`. All other times of Linux's HyStart are multiples of it.
         delay: Duration,
     },
 }
 
 impl Config {
-    /// Linux' values.
+    /// Linux's values.
     pub const LINUX: Self = Self::Linux { delay: MIN_RTT_THRESH };
 
     /// RFC 9406 §4.3 *MIN_RTT_THRESH*; `HYSTART_DELAY_MIN` of Linux.
@@ -37,7 +37,7 @@ impl Config {
     }
 }
 
-/// RFC 9406 §4.3, and 4 ms in Linux, too.
+/// RFC 9406 §4.3; also 4 ms in Linux.
 const MIN_RTT_THRESH: Duration = Duration::from_millis(4);
 /// Ratio of 16 ms to the minimum: RFC 9406 §4.3 *MAX_RTT_THRESH*; `HYSTART_DELAY_MAX` of Linux.
 const MAX_OVER_MIN: u64 = 4;
@@ -65,8 +65,8 @@ pub(super) struct HyStart {
     round_start: Instant,
     last_ack: Instant,
     samples: u32,
-    /// Smallest round-trip times of this round and of the one before; Linux uses that of all rounds instead of the
-    /// latter.
+    /// Smallest round-trip times of this round and of the previous one. Linux uses the minimum of all rounds instead of the
+    /// previous round's.
     current: Duration,
     reference: Duration,
     css: Option<Css>,
@@ -97,7 +97,7 @@ impl HyStart {
         }
     }
 
-    /// Handles a loss, a mark or a timeout, which end slow start. RFC 9406 §4.3: later slow starts are unmodified;
+    /// Handles a loss, a mark or a timeout, which end slow start. RFC 9406 §4.3: later slow starts are standard ones;
     /// Linux restarts HyStart after a timeout.
     pub(super) fn on_congestion(&mut self, timeout: bool) {
         self.css = None;
@@ -152,7 +152,7 @@ impl HyStart {
         }
     }
 
-    /// `hystart_update` and `cubictcp_acked` of tcp_cubic.c.
+    /// Applies `hystart_update` and `cubictcp_acked` of tcp_cubic.c.
     fn linux(&mut self, window: &mut Window, ack: &Ack) {
         if ack.rtt == Duration::MAX {
             return;
@@ -185,13 +185,13 @@ impl HyStart {
         (self.samples, self.current) = (0, Duration::MAX);
     }
 
-    /// RFC 9406 §4.2 *RttThresh*; `HYSTART_DELAY_THRESH` of Linux.
+    /// Returns the rise of the round-trip time that ends slow start: RFC 9406 §4.2 *RttThresh*; `HYSTART_DELAY_THRESH` of Linux.
     fn threshold(&self) -> Duration {
         let least = self.config.delay();
         (self.reference / MIN_RTT_DIVISOR).clamp(least, least * MAX_OVER_MIN)
     }
 
-    /// Allowance for bursts. The pacing rate in slow start is twice cwnd per SRTT (`tcp_update_pacing_rate`).
+    /// Returns the allowance for bursts. The pacing rate in slow start is twice cwnd per SRTT (`tcp_update_pacing_rate`).
     fn ack_delay(&self, window: &Window, ack: &Ack) -> Duration {
         if ack.srtt == Duration::MAX {
             return Duration::ZERO;
@@ -200,7 +200,7 @@ impl HyStart {
         u64::try_from(delay).map_or(Duration::MAX, Duration).min(self.config.delay() / MIN_OVER_ACK_DELAY)
     }
 
-    /// Begins congestion avoidance (RFC 9406 §4.2).
+    /// Ends slow start; congestion avoidance follows (RFC 9406 §4.2).
     fn end(&mut self, window: &mut Window) {
         self.css = None;
         self.done = true;

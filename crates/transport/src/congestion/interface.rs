@@ -16,7 +16,7 @@ pub enum EcnMode {
     Accurate,
 }
 
-/// One acceptable acknowledgement, as congestion control sees it.
+/// One acceptable acknowledgement, with the data that a congestion control needs.
 #[derive(Clone, Copy, Debug)]
 pub struct Ack {
     /// The acknowledgement number.
@@ -25,18 +25,18 @@ pub struct Ack {
     pub acked: Bytes,
     /// Sequence number after the last byte sent.
     pub next: u64,
-    /// Whether it carries ECE and the connection uses ECN.
+    /// Whether the acknowledgement carries ECE and the connection uses ECN.
     pub ece: bool,
-    /// Its flags.
+    /// Flags of the acknowledgement.
     pub flags: Flags,
-    /// Bytes by which cwnd may grow: newly acknowledged bytes outside loss recovery, zero if this acknowledgement cuts
+    /// Bytes by which cwnd may grow: newly acknowledged bytes outside loss recovery; zero if this acknowledgement cuts
     /// cwnd.
     pub growth: Bytes,
     /// Time of arrival.
     pub now: Instant,
     /// Smoothed round-trip time; `Duration::MAX` before the first sample.
     pub srtt: Duration,
-    /// Round-trip time that it measures; `Duration::MAX` without a sample.
+    /// Round-trip time that the acknowledgement measures; `Duration::MAX` without a sample.
     pub rtt: Duration,
 }
 
@@ -56,7 +56,7 @@ pub enum Congestion {
 /// Window and rate of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pace {
-    /// Most bytes that may be outstanding: cwnd.
+    /// Limit of outstanding bytes: cwnd.
     pub window: Bytes,
     /// Rate at which data leaves. With `None`, the host may pace by window and round-trip time.
     pub rate: Option<Rate>,
@@ -69,39 +69,39 @@ pub trait CongestionControl {
     /// [`Self::on_congestion`].
     fn on_ack(&mut self, window: &mut Window, ack: &Ack);
 
-    /// Handles a congestion signal; `flight_size` bytes are sent but not acknowledged.
+    /// Handles a congestion signal while `flight_size` bytes are sent but not acknowledged.
     fn on_congestion(&mut self, window: &mut Window, congestion: Congestion, flight_size: Bytes);
 
-    /// Handles a restart: data is about to be sent after an idle RTO (RFC 5681 §4.1).
+    /// Handles a restart: data is about to be sent after the connection was idle for an RTO (RFC 5681 §4.1).
     fn on_restart(&mut self, window: &mut Window, restart_window: Bytes) {
         window.restart(restart_window);
     }
 
-    /// Handles a pause of `idle` in which nothing was sent; data is about to be sent.
+    /// Handles a pause of `idle` without transmissions; data is about to be sent.
     fn on_idle(&mut self, _idle: Duration) {}
 
-    /// Returns window and rate. The sender calls it for each segment.
+    /// Returns window and rate. The sender calls this for each segment.
     #[inline]
     fn pace(&self, window: &Window) -> Pace {
         Pace { window: window.cwnd(), rate: None }
     }
 
-    /// Time at which the sender calls [`Self::on_timer`], if any. A deadline keeps the run going even with nothing
-    /// outstanding.
+    /// Returns the time at which the sender must call [`Self::on_timer`], if any. A deadline keeps the run going even if no
+    /// data is outstanding.
     #[inline]
     fn deadline(&self) -> Option<Instant> {
         None
     }
 
-    /// Handles the deadline. The control must move or clear it.
+    /// Handles the deadline. The implementation must move or clear the deadline.
     fn on_timer(&mut self, _window: &mut Window, _now: Instant) {}
 
-    /// DCTCP's estimate of the fraction of marked bytes, if there is one.
+    /// Returns DCTCP's estimate of the fraction of marked bytes, if the algorithm has one.
     fn alpha(&self) -> Option<f64> {
         None
     }
 
-    /// Whether the control keeps the window small until the end of an incast.
+    /// Whether the algorithm keeps the window small until the end of an incast.
     fn is_braking(&self) -> bool {
         false
     }

@@ -1,7 +1,7 @@
 //! Congestion control: algorithms that turn congestion signals into a window.
 //!
-//! The sender owns sequence numbers, loss detection, the inflation of the window during fast recovery and the rule of
-//! one reduction per window. An algorithm moves cwnd and ssthresh through a [`Window`]. A new algorithm needs a file
+//! The sender handles sequence numbers, loss detection, the inflation of the window during fast recovery and the rule of
+//! one reduction per window. An algorithm changes cwnd and ssthresh through a [`Window`]. A new algorithm needs a file
 //! here, a line in `algorithms!`, and a variant of [`Config`] with its arms.
 
 pub mod cubic;
@@ -44,7 +44,7 @@ pub enum Config {
 }
 
 impl Config {
-    /// Use of ECN by connections with this algorithm.
+    /// Returns the use of ECN by connections with this algorithm.
     #[inline]
     pub fn ecn_mode(&self) -> EcnMode {
         match self {
@@ -58,7 +58,7 @@ impl Config {
         }
     }
 
-    /// The algorithm without ECN. Algorithms that depend on marks become Reno, as in Linux (`dctcp_init`).
+    /// Returns the algorithm without ECN. Algorithms that depend on marks become Reno, as in Linux (`dctcp_init`).
     #[must_use]
     pub fn without_ecn(self) -> Self {
         match self {
@@ -69,7 +69,7 @@ impl Config {
         }
     }
 
-    /// Whether the algorithm returns a rate. Its connections are then paced, whatever else their hosts do.
+    /// Whether the algorithm returns a rate. Its connections are then paced, whatever the host's own pacing.
     pub fn sets_rate(&self) -> bool {
         match self {
             Self::Reno(_) | Self::Dctcp(_) | Self::Cubic(_) | Self::Pulser(_) => false,
@@ -101,7 +101,7 @@ impl Config {
         matches!(self, Self::Cubic(_))
     }
 
-    /// Flags that a receiver echoes.
+    /// Returns the flags that a receiver echoes.
     pub(crate) fn echoes(&self) -> Flags {
         match self {
             _ if self.hears_incast() => Flags::ECE.with(Flags::INCAST_ECHO),

@@ -1,8 +1,8 @@
 //! Pulser: DCTCP with a brake that a switch's incast notification applies (Pulser, ANCS '19 §III-B).
 //!
-//! The paper leaves these rules open. While the brake is on, cwnd does not grow. Marks still move alpha and cut cwnd
+//! Rules where the paper is silent: while the brake is on, cwnd does not grow. Marks still change alpha and cut cwnd
 //! below `safe_window`; the saved window keeps its value. A loss also halves the saved window, and cwnd stays at most
-//! `safe_window`. A timeout, or a restart after idleness, forgets the saved window.
+//! `safe_window`. A timeout, or a restart after idleness, discards the saved window.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -59,7 +59,7 @@ pub struct Pulser {
 
 #[derive(Clone, Copy, Debug)]
 struct Brake {
-    /// cwnd to restore.
+    /// cwnd to restore when the brake is released.
     saved: u64,
     /// Highest sequence number sent before the last acknowledgement with the notification.
     sent: u64,
@@ -77,7 +77,7 @@ impl Pulser {
         }
     }
 
-    /// Saves the window once, and restores it when a batch of acknowledgements lacks the notification (Pulser §III-B).
+    /// Applies the brake and saves the window, or releases the brake and restores the window (Pulser §III-B).
     fn steer(&mut self, window: &mut Window, ack: &Ack) {
         let signalled = match self.signal {
             Signal::Incast => ack.flags.contains(Flags::INCAST_ECHO),
@@ -88,7 +88,7 @@ impl Pulser {
             Some(brake) => {
                 let released = match self.restore {
                     Restore::FirstCleanAck => true,
-                    // All packets in flight at that time have been acknowledged.
+                    // All packets in flight at the last notification have been acknowledged.
                     Restore::CleanWindow => ack.number >= brake.sent,
                 };
                 if released {

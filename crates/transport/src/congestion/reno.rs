@@ -7,7 +7,7 @@ use shallows_core::Bytes;
 use super::interface::{Ack, Congestion, CongestionControl};
 use super::window::Window;
 
-/// Additive increase and halving.
+/// Parameters of additive increase and halving.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "Reno")]
@@ -31,7 +31,7 @@ impl CongestionControl for Reno {
 
     fn on_congestion(&mut self, window: &mut Window, congestion: Congestion, flight_size: Bytes) {
         match congestion {
-            // RFC 3168 §6.1.2: the reaction to ECE is that to a loss; cwnd itself is halved.
+            // RFC 3168 §6.1.2: the reaction to ECE is the one to a loss; cwnd itself is halved.
             Congestion::Ecn => window.reduce(window.cwnd().0 / 2),
             Congestion::Loss => window.halve(flight_size),
             Congestion::Timeout => window.collapse(flight_size, false),

@@ -1,6 +1,6 @@
 //! A congestion control for tests: a rate, and a recurring deadline.
 //!
-//! It shows the parts of a rate-based control: this file and its places in `mod.rs`. Senders, pacers and hosts need no
+//! It shows the parts of a rate-based control: this file and its arms in `mod.rs`. Senders, pacers and hosts need no
 //! change.
 
 use shallows_core::{Bytes, Duration, Instant, Rate};
@@ -66,10 +66,10 @@ mod tests {
     use crate::{Pacer, Tso, congestion};
 
     const EVERY: Duration = Duration::from_micros(30);
-    /// 1,460 bytes take 11.68 us.
+    /// At this rate 1,460 bytes take 11.68 us.
     const RATE: Rate = Rate::from_gbps(1);
 
-    /// It has sent its window: half of ten segments.
+    /// Returns a sender that has sent its window: half of ten segments.
     fn driven() -> Driven {
         Driven::under(congestion::Config::Timed(Config { rate: RATE, every: EVERY }), 1_000_000_000)
     }
@@ -108,7 +108,7 @@ mod tests {
         assert_eq!(rto, driven.now + driven.sender.rto());
         driven.ack(1, Flags::ACK);
         assert_eq!(driven.sender.deadline(), Some(driven.now + EVERY));
-        // It fires as often as it likes; nothing timed out.
+        // The deadline fires repeatedly without a timeout.
         for doubled in [2, 4] {
             let now = driven.sender.deadline().expect("the control has set one");
             driven.sender.on_timer(&driven.config, now);
@@ -116,7 +116,7 @@ mod tests {
             assert_eq!(driven.sender.deadline(), Some(now + EVERY));
         }
         assert_eq!(driven.sender.stats().timeouts, 0);
-        // Both at once: the control's time, and the retransmission timeout, which halves the rate.
+        // Both are due: the control's deadline, and the retransmission timeout, which halves the rate.
         let late = driven.now + RTT + Duration::from_secs(60);
         driven.sender.on_timer(&driven.config, late);
         assert_eq!((driven.sender.stats().timeouts, driven.sender.pace().rate), (1, Some(Rate(4 * RATE.0))));

@@ -1,4 +1,4 @@
-//! cwnd and ssthresh, and RFC 5681's ways to move them; algorithms choose among these.
+//! cwnd and ssthresh, and RFC 5681's rules for changing them. Algorithms choose among these rules.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ use shallows_core::Bytes;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Avoidance {
-    /// One segment after a whole cwnd was acknowledged, as RFC 5681 §3.1 recommends.
+    /// One segment after a whole cwnd has been acknowledged, as RFC 5681 §3.1 recommends.
     #[default]
     ByteCounting,
     /// SMSS²/cwnd for each acknowledgement of new data (RFC 5681 Eq. 3; ns-2). Half as fast with delayed
@@ -19,14 +19,14 @@ pub enum Avoidance {
     Counted,
 }
 
-/// Quantity that a loss halves.
+/// Base of the reduction after a loss.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LossBase {
     /// FlightSize: data sent but not acknowledged (RFC 5681 Eq. 4).
     #[default]
     FlightSize,
-    /// cwnd, used or not (ns-2, Linux).
+    /// cwnd, whether it was used or not (ns-2, Linux).
     Cwnd,
 }
 
@@ -93,7 +93,7 @@ impl Window {
         self.cwnd < self.ssthresh
     }
 
-    /// A full segment.
+    /// Size of a full segment.
     #[inline]
     pub fn mss(&self) -> Bytes {
         Bytes(u64::from(self.mss))
@@ -123,12 +123,12 @@ impl Window {
         self.cwnd = self.cwnd.min(self.maximum);
     }
 
-    /// Growth in slow start for an acknowledgement of `acked` new bytes.
+    /// Returns the growth in slow start for an acknowledgement of `acked` new bytes.
     pub(crate) fn slow_start_growth(&self, acked: Bytes) -> Bytes {
         acked.min(Bytes(u64::from(self.slow_start_limit)))
     }
 
-    /// Counts an acknowledgement (ns-2's tcp.cc, `opencwnd` with `windowOption_ 0`).
+    /// Counts an acknowledgement in congestion avoidance (ns-2's tcp.cc, `opencwnd` with `windowOption_ 0`).
     fn count(&mut self) {
         let mss = u64::from(self.mss);
         self.counted += 1;
@@ -138,7 +138,7 @@ impl Window {
         }
     }
 
-    /// Counts the acknowledgement that has just reduced cwnd, with avoidance by counted acknowledgements.
+    /// Counts the acknowledgement that has just reduced cwnd, if avoidance counts acknowledgements.
     pub(crate) fn count_reducing_ack(&mut self) {
         if self.avoidance == Avoidance::Counted {
             self.grow(self.mss());
@@ -172,7 +172,7 @@ impl Window {
         self.cwnd = u64::from(self.mss);
     }
 
-    /// Restarts from one segment, with ssthresh at half of the lost data.
+    /// Restarts from one segment. ssthresh becomes half of the loss base, unless the timeout is `repeated`.
     pub(crate) fn collapse(&mut self, flight_size: Bytes, repeated: bool) {
         // RFC 5681 §3.1: ssthresh is held while the same segment times out again.
         self.start_over((!repeated).then(|| self.loss_base(flight_size) / 2));
@@ -191,13 +191,13 @@ impl Window {
         }
     }
 
-    /// Restores cwnd and ssthresh from before a timeout, where they were larger.
+    /// Restores cwnd and ssthresh from before a reduction, where they were larger.
     pub(crate) fn undo(&mut self, cwnd: u64, ssthresh: u64) {
         self.cwnd = self.cwnd.max(cwnd);
         self.set_ssthresh(self.ssthresh.max(ssthresh));
     }
 
-    /// Quantity that a loss reduces.
+    /// Returns the quantity that a loss reduces: `flight_size` or cwnd.
     pub(crate) fn loss_base(&self, flight_size: Bytes) -> u64 {
         match self.loss_base {
             LossBase::FlightSize => flight_size.0,

@@ -1,15 +1,14 @@
-//! ICTCP: the receivers of a host hold the windows that they advertise so that together they fill its link and no more
+//! ICTCP: a host's receivers limit their advertised windows so that together they fill the host's link and no more
 //! (Wu, Feng, Guo and Zhang, CoNEXT '10).
 //!
-//! One [`Ictcp`] belongs to one NIC. It needs no timer: its clock moves on with arrivals, since a window shows
-//! only in acknowledgements of what arrives. The round-trip time at the receiver is that of the timestamps option in both
+//! One [`Ictcp`] controls one NIC. It needs no timer: its clock advances with arrivals, because a window takes effect
+//! only in acknowledgements of arriving data. The round-trip time at the receiver comes from the timestamps option in both
 //! directions, as in the paper's implementation: from an acknowledgement to the first data that echoes it.
 //!
-//! Decided where the paper, as far as it could be had, is silent. A round lasts from an arrival to the first one a
-//! smoothed RTT later, and its throughput is over that time. The clock begins with the first RTT sample. The rule of
-//! fairness is carried out once per slot, when the available bandwidth is known, among the connections that had data in
-//! this slot or the last. A connection silent for longer than `rtt_limit` begins in slow start again, with its window,
-//! and that silence is no sample.
+//! Rules where the paper is silent: a round lasts from an arrival to the first one a smoothed RTT later, and its
+//! throughput is over that time. The clock starts with the first RTT sample. The fairness rule applies once per slot, when
+//! the available bandwidth is known, among the connections that had data in this slot or the last. A connection that was
+//! silent for longer than `rtt_limit` restarts in slow start with its window, and the silence gives no RTT sample.
 
 use std::collections::BTreeMap;
 
@@ -26,11 +25,11 @@ pub struct Config {
     pub gamma2: f64,
     /// Weight of the old measurement (β).
     pub beta: f64,
-    /// Consecutive round trips before a window shrinks; at least 1.
+    /// Number of consecutive round trips before a window shrinks; at least 1.
     pub decrease_after: u32,
-    /// Windows above the average shrink while less than this share of the link's rate is available.
+    /// Share of the link's rate. While less than this is available, windows above the average shrink.
     pub fairness: f64,
-    /// RTT above which a connection is not controlled.
+    /// RTT from which a connection is not controlled.
     pub rtt_limit: Duration,
     /// Window of a new connection, and the smallest window; at least one segment.
     pub minimum: Bytes,
@@ -43,13 +42,13 @@ pub struct Config {
 pub struct Ictcp {
     config: Config,
     mss: u64,
-    /// Bytes per second.
+    /// Rate of the link in bytes per second.
     capacity: f64,
     clock: Option<Clock>,
     connections: BTreeMap<u32, Connection>,
 }
 
-/// Slots of a NIC: two sub-slots of *T* each, one to measure and one to grow in.
+/// Slots of a NIC. Each has two sub-slots of *T*: one for measuring and one for growing.
 #[derive(Clone, Copy, Debug)]
 struct Clock {
     sub_slot: SubSlot,
@@ -61,7 +60,7 @@ struct Clock {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum SubSlot {
-    /// Bytes received so far.
+    /// Bytes received so far in the sub-slot.
     Measuring { bytes: u64 },
     /// Throughput by which windows may still grow, in bytes per second.
     Growing { quota: f64 },
@@ -78,16 +77,16 @@ struct Connection {
     last_arrival: Instant,
     last_increase: Option<Instant>,
     round: Option<Round>,
-    /// b_m, in bytes per second.
+    /// *b_m* of the paper: measured throughput in bytes per second.
     measured: f64,
     /// Consecutive rounds in which too much of the window was unused.
     unused_rounds: u32,
-    /// Bytes in this slot, and in the last.
+    /// Bytes in this slot, and in the last one.
     in_slot: u64,
     in_last_slot: u64,
 }
 
-/// The round trip under measurement.
+/// Measurement of the current round trip.
 #[derive(Clone, Copy, Debug)]
 struct Round {
     start: Instant,
@@ -145,13 +144,13 @@ impl Ictcp {
         self.connections.remove(&connection);
     }
 
-    /// Advances the clock (CoNEXT '10 §4.1).
+    /// Advances the clock to `now` (CoNEXT '10 §4.1).
     fn advance(&mut self, now: Instant) {
         while let Some(clock) = &mut self.clock
             && now >= clock.end
         {
             if now >= clock.end + clock.length * 4 {
-                // Nothing arrived for this long, so the slots in between are skipped.
+                // No packet arrived for several sub-slots, so they are skipped.
                 clock.end = now;
                 clock.sub_slot = SubSlot::Growing { quota: 0.0 };
             }
@@ -179,7 +178,7 @@ impl Ictcp {
         }
     }
 
-    /// Computes T = Σ wᵢ·RTTᵢ, weighted with the traffic of the slot that ends; unchanged without traffic.
+    /// Returns T = Σ wᵢ·RTTᵢ, weighted with the traffic of the slot that ends; without traffic, the old T. Starts a new slot.
     fn slot_length(&mut self) -> Option<Duration> {
         let (mut sum, mut total) = (0u128, 0u128);
         for connection in self.connections.values_mut() {
@@ -193,7 +192,7 @@ impl Ictcp {
         sum.checked_div(total).map(|mean| Duration(mean as u64).max(Duration(1))).or(length)
     }
 
-    /// Takes a segment from windows above the average (CoNEXT '10 §4.4).
+    /// Shrinks every window above the average by a segment (CoNEXT '10 §4.4).
     fn even_out(&mut self) {
         let live = |connection: &Connection| connection.in_slot + connection.in_last_slot > 0;
         let (sum, count) = self
@@ -226,7 +225,7 @@ impl Connection {
         }
     }
 
-    /// Records an arrival; returns the smoothed round-trip time if there is one.
+    /// Records an arrival. Returns the smoothed round-trip time, if there is one.
     fn take(&mut self, now: Instant, payload: Bytes, echo: Instant, limit: Duration) -> Option<Duration> {
         let silent = now - self.last_arrival > limit;
         self.last_arrival = now;
@@ -245,7 +244,7 @@ impl Connection {
         self.srtt
     }
 
-    /// Decides at the end of a round trip with a throughput of `rate` (b_s) (CoNEXT '10 §4.3).
+    /// Changes the window at the end of a round trip with a throughput of `rate` (*b_s*, CoNEXT '10 §4.3).
     fn decide(&mut self, now: Instant, rate: f64, config: &Config, mss: u64, clock: &mut Clock) {
         let rtt = self.srtt.expect("a round is measured with it");
         self.measured = rate.max(config.beta * self.measured + (1.0 - config.beta) * rate);
@@ -300,7 +299,7 @@ mod tests {
     use super::*;
 
     const MSS: u64 = 1_000;
-    /// On the wire.
+    /// Size of a segment on the wire.
     const PACKET: Bytes = Bytes(1_052);
     const RTT_US: u64 = 100;
 
@@ -318,7 +317,7 @@ mod tests {
         }
     }
 
-    /// 1 Gb/s: 125 MB/s, of which 112.5 may be used.
+    /// Returns the control of a link of 1 Gb/s: 125 MB/s, 112.5 of which may be used.
     fn nic(config: Config) -> Ictcp {
         Ictcp::new(&config, Bytes(MSS), Rate(1_000_000_000))
     }
@@ -327,7 +326,7 @@ mod tests {
         Instant(us * 1_000_000)
     }
 
-    /// Delivers `segments` segments of a connection at once; they echo the acknowledgement of a round trip before, if any.
+    /// Delivers `segments` segments of a connection at once. They echo the acknowledgement sent a round trip before, if any.
     fn burst(nic: &mut Ictcp, us: u64, connection: u32, segments: u64) -> u64 {
         let mut window = 0;
         for _ in 0..segments {
@@ -338,7 +337,7 @@ mod tests {
         window / MSS
     }
 
-    /// Windows, in segments, after each round trip of a connection that uses all of its window.
+    /// Returns the windows, in segments, after each round trip of a connection that uses its whole window.
     fn greedy(nic: &mut Ictcp, rounds: u64) -> Vec<u64> {
         let mut window = burst(nic, 10, 1, 2);
         let mut windows = vec![window];
@@ -368,7 +367,7 @@ mod tests {
         let shrinking = |decrease_after: u32| {
             let mut nic = nic(Config { decrease_after, ..config() });
             assert_eq!(greedy(&mut nic, 10).last(), Some(&10));
-            // The burst of 10 at 1,010 us is measured at 1,110, those of 3 from 1,210 on.
+            // The burst of 10 at 1,010 us is measured at 1,110, the bursts of 3 from 1,210 on.
             (11..18).map(|round| burst(&mut nic, 10 + round * RTT_US, 1, 3)).collect::<Vec<_>>()
         };
         assert_eq!(shrinking(3), [10, 10, 10, 9, 9, 9, 8]);
@@ -380,15 +379,15 @@ mod tests {
     fn no_window_shrinks_below_the_least() {
         let mut nic = nic(Config { decrease_after: 1, gamma1: 0.0, gamma2: 0.01, ..config() });
         greedy(&mut nic, 6);
-        // At two segments a half unused is at most MSS/rwnd, which is the first case.
+        // At two segments, half unused is at most MSS/rwnd, which is the first case.
         let last = (7..40).map(|round| burst(&mut nic, 10 + round * RTT_US, 1, 1)).last();
         assert_eq!(last, Some(2));
     }
 
     #[test]
     fn connections_share_one_quota() {
-        // Four of them double in the first slot: 20 MB/s each of BW_A = 112.5 − 7 packets / 100 us = 38.9; one can, and
-        // one more segment for 10 MB/s goes to the next. The rest, 8.9, is less than a segment.
+        // Four connections would double in the first slot: 20 MB/s each of BW_A = 112.5 − 7 packets / 100 us = 38.9. One can, and
+        // the next grows by one segment for 10 MB/s. The rest, 8.9, is less than a segment.
         let mut nic = nic(config());
         for us in [10, 110] {
             (0..4).for_each(|connection| assert_eq!(burst(&mut nic, us, connection, 2), 2));
@@ -401,7 +400,7 @@ mod tests {
     fn windows_above_the_average_give_way_when_the_link_is_full() {
         let mut nic = nic(config());
         assert_eq!(greedy(&mut nic, 10).last(), Some(&10));
-        // A second connection: while less than 25 MB/s are available, the first loses a segment with each slot.
+        // A second connection joins: while less than 25 MB/s are available, the first loses a segment in each slot.
         let mut windows = Vec::new();
         for round in 11..21 {
             let us = 10 + round * RTT_US;
@@ -425,7 +424,7 @@ mod tests {
         let mut nic = nic(config());
         assert_eq!(greedy(&mut nic, 10).last(), Some(&10));
         // The quota has ended slow start.
-        // 10 ms of silence are no sample: the RTT stays at 100 us. The clock begins anew with a slot at 11,010 us, which
+        // 10 ms of silence give no sample: the RTT stays at 100 us. The clock restarts with a slot at 11,010 us, which
         // measures 5 packets: BW_A = 112.5 − 52.6 = 59.9 MB/s. Doubling a window of 5 takes 50.
         let state = nic.connections.get_mut(&1).expect("it is known");
         assert!(!state.slow_start);
@@ -441,7 +440,7 @@ mod tests {
             let mut nic = nic(Config { decrease_after: 1 + (seed % 3) as u32, ..config() });
             let mut now = at(10);
             for _ in 0..2_000 {
-                // Bursts, round trips and silences; echoes of anything up to now; connections that come and go.
+                // Bursts, round trips and silences; echoes of any time up to now; connections that come and go.
                 let unit = [1, 100_000, 100_000_000, 10_000_000_000][stream.below(4) as usize];
                 now = now + Duration(stream.below(unit));
                 let connection = stream.below(5) as u32;
@@ -456,7 +455,7 @@ mod tests {
         }
     }
 
-    /// A connection with this window, in segments, and a smoothed RTT of 100 us.
+    /// Returns a connection with this window, in segments, and a smoothed RTT of 100 us.
     fn connection(window: u64) -> Connection {
         let srtt = Some(Duration::from_micros(RTT_US));
         Connection { window: window * MSS, srtt, slow_start: false, ..Connection::new(&config(), at(0)) }
@@ -469,7 +468,7 @@ mod tests {
 
     #[test]
     fn throughput_is_smoothed_on_its_way_down_only() {
-        // §4.3: b_m = max(b_s, β·b_m + (1 − β)·b_s): 100, 0.2·100 + 0.8·30 = 44, and at once 60 MB/s.
+        // §4.3: b_m = max(b_s, β·b_m + (1 − β)·b_s): 100, 0.2·100 + 0.8·30 = 44, then directly 60 MB/s.
         let mut state = connection(10);
         for (rate, measured) in [(100e6, 100e6), (30e6, 44e6), (60e6, 60e6)] {
             state.decide(at(500), rate, &config(), MSS, &mut growing(0.0));
@@ -479,8 +478,8 @@ mod tests {
 
     #[test]
     fn a_window_that_is_used_but_for_gamma_1_or_a_segment_grows() {
-        // §4.3: b_e = 50 segments / 100 us = 500 MB/s. Of 475 d = 0.05 ≤ γ₁, though more than a segment is unused; of 400
-        // d = 0.2, neither. Of a window of 4, 40 MB/s, d = 0.25 is a segment.
+        // §4.3: b_e = 50 segments / 100 us = 500 MB/s. At 475 d = 0.05 ≤ γ₁, though more than a segment is unused; at 400
+        // d = 0.2, neither. With a window of 4, 40 MB/s, d = 0.25 is one segment.
         for (window, rate, grown) in [(50, 475e6, 51), (50, 400e6, 50), (4, 30e6, 5), (4, 29e6, 4)] {
             let mut state = connection(window);
             state.decide(at(500), rate, &config(), MSS, &mut growing(1e9));
@@ -499,7 +498,7 @@ mod tests {
 
     #[test]
     fn all_of_the_quota_may_be_used() {
-        // Quotas of 8 segments and of one per 100 us; and a byte less.
+        // Quotas of 8 segments and of one segment per 100 us, and of one byte less.
         let quota = |bytes: u64| bytes as f64 / Duration::from_micros(RTT_US).as_secs_f64();
         for (slow_start, bytes, grown) in
             [(true, 8_000, 16), (true, 7_999, 9), (false, 1_000, 9), (false, 999, 8)]
@@ -518,14 +517,14 @@ mod tests {
         nic.connections.insert(1, Connection { in_slot: 3 * MSS, ..connection(2) });
         nic.connections.insert(2, slow);
         assert_eq!(nic.slot_length(), Some(Duration::from_micros(125)));
-        // Nothing came since: it stays.
+        // Without traffic since then the length does not change.
         nic.clock = Some(growing(0.0));
         assert_eq!(nic.slot_length(), Some(Duration::from_micros(RTT_US)));
     }
 
     #[test]
     fn the_average_is_over_connections_that_had_data_in_this_slot_or_the_last() {
-        // The average of 10 and 4 is 7; with the silent one it would be 38.
+        // The average of 10 and 4 is 7; with the silent connection it would be 38.
         let mut nic = nic(config());
         nic.connections.insert(1, Connection { in_slot: MSS, ..connection(10) });
         nic.connections.insert(2, Connection { in_last_slot: MSS, ..connection(4) });
@@ -537,7 +536,7 @@ mod tests {
 
     #[test]
     fn windows_are_evened_out_only_while_the_link_is_full() {
-        // 2 packets in a slot leave 91.5 MB/s, far more than the 25 of `fairness`.
+        // 2 packets in a slot leave 91.5 MB/s, far above the 25 of `fairness`.
         let mut nic = nic(config());
         nic.connections.insert(1, Connection { in_slot: MSS, ..connection(10) });
         nic.connections.insert(2, Connection { in_slot: MSS, ..connection(4) });
@@ -545,7 +544,7 @@ mod tests {
         nic.clock = Some(Clock { sub_slot, ..growing(0.0) });
         nic.advance(at(1_000));
         assert!(nic.connections.values().map(|connection| connection.window / MSS).eq([10, 4]));
-        // The available rate may be used for a sub-slot, or for its rest when the next packet arrives.
+        // The available rate may be used for a sub-slot, or for the rest of it after the next packet arrives.
         let available = 112.5e6 - 2.0 * 10.52e6;
         nic.advance(at(1_080));
         let clock = nic.clock.expect("it runs");
@@ -561,7 +560,7 @@ mod tests {
             nic.advance(at(us));
             nic.clock.expect("it runs")
         };
-        // Measuring ended at 1,000 us, then 100 us to grow and 100 to measure, and so on, for four sub-slots.
+        // Measuring ended at 1,000 us. Then come 100 us to grow and 100 to measure, and so on, for four sub-slots.
         assert_eq!(began(1_090).end, at(1_100));
         assert_eq!((began(1_150).end, began(1_399).end), (at(1_200), at(1_400)));
         assert_eq!((began(1_450).end, began(1_450).sub_slot), (at(1_550), SubSlot::Measuring { bytes: 0 }));

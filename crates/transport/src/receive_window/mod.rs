@@ -1,4 +1,4 @@
-//! The window that a receiver advertises; it never revokes an offer.
+//! The window that a receiver advertises. The receiver never revokes an offer.
 
 pub mod ictcp;
 
@@ -10,11 +10,11 @@ pub enum Control {
     /// No control: each receiver advertises its initial window.
     #[default]
     Fixed,
-    /// The rate of the host's link ([`ictcp::Ictcp`], which the driver keeps for each host).
+    /// Control by the rate of the host's link; the driver keeps an [`ictcp::Ictcp`] for each host.
     Ictcp(ictcp::Config),
 }
 
-/// The advertised window of one connection. Its control may change its size at any time.
+/// Advertised window of one connection. A control may change its size at any time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReceiveWindow {
     size: u64,
@@ -23,7 +23,7 @@ pub(crate) struct ReceiveWindow {
 }
 
 impl ReceiveWindow {
-    /// Creates a window of `size` bytes that the sender knows.
+    /// Creates a window of `size` bytes, which the sender assumes at the start.
     pub(crate) fn new(size: Bytes) -> Self {
         Self { size: size.0, edge: size.0 }
     }
@@ -33,7 +33,7 @@ impl ReceiveWindow {
         self.size = size.0;
     }
 
-    /// Window to advertise now that everything below `next` has arrived. A smaller window takes effect only as data
+    /// Returns the window to advertise after all data below `next` has arrived. A smaller window takes effect only as data
     /// arrives: RFC 9293 §3.8.6 asks not to move the right edge to the left.
     #[inline]
     pub(crate) fn advertise(&mut self, next: u64) -> u32 {
@@ -41,7 +41,7 @@ impl ReceiveWindow {
         (self.edge - next) as u32
     }
 
-    /// Whether bytes up to `end` were allowed.
+    /// Whether the sender was allowed to send bytes up to `end`.
     pub(crate) fn allows(&self, end: u64) -> bool {
         end <= self.edge
     }
