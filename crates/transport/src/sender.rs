@@ -1,6 +1,6 @@
 //! The sending side of a connection: segments to send, and the processing of acknowledgements.
 //!
-//! An in-order acknowledgement with nothing missing costs a few additions; everything else is behind `disordered` and
+//! An in-order acknowledgement while no data is missing costs a few additions. The rest is behind `disordered` and
 //! in [`crate::recovery`]. Only the last segment of the written data may be short, and no segment waits for more data
 //! (no Nagle).
 
@@ -33,14 +33,14 @@ pub struct Sender {
     una: u64,
     next: u64,
     written: u64,
-    /// End of the bytes that the receiver's window allows.
+    /// End of the bytes that the receiver's window allows to send.
     limit: u64,
     /// Time at which the retransmission timer fires; `Instant::MAX` while it is off.
     deadline: Instant,
     last_sent: Instant,
     /// TS.Recent: timestamp that data echoes (RFC 7323 §4.3); zero before the first acknowledgement.
     recent: Instant,
-    /// End of the segment being timed; zero for none.
+    /// End of the segment being timed; zero without one.
     timed_end: u64,
     timed_at: Instant,
     rtt: RttEstimator,
@@ -51,20 +51,20 @@ pub struct Sender {
     /// Cause of the last reduction of cwnd.
     last_cut: Option<Congestion>,
     recovery: Option<Box<Recovery>>,
-    /// The gradual reduction in [`ConnectionState::Reducing`].
+    /// Gradual reduction of cwnd in [`ConnectionState::Reducing`].
     reduction: Option<Box<Reduction>>,
     stats: Stats,
-    /// Whether `recovery` handles acknowledgements: something is missing, being repaired, or segments are timed.
+    /// Whether `recovery` handles acknowledgements: data is missing or being repaired, or segments are timed.
     disordered: bool,
-    /// Whether the receiver must still learn of a reduction.
+    /// Whether the receiver has not been notified of a reduction yet (CWR).
     cwr_due: bool,
     state: ConnectionState,
-    /// ECN mode that both sides use.
+    /// ECN mode that both sides have negotiated.
     ecn: EcnMode,
     fin: Fin,
     /// Window in the last acknowledgement.
     advertised: u32,
-    /// Whether only the host holds the connection back.
+    /// Whether the host, and not cwnd, holds the connection back.
     held: bool,
 }
 
@@ -101,10 +101,10 @@ impl Sender {
         }
     }
 
-    /// Appends `bytes` of the application. [`Self::poll_transmit`] may then return a segment.
+    /// Appends `bytes` that the application writes. [`Self::poll_transmit`] may then return a segment.
     pub fn write(&mut self, config: &Config, now: Instant, bytes: u64) {
         assert!(self.fin == Fin::No, "nothing is written after the end");
-        // RFC 5681 §4.1: cwnd is no information about a network that was unused for an RTO.
+        // RFC 5681 §4.1: cwnd carries no information about a network that was unused for an RTO.
         let idle = if self.is_idle() && self.next > 0 {
             now.saturating_since(self.last_sent)
         } else {
@@ -127,7 +127,7 @@ impl Sender {
         self.written += bytes;
     }
 
-    /// Closes the connection: the application writes no more. If `config.fin` is set, the last segment carries a FIN,
+    /// Closes the connection: the application writes no more data. If `config.fin` is set, the last segment carries a FIN,
     /// or a separate FIN follows if that segment has left. The FIN counts as a byte in every number (RFC 9293 §3.4).
     pub fn close(&mut self, config: &Config) {
         if !config.fin || self.fin != Fin::No {
@@ -139,7 +139,7 @@ impl Sender {
         }
     }
 
-    /// Returns the next segment to send now. Call it after every other call, until it returns `None`.
+    /// Returns the next segment to send now. Call this after every other call, until it returns `None`.
     #[inline]
     pub fn poll_transmit(&mut self, config: &Config, now: Instant) -> Option<Transmit> {
         if self.disordered || self.state != ConnectionState::Open {
@@ -168,7 +168,7 @@ impl Sender {
             let len = self.unsent(config);
             len > 0 && self.next + len - self.una <= self.cwnd().0
         };
-        // RACK receives every segment, in order or not.
+        // RACK's recovery state handles every segment, even in order.
         let repairs = self.disordered && !(config.recovery.keeps_times() && self.phase() == Phase::Open);
         self.held = held && (repairs || could_send());
     }
@@ -189,7 +189,7 @@ impl Sender {
         }
     }
 
-    /// Handles data of the other direction. Its acknowledgement counts if it covers something new; it is never a
+    /// Handles data of the other direction. The acknowledgement in it counts if it covers new data; it is never a
     /// duplicate (RFC 5681 §2).
     pub fn on_carried(&mut self, config: &Config, now: Instant, data: &DataSegment) {
         if let Some(ack) = data.carried(self.una, self.advertised) {
@@ -197,7 +197,7 @@ impl Sender {
         }
     }
 
-    /// [`Self::take_ack`], not inlined for rare callers.
+    /// Same as [`Self::take_ack`], not inlined, for rare callers.
     #[inline(never)]
     fn take_ack_rarely(&mut self, config: &Config, now: Instant, segment: &AckSegment, allowed: Growth) {
         self.take_ack(config, now, segment, allowed);
@@ -206,7 +206,7 @@ impl Sender {
     #[inline(always)]
     fn take_ack(&mut self, config: &Config, now: Instant, segment: &AckSegment, allowed: Growth) {
         let number = segment.ack;
-        // RFC 9293 §3.10.7.4: an old acknowledgement, or one of what was never sent.
+        // RFC 9293 §3.10.7.4: an old acknowledgement, or one for data that was never sent.
         if number < self.una || number > self.next {
             return;
         }
@@ -259,7 +259,7 @@ impl Sender {
         }
     }
 
-    /// Handles the deadline. Does nothing if the deadline was moved.
+    /// Handles the deadline. Does nothing if the deadline has been moved.
     pub fn on_timer(&mut self, config: &Config, now: Instant) {
         if self.congestion.deadline().is_some_and(|deadline| deadline <= now) {
             self.congestion.on_timer(&mut self.window, now);
@@ -270,7 +270,7 @@ impl Sender {
         if self.state == ConnectionState::Held {
             self.state = ConnectionState::Open;
             if self.una == self.next {
-                // Nothing was lost; the timer only delayed new data.
+                // No data was lost; the timer only delayed new data.
                 self.deadline = Instant::MAX;
                 return;
             }
@@ -299,7 +299,7 @@ impl Sender {
         }
     }
 
-    /// Time at which to call [`Self::on_timer`]. Every call may move it, mostly to later.
+    /// Returns the time at which to call [`Self::on_timer`]. Every call may change it, usually to a later time.
     #[inline]
     pub fn deadline(&self) -> Option<Instant> {
         let deadline = self.congestion.deadline().map_or(self.deadline, |own| own.min(self.deadline));
@@ -315,11 +315,11 @@ impl Sender {
         }
     }
 
-    /// Length of the next segment of unsent data; zero if there is none, or if the receiver has no room for it.
+    /// Returns the length of the next segment of unsent data; zero if there is none, or if the receiver has no room for it.
     #[inline]
     fn unsent(&self, config: &Config) -> u64 {
         let len = (self.written - self.next).min(config.mss.0);
-        // With nothing outstanding the segment is sent as a probe, instead of the persist timer of RFC 9293 §3.8.6.1.
+        // If no data is outstanding, the segment is sent as a probe, instead of the persist timer of RFC 9293 §3.8.6.1.
         if self.next + len > self.limit && self.next > self.una { 0 } else { len }
     }
 
@@ -330,14 +330,14 @@ impl Sender {
         self.held || (config.app_limited == AppLimited::Linux && app_limited())
     }
 
-    /// Whether cwnd grows although it is not used: in slow start up to twice the outstanding data (Linux,
-    /// `tcp_is_cwnd_limited`; RFC 7661 §4.3 has the reason).
+    /// Whether cwnd may grow although it is not used: in slow start up to twice the outstanding data (Linux,
+    /// `tcp_is_cwnd_limited`; RFC 7661 §4.3 states the reason).
     #[cold]
     fn may_grow_unused(&self, acked: u64) -> bool {
         self.window.in_slow_start() && self.cwnd().0 < 2 * (self.next - self.una + acked)
     }
 
-    /// Whether the receiver has no room for the next segment. With nothing outstanding the segment is sent as a probe.
+    /// Handles a receiver without room for the next segment. If no data is outstanding, returns the segment as a probe.
     #[cold]
     fn poll_closed(&mut self, config: &Config, now: Instant, len: u64) -> Option<Transmit> {
         if self.next > self.una {
@@ -349,7 +349,7 @@ impl Sender {
         Some(transmit)
     }
 
-    /// Makes the segment a window probe, which carries neither ECT nor CWR (RFC 3168 §6.1.6).
+    /// Turns the segment into a window probe, which carries neither ECT nor CWR (RFC 3168 §6.1.6).
     fn as_window_probe(&mut self, config: &Config, transmit: &mut Transmit, cwr_due: bool) {
         if config.ect == EctPolicy::Rfc3168 {
             transmit.ecn = Ecn::NotEct;
@@ -397,7 +397,7 @@ impl Sender {
     }
 
     fn on_ack_held(&mut self, config: &Config, now: Instant, segment: &AckSegment) {
-        // Another ECE may hold the sender back again; otherwise the timer continues.
+        // Another ECE may hold the sender back again; otherwise the timer continues unchanged.
         let deadline = self.deadline;
         self.state = ConnectionState::Open;
         self.take_ack_rarely(config, now, segment, Growth::Allowed);
@@ -420,7 +420,7 @@ impl Sender {
         } else {
             self.next = seq + len;
             if self.cwr_due {
-                // RFC 3168 §6.1.2: on the first new data after the reduction.
+                // RFC 3168 §6.1.2: CWR is set on the first new data after the reduction.
                 self.cwr_due = false;
                 flags = flags.with(Flags::CWR);
             }
@@ -440,7 +440,7 @@ impl Sender {
         let mut transmit =
             Transmit { segment, retransmission, ecn: config.data_ecn(self.ecn, retransmission) };
         if seq + len == self.written {
-            // RFC 9293 §3.9.1.2: PSH on the last segment of what was written.
+            // RFC 9293 §3.9.1.2: PSH on the last segment of the written data.
             transmit.segment.flags = flags.with(Flags::PSH);
             if self.fin != Fin::No {
                 self.finish(&mut transmit.segment);
@@ -449,8 +449,8 @@ impl Sender {
         transmit
     }
 
-    /// Sets the FIN on the last written segment, if the receiver's window has room for its number (RFC 9293 §3.4: a FIN
-    /// is part of the sequence space). Otherwise the FIN is sent alone.
+    /// Sets the FIN on the last written segment if the receiver's window has room for its sequence number (RFC 9293 §3.4: a
+    /// FIN is part of the sequence space). Otherwise the FIN is sent separately.
     #[cold]
     fn finish(&mut self, segment: &mut DataSegment) {
         if self.fin == Fin::Due {
@@ -473,7 +473,7 @@ impl Sender {
     #[inline]
     fn sample_rtt(&mut self, config: &Config, now: Instant, segment: &AckSegment) -> Duration {
         if config.timestamps {
-            // RFC 7323 §4.1: from acknowledgements of new data only.
+            // RFC 7323 §4.1: only acknowledgements of new data give samples.
             let rtt = now.saturating_since(segment.tsecr);
             self.rtt.on_sample(&config.rto, rtt);
             return rtt;
@@ -488,7 +488,7 @@ impl Sender {
     }
 
     /// Handles the rare parts of an acknowledgement. Returns whether it reveals a loss, and whether the timer
-    /// continues; removes from `growth` the bytes for which cwnd may not grow.
+    /// continues unchanged; removes from `growth` the bytes by which cwnd may not grow.
     #[cold]
     fn on_ack_in_disorder(
         &mut self,
@@ -499,14 +499,14 @@ impl Sender {
     ) -> (bool, bool) {
         let (data, acked, slow_start) = (self.outstanding(), *growth, self.window.in_slow_start());
         let clock = self.clock(now);
-        // RFC 5681 §2: it acknowledges nothing new while something is outstanding, and leaves the window as it was.
+        // RFC 5681 §2: a duplicate acknowledges no new data while data is outstanding, and does not change the window.
         let duplicate = acked == 0 && data.next > data.una && segment.window == self.advertised;
         let recovery = self.recovery.get_or_insert_with(|| Box::new(Recovery::new(config)));
         *growth = recovery.growth(config, data, acked, slow_start);
         let outcome = recovery.on_ack(config, data, Arrival { segment, acked, duplicate }, clock);
         self.disordered = !recovery.is_idle();
         if let Some(limit) = outcome.burst_limit {
-            // RFC 6582 §3.2 step 3: cwnd = min(ssthresh, max(FlightSize, SMSS) + SMSS); cwnd is ssthresh before.
+            // RFC 6582 §3.2 step 3: cwnd = min(ssthresh, max(FlightSize, SMSS) + SMSS). Before this, cwnd is ssthresh.
             self.window.set_cwnd(self.window.cwnd().0.min(limit));
         }
         if segment.flags.contains(Flags::ECE) && self.ecn != EcnMode::Off {
@@ -528,7 +528,7 @@ impl Sender {
         (outcome.begins, outcome.keeps_timer)
     }
 
-    /// Handles acknowledged new data. Returns whether the timer was restarted.
+    /// Ends the timer's back-off after an acknowledgement of new data. Returns whether the timer was restarted.
     fn end_back_off(&mut self, config: &Config, now: Instant, back_off: BackOffEnds) -> bool {
         let starts = back_off == BackOffEnds::AfterTimer && self.una < self.next;
         if starts {

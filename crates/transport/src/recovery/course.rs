@@ -13,14 +13,14 @@ use crate::scoreboard::Range;
 #[derive(Debug, Default)]
 pub(super) struct Course {
     pub(super) phase: Phase,
-    /// Recovery ends when everything below is acknowledged (*RecoveryPoint*).
+    /// Sequence number whose acknowledgement ends recovery (*RecoveryPoint*).
     pub(super) point: u64,
-    /// Whether the first retransmission, which no window limits, is due.
+    /// Whether the first retransmission is due, which no window limits.
     pub(super) first_due: bool,
-    /// Proportional rate reduction, if enabled.
+    /// Bound of proportional rate reduction; `None` if it is disabled.
     bound: Option<Bound>,
     prr: Option<Prr>,
-    /// Bytes that acknowledgements delivered during recovery and `prr` has not processed.
+    /// Bytes that acknowledgements delivered during recovery and that `prr` has not processed yet.
     delivered: Option<Delivery>,
     pub(super) undo: Undo,
 }
@@ -49,8 +49,8 @@ impl Course {
         self.point = data.next;
     }
 
-    /// Processes an acknowledgement's report of duplicate data (RFC 2883). Returns whether all retransmitted data has
-    /// been reported.
+    /// Processes an acknowledgement's report of duplicate data (RFC 2883). Returns the reported range, and whether all
+    /// retransmitted data has been reported.
     pub(super) fn hear(&mut self, config: &Config, next: u64, segment: &AckSegment) -> (Option<Range>, bool) {
         if !config.dsack {
             return (None, false);
@@ -60,7 +60,7 @@ impl Course {
         (reported, reported.is_some_and(|range| self.undo.on_report(range)))
     }
 
-    /// Ends recovery when all data outstanding at its begin is acknowledged (RFC 6675 §5 step A), or when it was
+    /// Ends recovery if all data outstanding at its begin is acknowledged (RFC 6675 §5 step A), or if the recovery was
     /// spurious. Returns whether it ends.
     pub(super) fn end(&mut self, una: u64, spurious: bool) -> bool {
         let ends = self.phase != Phase::Open && (una >= self.point || spurious);
@@ -71,8 +71,8 @@ impl Course {
         ends
     }
 
-    /// Records that an acknowledgement has delivered `bytes` (RFC 6937 §2 DeliveredData), and whether it is `safe` or
-    /// reports further losses (RFC 9937).
+    /// Records that an acknowledgement has delivered `bytes` (RFC 6937 §2 DeliveredData). It is `safe` if it acknowledges new
+    /// data and reports no further loss (RFC 9937).
     pub(super) fn deliver(&mut self, bytes: u64, safe: bool) {
         if self.phase == Phase::Recovery && self.bound.is_some() {
             let before = self.delivered.map_or(0, |before| before.bytes);
@@ -80,14 +80,14 @@ impl Course {
         }
     }
 
-    /// Processes recorded deliveries, before anything is sent.
+    /// Processes the recorded deliveries. Call this before sending.
     pub(super) fn take_in(&mut self, pipe: u64, cwnd: u64, mss: u64) {
         if let (Some(prr), Some(delivery)) = (&mut self.prr, self.delivered.take()) {
             prr.on_ack(delivery, pipe, cwnd, mss);
         }
     }
 
-    /// Bytes that may be sent, with `pipe` bytes in the network.
+    /// Returns the bytes that may be sent while `pipe` bytes are in the network.
     pub(super) fn room(&self, cwnd: u64, pipe: u64) -> u64 {
         match &self.prr {
             Some(prr) if self.phase == Phase::Recovery => prr.allowed(),
@@ -95,7 +95,7 @@ impl Course {
         }
     }
 
-    /// Records that `range` is sent, with SND.NXT at `next`.
+    /// Records that `range` is sent while SND.NXT is at `next`.
     pub(super) fn on_send(&mut self, config: &Config, range: Range, next: u64) {
         if config.dsack && range.start < next {
             self.undo.on_retransmission(range);
@@ -128,7 +128,7 @@ mod tests {
         course.undo.on_retransmission(again);
         course.time_out(DATA);
         assert!(!course.undo.on_report(again), "it was acknowledged before");
-        // Within one it goes on (Linux, `tcp_enter_loss`).
+        // A timeout within a recovery continues it (Linux, `tcp_enter_loss`).
         let mut course = Course::new(None);
         course.begin(DATA);
         course.undo.on_retransmission(again);

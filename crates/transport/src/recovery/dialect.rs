@@ -1,4 +1,4 @@
-//! Sender rules in which ns-2 differs from the RFCs, apart from the repair of losses.
+//! Rules of a sender in which ns-2 differs from the RFCs, apart from the repair of losses.
 
 use super::interface::Method;
 
@@ -7,22 +7,22 @@ use super::interface::Method;
 pub(crate) struct Dialect {
     /// Whether a fast retransmit restarts the retransmission timer and stops timing a segment.
     pub(crate) fast_retransmit_restarts_timer: bool,
-    /// Whether a segment stays timed when another is retransmitted. RFC 6298 §3 (Karn) times nothing that may have been
-    /// sent twice.
+    /// Whether a segment stays timed when another is retransmitted. By RFC 6298 §3 (Karn) no segment is timed that may have
+    /// been sent twice.
     pub(crate) repairs_leave_timing: bool,
-    /// Event that ends the back-off of the timer while something is missing.
+    /// Event that ends the back-off of the timer while data is missing.
     pub(crate) back_off_ends: BackOffEnds,
-    /// ECE that cuts the window.
+    /// Acknowledgements with ECE that cut the window.
     pub(crate) ece: Ece,
     /// Whether a loss within a window that was cut for ECN becomes the recorded cause of the last cut. The window is
     /// not cut again.
     pub(crate) loss_replaces_cut_for_ecn: bool,
-    /// Whether a lost SYN costs only its waiting time: no smaller window and no longer timer (RFC 5681 §3.1, RFC 6298
+    /// Whether a lost SYN costs only its waiting time, without a smaller window or a longer timer (RFC 5681 §3.1, RFC 6298
     /// §5.7).
     pub(crate) lost_syn_costs_wait_alone: bool,
 }
 
-/// Event that ends the back-off of the retransmission timer while something is missing.
+/// Event that ends the back-off of the retransmission timer while data is missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BackOffEnds {
     /// A measured round-trip time (RFC 6298 §5).
@@ -33,18 +33,18 @@ pub(crate) enum BackOffEnds {
     AfterTimer,
 }
 
-/// ECE that cuts the window.
+/// Acknowledgements with ECE that cut the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ece {
-    /// One for data beyond the last cut (RFC 3168 §6.1.2).
+    /// The first one for data beyond the last cut (RFC 3168 §6.1.2).
     OncePerWindow,
-    /// Also the first one after a timeout; on an acknowledgement of new data or a duplicate (`TcpAgent::ecn`).
+    /// Also the first one after a timeout; on an acknowledgement of new data or on a duplicate (`TcpAgent::ecn`).
     AfterTimeout,
     /// Also the first one after a timeout, but only on an acknowledgement of new data (`FullTcpAgent::recv`).
     AfterTimeoutOnNewData,
 }
 
-/// RFC 5681, RFC 6298 and RFC 3168.
+/// Rules of RFC 5681, RFC 6298 and RFC 3168.
 const RFC: Dialect = Dialect {
     fast_retransmit_restarts_timer: false,
     repairs_leave_timing: false,
@@ -54,7 +54,7 @@ const RFC: Dialect = Dialect {
     lost_syn_costs_wait_alone: false,
 };
 
-/// ns-2.35, `Agent/TCP/Sack1` (`tcp.cc`, `tcp-sack1.cc`).
+/// Rules of ns-2.35's `Agent/TCP/Sack1` (`tcp.cc`, `tcp-sack1.cc`).
 const NS2_SACK1: Dialect = Dialect {
     fast_retransmit_restarts_timer: true,
     repairs_leave_timing: true,
@@ -64,12 +64,12 @@ const NS2_SACK1: Dialect = Dialect {
     lost_syn_costs_wait_alone: true,
 };
 
-/// ns-2.35, `Agent/TCP/FullTcp/Sack` (`tcp-full.cc`).
+/// Rules of ns-2.35's `Agent/TCP/FullTcp/Sack` (`tcp-full.cc`).
 const NS2_FULL_TCP: Dialect =
     Dialect { back_off_ends: BackOffEnds::AfterTimer, ece: Ece::AfterTimeoutOnNewData, ..NS2_SACK1 };
 
 impl Method {
-    /// Rules of a sender with this loss recovery.
+    /// Returns the rules of a sender with this loss recovery.
     #[inline]
     pub(crate) fn dialect(self) -> &'static Dialect {
         match self {
@@ -81,8 +81,8 @@ impl Method {
 }
 
 impl Ece {
-    /// Whether an ECE cuts cwnd, given whether it is `beyond` the last cut's window, on `new_data` or a duplicate, and
-    /// `after_timeout` if that was the last cut.
+    /// Whether an acknowledgement with ECE cuts cwnd. It may be `beyond` the last cut's window, and on `new_data` instead of
+    /// a duplicate; `after_timeout` states that the last cut was for a timeout.
     #[inline]
     pub(crate) fn cuts(self, beyond: bool, new_data: bool, after_timeout: bool) -> bool {
         match self {
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn an_ece_cuts_once_per_window_and_with_ns_2_once_more_after_a_timeout() {
-        // Beyond the window, on new data, after a timeout.
+        // In order: beyond the window, on new data, after a timeout.
         let all = [false, true]
             .map(|beyond| [false, true].map(|data| [false, true].map(|late| (beyond, data, late))));
         let all: Vec<_> = all.into_iter().flatten().flatten().collect();

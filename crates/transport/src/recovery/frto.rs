@@ -1,27 +1,27 @@
 //! Detection of spurious retransmission timeouts (F-RTO, RFC 5682 §3.1, with selective acknowledgements).
 //!
-//! After the first retransmission the sender sends new data instead of further retransmissions. If the answer
-//! acknowledges data that was sent once, the acknowledgements were late and nothing is lost.
+//! After the first retransmission the sender sends new data instead of further retransmissions. If the next acknowledgement
+//! covers data that was sent once, the acknowledgements were late and no data is lost.
 
 /// New segments sent before any further retransmission (§3.1 step 2b).
 const NEW_SEGMENTS: u8 = 2;
 
-/// The steps of RFC 5682 §3.1.
+/// State of F-RTO: the steps of RFC 5682 §3.1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Frto {
-    /// Conventional recovery, or none.
+    /// Conventional recovery, or no recovery.
     #[default]
     Off,
-    /// The first segment was retransmitted; it ends at `end`.
+    /// The first segment, which ends at `end`, has been retransmitted.
     Sent { end: u64 },
-    /// The first segment has arrived, and `left` new segments may be sent.
+    /// The first segment has arrived, and `left` new segments may be sent before an acknowledgement decides.
     Asking { left: u8 },
 }
 
 /// Evidence in an acknowledgement.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Evidence {
-    /// Cumulative acknowledgement, and whether it is new.
+    /// Cumulative acknowledgement; `advances` states whether it is new.
     pub(super) una: u64,
     pub(super) advances: bool,
     /// SND.NXT when the timer fired (*recover*).
@@ -35,7 +35,7 @@ impl Frto {
     pub(super) fn on_ack(&mut self, evidence: Evidence) -> bool {
         let Evidence { una, advances, recover, original } = evidence;
         let (next, spurious) = match *self {
-            // Step 2: duplicates change nothing.
+            // Step 2: duplicates have no effect.
             Self::Sent { .. } if !advances => (*self, false),
             Self::Sent { end } if una >= end && una < recover => (Self::Asking { left: NEW_SEGMENTS }, false),
             // Step 3.
@@ -46,8 +46,8 @@ impl Frto {
         spurious
     }
 
-    /// Whether to send new data now (`some` states whether there is any) and retransmit nothing until an answer
-    /// arrives. Without new data, recovery is conventional (step 2b).
+    /// Returns whether to send new data now; it retransmits nothing until the next acknowledgement. `some` states whether there
+    /// is new data. Returns `None` if recovery is conventional, as it is without new data (step 2b).
     pub(super) fn asks(&mut self, some: bool) -> Option<bool> {
         match *self {
             Self::Asking { left: NEW_SEGMENTS } if !some => {
@@ -70,13 +70,13 @@ mod tests {
 
     #[test]
     fn new_data_is_asked_about_only_between_the_first_segment_and_recover() {
-        // The first segment, of 1,000 bytes, was retransmitted of ten that were outstanding.
+        // Ten segments of 1,000 bytes were outstanding, and the first has been retransmitted.
         let after = |una| {
             let mut frto = Frto::Sent { end: 1_000 };
             assert!(!frto.on_ack(Evidence { una, advances: true, recover: 10_000, original: true }));
             frto
         };
-        // Step 2a: a part of it, or everything, is acknowledged: conventional recovery.
+        // Step 2a: a part of the first segment, or all data, is acknowledged: conventional recovery.
         assert_eq!(after(999), Frto::Off);
         assert_eq!(after(10_000), Frto::Off);
         // Step 2b.

@@ -1,6 +1,6 @@
 //! Loss recovery with selective acknowledgements as in ns-2.35's `Agent/TCP/FullTcp/Sack` (`tcp-full.cc`).
 //!
-//! It is older than RFC 6675 and sends less during fast recovery: lost data counts as in the network until an
+//! The agent is older than RFC 6675 and sends less during fast recovery: lost data counts as in the network until an
 //! acknowledgement replaces it. It also gives up earlier: a loss within the window that was last cut for a loss, and
 //! retransmissions after a timeout, wait for the timer.
 
@@ -8,7 +8,7 @@ use super::interface::{Allowance, Arrival, Outcome, Outstanding, Phase, at_most_
 use crate::config::Config;
 use crate::scoreboard::{Range, Scoreboard};
 
-/// Variables of `FullTcpAgent` and `SackFullTcpAgent`; brackets show their names there.
+/// Variables of `FullTcpAgent` and `SackFullTcpAgent`; their names there are in brackets.
 #[derive(Debug, Default)]
 pub(crate) struct FullTcp {
     scoreboard: Scoreboard,
@@ -23,16 +23,16 @@ pub(crate) struct FullTcp {
     send_from: u64,
     /// Start of the holes that were not filled yet [`h_seqno_`].
     fill_from: u64,
-    /// Whether the segment of fast retransmit is due; `pipe` does not count it.
+    /// Whether the segment of fast retransmit is due; `pipe` does not count this segment.
     first_due: bool,
-    /// Whether the timer has fired, so that a segment is sent regardless of limits.
+    /// Whether the timer has fired and a segment must be sent regardless of limits.
     forced: bool,
-    /// Whether something is missing or being repaired. Otherwise `send_from` and `fill_from` are at the next new data.
+    /// Whether data is missing or being repaired. Otherwise `send_from` and `fill_from` are at the next new data.
     busy: bool,
 }
 
 impl FullTcp {
-    /// Whether everything is in order. False until all data is acknowledged, because `fill_from` trails.
+    /// Whether all data is in order. False until all data is acknowledged, because `fill_from` trails.
     pub(super) fn is_idle(&self) -> bool {
         !self.busy
     }
@@ -46,17 +46,17 @@ impl FullTcp {
         }
     }
 
-    /// Estimated bytes in the network.
+    /// Returns the estimated bytes in the network.
     pub(super) fn pipe(&self, data: Outstanding) -> u64 {
         if self.by_pipe { self.pipe.max(0) as u64 } else { data.next - data.una }
     }
 
-    /// Selectively acknowledged part of the outstanding bytes.
+    /// Returns the number of selectively acknowledged outstanding bytes.
     pub(super) fn sacked(&self, data: Outstanding) -> u64 {
         self.scoreboard.sacked_between(data.una, data.next)
     }
 
-    /// Whether cwnd does not grow for an acknowledgement of new data (`open_cwnd_on_pack_` is false).
+    /// Whether an acknowledgement of new data is partial, so that it does not grow cwnd (`open_cwnd_on_pack_` is false).
     pub(super) fn is_partial(&self, data: Outstanding) -> bool {
         self.fast && data.una < data.cut_at
     }
@@ -77,7 +77,7 @@ impl FullTcp {
             self.send_from = self.send_from.max(data.una);
             self.fill_from = self.fill_from.max(data.una);
             if partial {
-                // Data that the acknowledgement reveals as lost has left the network, too.
+                // Lost data that the acknowledgement reveals has left the network, too.
                 self.pipe -= segment;
             } else {
                 self.fast = false;
@@ -93,7 +93,7 @@ impl FullTcp {
         Outcome { begins, ..Outcome::default() }
     }
 
-    /// Handles the retransmission timer. Returns whether ssthresh stays, which it does if the last cut was for ECN.
+    /// Handles the retransmission timer. Returns whether to keep ssthresh, which is so if the last cut was for ECN.
     pub(super) fn on_timeout(&mut self, data: Outstanding) -> bool {
         self.rouse(data);
         self.busy = true;
@@ -139,7 +139,7 @@ impl FullTcp {
         Some(range)
     }
 
-    /// Moves both positions to new data after a period of order.
+    /// Moves both positions to new data if all data is in order.
     fn rouse(&mut self, data: Outstanding) {
         if !self.busy {
             self.send_from = data.next;
@@ -159,7 +159,7 @@ impl FullTcp {
         }
         self.fast = true;
         self.pipe = (data.next - data.una - self.scoreboard.total()) as i64;
-        // `bugFix_`: no second fast retransmit for one window, unless the first cut was for ECN.
+        // `bugFix_`: no second fast retransmit in a window, unless the first cut was for ECN.
         let recovered = data.una > data.cut_at || data.cut_for.is_none();
         if !recovered && !data.cut_for_ecn() {
             return false;
@@ -169,8 +169,8 @@ impl FullTcp {
         true
     }
 
-    /// Next data to send (`nxt_tseq`). Below the data sent at the last cut it is the first hole below selectively
-    /// acknowledged data; otherwise it continues from `send_from`, even with data that the receiver has.
+    /// Returns the start of the next data to send (`nxt_tseq`): below the data sent at the last cut, the first hole below
+    /// selectively acknowledged data; otherwise `send_from`, even if the receiver has that data.
     fn next_start(&mut self, data: Outstanding) -> u64 {
         if data.una < data.cut_at
             && let Some(hole) = self.scoreboard.hole_from(self.fill_from, self.scoreboard.highest())

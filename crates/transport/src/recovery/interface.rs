@@ -31,7 +31,7 @@ impl Method {
         !matches!(self, Self::NewReno | Self::Reno)
     }
 
-    /// Whether the method records the time of each segment, and so needs its state from the start.
+    /// Whether the method records the time of each segment, and therefore needs its state from the start.
     pub(crate) fn keeps_times(self) -> bool {
         matches!(self, Self::Rack(_))
     }
@@ -56,7 +56,7 @@ impl Outstanding {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// No repair in progress, though something may be missing.
+    /// No repair is in progress, though data may be missing.
     #[default]
     Open,
     /// Fast recovery (RFC 5681 §3.2, RFC 6675 §5).
@@ -65,13 +65,13 @@ pub(super) enum Phase {
     Timeout,
 }
 
-/// An acknowledgement, as recovery sees it.
+/// An acknowledgement, with the data that recovery needs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrival<'a> {
     pub(crate) segment: &'a AckSegment,
     /// Newly acknowledged bytes.
     pub(crate) acked: u64,
-    /// Whether it is a duplicate by RFC 5681 §2.
+    /// Whether the acknowledgement is a duplicate by RFC 5681 §2.
     pub(crate) duplicate: bool,
 }
 
@@ -80,17 +80,17 @@ pub(crate) struct Arrival<'a> {
 pub(crate) struct Outcome {
     /// Whether fast recovery begins.
     pub(crate) begins: bool,
-    /// Whether a probe has repaired a loss (RFC 8985 §7.4).
+    /// Whether a probe has repaired a loss, so that cwnd must react (RFC 8985 §7.4).
     pub(crate) repaired: bool,
     /// Whether a detected loss was spurious (RFC 5682, RFC 3708).
     pub(crate) spurious: bool,
-    /// Set when recovery ends: limit of the data that may be sent at once.
+    /// Limit of the data that may be sent at once; set when recovery ends.
     pub(crate) burst_limit: Option<u64>,
     /// Whether the retransmission timer continues unchanged.
     pub(crate) keeps_timer: bool,
 }
 
-/// Times of the sender.
+/// Time values of the sender.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
     pub(crate) now: Instant,
@@ -99,21 +99,21 @@ pub(crate) struct Clock {
     pub(crate) rto: Duration,
 }
 
-/// The window before a reduction, in bytes.
+/// cwnd and ssthresh before a reduction, in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Prior {
     pub(crate) cwnd: u64,
     pub(crate) ssthresh: u64,
 }
 
-/// Purpose of the sender's timer.
+/// Reason for which the sender's timer fired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Expiry {
     /// The retransmission timeout.
     Timeout,
-    /// A loss detected by time: fast recovery begins.
+    /// A loss was detected by time, and fast recovery begins.
     Found,
-    /// An internal event of recovery.
+    /// An event internal to recovery.
     Nothing,
 }
 
@@ -125,7 +125,7 @@ pub(crate) struct Allowance {
     pub(crate) unsent: u64,
 }
 
-/// The data sent from `start` up to `next`, at most one segment.
+/// Returns the data sent from `start` up to `next`, at most one segment.
 pub(super) fn at_most_a_segment(start: u64, next: u64, mss: Bytes) -> Range {
     Range { start, end: next.min(start + mss.0) }
 }

@@ -1,7 +1,7 @@
 //! Loss detection and recovery: the methods, and their common interface.
 //!
-//! A connection has this state only after something was missing. Sequence numbers point *after* the last byte: the
-//! RFCs' HighData, recover and RecoveryPoint are one less.
+//! A connection has this state only after data was missing, except with RACK. Sequence numbers point *after* the last byte:
+//! the RFCs' HighData, recover and RecoveryPoint are one less.
 
 mod course;
 pub(crate) mod dialect;
@@ -52,11 +52,11 @@ impl Recovery {
         }
     }
 
-    /// Whether nothing is missing and nothing is being repaired.
+    /// Whether no data is missing and none is being repaired.
     pub(crate) fn is_idle(&self) -> bool {
         match self {
             Self::Sack(sack) => sack.is_idle(),
-            // RACK receives every segment.
+            // RACK processes every segment.
             Self::Rack(_) => false,
             Self::FullTcp(fulltcp) => fulltcp.is_idle(),
             Self::Sack1(sack1) => sack1.is_idle(),
@@ -64,7 +64,7 @@ impl Recovery {
         }
     }
 
-    /// Whether this is fast recovery.
+    /// Whether fast recovery is in progress.
     pub(crate) fn is_fast(&self, data: Outstanding) -> bool {
         self.phase(data) == Phase::Recovery
     }
@@ -74,7 +74,7 @@ impl Recovery {
         self.phase(data) == Phase::Timeout
     }
 
-    /// Bytes for which cwnd may grow, out of those that an acknowledgement newly covers. Call it before the
+    /// Returns the bytes by which cwnd may grow, out of those that an acknowledgement newly covers. Call this before the
     /// acknowledgement is processed.
     pub(crate) fn growth(&self, config: &Config, data: Outstanding, acked: u64, slow_start: bool) -> u64 {
         let held = match self {
@@ -91,7 +91,7 @@ impl Recovery {
         }
     }
 
-    /// Estimated bytes in the network.
+    /// Returns the estimated bytes in the network.
     pub(crate) fn pipe(&self, data: Outstanding) -> u64 {
         match self {
             Self::Sack(sack) => sack.pipe(),
@@ -102,8 +102,8 @@ impl Recovery {
         }
     }
 
-    /// FlightSize at a timeout (RFC 5681 Eq. 4), less the data known to have left the network. While a hole remains,
-    /// new data continues beyond it without being covered by an acknowledgement number.
+    /// Returns FlightSize at a timeout (RFC 5681 Eq. 4), less the data known to have left the network. While a hole remains,
+    /// new data is sent beyond it that no cumulative acknowledgement covers.
     pub(crate) fn flight_size(&self, data: Outstanding) -> u64 {
         let left = match self {
             Self::Sack(sack) => sack.sacked(data),
@@ -115,7 +115,7 @@ impl Recovery {
         (data.next - data.una).saturating_sub(left)
     }
 
-    /// New data that limited transmit sent, which FlightSize excludes (RFC 5681 §3.2 step 2).
+    /// Returns the new data that limited transmit sent, which FlightSize excludes (RFC 5681 §3.2 step 2).
     pub(crate) fn limited(&self) -> u64 {
         match self {
             Self::Sack(sack) => sack.limited(),
@@ -125,7 +125,7 @@ impl Recovery {
         }
     }
 
-    /// `cwnd` with the inflation of fast recovery.
+    /// Returns `cwnd` with the inflation of fast recovery.
     pub(crate) fn inflated(&self, config: &Config, cwnd: u64) -> u64 {
         match self {
             Self::Sack(_) | Self::Rack(_) | Self::FullTcp(_) | Self::Sack1(_) => cwnd,
@@ -150,8 +150,8 @@ impl Recovery {
         }
     }
 
-    /// Handles the retransmission timer. Returns whether ssthresh stays, which it does if the timer fired before for
-    /// the same segment.
+    /// Handles the retransmission timer. Returns whether to keep ssthresh, which is so if the timer fired before for the
+    /// same segment.
     pub(crate) fn on_timeout(&mut self, config: &Config, data: Outstanding, now: Instant) -> bool {
         match self {
             Self::Rack(rack) => rack.on_timeout(config, data, now),
@@ -186,7 +186,7 @@ impl Recovery {
         }
     }
 
-    /// Saves the window before the reduction of a recovery that may prove spurious.
+    /// Saves the window before the reduction of a recovery that may turn out to be spurious.
     pub(crate) fn remember(&mut self, prior: Prior) {
         if let Some(undo) = self.undo() {
             undo.remember(prior);
@@ -213,7 +213,7 @@ impl Recovery {
         }
     }
 
-    /// Round-trip time of the last acknowledgement, where segments are timed; `Duration::MAX` for none.
+    /// Returns the round-trip time that the last acknowledgement measured, if segments are timed; otherwise `Duration::MAX`.
     pub(crate) fn measured(&self) -> Duration {
         match self {
             Self::Rack(rack) => rack.measured(),
@@ -221,7 +221,7 @@ impl Recovery {
         }
     }
 
-    /// Time of the sender's timer, if recovery owns it.
+    /// Returns the time of the sender's timer, if recovery owns the timer.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         match self {
             Self::Rack(rack) => Some(rack.deadline()),
@@ -237,7 +237,7 @@ impl Recovery {
         }
     }
 
-    /// Sets the end of the last new data to `next`, after a FIN was added.
+    /// Sets the end of the last new data to `next` after a FIN was added.
     pub(crate) fn extend(&mut self, next: u64) {
         if let Self::Rack(rack) = self {
             rack.extend(next);

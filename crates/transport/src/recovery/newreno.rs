@@ -1,6 +1,6 @@
 //! Fast retransmit and fast recovery without selective acknowledgements: Reno (RFC 5681 §3.2) and NewReno (RFC 6582).
 //!
-//! The inflated window is cwnd plus `inflation`; cwnd itself stays with the congestion control. The heuristics of RFC
+//! The inflated window is cwnd plus `inflation`; the congestion control keeps cwnd itself. The heuristics of RFC
 //! 6582 §4 are not included.
 
 use super::interface::{
@@ -14,7 +14,7 @@ use crate::scoreboard::Range;
 pub(crate) struct NewReno {
     phase: Phase,
     dup_acks: u32,
-    /// End of the data sent when the last loss was found; `None` before any.
+    /// End of the data sent when the last loss was detected; `None` before any loss.
     recover: Option<u64>,
     /// Whether the last loss was a timeout.
     timed_out: bool,
@@ -72,7 +72,7 @@ impl NewReno {
 
     pub(super) fn on_timeout(&mut self, data: Outstanding) -> bool {
         let repeated = self.timed_out_at == Some(data.una);
-        // RFC 6582 §3.2 step 4: duplicates of retransmitted data are no sign of a loss.
+        // RFC 6582 §3.2 step 4: duplicates of retransmitted data are not a sign of a loss.
         *self = Self {
             phase: Phase::Timeout,
             recover: Some(data.next),
@@ -97,13 +97,13 @@ impl NewReno {
         let unsent = Range { start: data.next, end: data.next + allowance.unsent };
         match self.phase {
             Phase::Open => self.open(config, data, unsent, allowance.cwnd),
-            // RFC 5681 §3.2 step 5: new data, as far as the inflated window goes.
+            // RFC 5681 §3.2 step 5: new data, as far as the inflated window allows.
             Phase::Recovery => non_empty(unsent)
                 .filter(|unsent| unsent.end - data.una <= self.inflated(config, allowance.cwnd)),
             Phase::Timeout => {
                 let again = non_empty(at_most_a_segment(self.high_rxt, self.recover_point(), config.mss));
                 let range = again.or_else(|| non_empty(unsent))?;
-                // ns-2's limited transmit also sends old data.
+                // With `limited_transmit_repairs`, limited transmit also sends old data (ns-2).
                 let extra = if config.limited_transmit_repairs { self.limited_segments(config) } else { 0 };
                 if self.pipe(data) + range.len() > allowance.cwnd + extra {
                     return None;
@@ -131,7 +131,7 @@ impl NewReno {
                 if data.una >= self.recover_point() {
                     self.close();
                     // RFC 6582 §3.2 step 3, full acknowledgement, first choice: no burst of data that the inflated
-                    // window left unsent. With the second choice, as in Reno, cwnd is ssthresh.
+                    // window has left unsent. With the second choice, as in Reno, cwnd is ssthresh.
                     let flight_size = data.next - data.una;
                     let limited = config.recovery == Method::NewReno && config.full_ack == FullAck::Limited;
                     let burst_limit = limited.then(|| flight_size.max(config.mss.0) + config.mss.0);
@@ -155,7 +155,7 @@ impl NewReno {
         if acked >= config.mss.0 {
             self.inflation += config.mss.0 as i64;
         }
-        // Only the first one restarts the timer, so that many losses end in a timeout.
+        // Only the first partial acknowledgement restarts the timer, so that many losses end in a timeout.
         let keeps_timer = std::mem::replace(&mut self.timer_restarted, true);
         Outcome { keeps_timer, ..Outcome::default() }
     }
@@ -181,7 +181,7 @@ impl NewReno {
             self.timed_out = false;
             self.timer_restarted = false;
             self.due = true;
-            // RFC 5681 §3.2 step 3: the segments that the duplicates stand for have left the network.
+            // RFC 5681 §3.2 step 3: each duplicate means that a segment has left the network.
             self.inflation = i64::from(self.dup_acks) * config.mss.0 as i64;
         }
         Outcome { begins, ..Outcome::default() }
@@ -201,14 +201,14 @@ impl NewReno {
         self.due = false;
     }
 
-    /// New data to send while no loss is being repaired.
+    /// Returns new data to send while no loss is being repaired.
     fn open(&mut self, config: &Config, data: Outstanding, unsent: Range, cwnd: u64) -> Option<Range> {
         let unsent = non_empty(unsent)?;
         let flight_size = unsent.end - data.una;
         if flight_size <= cwnd {
             return Some(unsent);
         }
-        // RFC 3042 §2: a segment for each of the duplicates before a loss is found, no more than those beyond cwnd.
+        // RFC 3042 §2: one segment for each duplicate before a loss is detected, and no more than that beyond cwnd.
         if !config.limited_transmit || flight_size > cwnd + self.limited_segments(config) {
             return None;
         }
@@ -216,7 +216,7 @@ impl NewReno {
         Some(unsent)
     }
 
-    /// Bytes beyond cwnd that duplicates allow, while they are too few to mean a loss.
+    /// Returns the bytes beyond cwnd that duplicates allow while they are too few to signal a loss.
     fn limited_segments(&self, config: &Config) -> u64 {
         u64::from(self.dup_acks.min(config.duplicate_threshold - 1)) * config.mss.0
     }

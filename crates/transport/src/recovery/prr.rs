@@ -1,8 +1,8 @@
 //! Proportional rate reduction: during fast recovery, transmissions are proportional to deliveries (RFC 6937).
 //!
-//! An acknowledgement without delivery sends nothing; the RFC's reduction bound would allow a segment.
+//! An acknowledgement without delivery sends no data; the RFC's reduction bound would allow a segment.
 
-/// Limit on transmissions once less than ssthresh is in the network (RFC 6937 §3).
+/// Limit on transmissions after less than ssthresh is in the network (RFC 6937 §3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bound {
     /// The delivered data plus one segment, as in slow start (PRR-SSRB, which the RFC recommends).
@@ -14,7 +14,7 @@ pub enum Bound {
     SafeAck,
 }
 
-/// Delivery of an acknowledgement during recovery.
+/// Data that an acknowledgement delivered during recovery.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Delivery {
     /// Newly acknowledged bytes, selectively or not.
@@ -23,7 +23,7 @@ pub(crate) struct Delivery {
     pub(crate) safe: bool,
 }
 
-/// The variables of RFC 6937 §3 for one fast recovery, or one reduction after an ECN echo.
+/// Variables of RFC 6937 §3 for one fast recovery, or for one reduction after an ECN echo.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Prr {
     bound: Bound,

@@ -32,7 +32,7 @@ impl Sack {
         Self { course: Course::new(bound), ..Self::default() }
     }
 
-    /// Whether nothing is missing and nothing is being repaired.
+    /// Whether no data is missing and none is being repaired.
     pub(super) fn is_idle(&self) -> bool {
         self.phase() == Phase::Open && self.scoreboard.is_empty()
     }
@@ -41,17 +41,17 @@ impl Sack {
         self.course.phase
     }
 
-    /// Estimated bytes in the network.
+    /// Returns the estimated bytes in the network.
     pub(super) fn pipe(&self) -> u64 {
         self.pipe
     }
 
-    /// Selectively acknowledged part of the outstanding bytes.
+    /// Returns the number of selectively acknowledged outstanding bytes.
     pub(super) fn sacked(&self, data: Outstanding) -> u64 {
         self.scoreboard.sacked_between(data.una, data.next)
     }
 
-    /// New data that limited transmit sent, which FlightSize excludes (RFC 5681 §3.2 step 2).
+    /// Returns the new data that limited transmit sent, which FlightSize excludes (RFC 5681 §3.2 step 2).
     pub(super) fn limited(&self) -> u64 {
         self.limited
     }
@@ -66,7 +66,7 @@ impl Sack {
     ) -> Outcome {
         let sacked = self.scoreboard.total();
         let below = self.scoreboard.sacked_between(0, self.course.point);
-        // RFC 6675 §2: a duplicate selectively acknowledges something new.
+        // RFC 6675 §2: a duplicate selectively acknowledges new data.
         let news = self.scoreboard.update(data.una, data.next, segment);
         if acked > 0 {
             self.dup_acks = 0;
@@ -78,7 +78,7 @@ impl Sack {
             self.frto = Frto::Off;
             self.high_rxt = data.una;
         }
-        // RFC 6675 §5 step A and §5.1: until then no other recovery begins.
+        // RFC 6675 §5 step A and §5.1: no other recovery begins before that.
         self.course.end(data.una, spurious);
         let duplicate = news && self.phase() == Phase::Open;
         if duplicate {
@@ -92,15 +92,14 @@ impl Sack {
         self.high_rxt = self.high_rxt.max(data.una);
         let lost_below = self.lost_below.max(data.una);
         self.set_pipe(config, data);
-        // Bytes SACKed before were counted then.
+        // Bytes that were SACKed before have been counted before.
         let delivered = (acked + self.scoreboard.total()).saturating_sub(sacked);
         self.course.deliver(delivered, acked > 0 && self.lost_below <= lost_below);
         Outcome { begins, spurious, ..Outcome::default() }
     }
 
-    /// Whether an acknowledgement proves the timeout spurious (RFC 5682 §3.1). It covers `acked` new bytes; `sacked`
-    /// bytes of the data outstanding at the timeout were selectively acknowledged before. Only the first segment of
-    /// that data was retransmitted.
+    /// Whether an acknowledgement of `acked` new bytes proves the timeout spurious (RFC 5682 §3.1). Only the first segment of the
+    /// data outstanding at the timeout was retransmitted; `sacked` bytes of that data were selectively acknowledged before.
     fn is_spurious(&mut self, data: Outstanding, acked: u64, sacked: u64) -> bool {
         let recover = self.course.point;
         let original = acked > 0 || self.scoreboard.sacked_between(0, recover) > sacked;
@@ -154,7 +153,7 @@ impl Sack {
                 if let Some(goes) = self.frto.asks(allowance.unsent > 0) {
                     return non_empty(unsent).filter(|_| goes).inspect(|range| self.pipe += range.len());
                 }
-                // RFC 6675 §5.1: fill the holes in order, then go on.
+                // RFC 6675 §5.1: fill the holes in order, then send new data.
                 let hole = self.hole(self.course.point, config);
                 hole.inspect(|hole| self.high_rxt = hole.end).or_else(|| non_empty(unsent))?
             }
@@ -164,15 +163,15 @@ impl Sack {
         Some(range)
     }
 
-    /// Whether duplicates mean a loss (RFC 6675 §5 steps 1 and 2).
+    /// Counts a duplicate. Returns whether duplicates signal a loss (RFC 6675 §5 steps 1 and 2).
     fn detects_loss(&mut self, config: &Config, data: Outstanding) -> bool {
         self.dup_acks += 1;
         self.dup_acks >= config.duplicate_threshold
             || self.scoreboard.lost_below(config.duplicate_threshold, config.mss.0) > data.una
     }
 
-    /// Computes `pipe` (RFC 6675 §4 `SetPipe`): bytes that are not lost, and bytes that were retransmitted; without
-    /// SACKed ones.
+    /// Computes `pipe` (RFC 6675 §4 `SetPipe`): bytes that are not lost, plus retransmitted bytes; in both cases without
+    /// SACKed bytes.
     fn set_pipe(&mut self, config: &Config, data: Outstanding) {
         let mut lost_below = self.scoreboard.lost_below(config.duplicate_threshold, config.mss.0);
         if self.phase() == Phase::Timeout {
@@ -186,7 +185,7 @@ impl Sack {
         end - start - self.scoreboard.sacked_between(start, end)
     }
 
-    /// The first retransmission of a recovery (RFC 6675 §5 steps 4.3 and 4.4).
+    /// Returns the first retransmission of a recovery (RFC 6675 §5 steps 4.3 and 4.4).
     fn first_retransmission(&mut self, config: &Config, data: Outstanding) -> Option<Range> {
         let range = self.hole(data.next, config)?;
         self.high_rxt = range.end;
@@ -195,13 +194,13 @@ impl Sack {
         Some(range)
     }
 
-    /// Unsent data to send while no loss is being repaired.
+    /// Returns unsent data to send while no loss is being repaired.
     fn open(&mut self, config: &Config, data: Outstanding, allowance: Allowance) -> Option<Range> {
         let unsent = non_empty(Range { start: data.next, end: data.next + allowance.unsent })?;
         if unsent.end - data.una <= allowance.cwnd {
             return Some(unsent);
         }
-        // RFC 6675 §5 step 3.3: on duplicates, selectively acknowledged data has left the network.
+        // RFC 6675 §5 step 3.3: selectively acknowledged data has left the network.
         let limited_transmit = config.limited_transmit && self.dup_acks > 0;
         if !limited_transmit || self.pipe + config.mss.0 > allowance.cwnd {
             return None;
@@ -210,10 +209,10 @@ impl Sack {
         Some(unsent)
     }
 
-    /// The next segment (RFC 6675 §4 `NextSeg`, and step C.2 of §5).
+    /// Returns the next segment (RFC 6675 §4 `NextSeg`, and step C.2 of §5).
     fn next_seg(&mut self, config: &Config, data: Outstanding, unsent: Range) -> Option<Range> {
         let highest = self.scoreboard.highest();
-        // Rule 1: the first hole that is lost and was not retransmitted.
+        // Rule 1: the first lost hole that was not retransmitted.
         if let Some(hole) = self.hole(highest, config)
             && hole.start < self.lost_below
         {
@@ -229,7 +228,7 @@ impl Sack {
             self.high_rxt = hole.end;
             return Some(hole);
         }
-        // Rule 4: once per recovery, the last segment that is outstanding; HighRxt stays.
+        // Rule 4: once per recovery, the last outstanding segment; HighRxt does not change.
         if data.una <= self.rescue_rxt {
             return None;
         }
@@ -238,7 +237,7 @@ impl Sack {
         Some(Range { start: hole.start.max(hole.end.saturating_sub(config.mss.0)), end: hole.end })
     }
 
-    /// At most a segment of the first hole below `limit` that was not retransmitted.
+    /// Returns at most a segment of the first hole below `limit` that was not retransmitted.
     fn hole(&self, limit: u64, config: &Config) -> Option<Range> {
         let hole = self.scoreboard.hole_from(self.high_rxt, limit)?;
         Some(Range { end: hole.end.min(hole.start + config.mss.0), ..hole })
@@ -275,7 +274,7 @@ mod tests {
                 octets[start as usize..(start + len) as usize].fill(true);
             }
             recovery.set_pipe(&config, data);
-            // RFC 6675 §4 IsLost and SetPipe, as they stand there.
+            // RFC 6675 §4 IsLost and SetPipe, as written there.
             let is_lost = |octet: u64| {
                 let above = &octets[octet as usize..];
                 let blocks = above.windows(2).filter(|pair| !pair[0] && pair[1]).count();

@@ -1,39 +1,39 @@
 //! Loss recovery with selective acknowledgements as in ns-2.35's `Agent/TCP/Sack1` (`tcp-sack1.cc`).
 //!
-//! Its pipe counts segments, including lost ones, until an acknowledgement replaces them. After a timeout all
+//! The agent's pipe counts segments, including lost ones, until an acknowledgement replaces them. After a timeout all
 //! outstanding data is retransmitted.
 
 use super::interface::{Allowance, Arrival, Outcome, Outstanding, Phase, at_most_a_segment, non_empty};
 use crate::config::Config;
 use crate::scoreboard::{Range, Scoreboard};
 
-/// Variables of `Sack1TcpAgent`; brackets show their names there.
+/// Variables of `Sack1TcpAgent`; their names there are in brackets.
 #[derive(Debug, Default)]
 pub(crate) struct Sack1 {
     scoreboard: Scoreboard,
-    /// Fast recovery [`fastrecov_`].
+    /// Whether fast recovery is in progress [`fastrecov_`].
     fast: bool,
-    /// Whole segments [`pipe_`]; may fall below zero after unexpected acknowledgements.
+    /// Bytes of whole segments [`pipe_`]; may fall below zero after unexpected acknowledgements.
     pipe: i64,
     dup_acks: u32,
     /// Whether no new data was acknowledged since the timer fired [`timeout_`].
     timed_out: bool,
-    /// End of fast recovery; no other begins before [`recover_`]. `None` after its end.
+    /// End of fast recovery, before which no other begins [`recover_`]. Zero after its end.
     recover: u64,
     /// Next data to send if no hole is filled [`t_seqno_`]; a timeout moves it back.
     send_from: u64,
     /// Start of the holes that were not filled yet [`h_seqno_`].
     fill_from: u64,
-    /// Whether the segment of fast retransmit is due; `pipe` does not count it.
+    /// Whether the segment of fast retransmit is due; `pipe` does not count this segment.
     first_due: bool,
-    /// Whether everything beyond fast retransmit waits for an acknowledgement.
+    /// Whether all data after the fast retransmit waits for an acknowledgement.
     waits: bool,
-    /// Whether something is missing or being repaired. Otherwise `send_from` is at the next new data.
+    /// Whether data is missing or being repaired. Otherwise `send_from` is at the next new data.
     busy: bool,
 }
 
 impl Sack1 {
-    /// Whether nothing is missing and nothing is being repaired.
+    /// Whether no data is missing and none is being repaired.
     pub(super) fn is_idle(&self) -> bool {
         !self.busy
     }
@@ -47,12 +47,12 @@ impl Sack1 {
         }
     }
 
-    /// Estimated bytes in the network.
+    /// Returns the estimated bytes in the network.
     pub(super) fn pipe(&self, data: Outstanding) -> u64 {
         if self.fast { self.pipe.max(0) as u64 } else { data.next - data.una }
     }
 
-    /// Selectively acknowledged part of the outstanding bytes.
+    /// Returns the number of selectively acknowledged outstanding bytes.
     pub(super) fn sacked(&self, data: Outstanding) -> u64 {
         self.scoreboard.sacked_between(data.una, data.next)
     }
@@ -70,7 +70,7 @@ impl Sack1 {
                 self.fast = false;
                 self.on_order(data);
             } else if arrival.acked > 0 {
-                // Data that the acknowledgement reveals as lost has left the network, too.
+                // Lost data that the acknowledgement reveals has left the network, too.
                 self.pipe -= segment;
                 self.scoreboard.update(data.una, data.next, arrival.segment);
             } else if !self.timed_out {
@@ -90,7 +90,7 @@ impl Sack1 {
         Outcome { begins, ..Outcome::default() }
     }
 
-    /// Handles the retransmission timer. Returns whether ssthresh stays, which it does if the last cut was for ECN.
+    /// Handles the retransmission timer. Returns whether to keep ssthresh, which is so if the last cut was for ECN.
     pub(super) fn on_timeout(&mut self, data: Outstanding) -> bool {
         self.rouse(data);
         self.busy = true;
@@ -137,7 +137,7 @@ impl Sack1 {
         Some(range)
     }
 
-    /// Moves the position to new data after a period of order.
+    /// Moves `send_from` to new data if all data is in order.
     fn rouse(&mut self, data: Outstanding) {
         if !self.busy {
             self.send_from = data.next;
@@ -153,11 +153,11 @@ impl Sack1 {
         self.scoreboard.clear();
     }
 
-    /// Handles a duplicate. Returns whether fast recovery begins (`dupack_action`).
+    /// Begins fast recovery after enough duplicates, unless it is forbidden. Returns whether it begins (`dupack_action`).
     fn begin(&mut self, config: &Config, data: Outstanding) -> bool {
         let recover = if data.cut_for_ecn() { data.cut_at } else { self.recover };
-        // `bugFix_`: no second fast retransmit for one window, unless the first cut was for ECN; `bugfix_ss_`: the first
-        // segment of all may be lost.
+        // `bugFix_`: no second fast retransmit in a window, unless the first cut was for ECN. `bugfix_ss_`: the very first
+        // segment may be retransmitted.
         let begins = data.una > recover || data.una == 0 || data.cut_for_ecn();
         if begins {
             self.fast = true;

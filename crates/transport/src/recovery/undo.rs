@@ -1,7 +1,7 @@
-//! Detection of spurious window reductions: all retransmitted data had arrived before, as the receiver reports (RFC
+//! Detection of spurious window reductions: the receiver reports that it already had all retransmitted data (RFC
 //! 2883).
 //!
-//! RFC 3708 §3 compares segments one by one, as here; Linux counts them (`tcp_check_dsack`, `tcp_try_undo_dsack`).
+//! RFC 3708 §3 compares segments one by one, as does this file; Linux counts them (`tcp_check_dsack`, `tcp_try_undo_dsack`).
 
 use super::interface::Prior;
 use crate::scoreboard::Range;
@@ -9,26 +9,26 @@ use crate::scoreboard::Range;
 /// Retransmissions since the begin of a recovery.
 #[derive(Debug, Default)]
 pub(super) struct Undo {
-    /// Retransmitted and unreported ranges, in the order of sending; twice if retransmitted twice.
+    /// Retransmitted ranges that were not reported yet, in order of sending. A range is listed once per retransmission.
     unreported: Vec<Range>,
-    /// Window before the reduction; `None` where the reduction must stand.
+    /// Window before the reduction; `None` if the reduction must not be undone.
     prior: Option<Prior>,
 }
 
 impl Undo {
-    /// Handles the begin of a recovery or a probe. Earlier retransmissions matter only if they may be in flight.
+    /// Handles the begin of a recovery or a probe. Keeps only earlier retransmissions that may still be in flight.
     pub(super) fn begin(&mut self, una: u64) {
         self.unreported.retain(|sent| sent.end > una);
         self.prior = None;
     }
 
-    /// Saves the window before the reduction of a recovery. A second reduction changes nothing (Linux,
+    /// Saves the window before the reduction of a recovery. A second reduction does not replace it (Linux,
     /// `tcp_enter_loss`).
     pub(super) fn remember(&mut self, prior: Prior) {
         self.prior.get_or_insert(prior);
     }
 
-    /// Records a reduction for another reason, which stands.
+    /// Records a reduction for another reason, which must not be undone.
     pub(super) fn forbid(&mut self) {
         self.prior = None;
     }
@@ -41,8 +41,8 @@ impl Undo {
         self.unreported.push(range);
     }
 
-    /// Processes a report that these bytes came again, from one segment or, merged, from several. Returns whether all
-    /// retransmissions have been reported. Duplicates that were never retransmitted are no evidence, because a network
+    /// Processes a report that these bytes arrived again, in one segment or in several merged ones. Returns whether all
+    /// retransmissions have been reported. Duplicates of data that was never retransmitted are no evidence, because a network
     /// may duplicate packets.
     pub(super) fn on_report(&mut self, mut range: Range) -> bool {
         let before = self.unreported.len();

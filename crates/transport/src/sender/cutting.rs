@@ -1,4 +1,4 @@
-//! Reductions of a sender's window: by losses, ECN echoes and timeouts, at most once per window of data.
+//! Reductions of a sender's window because of losses, ECN echoes and timeouts, at most once per window of data.
 
 use shallows_core::{Bytes, Instant};
 
@@ -15,7 +15,7 @@ impl Sender {
         config.recovery.dialect().ece.cuts(number >= self.reduce_from, acked > 0, after_timeout)
     }
 
-    /// Begins fast recovery.
+    /// Handles a detected loss: begins fast recovery.
     #[cold]
     pub(super) fn on_loss(&mut self, config: &Config, now: Instant) {
         self.stats.fast_recoveries += 1;
@@ -28,10 +28,10 @@ impl Sender {
         self.respond_to_loss(config);
     }
 
-    /// Responds to a detected loss, or to one that a probe has repaired.
+    /// Reduces the window after a detected loss, or after a loss that a probe has repaired.
     pub(super) fn respond_to_loss(&mut self, config: &Config) {
         self.end_reduction();
-        // RFC 3168 §6.1.2: a window is reduced once, for ECN or for losses. For DCTCP a loss has its conventional
+        // RFC 3168 §6.1.2: a window is reduced once, for ECN or for losses. With DCTCP a loss has its conventional
         // effect in addition to earlier marks (RFC 8257 §3.5).
         if self.ecn == EcnMode::Classic && self.una < self.reduce_from {
             if config.recovery.dialect().loss_replaces_cut_for_ecn {
@@ -44,12 +44,12 @@ impl Sender {
         self.reduce(Congestion::Loss, Bytes(self.next - self.una - limited));
     }
 
-    /// Responds to an ECE on an acknowledgement of this many new bytes.
+    /// Reduces the window after an ECE on an acknowledgement of `acked` new bytes.
     #[cold]
     pub(super) fn on_ece(&mut self, config: &Config, now: Instant, acked: u64) {
         self.stats.ecn_reductions += 1;
         if self.ecn == EcnMode::Classic && self.cwnd() <= config.mss {
-            // RFC 3168 §6.1.2: a window of one segment cannot be reduced; instead the timer restarts, and new data
+            // RFC 3168 §6.1.2: a window of one segment cannot be reduced. Instead the timer restarts, and new data
             // waits for it.
             self.state = ConnectionState::Held;
             self.deadline = now + self.rtt.rto();
@@ -62,7 +62,7 @@ impl Sender {
         }
     }
 
-    /// Lets the congestion control cut the window.
+    /// Calls the congestion control to reduce the window, and records the reduction.
     pub(super) fn reduce(&mut self, congestion: Congestion, flight_size: Bytes) {
         self.congestion.on_congestion(&mut self.window, congestion, flight_size);
         self.note_cut(congestion);
@@ -70,7 +70,7 @@ impl Sender {
     }
 
     pub(super) fn note_cut(&mut self, congestion: Congestion) {
-        // An acknowledgement that echoes data sent after the reduction is above the current end of data.
+        // An acknowledgement of data sent after the reduction has a number above the current `next`.
         self.reduce_from = self.next + 1;
         if congestion != Congestion::RepeatedTimeout {
             self.last_cut = Some(congestion);

@@ -7,9 +7,9 @@ use shallows_core::packet::{DataSegment, Ecn};
 pub struct Transmit {
     /// The segment.
     pub segment: DataSegment,
-    /// Whether its data was sent before.
+    /// Whether the segment's data was sent before.
     pub retransmission: bool,
-    /// Its ECN codepoint.
+    /// ECN codepoint of the packet.
     pub ecn: Ecn,
 }
 
@@ -18,7 +18,7 @@ pub struct Transmit {
 pub struct Stats {
     /// Segments sent, retransmissions included.
     pub segments_sent: u64,
-    /// Expiries of the retransmission timer.
+    /// Number of times that the retransmission timer fired.
     pub timeouts: u32,
     /// Segments that contained data sent before.
     pub retransmits: u32,
@@ -28,16 +28,16 @@ pub struct Stats {
     pub ecn_reductions: u32,
 }
 
-/// Activity of a sender, apart from sending.
+/// Current activity of a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// None: new data leaves as the window allows.
+    /// No repair: new data leaves as the window allows.
     Open,
     /// Repair of a loss detected by duplicate acknowledgements.
     Recovery,
     /// Retransmission of data outstanding at a timeout.
     Timeout,
-    /// Braking: the window stays small during an incast (Pulser §III-B).
+    /// Brake: the window stays small during an incast (Pulser §III-B).
     Braking,
 }
 
@@ -46,13 +46,13 @@ pub enum Phase {
 pub(super) enum ConnectionState {
     /// A SYN must be sent.
     SynDue,
-    /// The SYN was sent and not answered yet.
+    /// The SYN was sent and has not been answered yet.
     SynSent,
     /// The connection is open.
     Open,
     /// The connection is open, but new data waits for the timer (RFC 3168 §6.1.2).
     Held,
-    /// The connection is open, and cwnd falls over a round trip.
+    /// The connection is open, and cwnd falls gradually over a round trip.
     Reducing,
 }
 

@@ -1,4 +1,4 @@
-//! Data and rate that a sender offers to its host, which forms bursts.
+//! Data and rate that a sender offers to its host. The host forms bursts from them.
 
 use shallows_core::Bytes;
 
@@ -9,14 +9,14 @@ use crate::congestion::{CongestionControl, Pace};
 use crate::pacing_rate::{Course, PacingRate};
 
 impl Sender {
-    /// Window and rate from the congestion control.
+    /// Returns window and rate of the congestion control.
     #[inline]
     pub fn pace(&self) -> Pace {
         self.congestion.pace(&self.window)
     }
 
-    /// Rate that sizes the host's queue and spaces departures: that of the congestion control, or else Linux's, after
-    /// the first round trip.
+    /// Returns the rate that sizes the host's queue and spaces departures: the congestion control's rate, or otherwise Linux's
+    /// pacing rate. `None` before the first round trip of a connection without its own rate.
     #[inline]
     pub fn pacing_rate(&self) -> Option<PacingRate> {
         let Pace { window: cwnd, rate } = self.pace();
@@ -27,13 +27,13 @@ impl Sender {
         Some(PacingRate::of(Course { cwnd, ssthresh, outstanding, srtt: self.rtt.srtt()? }))
     }
 
-    /// Limit of outstanding data: the smaller of cwnd and the receiver's window.
+    /// Returns the limit of outstanding data: the smaller of cwnd and the receiver's window.
     pub fn usable_window(&self) -> Bytes {
         self.cwnd().min(Bytes(self.limit - self.una))
     }
 
-    /// Data ready to send. `None` while a connection opens or repairs a loss, when the window does not decide the next
-    /// segment.
+    /// Returns the data that is ready to send. `None` while a connection opens or repairs a loss, because the window then does
+    /// not determine the next segment.
     pub fn backlog(&self) -> Option<Backlog> {
         if self.disordered || !matches!(self.state, ConnectionState::Open | ConnectionState::Reducing) {
             return None;

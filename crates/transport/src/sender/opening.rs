@@ -8,7 +8,7 @@ use super::interface::{ConnectionState, Transmit};
 use crate::config::{Config, LostSyn};
 use crate::congestion::{CongestionControl, EcnMode};
 
-/// Timeouts of a SYN that do not lengthen the next: Linux, `tcp_syn_linear_timeouts`.
+/// Number of timeouts of a SYN that do not lengthen the next one: Linux, `tcp_syn_linear_timeouts`.
 const LINEAR_TIMEOUTS: u32 = 4;
 
 impl Sender {
@@ -23,7 +23,7 @@ impl Sender {
         }
         self.timed_at = now;
         self.stats.segments_sent += 1;
-        // RFC 3168 §6.1.1: ECE and CWR ask whether the receiver supports ECN; §6.1.1.1 permits the question in a
+        // RFC 3168 §6.1.1: ECE and CWR request ECN from the receiver; §6.1.1.1 permits the request in a
         // retransmitted SYN.
         let asks = config.congestion.ecn_mode() != EcnMode::Off;
         let flags = if asks { Flags::SYN.with(Flags::ECE).with(Flags::CWR) } else { Flags::SYN };
@@ -68,7 +68,7 @@ impl Sender {
                 self.congestion.on_restart(&mut self.window, config.mss);
             }
         } else {
-            // RFC 5681 §3.1: one segment after a lost SYN; RFC 6298 §5.7: and a longer timer.
+            // RFC 5681 §3.1: one segment after a lost SYN. RFC 6298 §5.7: also a longer timer.
             self.congestion.on_restart(&mut self.window, config.mss);
             self.rtt.fall_back(&config.rto);
         }

@@ -1,4 +1,4 @@
-//! Decisions of loss recovery about its sender: timers, and the undo of spurious reductions.
+//! Effects of loss recovery on its sender: timers, and the undo of spurious reductions.
 
 use shallows_core::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use crate::config::Config;
 use crate::recovery::{Clock, Expiry, Prior};
 
 impl Sender {
-    /// Handles the timer while recovery owns it. Returns whether it served another purpose than a retransmission
+    /// Handles the timer while recovery owns it. Returns whether the timer had another purpose than a retransmission
     /// timeout.
     #[cold]
     pub(super) fn on_timer_of_recovery(&mut self, config: &Config, now: Instant) -> bool {
@@ -25,8 +25,8 @@ impl Sender {
         expiry != Expiry::Timeout
     }
 
-    /// Takes the deadline from recovery where recovery owns the timer. A window of one segment that waits for the timer
-    /// has precedence.
+    /// Copies the deadline from recovery if recovery owns the timer, except in [`ConnectionState::Held`], in which the deadline
+    /// delays new data.
     pub(super) fn adopt_deadline(&mut self) {
         if let Some(deadline) = self.recovery.as_ref().and_then(|recovery| recovery.deadline())
             && self.state != ConnectionState::Held
@@ -52,7 +52,7 @@ impl Sender {
         }
     }
 
-    /// Prohibits the undo after an ECE, which requires the reduction (Linux, `tcp_fastretrans_alert`).
+    /// Forbids the undo after an ECE, because the ECE requires the reduction (Linux, `tcp_fastretrans_alert`).
     #[cold]
     pub(super) fn forbid_undo(&mut self) {
         if let Some(recovery) = &mut self.recovery {
@@ -60,8 +60,8 @@ impl Sender {
         }
     }
 
-    /// Undoes the effect of a spurious detection on the window, where the window is not larger already, and cancels
-    /// CWR: Linux, `tcp_undo_cwnd_reduction`, `tcp_reno_undo_cwnd` and `tcp_ecn_withdraw_cwr`.
+    /// Restores the window after a spurious detection, where it was larger, and cancels CWR: Linux, `tcp_undo_cwnd_reduction`,
+    /// `tcp_reno_undo_cwnd` and `tcp_ecn_withdraw_cwr`.
     pub(super) fn undo_reduction(&mut self) {
         if let Some(prior) = self.recovery.as_mut().and_then(|recovery| recovery.take_prior()) {
             self.window.undo(prior.cwnd, prior.ssthresh);

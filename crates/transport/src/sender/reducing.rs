@@ -1,4 +1,4 @@
-//! A sender whose window falls over a round trip after an ECN echo.
+//! Gradual reduction of a sender's window over a round trip after an ECN echo.
 
 use shallows_core::Instant;
 use shallows_core::packet::AckSegment;
@@ -10,8 +10,8 @@ use crate::config::Config;
 use crate::congestion::CongestionControl;
 
 impl Sender {
-    /// Begins the gradual reduction of cwnd from `prior`, after an echo that acknowledged `acked` bytes. Where another
-    /// mechanism is active, cwnd changes at once.
+    /// Begins the gradual reduction of cwnd from `prior`, after an echo that acknowledged `acked` bytes. If another
+    /// mechanism is active, cwnd keeps its reduced value at once.
     #[cold]
     pub(super) fn begin_reduction(&mut self, config: &Config, prior: u64, acked: u64) {
         if self.state != ConnectionState::Open || self.phase() != Phase::Open {
@@ -46,7 +46,7 @@ impl Sender {
         self.state = ConnectionState::Open;
         self.take_ack_rarely(config, now, segment, Growth::Frozen);
         if self.congestion.is_braking() {
-            // The control now holds cwnd at its own value.
+            // The congestion control now limits cwnd to its own value.
             self.reduction = None;
         }
         if self.reduction.is_some() {
@@ -55,7 +55,7 @@ impl Sender {
         }
     }
 
-    /// Lowers cwnd after an acknowledgement of `delivered` bytes. An acknowledgement without delivery changes nothing,
+    /// Lowers cwnd after an acknowledgement of `delivered` bytes. An acknowledgement without delivery has no effect,
     /// as in Linux.
     pub(super) fn reduce_further(&mut self, config: &Config, delivered: u64) {
         let flight = self.next - self.una;
@@ -64,7 +64,7 @@ impl Sender {
         }
     }
 
-    /// Ends the reduction, after cwnd has reached its target or another mechanism took over.
+    /// Sets cwnd to the target and ends the reduction, because it is complete or another mechanism takes over.
     pub(super) fn end_reduction(&mut self) {
         if let Some(reduction) = self.reduction.take() {
             self.state = ConnectionState::Open;

@@ -10,13 +10,13 @@ use crate::recovery::{Bound, Delivery, Prr};
 pub(super) struct Reduction {
     prr: Prr,
     target: u64,
-    /// Whether anything was sent since the start.
+    /// Whether any segment was sent since the start.
     sent: bool,
 }
 
 impl Reduction {
-    /// Starts the reduction of a window of `prior` bytes to `target`. Linux uses the window, used or not, where RFC
-    /// 6937 §3 has RecoverFS, the data in flight.
+    /// Starts the reduction of a window of `prior` bytes to `target`. Linux uses the window, used or not, instead of RFC
+    /// 6937 §3's RecoverFS, the data in flight.
     pub(super) fn new(prior: u64, target: u64) -> Self {
         Self { prr: Prr::new(Bound::SlowStart, prior), target, sent: false }
     }
@@ -26,10 +26,10 @@ impl Reduction {
         self.target
     }
 
-    /// cwnd after an acknowledgement of `delivered` bytes that leaves `flight` outstanding.
+    /// Returns cwnd after an acknowledgement of `delivered` bytes that leaves `flight` bytes outstanding.
     pub(super) fn on_ack(&mut self, delivered: u64, flight: u64, mss: u64) -> u64 {
         self.prr.on_ack(Delivery { bytes: delivered, safe: false }, flight, self.target, mss);
-        // Linux sends one segment at once. The rule is for fast retransmit, but CWR has it, too.
+        // Linux sends one segment at once. The rule is for fast retransmit, but also applies to CWR.
         flight + self.prr.allowed().max(if self.sent { 0 } else { mss })
     }
 

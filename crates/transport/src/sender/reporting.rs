@@ -1,4 +1,4 @@
-//! State that a sender reports.
+//! State of a sender, for its driver and for traces.
 
 use shallows_core::{Bytes, Duration};
 
@@ -8,66 +8,66 @@ use crate::config::Config;
 use crate::congestion::CongestionControl;
 
 impl Sender {
-    /// Acknowledged bytes from the first on (SND.UNA); a FIN counts as one.
+    /// Returns the number of acknowledged bytes (SND.UNA); a FIN counts as one byte.
     #[inline]
     pub fn acked(&self) -> u64 {
         self.una
     }
 
-    /// Bytes sent at least once (SND.NXT).
+    /// Returns the number of bytes sent at least once (SND.NXT).
     pub fn sent(&self) -> u64 {
         self.next
     }
 
-    /// Bytes that the application has written, including a FIN.
+    /// Returns the number of bytes that the application has written, including a FIN.
     pub fn written(&self) -> u64 {
         self.written
     }
 
-    /// Whether everything written has been acknowledged.
+    /// Whether all written data has been acknowledged.
     pub fn is_idle(&self) -> bool {
         self.una == self.written
     }
 
-    /// Statistics so far.
+    /// Returns the statistics so far.
     pub fn stats(&self) -> Stats {
         self.stats
     }
 
-    /// The congestion window.
+    /// Returns the congestion window.
     #[inline]
     pub fn cwnd(&self) -> Bytes {
         self.pace().window
     }
 
-    /// cwnd with the inflation of fast recovery (RFC 5681 §3.2 step 4); otherwise cwnd.
+    /// Returns cwnd with the inflation of fast recovery (RFC 5681 §3.2 step 4); cwnd outside fast recovery.
     pub fn inflated_window(&self, config: &Config) -> Bytes {
         let cwnd = self.cwnd();
         let recovery = self.recovery.as_ref().filter(|_| self.disordered);
         recovery.map_or(cwnd, |recovery| Bytes(recovery.inflated(config, cwnd.0)))
     }
 
-    /// The slow start threshold.
+    /// Returns the slow start threshold.
     pub fn ssthresh(&self) -> Bytes {
         self.window.ssthresh()
     }
 
-    /// DCTCP's estimate of the fraction of marked bytes, if there is one.
+    /// Returns DCTCP's estimate of the fraction of marked bytes, if the congestion control has one.
     pub fn alpha(&self) -> Option<f64> {
         self.congestion.alpha()
     }
 
-    /// Smoothed round-trip time, after the first sample.
+    /// Returns the smoothed round-trip time; `None` before the first sample.
     pub fn srtt(&self) -> Option<Duration> {
         self.rtt.srtt()
     }
 
-    /// Retransmission timeout, including back-off.
+    /// Returns the retransmission timeout, including back-off.
     pub fn rto(&self) -> Duration {
         self.rtt.rto()
     }
 
-    /// Estimated bytes in the network (RFC 6675 `pipe`).
+    /// Returns the estimated bytes in the network (RFC 6675 `pipe`).
     pub fn pipe(&self) -> Bytes {
         match &self.recovery {
             Some(recovery) if self.disordered => Bytes(recovery.pipe(self.outstanding())),
@@ -81,7 +81,7 @@ impl Sender {
         self.disordered && self.recovery.as_ref().is_some_and(|recovery| recovery.is_fast(data))
     }
 
-    /// Current activity. The repair of a loss hides a brake.
+    /// Returns the current activity. While a loss is repaired, a brake is not reported.
     pub fn phase(&self) -> Phase {
         let data = self.outstanding();
         match self.recovery.as_ref().filter(|_| self.disordered) {

@@ -1,4 +1,4 @@
-//! Parameters of RACK-TLP in a scenario.
+//! Parameters of RACK-TLP.
 
 use shallows_core::Duration;
 

@@ -1,6 +1,6 @@
 //! Loss detection by time, with tail loss probes (RACK-TLP, RFC 8985).
 //!
-//! A segment is lost if one that was sent sufficiently later has been delivered.
+//! A segment is lost if a segment that was sent sufficiently later has been delivered.
 
 pub(crate) mod interface;
 mod reordering;
@@ -20,7 +20,7 @@ use super::prr::Bound;
 use crate::config;
 use crate::scoreboard::Range;
 
-/// Delivered data (RFC 8985 §5.3).
+/// State of delivered data (RFC 8985 §5.3).
 #[derive(Debug)]
 struct Latest {
     /// *RACK.xmit_ts* and *RACK.end_seq*: the latest transmission known to be delivered.
@@ -32,7 +32,7 @@ struct Latest {
     /// *RACK.fack*.
     highest: u64,
     reordering_seen: bool,
-    /// Smallest round-trip time of the last acknowledgement's deliveries; `Duration::MAX` for none.
+    /// Smallest round-trip time of the last acknowledgement's deliveries; `Duration::MAX` without a sample.
     measured: Duration,
 }
 
@@ -85,7 +85,7 @@ impl Rack {
         self.course.phase
     }
 
-    /// Bytes in the network: neither selectively acknowledged nor lost.
+    /// Returns the bytes in the network: neither selectively acknowledged nor lost.
     pub(super) fn pipe(&self, data: Outstanding) -> u64 {
         data.next - data.una - self.segments.sacked() - self.segments.lost()
     }
@@ -102,12 +102,12 @@ impl Rack {
         self.latest.measured
     }
 
-    /// Time at which the sender's timer fires; `Instant::MAX` for never.
+    /// Returns the time at which the sender's timer fires; `Instant::MAX` for never.
     pub(super) fn deadline(&self) -> Instant {
         self.reorder_at.min(self.tlp.at).min(self.rto_at)
     }
 
-    /// Restarts the retransmission timer.
+    /// Sets the retransmission timer to `at`.
     pub(super) fn restart_timer(&mut self, at: Instant) {
         self.rto_at = at;
     }
@@ -141,7 +141,7 @@ impl Rack {
         let bare = arrival.acked == 0 && arrival.segment.sack_count == 0;
         let repaired = self.tlp.on_ack(data.una, bare, reported);
         let (found, begins) = self.detect(config, data, clock);
-        // Bytes SACKed before were counted then.
+        // Bytes that were SACKed before have been counted before.
         let delivered = (arrival.acked + self.segments.sacked()).saturating_sub(sacked);
         self.course.deliver(delivered, arrival.acked > 0 && !found);
         if self.phase() != Phase::Open || self.segments.sacked() > 0 || self.reorder_at != Instant::MAX {
@@ -154,7 +154,7 @@ impl Rack {
     }
 
     /// Processes deliveries segment by segment (RFC 8985 §6.2 steps 1 to 3). Returns whether one of the segments was
-    /// sent once, before the last recovery began.
+    /// sent only once, before the last recovery began.
     fn take_in(
         &mut self,
         config: &config::Config,
@@ -176,10 +176,10 @@ impl Rack {
         for (block, (start, end)) in blocks.iter_mut().zip(arrival.segment.sack_ranges()) {
             *block = Range { start, end };
         }
-        // Ascending order, because a loss of acknowledgements would otherwise look like reordering.
+        // In ascending order, because otherwise a loss of acknowledgements would look like reordering.
         blocks.sort_unstable_by_key(|block| block.start);
         for block in blocks {
-            // Any other block is old, or was never sent.
+            // Any other block is old, or covers data that was never sent.
             if data.una < block.start && block.start < block.end && block.end <= data.next {
                 segments.sack(block, &mut deliver);
             }
@@ -187,7 +187,7 @@ impl Rack {
         original
     }
 
-    /// Detects losses (RFC 8985 §6.2 steps 4 and 5). Returns whether anything is newly lost, and whether fast recovery
+    /// Detects losses (RFC 8985 §6.2 steps 4 and 5). Returns whether any segment is newly lost, and whether fast recovery
     /// begins.
     fn detect(&mut self, config: &config::Config, data: Outstanding, clock: Clock) -> (bool, bool) {
         self.window = self.reordering_window(config, clock.srtt);
@@ -202,7 +202,7 @@ impl Rack {
         (found, begins)
     }
 
-    /// Length of the reordering window (RFC 8985 §6.2 step 4).
+    /// Returns the length of the reordering window (RFC 8985 §6.2 step 4).
     fn reordering_window(&self, config: &config::Config, srtt: Duration) -> Duration {
         let in_order = !self.latest.reordering_seen;
         let enough = self.segments.sacked_segments() >= config.duplicate_threshold;
@@ -225,7 +225,7 @@ impl Rack {
             }
         }
         if self.tlp.at != Instant::MAX {
-            // RFC 8985 §7.2: the retransmission timer replaces a probe that would be later.
+            // RFC 8985 §7.2: a retransmission timer that would fire before the probe replaces it.
             self.tlp.at = Instant::MAX;
             self.tlp.due = true;
             self.rto_at = clock.now + clock.rto;
@@ -279,13 +279,13 @@ impl Rack {
         };
         self.course.on_send(config, range, data.next);
         if self.rto_at == Instant::MAX || (range.start == data.una && data.next > data.una) {
-            // RFC 6298 §5.1; and as in Linux (`tcp_xmit_retransmit_queue`) once more with the first segment.
+            // RFC 6298 §5.1; and, as in Linux (`tcp_xmit_retransmit_queue`), again with the first segment.
             self.rto_at = clock.now + clock.rto;
         }
         Some(range)
     }
 
-    /// Sends a probe (RFC 8985 §7.3): new data if there is some, else the last segment, regardless of cwnd.
+    /// Sends a probe (RFC 8985 §7.3): new data if there is any, otherwise the last segment; regardless of cwnd.
     fn probe(&mut self, unsent: Option<Range>, data: Outstanding, now: Instant) -> Option<Range> {
         let fresh = self.send(unsent, now);
         let is_retransmission = fresh.is_none();
@@ -297,7 +297,7 @@ impl Rack {
         Some(range)
     }
 
-    /// Unsent data to send while no loss is being repaired.
+    /// Sends unsent data while no loss is being repaired.
     fn open(
         &mut self,
         config: &config::Config,
@@ -322,7 +322,7 @@ impl Rack {
         Some(range)
     }
 
-    /// Sets the end of the last transmission to `next`, after a FIN was added.
+    /// Sets the end of the last transmission to `next` after a FIN was added.
     pub(super) fn extend(&mut self, next: u64) {
         self.segments.extend(next);
     }
@@ -333,7 +333,7 @@ impl Rack {
 }
 
 impl Latest {
-    /// Records that a segment is newly known to be delivered (RFC 8985 §6.2).
+    /// Records a segment that is newly known to be delivered (RFC 8985 §6.2).
     fn deliver(&mut self, segment: Delivered, echo: Option<Instant>, now: Instant) {
         let reordered = segment.end < self.highest && !segment.retransmitted;
         self.reordering_seen |= reordered;

@@ -2,17 +2,17 @@
 
 use shallows_core::Duration;
 
-/// Recoveries without a report of duplicates after which the window is reset.
+/// Number of recoveries without a report of duplicates after which the window is reset.
 const PERSIST: u8 = 16;
 
-/// Growth of the reordering window by reports of duplicates (RFC 2883).
+/// Growth of the reordering window after reports of duplicates (RFC 2883).
 #[derive(Debug)]
 pub(super) struct Reordering {
     /// *RACK.reo_wnd_mult*.
     multiple: u8,
     /// *RACK.reo_wnd_persist*.
     persist: u8,
-    /// *RACK.dsack_round*: SND.NXT at the last growth, until that is acknowledged.
+    /// *RACK.dsack_round*: SND.NXT at the last growth, until that data is acknowledged.
     round: Option<u64>,
 }
 
@@ -21,8 +21,8 @@ impl Reordering {
         Self { multiple: 1, persist: 0, round: None }
     }
 
-    /// Processes an acknowledgement of everything below `una` while `next` is SND.NXT. `reported` is whether it reports
-    /// duplicates; a recovery may have `ended` with it.
+    /// Processes an acknowledgement of all data below `una` while SND.NXT is `next`. `reported` states whether it reports
+    /// duplicates, `ended` whether a recovery has ended with it.
     pub(super) fn on_ack(&mut self, (una, next): (u64, u64), reported: bool, ended: bool) {
         self.round = self.round.filter(|&round| una < round);
         if self.round.is_none() && reported {
@@ -37,7 +37,7 @@ impl Reordering {
         }
     }
 
-    /// *RACK.reo_wnd* if reordering is tolerated.
+    /// Returns *RACK.reo_wnd* if reordering is tolerated.
     pub(super) fn window(&self, min_rtt: Duration, srtt: Duration) -> Duration {
         Duration((min_rtt.0 / 4).saturating_mul(u64::from(self.multiple))).min(srtt)
     }

@@ -1,4 +1,4 @@
-//! Outstanding segments, with the time and fate of each (RFC 8985 §5.2).
+//! Outstanding segments, with the time and state of each (RFC 8985 §5.2).
 
 use std::collections::VecDeque;
 
@@ -18,9 +18,9 @@ enum SegmentState {
 /// A segment that is not cumulatively acknowledged.
 #[derive(Clone, Copy, Debug)]
 struct Segment {
-    /// Sequence number after its last byte. The segment begins at the end of the previous one.
+    /// Sequence number after the segment's last byte. The segment begins at the end of the previous one.
     end: u64,
-    /// Time of its last transmission (*Segment.xmit_ts*).
+    /// Time of the segment's last transmission (*Segment.xmit_ts*).
     sent_at: Instant,
     state: SegmentState,
     retransmitted: bool,
@@ -42,7 +42,7 @@ pub(super) type Transmission = (Instant, u64);
 pub(super) struct Segments {
     una: u64,
     list: VecDeque<Segment>,
-    /// Transmissions by time. Outdated ones are skipped.
+    /// Transmissions in order of time. Outdated entries are skipped.
     order: VecDeque<Transmission>,
     scoreboard: Scoreboard,
     /// Bytes and number (*RACK.segs_sacked*) of selectively acknowledged segments.
@@ -50,7 +50,7 @@ pub(super) struct Segments {
     sacked_segments: u32,
     /// Bytes in lost segments.
     lost: u64,
-    /// Lower bound of the lost segments.
+    /// Lower bound of the sequence numbers of lost segments.
     lost_from: u64,
 }
 
@@ -71,13 +71,13 @@ impl Segments {
         self.lost
     }
 
-    /// Adds new data up to `end`.
+    /// Adds new data up to `end`, sent at `now`.
     pub(super) fn push(&mut self, end: u64, now: Instant) {
         self.list.push_back(Segment { end, sent_at: now, state: SegmentState::Flying, retransmitted: false });
         self.order.push_back((now, end));
     }
 
-    /// Sets the end of the newest transmission of new data to `end`, after a FIN was added.
+    /// Sets the end of the newest transmission of new data to `end` after a FIN was added.
     pub(super) fn extend(&mut self, end: u64) {
         if let (Some(segment), Some(transmission)) = (self.list.back_mut(), self.order.back_mut()) {
             debug_assert!(segment.end == transmission.1 && segment.end <= end);
@@ -86,18 +86,18 @@ impl Segments {
         }
     }
 
-    /// Bytes of the first segment.
+    /// Returns the bytes of the first segment.
     pub(super) fn first(&self) -> Option<Range> {
         (!self.list.is_empty()).then(|| self.range(0))
     }
 
-    /// Clears all losses.
+    /// Marks all lost segments as in flight again.
     pub(super) fn restore(&mut self) {
         for index in 0..self.list.len() {
             let segment = &mut self.list[index];
             if segment.state == SegmentState::Lost {
                 segment.state = SegmentState::Flying;
-                // The transmission was removed when the segment was marked lost.
+                // The entry in `order` was removed after the segment was marked lost.
                 let transmission = (segment.sent_at, segment.end);
                 let place = self.order.partition_point(|&before| before < transmission);
                 if self.order.get(place) != Some(&transmission) {
@@ -121,7 +121,7 @@ impl Segments {
         Some(range)
     }
 
-    /// Retransmits the last segment, lost or not. Returns its bytes.
+    /// Retransmits the last segment if it is in flight. Returns its bytes.
     pub(super) fn resend_last(&mut self, now: Instant) -> Option<Range> {
         let index = self.list.len().checked_sub(1)?;
         (self.list[index].state == SegmentState::Flying).then(|| self.resend(index, now))
@@ -137,7 +137,7 @@ impl Segments {
         range
     }
 
-    /// Removes everything below `una`, and passes newly delivered segments to `deliver` in ascending order.
+    /// Removes all data below `una`, and passes newly delivered segments to `deliver` in ascending order.
     pub(super) fn acknowledge(&mut self, una: u64, mut deliver: impl FnMut(Delivered)) {
         while let Some(&segment) = self.list.front()
             && self.una < una
@@ -190,8 +190,8 @@ impl Segments {
         }
     }
 
-    /// Marks as lost all data sent before `latest` and at least `patience` ago (RFC 8985 §6.2 step 5). Returns whether
-    /// anything is newly lost, and when the last of the others will be.
+    /// Marks all segments as lost that were sent before `latest` and at least `patience` ago (RFC 8985 §6.2 step 5). Returns
+    /// whether any segment is newly lost, and the time at which the last of the others will be.
     pub(super) fn detect(
         &mut self,
         latest: Transmission,
@@ -225,7 +225,7 @@ impl Segments {
     }
 
     /// Marks losses after a timeout (RFC 8985 §6.3): the first segment, and all sent at least `patience` ago. If the
-    /// receiver reneged (RFC 2018 §8), it has nothing above a gap, and everything is lost.
+    /// receiver reneged (RFC 2018 §8), it has no data above a gap, and all segments are lost.
     pub(super) fn lose_on_timeout(&mut self, patience: Duration, now: Instant) {
         let reneged = self.scoreboard.reneged(self.una);
         if reneged {
@@ -251,7 +251,7 @@ impl Segments {
         self.lost_from = self.lost_from.min(range.start);
     }
 
-    /// Segment of this transmission, if it is the segment's last one, and the segment is neither delivered nor lost.
+    /// Returns the index of this transmission's segment, if the transmission is its last and it is neither delivered nor lost.
     fn flying(&self, (sent_at, end): Transmission) -> Option<usize> {
         if end <= self.una {
             return None;
@@ -281,7 +281,7 @@ mod tests {
         Instant::ZERO + Duration::from_micros(micros)
     }
 
-    /// Four segments of 1,000 bytes, sent after 1, 2, 3 and 4 µs, of which the third is SACKed and so the first two are lost.
+    /// Returns four segments of 1,000 bytes, sent after 1, 2, 3 and 4 µs. The third is SACKed, so the first two are lost.
     fn two_lost() -> Segments {
         let mut segments = Segments::default();
         for number in 1..=4 {
@@ -290,7 +290,7 @@ mod tests {
         segments.sack(Range { start: 2_000, end: 3_000 }, |_| {});
         assert_eq!(segments.detect((at(3), 3_000), Duration::ZERO, at(10)), (true, None));
         assert_eq!(segments.lost(), 2_000);
-        // Their transmissions are forgotten at the next look.
+        // The next call removes the transmissions of the lost segments.
         assert_eq!(segments.detect((at(3), 3_000), Duration::ZERO, at(10)), (false, None));
         segments
     }
@@ -300,7 +300,7 @@ mod tests {
         let mut segments = two_lost();
         segments.restore();
         assert_eq!(segments.lost(), 0);
-        // Only the first of the delivered segments was sent before; then the second was, too.
+        // Only the first segment was sent before the delivered one; then the second was, too.
         assert!(segments.detect((at(1), 1_001), Duration::ZERO, at(10)).0);
         assert_eq!(segments.lost(), 1_000);
         assert!(segments.detect((at(3), 3_000), Duration::ZERO, at(10)).0);

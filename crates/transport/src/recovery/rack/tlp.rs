@@ -1,4 +1,4 @@
-//! Tail loss probes: segments that request an acknowledgement before the retransmission timer fires (RFC 8985 §7).
+//! Tail loss probes: segments that elicit an acknowledgement before the retransmission timer fires (RFC 8985 §7).
 
 use shallows_core::{Duration, Instant};
 
@@ -6,10 +6,10 @@ use super::super::interface::Clock;
 use super::interface::Config;
 use crate::scoreboard::Range;
 
-/// The variables of RFC 8985 §5.4 and the probe timer.
+/// Variables of RFC 8985 §5.4, and the probe timer.
 #[derive(Debug)]
 pub(super) struct Tlp {
-    /// *TLP.end_seq*: SND.NXT when the current probe was sent; zero for none.
+    /// *TLP.end_seq*: SND.NXT when the current probe was sent; zero without a probe.
     end: u64,
     /// *TLP.is_retrans*.
     is_retransmission: bool,
@@ -31,13 +31,13 @@ impl Tlp {
         (self.end, self.is_retransmission, self.due, self.at) = (0, false, false, Instant::MAX);
     }
 
-    /// Handles acknowledged new data, which is the aim of a probe and measures a round-trip time.
+    /// Handles acknowledged new data, which gives a round-trip time and makes a probe unnecessary.
     pub(super) fn on_new_data(&mut self) {
         self.measured = true;
         self.due = false;
     }
 
-    /// Restarts the timer with this many segments outstanding (§7.2). The timer stays off where §7.3 forbids a probe.
+    /// Restarts the timer with this many segments outstanding (§7.2). The timer stays off if §7.3 forbids a probe.
     pub(super) fn schedule(&mut self, config: &Config, clock: Clock, segments: usize) {
         self.at = Instant::MAX;
         if segments == 0 || self.end > 0 || !self.measured || clock.srtt == Duration::MAX {
@@ -47,19 +47,19 @@ impl Tlp {
         self.at = clock.now + clock.srtt * 2 + delay.max(config.timer_slack);
     }
 
-    /// Records that the probe is sent, with SND.NXT at `next` (§7.3).
+    /// Records that the probe is sent while SND.NXT is at `next` (§7.3).
     pub(super) fn on_probe(&mut self, next: u64, is_retransmission: bool) {
         (self.end, self.is_retransmission) = (next, is_retransmission);
         self.measured = false;
     }
 
-    /// Processes an acknowledgement of everything below `number`, which may have `reported` duplicates (§7.4.2).
+    /// Processes an acknowledgement of all data below `number`, which may have `reported` duplicates (§7.4.2).
     /// Returns whether the probe has repaired a loss, to which the window must react.
     pub(super) fn on_ack(&mut self, number: u64, bare_duplicate: bool, reported: Option<Range>) -> bool {
         if self.end == 0 || number < self.end {
             return false;
         }
-        // Cases 1 and 2: the original has arrived, too.
+        // Cases 1 and 2: the original has also arrived.
         let needless = bare_duplicate || reported.is_some_and(|range| range.end == self.end);
         let repaired = self.is_retransmission && !needless && number > self.end;
         if repaired || needless || !self.is_retransmission {
