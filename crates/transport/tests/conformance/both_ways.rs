@@ -1,4 +1,4 @@
-//! Data that goes both ways on a connection: what one direction carries of the other (RFC 9293 §3.8.6.3, RFC 5681 §4.2).
+//! Data in both directions of a connection: the acknowledgements that data carries (RFC 9293 §3.8.6.3, RFC 5681 §4.2).
 
 use crate::script::{Listening, MSS, RTT, Scripted, dctcp, every, reno, reno_with_ecn};
 use shallows_core::packet::{AckSegment, DataSegment, Flags};
@@ -7,13 +7,13 @@ use shallows_transport::{Config, DelayedAck};
 
 const TIMEOUT: Duration = Duration::from_millis(40);
 
-/// Data of the other direction, as its sender hands it over.
+/// Returns a segment of the other direction, as its sender hands it over.
 fn other() -> DataSegment {
     let sent_at = Instant::ZERO + Duration::from_micros(7);
     DataSegment { seq: 5 * MSS, len: 300, tsval: sent_at, flags: Flags::ACK, ..DataSegment::default() }
 }
 
-/// Segments that `listening` lets it carry.
+/// Returns that segment with the acknowledgement that `listening` adds.
 fn carried(listening: &mut Listening) -> DataSegment {
     listening.receiver.carry(&listening.config, listening.now, other())
 }
@@ -27,7 +27,7 @@ fn data_carries_the_acknowledgement_that_would_have_waited() {
     assert_eq!((data.seq, data.len, data.tsval), (other().seq, other().len, other().tsval));
     let ack = data.carried(0, 77).expect("one that is new");
     assert_eq!((ack.ack, ack.window, ack.tsval), (MSS, 77, other().tsval));
-    // Nothing waits any more, and the next segment is the first of two again.
+    // No acknowledgement is pending, and the next segment is the first of two again.
     assert_eq!(listening.receiver.deadline(), None);
     assert_eq!(listening.data(1), []);
     assert_eq!(listening.data(2).len(), 1);
@@ -46,7 +46,7 @@ fn what_is_known_is_carried_and_no_news() {
 
 #[test]
 fn numbers_go_on_where_a_header_begins_anew() {
-    // Of 32 bits, as in a header.
+    // Sequence numbers have 32 bits, as in a header.
     let far = (1 << 32) - MSS;
     let ack = AckSegment { ack: far + 3 * MSS, flags: Flags::ACK, ..AckSegment::default() };
     let data = other().carrying(&ack);
@@ -56,7 +56,7 @@ fn numbers_go_on_where_a_header_begins_anew() {
 
 #[test]
 fn while_something_is_missing_data_carries_nothing() {
-    // Its SACK blocks would have no room; acknowledgements of their own have them.
+    // Data segments have no room for SACK blocks; separate acknowledgements carry them.
     let mut listening = Listening::new(reno());
     listening.data(0);
     assert_eq!(listening.data(2).len(), 1);
@@ -72,7 +72,7 @@ fn an_acknowledgement_on_data_counts_as_any_other() {
     script.now = script.now + RTT;
     let data = other().carrying(&ack);
     script.sender.on_carried(&script.config, script.now, &data);
-    // Slow start: one segment more for the acknowledgement, two for what it covers.
+    // Slow start: one more segment for the acknowledgement, two for the data that it covers.
     assert_eq!((script.sender.acked(), script.cwnd()), (2 * MSS, 11 * MSS));
     assert_eq!(script.sender.srtt(), Some(RTT));
     assert_eq!(script.transmits().len(), 3);
@@ -107,7 +107,7 @@ fn data_echoes_marks_as_acknowledgements_do() {
         let mut listening = Listening::new(Config { delayed_ack: every(2, TIMEOUT), ..config });
         listening.marked_data(0, true);
         let ack = carried(&mut listening).carried(0, 1);
-        // DCTCP tells of a change at once.
+        // DCTCP acknowledges a change of marks at once.
         let told = ack.is_none_or(|ack| ack.flags.contains(Flags::ECE));
         assert!(told && carried(&mut listening).flags.contains(Flags::ECE));
     }
@@ -115,7 +115,7 @@ fn data_echoes_marks_as_acknowledgements_do() {
 
 #[test]
 fn a_connection_that_answers_acknowledges_no_longer_at_once() {
-    // Linux, tcp_event_data_sent: it is interactive from its first answer on.
+    // Linux, tcp_event_data_sent: a connection is interactive after its first answer.
     let delayed_ack = DelayedAck { quick: 16, ..every(2, TIMEOUT) };
     let mut listening = Listening::new(Config { delayed_ack, ..reno() });
     assert_eq!(listening.data(0).len(), 1);

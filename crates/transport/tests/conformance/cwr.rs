@@ -1,4 +1,4 @@
-//! A window that comes down over a round trip after an ECN echo: Linux's CWR (`tcp_enter_cwr`, `tcp_cwnd_reduction`,
+//! Gradual reduction of a window over a round trip after an ECN echo: Linux's CWR (`tcp_enter_cwr`, `tcp_cwnd_reduction`,
 //! `tcp_fastretrans_alert`), with the formulas of RFC 6937 §3 in bytes. Segments of 1,000 bytes.
 
 use crate::script::{MSS, RTT, Scripted, cubic, dctcp, pulser, reno_with_ecn};
@@ -11,12 +11,12 @@ fn gradual(config: Config) -> Config {
     Config { ece_reaction: EceReaction::Prr, ..config }
 }
 
-/// A sender whose first ten segments, its window, are on their way.
+/// Returns a sender that has sent its window of ten segments.
 fn started(config: Config) -> Scripted {
     Scripted::started(gradual(config), 1_000 * MSS)
 }
 
-/// Acknowledge all below segment `una`; return which segments are sent, and cwnd.
+/// Acknowledges all segments below `una`. Returns the segments sent, and cwnd.
 fn ack(script: &mut Scripted, una: u64) -> (Vec<u64>, u64) {
     (script.ack(una * MSS, &[]).iter().map(|seq| seq / MSS).collect(), script.cwnd())
 }
@@ -28,12 +28,12 @@ fn echo(script: &mut Scripted, una: u64) -> (Vec<u64>, u64) {
 #[test]
 fn the_window_comes_down_in_proportion_to_what_is_delivered() {
     let mut script = started(reno_with_ecn());
-    // From 10,000 to 5,000 bytes. Nine segments are in flight; ⌈1,000 · 5/10⌉ = 500, but one segment goes at once.
+    // From 10,000 to 5,000 bytes. Nine segments are in flight; ⌈1,000 · 5/10⌉ = 500, but one segment is sent at once.
     assert_eq!(echo(&mut script, 1), (vec![10], 10_000));
     assert_eq!(script.ssthresh(), 5_000);
     // In flight: 9,000; prr_delivered · 5/10 − prr_out = 1,000 − 1,000.
     assert_eq!(ack(&mut script, 2), (vec![], 9_000));
-    // 8,000; 1,500 − 1,000 is less than a segment. Linux counts segments, ⌈1.5⌉, and sends here what goes with the next.
+    // 8,000; 1,500 − 1,000 is less than a segment. Linux counts segments, ⌈1.5⌉, and would send the next segment now.
     assert_eq!(ack(&mut script, 3), (vec![], 8_500));
     // 7,000; 2,000 − 1,000.
     assert_eq!(ack(&mut script, 4), (vec![11], 8_000));
@@ -41,7 +41,7 @@ fn the_window_comes_down_in_proportion_to_what_is_delivered() {
     // 6,000; 3,000 − 2,000.
     assert_eq!(ack(&mut script, 6), (vec![12], 7_000));
     assert_eq!(ack(&mut script, 7), (vec![], 6_500));
-    // 5,000 in flight are ssthresh: from here on as much as is delivered.
+    // 5,000 in flight are ssthresh: from now on as much is sent as is delivered.
     assert_eq!(ack(&mut script, 8), (vec![], 5_000));
     assert_eq!(ack(&mut script, 9), (vec![13], 5_000));
     assert_eq!(ack(&mut script, 10), (vec![14], 5_000));
@@ -55,7 +55,7 @@ fn without_it_the_same_echo_silences_half_a_window() {
     for una in 2..=5 {
         assert_eq!(ack(&mut script, una), (vec![], 5_000));
     }
-    // Meanwhile a window was acknowledged, for which it grows.
+    // Meanwhile a whole window was acknowledged, so cwnd grows by a segment.
     assert_eq!(ack(&mut script, 6), (vec![10, 11], 6_000));
 }
 
@@ -85,7 +85,7 @@ fn nothing_grows_and_no_echo_counts_before_it_ends() {
         echo(&mut script, una);
     }
     assert_eq!((script.cwnd(), script.ssthresh(), script.sender.stats().ecn_reductions), (5_000, 5_000, 1));
-    // The acknowledgement that ends it may begin the next: from 5,000 to 2,500 bytes, of which one segment goes at once.
+    // The acknowledgement that ends the reduction may begin the next: from 5,000 to 2,500 bytes, with one segment at once.
     assert_eq!(echo(&mut script, 11), (vec![15], 5_000));
     assert_eq!((script.ssthresh(), script.sender.stats().ecn_reductions), (2_500, 2));
 }
@@ -94,7 +94,7 @@ fn nothing_grows_and_no_echo_counts_before_it_ends() {
 fn growth_goes_on_with_the_acknowledgement_that_ends_it() {
     let mut script = started(reno_with_ecn());
     echo(&mut script, 1);
-    // RFC 5681 §3.1: 11 to 15 are a window of 5,000 bytes; what came before did not count.
+    // RFC 5681 §3.1: segments 11 to 15 are a window of 5,000 bytes; earlier acknowledgements do not count.
     for una in 2..=14 {
         ack(&mut script, una);
         assert_eq!(script.sender.stats().ecn_reductions, 1);
@@ -106,7 +106,7 @@ fn growth_goes_on_with_the_acknowledgement_that_ends_it() {
 
 #[test]
 fn the_network_that_holds_less_is_filled_as_in_slow_start() {
-    // Three segments in flight, of a window of ten.
+    // Three segments are in flight, of a window of ten.
     let mut script = Scripted::started(gradual(reno_with_ecn()), 3 * MSS);
     // RFC 6937 §3: min(ssthresh − pipe, max(prr_delivered − prr_out, DeliveredData) + SMSS) = min(5 − 2, 1 + 1).
     assert_eq!(echo(&mut script, 1), (vec![], 4_000));
@@ -118,7 +118,7 @@ fn the_network_that_holds_less_is_filled_as_in_slow_start() {
 
 #[test]
 fn a_loss_ends_it() {
-    // RFC 3168 §6.1.2: a window is reduced once, be it for ECN or for losses.
+    // RFC 3168 §6.1.2: a window is reduced once, for ECN or for losses.
     let mut script = started(reno_with_ecn());
     echo(&mut script, 1);
     for above in 3..=5 {
@@ -126,7 +126,7 @@ fn a_loss_ends_it() {
     }
     assert_eq!(script.sender.phase(), Phase::Recovery);
     assert_eq!((script.cwnd(), script.ssthresh()), (5_000, 5_000));
-    // RFC 8257 §3.5: for DCTCP a loss weighs more. Alpha is 1/2, so that 7,500 bytes would be left; half of 1 to 10 is.
+    // RFC 8257 §3.5: with DCTCP a loss cuts more. Alpha is 1/2, so 7,500 bytes would remain; the loss leaves half of 1 to 10.
     let alpha = dctcp_config::Config { gain: 0.5, initial_alpha: 0.0, ..dctcp_config::Config::default() };
     let mut script = started(dctcp(alpha));
     echo(&mut script, 1);
@@ -144,7 +144,7 @@ fn duplicates_neither_lower_nor_raise_it() {
     echo(&mut script, 1);
     script.ack(MSS, &[(2 * MSS, 3 * MSS)]);
     assert_eq!((script.sender.phase(), script.cwnd()), (Phase::Open, 10_000));
-    // What was late arrives: with the first, three segments are delivered, and ⌈3,000 · 5/10⌉ is less than the two that were
+    // The late segments arrive: the first completes three delivered segments, and ⌈3,000 · 5/10⌉ is less than the two that were
     // sent, one at the beginning and one by limited transmit. Nine are in flight.
     assert_eq!(ack(&mut script, 3), (vec![], 9_000));
 }
@@ -156,7 +156,7 @@ fn a_timeout_ends_it() {
     ack(&mut script, 2);
     script.time_out();
     assert_eq!((script.cwnd(), script.sender.phase()), (MSS, Phase::Timeout));
-    // Nothing of it is left: slow start goes on by a segment.
+    // No reduction remains: slow start adds a segment.
     ack(&mut script, 3);
     assert_eq!(script.cwnd(), 2 * MSS);
 }
@@ -206,7 +206,7 @@ fn a_brake_ends_it() {
     assert_eq!(echo(&mut script, 1), (vec![10], 10_000));
     script.ack_with(2 * MSS, Flags::INCAST_ECHO);
     assert_eq!((script.cwnd(), script.sender.phase()), (4_000, Phase::Braking));
-    // While it brakes, an echo acts at once (cwnd stays at most the safe window).
+    // While the brake is on, an echo acts at once (cwnd stays at most the safe window).
     for una in 3..=11 {
         script.ack_with(una * MSS, Flags::INCAST_ECHO);
         assert_eq!(script.cwnd(), 4_000);

@@ -1,4 +1,4 @@
-//! Rules that Linux has beside the RFCs, in segments of 1,000 bytes.
+//! Rules of Linux that differ from the RFCs, in segments of 1,000 bytes.
 
 use crate::script::{Listening, MSS, Scripted, dctcp, every, reno};
 use shallows_core::Duration;
@@ -31,12 +31,12 @@ fn a_segment_that_tells_of_a_smaller_window_may_be_acknowledged_at_once() {
             .map(|(flags, index)| segment(index, flags))
             .collect()
     };
-    // Every second one; or the first, and then every second one, of which the last is a pair of an odd one and this.
+    // Every second segment is acknowledged; or the first, and then every second one, the last as a pair of segments 3 and 4.
     assert_eq!(acks(false), [0, 1, 0, 1, 0]);
     assert_eq!(acks(true), [1, 0, 1, 0, 1]);
 }
 
-/// A sender in slow start at cwnd 10 that writes so many segments and hears of the first; returns what cwnd grows by.
+/// Returns the growth of cwnd of a sender in slow start at cwnd 10 that writes `segments` segments, after one acknowledgement.
 fn growth(app_limited: AppLimited, segments: u64) -> u64 {
     let mut script = Scripted::started(Config { app_limited, ..reno() }, segments * MSS);
     script.ack(MSS, &[]);
@@ -45,7 +45,7 @@ fn growth(app_limited: AppLimited, segments: u64) -> u64 {
 
 #[test]
 fn a_window_that_is_not_used_does_not_grow() {
-    // In slow start it grows to twice what was outstanding: 10 < 2 · 6.
+    // In slow start cwnd grows up to twice the outstanding data: 10 < 2 · 6.
     for (segments, grown) in [(2, 0), (5, 0), (6, MSS), (10, MSS), (100, MSS)] {
         assert_eq!(growth(AppLimited::Linux, segments), grown, "{segments}");
         assert_eq!(growth(AppLimited::Grows, segments), MSS, "{segments}");
@@ -56,13 +56,13 @@ fn a_window_that_is_not_used_does_not_grow() {
 fn in_congestion_avoidance_it_grows_only_when_it_is_full() {
     for (segments, grows) in [(9, false), (10, true)] {
         let mut script = Scripted::started(Config { app_limited: AppLimited::Linux, ..reno() }, 20 * MSS);
-        // A loss: ssthresh and cwnd are ten of the twenty, and everything is repaired.
+        // A loss: ssthresh and cwnd are ten of the twenty segments, and all losses are repaired.
         script.ack(10 * MSS, &[]);
         script.ack(10 * MSS, &[(11 * MSS, 14 * MSS)]);
         script.ack(20 * MSS, &[]);
         let cwnd = script.cwnd();
         assert!(cwnd >= script.ssthresh() && cwnd == 5 * MSS, "{cwnd}");
-        // Two windows: byte counting adds a segment for each that is full.
+        // Two windows: byte counting adds a segment for each full window.
         for _ in 0..10 {
             let una = script.sender.acked();
             script.write(if grows { script.cwnd() } else { script.cwnd() - MSS });

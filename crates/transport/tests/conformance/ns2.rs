@@ -7,7 +7,7 @@ use shallows_transport::congestion::dctcp::{Config as Dctcp, EceGrowth};
 use shallows_transport::congestion::{Avoidance, LossBase};
 use shallows_transport::{AckCounts, Config, DelayedAck, RestartAfterIdle};
 
-/// A sender that counts acknowledgements, in congestion avoidance at a cwnd of five segments: a loss halved ten.
+/// Returns a sender that counts acknowledgements, in congestion avoidance at a cwnd of five segments: a loss halved ten.
 fn counting(config: Config) -> Scripted {
     let config = Config { avoidance: Avoidance::Counted, loss_base: LossBase::Cwnd, ..config };
     let mut script = Scripted::started(config, 10 * MSS);
@@ -23,12 +23,12 @@ fn acknowledgements_are_counted_whatever_they_acknowledge_and_none_is_carried_ov
     let mut script = counting(reno());
     script.write(100 * MSS);
     let una = script.sender.acked();
-    // Five of them for a cwnd of five, of two segments, one, or a part of one.
+    // Five acknowledgements for a cwnd of five, whether they cover two segments, one, or a part of one.
     for (number, cwnd) in [(2_000, 5), (3_000, 5), (3_001, 5), (3_002, 5), (5_000, 6)] {
         script.ack(una + number, &[]);
         assert_eq!(script.cwnd(), cwnd * MSS, "at {number}");
     }
-    // Then six, not five.
+    // Then six acknowledgements, not five.
     for (number, cwnd) in [(6, 6), (7, 6), (8, 6), (9, 6), (10, 6), (11, 7)] {
         script.ack(una + number * MSS, &[]);
         assert_eq!(script.cwnd(), cwnd * MSS, "at {number}");
@@ -51,8 +51,8 @@ fn a_window_of_a_fraction_of_segments_needs_one_more_acknowledgement() {
 
 #[test]
 fn an_acknowledgement_that_cuts_within_a_run_of_ece_counts() {
-    // All is marked: alpha stays 1. The first cuts 10 to 5, and five more make it 6; the eleventh is beyond what was sent
-    // then, and cuts 6 to 3. Of the next three it is one, or not.
+    // All data is marked: alpha stays 1. The first acknowledgement cuts 10 to 5, and five more make it 6. The eleventh is above the
+    // data sent by then, and cuts 6 to 3. It counts as one of the next three, or not.
     for (ece_growth, grown_at) in [(EceGrowth::NotFirst, 13), (EceGrowth::All, 14)] {
         let config = dctcp(Dctcp { ece_growth, ..Dctcp::default() });
         let mut script = Scripted::started(Config { avoidance: Avoidance::Counted, ..config }, 100 * MSS);
@@ -100,7 +100,7 @@ fn a_restart_starts_the_count_anew() {
     assert_eq!(script.cwnd(), 11 * MSS);
 }
 
-/// A receiver that acknowledges when as much as `segments` full ones is pending, or after 6 µs.
+/// Returns a receiver that acknowledges when `segments` full segments' worth of data is pending, or after 6 µs.
 fn by_bytes(segments: u32, config: Config) -> Listening {
     let delayed_ack = DelayedAck { counts: AckCounts::Bytes, ..every(segments, Duration::from_micros(6)) };
     Listening::new(Config { delayed_ack, ..config })
@@ -128,7 +128,7 @@ fn short_segments_that_are_as_much_as_a_full_one_are_acknowledged_at_once() {
     assert_eq!(receiving.receive(short(0, 400), false), []);
     assert_eq!(receiving.receive(short(400, 400), false), []);
     assert_eq!(receiving.receive(short(800, 200), false)[0].ack, MSS);
-    // Two full segments' worth: one and a half wait.
+    // Two full segments' worth is needed: one and a half wait.
     let mut receiving = by_bytes(2, reno());
     assert_eq!(receiving.data(0), []);
     assert_eq!(receiving.receive(short(MSS, 500), false), []);
@@ -161,7 +161,7 @@ fn of_a_change_of_marks_only_what_came_before_is_acknowledged_at_once() {
     let now = Instant::ZERO + Duration::from_micros(6);
     let ack = receiving.receiver.on_timer(&receiving.config, now).unwrap();
     assert_eq!((ack.ack, ack.flags.contains(Flags::ECE)), (30, true));
-    // A full one that changes is like any full one.
+    // A full segment with changed marks is acknowledged as any full segment.
     let full = receiving.receive(short(30, MSS as u16), false);
     assert_eq!((full.len(), full[0].ack, full[0].flags.contains(Flags::ECE)), (1, 30 + MSS, false));
 }

@@ -1,4 +1,4 @@
-//! How ns-2's agents with selective acknowledgements repair losses: tcp-full.cc (`SackFullTcpAgent`), tcp-sack1.cc and tcp.cc of
+//! Loss recovery of ns-2's agents with selective acknowledgements: tcp-full.cc (`SackFullTcpAgent`), tcp-sack1.cc and tcp.cc of
 //! ns-2.35.
 
 use crate::script::{MSS, Scripted, ack, dctcp, reno, reno_with_ecn};
@@ -10,17 +10,17 @@ use shallows_transport::{Config, Method, Phase};
 
 const BOTH: [Method; 2] = [Method::FullTcp, Method::Sack1];
 
-/// Without limited transmit, as the papers' FullTcp.
+/// Returns a configuration without limited transmit, as the papers' FullTcp.
 fn with(recovery: Method, config: Config) -> Config {
     Config { recovery, limited_transmit: false, ..config }
 }
 
-/// Ten segments on their way, of 100.
+/// Returns a sender with ten of 100 segments in flight.
 fn started(recovery: Method) -> Scripted {
     Scripted::started(with(recovery, reno()), 100 * MSS)
 }
 
-/// A duplicate that covers the segments from `start` up to `end`, and what it sends.
+/// Delivers a duplicate that covers the segments from `start` up to `end`. Returns the sequence numbers sent.
 fn duplicate(script: &mut Scripted, una: u64, start: u64, end: u64) -> Vec<u64> {
     script.ack(una * MSS, &[(start * MSS, end * MSS)])
 }
@@ -28,16 +28,16 @@ fn duplicate(script: &mut Scripted, una: u64, start: u64, end: u64) -> Vec<u64> 
 #[test]
 fn what_is_lost_counts_as_in_the_network_until_acknowledgements_come_in_its_place() {
     for recovery in BOTH {
-        // The first five of ten are lost. RFC 6675 takes them out of the pipe at the third duplicate, and sends four of them.
+        // The first five of ten are lost. RFC 6675 removes them from the pipe at the third duplicate, and sends four of them.
         let mut script = started(recovery);
         assert_eq!(duplicate(&mut script, 0, 5, 6), [0; 0]);
         assert_eq!(duplicate(&mut script, 0, 5, 7), [0; 0]);
         assert_eq!(duplicate(&mut script, 0, 5, 8), [0], "{recovery:?}");
         assert_eq!((script.cwnd(), script.ssthresh(), script.pipe()), (5 * MSS, 5 * MSS, 7 * MSS));
-        // One less for each acknowledgement; nothing goes before four are left.
+        // The pipe falls by one for each acknowledgement. No segment is sent before four are left.
         assert_eq!(duplicate(&mut script, 0, 5, 9), [0; 0]);
         assert_eq!(duplicate(&mut script, 0, 5, 10), [0; 0]);
-        // Two less for one of new data: the segment that it is of, and the lost one before.
+        // It falls by two for an acknowledgement of new data: the segment that it reports, and the lost one before.
         assert_eq!(duplicate(&mut script, 1, 5, 10), [MSS, 2 * MSS], "{recovery:?}");
         assert_eq!(duplicate(&mut script, 2, 5, 10), [3 * MSS, 4 * MSS], "{recovery:?}");
         assert_eq!(duplicate(&mut script, 3, 5, 10), [10 * MSS, 11 * MSS], "{recovery:?}");
@@ -62,7 +62,7 @@ fn only_fulltcp_grows_with_the_acknowledgement_that_ends_a_recovery() {
 fn after_a_timeout_what_was_sacked_is_retransmitted() {
     for recovery in BOTH {
         let mut script = started(recovery);
-        // The first two are lost, and too little arrives for a fast retransmit.
+        // The first two are lost, and too few segments arrive for a fast retransmit.
         duplicate(&mut script, 0, 2, 3);
         duplicate(&mut script, 0, 2, 4);
         assert_eq!(script.time_out(), [0]);
@@ -71,7 +71,7 @@ fn after_a_timeout_what_was_sacked_is_retransmitted() {
             [MSS, 2 * MSS],
             "{recovery:?}: the receiver has the third"
         );
-        // It says so, and has more than was retransmitted.
+        // The receiver acknowledges all four, more than was retransmitted.
         assert_eq!(script.ack(4 * MSS, &[]), [4 * MSS, 5 * MSS, 6 * MSS], "{recovery:?}");
     }
 }
@@ -90,7 +90,7 @@ fn duplicates_of_what_a_timeout_retransmitted_repair_nothing_and_hold_fulltcps_w
                 "{recovery:?}: below what the timeout found"
             );
         }
-        // FullTcp has begun to count acknowledgements as partial all the same.
+        // FullTcp nevertheless counts acknowledgements as partial from then on.
         script.ack(2 * MSS, &[]);
         assert_eq!(script.cwnd(), grown * MSS, "{recovery:?}");
     }
@@ -108,7 +108,7 @@ fn fulltcp_leaves_a_loss_right_after_what_was_cut_for_to_the_timer() {
         for end in 2..=4 {
             duplicate(&mut script, 0, 1, end);
         }
-        // All ten; then new data, of which the first, or the second, is lost.
+        // All ten are acknowledged; then new data is sent, and its first or second segment is lost.
         script.ack(10 * MSS, &[]);
         script.ack(at * MSS, &[]);
         let sent: Vec<u64> =
@@ -120,7 +120,7 @@ fn fulltcp_leaves_a_loss_right_after_what_was_cut_for_to_the_timer() {
 #[test]
 fn a_loss_in_a_window_that_was_cut_for_ecn_is_repaired() {
     for recovery in BOTH {
-        // Alpha is 1: the mark halves the window, and the loss does so again (RFC 8257 §3.5).
+        // Alpha is 1: the mark halves the window, and the loss halves it again (RFC 8257 §3.5).
         let mut script = Scripted::started(with(recovery, dctcp(Dctcp::default())), 100 * MSS);
         script.ack_with_ece(MSS);
         assert_eq!(script.cwnd(), 5 * MSS);
@@ -140,7 +140,7 @@ fn fulltcp_fills_holes_at_once_in_a_window_that_was_cut_for_ecn_after_a_recovery
     for end in 2..=10 {
         duplicate(&mut script, 0, 1, end);
     }
-    // New data is on its way before the recovery ends; of that, the first is marked and the second lost.
+    // New data is sent before the recovery ends. Its first segment is marked and its second is lost.
     script.ack(10 * MSS, &[]);
     script.ack_with_ece(11 * MSS);
     let first = duplicate(&mut script, 11, 12, 13);
@@ -156,7 +156,7 @@ fn a_timeout_after_a_mark_leaves_ssthresh_and_the_next_mark_cuts() {
         script.time_out();
         assert_eq!((script.cwnd(), script.ssthresh()), (MSS, ssthresh), "{recovery:?}");
 
-        // Without a mark before, half, and the first mark after it cuts, although it is of what was sent before.
+        // Without an earlier mark ssthresh is half, and the first mark after the timeout cuts, although it belongs to earlier data.
         let mut script = Scripted::started(with(recovery, dctcp(Dctcp::default())), 100 * MSS);
         script.time_out();
         assert_eq!((script.cwnd(), script.ssthresh()), (MSS, 5 * MSS), "{recovery:?}");
@@ -177,7 +177,7 @@ fn a_timeout_that_is_repeated_halves_ssthresh_again() {
         let mut script = started(recovery);
         script.time_out();
         script.time_out();
-        // Half of one segment, and two at least (RFC 5681 Eq. 4).
+        // Half of one segment, but at least two segments (RFC 5681 Eq. 4).
         assert_eq!(script.ssthresh(), 5 * MSS, "{recovery:?}: of what is outstanding");
         let config = Config { loss_base: LossBase::Cwnd, ..script.config.clone() };
         let mut script = Scripted::started(config, 100 * MSS);
@@ -196,7 +196,7 @@ fn any_new_data_ends_the_back_off() {
         script.time_out();
         let left = |script: &Scripted| script.sender.deadline().unwrap().saturating_since(script.now);
         assert_eq!(left(&script), second * 2);
-        // FullTcp starts its timer before it ends the back-off. No sample: what was retransmitted is not timed.
+        // FullTcp starts its timer before it ends the back-off. There is no sample: retransmitted data is not timed.
         script.ack(MSS, &[]);
         assert_eq!(left(&script), second * first, "{recovery:?}");
         script.ack(2 * MSS, &[]);
@@ -207,8 +207,8 @@ fn any_new_data_ends_the_back_off() {
 
 #[test]
 fn a_lost_syn_costs_the_wait_alone() {
-    // Seen of ns-2.35 with a first timer of 100 ms, `windowInit_` 10 and the SYN lost: 100 ms later another one, with the answer ten
-    // segments, and when these were lost the next timeout again after 100 ms. RFC 6298 §5.7 would have three seconds.
+    // Observed with ns-2.35 with a first timer of 100 ms, `windowInit_` 10 and the SYN lost: a second SYN after 100 ms, ten
+    // segments after its answer, and when these were lost a timeout again after 100 ms. RFC 6298 §5.7 would wait three seconds.
     let config = Config { handshake: true, ..reno() };
     let mut script = Scripted::new(with(Method::FullTcp, config));
     script.sender.write(&script.config, script.now, 100 * MSS);
@@ -241,7 +241,7 @@ fn a_timeout_within_a_recovery_sends_a_segment_whatever_the_pipe_is() {
     }
     assert_eq!((script.cwnd(), script.pipe()), (5 * MSS, 7 * MSS));
     assert_eq!(script.time_out(), [0]);
-    // It still counts what it had, until new data is acknowledged.
+    // The sender keeps its count until new data is acknowledged.
     assert_eq!(duplicate(&mut script, 0, 5, 9), [0; 0]);
     assert_eq!(script.ack(MSS, &[]), [MSS, 2 * MSS]);
 }
@@ -286,7 +286,7 @@ fn beyond_the_first_segment_the_pipe_is_what_is_outstanding_and_less_than_a_segm
         assert_eq!((script.sender.phase(), script.pipe()), (Phase::Open, 11 * MSS), "{recovery:?}");
         duplicate(&mut script, 1, 2, 4);
         assert_eq!(duplicate(&mut script, 1, 2, 5), [MSS]);
-        // Eleven less three duplicates; cwnd is 5.5 segments, of which five count.
+        // Eleven segments minus three duplicates; cwnd is 5.5 segments, five of which count.
         assert_eq!((script.sender.phase(), script.pipe()), (Phase::Recovery, 8 * MSS), "{recovery:?}");
         assert_eq!(script.cwnd(), 5_500);
         for end in 6..=8 {
@@ -304,7 +304,7 @@ fn a_timeout_lasts_until_all_is_retransmitted_and_halves_what_was_not_sacked() {
         duplicate(&mut script, 0, 2, 3);
         duplicate(&mut script, 0, 2, 4);
         script.time_out();
-        // FlightSize is ten segments less the two that have arrived (RFC 5681 Eq. 4).
+        // FlightSize is ten segments minus the two that have arrived (RFC 5681 Eq. 4).
         assert_eq!((script.sender.phase(), script.ssthresh()), (Phase::Timeout, 4 * MSS), "{recovery:?}");
         assert_eq!(duplicate(&mut script, 1, 2, 4), [MSS, 2 * MSS]);
         assert_eq!(

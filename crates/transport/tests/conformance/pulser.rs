@@ -1,4 +1,4 @@
-//! Pulser's brake (Pulser, ANCS '19 §III-B), and what follows where the paper is silent (docs/models.md).
+//! Pulser's brake (Pulser, ANCS '19 §III-B), and the rules where the paper is silent (docs/models.md).
 
 use crate::script::{Listening, MSS, NOTHING, Scripted, every, pulser};
 use shallows_core::packet::{AckSegment, DataSegment, Ecn, Flags, Header, HostId};
@@ -18,7 +18,7 @@ fn config() -> Config {
     }
 }
 
-/// A sender whose first ten segments are on their way.
+/// Returns a sender that has sent its first ten segments.
 fn started(config: Config) -> Scripted {
     Scripted::started(pulser(config), 10_000 * MSS)
 }
@@ -31,11 +31,11 @@ fn the_signal_drops_the_window_and_its_end_restores_it() {
     assert_eq!(script.sender.phase(), Phase::Open);
     assert_eq!(script.ack_with(2 * MSS, INCAST), NOTHING);
     assert_eq!((script.cwnd(), script.sender.phase()), (4 * MSS, Phase::Braking));
-    // Saved once: the second notification does not save the four.
+    // Saved once: the second notification does not save the four segments.
     script.ack_with(3 * MSS, INCAST);
     assert_eq!(script.cwnd(), 4 * MSS);
     script.ack(4 * MSS, &[]);
-    // Eleven, and one for the acknowledgement, in slow start.
+    // Eleven, plus one for the acknowledgement, in slow start.
     assert_eq!(script.cwnd(), 12 * MSS);
 }
 
@@ -54,14 +54,14 @@ fn a_window_without_the_signal_may_be_what_restores() {
     let mut script = started(Config { restore: Restore::CleanWindow, ..config() });
     script.ack_with(MSS, INCAST);
     script.ack_with(2 * MSS, INCAST);
-    // Ten segments had been sent by then.
+    // Ten segments had been sent when the notification arrived.
     script.ack(9 * MSS, &[]);
     let sent = script.sender.sent();
     assert_eq!((script.cwnd(), sent), (4 * MSS, 13 * MSS));
     script.ack_with(10 * MSS, INCAST);
     script.ack(sent - MSS, &[]);
     assert_eq!(script.cwnd(), 4 * MSS, "another notification began another window");
-    // Thirteen had been sent when it came.
+    // Thirteen had been sent when the second notification arrived.
     script.ack(sent, &[]);
     assert_eq!(script.cwnd(), 11 * MSS, "ten, and one for the acknowledgement");
 }
@@ -76,11 +76,11 @@ fn a_smaller_window_is_not_raised() {
 
 #[test]
 fn the_rest_is_dctcp_with_or_without_the_brake() {
-    // Without: the first mark of a connection with alpha 1 halves.
+    // Without the brake: the first mark of a connection with alpha 1 halves the window.
     let mut script = started(config());
     script.ack_with_ece(MSS);
     assert_eq!(script.cwnd(), 5 * MSS);
-    // With: four are halved, ten were saved, and alpha moves on.
+    // With the brake: four segments are halved, ten are saved, and alpha is updated.
     let mut script = started(config());
     script.ack_with(MSS, INCAST.with(Flags::ECE));
     assert_eq!((script.cwnd(), script.alpha()), (2 * MSS, 1.0));
@@ -102,7 +102,7 @@ fn a_timeout_forgets_the_saved_window() {
 fn a_loss_halves_the_saved_window_and_keeps_the_brake() {
     let mut script = started(config());
     script.ack_with(MSS, INCAST);
-    // Ten segments less one are in flight; half of them would be more than the safe window.
+    // Ten segments minus one are in flight; half of them would exceed the safe window.
     let lost =
         AckSegment { flags: Flags::ACK.with(INCAST), ..crate::script::ack(MSS, &[(2 * MSS, 6 * MSS)]) };
     script.receive(lost);
@@ -115,7 +115,7 @@ fn a_loss_halves_the_saved_window_and_keeps_the_brake() {
 
 #[test]
 fn a_loss_leaves_two_segments_of_the_saved_window() {
-    // RFC 5681 Eq. 4 for what was saved: of three segments not one and a half.
+    // RFC 5681 Eq. 4 applies to the saved window: half of three segments, but at least two.
     let config = Transport {
         initial_window: Bytes(3 * MSS),
         ..pulser(Config { safe_window: Bytes(MSS), ..config() })
@@ -135,7 +135,7 @@ fn alpha_is_that_of_dctcp() {
     let dctcp = dctcp::Config { initial_alpha: 0.5, ..dctcp::Config::default() };
     let mut script = started(Config { dctcp, ..config() });
     assert_eq!(script.alpha(), 0.5);
-    // A window without marks, with the brake on: 15/16 of it are left.
+    // A window without marks, with the brake on: 15/16 of alpha remain.
     script.ack_with(MSS, INCAST);
     assert_eq!(script.alpha(), 0.5 * 15.0 / 16.0);
 }
@@ -165,7 +165,7 @@ fn as_released_ece_is_the_signal_and_replaces_the_cut() {
     let mut script = started(Config { signal: Signal::Ece, ..config() });
     script.ack_with(MSS, INCAST);
     assert_eq!(script.cwnd(), 11 * MSS, "the new bit says nothing to the released code");
-    // cwnd = ssthresh = 4, not 11 / 2, and at the first acknowledgement without ECE the window is back, now in
+    // cwnd = ssthresh = 4, not 11 / 2. The first acknowledgement without ECE restores the window, now in
     // congestion avoidance.
     script.ack_with_ece(2 * MSS);
     assert_eq!((script.cwnd(), script.ssthresh()), (4 * MSS, 4 * MSS));
@@ -186,7 +186,7 @@ fn the_receiver_echoes_the_signal_per_packet() {
     };
     let both = Flags::ECE.with(INCAST).0;
     assert_eq!(arrive(0, false, false), []);
-    // What waits is acknowledged without the signal, the packet that has it at once, as DCTCP has it for CE.
+    // The waiting segment is acknowledged without the signal, and the packet with the signal at once, as DCTCP does for CE.
     assert_eq!(arrive(1, false, true), [(1, 0), (2, INCAST.0)]);
     assert_eq!(arrive(2, false, true), []);
     assert_eq!(arrive(3, true, true), [(3, INCAST.0), (4, both)]);

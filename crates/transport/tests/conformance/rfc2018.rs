@@ -1,11 +1,11 @@
-//! Selective acknowledgements as a receiver reports them (RFC 2018 §4).
+//! Selective acknowledgements that a receiver reports (RFC 2018 §4).
 
 use crate::script::{Listening, MSS, reno, sacked, without_sack};
 use shallows_core::Bytes;
 use shallows_core::packet::DataSegment;
 use shallows_transport::{Config, Method};
 
-/// The SACK blocks, in segments, of the acknowledgement of segment `index`.
+/// Returns the SACK blocks, in segments, of the acknowledgement of segment `index`.
 fn report(receiving: &mut Listening, index: u64) -> Vec<(u64, u64)> {
     let acks = receiving.data(index);
     assert_eq!(acks.len(), 1);
@@ -57,7 +57,7 @@ fn data_beyond_the_window_is_not_kept() {
 
 #[test]
 fn without_sack_a_receiver_keeps_what_it_has_and_reports_none_of_it() {
-    // §2: only where both sides permit it.
+    // §2: SACK is used only if both sides permit it.
     let mut receiving = Listening::new(without_sack(Method::NewReno));
     assert_eq!(report(&mut receiving, 1), []);
     assert_eq!(receiving.data(0)[0].ack, 2 * MSS);

@@ -4,14 +4,14 @@ use crate::script::{Listening, MSS, reno, sacked, without_sack};
 use shallows_core::packet::{DataSegment, Flags};
 use shallows_transport::{Config, Method, Receiver};
 
-/// A receiver that has everything below `next`.
+/// Returns a receiver that has received all data below `next`.
 fn having(next: u64) -> Listening {
     let mut receiving = Listening::new(Config { dsack: true, ..reno() });
     receiving.receiver = Receiver::resuming(&receiving.config, next);
     receiving
 }
 
-/// The bytes from `start` to `last` arrive: the number of the acknowledgement, and its SACK blocks.
+/// Delivers the bytes from `start` to `last`. Returns the number of the acknowledgement, and its SACK blocks.
 fn arrive(receiving: &mut Listening, start: u64, last: u64) -> (u64, Vec<(u64, u64)>) {
     let segment = DataSegment { seq: start, len: (last - start + 1) as u16, ..DataSegment::default() };
     let acks = receiving.receive(segment, false);
@@ -48,7 +48,7 @@ fn example_4_a_segment_of_which_a_part_has_come() {
     let mut receiving = having(1_000);
     arrive(&mut receiving, 2_000, 2_499);
     assert_eq!(arrive(&mut receiving, 1_000, 1_499), (1_500, vec![(2_000, 2_500)]));
-    // 1000-1999 again, of which the second half is new.
+    // 1000-1999 again; the second half is new.
     assert_eq!(arrive(&mut receiving, 1_000, 1_999), (2_500, vec![(1_000, 1_500)]));
 }
 
@@ -76,7 +76,7 @@ fn example_6_of_two_parts_above_the_acknowledgement_the_first_is_reported_and_wh
 fn a_part_that_is_held_above_the_gap_that_a_segment_fills_is_reported() {
     let mut receiving = having(1_000);
     arrive(&mut receiving, 2_000, 2_499);
-    // 2000-2199 has come, 1000-1999 not.
+    // 2000-2199 has arrived, 1000-1999 has not.
     assert_eq!(arrive(&mut receiving, 1_000, 2_199), (2_500, vec![(2_000, 2_200)]));
 }
 

@@ -1,4 +1,4 @@
-//! Limited transmit (RFC 3042 §2), without selective acknowledgements; rfc5681.rs has it with them.
+//! Limited transmit (RFC 3042 §2), without selective acknowledgements; rfc5681.rs tests it with them.
 
 use crate::script::{MSS, NOTHING, Scripted, ack, without_sack};
 use shallows_core::Bytes;
@@ -17,7 +17,7 @@ fn each_of_the_first_two_duplicates_sends_a_new_segment_beyond_cwnd() {
         assert_eq!(script.ack(0, &[]), [11 * MSS]);
         assert_eq!(script.cwnd(), 10 * MSS, "cwnd must not change");
         assert_eq!(script.ack(0, &[]), [0]);
-        // RFC 5681 §3.2 step 2: half of ten segments; the two do not count.
+        // RFC 5681 §3.2 step 2: half of ten segments; the two of limited transmit do not count.
         assert_eq!(script.ssthresh(), 5 * MSS);
     }
 }
@@ -27,9 +27,9 @@ fn never_more_than_two_segments_are_sent_beyond_cwnd() {
     let mut script = Scripted::started(config(Method::NewReno), 10 * MSS);
     script.ack(0, &[]);
     script.ack(0, &[]);
-    // Both went without data to send; what is written now finds room for two.
+    // Two duplicates arrived without data to send; data written now has room for two segments.
     assert_eq!(script.write(100 * MSS), [10 * MSS, 11 * MSS]);
-    // Nor where duplicates begin no recovery (RFC 6582 §3.2 step 2): cwnd is 4 after a timeout, 10 to 13 are outstanding.
+    // The same if duplicates begin no recovery (RFC 6582 §3.2 step 2): cwnd is 4 after a timeout, 10 to 13 are outstanding.
     let mut script = Scripted::started(config(Method::NewReno), 100 * MSS);
     script.time_out();
     script.ack(MSS, &[]);
@@ -41,14 +41,14 @@ fn never_more_than_two_segments_are_sent_beyond_cwnd() {
 
 #[test]
 fn after_a_timeout_it_retransmits_nothing_unless_it_is_told_to() {
-    // §2 speaks of new data; ns-2's send_one() of whatever is next: 1 and 2 again, beyond a cwnd of one segment.
+    // §2 covers new data. ns-2's send_one() sends the next segment, old or new: 1 and 2 again, beyond a cwnd of one segment.
     for (limited_transmit_repairs, sent) in [(false, vec![]), (true, vec![MSS, 2 * MSS])] {
         for recovery in [Method::NewReno, Method::Reno] {
             let config = Config { limited_transmit_repairs, ..config(recovery) };
             let mut script = Scripted::started(config, 100 * MSS);
             assert_eq!(script.time_out(), [0]);
             assert_eq!(script.duplicates(0, 4), sent, "{recovery:?}");
-            // New data ends it: cwnd is 2, segments 1 and 2, which go now unless they went.
+            // New data ends it: cwnd is 2, segments 1 and 2, which are sent now unless they were sent before.
             assert_eq!(script.ack(MSS, &[]), if sent.is_empty() { vec![MSS, 2 * MSS] } else { vec![] });
         }
     }
@@ -56,7 +56,7 @@ fn after_a_timeout_it_retransmits_nothing_unless_it_is_told_to() {
 
 #[test]
 fn the_receivers_window_holds_for_it_too() {
-    // Room for no more than the first ten segments, and for exactly one more.
+    // Room for only the first ten segments, and for exactly one more.
     for (window, extra) in [(10 * MSS, vec![]), (11 * MSS, vec![10 * MSS])] {
         let config = Config { receive_window: Bytes(window), ..config(Method::NewReno) };
         let mut script = Scripted::started(config, 100 * MSS);

@@ -1,4 +1,4 @@
-//! Explicit congestion notification as conventional TCP uses it (RFC 3168), rule by rule.
+//! Explicit congestion notification of conventional TCP (RFC 3168), rule by rule.
 
 use crate::script::{Listening, MSS, NOTHING, RTT, Scripted, ack, dctcp, reno, reno_with_ecn};
 use shallows_core::Bytes;
@@ -6,7 +6,7 @@ use shallows_core::packet::{AckSegment, DataSegment, Ecn, Flags};
 use shallows_transport::congestion::dctcp;
 use shallows_transport::{Config, EctPolicy, Method};
 
-/// Whether the acknowledgement of segment `index` echoes congestion.
+/// Returns whether the acknowledgement of segment `index` echoes congestion.
 fn echo(receiving: &mut Listening, index: u64, ce: bool, flags: Flags) -> bool {
     let segment = DataSegment { seq: index * MSS, len: MSS as u16, flags, ..DataSegment::default() };
     receiving.receive(segment, ce)[0].flags.contains(Flags::ECE)
@@ -29,7 +29,7 @@ fn the_sender_halves_once_per_window() {
     let mut script = Scripted::started(reno_with_ecn(), 1_000 * MSS);
     script.ack(MSS, &[]);
     assert_eq!(script.cwnd(), 11 * MSS);
-    // Twelve segments have been sent. §6.1.2: cwnd is halved, and ssthresh with it.
+    // Twelve segments have been sent. §6.1.2: cwnd and ssthresh are halved.
     script.ack_with_ece(2 * MSS);
     assert_eq!((script.cwnd(), script.ssthresh()), (5_500, 5_500));
     for number in 3..=12 {
@@ -82,7 +82,7 @@ fn cwnd_does_not_fall_below_its_minimum() {
             let outstanding = script.sender.sent();
             script.ack_with_ece(outstanding);
         }
-        // ssthresh is two segments at least (RFC 5681 Eq. 4).
+        // ssthresh is at least two segments (RFC 5681 Eq. 4).
         assert_eq!((script.cwnd(), script.ssthresh()), (minimum * MSS, 2 * MSS));
     }
 }
@@ -149,7 +149,7 @@ fn a_handshake_agrees_on_ecn_only_if_both_sides_know_it() {
         assert_eq!(data[0].ecn, if both { Ecn::Ect } else { Ecn::NotEct }, "{sends} {receives}");
         let echo = receiving.receive(data[0].segment, true)[0];
         assert_eq!(echo.flags.contains(Flags::ECE), both, "{sends} {receives}");
-        // An echo that was not agreed on means nothing: eleven segments, not half of ten.
+        // An echo that was not negotiated has no effect: eleven segments, not half of ten.
         script.ack_with_ece(MSS);
         assert_eq!(script.cwnd(), if both { 5 * MSS } else { 11 * MSS });
     }
@@ -157,7 +157,7 @@ fn a_handshake_agrees_on_ecn_only_if_both_sides_know_it() {
 
 #[test]
 fn a_syn_that_is_retransmitted_asks_again() {
-    // §6.1.1.1 would let it ask no more.
+    // §6.1.1.1 also permits a retransmitted SYN without the request.
     let mut script = Scripted::new(Config { handshake: true, ..reno_with_ecn() });
     script.sender.write(&script.config, script.now, MSS);
     let first = script.transmits()[0].segment.flags;
@@ -168,7 +168,7 @@ fn a_syn_that_is_retransmitted_asks_again() {
 
 #[test]
 fn without_agreement_dctcp_is_conventional_tcp() {
-    // RFC 8257 §3.6 and Linux: no ECT, no reaction to echoes, losses as ever.
+    // RFC 8257 §3.6 and Linux: no ECT, no reaction to echoes, and the usual reaction to losses.
     let config = Config { handshake: true, ..dctcp(dctcp::Config::default()) };
     let mut script = Scripted::new(config);
     script.sender.write(&script.config, script.now, 100 * MSS);
@@ -182,7 +182,7 @@ fn without_agreement_dctcp_is_conventional_tcp() {
 
 #[test]
 fn at_one_segment_an_echo_starts_the_timer_anew_and_holds_new_data_back() {
-    // §6.1.2: "should reset the retransmit timer", and then a new packet may go only when it expires.
+    // §6.1.2: "should reset the retransmit timer"; a new packet may be sent only when the timer expires.
     let mut script = Scripted::started(Config { initial_window: Bytes(MSS), ..reno_with_ecn() }, 10 * MSS);
     script.wait(RTT);
     assert_eq!(script.ack_with_ece(MSS), NOTHING);
@@ -193,13 +193,13 @@ fn at_one_segment_an_echo_starts_the_timer_anew_and_holds_new_data_back() {
     let stats = script.sender.stats();
     assert_eq!((stats.timeouts, stats.retransmits, stats.ecn_reductions), (0, 0, 1), "nothing was lost");
     assert_eq!(script.cwnd(), MSS);
-    // An acknowledgement without ECE lets it grow again.
+    // An acknowledgement without ECE lets cwnd grow again.
     assert_eq!(script.ack(2 * MSS, &[]), [2 * MSS, 3 * MSS]);
 }
 
 #[test]
 fn marks_that_meet_a_lost_cwr_go_on_being_echoed_and_cut_the_next_window() {
-    // §6.1.3: the receiver echoes until CWR arrives; the sender cuts once per window, and says so each time.
+    // §6.1.3: the receiver echoes until CWR arrives; the sender cuts once per window, and sends CWR each time.
     let mut receiving = Listening::new(reno_with_ecn());
     assert!(echo(&mut receiving, 0, true, Flags::ACK));
     for index in 1..30 {
@@ -231,7 +231,7 @@ fn a_window_probe_carries_neither_ect_nor_cwr() {
 
 #[test]
 fn the_window_is_cut_by_half_of_cwnd_and_not_of_what_is_in_flight() {
-    // ECN*, as the papers call it: cwnd and ssthresh are halved, used or not.
+    // ECN* in the papers: cwnd and ssthresh are halved, whether cwnd was used or not.
     let mut script =
         Scripted::started(Config { initial_window: Bytes(20 * MSS), ..reno_with_ecn() }, 8 * MSS);
     script.ack_with_ece(MSS);
@@ -240,7 +240,7 @@ fn the_window_is_cut_by_half_of_cwnd_and_not_of_what_is_in_flight() {
 
 #[test]
 fn a_mark_outside_of_the_window_is_ignored() {
-    // §6.1.5: old data, and data beyond what was allowed.
+    // §6.1.5: old data, and data beyond the allowed window.
     let mut receiving = Listening::new(Config { receive_window: Bytes(4 * MSS), ..reno_with_ecn() });
     assert!(!echo(&mut receiving, 0, false, Flags::ACK));
     assert!(!echo(&mut receiving, 0, true, Flags::ACK));
@@ -250,7 +250,7 @@ fn a_mark_outside_of_the_window_is_ignored() {
 
 #[test]
 fn a_retransmission_does_not_carry_cwr() {
-    // §6.1.5: if it were lost, nothing would tell.
+    // §6.1.5: the loss of a retransmission with CWR could not be detected.
     let mut script = Scripted::started(reno_with_ecn(), 1_000 * MSS);
     script.sender.on_ack(&script.config, script.now, &ack(0, &[(MSS, 4 * MSS)]));
     let transmits = script.transmits();

@@ -7,7 +7,7 @@ use shallows_transport::{Config, Method, Phase};
 
 const METHODS: [Method; 2] = [Method::Sack(None), Method::Rack(None)];
 
-/// Ten segments are on their way, in slow start.
+/// Returns a sender with ten segments in flight, in slow start.
 fn started(config: Config, recovery: Method) -> Scripted {
     let mut script = Scripted::started(Config { recovery, dsack: true, ..config }, 1_000 * MSS);
     script.wait(RTT);
@@ -24,7 +24,7 @@ fn ack_with(script: &mut Scripted, una: u64, blocks: &[(u64, u64)], flags: Flags
     script.receive(segment).iter().map(|seq| seq / MSS).collect()
 }
 
-/// Segment 0 is late: 1 to 3 come before it, it is retransmitted, and arrives.
+/// Returns a sender whose segment 0 was late: 1 to 3 arrived before it, and it was retransmitted.
 fn late(config: Config, recovery: Method) -> Scripted {
     let mut script = started(config, recovery);
     for above in 2..=4 {
@@ -40,7 +40,7 @@ fn a_fast_retransmit_of_what_was_late_is_undone_when_its_copy_is_reported() {
     for method in METHODS {
         let mut script = late(reno(), method);
         let outstanding = ack(&mut script, 4, &[]);
-        // The copy arrives at a receiver that has everything up to 4: within recovery.
+        // The copy arrives after everything up to 4: within recovery.
         ack(&mut script, 4, &[(0, 1)]);
         assert_eq!(script.sender.phase(), Phase::Open, "{method:?}");
         assert!(script.cwnd() >= 10 * MSS && script.ssthresh() > 1_000 * MSS, "{method:?}");
@@ -57,7 +57,7 @@ fn it_is_undone_after_recovery_has_ended_too() {
         assert_eq!((script.sender.phase(), script.cwnd()), (Phase::Open, 5 * MSS), "{method:?}");
         ack(&mut script, next, &[(0, 1)]);
         assert!(script.cwnd() >= 10 * MSS, "{method:?}");
-        // And once: what comes then has nothing to do with it.
+        // The undo happens once: later reports have no effect.
         let cwnd = script.cwnd();
         ack(&mut script, next, &[(0, 1)]);
         assert_eq!(script.cwnd(), cwnd);
@@ -68,7 +68,7 @@ fn it_is_undone_after_recovery_has_ended_too() {
 fn one_that_was_lost_leaves_the_window_reduced_however_many_are_reported() {
     for method in METHODS {
         let mut script = started(reno(), method);
-        // 0 and 2 are retransmitted; of 0 the original was late, 2 was lost.
+        // 0 and 2 are retransmitted; the original of 0 was late, and 2 was lost.
         ack(&mut script, 0, &[(3, 4), (1, 2)]);
         ack(&mut script, 0, &[(3, 5), (1, 2)]);
         ack(&mut script, 0, &[(3, 6), (1, 2)]);
@@ -89,7 +89,7 @@ fn one_that_was_lost_leaves_the_window_reduced_however_many_are_reported() {
 fn of_what_was_retransmitted_twice_two_reports_are_awaited() {
     for method in METHODS {
         let mut script = started(reno(), method);
-        // The timer fires twice for 0, of which all three copies arrive.
+        // The timer fires twice for 0, and all three copies arrive.
         while script.sender.stats().timeouts < 2 {
             script.time_out();
         }
@@ -104,7 +104,7 @@ fn of_what_was_retransmitted_twice_two_reports_are_awaited() {
 fn merged_segments_are_reported_together() {
     for method in METHODS {
         let mut script = started(reno(), method);
-        // 0 and 1 are late.
+        // Segments 0 and 1 are late.
         for above in 3..=10 {
             ack(&mut script, 0, &[(2, above)]);
         }
@@ -119,14 +119,14 @@ fn merged_segments_are_reported_together() {
 fn a_duplicate_above_the_acknowledgement_counts_likewise() {
     for method in METHODS {
         let mut script = started(reno(), method);
-        // 0 is lost; 1 is late, retransmitted with it, and arrives twice.
+        // 0 is lost; 1 is late, is retransmitted with it, and arrives twice.
         for above in 3..=10 {
             ack(&mut script, 0, &[(2, above)]);
         }
         ack(&mut script, 0, &[(1, 10)]);
         ack(&mut script, 0, &[(1, 2), (1, 10)]);
         assert_eq!(script.sender.phase(), Phase::Recovery, "{method:?}");
-        // Had 0 not been lost, either, its copy would be reported, too.
+        // If 0 had not been lost, its copy would be reported, too.
         let next = script.sender.sent() / MSS;
         ack(&mut script, next, &[(0, 1)]);
         assert!(script.cwnd() >= 10 * MSS, "{method:?}");
@@ -137,14 +137,14 @@ fn a_duplicate_above_the_acknowledgement_counts_likewise() {
 fn what_was_never_retransmitted_proves_nothing() {
     for method in METHODS {
         let mut script = started(reno(), method);
-        // The network doubles 0 and 1 before anything is missing.
+        // The network duplicates 0 and 1 before any segment is missing.
         ack(&mut script, 2, &[(0, 1)]);
         ack(&mut script, 2, &[(1, 2)]);
         for above in 4..=6 {
             ack(&mut script, 2, &[(3, above)]);
         }
         assert_eq!(script.sender.phase(), Phase::Recovery, "{method:?}");
-        // Data from before this recovery, and twice as much as was retransmitted.
+        // Reports of data from before this recovery, and of twice as much data as was retransmitted.
         let cwnd = script.cwnd();
         ack(&mut script, 2, &[(1, 2), (3, 6)]);
         ack(&mut script, 2, &[(0, 2), (3, 6)]);
@@ -156,14 +156,14 @@ fn what_was_never_retransmitted_proves_nothing() {
 fn a_timeout_is_undone_when_all_that_was_retransmitted_had_arrived() {
     for method in METHODS {
         let mut script = started(reno(), method);
-        // The acknowledgements of all ten are late.
+        // The acknowledgements of all ten segments are late.
         while script.sender.stats().timeouts == 0 {
             script.time_out();
         }
         assert_eq!((script.cwnd(), script.sender.stats().retransmits), (MSS, 1), "{method:?}");
         ack(&mut script, 0, &[(1, 2)]);
         assert_eq!(script.sender.phase(), Phase::Timeout);
-        // 0 arrives twice, before anything else is retransmitted: nothing is lost.
+        // 0 arrives twice, before any other segment is retransmitted: nothing was lost.
         ack(&mut script, 2, &[(0, 1)]);
         assert_eq!(script.sender.phase(), Phase::Open, "{method:?}");
         assert!(script.cwnd() >= 10 * MSS && script.ssthresh() > 1_000 * MSS, "{method:?}");

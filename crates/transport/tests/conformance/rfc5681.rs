@@ -6,9 +6,9 @@ use shallows_core::{Bytes, Duration};
 use shallows_transport::congestion::{Avoidance, LossBase, dctcp};
 use shallows_transport::{Config, Marks, Method, Phase, Receiver, RestartAfterIdle};
 
-/// A sender in congestion avoidance at a cwnd of five segments, all of them retransmitted.
+/// Returns a sender in congestion avoidance at a cwnd of five segments, after all data was acknowledged.
 ///
-/// Ten segments were on their way, the first was lost: ssthresh = cwnd = 10 / 2 (Eq. 4).
+/// Ten segments were in flight and the first was lost: ssthresh = cwnd = 10 / 2 (Eq. 4).
 fn avoiding(config: Config) -> Scripted {
     let mut script = Scripted::started(config, 1_000 * MSS);
     for above in 2..=10 {
@@ -54,7 +54,7 @@ fn slow_start_with_appropriate_byte_counting_adds_two() {
     let mut script = Scripted::started(Config { slow_start_limit: 2, ..reno() }, 100 * MSS);
     script.ack(4 * MSS, &[]);
     assert_eq!(script.cwnd(), 12 * MSS);
-    // A segment is missing, and no loss is found: nothing else holds.
+    // A segment is missing, but no loss is detected: cwnd grows as usual.
     script.ack(4 * MSS, &[(5 * MSS, 6 * MSS)]);
     script.ack(6 * MSS, &[(7 * MSS, 8 * MSS)]);
     assert_eq!(script.cwnd(), 14 * MSS);
@@ -70,7 +70,7 @@ fn each_acknowledgement_in_slow_start_clocks_out_two_segments() {
 fn congestion_avoidance_adds_a_segment_once_a_window_was_acknowledged() {
     let mut script = avoiding(reno());
     let una = script.sender.acked();
-    // §3.1: five segments acknowledged, then one more window of six.
+    // §3.1: five segments are acknowledged, then one more window of six.
     for index in 1..5 {
         script.ack(una + index * MSS, &[]);
         assert_eq!(script.cwnd(), 5 * MSS);
@@ -88,7 +88,7 @@ fn congestion_avoidance_adds_a_segment_once_a_window_was_acknowledged() {
 fn bytes_beyond_a_window_count_for_the_next_segment() {
     let mut script = avoiding(reno());
     let una = script.sender.acked();
-    // Four of five segments, then three at once: one more, and two of six are counted.
+    // Four of five segments, then three at once: cwnd grows by one, and two of six are counted.
     script.ack(una + 4 * MSS, &[]);
     script.ack(una + 7 * MSS, &[]);
     assert_eq!(script.cwnd(), 6 * MSS);
@@ -136,7 +136,7 @@ fn congestion_avoidance_per_acknowledgement_adds_mss_squared_over_cwnd() {
 
 #[test]
 fn congestion_avoidance_per_acknowledgement_adds_nothing_for_a_duplicate() {
-    // §3.1: Eq. 3 is for "every incoming ACK that acknowledges new data".
+    // §3.1: Eq. 3 applies to "every incoming ACK that acknowledges new data".
     for config in [reno(), dctcp(dctcp::Config::default())] {
         let mut script = avoiding(Config { avoidance: Avoidance::PerAck, ..config });
         let una = script.sender.acked();
@@ -156,7 +156,7 @@ fn cwnd_stays_within_its_maximum() {
 
 #[test]
 fn cwnd_stays_within_its_maximum_when_a_loss_sets_it() {
-    // ssthresh is two segments at least (Eq. 4), the maximum is one; three slivers of it prove a loss.
+    // ssthresh is at least two segments (Eq. 4), the maximum is one. Three small SACK blocks prove a loss.
     let config = Config { initial_window: Bytes(MSS), max_window: Bytes(MSS), ..reno() };
     let mut script = Scripted::started(config, 100 * MSS);
     script.ack(0, &[(100, 200), (300, 400), (500, 600)]);
@@ -205,7 +205,7 @@ fn a_timeout_leaves_one_segment_and_a_second_one_leaves_ssthresh_alone() {
         let mut script = Scripted::started(config, 100 * MSS);
         assert_eq!(script.time_out(), [0]);
         assert_eq!((script.cwnd(), script.ssthresh(), script.sender.phase()), (MSS, 5 * MSS, Phase::Timeout));
-        // §3.1: held constant when the same segment times out again, although half of cwnd is now less.
+        // §3.1: ssthresh is held constant when the same segment times out again, although half of cwnd is now less.
         assert_eq!(script.time_out(), [0]);
         assert_eq!((script.cwnd(), script.ssthresh()), (MSS, 5 * MSS));
         assert_eq!(script.sender.stats().timeouts, 2);
@@ -214,7 +214,7 @@ fn a_timeout_leaves_one_segment_and_a_second_one_leaves_ssthresh_alone() {
 
 #[test]
 fn a_timeout_leaves_half_of_what_is_in_flight_and_not_of_all_that_was_sent() {
-    // Eq. 4. Six are acknowledged, the ten after them are lost.
+    // Eq. 4. Six segments are acknowledged, and the ten after them are lost.
     let mut script = Scripted::started(reno(), 16 * MSS);
     (1..=6).for_each(|number| drop(script.ack(number * MSS, &[])));
     assert_eq!(script.sender.sent(), 16 * MSS);
@@ -260,7 +260,7 @@ fn the_window_starts_over_after_an_idle_timeout() {
         (Duration::from_millis(1_001), RestartAfterIdle::Reduce, 10 * MSS),
         (Duration::from_millis(1_000), RestartAfterIdle::Reduce, 20 * MSS),
         (Duration::from_millis(1_001), RestartAfterIdle::Off, 20 * MSS),
-        // SRTT + G: ten samples of 100 us have brought four RTTVAR below a millisecond.
+        // SRTT + G: after ten samples of 100 us, four RTTVAR are below a millisecond.
         (Duration::from_micros(1_100), RestartAfterIdle::Reset, 20 * MSS),
         (Duration::from_micros(1_101), RestartAfterIdle::Reset, 10 * MSS),
     ] {
@@ -282,7 +282,7 @@ fn a_window_below_the_initial_one_is_not_raised_by_idleness() {
         let sent = script.sender.sent();
         script.ack(sent, &[]);
     }
-    // Bring cwnd down to one segment, then let everything be acknowledged.
+    // Reduce cwnd to one segment, then acknowledge everything.
     script.write(MSS);
     script.time_out();
     script.ack(rest + MSS, &[]);
@@ -295,7 +295,7 @@ fn a_window_below_the_initial_one_is_not_raised_by_idleness() {
 
 #[test]
 fn a_window_below_the_initial_one_is_raised_where_ns_2_is_followed() {
-    // Not §4.1: ns-2's CLOSE_CWND_INIT sets the window to the initial one whatever it was.
+    // Unlike §4.1, ns-2's CLOSE_CWND_INIT sets cwnd to the initial window even if cwnd was smaller.
     let mut script = avoiding(Config { restart_after_idle: RestartAfterIdle::Reset, ..reno() });
     let rest = script.sender.written();
     while script.sender.acked() < rest {
@@ -306,7 +306,7 @@ fn a_window_below_the_initial_one_is_raised_where_ns_2_is_followed() {
     script.time_out();
     script.ack(rest + MSS, &[]);
     assert!(script.cwnd() < 10 * MSS);
-    // Round trips take 100 us and G is 1 ms: SRTT + max(G, 4 RTTVAR) is a little over a millisecond, far from the
+    // Round trips take 100 us and G is 1 ms: SRTT + max(G, 4 RTTVAR) is slightly above a millisecond, far below the
     // minimum of one second.
     script.wait(Duration::from_millis(1));
     script.write(MSS);
@@ -366,7 +366,7 @@ fn a_connection_with_data_outstanding_is_not_idle() {
         script.ack(number * MSS, &[]);
     }
     assert_eq!((script.cwnd(), script.sender.sent()), (20 * MSS, 20 * MSS));
-    // Acknowledgements keep the timer from firing while nothing is sent for longer than a timeout.
+    // Acknowledgements keep the timer from firing while no data is sent for longer than a timeout.
     for number in 11..=14 {
         script.wait(Duration::from_millis(900));
         script.ack(number * MSS, &[]);
@@ -382,7 +382,7 @@ fn a_short_last_segment_goes_at_once() {
     script.sender.write(&script.config, script.now, 2 * MSS + 1);
     let lengths: Vec<_> = script.transmits().iter().map(|transmit| transmit.segment.len).collect();
     assert_eq!(lengths, [1_000, 1_000, 1]);
-    // What is written later starts a segment of its own.
+    // Data written later starts a new segment.
     assert_eq!(script.write(MSS), [2 * MSS + 1]);
 }
 
@@ -397,7 +397,7 @@ fn the_receivers_window_holds_the_sender_back() {
 
 #[test]
 fn a_window_that_was_offered_is_not_taken_back() {
-    // RFC 9293 §3.8.6: the first acknowledgement offers up to segment 9, the next, a smaller window, up to 3.
+    // RFC 9293 §3.8.6: the first acknowledgement offers up to segment 9; the next one, with a smaller window, up to 3.
     let config = Config { initial_window: Bytes(4 * MSS), receive_window: Bytes(9 * MSS), ..reno() };
     let mut script = Scripted::started(config, 100 * MSS);
     assert_eq!(
@@ -409,7 +409,7 @@ fn a_window_that_was_offered_is_not_taken_back() {
 #[test]
 fn a_closed_window_is_probed_with_a_segment() {
     let mut script = Scripted::started(Config { receive_window: Bytes(2 * MSS), ..reno() }, 100 * MSS);
-    // In place of RFC 9293 §3.8.6.1's persist timer.
+    // The segment is sent instead of RFC 9293 §3.8.6.1's persist timer.
     let closed = AckSegment { window: 0, ..ack(2 * MSS, &[]) };
     assert_eq!(script.receive(closed), [2 * MSS], "one, not cwnd");
 }
@@ -458,7 +458,7 @@ fn a_segment_above_a_gap_and_one_that_fills_it_are_acknowledged_at_once() {
 
 #[test]
 fn reno_leaves_fast_recovery_with_the_first_acknowledgement_of_new_data() {
-    // Segments 0 and 10 of twenty are lost. §3.2 step 6: cwnd = ssthresh, and nothing is known of the second loss.
+    // Segments 0 and 10 of twenty are lost. §3.2 step 6: cwnd = ssthresh; the second loss is not detected yet.
     let config = Config { initial_window: Bytes(20 * MSS), ..without_sack(Method::Reno) };
     let mut script = Scripted::started(config, 1_000 * MSS);
     let sent = script.duplicates(0, 18);
@@ -467,7 +467,7 @@ fn reno_leaves_fast_recovery_with_the_first_acknowledgement_of_new_data() {
     assert_eq!(script.ack(10 * MSS, &[]), NOTHING);
     assert!(!script.sender.in_fast_recovery());
     assert_eq!((script.cwnd(), script.inflated()), (10 * MSS, 10 * MSS));
-    // Three more duplicates find it, and halve the 18 segments outstanding, which NewReno would not.
+    // Three more duplicates reveal it, and halve the 18 outstanding segments; NewReno would not halve again.
     assert_eq!(script.duplicates(10 * MSS, 3), [10 * MSS]);
     assert_eq!((script.sender.stats().fast_recoveries, script.ssthresh()), (2, 9 * MSS));
 }
@@ -485,7 +485,7 @@ fn reno_begins_no_recovery_for_duplicates_of_what_a_timeout_retransmitted() {
     script.ack(11 * MSS, &[]);
     script.duplicates(11 * MSS, 3);
     assert_eq!(script.sender.stats().fast_recoveries, 1);
-    // That recovery makes Reno forget the timeout: within a window it begins again and again.
+    // This recovery makes Reno forget the timeout: within a window, recovery begins again and again.
     script.ack(12 * MSS, &[]);
     script.duplicates(12 * MSS, 3);
     assert_eq!(script.sender.stats().fast_recoveries, 2);
@@ -516,7 +516,7 @@ fn without_anything_outstanding_nothing_is_a_duplicate() {
 
 #[test]
 fn the_delay_of_acknowledgements_holds_for_every_segment() {
-    // Not only up to the first acknowledgement: every third, again and again.
+    // Not only until the first acknowledgement: every third segment is acknowledged.
     let delayed_ack = every(3, Duration::from_millis(1));
     let mut receiving = Listening::new(Config { delayed_ack, ..reno() });
     let counts: Vec<_> = (0..12).map(|index| receiving.data(index).len()).collect();
@@ -525,7 +525,7 @@ fn the_delay_of_acknowledgements_holds_for_every_segment() {
 
 #[test]
 fn after_a_timeout_byte_counting_adds_one_segment() {
-    // RFC 3465 §2.3: L = 1 while slow start repairs what a timeout found outstanding, 2 after that.
+    // RFC 3465 §2.3: L = 1 while slow start repairs the data outstanding at a timeout, 2 after that.
     let mut script = Scripted::started(Config { slow_start_limit: 2, ..reno() }, 1_000 * MSS);
     script.time_out();
     script.ack(4 * MSS, &[]);
@@ -538,7 +538,7 @@ fn after_a_timeout_byte_counting_adds_one_segment() {
 
 #[test]
 fn a_lost_retransmission_ends_in_a_timeout() {
-    // Reno cannot tell, as NewReno cannot (rfc6582.rs); with selective acknowledgements RFC 6675 does not ask (rfc6675.rs).
+    // Reno cannot detect the loss, nor can NewReno (rfc6582.rs); with SACK, RFC 6675 does not try to (rfc6675.rs).
     let mut script = Scripted::started(without_sack(Method::Reno), 1_000 * MSS);
     script.duplicates(0, 30);
     assert_eq!(script.sender.stats().retransmits, 1);

@@ -3,7 +3,7 @@
 use crate::script::{MSS, Scripted, reno};
 use shallows_transport::{Config, Method, Phase};
 
-/// Ten segments of so many are on their way, and the timer fires.
+/// Returns a sender with ten of `segments` segments in flight whose timer has fired.
 fn timed_out(recovery: Method, frto: bool, segments: u64) -> Scripted {
     let mut script = Scripted::started(Config { recovery, frto, ..reno() }, segments * MSS);
     assert_eq!(numbers(&script.time_out()), [0]);
@@ -25,9 +25,9 @@ const METHODS: [Method; 2] = [Method::Sack(None), Method::Rack(None)];
 fn late_acknowledgements_prove_a_timeout_spurious_and_the_window_is_restored() {
     for method in METHODS {
         let mut script = timed_out(method, true, 1_000);
-        // Step 2b: two new segments in the place of 1 and 2.
+        // Step 2b: two new segments instead of 1 and 2.
         assert_eq!(ack(&mut script, 1, &[]), [10, 11], "{method:?}");
-        // Step 3b: 1 was sent once, and has arrived.
+        // Step 3b: segment 1 was sent once, and has arrived.
         let sent = ack(&mut script, 2, &[]);
         assert!(sent.iter().all(|&segment| segment >= 12), "{method:?}: {sent:?}");
         assert_eq!((script.sender.phase(), script.sender.stats().retransmits), (Phase::Open, 1));
@@ -36,7 +36,7 @@ fn late_acknowledgements_prove_a_timeout_spurious_and_the_window_is_restored() {
             assert!(ack(&mut script, una, &[]).iter().all(|&segment| segment >= 12));
         }
         assert_eq!(script.sender.stats().retransmits, 1);
-        // Without: what is outstanding is retransmitted.
+        // Without F-RTO the outstanding data is retransmitted.
         let mut script = timed_out(method, false, 1_000);
         assert_eq!(ack(&mut script, 1, &[]), [1, 2]);
     }

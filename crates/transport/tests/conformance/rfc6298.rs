@@ -5,7 +5,7 @@ use shallows_core::packet::{AckSegment, DataSegment, Flags};
 use shallows_core::{Bytes, Duration, Instant};
 use shallows_transport::{Config, LostSyn, RtoConfig};
 
-/// Bounds so wide that the formula shows.
+/// Bounds so wide that the formula determines the timeout.
 const FREE: RtoConfig = RtoConfig {
     initial: Duration::from_millis(5),
     minimum: Duration(1),
@@ -13,12 +13,12 @@ const FREE: RtoConfig = RtoConfig {
     granularity: Duration(1),
 };
 
-/// A sender with segments on their way and the bounds of `rto`.
+/// Returns a sender with segments in flight and the bounds of `rto`.
 fn started(rto: RtoConfig) -> Scripted {
     Scripted::started(Config { rto, ..reno() }, 100 * MSS)
 }
 
-/// Acknowledge everything below `number` with an RTT sample of `rtt`.
+/// Acknowledges all data below `number` with an RTT sample of `rtt`.
 fn sample(script: &mut Scripted, number: u64, rtt: Duration) {
     let tsecr = Instant(script.now.0 - rtt.0);
     script.sender.on_ack(&script.config, script.now, &AckSegment { tsecr, ..ack(number, &[]) });
@@ -126,7 +126,7 @@ fn without_timestamps_one_segment_at_a_time_is_measured() {
     script.wait(Duration::from_micros(80));
     script.ack(MSS, &[]);
     assert_eq!(script.sender.srtt(), Some(Duration::from_micros(80)));
-    // The next one that is timed is the eleventh, sent just now; the second was not.
+    // The next timed segment is the eleventh, sent just now; the second is not timed.
     script.wait(Duration::from_micros(40));
     script.ack(2 * MSS, &[]);
     assert_eq!(script.sender.srtt(), Some(Duration::from_micros(80)));
@@ -141,7 +141,7 @@ fn without_timestamps_a_retransmission_gives_no_sample_and_the_back_off_stays() 
     let mut script = Scripted::started(Config { timestamps: false, rto: FREE, ..reno() }, 2 * MSS);
     script.time_out();
     script.wait(RTT);
-    // §3, Karn: the acknowledgement may be of either copy.
+    // §3, Karn: the acknowledgement may belong to either copy.
     script.ack(2 * MSS, &[]);
     assert_eq!(script.sender.srtt(), None);
     assert_eq!(script.sender.rto(), Duration::from_millis(10));
@@ -154,7 +154,7 @@ fn without_timestamps_a_retransmission_gives_no_sample_and_the_back_off_stays() 
 #[test]
 fn without_timestamps_a_fast_retransmission_ends_the_measurement() {
     let mut script = Scripted::started(Config { timestamps: false, rto: FREE, ..reno() }, 10 * MSS);
-    // Segment 0 is being timed, and retransmitted.
+    // Segment 0 is timed, and is retransmitted.
     script.ack(0, &[(MSS, 4 * MSS)]);
     script.wait(RTT);
     script.ack(10 * MSS, &[]);
@@ -178,7 +178,7 @@ fn a_receiver_echoes_the_timestamp_of_the_first_segment_it_had_not_acknowledged(
 
 #[test]
 fn a_duplicate_gives_no_sample() {
-    // RFC 7323 §4.1: only an acknowledgement that moves SND.UNA does; a duplicate may echo an old timestamp.
+    // RFC 7323 §4.1: only an acknowledgement that advances SND.UNA gives a sample; a duplicate may echo an old timestamp.
     let mut script = started(FREE);
     sample(&mut script, MSS, Duration::from_micros(80));
     sample(&mut script, MSS, Duration::from_micros(160));
@@ -187,7 +187,7 @@ fn a_duplicate_gives_no_sample() {
 
 #[test]
 fn both_directions_carry_timestamps() {
-    // RFC 7323 §3.2: TSval says when it was sent, TSecr repeats the newest that came.
+    // RFC 7323 §3.2: TSval is the time of sending, TSecr the newest received timestamp.
     let config = reno();
     let mut receiving = Listening::new(config.clone());
     receiving.now = Instant::ZERO + RTT;
@@ -199,8 +199,8 @@ fn both_directions_carry_timestamps() {
     assert_eq!((data.tsval, data.tsecr), (script.now, Instant::ZERO + RTT));
 }
 
-/// A connection that opens as Linux' do, whose SYN is retransmitted so many times: how long each waited, in milliseconds. Then the
-/// last one is answered, 4 ms after it was sent.
+/// Opens a connection with Linux's rules and retransmits its SYN `losses` times. Returns the wait of each SYN in milliseconds, and
+/// the sender after the last SYN was answered 4 ms after it was sent.
 fn opened_as_linux(losses: usize) -> (Vec<u64>, Scripted) {
     let rto = RtoConfig { initial: Duration::from_millis(10), ..FREE };
     let config = Config { rto, handshake: true, lost_syn: LostSyn::Linux, ..reno() };
@@ -223,8 +223,8 @@ fn opened_as_linux(losses: usize) -> (Vec<u64>, Scripted) {
 
 #[test]
 fn linux_waits_as_long_for_the_first_four_syns_and_learns_from_the_answer() {
-    // Linux, tcp_syn_linear_timeouts = 4: the fifth timeout is the first that doubles. What RFC 6298 §5.7 asks for, 3 s, Linux need
-    // not, since the timestamp of the answer tells which SYN it is for (§2.2: SRTT = R, RTTVAR = R/2, so that RTO = 3R).
+    // Linux, tcp_syn_linear_timeouts = 4: the fifth timeout is the first that doubles. Linux does not need the 3 s of RFC 6298 §5.7,
+    // since the timestamp of the answer identifies the answered SYN (§2.2: SRTT = R, RTTVAR = R/2, so that RTO = 3R).
     let (waits, script) = opened_as_linux(7);
     assert_eq!(waits, [10, 10, 10, 10, 10, 20, 40]);
     assert_eq!(script.sender.srtt(), Some(Duration::from_millis(4)));

@@ -6,7 +6,7 @@ use crate::script::{MSS, NOTHING, Scripted, without_sack};
 use shallows_core::{Bytes, Duration};
 use shallows_transport::{Config, FullAck, Method};
 
-/// A sender that has sent `window` segments and has more to send.
+/// Returns a sender that has sent `window` segments and has more to send.
 fn sent(window: u64) -> Scripted {
     started(window, 1_000)
 }
@@ -16,12 +16,12 @@ fn started(window: u64, written: u64) -> Scripted {
     Scripted::started(config, written * MSS)
 }
 
-/// Acknowledge all segments below `una`, and return which segments are sent.
+/// Acknowledges all segments below `una`. Returns the segments sent.
 fn ack(script: &mut Scripted, una: u64) -> Vec<u64> {
     segments(script.ack(una * MSS, &[]))
 }
 
-/// Hand over duplicates, and return which segments they send.
+/// Delivers `count` duplicates. Returns the segments sent.
 fn duplicates(script: &mut Scripted, una: u64, count: u32) -> Vec<u64> {
     segments(script.duplicates(una * MSS, count))
 }
@@ -38,7 +38,7 @@ fn the_third_duplicate_retransmits_and_each_one_inflates_the_window() {
     assert_eq!(duplicates(&mut script, 0, 1), [0]);
     assert!(script.sender.in_fast_recovery());
     assert_eq!((script.cwnd(), script.ssthresh(), script.inflated()), (5 * MSS, 5 * MSS, 8 * MSS));
-    // Step 4: 9 and 10 segments are no more than what is outstanding; 11 let one go.
+    // Step 4: windows of 9 and 10 segments do not exceed the outstanding data; 11 allow one segment.
     assert_eq!(duplicates(&mut script, 0, 2), NOTHING);
     assert_eq!(duplicates(&mut script, 0, 1), [10]);
     assert_eq!(duplicates(&mut script, 0, 1), [11]);
@@ -46,13 +46,13 @@ fn the_third_duplicate_retransmits_and_each_one_inflates_the_window() {
 
 #[test]
 fn a_partial_acknowledgement_retransmits_the_next_hole_and_deflates() {
-    // Segments 0 and 10 of twenty are lost: 18 duplicates, of which three begin recovery at ssthresh = 10.
+    // Segments 0 and 10 of twenty are lost: 18 duplicates, three of which begin recovery at ssthresh = 10.
     let mut script = sent(20);
     let sent = duplicates(&mut script, 0, 18);
-    // The window is 10 + 18: eight new segments beside the retransmission.
+    // The window is 10 + 18: eight new segments in addition to the retransmission.
     assert_eq!(sent, [vec![0], (20..28).collect()].concat());
     assert_eq!(script.inflated(), 28 * MSS);
-    // §3.2 step 3: less the ten that are acknowledged, and one more: 19. Outstanding are 10 to 27, and one may go.
+    // §3.2 step 3: minus the ten that are acknowledged, plus one: 19. 10 to 27 are outstanding, and one may be sent.
     assert_eq!(ack(&mut script, 10), [10, 28]);
     assert_eq!((script.inflated(), script.cwnd()), (19 * MSS, 10 * MSS));
     assert!(script.sender.in_fast_recovery());
@@ -86,7 +86,7 @@ fn a_full_acknowledgement_ends_recovery_without_a_burst() {
     duplicates(&mut script, 0, 3);
     ack(&mut script, 10);
     assert!(!script.sender.in_fast_recovery());
-    // Nothing is in flight: one and one more.
+    // No segment is in flight: one, plus one.
     assert_eq!((script.cwnd(), script.ssthresh()), (2 * MSS, 5 * MSS));
 
     let mut script = sent(10);
@@ -127,7 +127,7 @@ fn only_the_first_partial_acknowledgement_restarts_the_timer() {
     duplicates(&mut script, 0, 20);
     script.wait(Duration::from_millis(100));
     ack(&mut script, 10);
-    // The minimum of the timer is a second.
+    // The minimum of the timer is one second.
     let deadline = script.now + Duration::from_secs(1);
     assert_eq!(script.sender.deadline(), Some(deadline));
     script.wait(Duration::from_millis(100));
@@ -155,7 +155,7 @@ fn duplicates_that_cover_no_more_than_recover_begin_nothing() {
 
 #[test]
 fn duplicates_of_what_a_timeout_retransmitted_begin_nothing() {
-    // §3.2 step 4: the receiver has 1 to 9; 0 arrives, and what is retransmitted now are duplicates.
+    // §3.2 step 4: the receiver has 1 to 9; 0 arrives, and the segments that are retransmitted now are duplicates.
     let mut script = sent(10);
     assert_eq!(segments(script.time_out()), [0]);
     assert_eq!(ack(&mut script, 1), [1, 2]);
@@ -174,7 +174,7 @@ fn after_a_timeout_everything_outstanding_is_retransmitted_in_slow_start() {
     assert_eq!((script.cwnd(), script.ssthresh(), script.pipe()), (MSS, 5 * MSS, MSS));
     assert_eq!(ack(&mut script, 1), [1, 2]);
     assert_eq!(ack(&mut script, 2), [3, 4]);
-    // The receiver had 4 to 9 all along.
+    // The receiver already had 4 to 9.
     assert_eq!(ack(&mut script, 10), [10, 11, 12, 13]);
     assert_eq!(script.cwnd(), 4 * MSS);
 }
@@ -184,7 +184,7 @@ fn a_lost_retransmission_ends_in_a_timeout() {
     let mut script = sent(10);
     duplicates(&mut script, 0, 9);
     let new = script.sender.sent() / MSS - 10;
-    // Segment 0 is lost again; what was sent beyond it arrives. Nothing says so but more duplicates.
+    // Segment 0 is lost again, and the data sent beyond it arrives. More duplicates are the only sign of it.
     let sent = duplicates(&mut script, 0, new as u32);
     assert!(sent.iter().all(|&segment| segment > 0));
     assert_eq!(segments(script.time_out()), [0]);
@@ -194,20 +194,20 @@ fn a_lost_retransmission_ends_in_a_timeout() {
 
 #[test]
 fn a_timeout_halves_what_has_not_left_the_network() {
-    // Segment 0 is lost twice. Each duplicate lets a new segment go, a hundred beyond the window of ten.
+    // Segment 0 is lost twice. Each duplicate allows a new segment, a hundred beyond the window of ten.
     let mut script = sent(10);
     duplicates(&mut script, 0, 110);
     let outstanding = script.sender.sent();
     assert!(outstanding > 100 * MSS);
     script.time_out();
-    // cwnd was five, and 110 duplicates stand for 110 segments that have left.
+    // cwnd was five, and each of 110 duplicates means that a segment has left the network.
     assert_eq!(script.ssthresh(), ((outstanding - 110 * MSS) / 2).max(2 * MSS));
 }
 
 #[test]
 fn the_first_segment_of_a_connection_can_be_retransmitted_fast() {
     // §3.2 step 1 sets recover to the initial sequence number, which the duplicates of a lost first segment do not
-    // exceed; here nothing is covered at first.
+    // exceed. This sender has no `recover` before the first loss.
     let mut script = sent(10);
     assert_eq!(duplicates(&mut script, 0, 3), [0]);
 }

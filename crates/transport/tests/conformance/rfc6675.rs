@@ -6,19 +6,19 @@ use crate::script::{MSS, NOTHING, Scripted, reno};
 use shallows_core::Bytes;
 use shallows_transport::{Config, Phase, SackAfterTimeout};
 
-/// A sender that has sent `window` segments and has more to send.
+/// Returns a sender that has sent `window` segments and has more to send.
 fn sent(window: u64) -> Scripted {
     let config = Config { initial_window: Bytes(window * MSS), ..reno() };
     Scripted::started(config, 1_000 * MSS)
 }
 
-/// A sender that has sent `window` segments and has nothing more.
+/// Returns a sender that has sent `window` segments and has no more to send.
 fn sent_all(window: u64) -> Scripted {
     let config = Config { initial_window: Bytes(window * MSS), ..reno() };
     Scripted::started(config, window * MSS)
 }
 
-/// Acknowledge all segments below `una` and the `sacked` ones, and return which segments are sent.
+/// Acknowledges all segments below `una` and the `sacked` ones. Returns the segments sent.
 fn ack(script: &mut Scripted, una: u64, sacked: &[(u64, u64)]) -> Vec<u64> {
     let ranges: Vec<_> = sacked.iter().map(|&(start, end)| (start * MSS, end * MSS)).collect();
     script.ack(una * MSS, &ranges).iter().map(|seq| seq / MSS).collect()
@@ -31,7 +31,7 @@ fn the_third_duplicate_begins_recovery() {
     ack(&mut script, 0, &[(1, 3)]);
     assert_eq!(script.sender.phase(), Phase::Open);
     assert!(!script.sender.in_fast_recovery());
-    // §5 step 1 and steps 4.1 to 4.4: ssthresh = cwnd = 10 / 2. Outstanding are segments 0 to 11, three of them
+    // §5 step 1 and steps 4.1 to 4.4: ssthresh = cwnd = 10 / 2. Segments 0 to 11 are outstanding, three of them
     // SACKed: with segment 0 lost and retransmitted, pipe = (12 − 1 − 3) + 1 = 9 > cwnd.
     assert_eq!(ack(&mut script, 0, &[(1, 4)]), [0]);
     assert!(script.sender.in_fast_recovery());
@@ -58,7 +58,7 @@ fn three_separate_blocks_prove_a_loss_however_small() {
 
 #[test]
 fn duplicates_without_news_do_not_count() {
-    // §2: a duplicate acknowledgement is one that selectively acknowledges something new.
+    // §2: a duplicate acknowledgement selectively acknowledges new data.
     let mut script = sent(10);
     for _ in 0..5 {
         assert_eq!(ack(&mut script, 0, &[]), NOTHING);
@@ -72,7 +72,7 @@ fn duplicates_without_news_do_not_count() {
 
 #[test]
 fn three_duplicates_count_even_if_their_segments_are_small() {
-    // §5 step 1: segments of 100 bytes in one block; `IsLost` would want more than 2,000 bytes.
+    // §5 step 1: segments of 100 bytes in one block; `IsLost` would need more than 2,000 bytes.
     let small = || {
         let mut script = Scripted::new(reno());
         for _ in 0..10 {
@@ -86,7 +86,7 @@ fn three_duplicates_count_even_if_their_segments_are_small() {
     assert!(!script.sender.in_fast_recovery());
     assert_eq!(script.ack(0, &[(100, 400)])[0], 0);
     assert!(script.sender.in_fast_recovery());
-    // §5: an acknowledgement of new data starts the count anew.
+    // §5: an acknowledgement of new data restarts the count.
     let mut script = small();
     script.ack(0, &[(100, 200)]);
     script.ack(0, &[(100, 300)]);
@@ -112,7 +112,7 @@ fn a_higher_duplicate_threshold_tolerates_more_reordering() {
 
 #[test]
 fn recovery_follows_the_pipe() {
-    // Twenty segments, of which 0, 5 and 6 are lost; acknowledged one by one.
+    // Twenty segments; 0, 5 and 6 are lost. The others are acknowledged one by one.
     let mut script = sent_all(20);
     assert_eq!(ack(&mut script, 0, &[(1, 2)]), NOTHING);
     assert_eq!(ack(&mut script, 0, &[(1, 3)]), NOTHING);
@@ -125,12 +125,12 @@ fn recovery_follows_the_pipe() {
     assert_eq!(ack(&mut script, 0, &[(7, 9), (1, 5)]), NOTHING);
     assert_eq!(ack(&mut script, 0, &[(7, 10), (1, 5)]), NOTHING);
     assert_eq!(script.pipe(), 11 * MSS);
-    // 10: pipe 10, cwnd 10. 11: pipe 9, one segment may go, the first lost hole (§4 NextSeg rule 1).
+    // 10: pipe 10, cwnd 10. 11: pipe 9, so one segment may be sent, the first lost hole (§4 NextSeg rule 1).
     assert_eq!(ack(&mut script, 0, &[(7, 11), (1, 5)]), NOTHING);
     assert_eq!(ack(&mut script, 0, &[(7, 12), (1, 5)]), [5]);
     assert_eq!(ack(&mut script, 0, &[(7, 13), (1, 5)]), [6]);
     // The retransmission of 0 arrives: pipe = 7 in flight (13 to 19) + 5 and 6 again = 9. There is no new data and no
-    // other hole below the highest SACKed; rule 4 sends the last segment again, once.
+    // other hole below the highest SACKed segment; rule 4 sends the last segment again, once.
     assert_eq!(ack(&mut script, 5, &[(7, 13)]), [19]);
     assert_eq!(script.pipe(), 10 * MSS);
     assert_eq!(ack(&mut script, 5, &[(7, 14)]), NOTHING);
@@ -154,22 +154,22 @@ fn recovery_sends_when_there_is_room_for_a_full_segment() {
 
 #[test]
 fn new_data_goes_before_holes_that_may_not_be_lost() {
-    // Segment 0 is lost, and above the hole at 11 there are only two segments.
+    // Segment 0 is lost, and only two segments lie above the hole at 11.
     let mut script = sent(14);
     ack(&mut script, 0, &[(1, 11)]);
     assert!(script.sender.in_fast_recovery());
-    // cwnd 7; pipe = 3 (11 to 13) + 1 = 4: three more. §4 NextSeg rule 2.
+    // cwnd 7; pipe = 3 (11 to 13) + 1 = 4: three more may be sent. §4 NextSeg rule 2.
     assert_eq!((script.cwnd(), script.pipe()), (7 * MSS, 7 * MSS));
     assert_eq!(script.sender.sent(), 17 * MSS);
     assert_eq!(ack(&mut script, 0, &[(12, 14), (1, 11)]), [17, 18]);
-    // Nor is the hole lost when it is the next that is expected: pipe = 8 − 2, and one more may go.
+    // The hole is not lost either when it is the next expected segment: pipe = 8 − 2, and one more may be sent.
     assert_eq!(ack(&mut script, 11, &[(12, 14)]), [19]);
 }
 
 #[test]
 fn without_new_data_a_hole_that_may_not_be_lost_is_retransmitted() {
     let mut script = sent_all(14);
-    // Rule 4 at once: nothing else may be sent, pipe 4 < 7; the last segment, once.
+    // Rule 4 applies at once: no other segment may be sent, pipe 4 < 7; the last segment, once.
     assert_eq!(ack(&mut script, 0, &[(1, 11)]), [0]);
     // §4 NextSeg rule 3: 11 is below the highest SACKed, though not lost.
     assert_eq!(ack(&mut script, 0, &[(12, 13), (1, 11)]), [11]);
@@ -178,12 +178,12 @@ fn without_new_data_a_hole_that_may_not_be_lost_is_retransmitted() {
 
 #[test]
 fn the_rescue_retransmission_waits_until_the_first_one_has_arrived_and_comes_once() {
-    // Segments 0, 8 and 9 are lost; nothing lies above 8 to prove it.
+    // Segments 0, 8 and 9 are lost; no data above 8 proves it.
     let mut script = sent_all(10);
     assert_eq!(ack(&mut script, 0, &[(1, 8)]), [0]);
-    // §4 NextSeg rule 4: HighACK > RescueRxt; it must hold the highest byte outstanding.
+    // §4 NextSeg rule 4: HighACK > RescueRxt; the rescue must include the highest outstanding byte.
     assert_eq!(ack(&mut script, 8, &[]), [9]);
-    // Its acknowledgement names the hole; rule 3 fills it.
+    // The acknowledgement of 9 reveals the hole; rule 3 fills it.
     assert_eq!(ack(&mut script, 8, &[(9, 10)]), [8]);
     assert_eq!(ack(&mut script, 10, &[]), NOTHING);
     assert_eq!(script.sender.stats().timeouts, 0);
@@ -193,9 +193,9 @@ fn the_rescue_retransmission_waits_until_the_first_one_has_arrived_and_comes_onc
 fn the_rescue_retransmission_waits_for_more_than_the_first_one() {
     let mut script = sent_all(11);
     script.ack(MSS, &[]);
-    // Segments 1, 2 and 10 are lost, and 1 is retransmitted when §4 NextSeg rule 4 is first asked.
+    // Segments 1, 2 and 10 are lost, and 1 is retransmitted when §4 NextSeg rule 4 first applies.
     assert_eq!(ack(&mut script, 1, &[(3, 10)]), [1, 2]);
-    // HighACK = RescueRxt: not yet.
+    // HighACK = RescueRxt: no rescue yet.
     assert_eq!(ack(&mut script, 2, &[(3, 10)]), NOTHING);
     assert_eq!(ack(&mut script, 10, &[]), [10]);
 }
@@ -244,7 +244,7 @@ fn after_a_timeout_only_the_holes_are_retransmitted() {
     ack(&mut script, 0, &[(2, 3), (5, 6)]);
     assert_eq!(script.time_out(), [0]);
     assert_eq!((script.cwnd(), script.pipe()), (MSS, MSS));
-    // §5.1: slow start fills in what is missing.
+    // §5.1: slow start fills the holes.
     assert_eq!(ack(&mut script, 1, &[(2, 3), (5, 6)]), [1, 3]);
     assert_eq!(ack(&mut script, 3, &[(5, 6)]), [4, 6]);
 }
@@ -262,7 +262,7 @@ fn after_a_timeout_what_was_sacked_may_be_forgotten() {
 fn after_a_timeout_no_recovery_begins_before_what_was_outstanding_is_acknowledged() {
     let mut script = sent(10);
     script.time_out();
-    // §5.1: these duplicates are of segments from before the timeout.
+    // §5.1: these duplicates are caused by segments from before the timeout.
     ack(&mut script, 0, &[(1, 2), (3, 4), (5, 9)]);
     assert!(!script.sender.in_fast_recovery());
     assert_eq!(script.cwnd(), MSS);
@@ -289,7 +289,7 @@ fn what_was_retransmitted_in_one_recovery_is_not_in_the_pipe_after_it() {
     assert!(!script.sender.in_fast_recovery());
     // Without a duplicate, FlightSize counts: cwnd is 5, and segments 10 to 14 are outstanding.
     assert_eq!(script.write(10 * MSS), [12 * MSS, 13 * MSS, 14 * MSS]);
-    // With one, pipe does, and §5 step 3.1 forgets what was retransmitted: 10, 13 and 14 are in the network.
+    // With a duplicate, pipe counts, and §5 step 3.1 resets HighRxt: 10, 13 and 14 are in the network.
     assert_eq!(ack(&mut script, 10, &[(11, 13)]), [15, 16]);
 }
 
@@ -310,7 +310,7 @@ fn a_first_retransmission_that_became_needless_is_not_sent_later() {
     let hand_over = |script: &mut Scripted, number: u64, sacked: &[(u64, u64)]| {
         script.sender.on_ack(&script.config, script.now, &crate::script::ack(number, sacked));
     };
-    // The recovery begins and ends before anything is sent.
+    // The recovery begins and ends before any segment is sent.
     hand_over(&mut script, 0, &[(MSS, 4 * MSS)]);
     hand_over(&mut script, 10 * MSS, &[]);
     let first = script.sender.sent();
@@ -321,7 +321,7 @@ fn a_first_retransmission_that_became_needless_is_not_sent_later() {
 
 #[test]
 fn a_timeout_halves_what_was_not_sacked() {
-    // Segment 0 is lost twice. Meanwhile each duplicate lets a new segment go, a hundred beyond the window of ten.
+    // Segment 0 is lost twice. Meanwhile each duplicate allows a new segment, a hundred beyond the window of ten.
     let mut script = sent(10);
     for above in 2..=110 {
         ack(&mut script, 0, &[(1, above)]);
@@ -346,7 +346,7 @@ fn a_timeout_ends_recovery() {
 fn a_receiver_that_reneges_gets_everything_again() {
     let mut script = sent_all(10);
     ack(&mut script, 0, &[(1, 3)]);
-    // It acknowledges segment 0 only: it has thrown 1 and 2 away (RFC 2018 §8).
+    // The receiver acknowledges only segment 0: it has discarded 1 and 2 (RFC 2018 §8).
     ack(&mut script, 1, &[]);
     assert_eq!(script.time_out(), [MSS]);
     assert_eq!(ack(&mut script, 2, &[]), [2, 3]);
@@ -357,11 +357,11 @@ fn acknowledgements_that_make_no_sense_are_ignored() {
     let mut script = sent(10);
     assert_eq!(ack(&mut script, 11, &[]), NOTHING);
     assert_eq!(ack(&mut script, 0, &[(11, 12)]), NOTHING);
-    // Nor is a block that begins where the acknowledgement ends of any meaning.
+    // A block that begins at the acknowledgement number has no meaning, either.
     for above in 1..=5 {
         assert_eq!(ack(&mut script, 0, &[(0, above)]), NOTHING);
     }
-    // Nor one without bytes.
+    // Nor does an empty block.
     for at in 1..=5 {
         assert_eq!(ack(&mut script, 0, &[(at, at)]), NOTHING);
     }
@@ -370,7 +370,7 @@ fn acknowledgements_that_make_no_sense_are_ignored() {
 
 #[test]
 fn a_lost_retransmission_ends_in_a_timeout() {
-    // §4 NextSeg sends no octet below HighRxt again; RFC 8985 would find it. §6 notes it.
+    // §4 NextSeg sends no octet below HighRxt again, as §6 notes; RFC 8985 would detect the loss.
     let mut script = sent(10);
     for above in 2..=30 {
         let sent = script.sender.sent() / MSS;

@@ -4,7 +4,7 @@ use crate::script::{MSS, NOTHING, RTT, Scripted, reno};
 use shallows_core::Bytes;
 use shallows_transport::{Bound, Config, Method};
 
-/// A sender that has sent twenty segments and has more to send.
+/// Returns a sender that has sent twenty segments and has more to send.
 fn sent(bound: Option<Bound>) -> Scripted {
     with(Method::Sack(bound))
 }
@@ -14,7 +14,7 @@ fn with(recovery: Method) -> Scripted {
     Scripted::started(config, 1_000 * MSS)
 }
 
-/// Acknowledge all segments below `una` and the `sacked` ones, and return which segments are sent.
+/// Acknowledges all segments below `una` and the `sacked` ones. Returns the segments sent.
 fn ack(script: &mut Scripted, una: u64, sacked: &[(u64, u64)]) -> Vec<u64> {
     let ranges: Vec<_> = sacked.iter().map(|&(start, end)| (start * MSS, end * MSS)).collect();
     script.ack(una * MSS, &ranges).iter().map(|seq| seq / MSS).collect()
@@ -26,7 +26,7 @@ fn with_one_loss_every_second_acknowledgement_sends_a_segment() {
         let mut script = sent(Some(bound));
         ack(&mut script, 0, &[(1, 2)]);
         ack(&mut script, 0, &[(1, 3)]);
-        // ssthresh 10 of RecoverFS 20. prr_delivered counts from this acknowledgement on; the retransmission goes first.
+        // ssthresh 10 of RecoverFS 20. prr_delivered counts from this acknowledgement on; the retransmission is sent first.
         assert_eq!(ack(&mut script, 0, &[(1, 4)]), [0]);
         // sndcnt = ⌈prr_delivered · 10/20⌉ − prr_out: 1,000 − 1,000, 1,500 − 1,000, 2,000 − 1,000 …
         let sent: Vec<_> = (5..=14).map(|above| ack(&mut script, 0, &[(1, above)])).collect();
@@ -34,7 +34,7 @@ fn with_one_loss_every_second_acknowledgement_sends_a_segment() {
             [vec![], vec![], vec![20], vec![], vec![21], vec![], vec![22], vec![], vec![23], vec![]];
         assert_eq!(sent, expected, "{bound:?}");
     }
-    // Without: pipe is 17 after the third duplicate and 10 after seven more, all of them silent.
+    // Without rate reduction: pipe is 17 after the third duplicate and 10 after seven more, which send nothing.
     let mut script = sent(None);
     for above in 2..=11 {
         let expected = if above == 4 { vec![0] } else { vec![] };
@@ -48,7 +48,7 @@ fn the_slow_start_bound_sends_a_segment_more_than_was_delivered() {
     let mut script = sent(Some(Bound::SlowStart));
     ack(&mut script, 0, &[(15, 16)]);
     ack(&mut script, 0, &[(15, 17)]);
-    // 0 to 14 are lost, 18 and 19 in the network: pipe 2 < ssthresh 10. limit = max(1 − 0, 1) + 1.
+    // 0 to 14 are lost, 18 and 19 are in the network: pipe 2 < ssthresh 10. limit = max(1 − 0, 1) + 1.
     assert_eq!(ack(&mut script, 0, &[(15, 18)]), [0, 1]);
     // limit = max(2 − 2, 1) + 1.
     assert_eq!(ack(&mut script, 0, &[(15, 19)]), [2, 3]);
@@ -108,33 +108,33 @@ fn recovery_ends_at_ssthresh() {
 #[test]
 fn what_was_selectively_acknowledged_counts_as_delivered_once() {
     let mut script = sent(Some(Bound::Conservative));
-    // 1 to 6 come in one acknowledgement: ⌈6 · 10/20⌉ = 3, of which the retransmission takes one.
+    // 1 to 6 are acknowledged at once: ⌈6 · 10/20⌉ = 3, one of which is the retransmission.
     assert_eq!(ack(&mut script, 0, &[(1, 7)]), [0, 20, 21]);
-    // The retransmission delivers one segment, although the acknowledgement moves by seven: ⌈7 · 10/20⌉ = 3.5 less 3 is
-    // less than a segment. One more makes four.
+    // The retransmission delivers one segment, although the acknowledgement advances by seven: ⌈7 · 10/20⌉ = 3.5 minus 3 is
+    // less than a segment. One more delivered segment makes four.
     assert_eq!(ack(&mut script, 7, &[]), NOTHING);
     assert_eq!(ack(&mut script, 8, &[]), [22]);
 }
 
 #[test]
 fn the_proportion_is_rounded_up() {
-    // 10,999 bytes in eleven segments, of which 0 and 1 are lost: ssthresh = 5,499.
+    // 10,999 bytes in eleven segments; 0 and 1 are lost: ssthresh = 5,499.
     let config = Config {
         initial_window: Bytes(20 * MSS),
         recovery: Method::Sack(Some(Bound::Conservative)),
         ..reno()
     };
     let mut script = Scripted::started(config, 10_999);
-    // ⌈3,000 · 5,499 / 10,999⌉ = 1,500, of which the first retransmission takes a segment.
+    // ⌈3,000 · 5,499 / 10,999⌉ = 1,500, one segment of which is the first retransmission.
     assert_eq!(ack(&mut script, 0, &[(2, 5)]), [0]);
     assert_eq!(script.ssthresh(), 5_499);
-    // ⌈4,000 · 5,499 / 10,999⌉ = ⌈1,999.8⌉: one more segment, to the byte.
+    // ⌈4,000 · 5,499 / 10,999⌉ = ⌈1,999.8⌉: exactly one more segment.
     assert_eq!(ack(&mut script, 0, &[(2, 6)]), [1]);
 }
 
 #[test]
 fn with_ssthresh_in_the_network_nothing_more_is_sent() {
-    // 1 to 9 come in one acknowledgement: ten segments are left in the network, which is ssthresh.
+    // 1 to 9 are acknowledged at once: ten segments are left in the network, which is ssthresh.
     let mut script = sent(Some(Bound::SlowStart));
     assert_eq!(ack(&mut script, 0, &[(1, 10)]), [0]);
 }
@@ -144,7 +144,7 @@ fn recover_fs_is_what_is_outstanding_and_not_all_that_was_sent() {
     // 1 to 21 are outstanding: RecoverFS = 21, ssthresh = 10.5.
     let mut script = sent(Some(Bound::Conservative));
     assert_eq!(ack(&mut script, 1, &[]), [20, 21]);
-    // ⌈3 · 10.5/21⌉ = 1.5 segments, of which the retransmission takes one; ⌈4 · 10.5/21⌉ = 2.
+    // ⌈3 · 10.5/21⌉ = 1.5 segments, one of which is the retransmission; ⌈4 · 10.5/21⌉ = 2.
     assert_eq!(ack(&mut script, 1, &[(2, 5)]), [1]);
     assert_eq!(ack(&mut script, 1, &[(2, 6)]), [22]);
 }
@@ -157,10 +157,10 @@ fn a_safe_acknowledgement_sends_a_segment_more_than_was_delivered_and_no_other()
         script.wait(RTT);
         ack(&mut script, 0, &[(15, 16)]);
         ack(&mut script, 0, &[(15, 17)]);
-        // 0 to 14 are lost, 18 and 19 in the network: max(1 − 0, 1), for SND.UNA stands still.
+        // 0 to 14 are lost, 18 and 19 are in the network: max(1 − 0, 1), because SND.UNA does not advance.
         assert_eq!(ack(&mut script, 0, &[(15, 18)]), [0], "{recovery:?}");
         assert_eq!(ack(&mut script, 0, &[(15, 19)]), [1], "{recovery:?}");
-        // It moves, and nothing more is lost: max(3 − 2, 1) + 1.
+        // SND.UNA advances, and no further segment is lost: max(3 − 2, 1) + 1.
         assert_eq!(ack(&mut script, 1, &[(15, 19)]), [2, 3], "{recovery:?}");
     }
 }

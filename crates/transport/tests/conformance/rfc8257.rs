@@ -1,4 +1,4 @@
-//! Data center TCP (RFC 8257), rule by rule, and the bugs that other simulators have had in it.
+//! Data center TCP (RFC 8257), rule by rule, and bugs that other simulators have had in it.
 
 use crate::script::{Listening, MSS, Scripted, dctcp, every, reno_with_ecn};
 use proptest::prelude::*;
@@ -7,7 +7,7 @@ use shallows_core::{Bytes, Duration};
 use shallows_transport::Config as Transport;
 use shallows_transport::congestion::dctcp::{Arithmetic, Config, DuplicateAcks, EceGrowth, WindowEnd};
 
-/// A sender whose first ten segments are on their way, with alpha at `initial_alpha`.
+/// Returns a sender that has sent its first ten segments, with alpha at `initial_alpha`.
 fn started(config: Config) -> Scripted {
     Scripted::started(dctcp(config), 10_000 * MSS)
 }
@@ -16,13 +16,13 @@ fn with_alpha(initial_alpha: f64) -> Scripted {
     started(Config { initial_alpha, ..Config::default() })
 }
 
-/// A receiver that acknowledges every second segment.
+/// Returns a receiver that acknowledges every second segment.
 fn delaying() -> Listening {
     let delayed_ack = every(2, Duration::from_millis(1));
     Listening::new(Transport { delayed_ack, ..dctcp(Config::default()) })
 }
 
-/// Acknowledgements: the first segment that each does not cover, and its ECE flag.
+/// Returns, for each acknowledgement, the first segment that it does not cover, and its ECE flag.
 fn echoes(acks: &[AckSegment]) -> Vec<(u64, bool)> {
     acks.iter().map(|ack| (ack.ack / MSS, ack.flags.contains(Flags::ECE))).collect()
 }
@@ -39,14 +39,14 @@ fn the_receiver_echoes_exactly_what_it_sees() {
 
 #[test]
 fn with_delayed_acknowledgements_a_change_is_acknowledged_at_once_in_both_directions() {
-    // §3.2, m = 2. One unmarked segment waits when the marked one comes: it is acknowledged as unmarked.
+    // §3.2, m = 2. One unmarked segment waits when the marked one arrives: it is acknowledged as unmarked.
     let mut receiving = delaying();
     assert_eq!(echoes(&receiving.marked_data(0, false)), []);
     assert_eq!(echoes(&receiving.marked_data(1, true)), [(1, false), (2, true)]);
-    // While the state stays, every second one.
+    // While the marks do not change, every second segment is acknowledged.
     assert_eq!(echoes(&receiving.marked_data(2, true)), []);
     assert_eq!(echoes(&receiving.marked_data(3, true)), [(4, true)]);
-    // Back, with one waiting, and with none.
+    // The marks change back, with one segment waiting, and with none.
     assert_eq!(echoes(&receiving.marked_data(4, true)), []);
     assert_eq!(echoes(&receiving.marked_data(5, false)), [(5, true), (6, false)]);
     assert_eq!(echoes(&receiving.marked_data(6, true)), [(7, true)]);
@@ -69,7 +69,7 @@ proptest! {
         marks in prop::collection::vec(any::<bool>(), 1..100),
         segments in 1u32..5,
     ) {
-        // Whatever m is, a sender that counts bytes under each echo counts exactly the marked ones.
+        // For any m, a sender that counts the bytes under each echo counts exactly the marked ones.
         let delayed_ack = every(segments, Duration::from_millis(1));
         let mut receiving = Listening::new(Transport { delayed_ack, ..dctcp(Config::default()) });
         let (mut acked, mut echoed) = (0, 0);
@@ -93,10 +93,10 @@ proptest! {
 #[test]
 fn alpha_moves_once_per_window_by_the_fraction_of_marked_bytes() {
     let mut script = with_alpha(0.0);
-    // §3.3: the first acknowledgement ends the first window, and the next one ends beyond the ten segments sent.
+    // §3.3: the first acknowledgement ends the first window; the next window ends above the ten segments sent.
     script.ack(MSS, &[]);
     assert_eq!(script.alpha(), 0.0);
-    // Segments 1 to 9 and the one that passes the end: 10 segments, of which 3 are marked.
+    // Segments 1 to 9 and the one that passes the end: 10 segments, 3 of them marked.
     for number in 2..=10 {
         if (4..=6).contains(&number) {
             script.ack_with_ece(number * MSS);
@@ -114,7 +114,7 @@ fn alpha_moves_once_per_window_by_the_fraction_of_marked_bytes() {
 fn the_fraction_is_of_bytes_not_of_acknowledgements() {
     let mut script = with_alpha(0.0);
     script.ack(MSS, &[]);
-    // One acknowledgement of nine marked segments, one of three unmarked ones, which ends the window.
+    // One acknowledgement of nine marked segments, and one of three unmarked ones, which ends the window.
     script.ack_with_ece(10 * MSS);
     script.ack(13 * MSS, &[]);
     assert_eq!(script.alpha(), 9.0 / 12.0 / 16.0);
@@ -128,7 +128,7 @@ fn a_window_may_end_where_it_is_reached() {
     script.ack_with_ece(9 * MSS);
     assert_eq!(script.alpha(), 0.0);
     script.ack(10 * MSS, &[]);
-    // Nine segments, of which eight are marked, without waiting for the eleventh.
+    // Nine segments, eight of them marked, without waiting for the eleventh.
     assert_eq!(script.alpha(), 8.0 / 9.0 / 16.0);
 }
 
@@ -169,7 +169,7 @@ fn the_window_is_cut_at_most_once_per_window() {
     for number in 1..=10 {
         script.ack_with_ece(number * MSS);
     }
-    // Ten segments had been sent when the first mark came back.
+    // Ten segments had been sent when the first mark was echoed.
     assert_eq!(script.sender.stats().ecn_reductions, 1);
     assert!(script.cwnd() >= 5 * MSS);
     script.ack_with_ece(11 * MSS);
@@ -178,11 +178,11 @@ fn the_window_is_cut_at_most_once_per_window() {
 
 #[test]
 fn an_acknowledgement_that_cuts_does_not_grow() {
-    // In slow start, where growth would show: 10 segments less 1/2, not (10 + 1) less 1/2, nor 5 + 1.
+    // In slow start, where growth would show: 10 segments minus 1/2, not (10 + 1) minus 1/2, nor 5 + 1.
     let mut script = with_alpha(1.0);
     script.ack_with_ece(MSS);
     assert_eq!(script.cwnd(), 5 * MSS);
-    // With alpha at zero nothing is cut, and nothing grows, but slow start is over.
+    // With alpha at zero cwnd is neither cut nor grown, but slow start ends.
     let config = Config { initial_alpha: 0.0, gain: 1e-12, ..Config::default() };
     let mut script = started(config);
     script.ack_with_ece(MSS);
@@ -191,7 +191,7 @@ fn an_acknowledgement_that_cuts_does_not_grow() {
 
 #[test]
 fn acknowledgements_with_ece_grow_the_window_as_any_other_unless_told_otherwise() {
-    // Five segments after the first cut, in congestion avoidance per window: cwnd 5 grows by one segment.
+    // Five segments after the first cut, in congestion avoidance per window: a cwnd of 5 grows by one segment.
     for (ece_growth, grown) in [(EceGrowth::All, 6), (EceGrowth::NotFirst, 6), (EceGrowth::None, 5)] {
         let mut script = started(Config { ece_growth, ..Config::default() });
         for number in 1..=6 {
@@ -199,8 +199,8 @@ fn acknowledgements_with_ece_grow_the_window_as_any_other_unless_told_otherwise(
         }
         assert_eq!(script.cwnd(), grown * MSS, "{ece_growth:?}");
     }
-    // The first of a second run of marks in the same window grows it, or does not: five acknowledgements
-    // after the cut, of which the fourth begins a run.
+    // The first of a second run of marks in the same window grows cwnd, or does not: five acknowledgements
+    // after the cut, the fourth of which begins a run.
     for (ece_growth, grown) in [(EceGrowth::All, 6), (EceGrowth::NotFirst, 5), (EceGrowth::None, 5)] {
         let mut script = started(Config { ece_growth, ..Config::default() });
         script.ack_with_ece(MSS);
@@ -226,7 +226,7 @@ fn a_loss_counts_as_for_conventional_tcp_even_if_alpha_is_zero() {
 
 #[test]
 fn a_loss_halves_even_a_window_that_was_cut_for_marks() {
-    // §3.5: alpha is 0.1 or so, the cut slight; ten segments are in flight.
+    // §3.5: alpha is about 0.1, so the cut is slight; ten segments are in flight.
     let mut script = with_alpha(0.1);
     script.ack_with_ece(MSS);
     let cwnd = script.cwnd();
@@ -253,7 +253,7 @@ fn alpha_decays_by_the_gain_in_unmarked_windows_and_reaches_zero() {
     );
     let mut expected = 1.0;
     for window in 0..400 {
-        // All that was sent; nothing more was when the window before ended.
+        // All data sent so far; no more was sent when the previous window ended.
         let sent = script.sender.sent();
         script.ack(sent, &[]);
         expected *= 15.0 / 16.0;
@@ -280,7 +280,7 @@ fn the_settings_of_the_papers_simulations_can_be_said() {
         script.ack(number * MSS, &[]);
     }
     assert_eq!(script.cwnd(), 125 * MSS);
-    // α₀ = 0: the first mark ends slow start and cuts nothing.
+    // α₀ = 0: the first mark ends slow start without a cut.
     script.ack_with_ece(201 * MSS);
     assert_eq!((script.cwnd(), script.ssthresh()), (125 * MSS, 125 * MSS));
 }
@@ -311,7 +311,7 @@ fn in_whole_1024ths_alpha_decays_as_in_linux_and_reaches_zero() {
     }
     // alpha −= ⌊alpha / 16⌋: 64, 60, 56, 52 …
     assert_eq!(found[..5], [960.0, 900.0, 844.0, 792.0, 743.0]);
-    // Below 16 the shift gives nothing, and all that is left goes (§4.2).
+    // Below 16 the shift gives zero, and the whole rest is removed (§4.2).
     let last = found.iter().position(|&alpha| alpha == 0.0).expect("it reaches zero");
     assert!(found[last - 1] < 16.0 && found[last - 2] >= 16.0, "{found:?}");
 }
@@ -329,11 +329,11 @@ fn in_whole_1024ths_alpha_rises_by_the_fraction_rounded_down() {
         }
     }
     script.ack(11 * MSS, &[]);
-    // ⌊3,000 · 64 / 10,000⌋ = ⌊19.2⌋, and the cut follows it: 1024ths of half a window.
+    // ⌊3,000 · 64 / 10,000⌋ = ⌊19.2⌋, and the cut uses it: 1024ths of half a window.
     assert_eq!(script.alpha() * 1_024.0, 19.0);
     let cwnd = script.cwnd();
     let sent = script.sender.sent();
-    // This acknowledgement ends another window, all of it marked: 19 − 1 + 64 = 82.
+    // This acknowledgement ends another window, all marked: 19 − 1 + 64 = 82.
     script.ack_with_ece(sent);
     assert_eq!(script.alpha() * 1_024.0, 82.0);
     assert_eq!(script.cwnd(), cwnd - cwnd * 82 / 2_048);
@@ -341,7 +341,7 @@ fn in_whole_1024ths_alpha_rises_by_the_fraction_rounded_down() {
 
 #[test]
 fn in_whole_segments_a_cut_is_rounded_down_as_in_linux() {
-    // Alpha is 1: of five segments two go, floor(5 · 1,024 / 2,048); of three one, where half would be one and a half.
+    // Alpha is 1: two of five segments are cut, floor(5 · 1,024 / 2,048); one of three, where half would be one and a half.
     for (segments, left) in [(10, 5), (5, 3), (3, 2)] {
         let config = Config { arithmetic: Arithmetic::Segments, ..Config::default() };
         let config = Transport { initial_window: Bytes(segments * MSS), ..dctcp(config) };
@@ -349,7 +349,7 @@ fn in_whole_segments_a_cut_is_rounded_down_as_in_linux() {
         script.ack_with_ece(MSS);
         assert_eq!(script.cwnd(), left * MSS, "{segments}");
     }
-    // As a kernel that is asked the same (crates/testbed/tests/bpf): three acknowledgements, and 13 segments at 960 / 1,024.
+    // Same inputs as for a kernel (crates/testbed/tests/bpf): three acknowledgements, and 13 segments at 960 / 1,024.
     let arithmetic = Arithmetic::Segments;
     let mut script = started(Config { arithmetic, window_end: WindowEnd::Reached, ..Config::default() });
     (1..=3).for_each(|number| drop(script.ack(number * MSS, &[])));
@@ -359,7 +359,7 @@ fn in_whole_segments_a_cut_is_rounded_down_as_in_linux() {
 
 #[test]
 fn segments_sent_after_a_cut_do_not_allow_another_one_in_the_same_window() {
-    // The flag that says CWR is gone with the first segment; what bounds cuts must not go with it.
+    // The flag for a due CWR is cleared with the first segment; the limit on cuts must not be cleared with it.
     let mut script = with_alpha(1.0);
     script.ack_with_ece(MSS);
     let (cwnd, end) = (script.cwnd(), script.sender.sent());
@@ -374,7 +374,7 @@ fn segments_sent_after_a_cut_do_not_allow_another_one_in_the_same_window() {
 
 #[test]
 fn at_one_segment_dctcp_sends_on() {
-    // RFC 3168 §6.1.2 holds conventional TCP back there; §3.3 says nothing of it, nor does Linux.
+    // RFC 3168 §6.1.2 holds conventional TCP back; §3.3 has no such rule, nor does Linux.
     let config = Transport { initial_window: Bytes(MSS), ..dctcp(Config::default()) };
     let mut script = Scripted::started(config, 10 * MSS);
     assert_eq!(script.ack_with_ece(MSS), [MSS]);
@@ -383,7 +383,7 @@ fn at_one_segment_dctcp_sends_on() {
 
 #[test]
 fn control_packets_are_ecn_capable_with_dctcp_and_not_with_classic_ecn() {
-    // §3.6 discusses it; RFC 3168 §6.1.1 forbids it. A switch that marks would drop a SYN that is not.
+    // §3.6 discusses it; RFC 3168 §6.1.1 forbids it. A marking switch would drop a SYN that is not ECN-capable.
     for (config, expected) in [(dctcp(Config::default()), Ecn::Ect), (reno_with_ecn(), Ecn::NotEct)] {
         let mut script = Scripted::new(Transport { handshake: true, ..config });
         script.sender.write(&script.config, script.now, MSS);

@@ -1,4 +1,4 @@
-//! A sender and a receiver over a network that loses, reorders, duplicates and marks, with every law checked at
+//! A sender and a receiver over a network that loses, reorders, duplicates and marks packets. Every law is checked at
 //! every step.
 
 mod network;
@@ -118,7 +118,7 @@ fn ack_counts() -> impl Strategy<Value = AckCounts> {
 }
 
 prop_compose! {
-    /// Any configuration that a scenario may hold, at segments of 1,000 bytes and round trips of about 100 µs.
+    /// Generates any configuration that a scenario may hold, with segments of 1,000 bytes and round trips of about 100 µs.
     fn config()(
         (congestion, recovery, rack) in (congestion_config(), recovery(), rack()),
         (initial, more) in (1u64..20, 0u64..60),
@@ -173,10 +173,10 @@ prop_compose! {
     }
 }
 
-/// A sender of one kind and a receiver of another, as `agree` of the crate `scenario` leaves them.
+/// Returns the configurations of a sender and a receiver of different kinds after negotiation, as `agree` of `scenario` does.
 fn agreed(near: Config, far: Config) -> (Config, Config) {
     let speaks = |side: &Config| side.congestion.ecn_mode() != EcnMode::Off;
-    // Without a SYN nobody would tell one of them that the other does not speak ECN.
+    // Without a SYN, neither side would learn that the other does not support ECN.
     let handshake = near.handshake || speaks(&near) != speaks(&far);
     let timestamps = near.timestamps && far.timestamps;
     let both = near.recovery.uses_sack() && far.recovery.uses_sack();
@@ -195,7 +195,7 @@ fn agreed(near: Config, far: Config) -> (Config, Config) {
     (side(near), side(far.clone()))
 }
 
-/// Packets that networks carry in each run of the tests, at least.
+/// Smallest number of packets that networks carry in each run of the tests.
 const PACKETS: usize = 10_000_000;
 
 #[test]
@@ -253,7 +253,7 @@ fn every_byte_arrives_and_every_flow_ends_whatever_the_network_does() {
 
 #[test]
 fn reordering_within_a_quarter_of_a_round_trip_begins_no_recovery() {
-    // Round trips of 100 to 120 µs: what is late is so by at most 20 µs, less than min_RTT / 4.
+    // Round trips of 100 to 120 µs: late packets are late by at most 20 µs, less than min_RTT / 4.
     let late = Impairments { jitter: Duration::from_micros(10), ..Impairments::default() };
     let stats = |recovery| {
         let reno = congestion::Config::Reno(reno::Config::default());
@@ -266,11 +266,11 @@ fn reordering_within_a_quarter_of_a_round_trip_begins_no_recovery() {
     };
     let (sack, rack) = (stats(Method::Sack(None)), stats(Method::Rack(None)));
     assert!(sack.fast_recoveries > 10, "{sack:?}");
-    // RFC 8985 §6.2 step 4: before it has seen reordering it may take three selective acknowledgements for a loss.
+    // RFC 8985 §6.2 step 4: before RACK has observed reordering, three selective acknowledgements may count as a loss.
     assert!(rack.fast_recoveries <= 1 && rack.retransmits <= 10 && rack.timeouts == 0, "{rack:?}");
 }
 
-/// The seed that the environment names, or any.
+/// Returns the seed in the environment, or a random one.
 fn first_seed() -> u64 {
     match ProptestConfig::default().rng_seed {
         RngSeed::Fixed(seed) => seed,
@@ -296,10 +296,10 @@ proptest! {
         pair.finish();
         let stats = pair.sender.stats();
         prop_assert_eq!((stats.timeouts, stats.fast_recoveries), (0, 0));
-        // A probe for which a delayed acknowledgement has let itself be waited too long is no repair (RFC 8985 §7.3).
+        // A probe that was sent because of a delayed acknowledgement is no repair (RFC 8985 §7.3).
         let probes = u64::from(stats.retransmits);
         prop_assert!(probes == 0 || matches!(config.recovery, Method::Rack(_)));
-        // A FIN for which the receiver's window has no room goes alone.
+        // If the receiver's window has no room for a FIN, the FIN is sent separately.
         let least = bytes.div_ceil(MSS) + syns + probes;
         prop_assert!((least..=least + u64::from(pair.config.fin)).contains(&stats.segments_sent));
     }
@@ -314,7 +314,7 @@ proptest! {
         sender.write(&config, now, 200 * MSS);
         for (segment, elapsed) in acks {
             while sender.poll_transmit(&config, now).is_some() {}
-            // Relative to what was sent, so that most are acceptable.
+            // Relative to the acknowledged data, so that most acknowledgements are acceptable.
             let segment = AckSegment { ack: sender.acked() + segment.ack, ..segment };
             now = now + Duration::from_micros(elapsed);
             if sender.deadline().is_some_and(|deadline| deadline <= now) {
@@ -324,7 +324,7 @@ proptest! {
             network::check_sender(&config, &sender);
         }
         while sender.poll_transmit(&config, now).is_some() {}
-        // Whatever was said, a timeout sends the first segment that is not acknowledged.
+        // After any acknowledgements, a timeout sends the first segment that is not acknowledged.
         if !sender.is_idle() {
             let before = sender.stats().timeouts;
             let mut transmit = None;
@@ -354,7 +354,7 @@ proptest! {
                 let above = |&(start, end): &(u64, u64)| ack.ack < start && start < end;
                 let reported = usize::from(config.dsack && ack.duplicate().is_some());
                 prop_assert!(ack.sack_ranges().skip(reported).all(|block| above(&block)));
-                // RFC 2883 §4: what has come again is what the segment has brought.
+                // RFC 2883 §4: the reported duplicate lies within the arriving segment.
                 if reported > 0 {
                     let (start, end) = ack.duplicate().expect("it is reported");
                     prop_assert!(seq <= start && start < end && end <= segment.end() + 1);
@@ -365,7 +365,7 @@ proptest! {
 }
 
 prop_compose! {
-    /// Any acknowledgement, its number relative to the one before, and the microseconds until it comes.
+    /// Generates any acknowledgement, its number relative to the previous one, and the microseconds until it arrives.
     fn any_ack()(
         ack in prop_oneof![Just(0), 0u64..3_000, 0u64..100_000],
         blocks in prop::collection::vec((0u32..30_000, 0u32..5_000), 0..=MAX_SACK_BLOCKS),

@@ -1,4 +1,4 @@
-//! The network between the two, and the laws that hold at every step.
+//! The network between sender and receiver, and the laws that hold at every step.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -8,7 +8,7 @@ use shallows_core::random::Stream;
 use shallows_core::{Bytes, Duration, Instant};
 use shallows_transport::{Config, Marks, Method, Receiver, Sender};
 
-/// One way through the network, without jitter.
+/// One-way delay of the network, without jitter.
 const DELAY: Duration = Duration::from_micros(50);
 
 /// Impairments of the network: probabilities per packet, in both directions.
@@ -16,11 +16,11 @@ const DELAY: Duration = Duration::from_micros(50);
 pub(crate) struct Impairments {
     pub(crate) loss: f64,
     pub(crate) duplication: f64,
-    /// Probability that an ECN-capable packet is marked; others are lost instead.
+    /// Probability that an ECN-capable packet is marked; other packets are lost instead.
     pub(crate) marking: f64,
-    /// Packets are delayed by up to this and overtake each other.
+    /// Largest additional delay of a packet, by which packets overtake each other.
     pub(crate) jitter: Duration,
-    /// Whether something changes the window that the receiver offers with each segment, up to what it began with.
+    /// Whether the receiver's window changes with each segment, up to its initial value.
     pub(crate) resizing: bool,
 }
 
@@ -30,11 +30,11 @@ enum Packet {
     Ack(AckSegment),
 }
 
-/// A connection and the packets under way.
+/// A connection and the packets in the network.
 pub(crate) struct Pair {
-    /// How its sender behaves.
+    /// Configuration of the sender.
     pub(crate) config: Config,
-    /// How its receiver does.
+    /// Configuration of the receiver.
     far: Config,
     pub(crate) sender: Sender,
     pub(crate) receiver: Receiver,
@@ -42,21 +42,21 @@ pub(crate) struct Pair {
     impairments: Impairments,
     stream: Stream,
     packets: Vec<Packet>,
-    /// When each arrives, and its place in `packets`.
+    /// Arrival time of each packet in the network, and its index in `packets`.
     arrivals: BinaryHeap<Reverse<(Instant, usize)>>,
-    /// Which bytes have arrived.
+    /// Whether each byte has arrived.
     arrived: Vec<bool>,
-    /// The first byte that has not.
+    /// The first byte that has not arrived.
     first_missing: u64,
 }
 
 impl Pair {
-    /// Two sides that behave alike.
+    /// Creates two sides with the same configuration.
     pub(crate) fn new(config: Config, seed: u64, impairments: Impairments) -> Self {
         Self::between(config.clone(), config, seed, impairments)
     }
 
-    /// A sender and a receiver that have agreed on what both must know.
+    /// Creates a sender and a receiver with negotiated configurations.
     pub(crate) fn between(config: Config, far: Config, seed: u64, impairments: Impairments) -> Self {
         Self {
             sender: Sender::new(&config),
@@ -73,32 +73,32 @@ impl Pair {
         }
     }
 
-    /// Packets that the network has carried so far, or is carrying.
+    /// Returns the number of packets that the network has accepted so far.
     pub(crate) fn carried(&self) -> usize {
         self.packets.len()
     }
 
-    /// The application writes.
+    /// Writes `bytes` of the application.
     pub(crate) fn write(&mut self, bytes: u64) {
         self.sender.write(&self.config, self.now, bytes);
         self.arrived.resize(self.sender.written() as usize, false);
         self.pump();
     }
 
-    /// The application writes no more.
+    /// Closes the sender: the application writes no more data.
     pub(crate) fn close(&mut self) {
         self.sender.close(&self.config);
         self.pump();
     }
 
-    /// The application writes and closes before anything is sent, so that a FIN rides on the last data.
+    /// Writes and closes before anything is sent, so that the last data carries the FIN.
     pub(crate) fn write_and_close(&mut self, bytes: u64) {
         self.sender.write(&self.config, self.now, bytes);
         self.arrived.resize(bytes as usize, false);
         self.close();
     }
 
-    /// Let everything happen that happens by `end`.
+    /// Runs all events up to `end`.
     pub(crate) fn run_until(&mut self, end: Instant) {
         while let Some(at) = self.next_event()
             && at <= end
@@ -109,7 +109,7 @@ impl Pair {
         self.now = self.now.max(end);
     }
 
-    /// Run until nothing is left to happen.
+    /// Runs until no event is left.
     pub(crate) fn finish(&mut self) {
         let mut steps = 0;
         while let Some(at) = self.next_event() {
@@ -146,7 +146,7 @@ impl Pair {
     fn arrive(&mut self, packet: Packet) {
         match packet {
             Packet::Data { segment, marks } => {
-                // What the receiver has no room for, it drops; the sender shall not send it.
+                // The sender must not send data for which the receiver has no room.
                 assert!(segment.end() <= self.receiver.received() + self.far.receive_window.0);
                 self.arrived[segment.seq as usize..segment.end() as usize].fill(true);
                 while self.arrived.get(self.first_missing as usize).is_some_and(|&arrived| arrived) {
@@ -198,7 +198,7 @@ impl Pair {
     fn check(&self) {
         check_sender(&self.config, &self.sender);
         let received = self.receiver.received();
-        // A FIN counts once everything before it has arrived.
+        // A FIN counts after all data before it has arrived.
         let fin = received == self.arrived.len() as u64 + 1 && self.config.fin;
         let data = received - u64::from(fin);
         assert_eq!(data, self.first_missing, "delivered once, in order, and as soon as possible");
@@ -215,13 +215,13 @@ pub(crate) fn check_sender(config: &Config, sender: &Sender) {
     assert!(sender.ssthresh() >= Bytes(2 * config.mss.0));
     assert!(sender.alpha().is_none_or(|alpha| (0.0..=1.0).contains(&alpha)));
     assert!(sender.acked() <= sender.sent() && sender.sent() <= sender.written());
-    // RFC 6675: pipe counts a byte at most twice, sent and retransmitted, and one segment that is sent as a rescue.
+    // RFC 6675: pipe counts a byte at most twice, sent and retransmitted, plus one rescue segment.
     let outstanding = sender.sent() - sender.acked();
-    // ns-2's counts acknowledgements, however much each covers.
+    // ns-2's pipe counts acknowledgements, however much each covers.
     let counted = matches!(config.recovery, Method::FullTcp | Method::Sack1);
     let most = 2 * outstanding + config.mss.0;
     assert!(counted || sender.pipe().0 <= most, "pipe {} of {outstanding}", sender.pipe());
-    // However much partial acknowledgements deflate it (RFC 6582 §3.2 step 3).
+    // Holds however much partial acknowledgements deflate the window (RFC 6582 §3.2 step 3).
     assert!(sender.inflated_window(config) >= config.mss);
     assert!(config.rto.minimum <= sender.rto() && sender.rto() <= config.rto.maximum);
 }
