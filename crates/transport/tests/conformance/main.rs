@@ -1,4 +1,5 @@
-//! Rules of TCP, tested by direct calls: one file per RFC and one for ns-2, with the section at each test. evidence/conformance.md lists them.
+//! Rules of TCP, tested by direct calls: one file per RFC and for ns-2, with the section at each test.
+//! evidence/conformance.md lists them.
 
 mod both_ways;
 mod cwr;

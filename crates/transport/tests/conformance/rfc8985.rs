@@ -5,13 +5,13 @@ use shallows_core::packet::Flags;
 use shallows_core::{Bytes, Duration, Instant};
 use shallows_transport::{Bound, Config, Method, Phase, RtoConfig, rack};
 
-/// Delayed acknowledgements are expected within 40 µs; timers have no ticks.
+/// Returns a configuration with delayed acknowledgements of at most 40 µs and timers without ticks.
 fn config() -> Config {
     let rack = rack::Config { max_ack_delay: Duration::from_micros(40), timer_slack: Duration::ZERO };
     Config { recovery: Method::Rack(None), rack, ..reno() }
 }
 
-/// A sender of these segments, ten of which are on their way; the first `acked` of them are acknowledged a round trip later.
+/// Returns a sender that has sent ten of `segments` segments; the first `acked` of them are acknowledged a round trip later.
 fn sent(config: Config, segments: u64, acked: u64) -> Scripted {
     let mut script = Scripted::started(config, segments * MSS);
     script.wait(RTT);
@@ -21,7 +21,7 @@ fn sent(config: Config, segments: u64, acked: u64) -> Scripted {
     script
 }
 
-/// Acknowledge all segments below `una` and the `sacked` ones, and return which segments are sent.
+/// Acknowledges all segments below `una` and the `sacked` ones. Returns the segments sent.
 fn ack(script: &mut Scripted, una: u64, sacked: &[(u64, u64)]) -> Vec<u64> {
     let ranges: Vec<_> = sacked.iter().map(|&(start, end)| (start * MSS, end * MSS)).collect();
     numbers(&script.ack(una * MSS, &ranges))
@@ -52,7 +52,7 @@ fn a_lost_tail_is_repaired_without_a_timeout() {
     assert_eq!(until_deadline(&script), RTT * 2);
     assert_eq!(expire(&mut script), [9], "the highest segment is the probe");
     script.wait(RTT);
-    // Delivered is what was sent 300 µs after 7 and 8: they are lost, and cwnd is half of three segments, two at least.
+    // The probe was sent 300 µs after 7 and 8 and is delivered: 7 and 8 are lost. cwnd is half of three segments, at least two.
     assert_eq!(ack(&mut script, 7, &[(9, 10)]), [7, 8]);
     assert_eq!((script.sender.stats().timeouts, script.sender.stats().fast_recoveries), (0, 1));
     script.wait(RTT);
@@ -85,7 +85,7 @@ fn ticks_of_a_timer_come_on_top() {
 #[test]
 fn a_probe_goes_no_later_than_the_retransmission_timer() {
     let rto = RtoConfig { minimum: Duration::from_micros(150), granularity: Duration(1), ..config().rto };
-    // SRTT 100 µs + 4 · 50 µs = 300 µs is later, but one more sample of 100 µs makes it 250, and so on down to 150.
+    // SRTT 100 µs + 4 · 50 µs = 300 µs is later, but another sample of 100 µs makes it 250, and so on down to 150.
     let mut script = sent(Config { rto, ..config() }, 10, 0);
     for una in 1..=8 {
         ack(&mut script, una, &[]);
@@ -109,7 +109,7 @@ fn without_a_round_trip_time_no_probe_goes() {
 fn one_probe_is_under_way_at_a_time() {
     let mut script = sent(config(), 10, 7);
     assert_eq!(expire(&mut script), [9]);
-    // §7.3: then the retransmission timer, from the probe on.
+    // §7.3: then the retransmission timer applies, starting at the probe.
     assert_eq!(until_deadline(&script), Duration::from_secs(1));
     assert_eq!(expire(&mut script), [7]);
     assert_eq!(script.sender.stats().timeouts, 1);
@@ -122,7 +122,7 @@ fn new_data_is_the_better_probe_and_cwnd_does_not_hold_it_back() {
     assert_eq!((script.cwnd(), script.sender.sent()), (11 * MSS, 13 * MSS));
     assert_eq!(expire(&mut script), [13]);
     assert_eq!(script.cwnd(), 11 * MSS);
-    // §7.4.2: when it is acknowledged, nothing is concluded.
+    // §7.4.2: when the probe is acknowledged, cwnd does not change.
     script.wait(RTT);
     ack(&mut script, 14, &[]);
     assert_eq!(script.cwnd(), 12 * MSS);
@@ -141,10 +141,10 @@ fn a_loss_that_the_probe_itself_repairs_reduces_the_window() {
     let mut script = sent(config(), 10, 9);
     assert_eq!(expire(&mut script), [9]);
     script.wait(RTT);
-    // The acknowledgement of the probe may be of the original: the episode goes on.
+    // The acknowledgement of the probe may belong to the original: the probe's episode continues.
     ack(&mut script, 10, &[]);
     assert_eq!(script.cwnd(), 12 * MSS);
-    // §7.4.2: one of more, and no duplicate for the original: that was lost.
+    // §7.4.2: an acknowledgement of more data, and no duplicate for the original: the original was lost.
     script.write(6 * MSS);
     script.wait(RTT);
     ack(&mut script, 11, &[]);
@@ -159,7 +159,7 @@ fn a_needless_probe_reduces_nothing() {
     script.wait(RTT);
     ack(&mut script, 10, &[]);
     script.write(6 * MSS);
-    // §7.4.2, case 2: a duplicate without SACK, for both arrived.
+    // §7.4.2, case 2: a duplicate without SACK, because both copies arrived.
     ack(&mut script, 10, &[]);
     script.wait(RTT);
     ack(&mut script, 11, &[]);
@@ -184,7 +184,7 @@ fn a_late_segment_is_given_a_quarter_of_the_round_trip() {
 
 #[test]
 fn without_reordering_three_selective_acknowledgements_are_enough() {
-    // §6.2 step 4: then reo_wnd is zero.
+    // §6.2 step 4: reo_wnd is zero then.
     let mut script = sent(config(), 10, 1);
     assert_eq!(ack(&mut script, 1, &[(2, 4)]), NOTHING);
     assert_eq!(ack(&mut script, 1, &[(2, 5)]), [1]);
@@ -194,7 +194,7 @@ fn without_reordering_three_selective_acknowledgements_are_enough() {
 fn once_reordering_was_seen_they_are_not() {
     let mut script = sent(config(), 20, 1);
     ack(&mut script, 1, &[(2, 3)]);
-    // Step 3: 1 is below 2, which came before.
+    // Step 3: 1 is below 2, which arrived before it.
     ack(&mut script, 3, &[]);
     for above in 5..=9 {
         assert_eq!(ack(&mut script, 3, &[(4, above)]).iter().find(|&&seq| seq == 3), None);
@@ -207,23 +207,23 @@ fn once_reordering_was_seen_they_are_not() {
 
 #[test]
 fn a_lost_acknowledgement_is_no_reordering() {
-    // The blocks of one acknowledgement are news together, the most recent first.
+    // The blocks of one acknowledgement are processed together; the most recent block is first.
     let mut script = sent(config(), 10, 1);
     ack(&mut script, 1, &[(5, 6), (3, 4)]);
-    // Reordering would need 25 µs more.
+    // With reordering the sender would wait 25 µs more.
     assert_eq!(ack(&mut script, 1, &[(7, 8), (5, 6), (3, 4)]), [1, 2]);
 }
 
 #[test]
 fn a_lost_retransmission_is_found_without_a_timeout() {
-    // §3.2: 0 is lost, and so is what is sent in its place; new data, sent later, is delivered.
+    // §3.2: 0 is lost, and so is its retransmission; new data that was sent later is delivered.
     let mut script = sent(config(), 1_000, 0);
     let mut later = ack(&mut script, 0, &[(1, 4)]);
     assert_eq!(later.remove(0), 0);
     for above in 5..=10 {
         later.extend(ack(&mut script, 0, &[(1, above)]));
     }
-    // cwnd is five; limited transmit and the room of the last SACKed ones sent these.
+    // cwnd is five. Limited transmit and the room left by the last SACKed segments sent these.
     let last = *later.last().expect("new data was sent");
     assert!(last >= 10);
     script.wait(RTT);
@@ -235,7 +235,7 @@ fn a_lost_retransmission_is_found_without_a_timeout() {
 
 #[test]
 fn a_segment_that_may_be_the_original_says_nothing_about_what_was_retransmitted() {
-    // §6.2 step 2: 9 is retransmitted, and acknowledged 10 µs later, which is less than min_RTT, whatever a timestamp says.
+    // §6.2 step 2: 9 is retransmitted, and acknowledged 10 µs later, less than min_RTT: ambiguous with and without timestamps.
     for timestamps in [true, false] {
         let config = Config { timestamps, ..config() };
         let mut script = sent(config.clone(), 10, 8);
@@ -243,7 +243,7 @@ fn a_segment_that_may_be_the_original_says_nothing_about_what_was_retransmitted(
         script.wait(Duration::from_micros(10));
         assert_eq!(ack(&mut script, 8, &[(9, 10)]), NOTHING, "8 was sent with the original");
         assert_eq!(script.sender.stats().fast_recoveries, 0);
-        // After a round trip it is the retransmission that is acknowledged, and 8 was sent before it.
+        // After a round trip the retransmission is acknowledged, and 8 was sent before it.
         let mut script = sent(config, 10, 8);
         assert_eq!(expire(&mut script), [9]);
         script.wait(RTT);
@@ -255,7 +255,7 @@ fn a_segment_that_may_be_the_original_says_nothing_about_what_was_retransmitted(
 fn the_timestamp_that_is_echoed_tells_an_original_from_what_was_retransmitted() {
     let mut script = sent(config(), 10, 8);
     assert_eq!(expire(&mut script), [9]);
-    // 120 µs are more than min_RTT, but what is echoed is older than the retransmission.
+    // 120 µs are more than min_RTT, but the echoed timestamp is older than the retransmission.
     script.wait(Duration::from_micros(120));
     let segment = crate::script::ack(8 * MSS, &[(9 * MSS, 10 * MSS)]);
     let tsecr = Instant(script.now.0 - Duration::from_micros(130).0);
@@ -272,24 +272,24 @@ fn a_timeout_takes_for_lost_the_first_segment_and_what_is_old() {
     script.wait(RTT * 2);
     script.write(2 * MSS);
     assert_eq!(script.sender.sent(), 12 * MSS);
-    // The probe timer, started anew by 11, goes off first in the place of the retransmission timer.
+    // The probe timer, restarted by 11, fires first instead of the retransmission timer.
     assert_eq!(expire(&mut script), [11]);
     assert_eq!(expire(&mut script), [1]);
     assert_eq!((script.sender.stats().timeouts, script.cwnd()), (1, MSS));
-    // Everything was sent 300 µs ago or earlier: nothing but 1 is in the network.
+    // All segments were sent at least 300 µs ago: only 1 is in the network.
     assert_eq!(script.pipe(), MSS);
 }
 
 #[test]
 fn a_timeout_leaves_what_was_just_sent() {
-    // The probe has gone, and no second one goes: the retransmission timer fires 300 µs after it.
+    // The probe was sent and no second one follows: the retransmission timer fires 300 µs after it.
     let rto = RtoConfig { minimum: RTT * 3, granularity: Duration(1), ..config().rto };
     let mut script = sent(Config { rto, ..config() }, 10, 7);
     assert_eq!(expire(&mut script), [9]);
     script.wait(until_deadline(&script) - Duration::from_micros(1));
     script.write(2 * MSS);
     assert_eq!(expire(&mut script), [7]);
-    // RACK.rtt is 100 µs: 10 and 11, sent a microsecond ago, are in the network, and so is 7 again; 8 and 9 are lost.
+    // RACK.rtt is 100 µs: 10 and 11, sent a microsecond ago, are in the network, and 7 is again; 8 and 9 are lost.
     assert_eq!(script.pipe(), 3 * MSS);
 }
 
@@ -313,7 +313,7 @@ fn a_receiver_that_reneges_gets_everything_again() {
     let mut script = sent(config(), 10, 0);
     ack(&mut script, 0, &[(1, 10)]);
     script.wait(RTT);
-    // What was SACKed is not acknowledged with the first segment: it is gone (RFC 2018 §8).
+    // The SACKed segments are not acknowledged with the first segment: the receiver has discarded them (RFC 2018 §8).
     ack(&mut script, 1, &[]);
     while script.sender.stats().timeouts == 0 {
         expire(&mut script);
@@ -334,24 +334,24 @@ fn recovery_sends_in_proportion_under_prr() {
     ack(&mut script, 0, &[(1, 3)]);
     // ssthresh 5 of RecoverFS 10: ⌈1 · 5/10⌉ = 1 for the retransmission; six are in the network, then five …
     assert_eq!(ack(&mut script, 0, &[(1, 4)]), [0]);
-    // … ⌈2 · 5/10⌉ − 1 = 0; ssthresh are in the network; and from then on it is kept full.
+    // … ⌈2 · 5/10⌉ − 1 = 0; ssthresh segments are in the network, and their number is kept from then on.
     let sent: Vec<_> = (5..=8).map(|above| ack(&mut script, 0, &[(1, above)])).collect();
     assert_eq!(sent, [vec![], vec![], vec![10], vec![11]]);
 }
 
-/// The same with reports of what comes again (RFC 2883).
+/// Returns the same configuration with reports of duplicate data (RFC 2883).
 fn heeding() -> Config {
     Config { dsack: true, ..config() }
 }
 
-/// How long 1 of two segments that were sent together is waited for once the second of them has come.
+/// SACKs the second of two segments that were sent together. Returns how long the sender then waits for the first.
 fn patience(script: &mut Scripted) -> Duration {
     let una = script.sender.acked() / MSS;
     ack(script, una, &[(una + 1, una + 2)]);
     until_deadline(script)
 }
 
-/// Everything that was sent is acknowledged, and what is sent then gets its round trip.
+/// Acknowledges all sent data, and waits for a round trip.
 fn next_round(script: &mut Scripted) {
     ack(script, script.sender.sent() / MSS, &[]);
     script.wait(RTT);
@@ -414,7 +414,7 @@ fn another_report_keeps_the_window_for_sixteen_recoveries_more() {
 
 #[test]
 fn a_probe_that_is_reported_to_have_come_again_reduces_nothing() {
-    // §7.4.2, case 1; in one acknowledgement where a delayed one of the original meets the probe.
+    // §7.4.2, case 1; in one acknowledgement if a delayed one of the original also covers the probe.
     for (key, at_once, expected) in
         [(true, false, 13 * MSS), (true, true, 13 * MSS), (false, false, 2_500), (false, true, 2_500)]
     {
@@ -445,7 +445,7 @@ fn a_report_of_something_else_leaves_the_probe_to_be_answered() {
 
 #[test]
 fn a_probe_and_what_follows_it_are_undone_together_or_not_at_all() {
-    // 9 is retransmitted as a probe, and arrives twice; then 8, which was lost: its copy is not reported.
+    // 9 is retransmitted as a probe and arrives twice. Then 8, which was lost, is retransmitted; its copy is not reported.
     let mut script = sent(heeding(), 10, 8);
     assert_eq!(expire(&mut script), [9]);
     script.wait(RTT);
@@ -453,7 +453,7 @@ fn a_probe_and_what_follows_it_are_undone_together_or_not_at_all() {
     let reduced = script.cwnd();
     ack(&mut script, 8, &[(9, 10), (9, 10)]);
     assert_eq!((script.sender.phase(), script.cwnd()), (Phase::Recovery, reduced));
-    // Had it been late: now all is reported.
+    // If 8 was late instead, all retransmissions are now reported.
     ack(&mut script, 10, &[(8, 9)]);
     assert!(script.cwnd() > reduced);
 }
@@ -478,7 +478,7 @@ fn new_data_after_silence_is_probed_for_like_any_other() {
 
 #[test]
 fn a_fin_is_retransmitted_with_its_segment() {
-    // RFC 9293 §3.4: it is a byte of the sequence space, and the segment ends behind it.
+    // RFC 9293 §3.4: the FIN is a byte of the sequence space, and the segment ends behind it.
     let mut script = Scripted::new(Config { fin: true, ..config() });
     script.sender.write(&script.config, script.now, MSS);
     script.sender.close(&script.config);
@@ -505,7 +505,7 @@ fn its_host_holds_back_what_it_could_send_and_all_of_a_repair() {
         assert_eq!(script.sender.phase(), Phase::Recovery);
         assert!(held(&mut script), "{recovery:?}");
     }
-    // Something is missing, and only RACK knows of every segment without that.
+    // A segment is missing, and only RACK's state handles every segment without that.
     let mut script = sent(Config { recovery: Method::Sack(None), ..config }, 1_000, 0);
     ack(&mut script, 0, &[(1, 2)]);
     assert_eq!(script.sender.phase(), Phase::Open);
@@ -514,7 +514,7 @@ fn its_host_holds_back_what_it_could_send_and_all_of_a_repair() {
 
 #[test]
 fn the_retransmission_timer_starts_anew_when_the_first_segment_is_retransmitted() {
-    // Linux, `tcp_xmit_retransmit_queue`: from the loss on, not from the sending a round trip before.
+    // Linux, `tcp_xmit_retransmit_queue`: from the loss on, not from the transmission a round trip before.
     let mut script = sent(config(), 10, 0);
     assert_eq!(until_deadline(&script), Duration::from_secs(1) - RTT);
     assert_eq!(ack(&mut script, 0, &[(1, 4)])[0], 0);

@@ -1,4 +1,4 @@
-//! Rules of TCP itself (RFC 9293) that are modelled: the end of a connection, and the receiver's window.
+//! The modelled rules of TCP itself (RFC 9293): the end of a connection, and the receiver's window.
 
 use crate::script::{Listening, MSS, RTT, Scripted, every, reno};
 use shallows_core::packet::{AckSegment, DataSegment, Flags};
@@ -9,7 +9,7 @@ fn with_fin() -> Config {
     Config { fin: true, ..reno() }
 }
 
-/// Number, length and whether FIN of what is sent now.
+/// Sends all segments. Returns number, length and FIN of each.
 fn sent(script: &mut Scripted) -> Vec<(u64, u16, bool)> {
     let describe = |segment: DataSegment| (segment.seq, segment.len, segment.flags.contains(Flags::FIN));
     script.transmits().iter().map(|transmit| describe(transmit.segment)).collect()
@@ -17,7 +17,7 @@ fn sent(script: &mut Scripted) -> Vec<(u64, u16, bool)> {
 
 #[test]
 fn the_last_segment_of_what_was_written_pushes() {
-    // §3.9.1.2: PSH is set where nothing more is queued.
+    // §3.9.1.2: PSH is set on the last queued segment.
     let mut script = Scripted::new(reno());
     let mut pushes = |bytes: u64| {
         script.sender.write(&script.config, script.now, bytes);
@@ -30,7 +30,7 @@ fn the_last_segment_of_what_was_written_pushes() {
 
 #[test]
 fn the_last_segment_carries_the_fin() {
-    // §3.6: after the data; §3.4: it counts as a byte.
+    // §3.6: the FIN follows the data; §3.4: it counts as a byte.
     for (written, last) in [(2 * MSS, (MSS, 1_000, true)), (MSS + 1, (MSS, 1, true))] {
         let mut script = Scripted::new(with_fin());
         script.sender.write(&script.config, script.now, written);
@@ -73,7 +73,7 @@ fn a_lost_fin_is_retransmitted() {
     sent(&mut script);
     script.now = script.sender.deadline().unwrap();
     script.sender.on_timer(&script.config, script.now);
-    // One segment of window, and the byte that the FIN counts for does not fit in with the data.
+    // The window is one segment: the byte of the FIN does not fit in with the data.
     assert_eq!(sent(&mut script), [(0, 1_000, false)]);
     let ack = crate::script::ack(MSS, &[]);
     script.sender.on_ack(&script.config, script.now, &ack);
@@ -82,7 +82,7 @@ fn a_lost_fin_is_retransmitted() {
 
 #[test]
 fn a_fin_is_acknowledged_at_once_and_in_its_place() {
-    // §3.10.7.4, and the odd last segment of RFC 8257 §3.2 does not wait for a delayed acknowledgement.
+    // §3.10.7.4; also, the odd last segment of RFC 8257 §3.2 does not wait for a delayed acknowledgement.
     let delayed_ack = every(2, RTT);
     let mut receiving = Listening::new(Config { delayed_ack, ..with_fin() });
     let fin = |index: u64, len: u16| DataSegment {
@@ -109,7 +109,7 @@ fn a_receivers_window_can_be_changed_and_what_was_offered_is_not_taken_back() {
     let mut receiving = Listening::new(Config { receive_window: Bytes(10 * MSS), ..reno() });
     assert_eq!(receiving.data(0)[0].window, 10_000);
     receiving.receiver.resize_window(Bytes(4 * MSS));
-    // The sender was allowed up to segment 11: nine are left of it, then eight, until four are.
+    // The sender was allowed up to segment 11: nine segments of this are left, then eight, until four are.
     let windows: Vec<_> = (1..=9).map(|index| receiving.data(index)[0].window).collect();
     assert_eq!(windows, [9_000, 8_000, 7_000, 6_000, 5_000, 4_000, 4_000, 4_000, 4_000]);
     receiving.receiver.resize_window(Bytes(20 * MSS));
@@ -130,7 +130,7 @@ fn a_window_probe_goes_alone_until_the_window_opens() {
     let mut script = Scripted::started(Config { receive_window: Bytes(2 * MSS), ..reno() }, 100 * MSS);
     let closed = AckSegment { window: 0, ..crate::script::ack(2 * MSS, &[]) };
     assert_eq!(script.receive(closed), [2 * MSS]);
-    // §3.8.6.1: the timer sends it again, with back-off; nothing else goes.
+    // §3.8.6.1: the timer sends the segment again, with back-off; no other segment is sent.
     assert_eq!(script.time_out(), [2 * MSS]);
     let first = script.sender.rto();
     assert_eq!(script.time_out(), [2 * MSS]);
@@ -153,17 +153,17 @@ fn a_syn_is_answered_with_the_window_its_timestamp_and_what_has_arrived() {
     let config = Config { handshake: true, receive_window: Bytes(10 * MSS), ..reno() };
     let mut receiving = Listening::new(config);
     let syn = DataSegment { flags: Flags::SYN, tsval: Instant(7), ..DataSegment::default() };
-    // §3.5; RFC 7323 §3.2: TSecr of the SYN-ACK is what the SYN held.
+    // §3.5; RFC 7323 §3.2: TSecr of the SYN-ACK is the TSval of the SYN.
     let answer = receiving.receive(syn, false)[0];
     assert_eq!((answer.ack, answer.window, answer.tsecr), (0, 10_000, Instant(7)));
-    // §3.10.7.4: a late copy of the SYN is answered with what is expected next.
+    // §3.10.7.4: a late copy of the SYN is answered with the next expected number.
     receiving.data(0);
     assert_eq!(receiving.receive(syn, false)[0].ack, MSS);
 }
 
 #[test]
 fn a_fin_for_which_the_window_has_no_room_waits() {
-    // §3.4: it has a number of its own. The data fits exactly; a receiver would have to drop the FIN.
+    // §3.4: a FIN has its own number. The data fits exactly, so the receiver would have to drop the FIN.
     let mut script = Scripted::new(Config { receive_window: Bytes(2 * MSS), ..with_fin() });
     script.sender.write(&script.config, script.now, 2 * MSS);
     script.sender.close(&script.config);
@@ -171,7 +171,7 @@ fn a_fin_for_which_the_window_has_no_room_waits() {
     let open = AckSegment { window: 2 * MSS as u32, ..crate::script::ack(MSS, &[]) };
     script.sender.on_ack(&script.config, script.now, &open);
     assert_eq!(sent(&mut script), [(2 * MSS, 0, true)]);
-    // One byte more, and it rides on the data.
+    // With one byte more, the data carries the FIN.
     let mut script = Scripted::new(Config { receive_window: Bytes(2 * MSS + 1), ..with_fin() });
     script.sender.write(&script.config, script.now, 2 * MSS);
     script.sender.close(&script.config);

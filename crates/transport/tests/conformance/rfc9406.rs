@@ -1,4 +1,4 @@
-//! HyStart++ (RFC 9406), and HyStart as Linux has it, in segments of 1,000 bytes.
+//! HyStart++ (RFC 9406), and Linux's HyStart, in segments of 1,000 bytes.
 
 use crate::script::{MSS, Scripted, ack, cubic};
 use shallows_core::packet::AckSegment;
@@ -11,14 +11,14 @@ const fn ms(time: u64) -> Duration {
     Duration::from_millis(time)
 }
 
-/// A sender of much data with a window of twenty segments.
+/// Returns a sender of much data with a window of twenty segments.
 fn started(hystart: HyStart) -> Scripted {
     let config = cubic(Cubic { hystart, ..Cubic::default() });
     Scripted::started(Config { initial_window: Bytes(20 * MSS), ..config }, 1 << 40)
 }
 
-/// Acknowledge all that is outstanding, segment by segment, `gap` apart, each with this round-trip time. Returns what cwnd grows by
-/// with each.
+/// Acknowledges all outstanding data, segment by segment, `gap` apart, each with this round-trip time. Returns the growth of cwnd
+/// with each acknowledgement.
 fn round(script: &mut Scripted, rtt: Duration, gap: Duration) -> Vec<u64> {
     let (from, to) = (script.sender.acked() / MSS, script.sender.sent() / MSS);
     script.wait(rtt);
@@ -45,7 +45,7 @@ fn round_trips_that_grow_lead_to_conservative_slow_start_and_to_its_end_after_fi
     // §4.2: RttThresh = max(4 ms, 10 ms / 8); after eight samples the growth is a quarter.
     let grown = round(&mut script, ms(14), Duration::ZERO);
     assert_eq!(grown[6..9], [MSS, MSS / 4, MSS / 4]);
-    // CSS_ROUNDS = 5, of which the partial one is the first.
+    // CSS_ROUNDS = 5; the partial round is the first.
     for _ in 0..4 {
         assert!(in_slow_start(&script));
         assert_eq!(round(&mut script, ms(14), Duration::ZERO)[10], MSS / 4);
@@ -62,7 +62,7 @@ fn a_little_more_than_before_is_jitter() {
     assert!(
         round(&mut script, Duration::from_micros(13_999), Duration::ZERO).iter().all(|&grown| grown == MSS)
     );
-    // Of 64 ms, an eighth; of 400 ms, no more than 16 ms.
+    // An eighth of 64 ms; of 400 ms, at most 16 ms.
     for (before, after) in [(64, 72), (400, 416)] {
         let mut script = started(HyStart::PlusPlus);
         round(&mut script, ms(before), Duration::ZERO);
@@ -108,13 +108,13 @@ fn off_it_ends_nothing() {
 
 #[test]
 fn linux_ends_slow_start_at_once_when_round_trips_grow() {
-    // RACK times every segment by itself.
+    // RACK also times every segment.
     for recovery in [Method::Sack(None), Method::Rack(None)] {
         let config = cubic(Cubic { hystart: HyStart::LINUX, ..Cubic::default() });
         let config = Config { initial_window: Bytes(20 * MSS), recovery, ..config };
         let mut script = Scripted::started(config, 1 << 40);
         round(&mut script, ms(10), Duration::ZERO);
-        // More than delay_min + 4 ms, after eight samples: from the ninth on.
+        // Above delay_min + 4 ms, after eight samples: from the ninth acknowledgement on.
         let grown = round(&mut script, Duration::from_micros(14_001), Duration::ZERO);
         assert_eq!(grown[7], MSS);
         assert!(grown[8] < MSS && !in_slow_start(&script), "{recovery:?}");
@@ -124,8 +124,8 @@ fn linux_ends_slow_start_at_once_when_round_trips_grow() {
 
 #[test]
 fn linux_ends_slow_start_after_a_train_of_half_a_round_trip() {
-    // (delay_min 10 ms + hystart_ack_delay: 1 ms at most) / 2 = 5.5 ms: with acknowledgements 1 ms apart, after the sixth, whose
-    // five gaps since the round began with the first are 5 ms, comes the seventh.
+    // (delay_min 10 ms + hystart_ack_delay: at most 1 ms) / 2 = 5.5 ms. With acknowledgements 1 ms apart, the sixth is 5 ms after the
+    // first, which began the round, and the seventh exceeds the limit.
     let mut script = started(HyStart::LINUX);
     let grown = round(&mut script, ms(10), ms(1));
     assert_eq!(grown[..6], [MSS; 6]);
@@ -137,8 +137,8 @@ fn linux_ends_slow_start_after_a_train_of_half_a_round_trip() {
 
 #[test]
 fn linux_where_time_passes_more_slowly_ends_it_as_much_sooner() {
-    // Four times: a train may have gaps of 0.5 ms and be (3.5 ms + 0.25 ms) / 2 long, so that the fifth acknowledgement is beyond;
-    // delays of 1 ms are noticed.
+    // A factor of four: a train may have gaps of 0.5 ms and be (3.5 ms + 0.25 ms) / 2 long, so that the fifth acknowledgement exceeds
+    // the limit; delays of 1 ms are noticed.
     let dilated = HyStart::Linux { delay: ms(1) };
     let mut script = started(dilated);
     let grown = round(&mut script, Duration::from_micros(3_500), Duration::from_micros(500));

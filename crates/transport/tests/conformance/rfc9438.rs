@@ -6,7 +6,7 @@ use shallows_core::{Bytes, Duration};
 use shallows_transport::Config as Transport;
 use shallows_transport::congestion::cubic::{Clock, Config, Counting};
 
-/// A sender that lost a segment of a hundred, and has recovered: W_max = 100, cwnd = ssthresh = 70.
+/// Returns a sender that lost one of a hundred segments and has recovered: W_max = 100, cwnd = ssthresh = 70.
 fn reduced(config: Config) -> Scripted {
     let config = Transport { initial_window: Bytes(100 * MSS), ..cubic(config) };
     let mut script = Scripted::started(config, 1_000_000 * MSS);
@@ -17,17 +17,17 @@ fn reduced(config: Config) -> Scripted {
     script
 }
 
-/// Acknowledge a whole cwnd at once, `span` after the last.
+/// Acknowledges a whole cwnd at once, `span` after the last acknowledgement. Returns cwnd.
 fn round(script: &mut Scripted, span: Duration) -> u64 {
     script.wait(span);
     let window = script.cwnd();
     let number = script.sender.acked() + window;
-    // cwnd need not be whole segments; what is acknowledged must have been sent.
+    // cwnd need not be whole segments; acknowledged data must have been sent.
     script.ack(number.min(script.sender.sent()), &[]);
     script.cwnd()
 }
 
-/// W_cubic (§4.2 Eq. 1) in bytes, for C = 0.4 and cwnd = 70 after W_max = 100: K = ∛(30 / 0.4).
+/// Returns W_cubic (§4.2 Eq. 1) in bytes, for C = 0.4 and cwnd = 70 after W_max = 100: K = ∛(30 / 0.4).
 fn w_cubic(seconds: f64) -> f64 {
     let k = libm::cbrt(75.0);
     let distance = seconds - k;
@@ -55,19 +55,19 @@ fn the_window_follows_the_cubic_function_to_its_plateau_and_beyond() {
     for _ in 0..35 {
         t += 0.2;
         let cwnd = round(&mut script, Duration::from_millis(200));
-        // §4.2: the target of an acknowledgement is W_cubic a round trip later; one of a whole window reaches it, less
-        // what lies between cwnd and the last whole segment sent.
+        // §4.2: the target of an acknowledgement is W_cubic a round trip later. An acknowledgement of a whole window reaches it,
+        // except for the difference between cwnd and the last whole segment sent.
         close(cwnd, w_cubic(t + RTT.as_secs_f64()), 0.02 * w_cubic(t));
         assert!(cwnd >= last, "an acknowledgement never reduces the window");
         last = cwnd;
     }
-    // K = 4.217 s: the plateau was there, and after 7 s the window is 108.6.
+    // K = 4.217 s: the plateau has passed, and after 7 s the window is 108.6.
     close(script.cwnd(), w_cubic(7.0), 0.01 * w_cubic(7.0));
 }
 
 #[test]
 fn growth_is_at_most_by_half_per_round_trip() {
-    // §4.2: the target is no more than 1.5 cwnd, however late the acknowledgement comes.
+    // §4.2: the target is at most 1.5 cwnd, however late the acknowledgement arrives.
     let mut script = reduced(Config::default());
     round(&mut script, Duration::ZERO);
     let cwnd = script.cwnd();
@@ -77,14 +77,14 @@ fn growth_is_at_most_by_half_per_round_trip() {
 
 #[test]
 fn with_short_round_trips_it_is_as_fast_as_reno() {
-    // §4.3: in 100 round trips of 100 µs the cubic function moves by 0.4 · (4.217³ − 4.207³) = 0.2 segments, Reno's
+    // §4.3: in 100 round trips of 100 µs the cubic function grows by 0.4 · (4.217³ − 4.207³) = 0.2 segments, Reno's
     // estimate by alpha = 3 · 0.3 / 1.7 = 0.529 in each.
     let mut script = reduced(Config::default());
     for _ in 0..40 {
         round(&mut script, RTT);
     }
     close(script.cwnd(), (70.0 + 40.0 * 0.9 / 1.7) * MSS as f64, 1.5 * MSS as f64);
-    // Once it has regained the 100 that the window was, one segment in each.
+    // After the window has regained the old 100 segments, it grows by one segment in each round trip.
     while script.cwnd() < 101 * MSS {
         round(&mut script, RTT);
     }
@@ -101,7 +101,7 @@ fn a_flow_that_is_cut_before_it_regained_its_window_leaves_room() {
     for (fast_convergence, w_max) in [(true, 59.5), (false, 70.0)] {
         let mut script = reduced(Config { fast_convergence, ..Config::default() });
         let first = script.sender.acked();
-        // A window of 70 is outstanding.
+        // A window of 70 segments is outstanding.
         script.ack(first, &[(first + MSS, first + 5 * MSS)]);
         let outstanding = script.sender.sent();
         script.ack(outstanding, &[]);
@@ -109,7 +109,7 @@ fn a_flow_that_is_cut_before_it_regained_its_window_leaves_room() {
         let cwnd = script.cwnd() as f64 / MSS as f64;
         let k = libm::cbrt((w_max - cwnd) / 0.4);
         round(&mut script, Duration::ZERO);
-        // Halfway to the plateau an eighth of the way is missing; from a plateau at cwnd an eighth would be done.
+        // Halfway to the plateau an eighth of the distance remains; from a plateau at cwnd an eighth would be covered.
         for _ in 0..5 {
             round(&mut script, Duration::from_secs_f64(k / 10.0));
         }
@@ -155,7 +155,7 @@ fn a_second_timeout_of_the_same_segment_leaves_ssthresh_alone() {
 
 #[test]
 fn time_without_data_does_not_count() {
-    // §4.2, §5.8: the clock of the cubic function stands while the application has nothing to send.
+    // §4.2, §5.8: the clock of the cubic function stops while the application has no data to send.
     let config = Transport {
         restart_after_idle: shallows_transport::RestartAfterIdle::Off,
         ..cubic(Config::default())
@@ -164,7 +164,7 @@ fn time_without_data_does_not_count() {
     let mut script = Scripted::started(config, 100 * MSS);
     script.ack(0, &[(MSS, 5 * MSS)]);
     script.ack(100 * MSS, &[]);
-    // The first acknowledgement starts the clock; then nothing for a minute.
+    // The first acknowledgement starts the clock; then no data is sent for a minute.
     script.write(MSS);
     script.ack(101 * MSS, &[]);
     script.wait(Duration::from_secs(60));
@@ -177,7 +177,7 @@ fn time_without_data_does_not_count() {
 
 #[test]
 fn slow_start_is_that_of_reno() {
-    // §4.10 leaves it to RFC 5681.
+    // §4.10 refers to RFC 5681.
     let mut script = Scripted::started(cubic(Config::default()), 100 * MSS);
     script.ack(MSS, &[]);
     script.ack(2 * MSS, &[]);
@@ -186,7 +186,7 @@ fn slow_start_is_that_of_reno() {
 
 #[test]
 fn a_mark_leaves_seven_tenths() {
-    // §4.6: ECE as a loss, and once per window.
+    // §4.6: ECE acts as a loss, once per window.
     let mut script = Scripted::started(cubic(Config { ecn: true, ..Config::default() }), 1_000 * MSS);
     script.ack_with_ece(MSS);
     assert_eq!((script.cwnd(), script.ssthresh()), (7 * MSS, 7 * MSS));
@@ -212,7 +212,7 @@ fn beta_and_c_are_parameters() {
 fn every_reduction_starts_the_function_anew() {
     let mut script = reduced(Config::default());
     round(&mut script, Duration::ZERO);
-    // To the plateau, and a loss there: W_max is 100 again, and the clock starts again.
+    // A loss on the plateau: W_max is 100 again, and the clock restarts.
     for _ in 0..20 {
         round(&mut script, Duration::from_millis(211));
     }
@@ -223,7 +223,7 @@ fn every_reduction_starts_the_function_anew() {
     let outstanding = script.sender.sent();
     script.ack(outstanding, &[]);
     round(&mut script, Duration::ZERO);
-    // Half a second after the start 70 + 0.4 · (4.217³ − 3.717³) = 79.5; had the clock not stopped, the plateau.
+    // Half a second after the start 70 + 0.4 · (4.217³ − 3.717³) = 79.5; with a running clock it would be the plateau.
     for _ in 0..5 {
         round(&mut script, Duration::from_millis(100));
     }
@@ -232,7 +232,7 @@ fn every_reduction_starts_the_function_anew() {
 
 #[test]
 fn parts_of_a_byte_add_up() {
-    // Near its plateau at 1,000 segments, an acknowledgement of one of them adds less than a byte as soon as the window
+    // Near its plateau at 1,000 segments, an acknowledgement of one segment adds less than a byte when the window
     // is within a segment of the target. C = 4: K = ∛(300 / 4) = 4.217 s.
     let config =
         Transport { initial_window: Bytes(1_000 * MSS), ..cubic(Config { c: 4.0, ..Config::default() }) };
@@ -282,9 +282,9 @@ fn the_target_is_a_round_trip_ahead() {
 
 #[test]
 fn linux_counts_whole_segments() {
-    // The function stands still for hours. Linux truncates how far below its plateau it is, 29.99 to 29: from 70 the window is to
-    // be 71, and grows by one in 70 segments. Then Reno is waited for: 15/8 of a window for each of its segments, 133 at 71.
-    // After 134 it has 71, as cwnd; after 267, 197 later, it has 72, and what has been counted meanwhile is enough.
+    // The function is constant for hours. Linux truncates its distance from the plateau, 29.99, to 29: the target of 70 is
+    // 71, and the window grows by one in 70 segments. Then Reno's estimate must grow first: it needs 15/8 of a window for each
+    // segment, 133 at 71. After 134 it has 71, as cwnd; after 267, 197 later, it has 72, and enough has been counted meanwhile.
     let mut script = reduced(Config { c: 1e-9, counting: Counting::Segments, ..Config::default() });
     let acks = [0; 2].map(|_| {
         let before = script.cwnd();
@@ -303,9 +303,9 @@ fn linux_counts_whole_segments() {
 
 #[test]
 fn linux_looks_at_its_clock_in_ticks_and_at_a_window_that_stands_still_less_often() {
-    // As above, an acknowledgement every 100 us, from the begin of a tick of 4 ms. The first 70 grow the window to 71; the next, in
-    // the second tick, finds nothing to do. 28 ms later nobody has looked yet; in the tenth tick, 360 after the first, Reno is
-    // found two ahead, and what has been counted is enough. The next tick finds nothing, and the ninth after it Reno three ahead.
+    // As above, with an acknowledgement every 100 us from the start of a tick of 4 ms. The first 70 grow the window to 71. The next,
+    // in the second tick, computes no growth. For 28 ms nothing is computed; in the tenth tick, 360 after the first, Reno's estimate is
+    // two ahead, and enough has been counted. The next tick computes no growth, and in the ninth after it the estimate is three ahead.
     let clock = Clock { tick: Duration::from_millis(4), hold: Duration::from_millis(28) };
     let mut script = reduced(Config { c: 1e-9, counting: Counting::Segments, clock, ..Config::default() });
     assert_eq!(script.now.0 % clock.tick.0, 0);
@@ -318,6 +318,6 @@ fn linux_looks_at_its_clock_in_ticks_and_at_a_window_that_stands_still_less_ofte
         });
         grown.expect("it grows")
     });
-    // Three ahead of 72, it grows by one in 24, still in the same tick.
+    // Three ahead of 72, the window grows by one in 24 segments, still in the same tick.
     assert_eq!((acks, script.cwnd()), ([70, 291, 360, 23], 74 * MSS));
 }

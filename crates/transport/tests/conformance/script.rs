@@ -1,4 +1,4 @@
-//! One side of a connection under a test's control: the test plays the network and the other side.
+//! One side of a connection under a test's control. The test takes the place of the network and the other side.
 
 use shallows_core::packet::{AckSegment, DataSegment, Flags, SackBlock};
 use shallows_core::{Bytes, Duration, Instant};
@@ -8,13 +8,13 @@ use shallows_transport::{Config, DelayedAck, Marks, Method, Receiver, Sender, Tr
 /// Segments of 1,000 bytes, so that sequence numbers read as segments.
 pub(crate) const MSS: u64 = 1_000;
 
-/// No segment leaves. (With JSON values about, which equal numbers too, an empty list would not say what it is a list of.)
+/// No segments. Unlike an empty array, the constant has an element type, which comparisons otherwise cannot infer.
 pub(crate) const NOTHING: [u64; 0] = [];
 
-/// How long a test's round trip takes.
+/// Round-trip time of the tests.
 pub(crate) const RTT: Duration = Duration::from_micros(100);
 
-/// RFC defaults for Reno, with an initial window of ten segments and an acknowledgement per segment.
+/// Returns the RFC defaults for Reno, with an initial window of ten segments and an acknowledgement per segment.
 pub(crate) fn reno() -> Config {
     let config = Config::new(Bytes(MSS), congestion::Config::Reno(reno::Config::default()));
     Config {
@@ -24,32 +24,32 @@ pub(crate) fn reno() -> Config {
     }
 }
 
-/// An acknowledgement for every so many segments, and of fewer after `timeout`.
+/// Returns a rule that acknowledges every `segments` segments, and fewer after `timeout`.
 pub(crate) fn every(segments: u32, timeout: Duration) -> DelayedAck {
     DelayedAck { segments, timeout, ..reno().delayed_ack }
 }
 
-/// The same for Reno with ECN.
+/// Returns the configuration of [`reno`] with ECN.
 pub(crate) fn reno_with_ecn() -> Config {
     Config { congestion: congestion::Config::Reno(reno::Config { ecn: true }), ..reno() }
 }
 
-/// The same for Reno without selective acknowledgements, and without limited transmit.
+/// Returns the configuration of [`reno`] without selective acknowledgements and limited transmit.
 pub(crate) fn without_sack(recovery: Method) -> Config {
     Config { recovery, limited_transmit: false, ..reno() }
 }
 
-/// The same for DCTCP.
+/// Returns the configuration of [`reno`] with DCTCP instead.
 pub(crate) fn dctcp(dctcp: dctcp::Config) -> Config {
     with(congestion::Config::Dctcp(dctcp))
 }
 
-/// The same for CUBIC.
+/// Returns the configuration of [`reno`] with CUBIC instead.
 pub(crate) fn cubic(cubic: cubic::Config) -> Config {
     with(congestion::Config::Cubic(cubic))
 }
 
-/// The same for Pulser.
+/// Returns the configuration of [`reno`] with Pulser instead.
 pub(crate) fn pulser(pulser: pulser::Config) -> Config {
     with(congestion::Config::Pulser(pulser))
 }
@@ -63,7 +63,7 @@ fn with(congestion: congestion::Config) -> Config {
     }
 }
 
-/// An acknowledgement of everything below `ack`, and of `sacked`.
+/// Returns an acknowledgement of all data below `ack`, and of `sacked`.
 pub(crate) fn ack(ack: u64, sacked: &[(u64, u64)]) -> AckSegment {
     let mut segment = AckSegment { ack, flags: Flags::ACK, window: 1 << 30, ..AckSegment::default() };
     for (slot, &(start, end)) in segment.sack.iter_mut().zip(sacked) {
@@ -87,7 +87,7 @@ impl Scripted {
         Self { config, sender, now: Instant::ZERO + Duration::from_secs(1) }
     }
 
-    /// A sender whose first segments, a window of them, are on their way.
+    /// Creates a sender that has written `bytes` and sent its first window.
     pub(crate) fn started(config: Config, bytes: u64) -> Self {
         let mut script = Self::new(config);
         script.write(bytes);
@@ -98,47 +98,47 @@ impl Scripted {
         self.now = self.now + span;
     }
 
-    /// Write, and return the sequence numbers of what is sent.
+    /// Writes `bytes`. Returns the sequence numbers sent.
     pub(crate) fn write(&mut self, bytes: u64) -> Vec<u64> {
         self.sender.write(&self.config, self.now, bytes);
         self.sent()
     }
 
-    /// Hand over `segment`, and return the sequence numbers of what is sent.
+    /// Delivers `segment`. Returns the sequence numbers sent.
     pub(crate) fn receive(&mut self, segment: AckSegment) -> Vec<u64> {
         let tsecr = Instant(self.now.0 - RTT.0);
         self.sender.on_ack(&self.config, self.now, &AckSegment { tsecr, ..segment });
         self.sent()
     }
 
-    /// Hand over an acknowledgement of everything below `number` and of `sacked`.
+    /// Delivers an acknowledgement of all data below `number` and of `sacked`. Returns the sequence numbers sent.
     pub(crate) fn ack(&mut self, number: u64, sacked: &[(u64, u64)]) -> Vec<u64> {
         self.receive(ack(number, sacked))
     }
 
-    /// Hand over `count` duplicate acknowledgements of everything below `number`, and return what they send together.
+    /// Delivers `count` duplicate acknowledgements of all data below `number`. Returns all sequence numbers sent.
     pub(crate) fn duplicates(&mut self, number: u64, count: u32) -> Vec<u64> {
         (0..count).flat_map(|_| self.ack(number, &[])).collect()
     }
 
-    /// Hand over an acknowledgement with these flags.
+    /// Delivers an acknowledgement with these flags. Returns the sequence numbers sent.
     pub(crate) fn ack_with(&mut self, number: u64, flags: Flags) -> Vec<u64> {
         self.receive(AckSegment { flags: Flags::ACK.with(flags), ..ack(number, &[]) })
     }
 
-    /// Hand over an acknowledgement with ECE.
+    /// Delivers an acknowledgement with ECE. Returns the sequence numbers sent.
     pub(crate) fn ack_with_ece(&mut self, number: u64) -> Vec<u64> {
         self.ack_with(number, Flags::ECE)
     }
 
-    /// Let the retransmission timer fire, and return the sequence numbers of what is sent.
+    /// Fires the retransmission timer. Returns the sequence numbers sent.
     pub(crate) fn time_out(&mut self) -> Vec<u64> {
         self.now = self.sender.deadline().expect("the timer runs");
         self.sender.on_timer(&self.config, self.now);
         self.sent()
     }
 
-    /// Segments that the sender sends now.
+    /// Sends all segments that may be sent now, and returns them.
     pub(crate) fn transmits(&mut self) -> Vec<Transmit> {
         std::iter::from_fn(|| self.sender.poll_transmit(&self.config, self.now)).collect()
     }
@@ -181,12 +181,12 @@ impl Listening {
         Self { config, receiver, now: Instant::ZERO }
     }
 
-    /// Hand over segment number `index`, unmarked.
+    /// Delivers segment number `index`, unmarked.
     pub(crate) fn data(&mut self, index: u64) -> Vec<AckSegment> {
         self.marked_data(index, false)
     }
 
-    /// Hand over segment number `index`, marked if `ce`.
+    /// Delivers segment number `index`, marked if `ce`.
     pub(crate) fn marked_data(&mut self, index: u64, ce: bool) -> Vec<AckSegment> {
         self.receive(DataSegment { seq: index * MSS, len: MSS as u16, ..DataSegment::default() }, ce)
     }
@@ -200,7 +200,7 @@ impl Listening {
     }
 }
 
-/// The segments that the SACK blocks of `ack` cover, as pairs of first number and number after the last.
+/// Returns the segments that the SACK blocks of `ack` cover, as pairs of first number and number after the last.
 pub(crate) fn sacked(ack: &AckSegment) -> Vec<(u64, u64)> {
     ack.sack_ranges().map(|(start, end)| (start / MSS, end / MSS)).collect()
 }

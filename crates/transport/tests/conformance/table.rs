@@ -1,10 +1,10 @@
-//! evidence/conformance.md and the tests of this folder name each other.
+//! Compares the tests listed in evidence/conformance.md with the tests of this folder.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-/// Every test of this folder, as `file::name`.
+/// Returns every test of this folder, as `file::name`.
 fn tests() -> BTreeSet<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/conformance");
     let mut found = BTreeSet::new();
@@ -25,7 +25,7 @@ fn tests() -> BTreeSet<String> {
     found
 }
 
-/// Every test that the page names, as `file::name` in backquotes.
+/// Returns every test listed on the page, as `file::name` in backquotes.
 fn named() -> BTreeSet<String> {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../evidence/conformance.md");
     let page = fs::read_to_string(page).expect("the page is there");
