@@ -207,7 +207,7 @@ impl<T: Copy + Default> Port<T> {
         }
     }
 
-    /// Whether [`Self::transmit_next`] must be called by `now`.
+    /// Returns whether [`Self::transmit_next`] must be called by `now`.
     #[inline(always)]
     pub fn is_due(&self, now: Instant) -> bool {
         self.has_backlog() && self.edge.busy_until <= now && !self.edge.halted
@@ -218,7 +218,7 @@ impl<T: Copy + Default> Port<T> {
         self.edge.total.backlog
     }
 
-    /// Whether any packet waits.
+    /// Returns whether any packet waits.
     pub fn has_backlog(&self) -> bool {
         self.edge.total.backlog.0 > 0
     }

@@ -40,7 +40,7 @@ impl DropReason {
         Self::LinkDown,
     ];
 
-    /// Name of the reason in results.
+    /// Returns the name of the reason in results.
     pub fn name(self) -> &'static str {
         match self {
             Self::QueueLimit => "queue_limit",
@@ -85,13 +85,13 @@ impl Held {
         Ingress(self.0 >> 10)
     }
 
-    /// Queue that the packet joined.
+    /// Returns the queue that the packet joined.
     #[inline]
     pub fn queue(self) -> usize {
         (self.0 >> 2) as usize % Self::MOST_QUEUES
     }
 
-    /// Memory that holds the packet's bytes.
+    /// Returns the memory that holds the packet's bytes.
     #[inline]
     pub fn memory(self) -> Memory {
         if self.0 & 1 == 0 { Memory::Reserved } else { Memory::Shared }

@@ -23,12 +23,12 @@ impl<T: Copy + Default> Ring<T> {
         Self { slots: vec![T::default(); Self::SMALLEST].into_boxed_slice(), head: 0, len: 0 }
     }
 
-    /// Number of items.
+    /// Returns the number of items.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether the ring is empty.
+    /// Returns whether the ring is empty.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }

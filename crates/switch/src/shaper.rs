@@ -15,7 +15,7 @@ pub struct Config {
 #[derive(Clone, Debug)]
 pub struct TokenBucket {
     config: Config,
-    /// Time at which the bucket is full if nothing more passes. The missing tokens are those that arrive until then.
+    /// Time at which the bucket is full if no more packets pass. The tokens that arrive until then are missing now.
     full_at: Instant,
 }
 

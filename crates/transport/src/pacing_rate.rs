@@ -39,7 +39,7 @@ impl PacingRate {
         Self { hundredths: u128::from(rate.0) * 100, time: Duration::from_secs(8) }
     }
 
-    /// Whether `bytes` exceed the amount that the rate sends in 2⁻¹⁰ s.
+    /// Returns whether `bytes` exceed the amount that the rate sends in 2⁻¹⁰ s.
     #[inline]
     pub(crate) fn is_exceeded(self, bytes: Bytes) -> bool {
         (u128::from(bytes.0) * u128::from(self.time.0) * 100) << PACING_SHIFT > self.hundredths * SECOND

@@ -20,7 +20,7 @@ impl Reassembly {
         self.blocks.is_empty()
     }
 
-    /// Whether an acknowledgement must carry SACK blocks.
+    /// Returns whether an acknowledgement must carry SACK blocks.
     #[inline]
     pub(crate) fn reports(&self) -> bool {
         !self.blocks.is_empty() || self.duplicate.is_some()

@@ -110,7 +110,7 @@ impl Receiver {
             return self.on_change(config, now, segment, seen);
         }
         let in_order = self.accept(config, segment);
-        // RFC 9293 §3.10.7.4: a FIN is acknowledged when it comes.
+        // RFC 9293 §3.10.7.4: a FIN is acknowledged when it arrives.
         let hurries = fin != 0 || (config.delayed_ack.cwr_at_once && segment.flags.contains(Flags::CWR));
         let waits = in_order && !hurries && self.has_few(config);
         Acks { first: self.acknowledge_unless(waits, config, now), second: None }
@@ -138,7 +138,7 @@ impl Receiver {
         acks
     }
 
-    /// Whether too few segments have arrived since the last acknowledgement to send another one (RFC 5681 §4.2).
+    /// Returns whether too few segments have arrived since the last acknowledgement to send another one (RFC 5681 §4.2).
     #[inline]
     fn has_few(&self, config: &Config) -> bool {
         let enough = config.delayed_ack.segments;

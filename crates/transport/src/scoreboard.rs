@@ -14,7 +14,7 @@ impl Range {
         self.end - self.start
     }
 
-    /// Whether this range and `other` overlap or are neighbours.
+    /// Returns whether this range and `other` overlap or are neighbours.
     pub(crate) fn touches(self, other: Self) -> bool {
         self.start <= other.end && other.start <= self.end
     }
@@ -84,7 +84,7 @@ impl Scoreboard {
         }
     }
 
-    /// Whether the receiver reported the byte at `una` but does not acknowledge it: it reneged.
+    /// Returns whether the receiver reported the byte at `una` but does not acknowledge it: it reneged.
     pub(crate) fn reneged(&self, una: u64) -> bool {
         self.ranges.first().is_some_and(|first| first.start <= una)
     }

@@ -173,7 +173,7 @@ impl Sender {
         self.held = held && (repairs || could_send());
     }
 
-    /// Whether a segment could be sent now if the host allowed it.
+    /// Returns whether a segment could be sent now if the host allowed it.
     #[inline]
     pub fn is_held(&self) -> bool {
         self.held
@@ -197,7 +197,7 @@ impl Sender {
         }
     }
 
-    /// Same as [`Self::take_ack`], not inlined, for rare callers.
+    /// Handles an acknowledgement as [`Self::take_ack`] does. Not inlined, for rare callers.
     #[inline(never)]
     fn take_ack_rarely(&mut self, config: &Config, now: Instant, segment: &AckSegment, allowed: Growth) {
         self.take_ack(config, now, segment, allowed);
@@ -323,14 +323,14 @@ impl Sender {
         if self.next + len > self.limit && self.next > self.una { 0 } else { len }
     }
 
-    /// Whether the host or the application, not cwnd, limited the sender when it last sent, `acked` bytes ago.
+    /// Returns whether the host or the application, not cwnd, limited the sender when it last sent, `acked` bytes ago.
     #[inline]
     fn is_unused(&self, config: &Config, acked: u64) -> bool {
         let app_limited = || self.next - self.una + acked + config.mss.0 <= self.cwnd().0;
         self.held || (config.app_limited == AppLimited::Linux && app_limited())
     }
 
-    /// Whether cwnd may grow although it is not used: in slow start up to twice the outstanding data (Linux,
+    /// Returns whether cwnd may grow although it is not used: in slow start up to twice the outstanding data (Linux,
     /// `tcp_is_cwnd_limited`; RFC 7661 §4.3 states the reason).
     #[cold]
     fn may_grow_unused(&self, acked: u64) -> bool {

@@ -20,14 +20,14 @@ pub struct SmallQueue {
 }
 
 impl SmallQueue {
-    /// Whether a connection with `queued` bytes in its host must wait. `rate` is `None` before the first round trip, and then
+    /// Returns whether a connection with `queued` bytes in its host must wait. `rate` is `None` before the first round trip, and then
     /// sets no limit.
     #[inline]
     pub fn is_full(&self, rate: Option<PacingRate>, queued: Bytes) -> bool {
         self.is_full_of(self.packet, rate, queued)
     }
 
-    /// Whether a connection that hands over up to `unit` bytes at once must wait. Two such units may always wait.
+    /// Returns whether a connection that hands over up to `unit` bytes at once must wait. Two such units may always wait.
     #[inline]
     pub fn is_full_of(&self, unit: Bytes, rate: Option<PacingRate>, queued: Bytes) -> bool {
         if queued <= unit * 2 {

@@ -68,7 +68,7 @@ impl Codel {
         Self { config: config.clone(), queues: vec![DropState::default(); queues].into() }
     }
 
-    /// Whether the waiting time has exceeded the target for an interval (RFC 8289 §5.6, `dodequeue`).
+    /// Returns whether the waiting time has exceeded the target for an interval (RFC 8289 §5.6, `dodequeue`).
     fn is_late(config: &Config, state: &mut DropState, now: Instant, port: &PortView<'_>) -> bool {
         if port.sojourn < config.target || port.queue_backlog() <= config.mtu {
             state.first_above = None;

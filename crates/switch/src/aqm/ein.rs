@@ -31,7 +31,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// The paper's parameters (§III-A) with this ECN threshold.
+    /// Returns the paper's parameters (§III-A) with this ECN threshold.
     pub fn paper(high_water: Bytes) -> Self {
         Self {
             samples: 50,
@@ -48,7 +48,7 @@ impl Config {
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "EinAverage")]
 pub enum Average {
-    /// The mean of the *N* gradients, as Algorithm 1 says.
+    /// The mean of the *N* gradients (Algorithm 1).
     #[default]
     MeanOfRatios,
     /// The growth over the last *N* samples divided by their total time: smaller for a burst after a pause. Until *N* samples
@@ -134,7 +134,7 @@ impl Ein {
         self.last = Some((backlog, now));
     }
 
-    /// Average gradient, as a share of the line rate.
+    /// Returns the average gradient, as a share of the line rate.
     fn average(&self, port: &PortView<'_>) -> f64 {
         match self.config.average {
             Average::MeanOfRatios => self.sum as f64 / f64::from(1 << FRACTION) / self.ring.len() as f64,
@@ -310,7 +310,7 @@ mod tests {
     fn an_incast_of_24_fires_within_the_first_samples_and_a_sawtooth_does_not() {
         for average in [Average::MeanOfRatios, Average::RatioOfSums] {
             let config = Config { average, ..paper() };
-            // 24 packets arrive in each slot and one leaves: a gradient of 23. One sample of it is 23/50 on average.
+            // 24 packets arrive in each slot and one leaves: a gradient of 23. One such sample is 23/50 on average.
             let mut driver = Driver::new(&config);
             let first = (0..50u64).find(|&k| driver.leave(SLOT, k * 23 * 1_500));
             assert_eq!(first, Some(1), "{average:?}");

@@ -25,7 +25,7 @@ pub struct Config {
 }
 
 impl Default for Config {
-    /// The released constants, except for the unit of time, which suits a link of any rate.
+    /// Returns the released constants, except for the unit of time, which suits a link of any rate.
     fn default() -> Self {
         Self { packet_time: PacketTime::Mtu(Bytes(1_500)), samples: 70, limit: 15 }
     }
@@ -60,7 +60,7 @@ struct Sample {
 }
 
 impl Sample {
-    /// Growth of the backlog since `earlier`; zero if no time has passed.
+    /// Returns the growth of the backlog since `earlier`; zero if no time has passed.
     fn growth_since(self, earlier: Self) -> i64 {
         if self.time > earlier.time { self.packets - earlier.packets } else { 0 }
     }
@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn it_marks_by_the_oldest_backlog_in_the_ring() {
-        // A steady queue above 15 packets: the 70th dequeue is the first to see it, 69 dequeues late.
+        // A steady queue above 15 packets: the 70th dequeue is the first to compare that backlog, 69 dequeues late.
         for (packets, first) in [(15, None), (16, Some(70))] {
             let mut driver = Driver::new(&Config::default());
             let mark = (1..=200u64).find(|&k| driver.leave(Instant::ZERO + SLOT * k, packets));

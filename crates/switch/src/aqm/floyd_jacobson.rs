@@ -47,7 +47,7 @@ pub struct Config {
 }
 
 impl Default for Config {
-    /// The paper's rules with ns-2's numbers.
+    /// Returns the paper's rules with ns-2's numbers.
     fn default() -> Self {
         Self {
             scope: Scope::Queue,

@@ -22,17 +22,17 @@ impl Verdict {
     /// Drop the packet, ECN-capable or not.
     pub const DROP: Self = Self(4);
 
-    /// Whether to mark the packet.
+    /// Returns whether to mark the packet.
     pub fn marks(self) -> bool {
         self.0 & Self::MARK.0 != 0
     }
 
-    /// Whether to set the explicit incast notification.
+    /// Returns whether to set the explicit incast notification.
     pub fn notifies_incast(self) -> bool {
         self.0 & Self::INCAST.0 != 0
     }
 
-    /// Whether to drop the packet.
+    /// Returns whether to drop the packet.
     pub fn drops(self) -> bool {
         self.0 & Self::DROP.0 != 0
     }
@@ -72,13 +72,13 @@ pub struct PortView<'a> {
 }
 
 impl PortView<'_> {
-    /// Bytes waiting in the packet's queue.
+    /// Returns the bytes waiting in the packet's queue.
     #[inline]
     pub fn queue_backlog(&self) -> Bytes {
         self.queues[self.queue].backlog
     }
 
-    /// Pool that the queue shares.
+    /// Returns the pool that the queue shares.
     #[inline]
     pub fn pool(&self) -> &Pool {
         self.buffer.pool_of(self.account)
@@ -87,7 +87,7 @@ impl PortView<'_> {
 
 /// A model that marks packets or drops them early. It reads no clock and never changes the packet.
 pub trait Aqm {
-    /// Events that the marker handles. The port does not call it for others.
+    /// Returns the events that the marker needs. The port may skip the others.
     fn hears(&self) -> Hears;
 
     /// Handles the arrival of a packet, before the buffer admits or refuses it.
@@ -149,7 +149,7 @@ impl Hears {
         Self(self.0 | other.0)
     }
 
-    /// Whether all events of `other` are among these.
+    /// Returns whether all events of `other` are among these.
     #[inline]
     pub fn includes(self, other: Self) -> bool {
         self.0 & other.0 == other.0

@@ -61,7 +61,7 @@ pub struct MarkerCounts {
 }
 
 impl Installed {
-    /// Builds the marker of `config` at a port whose queues have these `shares`. `stream` supplies its random numbers.
+    /// Builds the marker of `config` for a port whose queues have these `shares`. `stream` supplies its random numbers.
     pub fn new(config: &Placed, shares: &[Share], stream: Stream) -> Self {
         Self {
             marker: config.marker.build(shares, stream),
@@ -71,7 +71,7 @@ impl Installed {
         }
     }
 
-    /// Name of the marker in scenarios.
+    /// Returns the name of the marker in scenarios.
     pub fn name(&self) -> &'static str {
         self.name
     }
@@ -81,7 +81,7 @@ impl Installed {
         self.counts
     }
 
-    /// The marker.
+    /// Returns the marker.
     pub fn marker(&self) -> &Marker {
         &self.marker
     }
@@ -194,7 +194,7 @@ impl Config {
         }
     }
 
-    /// Backlog range in which the marker acts, at a port of this `rate` whose queues have these `shares`. `None` if the
+    /// Returns the backlog range in which the marker acts, at a port of this `rate` whose queues have these `shares`; `None` if the
     /// marker does not compare a backlog.
     pub fn thresholds(&self, shares: &[Share], rate: Rate) -> Option<Range> {
         match *self {
@@ -215,8 +215,8 @@ impl Config {
         }
     }
 
-    /// The single threshold *K* above which the marker marks every packet, with the compared quantity and the fixed
-    /// division among queues.
+    /// Returns the threshold *K* above which the marker marks every packet, with the compared quantity and the static division
+    /// among queues; `None` if there is no single threshold.
     pub fn single_threshold(&self) -> Option<(Gauge, Level, Split)> {
         match *self {
             Self::Threshold { gauge, threshold, split } => Some((gauge, threshold, split)),
@@ -228,7 +228,7 @@ impl Config {
         }
     }
 
-    /// All verdicts that the marker can return.
+    /// Returns all verdicts that a marker with this configuration can return.
     pub fn verdicts(&self) -> Verdict {
         match self {
             Self::Ein(_) => Verdict::INCAST,
@@ -243,7 +243,7 @@ impl Config {
         }
     }
 
-    /// Whether the marker compares the occupancy of a pool, and thus depends on other ports.
+    /// Returns whether the marker compares the occupancy of a pool, and thus depends on other ports.
     pub fn reads_pool(&self) -> bool {
         match self {
             Self::Threshold { gauge, .. } | Self::Red { gauge, .. } => gauge.scope == Scope::Pool,
@@ -256,7 +256,7 @@ impl Config {
         }
     }
 
-    /// Name of the marker in scenarios.
+    /// Returns the name of the marker in scenarios.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Threshold { .. } => "threshold",

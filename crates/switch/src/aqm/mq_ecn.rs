@@ -4,7 +4,7 @@
 //! the rate of the link, at most the whole. Without rounds (WFQ), the factor is the queue's weight over the weights of the
 //! backlogged queues. Queues of strict priority keep the standard threshold. The scheduler reports the end of each turn.
 //!
-//! The marker must see the packets of every queue of its port.
+//! The marker must receive the packets of every queue of its port.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -43,7 +43,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// The paper's parameters (§5, §3.3.1) for this standard threshold *C · RTT · λ*.
+    /// Returns the paper's parameters (§5, §3.3.1) for this standard threshold *C · RTT · λ*.
     pub fn paper(threshold: Bytes) -> Self {
         Self {
             standard: Standard::Threshold(threshold),
@@ -56,7 +56,7 @@ impl Config {
         }
     }
 
-    /// Quantity that the marker compares.
+    /// Returns the quantity that the marker compares.
     pub(super) fn gauge(&self) -> Gauge {
         Gauge { point: self.point, counts_packet: self.counts_packet, ..Gauge::default() }
     }

@@ -31,7 +31,7 @@ impl Curve {
         Self { kmin: kmin as f64, kmax: kmax as f64, pmax }
     }
 
-    /// Marking probability at this `backlog`.
+    /// Returns the marking probability at this `backlog`.
     #[inline]
     pub fn probability(&self, backlog: f64) -> f64 {
         if backlog >= self.kmax {
@@ -49,7 +49,7 @@ impl Curve {
         Self { kmin: self.kmin * factor, kmax: self.kmax * factor, ..self }
     }
 
-    /// Upper threshold; every packet at or above it is marked.
+    /// Returns the upper threshold; every packet at or above it is marked.
     pub fn kmax(&self) -> f64 {
         self.kmax
     }

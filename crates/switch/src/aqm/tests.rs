@@ -96,7 +96,7 @@ fn every_marker_has_its_name_and_only_classic_red_hears_arrivals() {
 
 #[test]
 fn every_marker_hears_of_what_it_decides() {
-    // A marker with a point decides there. A port calls only the events that a marker handles.
+    // A marker with a configured point decides at that point. A port skips events that no marker needs.
     for (name, config) in every_config() {
         let hears = config.build(&[Share::Strict], Stream::new(1, "marker", 0)).hears();
         let enqueues = matches!(name, "threshold" | "red" | "red-classic" | "mq-ecn");
@@ -199,7 +199,7 @@ fn the_released_detector_marks_ce() {
 
 #[test]
 fn tcn_goes_by_the_wait_in_the_queue() {
-    // The k-th packet of a burst waits k slots: those that wait more than five are marked.
+    // The k-th packet of a burst waits k slots. Packets that wait more than five slots are marked.
     let mut bench = Bench::new(Config::Tcn { threshold: SLOT * 5 }, EgressDrop::Slot, 10_000);
     bench.receive(Instant::ZERO, 10, Ecn::Ect);
     let marks: Vec<_> = bench.drain().iter().map(|header| header.ecn() == Ecn::Ce).collect();

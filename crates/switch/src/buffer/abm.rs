@@ -111,7 +111,7 @@ impl Abm {
         priorities.resize(priorities.len().max(priority + 1), 0);
     }
 
-    /// Returns the current limit of `queue`, whose number is `index`.
+    /// Returns the current limit of `queue`, which has the number `index`.
     pub(super) fn threshold(&self, index: usize, queue: &Account, pool: &Pool) -> Bytes {
         let Member { priority, drain_rate, .. } = self.queues[index];
         let alpha = self.config.alpha[priority.min(self.config.alpha.len() - 1)];

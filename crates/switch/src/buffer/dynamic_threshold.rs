@@ -58,7 +58,7 @@ impl DynamicThreshold {
         self.allows(backlog + size, pool)
     }
 
-    /// Whether a queue may hold `backlog` bytes.
+    /// Returns whether a queue may hold `backlog` bytes.
     #[inline(always)]
     pub(super) fn allows(&self, backlog: Bytes, pool: &Pool) -> bool {
         let free = pool.size.saturating_sub(pool.used);

@@ -305,7 +305,7 @@ impl SharedBuffer {
         }
     }
 
-    /// Whether the policy allows `queue` to grow by `size` in its pool.
+    /// Returns whether the policy allows `queue` to grow by `size` in its pool.
     #[inline(always)]
     fn within_limit(&self, index: usize, queue: &Account, pool: &Pool, size: Bytes) -> bool {
         // The usual policy comes first, so that it costs one comparison.
@@ -341,17 +341,17 @@ impl SharedBuffer {
         abm.on_release(queue, account, &self.pools[account.pool], size);
     }
 
-    /// Pool that `queue` shares.
+    /// Returns the pool that `queue` shares.
     pub fn pool_of(&self, queue: usize) -> &Pool {
         &self.pools[self.queues[queue].pool]
     }
 
-    /// All pools, by number.
+    /// Returns all pools, by number.
     pub fn pools(&self) -> &[Pool] {
         &self.pools
     }
 
-    /// Account of `queue`.
+    /// Returns the account of `queue`.
     pub fn queue(&self, queue: usize) -> &Account {
         &self.queues[queue]
     }

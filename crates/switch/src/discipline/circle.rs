@@ -5,7 +5,7 @@ use shallows_core::Bytes;
 use crate::queue::{Item, QueueState};
 use crate::ring::Ring;
 
-/// Buckets, some of which are linked in a circle and wait for service. A bucket joins the circle behind all others.
+/// Buckets. Those with packets are linked in a circle and wait for service. A bucket joins the circle behind all others.
 ///
 /// A bucket that push-out has emptied may stay in the circle, so that the packet that caused the push-out keeps the
 /// bucket's turn. [`Self::current`] removes the bucket if that packet did not join it.
@@ -43,7 +43,7 @@ impl<T: Copy + Default> Circle<T> {
         }
     }
 
-    /// Number of buckets.
+    /// Returns the number of buckets.
     pub(super) fn len(&self) -> usize {
         self.buckets.len()
     }
@@ -54,19 +54,19 @@ impl<T: Copy + Default> Circle<T> {
         &self.total
     }
 
-    /// Bytes in `bucket`.
+    /// Returns the bytes in `bucket`.
     #[inline]
     pub(super) fn backlog(&self, bucket: usize) -> Bytes {
         self.buckets[bucket].backlog
     }
 
-    /// Packets in `bucket`.
+    /// Returns the number of packets in `bucket`.
     #[inline]
     pub(super) fn packets(&self, bucket: usize) -> u32 {
         self.buckets[bucket].ring.len() as u32
     }
 
-    /// Size of the packet at the head of `bucket`.
+    /// Returns the size of the packet at the head of `bucket`.
     #[inline]
     pub(super) fn head(&self, bucket: usize) -> Option<Bytes> {
         self.buckets[bucket].ring.front().map(|item| item.header.size())
@@ -143,7 +143,7 @@ impl<T: Copy + Default> Circle<T> {
         (joined.in_circle, joined.previous, joined.next) = (true, previous, next);
     }
 
-    /// Removes a bucket from the circle, if it is there. If the bucket had the turn, the next one gets it.
+    /// Removes a bucket from the circle, if the circle contains it. If the bucket had the turn, the next one gets it.
     #[inline]
     pub(super) fn unlink(&mut self, bucket: usize) {
         let Bucket { previous, next, in_circle, .. } = self.buckets[bucket];

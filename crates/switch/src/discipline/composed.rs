@@ -19,11 +19,11 @@ pub struct Config {
     /// Queue of each class (DSCP). Classes beyond the end of the table join queue 0, as in MQ-ECN's qdisc. All ports of the same
     /// kind share this table.
     pub queue_of_class: Arc<[u8]>,
-    /// Limits of the queues, inside those of the buffer.
+    /// Limits of the queues, in addition to the buffer's.
     pub limits: Limits,
 }
 
-/// Limits of a port's queues, inside those of its buffer.
+/// Limits of a port's queues, in addition to the buffer's.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
     /// Limit of each queue; an empty list means no limit.

@@ -21,7 +21,7 @@ pub enum FlowHash {
 }
 
 impl FlowHash {
-    /// Whether the hash depends on the seed.
+    /// Returns whether the hash depends on the seed.
     pub fn is_seeded(self) -> bool {
         matches!(self, Self::FiveTuple | Self::AddressPair)
     }

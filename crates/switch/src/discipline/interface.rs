@@ -7,7 +7,7 @@ use crate::queue::{DropReason, Item, Left, QueueState, Reading};
 
 /// Queues of a port and their order of service. Work-conserving while no queue is paused.
 ///
-/// For each arrival the port calls [`Self::push_out`] until it returns nothing, then [`Self::place`], then
+/// For each arrival the port calls [`Self::push_out`] until it returns `None`, then [`Self::place`], then
 /// [`Self::enqueue`] unless the buffer or a marker refuses the packet in between.
 pub trait Discipline<T> {
     /// Removes a packet to make room for the arriving one, in disciplines that push out.
@@ -28,9 +28,9 @@ pub trait Discipline<T> {
     /// Returns the size of the packet that [`Self::dequeue`] would return now. Only a shaped port calls this.
     fn peek(&mut self, now: Instant) -> Option<Bytes>;
 
-    /// Records that a packet of `size` passes through `queue`, the result of the preceding call of [`Self::place`], while the
-    /// port is empty. The effect is that of joining and leaving at once. Returns whether a turn ends; `None` if the packet must
-    /// join and leave explicitly.
+    /// Records that a packet of `size` joins and at once leaves `queue`, the result of the preceding call of [`Self::place`],
+    /// while the port is empty. Returns whether a turn ends; `None` if the port must call [`Self::enqueue`] and
+    /// [`Self::dequeue`] instead.
     fn pass(&mut self, _now: Instant, _queue: usize, _size: Bytes) -> Option<bool> {
         None
     }
@@ -44,7 +44,7 @@ pub trait Discipline<T> {
     /// Resumes every queue.
     fn resume_all(&mut self) {}
 
-    /// Whether the port may send from `queue` while other queues are paused.
+    /// Returns whether the port may send from `queue` while other queues are paused.
     fn may_send(&self, _queue: usize) -> bool {
         false
     }

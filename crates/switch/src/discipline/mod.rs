@@ -47,7 +47,7 @@ pub enum Config {
 }
 
 impl Config {
-    /// Number of queues of a port with this discipline. Each queue has an account in the buffer.
+    /// Returns the number of queues of a port with this discipline. Each queue has an account in the buffer.
     pub fn queues(&self) -> usize {
         match self {
             Self::Composed(config) => config.scheduler.shares().len(),
@@ -55,7 +55,7 @@ impl Config {
         }
     }
 
-    /// Whether the discipline's queues can be paused separately, so that it can carry a lossless class. Disciplines that choose
+    /// Returns whether the discipline's queues can be paused separately, so that it can carry a lossless class. Disciplines that choose
     /// packets by hash or credit have no queue per class.
     pub fn can_pause(&self) -> bool {
         match self {

@@ -18,7 +18,7 @@ pub(crate) fn stream(seed: u64) -> Stream {
     Stream::new(seed, "discipline", 0)
 }
 
-/// Offers a packet as a port does if its buffer refuses nothing. The payloads that are pushed out are added to `pushed`.
+/// Offers a packet as a port with an unlimited buffer does. Payloads that are pushed out are added to `pushed`.
 pub(crate) fn offer<T: Copy + Default>(
     discipline: &mut impl Discipline<T>,
     now: Instant,

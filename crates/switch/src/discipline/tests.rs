@@ -70,7 +70,7 @@ fn configs() -> impl Strategy<Value = Config> {
     prop_oneof![2 => hcf_configs(), 1 => hashed_drr, 1 => sfq]
 }
 
-/// Whether the configured limit allows this much to wait.
+/// Returns whether the configured limit allows this much to wait.
 fn within_capacity(config: &Config, (bytes, packets): (Bytes, u32)) -> bool {
     let limit = match config {
         Config::Hcf(config) => config.limit,

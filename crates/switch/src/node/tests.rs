@@ -42,7 +42,7 @@ struct Switch {
     memory: SharedBuffer,
 }
 
-/// Ports of the node among those of all nodes.
+/// Indices of the node's ports in the array of all nodes' ports.
 const PORTS: Range<u32> = 2..5;
 
 impl Switch {

@@ -64,7 +64,7 @@ pub(super) fn heard_by(markers: &[Installed]) -> Hears {
 }
 
 impl Edge {
-    /// Same as [`Self::receive`], compiled out of line for the rarer kinds of ports.
+    /// Handles an arriving packet as [`Self::receive`] does. Compiled out of line, for the rarer kinds of ports.
     #[inline(never)]
     pub(super) fn receive_out_of_line<W: Waiting>(
         &mut self,
@@ -149,7 +149,7 @@ impl Edge {
         }
     }
 
-    /// Same as [`Self::transmit`], compiled out of line for the rarer kinds of ports.
+    /// Sends the next packet as [`Self::transmit`] does. Compiled out of line, for the rarer kinds of ports.
     #[inline(never)]
     pub(super) fn transmit_out_of_line<W: Waiting>(
         &mut self,
@@ -261,7 +261,7 @@ impl Edge {
         debug_assert_eq!(self.total, QueueState::default(), "nothing of it is left");
     }
 
-    /// Whether no packet waits and the link is free.
+    /// Returns whether no packet waits and the link is free.
     #[inline(always)]
     fn is_idle(&self, now: Instant) -> bool {
         self.total.backlog.0 == 0 && self.busy_until <= now && !self.halted

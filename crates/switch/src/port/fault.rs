@@ -54,7 +54,7 @@ impl<T: Copy + Default> Port<T> {
         }
     }
 
-    /// Whether the link is down.
+    /// Returns whether the link is down.
     pub fn is_down(&self) -> bool {
         self.edge.is_down
     }

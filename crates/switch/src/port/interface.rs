@@ -49,7 +49,7 @@ pub enum Arrival<T> {
 pub struct Config {
     /// Discipline: the queues of the port, and the order of their service.
     pub discipline: discipline::Config,
-    /// Markers, each of which inspects the packets of its queues.
+    /// Markers; each inspects the packets of its queues.
     pub markers: Vec<Placed>,
     /// Shaper that keeps the port below the rate of its link, if any.
     pub shaper: Option<shaper::Config>,

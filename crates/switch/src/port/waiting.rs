@@ -15,28 +15,28 @@ pub(super) trait Waiting {
     /// Data that the driver passes with a packet.
     type Payload: Copy;
 
-    /// Same as [`Discipline::push_out`].
+    /// Removes a packet to make room for the arriving one; see [`Discipline::push_out`].
     fn push_out(&mut self, _now: Instant, _arriving: &Header) -> Option<Left<Self::Payload>> {
         None
     }
 
-    /// Same as [`Discipline::place`].
+    /// Returns the queue that a packet would join; see [`Discipline::place`].
     fn place(&mut self, _now: Instant, _header: &Header) -> Result<usize, DropReason> {
         Ok(0)
     }
 
-    /// Same as [`Discipline::pass`].
+    /// Records that a packet passes through an empty port; see [`Discipline::pass`].
     fn pass(&mut self, _now: Instant, _queue: usize, _size: Bytes) -> Option<bool> {
         Some(false)
     }
 
-    /// Same as [`Discipline::enqueue`].
+    /// Adds a packet to `queue`; see [`Discipline::enqueue`].
     fn enqueue(&mut self, queue: usize, item: Item<Self::Payload>);
 
-    /// Same as [`Discipline::dequeue`].
+    /// Removes the next packet; see [`Discipline::dequeue`].
     fn dequeue(&mut self, now: Instant) -> Option<Left<Self::Payload>>;
 
-    /// Same as [`Discipline::may_send`].
+    /// Returns whether the port may send from a queue while others are paused; see [`Discipline::may_send`].
     fn may_send(&self, _queue: usize) -> bool {
         false
     }
@@ -74,8 +74,8 @@ impl<T: Copy + Default> Waiting for Ring<Item<T>> {
     }
 }
 
-/// State of a port with several queues or a shaper. The order of the fields keeps those that each packet needs in the first
-/// cache line, with every discipline.
+/// State of a port with several queues or a shaper. The fields that each packet needs come first, so that they share a cache
+/// line with every discipline.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub(super) struct Elaborate<T> {

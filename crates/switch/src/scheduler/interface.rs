@@ -9,7 +9,7 @@ pub trait May: Copy {
     /// Bits of the first 64 queues; bit *q* is set if queue *q* may send.
     fn bits(self) -> u64;
 
-    /// Whether `queue` may send.
+    /// Returns whether `queue` may send.
     #[inline]
     fn has(self, queue: usize) -> bool {
         queue >= 64 || self.bits() >> queue & 1 != 0
@@ -46,7 +46,7 @@ impl May for Every {
 pub struct Paused(u64);
 
 impl Paused {
-    /// Whether no queue is paused.
+    /// Returns whether no queue is paused.
     #[inline(always)]
     pub fn is_none(self) -> bool {
         self.0 == 0
@@ -91,8 +91,8 @@ pub trait Scheduler {
         false
     }
 
-    /// Records that a packet of `size` passes through `queue` while all queues are empty. The effect is that of joining and
-    /// leaving at once. Returns whether a turn ends; `None` if the packet must join and leave explicitly.
+    /// Records that a packet of `size` joins and at once leaves `queue` while all queues are empty. Returns whether a turn
+    /// ends; `None` if the caller must call [`Self::on_enqueue`] and [`Self::on_dequeue`] instead.
     fn pass(&mut self, now: Instant, queue: usize, size: Bytes) -> Option<bool>;
 
     /// Changes the rate of the link from now on.

@@ -1,4 +1,4 @@
-//! Strict priority above another scheduler: the first queues are served by priority, and the rest get what remains.
+//! Strict priority above another scheduler: the first queues are served by priority, and the rest share the remaining rate.
 //!
 //! MQ-ECN (NSDI '16) §3.4: operators reserve a few queues of strict higher priority for control messages; the others
 //! are scheduled by DWRR or WRR "in the lowest priority".

@@ -56,7 +56,7 @@ pub(super) fn earliest(tags: &[u128], may: impl May) -> Option<usize> {
 /// Finish tag of an empty queue.
 pub(super) const NO_TAG: u128 = u128::MAX;
 
-/// Weighted fair queueing with the virtual time of GPS. Each packet takes one pass over the queues, of which ports have few.
+/// Weighted fair queueing with the virtual time of GPS. Each packet takes one pass over the port's few queues.
 #[derive(Clone, Debug)]
 pub struct Wfq {
     /// Finish tags of the heads.

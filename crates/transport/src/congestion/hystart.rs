@@ -28,7 +28,7 @@ impl Config {
     /// Linux's values.
     pub const LINUX: Self = Self::Linux { delay: MIN_RTT_THRESH };
 
-    /// RFC 9406 §4.3 *MIN_RTT_THRESH*; `HYSTART_DELAY_MIN` of Linux.
+    /// Returns the smallest rise of the round-trip time: RFC 9406 §4.3 *MIN_RTT_THRESH*; `HYSTART_DELAY_MIN` of Linux.
     fn delay(self) -> Duration {
         match self {
             Self::Linux { delay } => delay,

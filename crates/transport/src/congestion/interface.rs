@@ -101,7 +101,7 @@ pub trait CongestionControl {
         None
     }
 
-    /// Whether the algorithm keeps the window small until the end of an incast.
+    /// Returns whether the algorithm keeps the window small until the end of an incast.
     fn is_braking(&self) -> bool {
         false
     }

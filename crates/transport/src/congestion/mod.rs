@@ -69,7 +69,7 @@ impl Config {
         }
     }
 
-    /// Whether the algorithm returns a rate. Its connections are then paced, whatever the host's own pacing.
+    /// Returns whether the algorithm returns a rate. Its connections are then paced, whatever the host's own pacing.
     pub fn sets_rate(&self) -> bool {
         match self {
             Self::Reno(_) | Self::Dctcp(_) | Self::Cubic(_) | Self::Pulser(_) => false,
@@ -78,12 +78,12 @@ impl Config {
         }
     }
 
-    /// Whether the algorithm reacts to explicit incast notifications.
+    /// Returns whether the algorithm reacts to explicit incast notifications.
     pub fn hears_incast(&self) -> bool {
         matches!(self, Self::Pulser(pulser) if pulser.signal == pulser::Signal::Incast)
     }
 
-    /// Whether the algorithm reduces its window after ECE.
+    /// Returns whether the algorithm reduces its window after ECE.
     pub fn answers_ece(&self) -> bool {
         match self {
             Self::Pulser(pulser) => pulser.signal != pulser::Signal::Ece,
@@ -91,12 +91,12 @@ impl Config {
         }
     }
 
-    /// Whether the algorithm needs a round-trip time with each acknowledgement.
+    /// Returns whether the algorithm needs a round-trip time with each acknowledgement.
     pub fn needs_rtt_of_each_ack(&self) -> bool {
         matches!(self, Self::Cubic(cubic) if cubic.hystart != hystart::Config::Off)
     }
 
-    /// Whether the algorithm has its own growth in congestion avoidance, so that [`Avoidance`] does not apply.
+    /// Returns whether the algorithm has its own growth in congestion avoidance, so that [`Avoidance`] does not apply.
     pub fn has_own_avoidance(&self) -> bool {
         matches!(self, Self::Cubic(_))
     }

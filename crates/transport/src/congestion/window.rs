@@ -76,24 +76,24 @@ impl Window {
         }
     }
 
-    /// The congestion window.
+    /// Returns the congestion window.
     #[inline]
     pub fn cwnd(&self) -> Bytes {
         Bytes(self.cwnd)
     }
 
-    /// The slow start threshold.
+    /// Returns the slow start threshold.
     pub fn ssthresh(&self) -> Bytes {
         Bytes(self.ssthresh)
     }
 
-    /// Whether cwnd is below ssthresh.
+    /// Returns whether cwnd is below ssthresh.
     #[inline]
     pub fn in_slow_start(&self) -> bool {
         self.cwnd < self.ssthresh
     }
 
-    /// Size of a full segment.
+    /// Returns the size of a full segment.
     #[inline]
     pub fn mss(&self) -> Bytes {
         Bytes(u64::from(self.mss))

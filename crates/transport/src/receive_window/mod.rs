@@ -41,7 +41,7 @@ impl ReceiveWindow {
         (self.edge - next) as u32
     }
 
-    /// Whether the sender was allowed to send bytes up to `end`.
+    /// Returns whether the sender was allowed to send bytes up to `end`.
     pub(crate) fn allows(&self, end: u64) -> bool {
         end <= self.edge
     }

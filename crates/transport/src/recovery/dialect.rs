@@ -81,7 +81,7 @@ impl Method {
 }
 
 impl Ece {
-    /// Whether an acknowledgement with ECE cuts cwnd. It may be `beyond` the last cut's window, and on `new_data` instead of
+    /// Returns whether an acknowledgement with ECE cuts cwnd. It may be `beyond` the last cut's window, and on `new_data` instead of
     /// a duplicate; `after_timeout` states that the last cut was for a timeout.
     #[inline]
     pub(crate) fn cuts(self, beyond: bool, new_data: bool, after_timeout: bool) -> bool {

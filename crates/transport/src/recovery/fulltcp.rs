@@ -32,7 +32,7 @@ pub(crate) struct FullTcp {
 }
 
 impl FullTcp {
-    /// Whether all data is in order. False until all data is acknowledged, because `fill_from` trails.
+    /// Returns whether all data is in order. False until all data is acknowledged, because `fill_from` trails.
     pub(super) fn is_idle(&self) -> bool {
         !self.busy
     }
@@ -56,7 +56,7 @@ impl FullTcp {
         self.scoreboard.sacked_between(data.una, data.next)
     }
 
-    /// Whether an acknowledgement of new data is partial, so that it does not grow cwnd (`open_cwnd_on_pack_` is false).
+    /// Returns whether an acknowledgement of new data is partial, so that it does not grow cwnd (`open_cwnd_on_pack_` is false).
     pub(super) fn is_partial(&self, data: Outstanding) -> bool {
         self.fast && data.una < data.cut_at
     }
@@ -181,7 +181,7 @@ impl FullTcp {
         self.send_from
     }
 
-    /// Whether a segment may be sent (`send_allowed`).
+    /// Returns whether a segment may be sent (`send_allowed`).
     fn may_send(&self, config: &Config, data: Outstanding, allowance: Allowance, range: Range) -> bool {
         if !self.by_pipe {
             return range.end - data.una <= allowance.cwnd;

@@ -26,12 +26,12 @@ pub enum Method {
 }
 
 impl Method {
-    /// Whether receivers report data above a gap.
+    /// Returns whether receivers report data above a gap.
     pub fn uses_sack(self) -> bool {
         !matches!(self, Self::NewReno | Self::Reno)
     }
 
-    /// Whether the method records the time of each segment, and therefore needs its state from the start.
+    /// Returns whether the method records the time of each segment, and therefore needs its state from the start.
     pub(crate) fn keeps_times(self) -> bool {
         matches!(self, Self::Rack(_))
     }

@@ -52,7 +52,7 @@ impl Recovery {
         }
     }
 
-    /// Whether no data is missing and none is being repaired.
+    /// Returns whether no data is missing and none is being repaired.
     pub(crate) fn is_idle(&self) -> bool {
         match self {
             Self::Sack(sack) => sack.is_idle(),
@@ -64,12 +64,12 @@ impl Recovery {
         }
     }
 
-    /// Whether fast recovery is in progress.
+    /// Returns whether fast recovery is in progress.
     pub(crate) fn is_fast(&self, data: Outstanding) -> bool {
         self.phase(data) == Phase::Recovery
     }
 
-    /// Whether data outstanding at a timeout is still being retransmitted.
+    /// Returns whether data outstanding at a timeout is still being retransmitted.
     pub(crate) fn is_after_timeout(&self, data: Outstanding) -> bool {
         self.phase(data) == Phase::Timeout
     }

@@ -32,7 +32,7 @@ impl Sack {
         Self { course: Course::new(bound), ..Self::default() }
     }
 
-    /// Whether no data is missing and none is being repaired.
+    /// Returns whether no data is missing and none is being repaired.
     pub(super) fn is_idle(&self) -> bool {
         self.phase() == Phase::Open && self.scoreboard.is_empty()
     }
@@ -98,7 +98,7 @@ impl Sack {
         Outcome { begins, spurious, ..Outcome::default() }
     }
 
-    /// Whether an acknowledgement of `acked` new bytes proves the timeout spurious (RFC 5682 §3.1). Only the first segment of the
+    /// Returns whether an acknowledgement of `acked` new bytes proves the timeout spurious (RFC 5682 §3.1). Only the first segment of the
     /// data outstanding at the timeout was retransmitted; `sacked` bytes of that data were selectively acknowledged before.
     fn is_spurious(&mut self, data: Outstanding, acked: u64, sacked: u64) -> bool {
         let recover = self.course.point;
@@ -274,7 +274,7 @@ mod tests {
                 octets[start as usize..(start + len) as usize].fill(true);
             }
             recovery.set_pipe(&config, data);
-            // RFC 6675 §4 IsLost and SetPipe, as written there.
+            // RFC 6675 §4 IsLost and SetPipe, literally.
             let is_lost = |octet: u64| {
                 let above = &octets[octet as usize..];
                 let blocks = above.windows(2).filter(|pair| !pair[0] && pair[1]).count();

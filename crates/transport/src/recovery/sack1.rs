@@ -33,7 +33,7 @@ pub(crate) struct Sack1 {
 }
 
 impl Sack1 {
-    /// Whether no data is missing and none is being repaired.
+    /// Returns whether no data is missing and none is being repaired.
     pub(super) fn is_idle(&self) -> bool {
         !self.busy
     }

@@ -21,7 +21,7 @@ impl Reduction {
         Self { prr: Prr::new(Bound::SlowStart, prior), target, sent: false }
     }
 
-    /// Target window.
+    /// Returns the target window.
     pub(super) fn target(&self) -> u64 {
         self.target
     }

@@ -24,7 +24,7 @@ impl Sender {
         self.written
     }
 
-    /// Whether all written data has been acknowledged.
+    /// Returns whether all written data has been acknowledged.
     pub fn is_idle(&self) -> bool {
         self.una == self.written
     }
@@ -75,7 +75,7 @@ impl Sender {
         }
     }
 
-    /// Whether the sender repairs a loss that duplicate acknowledgements revealed.
+    /// Returns whether the sender repairs a loss that duplicate acknowledgements revealed.
     pub fn in_fast_recovery(&self) -> bool {
         let data = self.outstanding();
         self.disordered && self.recovery.as_ref().is_some_and(|recovery| recovery.is_fast(data))

@@ -141,7 +141,7 @@ fn only_the_first_partial_acknowledgement_restarts_the_timer() {
 
 #[test]
 fn duplicates_that_cover_no_more_than_recover_begin_nothing() {
-    // §3.2 step 2. Recovery ends with an acknowledgement of exactly what was outstanding at its start.
+    // §3.2 step 2. Recovery ends with an acknowledgement of exactly the data outstanding at its start.
     let mut script = sent(10);
     duplicates(&mut script, 0, 9);
     ack(&mut script, 10);

@@ -96,7 +96,7 @@ fn alpha_moves_once_per_window_by_the_fraction_of_marked_bytes() {
     // §3.3: the first acknowledgement ends the first window; the next window ends above the ten segments sent.
     script.ack(MSS, &[]);
     assert_eq!(script.alpha(), 0.0);
-    // Segments 1 to 9 and the one that passes the end: 10 segments, 3 of them marked.
+    // Segments 1 to 9 and the segment that passes the end: 10 segments, 3 of them marked.
     for number in 2..=10 {
         if (4..=6).contains(&number) {
             script.ack_with_ece(number * MSS);

@@ -1,4 +1,4 @@
-//! The modelled rules of TCP itself (RFC 9293): the end of a connection, and the receiver's window.
+//! RFC 9293's own rules of TCP that are modelled: the end of a connection, and the receiver's window.
 
 use crate::script::{Listening, MSS, RTT, Scripted, every, reno};
 use shallows_core::packet::{AckSegment, DataSegment, Flags};

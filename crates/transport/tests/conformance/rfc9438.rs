@@ -199,7 +199,7 @@ fn beta_and_c_are_parameters() {
     let mut script = Scripted::started(cubic(Config { beta: 0.5, ..Config::default() }), 100 * MSS);
     script.ack(0, &[(MSS, 5 * MSS)]);
     assert_eq!(script.cwnd(), 5 * MSS);
-    // C = 4: the plateau of 100 comes after ∛(30 / 4) = 1.957 s.
+    // C = 4: the plateau of 100 is reached after ∛(30 / 4) = 1.957 s.
     let mut script = reduced(Config { c: 4.0, ..Config::default() });
     round(&mut script, Duration::ZERO);
     for _ in 0..10 {

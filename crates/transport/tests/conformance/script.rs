@@ -8,7 +8,7 @@ use shallows_transport::{Config, DelayedAck, Marks, Method, Receiver, Sender, Tr
 /// Segments of 1,000 bytes, so that sequence numbers read as segments.
 pub(crate) const MSS: u64 = 1_000;
 
-/// No segments. Unlike an empty array, the constant has an element type, which comparisons otherwise cannot infer.
+/// No segments. Comparisons with an empty array are ambiguous, because JSON values also compare with numbers.
 pub(crate) const NOTHING: [u64; 0] = [];
 
 /// Round-trip time of the tests.

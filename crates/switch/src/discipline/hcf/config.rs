@@ -1,4 +1,4 @@
-//! Parameters of HCF: those of Algorithm 1, and the alternatives of §4.
+//! Parameters of HCF: Algorithm 1's, and the alternatives of §4.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use shallows_core::{Bytes, Duration};
 
 use crate::buffer::Limit;
 
-/// Parameters; the defaults are those of the paper's long-flow simulations (HCF §5.1.1).
+/// Parameters; the defaults are from the paper's long-flow simulations (HCF §5.1.1).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// Size of the whole buffer, *B*, without the packet on the wire.
@@ -154,7 +154,7 @@ impl Config {
         }
     }
 
-    /// Whether HP and LP swap their sizes with their roles.
+    /// Returns whether HP and LP swap their sizes with their roles.
     pub(super) fn sizes_swap(&self) -> bool {
         matches!(self.division, Division::Equal | Division::Unequal { sizes: Sizes::Swap, .. })
     }

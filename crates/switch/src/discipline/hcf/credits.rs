@@ -35,12 +35,12 @@ impl Credits {
         }
     }
 
-    /// Number of bins.
+    /// Returns the number of bins.
     pub(super) fn len(&self) -> usize {
         self.bins.len()
     }
 
-    /// Number of the period, from one.
+    /// Returns the number of the period, from one.
     pub(super) fn period(&self) -> u64 {
         self.period
     }
@@ -64,7 +64,7 @@ impl Credits {
         self.bins[bin] = Bin { credits, period: self.period };
     }
 
-    /// Whether one of these bins has credits (HCF §4.1; with one hash, §3.2 step 2).
+    /// Returns whether one of these bins has credits (HCF §4.1; with one hash, §3.2 step 2).
     #[inline]
     pub(super) fn any(&self, bins: &[usize]) -> bool {
         bins.iter().any(|&bin| self.left(bin) > 0)

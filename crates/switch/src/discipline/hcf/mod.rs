@@ -157,13 +157,13 @@ impl<T: Copy + Default> Hcf<T> {
         if self.in_bytes { size.0 } else { 1 }
     }
 
-    /// Whether the buffer has room for a packet.
+    /// Returns whether the buffer has room for a packet.
     #[inline]
     fn has_room(&self, size: Bytes) -> bool {
         self.queues[0].used + self.queues[1].used + self.measure(size) <= self.capacity
     }
 
-    /// Whether `queue` has room for a packet within its size.
+    /// Returns whether `queue` has room for a packet within its size.
     #[inline]
     fn fits(&self, queue: usize, size: Bytes) -> bool {
         let HashedQueue { used, size: limit, .. } = self.queues[queue];

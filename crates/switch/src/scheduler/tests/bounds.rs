@@ -85,7 +85,7 @@ fn serve_while_all_wait(config: &Config, queues: &[(u64, Vec<u64>)]) -> Vec<Sent
 }
 
 proptest! {
-    /// The checks are those of [`run`]. In addition, the link is as busy as an ideal one: it finishes when GPS does.
+    /// In addition to the checks of [`run`], the link is as busy as an ideal one: it finishes when GPS does.
     #[test]
     fn every_scheduler_conserves_work_and_order((above, below, arrivals) in nested()) {
         let config = strict_above(above, below);
