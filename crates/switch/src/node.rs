@@ -33,7 +33,7 @@ pub trait Effects<T> {
 }
 
 impl<L> Node<'_, L> {
-    /// Handles a packet that arrives and leaves by `port`. All packets that the port drops, this one or others, go to `dropped`.
+    /// Handles an arriving packet that must leave by `port`. Packets that the port drops, this one or others, go to `dropped`.
     #[inline(always)]
     pub fn receive<T: Copy + Default>(
         &mut self,

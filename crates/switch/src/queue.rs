@@ -79,7 +79,7 @@ impl Held {
         Self(ingress.0 << 10 | (queue as u32) << 2 | memory as u32)
     }
 
-    /// Ingress link of the packet.
+    /// Returns the ingress link of the packet.
     #[inline]
     pub fn ingress(self) -> Ingress {
         Ingress(self.0 >> 10)

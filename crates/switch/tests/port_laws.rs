@@ -319,7 +319,7 @@ impl<'a> Bench<'a> {
         assert!((marked..=marked + dropped(&|step| step.ecn == Ecn::Ect)).contains(&counters.marked));
         let notified = self.departed.iter().filter(|departure| departure.header.incast()).count() as u64;
         assert!(notified <= counters.incast);
-        // Every marker returns a verdict: together they asked for at least the marks and drops that were made.
+        // Every marker returns a verdict: together they requested at least the marks and drops that were made.
         let wanted = self.port.markers().iter().map(|marker| marker.counts());
         let (marks, drops) = wanted.fold((0, 0), |(m, d), counts| (m + counts.marked, d + counts.dropped));
         assert!(counters.marked + not_ect + acks <= marks, "{counters:?}");

@@ -223,7 +223,7 @@ mod tests {
 
     #[test]
     fn soon_after_it_starts_where_it_was() {
-        // Five drops by 379 ms; when it enters again delta = 5 − 1 = 4, so the next is 100/√4 = 50 ms later.
+        // Five drops by 379 ms. When CoDel enters the dropping state again, delta = 5 − 1 = 4, so the next drop is 100/√4 = 50 ms later.
         for (pause, second) in [(0, 50), (1_522, 50), (1_523, 100)] {
             let mut codel = codel(Action::Drop);
             assert_eq!(victims(&mut codel, 0, 400, MS * 6), [100, 200, 271, 329, 379]);
@@ -237,8 +237,8 @@ mod tests {
 
     #[test]
     fn recent_is_less_than_sixteen_intervals() {
-        // RFC 8289 §5.5: now − drop_next < 16 · INTERVAL. The wait is late for an interval before CoDel enters the state again, with
-        // delta = 4: the next drop is 100/√4 ms later, or 100 ms later if the last state was too long ago.
+        // RFC 8289 §5.5: now − drop_next < 16 · INTERVAL. Packets wait too long for an interval before CoDel enters the dropping state
+        // again, with delta = 4: the next drop is 100/√4 ms later, or 100 ms later if the last state was too long ago.
         for (entered, next) in [(1_599, 1_649), (1_600, 1_700)] {
             let mut codel = codel(Action::Drop);
             codel.queues[0] = DropState { drop_next: ms(0), count: 5, last_count: 1, ..DropState::default() };

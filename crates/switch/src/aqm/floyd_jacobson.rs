@@ -184,7 +184,7 @@ pub enum EmptyQueue {
     /// The packet may be chosen (the paper).
     #[default]
     Judged,
-    /// The packet is spared and the count restarts (ns-2: the queue must hold more than one packet or byte).
+    /// The packet is not chosen, and the count restarts (ns-2: the queue must hold more than one packet or byte).
     Spared,
 }
 

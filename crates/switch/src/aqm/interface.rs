@@ -13,13 +13,13 @@ use crate::queue::{QueueState, Reading};
 pub struct Verdict(u8);
 
 impl Verdict {
-    /// Leave the packet unchanged.
+    /// Verdict to leave the packet unchanged.
     pub const PASS: Self = Self(0);
-    /// Set CE if the packet is ECN-capable; otherwise drop it (RFC 3168 §5).
+    /// Verdict to set CE if the packet is ECN-capable, and otherwise to drop it (RFC 3168 §5).
     pub const MARK: Self = Self(1);
-    /// Set the explicit incast notification (Pulser §III-A).
+    /// Verdict to set the explicit incast notification (Pulser §III-A).
     pub const INCAST: Self = Self(2);
-    /// Drop the packet, ECN-capable or not.
+    /// Verdict to drop the packet, ECN-capable or not.
     pub const DROP: Self = Self(4);
 
     /// Returns whether to mark the packet.
@@ -136,11 +136,11 @@ impl Action {
 pub struct Hears(u8);
 
 impl Hears {
-    /// [`Aqm::on_enqueue`].
+    /// Calls of [`Aqm::on_enqueue`].
     pub const ENQUEUES: Self = Self(1);
-    /// [`Aqm::on_dequeue`].
+    /// Calls of [`Aqm::on_dequeue`].
     pub const DEQUEUES: Self = Self(2);
-    /// [`Aqm::on_arrival`].
+    /// Calls of [`Aqm::on_arrival`].
     pub const ARRIVALS: Self = Self(4);
 
     /// Combines these events with those of `other`.

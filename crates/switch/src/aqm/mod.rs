@@ -76,7 +76,7 @@ impl Installed {
         self.name
     }
 
-    /// Counts so far.
+    /// Returns the counts so far.
     pub fn counts(&self) -> MarkerCounts {
         self.counts
     }
@@ -162,7 +162,7 @@ pub enum Config {
     MqEcn(Arc<MqEcnConfig>),
     /// RED as Floyd and Jacobson published it.
     FloydJacobson(FloydJacobsonConfig),
-    /// Notifies of incast where the backlog grows fast (EIN).
+    /// Notifies of incast while the backlog grows fast (EIN).
     Ein(EinConfig),
     /// The incast detector of Pulser's testbed switch, which sets CE.
     EinReleased(EinReleasedConfig),

@@ -108,9 +108,9 @@ impl Red {
         Verdict::mark_if(marks)
     }
 
-    /// Returns the probability with spacing. BCC's released simulator (myred.cc), after `modify_p` of ns-2's RED:
-    /// *p/(1 − c·p)*, where *c* is the number of whole packets in the bytes since the last mark, including this packet; then
-    /// multiplied by the packet's size over `packet`.
+    /// Returns the probability with spacing, as in BCC's released simulator (myred.cc, after `modify_p` of ns-2's RED):
+    /// *p/(1 − c·p)* times the packet's size over `packet`. *c* is the number of whole packets in the bytes since the last mark,
+    /// including this packet.
     fn spaced(&mut self, probability: f64, size: Bytes, packet: Bytes) -> f64 {
         if probability <= 0.0 || probability >= 1.0 {
             self.unmarked = Bytes(0);

@@ -6,7 +6,7 @@ use shallows_core::Bytes;
 
 use super::pool::{Account, Pool};
 
-/// *T = α · (B − U)*, where *B* is the size of the pool and *U* its occupancy.
+/// Policy that limits a queue to *T = α · (B − U)*, where *B* is the size of the pool and *U* its occupancy.
 #[derive(Clone, Debug)]
 pub struct DynamicThreshold {
     /// *α*: powers of two from 1/128 to 8 on Tomahawk (BCC §IV-B).

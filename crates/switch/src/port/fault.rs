@@ -11,9 +11,9 @@ impl<T: Copy + Default> Port<T> {
     /// Records that the link goes down. All waiting packets go to `dropped` and free their memory. Arriving packets are dropped
     /// too, until [`Self::link_up`]. The reason is [`DropReason::LinkDown`](super::DropReason::LinkDown).
     ///
-    /// No packet waits for the link to return: Linux resets the queueing discipline of a device without carrier and drops packets sent
-    /// to it (`dev_deactivate` in net/sched/sch_generic.c), and switches drain the queues of a port that is down, because other ports
-    /// need their memory. Paused queues are resumed, because no resume message can arrive over the link.
+    /// No packet waits for the link to return. Linux resets the queueing discipline of a device without carrier and drops packets sent
+    /// to it (`dev_deactivate` in net/sched/sch_generic.c). Switches drain the queues of a port that is down, because other ports
+    /// need the memory. Paused queues are resumed, because no resume message can arrive over the link.
     pub fn link_down(&mut self, now: Instant, buffer: &mut SharedBuffer, dropped: &mut impl Extend<T>) {
         let Self { edge, queues } = self;
         edge.halted = false;

@@ -198,7 +198,7 @@ fn the_count_starts_anew_below_the_threshold_and_after_a_forced_mark() {
     }
     let mut red = red(&Config { spacing: Spacing::Wait, ..explicit(5, 15, 0.5) });
     let spaced = [(); 8].map(|()| red.space(0, 0.25, Bytes(500)));
-    // c·p reaches 1 at the fourth packet: 1/4 / (2 − c/4) = 1/(8 − c), c = 4…7, and certainty at the eighth.
+    // c·p reaches 1 at the fourth packet: 1/4 / (2 − c/4) = 1/(8 − c), c = 4…7, and 1 at the eighth.
     assert_eq!(spaced, [0.0, 0.0, 0.0, 0.25, 1.0 / 3.0, 0.5, 1.0, 1.0]);
 }
 

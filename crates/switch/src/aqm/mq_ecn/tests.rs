@@ -369,7 +369,7 @@ fn under_wfq_a_queue_has_its_weight_among_the_busy() {
     let before = driver.marker.weight_sum;
     driver.send(1, 300, true);
     assert_eq!(driver.marker.weight_sum, before);
-    // It decays while the port idles.
+    // The sum of weights decays while the port idles.
     let mut driver = Driver::new(&Config::paper(Bytes(K)), &[Share::Weight(3)]);
     driver.marker.weight_sum = 8.0;
     driver.now = Instant(5_000_000_000);
