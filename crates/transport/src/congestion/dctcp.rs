@@ -62,7 +62,7 @@ pub enum DuplicateAcks {
     OneSegment,
 }
 
-/// Acknowledgements with ECE that grow cwnd. The one that cuts cwnd never grows it.
+/// Acknowledgements with ECE that grow cwnd. The acknowledgement that cuts cwnd never grows it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum EceGrowth {

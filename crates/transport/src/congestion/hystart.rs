@@ -37,23 +37,23 @@ impl Config {
     }
 }
 
-/// RFC 9406 §4.3; also 4 ms in Linux.
+/// Smallest rise of the round-trip time that ends slow start (RFC 9406 §4.3; also 4 ms in Linux).
 const MIN_RTT_THRESH: Duration = Duration::from_millis(4);
-/// Ratio of 16 ms to the minimum: RFC 9406 §4.3 *MAX_RTT_THRESH*; `HYSTART_DELAY_MAX` of Linux.
+/// Ratio of the largest such rise, 16 ms, to the smallest: RFC 9406 §4.3 *MAX_RTT_THRESH*; `HYSTART_DELAY_MAX` of Linux.
 const MAX_OVER_MIN: u64 = 4;
 /// Ratio of 4 ms to the gap that ends a train (`hystart_ack_delta_us`), and to the longest burst (`hystart_ack_delay`).
 const MIN_OVER_ACK_DELTA: u64 = 2;
 const MIN_OVER_ACK_DELAY: u64 = 4;
-/// RFC 9406 §4.3 *MIN_RTT_DIVISOR*; Linux: `delay_min >> 3`.
+/// Divisor of the round-trip time in the threshold: RFC 9406 §4.3 *MIN_RTT_DIVISOR*; Linux: `delay_min >> 3`.
 const MIN_RTT_DIVISOR: u64 = 8;
-/// RFC 9406 §4.3 *N_RTT_SAMPLE*; Linux: `HYSTART_MIN_SAMPLES`.
+/// Number of samples in a round before the rule applies: RFC 9406 §4.3 *N_RTT_SAMPLE*; Linux: `HYSTART_MIN_SAMPLES`.
 const RTT_SAMPLES: u32 = 8;
-/// RFC 9406 §4.3.
+/// Divisor of the growth in conservative slow start, and number of its rounds (RFC 9406 §4.3).
 const CSS_GROWTH_DIVISOR: u64 = 4;
 const CSS_ROUNDS: u32 = 5;
-/// tcp_cubic.c: `hystart_low_window`, in segments.
+/// Smallest cwnd in segments at which Linux's HyStart applies (tcp_cubic.c, `hystart_low_window`).
 const LOW_WINDOW: u64 = 16;
-/// tcp_cubic.c, `hystart_ack_delay`: four of the largest bursts at the pacing rate.
+/// Bytes of four of the largest bursts (tcp_cubic.c, `hystart_ack_delay`).
 const BURSTS: u128 = 4 * 65_536;
 
 /// State of one connection.

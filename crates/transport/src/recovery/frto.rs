@@ -46,8 +46,8 @@ impl Frto {
         spurious
     }
 
-    /// Returns whether to send new data now; it retransmits nothing until the next acknowledgement. `some` states whether there
-    /// is new data. Returns `None` if recovery is conventional, as it is without new data (step 2b).
+    /// Returns whether to send new data now, instead of retransmissions, until the next acknowledgement. `some` states whether
+    /// there is new data. Returns `None` if recovery is conventional, as it is without new data (step 2b).
     pub(super) fn asks(&mut self, some: bool) -> Option<bool> {
         match *self {
             Self::Asking { left: NEW_SEGMENTS } if !some => {

@@ -16,7 +16,7 @@ pub(crate) struct FullTcp {
     fast: bool,
     /// Whether `pipe` limits transmissions instead of the window [`pipectrl_`].
     by_pipe: bool,
-    /// [`pipe_`]; may fall below zero after unexpected acknowledgements.
+    /// Bytes in the network [`pipe_`]; may fall below zero after unexpected acknowledgements.
     pipe: i64,
     dup_acks: u32,
     /// Next data to send if no hole is filled [`t_seqno_`]; a timeout moves it back.

@@ -19,7 +19,7 @@ pub enum Bound {
 pub(crate) struct Delivery {
     /// Newly acknowledged bytes, selectively or not.
     pub(crate) bytes: u64,
-    /// Whether it acknowledges new data and reports no further loss (RFC 9937 *SafeACK*).
+    /// Whether the acknowledgement covers new data and reports no further loss (RFC 9937 *SafeACK*).
     pub(crate) safe: bool,
 }
 

@@ -29,27 +29,27 @@ pub(crate) fn every(segments: u32, timeout: Duration) -> DelayedAck {
     DelayedAck { segments, timeout, ..reno().delayed_ack }
 }
 
-/// Returns the configuration of [`reno`] with ECN.
+/// Returns the configuration of [`reno()`] with ECN.
 pub(crate) fn reno_with_ecn() -> Config {
     Config { congestion: congestion::Config::Reno(reno::Config { ecn: true }), ..reno() }
 }
 
-/// Returns the configuration of [`reno`] without selective acknowledgements and limited transmit.
+/// Returns the configuration of [`reno()`] without selective acknowledgements and limited transmit.
 pub(crate) fn without_sack(recovery: Method) -> Config {
     Config { recovery, limited_transmit: false, ..reno() }
 }
 
-/// Returns the configuration of [`reno`] with DCTCP instead.
+/// Returns the configuration of [`reno()`] with DCTCP instead.
 pub(crate) fn dctcp(dctcp: dctcp::Config) -> Config {
     with(congestion::Config::Dctcp(dctcp))
 }
 
-/// Returns the configuration of [`reno`] with CUBIC instead.
+/// Returns the configuration of [`reno()`] with CUBIC instead.
 pub(crate) fn cubic(cubic: cubic::Config) -> Config {
     with(congestion::Config::Cubic(cubic))
 }
 
-/// Returns the configuration of [`reno`] with Pulser instead.
+/// Returns the configuration of [`reno()`] with Pulser instead.
 pub(crate) fn pulser(pulser: pulser::Config) -> Config {
     with(congestion::Config::Pulser(pulser))
 }
