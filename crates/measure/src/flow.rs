@@ -82,7 +82,7 @@ impl FlowRecord {
         }
     }
 
-    /// Returns the joined records of both ends. The sender's record has no receiver counts if the receiver has received nothing.
+    /// Joins the records of both ends. The receiver's counts take precedence, because a sender alone only records zero received bytes.
     pub fn joined(self, other: Self) -> Self {
         let (near, far) = if self.sent.is_some() { (self, other) } else { (other, self) };
         Self { received: far.received.or(near.received), ..near }

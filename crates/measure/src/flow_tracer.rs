@@ -9,7 +9,7 @@ use shallows_scenario::Experiment;
 pub(crate) const QUANTITIES: [&str; 7] =
     ["cwnd_bytes", "ssthresh_bytes", "alpha", "srtt_us", "pipe_bytes", "state", "acked_bytes"];
 
-/// Values of [`QUANTITIES`], in order; `None` for a quantity that the sender does not have (yet).
+/// Values of a traced sender, in the order of `QUANTITIES`; `None` for a quantity that the sender does not have (yet).
 pub type Readings = [Option<f64>; QUANTITIES.len()];
 
 /// Flow traces recorded so far. An unchanged reading adds no row.
@@ -82,7 +82,7 @@ impl FlowTracer {
         self.flows.contains_key(&flow)
     }
 
-    /// Notes that a flow begins to be sent. Returns whether every change of its sender is to be recorded.
+    /// Records that a flow begins to be sent. Returns whether every change of its sender is to be recorded.
     pub fn begin(&mut self, flow: u32) -> bool {
         let Some(traced) = self.flows.get(&flow) else { return false };
         let trace = &mut self.traces[traced.trace];
@@ -103,7 +103,7 @@ impl FlowTracer {
         (trace.active.iter().copied().collect(), now + every)
     }
 
-    /// Notes that a flow has been sent completely.
+    /// Records that a flow has been sent completely.
     pub fn on_end(&mut self, flow: u32) {
         if let Some(traced) = self.flows.get(&flow) {
             self.traces[traced.trace].active.remove(&flow);
