@@ -1,4 +1,4 @@
-//! A library that others wrote reads what is emitted here, and finds every field and checksum right.
+//! The independent crate `etherparse` parses the emitted headers and finds every field and checksum right.
 
 use etherparse::{
     Ethernet2Header, Icmpv4Header, Icmpv4Type, IpEcn, Ipv4Header, TcpHeader, TcpOptionElement, UdpHeader,

@@ -6,7 +6,7 @@ use shallows_wire::checksum::Sum;
 use shallows_wire::tcp_options::Options;
 use shallows_wire::{ethernet, icmp, ipv4, tcp, udp};
 
-/// Any bytes, with a first one that is likely to begin an IPv4 header and a thirteenth that is likely to give a data offset.
+/// Random bytes, with a first byte that often begins an IPv4 header and a thirteenth that often gives a valid data offset.
 fn bytes() -> impl Strategy<Value = Vec<u8>> {
     let likely =
         prop_oneof![3 => (4..6u8, 5..16u8).prop_map(|(high, low)| high << 4 | low), 1 => any::<u8>()];
