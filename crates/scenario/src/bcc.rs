@@ -1,4 +1,4 @@
-//! BCC's thresholds on the shared pool, from the rest of the scenario (INFOCOM '20, §IV-B and §IV-C).
+//! BCC's thresholds on the shared pool, derived from the rest of the scenario (INFOCOM '20, §IV-B and §IV-C).
 
 use shallows_core::{Bytes, Duration, Rate};
 use shallows_switch::buffer::Policy;
@@ -7,30 +7,30 @@ use crate::ports::site::Site;
 use crate::quantity::Automatic;
 use crate::spec::Bcc;
 
-/// Where the pool begins to be marked, where all of it is, and how that was found.
+/// Pool backlogs at which marking starts and at which every packet is marked, with their derivation.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Thresholds {
     pub(crate) kmin: Bytes,
     pub(crate) kmax: Bytes,
-    /// The formulas with their inputs, if anything was computed.
+    /// Formulas with their inputs, if anything was computed.
     pub(crate) formula: Option<String>,
 }
 
-/// What the formulas need to know of the pool.
+/// Inputs of the formulas.
 struct Inputs {
-    /// C of the fastest of its ports: its reserve is the largest.
+    /// C, the rate of the pool's fastest port, because its reserve is the largest.
     rate: Rate,
-    /// N.
+    /// N, the number of ports that share the pool.
     ports: usize,
-    /// B.
+    /// B, the size of the pool.
     pool: Bytes,
     alpha: f64,
-    /// S_min.
+    /// S_min, the reserved bytes of a port.
     reserved: Bytes,
     rtt: Duration,
 }
 
-/// The thresholds of `bcc` at a port, or why there are none.
+/// Returns the thresholds of `bcc` at a port, or the reason why they cannot be computed.
 pub(crate) fn thresholds(bcc: &Bcc, site: &Site<'_>) -> Result<Thresholds, String> {
     let inputs = inputs(bcc, site)?;
     let in_bytes = |depth: crate::quantity::Depth| depth.in_bytes(site.packet, site.link.rate);
