@@ -1,7 +1,7 @@
 //! Parameters that two hosts negotiate for a connection: packet size, timestamps, selective acknowledgements and ECN.
 //!
-//! Real hosts negotiate them with the SYN and its answer. Simulated hosts exchange these only with `tcp.handshake`, and then negotiate ECN
-//! by themselves. All other parameters, and ECN without a handshake, are computed here, once for each pair of host groups.
+//! Real hosts negotiate them with the SYN and its answer. Simulated hosts send SYNs only with `tcp.handshake`, and these then negotiate
+//! ECN. All other parameters, and ECN without a handshake, are computed in this module, once for each pair of host groups.
 
 use shallows_core::Bytes;
 use shallows_transport::congestion::EcnMode;
