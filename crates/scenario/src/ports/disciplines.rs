@@ -199,7 +199,7 @@ impl Site<'_> {
 
 fn sfq(p: &spec::Sfq, key: &str, checker: &mut Checker<'_>) -> sfq::Config {
     positive(p.buckets, "buckets", key, checker);
-    // ns-2 compares with half of it.
+    // ns-2 compares with half of `max_packets`.
     let least = if p.drop == sfq::DropRule::AsNs2 { 2 } else { 1 };
     checker.require(p.max_packets >= least, &format!("{key}.max_packets"), || {
         format!("with {} none is ever admitted; at least {least}", p.max_packets)
