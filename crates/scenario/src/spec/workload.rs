@@ -36,7 +36,7 @@ pub(crate) struct Poisson {
     /// Hosts that send. Default `"all"`.
     #[serde(default)]
     pub(crate) senders: HostSet,
-    /// Hosts that receive. Default `"all"`; nobody sends to itself.
+    /// Hosts that receive. Default `"all"`; a host sends no flow to itself.
     #[serde(default)]
     pub(crate) receivers: HostSet,
     /// Time from which on flows arrive. Default `"0s"`.
