@@ -10,7 +10,7 @@ pub struct ParseUnitError {
     found: String,
     expected: &'static str,
     problem: &'static str,
-    /// The same number with the unit that was probably meant.
+    /// Same number with the unit that was probably meant, if the found unit is another spelling of a known one.
     meant: Option<String>,
     units: &'static [Suffix],
 }

@@ -1,7 +1,7 @@
 //! Panics of the engine as Python exceptions.
 //!
-//! An assertion that fails inside the engine is a defect of Shallows, not a user's mistake. The exception says so, and the interpreter goes
-//! on.
+//! An assertion that fails inside the engine is a defect of Shallows, not a user's mistake. It is raised as `DefectError`, and the
+//! interpreter continues.
 
 use std::cell::RefCell;
 use std::panic::{self, AssertUnwindSafe};

@@ -68,7 +68,7 @@ impl File {
         Ok(file)
     }
 
-    /// Appends a packet with `len` bytes, of which `bytes` are available, sent on this interface.
+    /// Appends a packet of `len` bytes that was sent on this interface. `bytes` may be truncated.
     pub(super) fn write(&mut self, at: Instant, interface: u32, bytes: &[u8], len: usize) -> io::Result<()> {
         self.packets += 1;
         let block = EnhancedPacketBlock {

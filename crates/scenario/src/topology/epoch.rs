@@ -20,9 +20,9 @@ pub struct Epoch {
 /// State of a link from an epoch on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkState {
-    /// The link is dead: packets in flight are lost, and packets that wait at its port or arrive there are dropped.
+    /// Dead link: packets in flight are lost, and packets that wait at its port or arrive there are dropped.
     Down,
-    /// The link works.
+    /// Working link.
     Up {
         /// Rate in bits per second.
         rate: Rate,

@@ -71,21 +71,21 @@ pub struct Link {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PortKind {
-    /// From a host.
+    /// Port of a host.
     Nic,
-    /// From a switch to a host.
+    /// Switch port to a host.
     ToHost,
-    /// From a leaf to a spine, or from an edge to an aggregation switch.
+    /// Port of a leaf to a spine, or of an edge switch to an aggregation switch.
     Up,
-    /// From a spine to a leaf, or from an aggregation to an edge switch.
+    /// Port of a spine to a leaf, or of an aggregation switch to an edge switch.
     Down,
-    /// From an aggregation to a core switch.
+    /// Port of an aggregation switch to a core switch.
     CoreUp,
-    /// From a core to an aggregation switch.
+    /// Port of a core switch to an aggregation switch.
     CoreDown,
-    /// Between the two switches of a dumbbell.
+    /// Port between the two switches of a dumbbell.
     Bottleneck,
-    /// Between switches of a graph.
+    /// Port between switches of a graph.
     Trunk,
 }
 

@@ -72,7 +72,7 @@ pub(crate) fn spread(network: &Network, demand: impl Fn(usize, usize) -> f64) ->
     shares
 }
 
-/// Returns two switches of which one cannot reach the other, or `None` if all are connected.
+/// Returns two switches that are not connected, or `None` if all are connected.
 pub(super) fn unconnected(
     switches: usize,
     trunks: impl Iterator<Item = (usize, usize)>,

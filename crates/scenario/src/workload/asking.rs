@@ -75,11 +75,11 @@ pub(crate) enum Arrivals {
 /// were scheduled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Action {
-    /// A process starts a query.
+    /// Start of a query by an arrival process.
     Ask { process: u32 },
-    /// The deadline of a round expires.
+    /// Expiry of a round's deadline.
     Expire(RoundName),
-    /// A flow starts.
+    /// Start of a flow.
     Send(Leg),
 }
 

@@ -130,9 +130,9 @@ pub(super) fn times(start: Instant, end: Option<Instant>, gap: f64, most: Option
 /// Progress of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Milestone {
-    /// The receiver has received all data.
+    /// Receipt of all data at the receiver.
     Received,
-    /// The sender has every byte acknowledged.
+    /// Acknowledgement of every byte at the sender.
     Acked,
 }
 

@@ -18,7 +18,7 @@ use super::poisson::Config;
 /// Arrival processes of all pairs, all with the same mean.
 #[derive(Clone, Debug)]
 pub(crate) struct Pairwise {
-    /// Configuration, of which the seed is not used.
+    /// Configuration; its seed is not used.
     config: Config,
     /// Mean time between arrivals of one pair, in picoseconds.
     mean_gap: f64,
