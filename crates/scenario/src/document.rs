@@ -6,7 +6,7 @@ use toml::{Spanned, Table, Value};
 use crate::error::Problem;
 use crate::renamed;
 
-/// One step from a value to a part of it.
+/// Step of a path from a value to a part of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     Key(String),

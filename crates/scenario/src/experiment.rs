@@ -357,7 +357,7 @@ pub struct DatagramSource {
     pub payload: Bytes,
     /// Times at which datagrams leave.
     pub pattern: DatagramPattern,
-    /// Whether they are ECN-capable.
+    /// Whether the datagrams are ECN-capable.
     pub ecn: bool,
     /// Class of service (DSCP).
     pub class: u8,
@@ -387,17 +387,17 @@ pub struct Probe {
 /// Times at which datagrams leave. Rates count every byte on the wire.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum DatagramPattern {
-    /// At equal intervals.
+    /// Equal intervals.
     Constant {
         /// Wire bits per second.
         rate: Rate,
     },
-    /// At exponential intervals.
+    /// Exponential intervals.
     Poisson {
         /// Wire bits per second, on average.
         rate: Rate,
     },
-    /// At equal intervals for `on`, then nothing for `off`, and again.
+    /// Bursts: equal intervals for `on`, then a pause of `off`, repeated.
     OnOff {
         /// Wire bits per second during a burst.
         rate: Rate,

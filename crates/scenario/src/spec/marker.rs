@@ -184,7 +184,7 @@ pub(crate) struct RedClassic {
     /// Whether the probability continues to grow above kmax, to 1 at twice kmax. Default false, in ns-2 true.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) gentle: Option<bool>,
-    /// Action on a packet when the average alone exceeds the upper limit. Default `"as-below"`, in ns-2 `"drop"` (RFC 3168 §7).
+    /// Action on a packet that the average alone selects. Default `"as-below"`, in ns-2 `"drop"` (RFC 3168 §7).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) forced: Option<Forced>,
     /// Spacing of marks. Default `"uniform"`, in ns-2 `"wait"`.

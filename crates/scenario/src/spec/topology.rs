@@ -37,7 +37,7 @@ pub(crate) struct Star {
     /// Time that each packet spends in the host that sends it, and again in the host that receives it. Default `"0s"`.
     #[serde(default = "no_time")]
     pub(crate) host_delay: Time,
-    /// Largest IP packet. In bytes; default 1500.
+    /// Size of the largest IP packet, in bytes. Default 1500.
     #[serde(default = "mtu")]
     pub(crate) mtu: PacketSize,
     /// Bytes that each packet occupies on a link beyond the IP packet: 38 for Ethernet with preamble and gap. Default 0, as in the papers'
@@ -71,7 +71,7 @@ pub(crate) struct Dumbbell {
     /// Time that each packet spends in the host that sends it, and again in the host that receives it. Default `"0s"`.
     #[serde(default = "no_time")]
     pub(crate) host_delay: Time,
-    /// Largest IP packet. In bytes; default 1500.
+    /// Size of the largest IP packet, in bytes. Default 1500.
     #[serde(default = "mtu")]
     pub(crate) mtu: PacketSize,
     /// Bytes that each packet occupies on a link beyond the IP packet. Default 0.
@@ -107,7 +107,7 @@ pub(crate) struct LeafSpine {
     /// Time that each packet spends in the host that sends it, and again in the host that receives it. Default `"0s"`.
     #[serde(default = "no_time")]
     pub(crate) host_delay: Time,
-    /// Largest IP packet. In bytes; default 1500.
+    /// Size of the largest IP packet, in bytes. Default 1500.
     #[serde(default = "mtu")]
     pub(crate) mtu: PacketSize,
     /// Bytes that each packet occupies on a link beyond the IP packet. Default 0.
@@ -148,7 +148,7 @@ pub(crate) struct FatTree {
     /// Time that each packet spends in the host that sends it, and again in the host that receives it. Default `"0s"`.
     #[serde(default = "no_time")]
     pub(crate) host_delay: Time,
-    /// Largest IP packet. In bytes; default 1500.
+    /// Size of the largest IP packet, in bytes. Default 1500.
     #[serde(default = "mtu")]
     pub(crate) mtu: PacketSize,
     /// Bytes that each packet occupies on a link beyond the IP packet. Default 0.
@@ -185,7 +185,7 @@ pub(crate) struct Graph {
     /// Time that each packet spends in the host that sends it, and again in the host that receives it. Default `"0s"`.
     #[serde(default = "no_time")]
     pub(crate) host_delay: Time,
-    /// Largest IP packet. In bytes; default 1500.
+    /// Size of the largest IP packet, in bytes. Default 1500.
     #[serde(default = "mtu")]
     pub(crate) mtu: PacketSize,
     /// Bytes that each packet occupies on a link beyond the IP packet. Default 0.
