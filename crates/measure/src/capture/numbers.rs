@@ -1,7 +1,7 @@
 //! Sequence and acknowledgement numbers in captured headers of connections that carry data both ways.
 //!
 //! A simulated segment has the numbers of one direction only. The other direction's numbers are the last ones that the same host sent
-//! through the same port: a pure acknowledgement has the sequence number of the next data, and data without its own acknowledgement repeats
+//! through the same port. A pure acknowledgement has the sequence number of the next data, and data without its own acknowledgement repeats
 //! the last one.
 
 use std::collections::BTreeMap;

@@ -15,8 +15,8 @@ pub(crate) enum Recovery {
     Sack,
     /// Selective acknowledgements with the send times of segments and tail loss probes (RACK-TLP, RFC 8985), as in Linux.
     Rack,
-    /// Selective acknowledgements as in ns-2's `Agent/TCP/FullTcp/Sack`: lost segments count as in the network until acknowledgements
-    /// replace them, all outstanding data is retransmitted after a timeout, and a second loss in one window waits for the timer.
+    /// Selective acknowledgements as in ns-2's `Agent/TCP/FullTcp/Sack`. Lost segments count as in the network until acknowledgements
+    /// replace them. All outstanding data is retransmitted after a timeout, and a second loss in one window waits for the timer.
     FullTcp,
     /// Selective acknowledgements as in ns-2's `Agent/TCP/Sack1`, which differs in details.
     Sack1,
