@@ -1,7 +1,7 @@
-//! Says what is being built: a hash of the engine's sources, and the commit that they come from.
+//! Build script: passes a hash of the engine's sources and their commit to the compiler.
 //!
-//! The hash is part of every run folder's name, so that results of another engine are never taken for those of
-//! this one. It covers the contents of all Rust sources, data files and manifests, and the lock file.
+//! The hash is part of every run folder's name, so that results of different engines are never confused. It covers the contents of all Rust
+//! sources, data files and manifests, and the lock file.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ fn main() {
         println!("cargo::rerun-if-changed={}", file.display());
         let name = file.strip_prefix(&root).unwrap_or(file).to_string_lossy().into_owned();
         let contents = fs::read(file).unwrap_or_default();
-        // Lengths keep the boundaries between names and contents apart.
+        // Lengths separate names from contents, so that no two sets of files have the same hash input.
         for part in [name.as_bytes(), &contents] {
             hash.update((part.len() as u64).to_le_bytes());
             hash.update(part);
@@ -41,7 +41,7 @@ fn main() {
     println!("cargo::rustc-env=SHALLOWS_PROFILE={}", std::env::var("PROFILE").unwrap_or_default());
 }
 
-/// Sources of the crates: `src`, `data`, manifests and build scripts; tests, and what measures the source, change no result.
+/// Collects the sources of the crates: `src`, `data`, manifests and build scripts. Excludes tests and `tidy`, which do not affect results.
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
@@ -59,7 +59,7 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// What git prints, or nothing where there is no git or no repository (a source archive).
+/// Returns the output of git, or `None` without git or without a repository (a source archive).
 fn git(root: &Path, arguments: &[&str]) -> Option<String> {
     let output = Command::new("git").arg("-C").arg(root).args(arguments).output().ok()?;
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())

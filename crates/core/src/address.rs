@@ -1,4 +1,4 @@
-//! Addresses of packets: two hosts, and the ports of a connection between them.
+//! Addresses of packets: two hosts and the port numbers of a connection between them.
 
 use crate::packet::{Ecn, Header, HostId, PacketKind};
 
@@ -18,7 +18,7 @@ pub struct Address {
 }
 
 impl Address {
-    /// That of the connection to which data with this header belongs.
+    /// Returns the address of the connection that data with this header belongs to.
     #[inline]
     pub fn of_data(header: &Header) -> Self {
         let (source_port, destination_port) = header.ports();
@@ -26,7 +26,7 @@ impl Address {
         Self { source, destination, source_port, destination_port, class: header.class() }
     }
 
-    /// That of the other direction of the same connection.
+    /// Returns the address of the opposite direction of the same connection.
     #[inline]
     pub fn reversed(self) -> Self {
         Self {
@@ -38,7 +38,7 @@ impl Address {
         }
     }
 
-    /// The header of a packet to the receiver.
+    /// Returns the header of a packet from the source to the destination.
     #[inline]
     pub fn forward(&self, wire_size: u16, ecn: Ecn, kind: PacketKind) -> Header {
         Header::new(self.source, self.destination)
@@ -49,7 +49,7 @@ impl Address {
             .with_kind(kind)
     }
 
-    /// The header of an acknowledgement to the sender.
+    /// Returns the header of an acknowledgement from the destination back to the source.
     #[inline]
     pub fn backward(&self, wire_size: u16, ecn: Ecn) -> Header {
         Header::new(self.destination, self.source)

@@ -1,11 +1,11 @@
-//! The event core: a queue ordered by time, and the loop that empties it.
+//! Event core: a queue ordered by time, and the loops that fire its events.
 //!
-//! Events at equal times fire by a key that the scenario alone defines: their class, then the rank of their
-//! entity. Events that share all three are the same event twice, so that the order needs no counter of
-//! insertions, and a run split over threads can keep it.
+//! Events at equal times fire in the order of their keys, which depend only on the scenario: the class of the event, then the rank of its
+//! entity. Pending events with equal time and key are identical, so the order needs no insertion counter and stays the same when a run is
+//! split over threads.
 //!
-//! Near events wait in a wheel of short buckets, unsorted until their bucket is reached; far ones, mostly
-//! timers, in a binary heap. Which of the two holds an event never changes the order.
+//! Near events wait in a timing wheel with short buckets, which are sorted only when time reaches them. Far events, mostly timers, wait in
+//! a binary heap. The order of events does not depend on which of the two holds them.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -13,35 +13,35 @@ use std::collections::BinaryHeap;
 use crate::prefetch_all;
 use crate::time::{Duration, Instant};
 
-/// The simulated system: everything that changes state when an event fires.
+/// Simulated system whose state changes when an event fires.
 pub trait World {
     /// Type of the events.
     type Event: Event;
 
-    /// React to `event`, which fires now, at `queue.now()`.
+    /// Handles `event`, which fires at the current time `queue.now()`.
     ///
     /// May schedule further events, at the current time or later, never earlier.
     fn handle(&mut self, event: Self::Event, queue: &mut EventQueue<Self::Event>);
 
-    /// Whether nothing that could still happen matters; asked after each event.
+    /// Returns whether the run may stop because no pending event matters any more. Called after each event.
     fn is_finished(&self) -> bool {
         false
     }
 }
 
-/// Something that can happen, small enough to be copied through the queue.
+/// Event of a simulation, small enough to be copied through the queue.
 pub trait Event: Copy {
-    /// Its place among events at equal times: class first, then rank of entity. Pending ones that share it and their time are alike,
-    /// such as a timer that was set, moved away, and set back: each fires.
+    /// Returns the order of this event among events at equal times: class in the high bits, then the rank of its entity. Pending events
+    /// with equal time and key are identical, for example a timer that was set, moved and set back; each of them fires.
     ///
-    /// The low bits may carry whatever [`Event::from_key`] needs to find the entity.
+    /// The low bits may carry any number from which [`Event::from_key`] finds the entity.
     fn key(self) -> u64;
 
-    /// The event with this key.
+    /// Returns the event with this key.
     fn from_key(key: u64) -> Self;
 }
 
-/// A pending event: time in the high half, key in the low, so that one comparison orders it.
+/// Pending event: time in the high half, key in the low half, so that one comparison orders two events.
 type Entry = u128;
 
 fn entry(at: Instant, key: u64) -> Entry {
@@ -58,14 +58,14 @@ pub struct EventQueue<E> {
     now: Instant,
     wheel: Wheel,
     far: BinaryHeap<Reverse<Entry>>,
-    /// The earliest of those, `Entry::MAX` if there is none.
+    /// Earliest entry of `far`, or `Entry::MAX` if `far` is empty.
     far_first: Entry,
     handled: u64,
     events: std::marker::PhantomData<E>,
 }
 
 impl<E: Event> EventQueue<E> {
-    /// An empty queue at time zero, quickest when most events are scheduled at most `horizon` ahead.
+    /// Creates an empty queue at time zero. It is fastest when most events are scheduled at most `horizon` ahead.
     pub fn new(horizon: Duration) -> Self {
         Self {
             now: Instant::ZERO,
@@ -77,23 +77,23 @@ impl<E: Event> EventQueue<E> {
         }
     }
 
-    /// The current simulated time.
+    /// Returns the current simulated time.
     pub fn now(&self) -> Instant {
         self.now
     }
 
-    /// Have the processor load what is pending soon.
+    /// Prefetches the wheel's buckets and nodes into the processor's cache.
     pub fn prefetch(&self) {
         prefetch_all(&self.wheel.heads[..]);
         prefetch_all(&self.wheel.nodes);
     }
 
-    /// How many events have fired.
+    /// Returns the number of events that have fired.
     pub fn handled(&self) -> u64 {
         self.handled
     }
 
-    /// Schedule `event` to fire at `at`.
+    /// Schedules `event` to fire at `at`.
     ///
     /// # Panics
     ///
@@ -107,7 +107,8 @@ impl<E: Event> EventQueue<E> {
         }
     }
 
-    /// Apart, so that the usual way calls nothing and has no registers to save.
+    /// Schedules an entry that `Wheel::insert_ahead` refused. A separate function, so that the fast path in `schedule` needs no call and
+    /// saves no registers.
     #[inline(never)]
     fn schedule_elsewhere(&mut self, entry: Entry) {
         if !self.wheel.insert(entry) {
@@ -116,7 +117,7 @@ impl<E: Event> EventQueue<E> {
         }
     }
 
-    /// Take back one `event` that was scheduled for `at`; says whether there was one. Searches what is pending near that time.
+    /// Removes one pending `event` scheduled for `at` and returns whether there was one. Searches its bucket, or else the whole heap.
     pub fn cancel(&mut self, at: Instant, event: E) -> bool {
         let entry = entry(at, event.key());
         if self.wheel.remove(entry) {
@@ -130,18 +131,18 @@ impl<E: Event> EventQueue<E> {
         place.is_some()
     }
 
-    /// A time before which no event fires: that of the next one, or of the bucket that holds it.
+    /// Returns a time before which no event fires: the time of the next event, or the start of its bucket.
     pub fn not_before(&self) -> Instant {
         self.wheel.not_before().min(time_of(self.far_first))
     }
 
-    /// When the next event fires.
+    /// Returns the time of the next event, or `None` if nothing is pending.
     pub fn next_at(&mut self) -> Option<Instant> {
         let next = self.wheel.peek(Instant::MAX).min(self.far_first);
         (next != Entry::MAX).then(|| time_of(next))
     }
 
-    /// Take the next event and move the time to it, unless it lies after `until`.
+    /// Removes the next event and advances the time to it, unless it lies after `until`.
     #[inline(always)]
     fn pop_until(&mut self, until: Instant) -> Option<E> {
         let near = self.wheel.peek(until);
@@ -152,7 +153,7 @@ impl<E: Event> EventQueue<E> {
         Some(self.fire(near))
     }
 
-    /// Take the next event and move the time to it, unless it comes at or after `limit`.
+    /// Removes the next event and advances the time to it, unless it comes at or after `limit`.
     #[inline(always)]
     fn pop_before(&mut self, limit: Entry) -> Option<E> {
         let near = self.wheel.peek(time_of(limit));
@@ -167,7 +168,7 @@ impl<E: Event> EventQueue<E> {
         Some(self.fire(near))
     }
 
-    /// Something happens now that is no event of this queue.
+    /// Advances the time to `now`, for an occurrence that is not an event of this queue.
     ///
     /// # Panics
     ///
@@ -179,7 +180,7 @@ impl<E: Event> EventQueue<E> {
         self.wheel.advance(now);
     }
 
-    /// The same where the next event is in the heap, after `until`, or nowhere.
+    /// Does the work of [`Self::pop_until`] when the next event is in the heap, lies after `until`, or does not exist.
     #[inline(never)]
     fn pop_far(&mut self, near: Entry, until: Instant) -> Option<E> {
         let next = self.far_first;
@@ -201,10 +202,9 @@ impl<E: Event> EventQueue<E> {
     }
 }
 
-/// Run `world` until it is finished, nothing is pending, the next event lies after `until`, or `budget` events have
-/// fired.
+/// Runs `world` until it is finished, nothing is pending, the next event lies after `until`, or `budget` events have fired.
 ///
-/// Returns whether the budget ended the run.
+/// Returns `true` if the budget ended the run.
 pub fn run<W: World>(world: &mut W, queue: &mut EventQueue<W::Event>, until: Instant, budget: u64) -> bool {
     for _ in 0..budget {
         let Some(event) = queue.pop_until(until) else { return false };
@@ -216,7 +216,7 @@ pub fn run<W: World>(world: &mut W, queue: &mut EventQueue<W::Event>, until: Ins
     true
 }
 
-/// Run `world` until it is finished or the next event comes after `event` would that fires at `at`.
+/// Runs `world` until it is finished, nothing is pending, or the next event comes at or after `event` scheduled for `at`.
 #[inline]
 pub fn run_before<W: World>(world: &mut W, queue: &mut EventQueue<W::Event>, at: Instant, event: W::Event) {
     let limit = entry(at, event.key());
@@ -231,19 +231,19 @@ pub fn run_before<W: World>(world: &mut W, queue: &mut EventQueue<W::Event>, at:
 const BUCKETS: usize = 4096;
 const NONE: u32 = u32::MAX;
 
-/// A timing wheel that sorts a bucket only when time reaches it.
+/// Timing wheel that sorts a bucket only when time reaches it.
 ///
-/// Bucket `b` holds the entries with `time >> shift == b (mod BUCKETS)`, all within one turn of `cursor`.
-/// Of the bucket under the cursor, which is open, the earliest entry is `next`; the others are in `rest`, latest first.
+/// Bucket `b` holds the entries with `time >> shift == b (mod BUCKETS)`, all within one turn of `cursor`. The bucket under the cursor is
+/// open: its earliest entry is `next`, and the others are in `rest`, latest first.
 #[derive(Debug)]
 struct Wheel {
     shift: u32,
     cursor: u64,
-    /// `Entry::MAX` if the open bucket has no more.
+    /// Earliest entry of the open bucket, or `Entry::MAX` if it has no more entries.
     next: Entry,
     rest: Vec<Entry>,
     heads: Box<[u32; BUCKETS]>,
-    /// One bit per bucket that holds something, and one per word of those.
+    /// One bit for each bucket, set if it holds an entry. `occupied_words` has one bit for each of these words.
     occupied: [u64; BUCKETS / 64],
     occupied_words: u64,
     nodes: Vec<Node>,
@@ -272,7 +272,7 @@ impl Wheel {
         }
     }
 
-    /// Take `entry` into a bucket after the open one. Refuses what belongs elsewhere, and all while no node is free.
+    /// Inserts `entry` into a bucket after the open one. Returns `false` if it belongs elsewhere or no node is free.
     #[inline(always)]
     fn insert_ahead(&mut self, entry: Entry) -> bool {
         let slot = time_of(entry).0 >> self.shift;
@@ -288,7 +288,7 @@ impl Wheel {
         true
     }
 
-    /// Take `entry`, or refuse it because it lies more than a turn ahead.
+    /// Inserts `entry`. Returns `false` if it lies more than one turn ahead.
     fn insert(&mut self, entry: Entry) -> bool {
         let slot = time_of(entry).0 >> self.shift;
         if slot <= self.cursor {
@@ -302,13 +302,13 @@ impl Wheel {
         self.insert_ahead(entry)
     }
 
-    /// Whether the open bucket has no more. Half of the word tells: nothing happens at the last instant that there is.
+    /// Returns whether the open bucket is empty. Comparing the time alone suffices, because no event fires at `Instant::MAX`.
     #[inline(always)]
     fn is_used_up(&self) -> bool {
         time_of(self.next) == Instant::MAX
     }
 
-    /// The earliest entry, which stays; `Entry::MAX` if there is none, or if its bucket begins after `until`.
+    /// Returns the earliest entry without removing it. Returns `Entry::MAX` if there is none or its bucket begins after `until`.
     #[inline(always)]
     fn peek(&mut self, until: Instant) -> Entry {
         if self.is_used_up() {
@@ -317,13 +317,13 @@ impl Wheel {
         self.next
     }
 
-    /// Drop the earliest entry of the open bucket.
+    /// Removes the earliest entry of the open bucket.
     #[inline(always)]
     fn pop(&mut self) {
         self.next = self.rest.pop().unwrap_or(Entry::MAX);
     }
 
-    /// Remove one entry like this; says whether there was one.
+    /// Removes one entry equal to `entry` and returns whether there was one.
     fn remove(&mut self, entry: Entry) -> bool {
         let slot = time_of(entry).0 >> self.shift;
         if slot <= self.cursor {
@@ -355,7 +355,7 @@ impl Wheel {
         true
     }
 
-    /// A bucket no longer holds anything.
+    /// Marks a bucket as empty.
     #[inline(always)]
     fn vacate(&mut self, bucket: usize) {
         self.occupied[bucket / 64] &= !(1 << (bucket % 64));
@@ -364,15 +364,15 @@ impl Wheel {
         }
     }
 
-    /// Time has passed to `now` without an entry of the wheel: let the horizon follow.
+    /// Moves the cursor up to `now`, after time has passed without an event of the wheel, so that the wheel's range moves too.
     fn advance(&mut self, now: Instant) {
-        // It must not pass entries that are pending.
+        // The cursor must not pass pending entries.
         if self.is_used_up() && self.occupied_words == 0 {
             self.cursor = self.cursor.max(now.0 >> self.shift);
         }
     }
 
-    /// A time before which there is no entry: `Instant::MAX` if there is none at all.
+    /// Returns a time before which there is no entry, or `Instant::MAX` if the wheel is empty.
     fn not_before(&self) -> Instant {
         if !self.is_used_up() {
             return time_of(self.next);
@@ -380,16 +380,16 @@ impl Wheel {
         self.next_slot().map_or(Instant::MAX, |slot| Instant(slot << self.shift))
     }
 
-    /// The next bucket after the cursor that holds something, by its time.
+    /// Returns the absolute slot (time shifted by `shift`) of the next occupied bucket after the cursor.
     fn next_slot(&self) -> Option<u64> {
         let bucket = self.next_occupied((self.cursor as usize + 1) % BUCKETS)?;
         let ahead = (bucket + BUCKETS - self.cursor as usize % BUCKETS) % BUCKETS;
         Some(self.cursor + ahead as u64)
     }
 
-    /// Move the cursor to the next bucket that holds something, unless it begins after `until`, and sort it.
+    /// Moves the cursor to the next occupied bucket and sorts that bucket, unless it begins after `until`.
     ///
-    /// One that was opened early would be a poor place for all that is yet to come before it.
+    /// A bucket is not opened early, because every later entry before its end would then have to be inserted in order.
     #[inline(always)]
     fn open_next(&mut self, until: Instant) {
         let Some(slot) = self.next_slot().filter(|slot| slot << self.shift <= until.0) else { return };
@@ -404,7 +404,7 @@ impl Wheel {
         }
     }
 
-    /// Take the entry at a place, which comes to be the next one of its bucket, and free its node.
+    /// Removes the entry at `place`, frees its node, and sets `place` to the next node of the bucket.
     #[inline(always)]
     fn take_from(&mut self, place: &mut u32) -> Entry {
         let node = &mut self.nodes[*place as usize];
@@ -413,7 +413,7 @@ impl Wheel {
         node.entry
     }
 
-    /// Insert into the open bucket. Buckets are short, and most entries come next.
+    /// Inserts into the open bucket in order. Insertion is linear, because buckets are short and most entries come next.
     #[inline]
     fn insert_open(&mut self, entry: Entry) {
         if self.is_used_up() {
@@ -431,7 +431,7 @@ impl Wheel {
         self.rest[place] = later;
     }
 
-    /// The first occupied bucket at or after `from`, going round.
+    /// Returns the first occupied bucket at or after `from`, wrapping around.
     fn next_occupied(&self, from: usize) -> Option<usize> {
         let (word, bit) = (from / 64, from % 64);
         let here = self.occupied[word] >> bit;
@@ -441,7 +441,7 @@ impl Wheel {
         if self.occupied_words == 0 {
             return None;
         }
-        // Words after this one first, then round to it (its low bits come last).
+        // Later words come first, then earlier words and the low bits of this one.
         let later = self.occupied_words & (u64::MAX << word) & !(1 << word);
         let word = if later != 0 { later } else { self.occupied_words }.trailing_zeros() as usize;
         Some(word * 64 + self.occupied[word].trailing_zeros() as usize)
@@ -514,7 +514,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against the obvious implementation: the earliest (time, key) of a list. Times meet often, and so do events that are alike.
+        /// Compares the queue with a list whose earliest (time, key) is removed. Equal times and identical events are frequent.
         #[test]
         fn the_queue_agrees_with_a_list(
             horizon in 1u64..1_000_000,
@@ -525,7 +525,7 @@ mod tests {
             let mut model = BinaryHeap::new();
             for (kind, delay, key) in steps {
                 if kind >= 5 {
-                    // Take back one of those that are pending, or one that is not.
+                    // Cancel a pending event, or one that is not pending.
                     let mut pending = model.into_vec();
                     let place = delay as usize % (pending.len() + 1);
                     let (at, key) = match pending.get(place) {
@@ -537,7 +537,7 @@ mod tests {
                     model = pending.into();
                     prop_assert_eq!(queue.cancel(Instant(at), key), place.is_some());
                 } else if kind == 0 || kind == 4 {
-                    // As a window does, which may end before anything happens.
+                    // Pop up to a limit, as a window does, which may end before any event.
                     let until = if kind == 0 { Instant::MAX } else { queue.now() + Duration(delay / 8) };
                     let next = model.peek().copied().filter(|&Reverse((at, _))| at <= until.0);
                     prop_assert_eq!(queue.pop_until(until), next.map(|Reverse((_, key))| key));
@@ -546,7 +546,7 @@ mod tests {
                         model.pop();
                     }
                 } else {
-                    // Three reaches: within a bucket, within the wheel, beyond it.
+                    // Three ranges: within a bucket, within the wheel, beyond the wheel.
                     let delay = [delay % 300, delay, delay * 1_000][kind as usize - 1];
                     let at = (queue.now() + Duration(delay)).0.next_multiple_of(grain);
                     queue.schedule(Instant(at), key);

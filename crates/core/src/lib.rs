@@ -1,6 +1,6 @@
 //! Shared basics of Shallows: time and units, the event queue, random streams, packets.
 //!
-//! Nothing here reads a clock, a file or a global; the wall clock belongs to the driver.
+//! This crate reads no clock, file or global state; the driver supplies the wall-clock time.
 #![deny(unsafe_code)]
 
 mod address;

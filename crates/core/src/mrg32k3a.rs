@@ -1,14 +1,14 @@
-//! MRG32k3a (L'Ecuyer, Operations Research '99), the generator of ns-2, to meet the very flows of published runs.
+//! MRG32k3a (L'Ecuyer, Operations Research '99), the generator of ns-2, for reproducing the flows of published runs.
 //!
-//! Seeded as ns-2's `seed` does it: all six words of the state are the seed. That is a poor seeding, which some results
-//! hang on: the first draw of a stream is *0.000334 · seed* modulo 1, so that streams with near seeds begin alike.
+//! Seeded as ns-2's `seed` does it: the seed fills all six words of the state. This seeding is poor, and some published results depend on
+//! it: the first draw of a stream is *0.000334 · seed* modulo 1, so streams with close seeds begin alike.
 
 const M1: u64 = 4_294_967_087;
 const M2: u64 = 4_294_944_443;
-/// 1 / (M1 + 1), as its author writes it.
+/// 1 / (M1 + 1), as in the author's code.
 const NORM: f64 = 2.328_306_549_295_728e-10;
 
-/// A stream of random numbers.
+/// Stream of random numbers.
 #[derive(Clone, Debug)]
 pub struct Mrg32k3a {
     first: [u64; 3],
@@ -16,21 +16,21 @@ pub struct Mrg32k3a {
 }
 
 impl Mrg32k3a {
-    /// The stream that ns-2 has after `seed`.
+    /// Creates the stream that ns-2 uses after `seed`.
     ///
     /// # Panics
     ///
-    /// If the seed is zero, for which ns-2 reads the clock.
+    /// If the seed is zero, because ns-2 then seeds itself from the clock.
     pub fn new(seed: u32) -> Self {
         assert!(seed > 0, "ns-2 draws a seed of its own for zero");
         Self { first: [u64::from(seed) % M1; 3], second: [u64::from(seed) % M2; 3] }
     }
 
-    /// Uniform in `(0, 1)`.
+    /// Draws a number uniform in `(0, 1)`.
     pub fn uniform(&mut self) -> f64 {
         let [a, b, c] = self.first;
         let [d, e, f] = self.second;
-        // Multipliers are below 2²¹ and words below 2³², so that nothing overflows.
+        // Multipliers are below 2²¹ and words below 2³², so no product overflows.
         let p = (1_403_580 * b + (M1 - a) * 810_728) % M1;
         let q = (527_612 * f + (M2 - d) * 1_370_589) % M2;
         self.first = [b, c, p];
@@ -39,7 +39,7 @@ impl Mrg32k3a {
         difference as f64 * NORM
     }
 
-    /// Exponential with mean 1, by inversion.
+    /// Draws an exponential number with mean 1, by inversion.
     pub fn exponential(&mut self) -> f64 {
         -libm::log(self.uniform())
     }

@@ -2,10 +2,10 @@
 
 use crate::prefetch;
 
-/// Values by word. It is never iterated over. A word must be less than `u64::MAX`.
+/// Values by word. It cannot be iterated over. A word must be less than `u64::MAX`.
 #[derive(Clone, Debug)]
 pub struct Numbered<T> {
-    /// A power of two of them, of which at least half are free, or none.
+    /// Slots: a power of two of them, at least half of them free; empty before the first insertion.
     entries: Box<[Entry<T>]>,
     used: usize,
 }
@@ -16,7 +16,7 @@ struct Entry<T> {
     value: T,
 }
 
-/// The word of an entry that is free.
+/// Word that marks a free entry.
 const FREE: u64 = u64::MAX;
 
 const FEWEST: usize = 8;
@@ -28,7 +28,7 @@ impl<T> Default for Numbered<T> {
 }
 
 impl<T: Copy + Default> Numbered<T> {
-    /// Value of `word`, or `None`.
+    /// Returns the value of `word`, or `None`.
     #[inline]
     pub fn get(&self, word: u64) -> Option<T> {
         self.find(word).map(|place| self.entries[place].value)
@@ -52,12 +52,12 @@ impl<T: Copy + Default> Numbered<T> {
         self.put(Entry { word, value });
     }
 
-    /// Removes `word`; returns its value.
+    /// Removes `word` and returns its value.
     pub fn remove(&mut self, word: u64) -> Option<T> {
         let mut hole = self.find(word)?;
         let removed = self.entries[hole].value;
         self.used -= 1;
-        // Entries that could not be nearer to their home because of the removed one move up (Knuth, TAOCP 3, §6.4, Algorithm R).
+        // Move up each entry that the removed one kept away from its home (Knuth, TAOCP 3, §6.4, Algorithm R).
         let mut place = self.after(hole);
         while self.entries[place].word != FREE {
             if self.distance(self.home(self.entries[place].word), place) >= self.distance(hole, place) {
@@ -70,7 +70,7 @@ impl<T: Copy + Default> Numbered<T> {
         Some(removed)
     }
 
-    /// Have the processor load the entry of `word`.
+    /// Prefetches the entry of `word` into the processor's cache.
     #[inline(always)]
     pub fn prefetch(&self, word: u64) {
         if !self.entries.is_empty() {
@@ -93,8 +93,8 @@ impl<T: Copy + Default> Numbered<T> {
         }
     }
 
-    /// The first entry to look at for `word`: both halves of its product with an odd number (2⁶⁴ over the golden ratio; Knuth, TAOCP 3,
-    /// §6.4), folded.
+    /// Returns the first slot to probe for `word`: its product with an odd number (2⁶⁴ over the golden ratio; Knuth, TAOCP 3, §6.4), with
+    /// both halves folded.
     #[inline(always)]
     fn home(&self, word: u64) -> usize {
         let product = u128::from(word) * 0x9e37_79b9_7f4a_7c15;
@@ -106,12 +106,12 @@ impl<T: Copy + Default> Numbered<T> {
         (place + 1) & (self.entries.len() - 1)
     }
 
-    /// Steps from one entry to another.
+    /// Returns the number of steps from one slot to another.
     fn distance(&self, from: usize, to: usize) -> usize {
         to.wrapping_sub(from) & (self.entries.len() - 1)
     }
 
-    /// Adds an entry whose word is not there yet.
+    /// Adds an entry whose word is not in the map yet.
     fn put(&mut self, entry: Entry<T>) {
         let mut place = self.home(entry.word);
         while self.entries[place].word != FREE {
@@ -144,7 +144,7 @@ mod tests {
         ) {
             let (mut numbered, mut ordered) = (Numbered::default(), BTreeMap::new());
             for (word, value, inserts) in steps {
-                // Words that differ in their high half only, as those of hosts do.
+                // Words that differ in their high half only, like those made from host numbers.
                 let word = word % 5 << 32 | word / 5;
                 numbered.prefetch(word);
                 if inserts {

@@ -1,18 +1,18 @@
-//! The parts of a packet: the header, which switches read, and the body, which hosts read.
+//! Parts of a packet: the header, which switches read, and the body, which hosts read.
 //!
-//! The two are apart because a hop touches only the header. Both hold what a real TCP/IP packet holds, so that
-//! a trace of them is a real trace. Each kind of body has a type of its own, in which each field has one meaning.
+//! They are separate because a hop touches only the header. Together they hold the fields of a real TCP/IP packet, so a capture of
+//! simulated packets looks like a real capture. Each kind of body has its own type, in which each field has one meaning.
 
 use std::num::NonZeroU32;
 
 use crate::time::Instant;
 use crate::units::Bytes;
 
-/// A host, by number from zero.
+/// Number of a host, from zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HostId(pub u32);
 
-/// The ECN field of the IP header (RFC 3168 §5).
+/// ECN field of the IP header (RFC 3168 §5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Ecn {
@@ -40,17 +40,17 @@ pub enum PacketKind {
     Probe,
 }
 
-/// As much of a packet as a switch may look at, in 16 bytes: every hop moves it from ring to ring.
+/// Part of a packet that switches may read, in 16 bytes because every hop moves it from ring to ring.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Header {
     /// Sending host.
     pub source: HostId,
     /// Receiving host.
     pub destination: HostId,
-    /// The sender's port number in the high half, the receiver's in the low.
+    /// Port numbers: the sender's in the high half, the receiver's in the low half.
     ports: u32,
-    /// From the low end: size (16 bits), class (8), ECN (2), kind (4), incast (1). The last bit is free, for trimmed packets. A TTL has room
-    /// above the 24 bits of each host's number; none is needed while all switches change their routes at once.
+    /// From the low end: size (16 bits), class (8), ECN (2), kind (4), incast (1). The last bit is free, for trimmed packets. A TTL would
+    /// fit above the 24 bits of each host's number; none is needed while all switches change their routes at the same time.
     tags: u32,
 }
 
@@ -60,69 +60,69 @@ const KIND_SHIFT: u32 = 26;
 const INCAST_SHIFT: u32 = 30;
 
 impl Header {
-    /// A packet of no size between two hosts: data, not ECN-capable, of class 0.
+    /// Creates the header of a packet of size zero between two hosts: data, not ECN-capable, class 0.
     pub fn new(source: HostId, destination: HostId) -> Self {
         Self { source, destination, ports: 0, tags: 0 }
     }
 
-    /// With these port numbers, the sender's first.
+    /// Returns the header with these port numbers, the sender's first.
     #[must_use]
     pub fn with_ports(self, source: u16, destination: u16) -> Self {
         Self { ports: u32::from(source) << 16 | u32::from(destination), ..self }
     }
 
-    /// With this size on the wire in bytes, every header and framing included.
+    /// Returns the header with this size on the wire in bytes, including all headers and framing.
     #[must_use]
     #[inline]
     pub fn with_size(self, wire_size: u16) -> Self {
         self.with_tag(0, 0xffff, u32::from(wire_size))
     }
 
-    /// Returns the packet with this service class (DSCP).
+    /// Returns the header with this service class (DSCP).
     #[must_use]
     pub fn with_class(self, class: u8) -> Self {
         self.with_tag(CLASS_SHIFT, 0xff, u32::from(class))
     }
 
-    /// Returns the packet with this ECN codepoint.
+    /// Returns the header with this ECN codepoint.
     #[must_use]
     #[inline]
     pub fn with_ecn(self, ecn: Ecn) -> Self {
         self.with_tag(ECN_SHIFT, 0x3, ecn as u32)
     }
 
-    /// Returns the packet with this kind.
+    /// Returns the header with this packet kind.
     #[must_use]
     #[inline]
     pub fn with_kind(self, kind: PacketKind) -> Self {
         self.with_tag(KIND_SHIFT, 0xf, kind as u32)
     }
 
-    /// With the explicit incast notification of a switch set (Pulser §III-A: a new bit of the IP header).
+    /// Returns the header with a switch's explicit incast notification set or cleared (Pulser §III-A: a new bit of the IP header).
     #[must_use]
     #[inline]
     pub fn with_incast(self, incast: bool) -> Self {
         self.with_tag(INCAST_SHIFT, 0x1, u32::from(incast))
     }
 
-    /// Port numbers, the sender's first.
+    /// Returns the port numbers, the sender's first.
     #[inline]
     pub fn ports(&self) -> (u16, u16) {
         ((self.ports >> 16) as u16, self.ports as u16)
     }
 
-    /// Size on the wire, every header and framing included.
+    /// Returns the size on the wire, including all headers and framing.
     #[inline]
     pub fn size(&self) -> Bytes {
         Bytes(u64::from(self.tags as u16))
     }
 
-    /// Service class (DSCP).
+    /// Returns the service class (DSCP).
     pub fn class(&self) -> u8 {
         (self.tags >> CLASS_SHIFT) as u8
     }
 
-    /// ECN codepoint.
+    /// Returns the ECN codepoint.
     #[inline]
     pub fn ecn(&self) -> Ecn {
         match self.tags >> ECN_SHIFT & 0x3 {
@@ -132,7 +132,7 @@ impl Header {
         }
     }
 
-    /// Kind of the packet.
+    /// Returns the kind of the packet.
     #[inline]
     pub fn kind(&self) -> PacketKind {
         match self.tags >> KIND_SHIFT & 0xf {
@@ -143,13 +143,13 @@ impl Header {
         }
     }
 
-    /// Whether a switch on its way has set the explicit incast notification.
+    /// Returns whether a switch on the path has set the explicit incast notification.
     #[inline]
     pub fn incast(&self) -> bool {
         self.tags >> INCAST_SHIFT & 0x1 != 0
     }
 
-    /// A hash of the five-tuple under `seed`, uniform over 64 bits.
+    /// Returns a hash of the five-tuple under `seed`, uniform over 64 bits.
     pub fn five_tuple_hash(&self, seed: u64) -> u64 {
         let addresses = u64::from(self.source.0) << 32 | u64::from(self.destination.0);
         let protocol = match self.kind() {
@@ -167,7 +167,7 @@ impl Header {
     }
 }
 
-/// The finaliser of SplitMix64 (Steele, Lea, Flood, OOPSLA '14): a bijection that mixes every bit.
+/// Finaliser of SplitMix64 (Steele, Lea, Flood, OOPSLA '14): a bijection that mixes every bit.
 pub fn mix(value: u64) -> u64 {
     let mut z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -184,45 +184,45 @@ impl Flags {
     pub const FIN: Self = Self(0x01);
     /// Synchronise sequence numbers.
     pub const SYN: Self = Self(0x02);
-    /// Nothing more was written yet: the data is for the application now.
+    /// Push: the sender has no further data written, so the receiver delivers this data to the application at once.
     pub const PSH: Self = Self(0x08);
     /// The acknowledgement field is significant.
     pub const ACK: Self = Self(0x10);
-    /// Echo of an explicit incast notification (Pulser §III-B: a new bit of the TCP header). It stands where real
-    /// headers have URG, which our hosts never send; in a capture it is a reserved bit.
+    /// Echo of an explicit incast notification (Pulser §III-B: a new bit of the TCP header). It uses the bit of URG, which simulated hosts
+    /// never send; in a capture it is a reserved bit.
     pub const INCAST_ECHO: Self = Self(0x20);
     /// ECN echo (RFC 3168 §6.1).
     pub const ECE: Self = Self(0x40);
     /// Congestion window reduced (RFC 3168 §6.1).
     pub const CWR: Self = Self(0x80);
 
-    /// Whether every bit of `other` is set.
+    /// Returns whether every bit of `other` is set.
     pub fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// These flags and those of `other`.
+    /// Returns the union of these flags and `other`.
     pub fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 }
 
-/// The most SACK blocks that a segment carries; three fit beside timestamps (RFC 2018 §3).
+/// Maximum number of SACK blocks in a segment; three fit beside timestamps (RFC 2018 §3).
 pub const MAX_SACK_BLOCKS: usize = 3;
 
-/// One block of received data above the cumulative acknowledgement (RFC 2018 §3), as offsets from it; or below, of data that was
-/// received again (RFC 2883 §4). Offsets count downwards where `start` is the larger one.
+/// Block of received data, as offsets from the cumulative acknowledgement: above it (RFC 2018 §3), or below it for data received twice (RFC
+/// 2883 §4). If `start` is larger than `end`, the offsets count downwards.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackBlock {
-    /// First byte of the block, counted from the acknowledgement number.
+    /// First byte of the block, as a distance from the acknowledgement number.
     pub start: u32,
-    /// First byte after the block, counted from the acknowledgement number.
+    /// First byte after the block, as a distance from the acknowledgement number.
     pub end: u32,
 }
 
 impl SackBlock {
-    /// That of the bytes from `start` up to `end`, all of which are above the acknowledgement `ack`, or all below. None if
-    /// offsets cannot say it.
+    /// Creates the block of the bytes from `start` up to `end`, which must all be above or all be below the acknowledgement `ack`. Returns
+    /// `None` if an offset exceeds 32 bits.
     pub fn new(ack: u64, start: u64, end: u64) -> Option<Self> {
         debug_assert!(start < end && (end <= ack || ack <= start));
         let offset = |at: u64| u32::try_from(at.abs_diff(ack)).ok();
@@ -239,10 +239,10 @@ impl SackBlock {
     }
 }
 
-/// The body of a packet, by kind. Datagrams have none: no host reads their contents.
+/// Body of a packet, by kind. Datagrams have no body, because no host reads their contents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Body {
-    /// Data of a connection, or what opens or ends one.
+    /// Data, a SYN or a FIN of a connection.
     Data(DataSegment),
     /// An acknowledgement without data.
     Ack(AckSegment),
@@ -250,33 +250,33 @@ pub enum Body {
     Echo(EchoMessage),
 }
 
-/// A TCP segment from the side that sends data: data, a SYN or a FIN.
+/// TCP segment from the side that sends data: data, a SYN or a FIN.
 ///
 /// Sequence numbers count bytes from the start of the connection and never wrap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DataSegment {
     /// Sequence number of the first byte of data.
     pub seq: u64,
-    /// When it was sent (RFC 7323 TSval).
+    /// Time at which the segment was sent (RFC 7323 TSval).
     pub tsval: Instant,
-    /// TSval of the newest acknowledgement that its sender has (RFC 7323 TSecr); zero for none.
+    /// TSval of the newest acknowledgement that its sender has received (RFC 7323 TSecr); zero if none.
     pub tsecr: Instant,
-    /// The acknowledgement that it carries of data that came the other way on its connection: its number modulo 2³², as in a
-    /// header. None is carried at each multiple of that.
+    /// Acknowledgement of data in the opposite direction of the connection, modulo 2³² as in a TCP header. `None` means none, and also
+    /// stands for the multiples of 2³².
     pub carried_ack: Option<NonZeroU32>,
-    /// Bytes of data.
+    /// Number of bytes of data.
     pub len: u16,
     /// Header flags.
     pub flags: Flags,
 }
 
 impl DataSegment {
-    /// Sequence number after the last byte of data.
+    /// Returns the sequence number after the last byte of data.
     pub fn end(&self) -> u64 {
         self.seq + u64::from(self.len)
     }
 
-    /// This data with the acknowledgement `ack` of what came the other way on its connection. The window stays what it was.
+    /// Returns this data with the acknowledgement `ack` of the opposite direction. The receive window of `ack` is not carried.
     #[must_use]
     #[inline]
     pub fn carrying(self, ack: &AckSegment) -> Self {
@@ -284,8 +284,8 @@ impl DataSegment {
         Self { carried_ack: NonZeroU32::new(ack.ack as u32), flags, tsecr: ack.tsecr, ..self }
     }
 
-    /// The acknowledgement that it carries, with this `window`, for a sender that `has` heard of so many bytes, below 2³¹ of
-    /// which it is. None if it is no news.
+    /// Returns the carried acknowledgement with this `window`. `has` is the highest acknowledgement received so far, and the carried one
+    /// must be less than 2³¹ above it. Returns `None` if nothing new is acknowledged.
     #[inline]
     pub fn carried(&self, has: u64, window: u32) -> Option<AckSegment> {
         let news = self.carried_ack?.get().wrapping_sub(has as u32) as i32;
@@ -298,34 +298,34 @@ impl DataSegment {
     }
 }
 
-/// A TCP segment from the side that receives data: an acknowledgement, or the answer to a SYN.
+/// TCP segment from the side that receives data: an acknowledgement, or the answer to a SYN.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AckSegment {
     /// Acknowledgement number: the next byte expected.
     pub ack: u64,
-    /// When it was sent (RFC 7323 TSval).
+    /// Time at which the segment was sent (RFC 7323 TSval).
     pub tsval: Instant,
-    /// TSval of the data that it answers (RFC 7323 TSecr).
+    /// TSval of the data that triggered it (RFC 7323 TSecr).
     pub tsecr: Instant,
     /// SACK blocks, most recent first; the first `sack_count` are significant.
     pub sack: [SackBlock; MAX_SACK_BLOCKS],
-    /// Bytes beyond `ack` that the receiver can take.
+    /// Receive window: bytes beyond `ack` that the receiver accepts.
     pub window: u32,
     /// Header flags.
     pub flags: Flags,
-    /// How many SACK blocks there are.
+    /// Number of SACK blocks.
     pub sack_count: u8,
 }
 
 impl AckSegment {
-    /// The SACK blocks as absolute sequence ranges.
+    /// Returns the SACK blocks as absolute sequence ranges.
     pub fn sack_ranges(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let ack = self.ack;
         self.sack[..usize::from(self.sack_count)].iter().map(move |block| block.range(ack))
     }
 
-    /// The data that it reports to have come again: its first SACK block, if that is below the acknowledgement number or within
-    /// the second (RFC 2883 §4).
+    /// Returns the range of a duplicate arrival that it reports (D-SACK): its first SACK block, if that is below the acknowledgement number
+    /// or within the second block (RFC 2883 §4).
     pub fn duplicate(&self) -> Option<(u64, u64)> {
         let mut blocks = self.sack_ranges();
         let (start, end) = blocks.next()?;
@@ -334,12 +334,12 @@ impl AckSegment {
     }
 }
 
-/// An ICMP echo message (RFC 792).
+/// ICMP echo message (RFC 792).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EchoMessage {
-    /// Which of the requests of its pair it is, or answers; from zero.
+    /// Number of the request among those of its pair of hosts, from zero; a reply has the number of its request.
     pub sequence: u64,
-    /// Whether it is the reply.
+    /// Whether the message is the reply.
     pub is_reply: bool,
 }
 

@@ -1,20 +1,20 @@
-//! Bringing what will be read soon into the cache, where the program knows long before what that is.
+//! Hints to the processor to load data into its cache before the program reads it.
 
-/// Have the processor load the cache line in which `wanted` begins. Nothing waits for it.
+/// Prefetches the cache line in which `wanted` begins. Does not wait for the data.
 ///
-/// Does nothing but on x86-64.
+/// Does nothing on architectures other than x86-64.
 #[inline(always)]
 pub fn prefetch<T>(wanted: &T) {
     hint(std::ptr::from_ref(wanted).cast());
 }
 
-/// Have the processor load each cache line of `wanted`.
+/// Prefetches each cache line of `wanted`.
 #[inline(always)]
 pub fn prefetch_lines<T>(wanted: &T) {
     prefetch_all(std::slice::from_ref(wanted));
 }
 
-/// Have the processor load each cache line of all that are `wanted`.
+/// Prefetches each cache line of every element of `wanted`.
 #[inline]
 pub fn prefetch_all<T>(wanted: &[T]) {
     const LINE: usize = 64;
@@ -30,7 +30,7 @@ fn hint(place: *const i8) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: a prefetch is a hint. It changes nothing that a program sees, and cannot fault.
+        // SAFETY: a prefetch is a hint. It does not change the program's state and cannot fault.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(place) }
     }
     #[cfg(any(not(target_arch = "x86_64"), miri))]

@@ -1,16 +1,16 @@
-//! The text form of every quantity: a number and a unit, read and printed exactly.
+//! Text form of every quantity: a number and a unit, parsed and printed exactly.
 
 use std::fmt;
 
 pub(crate) type Suffix = (&'static str, u64);
 
-/// Why a quantity could not be read. Prints what was found and which units are known.
+/// Error of a quantity that could not be parsed. Its message has the text found and the known units.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseUnitError {
     found: String,
     expected: &'static str,
     problem: &'static str,
-    /// The same in a unit that was probably meant.
+    /// Same number with the unit that was probably meant, if the found unit is another spelling of a known one.
     meant: Option<String>,
     units: &'static [Suffix],
 }
@@ -26,7 +26,7 @@ impl fmt::Display for ParseUnitError {
 
 impl std::error::Error for ParseUnitError {}
 
-/// Read `text` as a number and one of `units`; the result is in the unit whose factor is 1.
+/// Parses `text` as a number and one of `units`. The result is in the unit whose factor is 1.
 pub(crate) fn parse_quantity(
     text: &str,
     expected: &'static str,
@@ -57,8 +57,8 @@ pub(crate) fn parse_quantity(
     u64::try_from(product / scale).map_err(|_| fail("too large"))
 }
 
-/// The unit that `unit` is another spelling of: `gbps`, `Gbit/s`, `Gb/s` and `G` of `Gbps`, `kb` and `KBytes` of `KB`,
-/// `µs`, `usec` and `microseconds` of `us`.
+/// Returns the unit that `unit` is another spelling of: `gbps`, `Gbit/s`, `Gb/s` and `G` mean `Gbps`; `kb` and `KBytes` mean `KB`; `µs`,
+/// `usec` and `microseconds` mean `us`.
 fn meant(unit: &str, units: &'static [Suffix]) -> Option<&'static str> {
     let mut plain = unit.to_lowercase().replace(['µ', 'μ'], "u");
     for (long, short) in [("kilo", "k"), ("mega", "m"), ("giga", "g"), ("tera", "t")] {
@@ -87,7 +87,7 @@ fn meant(unit: &str, units: &'static [Suffix]) -> Option<&'static str> {
     units.iter().find(spelled).map(|known| known.0)
 }
 
-/// Print `value` in the largest unit that shows it exactly with at most three decimals.
+/// Prints `value` in the largest unit that represents it exactly with at most three decimals.
 pub(crate) fn print_quantity(f: &mut fmt::Formatter<'_>, value: u64, units: &[Suffix]) -> fmt::Result {
     let exact =
         |&&(_, factor): &&Suffix| value >= factor && (u128::from(value) * 1_000) % u128::from(factor) == 0;

@@ -1,18 +1,18 @@
-//! Random streams: one for each purpose and entity, from an own generator whose output is frozen.
+//! Random streams: one for each purpose and entity. The generator is part of this crate, so its output never changes.
 //!
-//! A stream is derived from (seed, purpose, entity), so that a draw added in one model never shifts the
-//! numbers that another sees, and two schemes compared under one seed meet the same flows.
+//! A stream is derived from (seed, purpose, entity). A draw added to one model therefore does not change the numbers of another, and two
+//! schemes compared under one seed have the same flows.
 
 use crate::packet::mix;
 
-/// A stream of random numbers: xoshiro256++ 1.0 (Blackman and Vigna, TOMS '21), seeded by SplitMix64.
+/// Stream of random numbers: xoshiro256++ 1.0 (Blackman and Vigna, TOMS '21), seeded by SplitMix64.
 #[derive(Clone, Debug)]
 pub struct Stream {
     state: [u64; 4],
 }
 
 impl Stream {
-    /// The stream for one `purpose` at one `entity` (a link, host or source) of the run with this `seed`.
+    /// Creates the stream for one `purpose` at one `entity` (a link, host or source) of the run with this `seed`.
     pub fn new(seed: u64, purpose: &str, entity: u64) -> Self {
         // FNV-1a, 64 bit, over the name of the purpose.
         let name = purpose.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
@@ -22,7 +22,7 @@ impl Stream {
         Self { state: [1, 2, 3, 4].map(|word| mix(root ^ mix(word))) }
     }
 
-    /// The next 64 random bits.
+    /// Returns the next 64 random bits.
     pub fn next_u64(&mut self) -> u64 {
         let [a, b, c, d] = self.state;
         let result = a.wrapping_add(d).rotate_left(23).wrapping_add(a);
@@ -31,12 +31,12 @@ impl Stream {
         result
     }
 
-    /// Uniform in `[0, 1)`, a multiple of 2⁻⁵³.
+    /// Draws a number uniform in `[0, 1)`, a multiple of 2⁻⁵³.
     pub fn uniform(&mut self) -> f64 {
         (self.next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// Uniform in `0..bound`, without bias (Lemire, TOMACS '19).
+    /// Draws an integer uniform in `0..bound`, without bias (Lemire, TOMACS '19).
     ///
     /// # Panics
     ///
@@ -45,7 +45,7 @@ impl Stream {
         assert!(bound > 0, "nothing lies below zero");
         loop {
             let product = u128::from(self.next_u64()) * u128::from(bound);
-            // The low half is biased only below 2^64 mod bound, for which most draws need not divide.
+            // Only a low half below 2^64 mod `bound` is biased; `low >= bound` excludes that without a division in most draws.
             let low = product as u64;
             if low >= bound || low >= bound.wrapping_neg() % bound {
                 return (product >> 64) as u64;
@@ -53,9 +53,9 @@ impl Stream {
         }
     }
 
-    /// Exponential with mean 1, by inversion.
+    /// Draws an exponential number with mean 1, by inversion.
     pub fn exponential(&mut self) -> f64 {
-        // 1 - u lies in (0, 1], so that the logarithm is finite.
+        // 1 - u lies in (0, 1], so the logarithm is finite.
         -libm::log(1.0 - self.uniform())
     }
 }
@@ -66,12 +66,12 @@ mod tests {
 
     #[test]
     fn the_generator_is_xoshiro256_plus_plus() {
-        // From the state (1, 2, 3, 4), worked by hand from the definition for the first two outputs:
+        // From the state (1, 2, 3, 4), the first two outputs worked by hand from the definition:
         // rotl(1+4, 23) + 1 = 5·2^23 + 1 = 41943041; the next state is (7, 0, 262146, 6·2^45),
         // and rotl(7 + 6·2^45, 23) + 7 = 7·2^23 + 6·2^68 mod 2^64 rotated = 58720256 + 96 + 7 = 58720359.
         let mut stream = Stream { state: [1, 2, 3, 4] };
         assert_eq!([stream.next_u64(), stream.next_u64()], [41_943_041, 58_720_359]);
-        // What its authors' code (xoshiro256plusplus.c) says next, of which every word of the state has a part.
+        // The next outputs of the authors' code (xoshiro256plusplus.c), in which every word of the state takes part.
         let next: Vec<u64> = (0..8).map(|_| stream.next_u64()).collect();
         assert_eq!(
             next,
@@ -116,7 +116,7 @@ mod tests {
         let n = 100_000;
         let uniform: f64 = (0..n).map(|_| stream.uniform()).sum::<f64>() / f64::from(n);
         let exponential: f64 = (0..n).map(|_| stream.exponential()).sum::<f64>() / f64::from(n);
-        // Standard errors 0.0009 and 0.0032; four of them.
+        // Bounds of four standard errors, which are 0.0009 and 0.0032.
         assert!((uniform - 0.5).abs() < 0.0037, "{uniform}");
         assert!((exponential - 1.0).abs() < 0.0127, "{exponential}");
     }
@@ -128,7 +128,7 @@ mod tests {
         for _ in 0..70_000 {
             counts[stream.below(7) as usize] += 1;
         }
-        // Binomial: mean 10,000, standard deviation 93; five of them.
+        // Binomial: mean 10,000, standard deviation 93; the bound is five standard deviations.
         assert!(counts.iter().all(|&count| count.abs_diff(10_000) < 463), "{counts:?}");
     }
 }

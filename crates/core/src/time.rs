@@ -11,11 +11,11 @@ use crate::quantity::{ParseUnitError, Suffix, parse_quantity, print_quantity};
 const PS_PER_US: u64 = 1_000_000;
 const PS_PER_SECOND: u64 = 1_000_000_000_000;
 
-/// A point in simulated time, in picoseconds since the start of the run.
+/// Point in simulated time, in picoseconds since the start of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Instant(pub u64);
 
-/// A span of simulated time, in picoseconds.
+/// Span of simulated time, in picoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Duration(pub u64);
 
@@ -23,49 +23,49 @@ const SUFFIXES: &[Suffix] =
     &[("ps", 1), ("ns", 1_000), ("us", PS_PER_US), ("ms", 1_000 * PS_PER_US), ("s", PS_PER_SECOND)];
 
 impl Instant {
-    /// The start of the run.
+    /// Start of the run.
     pub const ZERO: Self = Self(0);
-    /// Later than anything that happens.
+    /// Instant later than every event.
     pub const MAX: Self = Self(u64::MAX);
 
-    /// This instant in seconds since the start of the run.
+    /// Returns this instant in seconds since the start of the run.
     pub fn as_secs_f64(self) -> f64 {
         Duration(self.0).as_secs_f64()
     }
 
-    /// The span since `earlier`, or zero if `earlier` is later.
+    /// Returns the span since `earlier`, or zero if `earlier` is later.
     pub fn saturating_since(self, earlier: Self) -> Duration {
         Duration(self.0.saturating_sub(earlier.0))
     }
 }
 
 impl Duration {
-    /// No time at all.
+    /// Span of length zero.
     pub const ZERO: Self = Self(0);
-    /// Longer than any run.
+    /// Span longer than any run.
     pub const MAX: Self = Self(u64::MAX);
 
-    /// A span of `ns` nanoseconds.
+    /// Returns a span of `ns` nanoseconds.
     pub const fn from_nanos(ns: u64) -> Self {
         Self(ns * 1_000)
     }
 
-    /// A span of `us` microseconds.
+    /// Returns a span of `us` microseconds.
     pub const fn from_micros(us: u64) -> Self {
         Self(us * PS_PER_US)
     }
 
-    /// A span of `ms` milliseconds.
+    /// Returns a span of `ms` milliseconds.
     pub const fn from_millis(ms: u64) -> Self {
         Self(ms * 1_000 * PS_PER_US)
     }
 
-    /// A span of `s` seconds.
+    /// Returns a span of `s` seconds.
     pub const fn from_secs(s: u64) -> Self {
         Self(s * PS_PER_SECOND)
     }
 
-    /// The span nearest to `seconds`.
+    /// Returns the span nearest to `seconds`.
     ///
     /// # Panics
     ///
@@ -76,27 +76,27 @@ impl Duration {
         Self(ps as u64)
     }
 
-    /// This span in seconds.
+    /// Returns this span in seconds.
     pub fn as_secs_f64(self) -> f64 {
         self.0 as f64 / PS_PER_SECOND as f64
     }
 
-    /// This span in microseconds.
+    /// Returns this span in microseconds.
     pub fn as_micros_f64(self) -> f64 {
         self.0 as f64 / PS_PER_US as f64
     }
 
-    /// The absolute difference of two spans.
+    /// Returns the absolute difference of two spans.
     pub fn abs_diff(self, other: Self) -> Self {
         Self(self.0.abs_diff(other.0))
     }
 
-    /// This span doubled `times` times, or the longest span if that overflows.
+    /// Returns this span doubled `times` times, or the longest span on overflow.
     pub fn saturating_double(self, times: u32) -> Self {
         Self(self.0.saturating_mul(1u64.checked_shl(times).unwrap_or(u64::MAX)))
     }
 
-    /// The sum, or the longest span if it overflows.
+    /// Returns the sum, or the longest span on overflow.
     pub fn saturating_add(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0))
     }
@@ -151,7 +151,7 @@ impl Mul<u64> for Duration {
 
 impl Div<u64> for Duration {
     type Output = Self;
-    /// Rounds down.
+    /// Divides and rounds down.
     fn div(self, rhs: u64) -> Self {
         Self(self.0 / rhs)
     }
@@ -159,14 +159,14 @@ impl Div<u64> for Duration {
 
 impl FromStr for Duration {
     type Err = ParseUnitError;
-    /// Parse `"80us"`, `"1.5 ms"`, `"0s"`; exact, or an error.
+    /// Parses a span such as `"80us"`, `"1.5 ms"` or `"0s"` exactly, or returns an error.
     fn from_str(text: &str) -> Result<Self, ParseUnitError> {
         parse_quantity(text, "a duration such as \"80us\"", SUFFIXES).map(Self)
     }
 }
 
 impl fmt::Display for Duration {
-    /// Exact, in the largest unit that needs no more than three decimals: `80us`, `1.5ms`.
+    /// Prints the span exactly, in the largest unit that needs at most three decimals: `80us`, `1.5ms`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         print_quantity(f, self.0, SUFFIXES)
     }

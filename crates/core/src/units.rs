@@ -1,7 +1,7 @@
-//! Sizes and rates.
+//! Sizes and data rates.
 //!
-//! Decimal prefixes are powers of ten (`KB` = 1,000), binary ones powers of two (`KiB` = 1,024). Parsing is
-//! exact integer arithmetic: a value that the unit cannot hold exactly is an error, never rounded.
+//! Decimal prefixes are powers of ten (`KB` = 1,000), binary prefixes are powers of two (`KiB` = 1,024). Parsing is exact integer
+//! arithmetic: a value that the unit cannot hold exactly is an error and is never rounded.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Mul, Sub, SubAssign};
@@ -11,11 +11,11 @@ pub use crate::quantity::ParseUnitError;
 use crate::quantity::{Suffix, parse_quantity, print_quantity};
 use crate::time::Duration;
 
-/// An amount of data, in bytes.
+/// Amount of data, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Bytes(pub u64);
 
-/// A data rate, in bits per second.
+/// Data rate, in bits per second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Rate(pub u64);
 
@@ -33,34 +33,34 @@ const RATE_SUFFIXES: &[Suffix] =
     &[("bps", 1), ("Kbps", 1_000), ("Mbps", 1_000_000), ("Gbps", 1_000_000_000), ("Tbps", 1_000_000_000_000)];
 
 impl Bytes {
-    /// This amount times `factor`, rounded down.
+    /// Returns this amount times `factor`, rounded down.
     ///
     /// # Panics
     ///
     /// If `factor` is negative or not a number.
     pub fn scale(self, factor: f64) -> Self {
         assert!(factor >= 0.0, "cannot scale {self} by {factor}");
-        // Signed, since there are instructions for that; amounts stay below 2^63.
+        // Through `i64`, because processors convert signed integers in one instruction; amounts stay below 2^63.
         Self((self.0 as i64 as f64 * factor) as i64 as u64)
     }
 
-    /// This amount less `other`, or zero.
+    /// Returns this amount minus `other`, or zero if `other` is larger.
     pub fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
 }
 
 impl Rate {
-    /// A rate of `gbps` gigabits per second.
+    /// Returns a rate of `gbps` gigabits per second.
     pub const fn from_gbps(gbps: u64) -> Self {
         Self(gbps * 1_000_000_000)
     }
 
-    /// Time to serialise `size` onto a link of this rate, rounded up to a picosecond.
+    /// Returns the time to serialise `size` onto a link of this rate, rounded up to a picosecond.
     pub fn transmission_time(self, size: Bytes) -> Duration {
         const PS_PER_BYTE_BPS: u64 = 8_000_000_000_000;
         debug_assert!(self.0 > 0);
-        // Anything a link carries fits 64 bits; a whole flow may need more.
+        // The product of a packet's size fits 64 bits; that of a whole flow may not.
         match size.0.checked_mul(PS_PER_BYTE_BPS) {
             Some(product) => Duration(product.div_ceil(self.0)),
             None => {
@@ -70,7 +70,7 @@ impl Rate {
         }
     }
 
-    /// Bytes sent in `span` at this rate, rounded down: *C·RTT* when `span` is a round-trip time.
+    /// Returns the bytes sent in `span` at this rate, rounded down: *C·RTT* when `span` is a round-trip time.
     pub fn bytes_in(self, span: Duration) -> Bytes {
         let bytes = u128::from(self.0) * u128::from(span.0) / 8_000_000_000_000;
         Bytes(u64::try_from(bytes).expect("fewer than 2^64 bytes"))
@@ -112,7 +112,7 @@ impl Mul<u64> for Bytes {
 
 impl FromStr for Bytes {
     type Err = ParseUnitError;
-    /// Parse `"720KB"` (720,000), `"3MiB"` (3,145,728), `"1500B"`; exact, or an error.
+    /// Parses a size such as `"720KB"` (720,000), `"3MiB"` (3,145,728) or `"1500B"` exactly, or returns an error.
     fn from_str(text: &str) -> Result<Self, ParseUnitError> {
         parse_quantity(text, "a size such as \"720KB\"", SIZE_SUFFIXES).map(Self)
     }
@@ -120,14 +120,14 @@ impl FromStr for Bytes {
 
 impl FromStr for Rate {
     type Err = ParseUnitError;
-    /// Parse `"100Gbps"`, `"2.5Gbps"`, `"56Mbps"`; exact, or an error.
+    /// Parses a rate such as `"100Gbps"`, `"2.5Gbps"` or `"56Mbps"` exactly, or returns an error.
     fn from_str(text: &str) -> Result<Self, ParseUnitError> {
         parse_quantity(text, "a rate such as \"100Gbps\"", RATE_SUFFIXES).map(Self)
     }
 }
 
 impl fmt::Display for Bytes {
-    /// Exact; binary units only where they are whole: `720KB`, `3MiB`, `128KiB`.
+    /// Prints the size exactly, with a binary unit only if it is whole: `720KB`, `3MiB`, `128KiB`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let binary =
             SIZE_SUFFIXES[5..].iter().rev().find(|unit| self.0 >= unit.1 && self.0.is_multiple_of(unit.1));

@@ -1,4 +1,4 @@
-//! Time, amounts, segments and the event queue, in cases so small that each result can be worked out.
+//! Hand-worked tests of time, amounts, segments and the event queue.
 
 use shallows_core::event::{Event, EventQueue, World, run};
 use shallows_core::mrg32k3a::Mrg32k3a;
@@ -20,7 +20,7 @@ impl Event for Number {
     }
 }
 
-/// Record of fired events with their times; done after a number of them.
+/// Record of fired events with their times; finished after `enough` events.
 #[derive(Default)]
 struct Seen {
     fired: Vec<(u64, u64)>,
@@ -39,7 +39,7 @@ impl World for Seen {
     }
 }
 
-/// A queue with buckets of one picosecond, of which it has 4,096: what is further ahead waits in its heap.
+/// Creates a queue with 4,096 buckets of one picosecond, so events further ahead wait in its heap.
 fn queue(times: &[u64]) -> EventQueue<Number> {
     let mut queue = EventQueue::new(Duration(4_095));
     for &at in times {
@@ -54,7 +54,7 @@ fn a_queue_tells_when_its_next_event_fires_and_how_many_have() {
         let mut queue = queue(&times);
         assert_eq!((queue.next_at(), queue.handled()), (Some(Instant(times[0])), 0));
         let mut seen = Seen::default();
-        // One event, then all.
+        // Run one event, then all of them.
         assert!(run(&mut seen, &mut queue, Instant::MAX, 1));
         assert_eq!(
             (queue.next_at(), queue.now(), queue.handled()),
@@ -69,12 +69,12 @@ fn a_queue_tells_when_its_next_event_fires_and_how_many_have() {
 
 #[test]
 fn nothing_fires_before_a_queue_says_so() {
-    // In buckets of one picosecond it is known exactly, and in the heap anyway; with nothing pending it is never.
+    // With buckets of one picosecond the time is exact, as it is in the heap; with nothing pending it is `Instant::MAX`.
     assert_eq!(queue(&[]).not_before(), Instant::MAX);
     for times in [[7, 9], [100_009, 100_007], [7, 100_009]] {
         assert_eq!(queue(&times).not_before(), Instant(*times.iter().min().expect("two")));
     }
-    // In buckets of 4,096 ps what is at 10,000 begins no sooner than at 8,192; once that is looked at it is known.
+    // With buckets of 4,096 ps, the bucket of 10,000 starts at 8,192. `next_at` opens the bucket, and then the time is exact.
     let mut wide = EventQueue::new(Duration(4_095 * 4_096));
     wide.schedule(Instant(10_000), Number(1));
     assert_eq!(wide.not_before(), Instant(8_192));
@@ -94,7 +94,7 @@ fn a_run_fires_what_is_at_its_end_and_stops_when_all_is_done() {
 
 #[test]
 fn what_lies_a_whole_turn_ahead_comes_after_what_is_near() {
-    // At 4,096 the wheel has come round to the bucket of time 0.
+    // At 4,096 the wheel has turned once and reaches the bucket of time 0 again.
     let mut queue = queue(&[4_096]);
     assert_eq!(queue.next_at(), Some(Instant(4_096)));
     queue.schedule(Instant(10), Number(10));
@@ -105,7 +105,7 @@ fn what_lies_a_whole_turn_ahead_comes_after_what_is_near() {
 
 #[test]
 fn what_is_pending_is_found_however_far_round_the_wheel_it_is() {
-    // One event in a word of 64 buckets, before and behind the cursor, in the same word and in others.
+    // Words hold 64 buckets. The event lies before or after the cursor, in the same word or another one.
     for start in [0, 63, 64, 100, 4_032, 4_095] {
         for ahead in [1, 27, 28, 63, 64, 65, 2_000, 4_031, 4_032, 4_094] {
             let (mut queue, mut seen) = (queue(&[start]), Seen::default());
@@ -123,7 +123,7 @@ fn what_is_pending_is_found_however_far_round_the_wheel_it_is() {
 
 #[test]
 fn spans_are_in_the_unit_that_is_asked_for() {
-    // 10¹² ps are a second, 10⁶ a microsecond.
+    // A second has 10¹² ps, a microsecond 10⁶.
     assert_eq!(Duration::from_secs_f64(0.25), Duration(250_000_000_000));
     assert_eq!(Duration::from_secs_f64(1e-12), Duration(1));
     assert_eq!(
@@ -161,9 +161,9 @@ fn spans_and_amounts_are_added_and_taken_away() {
     amount += two;
     amount -= Bytes(4);
     assert_eq!(amount, Bytes(5));
-    // Rounded down.
+    // Scaling rounds down.
     assert_eq!([seven.scale(0.5), seven.scale(2.0), seven.scale(0.0)], [3, 14, 0].map(Bytes));
-    // Three bits a second are 3/8 of a byte.
+    // Three bits per second are 3/8 of a byte per second.
     assert_eq!(
         (Rate(3).bytes_in(Duration::from_secs(9)), Rate::from_gbps(2)),
         (Bytes(3), Rate(2_000_000_000))
@@ -178,7 +178,7 @@ fn flags_are_bits_of_which_all_that_are_asked_for_must_be_set() {
     assert!(!both.contains(Flags::FIN) && !Flags::ACK.contains(both));
 }
 
-/// An acknowledgement of 1,000 with these blocks.
+/// Returns an acknowledgement of 1,000 with these SACK blocks.
 fn sacked(ranges: &[(u64, u64)]) -> AckSegment {
     let mut segment = AckSegment { ack: 1_000, flags: Flags::ACK, ..AckSegment::default() };
     for (place, &(start, end)) in ranges.iter().enumerate().take(MAX_SACK_BLOCKS) {
@@ -199,15 +199,15 @@ fn blocks_are_the_ranges_that_they_were_made_of_above_the_acknowledgement_and_be
 #[test]
 fn data_that_came_again_is_the_first_block_if_that_is_below_or_within_the_second() {
     for (ranges, duplicate) in [
-        // Below: RFC 2883 §4.1, up to the acknowledgement itself.
+        // Below the acknowledgement (RFC 2883 §4.1), up to the acknowledgement itself.
         (&[(400, 600)][..], Some((400, 600))),
         (&[(400, 1_000)], Some((400, 1_000))),
         (&[(400, 600), (1_500, 2_000)], Some((400, 600))),
-        // §4.2: within the second, or all of it.
+        // §4.2: within the second block, or equal to it.
         (&[(1_500, 1_600), (1_500, 2_000)], Some((1_500, 1_600))),
         (&[(1_900, 2_000), (1_500, 2_000)], Some((1_900, 2_000))),
         (&[(1_500, 2_000), (1_500, 2_000)], Some((1_500, 2_000))),
-        // News: above, and not within it.
+        // Not duplicates: above the acknowledgement and not within the second block.
         (&[(1_500, 2_000)], None),
         (&[(1_500, 2_000), (2_500, 3_000)], None),
         (&[(1_500, 2_001), (1_500, 2_000)], None),
@@ -216,7 +216,7 @@ fn data_that_came_again_is_the_first_block_if_that_is_below_or_within_the_second
     ] {
         assert_eq!(sacked(ranges).duplicate(), duplicate, "{ranges:?}");
     }
-    // A block of nothing reports nothing.
+    // An empty block reports nothing.
     let nothing = AckSegment { sack_count: 1, ack: 1_000, ..AckSegment::default() };
     assert_eq!(nothing.duplicate(), None);
 }
@@ -242,15 +242,15 @@ fn data_carries_what_is_news_of_the_other_direction_and_nothing_else() {
     };
     let carrying = data.carrying(&ack);
     assert!(carrying.carried_ack.is_some() && carrying.flags.contains(Flags::PSH.with(said)));
-    // To whom has heard of 999 bytes: the number, the time that it repeats, when it was sent, and no flag of the data.
+    // For a sender that has 999 bytes acknowledged: the number, the echoed TSval, the send time, and no flag of the data.
     let carried = carrying.carried(999, 4_321).expect("one byte is news");
     assert_eq!((carried.ack, carried.window, carried.flags), (1_000, 4_321, said));
     assert_eq!((carried.tsecr, carried.tsval), (Instant(66), Instant(5)));
     assert_eq!(carrying.carried(0, 1).map(|ack| ack.ack), Some(1_000));
-    // What is known already is no news, nor what is older.
+    // An acknowledgement that is equal to or below the highest one so far is not returned.
     assert_eq!([1_000, 1_001].map(|has| carrying.carried(has, 1)), [None, None]);
     assert_eq!(data.carried(0, 1), None, "it carries none");
-    // Modulo 2³²: 5 after it has come round twice is 2 · 2³² + 5.
+    // Modulo 2³²: 5 after two turns is 2 · 2³² + 5.
     let round = 1 << 32;
     let late = data.carrying(&AckSegment { ack: 2 * round + 5, ..ack });
     assert_eq!(late.carried(2 * round - 7, 1).map(|ack| ack.ack), Some(2 * round + 5));
@@ -260,19 +260,19 @@ fn data_carries_what_is_news_of_the_other_direction_and_nothing_else() {
 
 #[test]
 fn below_a_bound_that_is_three_quarters_of_all_numbers_is_as_even() {
-    // Of four numbers in a row three are taken; unless the fourth is thrown away, each third result comes twice as often.
+    // `below` keeps three of every four numbers; if it kept the fourth too, each third result would be twice as frequent.
     let mut stream = Stream::new(1, "test", 0);
     let mut counts = [0_u32; 3];
     for _ in 0..30_000 {
         counts[(stream.below(3 << 62) % 3) as usize] += 1;
     }
-    // Binomial: mean 10,000, standard deviation 82; five of them.
+    // Binomial: mean 10,000, standard deviation 82; the bound is five standard deviations.
     assert!(counts.iter().all(|&count| count.abs_diff(10_000) < 410), "{counts:?}");
 }
 
 #[test]
 fn ns_2_s_exponential_times_are_logarithms_of_its_uniform_numbers() {
-    // The first of the stream 12345 is 0.127011122, and −ln of that 2.063480…
+    // The first number of the stream 12345 is 0.127011122, and its −ln is 2.063480…
     let drawn = Mrg32k3a::new(12_345).exponential();
     assert!((drawn - 2.063_480_6).abs() < 1e-6, "{drawn}");
 }
@@ -291,7 +291,7 @@ fn exponential_times_are_as_uneven_as_they_should_be() {
 
 #[test]
 fn a_hash_of_five_numbers_differs_by_one_bit_of_each() {
-    // Of 64 bits half change, on average: fewer than 10 once in 10⁸.
+    // On average, half of the 64 bits change; fewer than 10 change once in 10⁸.
     let base = Header::new(HostId(1), HostId(2)).with_ports(3, 4);
     let hash = |header: Header| header.five_tuple_hash(5);
     for other in [
@@ -303,14 +303,14 @@ fn a_hash_of_five_numbers_differs_by_one_bit_of_each() {
     ] {
         assert!((hash(base) ^ hash(other)).count_ones() >= 10);
     }
-    // SplitMix64 from 0 gives first 0xe220a8397b1dcdaf, and mix is what it does to its state.
+    // The first output of SplitMix64 from state 0 is 0xe220a8397b1dcdaf, and `mix` is one step of it.
     assert_eq!(mix(0), 0xe220_a839_7b1d_cdaf);
-    // So that a header of nothing is mix(mix(seed)).
+    // The hash of an all-zero header is therefore mix(mix(seed)).
     let nothing = Header::new(HostId(0), HostId(0));
     assert_eq!(nothing.with_ports(0, 0).five_tuple_hash(0), mix(mix(0)));
-    // And addresses and seed, and ports and protocol, are put together without carry: 1 and 1 are 0.
+    // Addresses and seed, as well as ports and protocol, are combined by XOR: 1 and 1 give 0.
     assert_eq!(Header::new(HostId(0), HostId(1)).with_ports(0, 0).five_tuple_hash(1), mix(mix(0)));
-    // Datagrams are the second protocol, at bit 32, which is set in mix(0) already.
+    // Datagrams are protocol number 1, at bit 32, and this bit is already set in mix(0).
     let datagram = nothing.with_ports(0, 0).with_kind(PacketKind::Datagram);
     assert_eq!(datagram.five_tuple_hash(0), mix(mix(0) ^ 1 << 32));
 }
@@ -322,7 +322,7 @@ fn moments_and_sizes_are_written_in_the_largest_unit_that_needs_three_decimals_a
         (1_500, "1.5KB"),
         (1 << 20, "1MiB"),
         (3 << 10, "3KiB"),
-        // A thousand times 1,024: decimal where both are whole.
+        // 1,000 times 1,024: decimal units are preferred if both kinds are whole.
         (1_024_000, "1.024MB"),
         (0, "0B"),
         (1_023, "1.023KB"),

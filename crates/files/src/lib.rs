@@ -1,33 +1,33 @@
-//! The files that scenarios name, for every program that reads scenarios: regular ones, up to a size.
+//! Reads the files that scenarios name: regular files of at most 1 GiB. Every program that reads scenarios uses this crate.
 #![forbid(unsafe_code)]
 
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
 
-/// A list of flows of the largest runs fits; a device or a disk image does not.
+/// Maximum file size. A flow list of the largest runs fits; a device or a disk image does not.
 const MAX_INPUT: u64 = 1 << 30;
 
-/// The text of a regular file in UTF-8.
+/// Returns the text of a regular file in UTF-8.
 ///
 /// # Errors
 ///
-/// Why there is none: it cannot be read, is no regular file, no text, or larger than 1 GiB.
+/// Returns the reason if the file cannot be read, is not a regular file, is not UTF-8 or is larger than 1 GiB.
 pub fn read_text(path: &Path) -> Result<String, String> {
     read_up_to(path, MAX_INPUT)?.ok_or_else(|| "it is larger than 1 GiB".to_owned())
 }
 
-/// The same; none if it has more than `most` bytes.
+/// Returns the text, or `None` if the file has more than `most` bytes.
 fn read_up_to(path: &Path, most: u64) -> Result<Option<String>, String> {
     let place = |error: io::Error| format!("{} ({})", error, path.display());
-    // Before it is opened: a pipe waits for whoever writes to it.
+    // Check before opening: opening a pipe blocks until another process writes to it.
     let found = fs::metadata(path).map_err(place)?;
     if !found.is_file() {
         let message = "is a folder, pipe, socket or device; name a file";
         return Err(format!("{} {message}", path.display()));
     }
     let mut text = String::new();
-    // Some files of the kernel have no size, and reading them waits for ever (/proc/kmsg).
+    // Some kernel files have no size, and reading them can block for ever (/proc/kmsg).
     if found.len() == 0 {
         return Ok(Some(text));
     }
@@ -42,12 +42,12 @@ mod tests {
 
     #[test]
     fn what_never_ends_is_not_read() {
-        // A device is no file, and neither is a folder.
+        // Devices and folders are not regular files.
         for place in ["/dev/zero", "/"] {
             let error = read_text(Path::new(place)).unwrap_err();
             assert_eq!(error, format!("{place} is a folder, pipe, socket or device; name a file"));
         }
-        // A file of the kernel's log, which waits for the next message.
+        // The kernel's log, where a read waits for the next message.
         if cfg!(target_os = "linux") {
             assert_eq!(read_text(Path::new("/proc/kmsg")).unwrap(), "");
         }

@@ -1,14 +1,14 @@
-//! Echo requests between hosts, of which round-trip times are measured.
+//! Echo requests between hosts, used to measure round-trip times.
 
 use shallows_core::{Duration, Instant};
 
-/// One request, and how long its reply took.
+/// One echo request and its round-trip time.
 #[derive(Clone, Copy, Debug)]
 pub struct Echo {
-    /// Which pair, by its place in the experiment.
+    /// Index of its pair of hosts in the experiment's `probes`.
     pub probe: u32,
-    /// When the request left.
+    /// Time at which the request was sent.
     pub sent_at: Instant,
-    /// None if request or reply was lost, or was still under way when the run stopped.
+    /// Round-trip time; `None` if request or reply was lost, or still in flight at the end of the run.
     pub rtt: Option<Duration>,
 }

@@ -1,13 +1,13 @@
-//! The record of a flow, as its sender and its receiver saw it until the end of the run.
+//! Record of a flow: the counts of its sender and its receiver up to the end of the run.
 
 use shallows_core::packet::HostId;
 use shallows_core::{Address, Bytes, Duration, Instant};
 use shallows_scenario::{Flow, Leg};
 
-/// A flow that has arrived.
+/// Flow that has arrived.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowRecord {
-    /// When its application handed it over.
+    /// Time at which its application handed it over.
     pub arrival: Instant,
     /// Sending host.
     pub source: HostId,
@@ -19,46 +19,46 @@ pub struct FlowRecord {
     pub workload: u16,
     /// Class of service (DSCP).
     pub class: u8,
-    /// Which part of a query it is.
+    /// Part of a query that the flow is, if any.
     pub leg: Option<Leg>,
-    /// Its place in a list of flows that wait for one another.
+    /// Index in a list of flows with dependencies, if it is from one.
     pub listed: Option<u32>,
-    /// Counts of its sender, once it has a connection.
+    /// Counts of its sender, once the flow has a connection.
     pub sent: Option<Sent>,
     /// Counts of its receiver, from the first data on.
     pub received: Option<Received>,
 }
 
-/// A flow as its sender sees it.
+/// Counts of a flow at its sender.
 #[derive(Clone, Copy, Debug)]
 pub struct Sent {
-    /// Its connection's.
+    /// Address of its connection.
     pub address: Address,
-    /// When every byte was acknowledged.
+    /// Time at which every byte was acknowledged.
     pub acked_at: Option<Instant>,
     /// Expiries of its retransmission timer.
     pub timeouts: u32,
     /// Retransmitted segments.
     pub retransmits: u32,
-    /// Longest time between acknowledgements of new data, from when it had the flow on (HCF's Fig. 4), where that is known.
-    /// What waits at the end of the run counts up to there, here and of the receiver.
+    /// Longest time between acknowledgements of new data, counted from when the sender got the flow (HCF's Fig. 4); `None` if unknown. A
+    /// gap that is still open at the end of the run counts up to there, at the sender and the receiver.
     pub longest_gap: Option<Duration>,
 }
 
-/// A flow as its receiver sees it. Final when the flow or the run ends.
+/// Counts of a flow at its receiver. Final when the flow or the run ends.
 #[derive(Clone, Copy, Debug)]
 pub struct Received {
-    /// When its last byte came.
+    /// Arrival time of the last byte.
     pub at: Option<Instant>,
-    /// Bytes that came in order.
+    /// Bytes that arrived in order.
     pub delivered: Bytes,
-    /// Timeouts of its sender of which its data told: the others held nobody up here.
+    /// Timeouts of the sender before it sent the data received so far. Later timeouts did not delay the receiver.
     pub timeouts_felt: u32,
-    /// Longest time between arrivals of data, likewise (HCF's Fig. 7 to 9).
+    /// Longest time between arrivals of data, counted from when the sender got the flow (HCF's Fig. 7 to 9).
     pub longest_gap: Option<Duration>,
 }
 
-/// Where a flow's completion time ends.
+/// Event that ends a flow's completion time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     Received,
@@ -66,7 +66,7 @@ pub enum End {
 }
 
 impl FlowRecord {
-    /// A flow as it arrives.
+    /// Creates the record of a flow that arrives.
     pub fn of(flow: &Flow) -> Self {
         Self {
             arrival: flow.at,
@@ -82,38 +82,38 @@ impl FlowRecord {
         }
     }
 
-    /// Joint knowledge of both ends. A sender alone reports only that its receiver has received nothing.
+    /// Joins the records of both ends. The receiver's counts take precedence, because a sender alone only records zero received bytes.
     pub fn joined(self, other: Self) -> Self {
         let (near, far) = if self.sent.is_some() { (self, other) } else { (other, self) };
         Self { received: far.received.or(near.received), ..near }
     }
 
-    /// When the last byte reached the receiver.
+    /// Returns the time at which the last byte reached the receiver.
     pub fn received_at(&self) -> Option<Instant> {
         self.received.and_then(|received| received.at)
     }
 
-    /// When the sender had every acknowledgement.
+    /// Returns the time at which the sender had every byte acknowledged.
     pub fn acked_at(&self) -> Option<Instant> {
         self.sent.and_then(|sent| sent.acked_at)
     }
 
-    /// Bytes that reached the receiver in order.
+    /// Returns the bytes that reached the receiver in order.
     pub fn delivered(&self) -> Bytes {
         self.received.map_or(Bytes(0), |received| received.delivered)
     }
 
-    /// Timeouts of its sender.
+    /// Returns the number of timeouts of its sender.
     pub fn timeouts(&self) -> u32 {
         self.sent.map_or(0, |sent| sent.timeouts)
     }
 
-    /// Retransmitted segments.
+    /// Returns the number of retransmitted segments.
     pub fn retransmits(&self) -> u32 {
         self.sent.map_or(0, |sent| sent.retransmits)
     }
 
-    /// Completion time, if the flow is complete.
+    /// Returns the completion time, if the flow is complete.
     pub fn completion_time(&self, end: End) -> Option<Duration> {
         let ended = match end {
             End::Received => self.received_at(),

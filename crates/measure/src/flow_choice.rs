@@ -1,16 +1,16 @@
-//! Which flows are traced, decided as they arrive.
+//! Choice of the flows that are traced, made as they arrive.
 //!
-//! How many flows will come is not known before the end, so a random sample is a reservoir (Vitter, TOMS '85, algorithm
-//! R): the k-th flow takes a place with probability n/k, and the flow that had it is forgotten.
+//! The number of flows is unknown before the end, so a random sample is a reservoir (Vitter, TOMS '85, algorithm R): the k-th flow is
+//! chosen with probability n/k and replaces an earlier one.
 
 use shallows_core::random::Stream;
 use shallows_scenario::{Experiment, FlowChoice};
 
-/// The choices of all traces, as far as flows have arrived.
+/// Choices of all flow traces, for the flows that have arrived.
 #[derive(Debug)]
 pub struct FlowChoices {
     traces: Vec<Choice>,
-    /// Flows that were chosen, and are no longer.
+    /// Flows that were chosen and later replaced.
     forgotten: Vec<u32>,
 }
 
@@ -18,14 +18,14 @@ pub struct FlowChoices {
 struct Choice {
     choice: FlowChoice,
     stream: Stream,
-    /// Flows that a sample could choose.
+    /// Number of flows that the sample could have chosen so far.
     candidates: u64,
-    /// The sample.
+    /// Flows in the sample.
     chosen: Vec<u32>,
 }
 
 impl FlowChoices {
-    /// Flows whose traces `experiment` selects.
+    /// Creates the choices for the flow traces of `experiment`.
     pub fn new(experiment: &Experiment) -> Self {
         let choice = |(number, trace): (usize, &shallows_scenario::FlowTrace)| Choice {
             choice: trace.choice.clone(),
@@ -37,7 +37,7 @@ impl FlowChoices {
         Self { traces, forgotten: Vec::new() }
     }
 
-    /// A flow arrives, after all with lower numbers. It belongs to the first trace that chooses it, if one does, unless it is
+    /// Returns the first trace that chooses this flow, if any. Called for each flow in the order of numbers. The flow may be
     /// [forgotten](Self::forgotten) later.
     #[inline]
     pub fn trace_of(&mut self, flow: u32, workload: u16) -> Option<u16> {
@@ -46,14 +46,14 @@ impl FlowChoices {
         trace.map(|trace| u16::try_from(trace).expect("fewer than 2^16 traces"))
     }
 
-    /// Flows whose place in a sample another one has taken.
+    /// Returns the flows that were replaced in a sample by another flow.
     pub fn forgotten(&self) -> &[u32] {
         &self.forgotten
     }
 }
 
 impl Choice {
-    /// Whether it chooses this flow; whichever one it forgets for it is put to the `forgotten`.
+    /// Returns whether this trace chooses the flow. If that replaces another flow, the latter is added to `forgotten`.
     fn chooses(&mut self, flow: u32, workload: u16, forgotten: &mut Vec<u32>) -> bool {
         match &self.choice {
             FlowChoice::Numbers(flows) => flows.binary_search(&flow).is_ok(),
@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn every_flow_is_as_likely_to_be_sampled_as_any_other() {
-        // 2 of 10 flows, 5,000 times: each is chosen 1,000 times, standard deviation 28.3; five of them are 141.
+        // 2 of 10 flows, 5,000 times: each is chosen 1,000 times, standard deviation 28.3; five standard deviations are 141.
         let mut counts = [0u32; 10];
         for entity in 0..5_000 {
             let trace = Choice {

@@ -1,7 +1,6 @@
-//! Measurements: ports by traces, samples and captures, flows by records and traces, a run by a report.
+//! Measurements: ports by traces, samples and captures; flows by records and traces; runs by reports.
 //!
-//! It knows what it reads, which are ports, memories and numbers of senders, and no world that has them: a simulation measures with
-//! it, and so does a testbed of real hosts.
+//! The crate reads ports, buffers and sender statistics and does not depend on the simulator, so the testbed of real hosts uses it too.
 #![forbid(unsafe_code)]
 
 mod capture;

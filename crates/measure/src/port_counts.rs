@@ -15,12 +15,12 @@ pub struct PortCounts {
     pub queues: Vec<Counters>,
     /// Name and counters of each of its markers.
     pub markers: Vec<(&'static str, MarkerCounts)>,
-    /// Segments with data that it dropped.
+    /// Segments with data that the port dropped.
     pub data_dropped: u64,
 }
 
 impl PortCounts {
-    /// Read the port of this link, which has dropped so many segments with data.
+    /// Reads the counters of this link's port, which has dropped `data_dropped` segments with data.
     pub fn of<T: Copy + Default>(link: u32, port: &Port<T>, data_dropped: u64) -> Self {
         let markers = port.markers().iter().map(|marker| (marker.name(), marker.counts())).collect();
         Self { link, port: port.counters(), queues: port.queue_counters(), markers, data_dropped }

@@ -1,4 +1,4 @@
-//! Traces of chosen ports: everything that a port tells of itself, at intervals or whenever it changes.
+//! Traces of chosen ports: every quantity that a port reports, at intervals or at every change.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use shallows_scenario::{Experiment, PortTrace};
 use shallows_switch::Port;
 use shallows_switch::buffer::SharedBuffer;
 
-/// The traces so far. A reading that has not changed leaves no row.
+/// Port traces recorded so far. An unchanged reading adds no row.
 #[derive(Debug, Default)]
 pub struct PortTracer {
     traces: Vec<PortTrace>,
@@ -20,47 +20,47 @@ pub struct PortTracer {
 /// One reading of one port.
 #[derive(Clone, Copy, Debug)]
 pub struct PortRow {
-    /// When.
+    /// Time of the reading.
     pub at: Instant,
     /// Number of the link whose port was read.
     pub link: u32,
-    /// Index of the queue, if the reading is about one.
+    /// Index of the queue, or `None` if the reading is about the whole port.
     pub queue: Option<u32>,
     /// Quantity that was read.
     pub quantity: &'static str,
-    /// Its value from now on.
+    /// Value from this time on.
     pub value: f64,
 }
 
 impl PortTracer {
-    /// The traces that `experiment` asks for.
+    /// Creates the port traces that `experiment` requests.
     pub fn new(experiment: &Experiment) -> Self {
         Self { traces: experiment.port_traces.clone(), ..Self::default() }
     }
 
-    /// Links whose ports are to be read at every change.
+    /// Returns the links whose ports are to be read at every change.
     pub fn at_every_change(&self) -> impl Iterator<Item = u32> + '_ {
         let traces = self.traces.iter().filter(|trace| trace.every.is_none());
         traces.flat_map(|trace| trace.links.iter().copied())
     }
 
-    /// The traces that are taken at intervals, by number.
+    /// Returns the indices of the traces at intervals.
     pub fn at_intervals(&self) -> impl Iterator<Item = u32> + '_ {
         let traces = self.traces.iter().enumerate();
         traces.filter(|(_, trace)| trace.every.is_some()).map(|(number, _)| number as u32)
     }
 
-    /// The links of trace `number`, whose ports are to be read at `now`, and when to come again.
+    /// Returns the links of trace `number`, whose ports are to be read at `now`, and the time to read them next.
     ///
     /// # Panics
     ///
-    /// If it is not taken at intervals.
+    /// If the trace is not taken at intervals.
     pub fn due(&self, number: u32, now: Instant) -> (Vec<u32>, Instant) {
         let trace = &self.traces[number as usize];
         (trace.links.clone(), now + trace.every.expect("only traces with an interval are scheduled"))
     }
 
-    /// Read the port of link `index`.
+    /// Reads the port of link `index` and records the changed quantities.
     #[cold]
     pub fn record<T: Copy + Default>(
         &mut self,

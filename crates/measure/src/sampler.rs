@@ -1,50 +1,50 @@
-//! Samples of what waits: the backlog of every port and the occupancy of every pool, at fixed intervals.
+//! Samples of buffer use: the backlog of every port and the occupancy of every pool, at fixed intervals.
 
 use shallows_core::{Bytes, Duration, Instant};
 use shallows_switch::buffer::SharedBuffer;
 
-/// The samples so far. Entities that were empty at the last sample and still are leave no row.
+/// Samples recorded so far. An entity that is empty at two samples in a row adds no row for the second.
 #[derive(Debug, Default)]
 pub struct Sampler {
     interval: Option<Duration>,
     /// Recorded samples.
     pub rows: Vec<SampleRow>,
-    /// By port, then by node and pool: whether the last sample was empty.
+    /// Whether the last sample was empty, by port, then by node and pool.
     empty: Vec<bool>,
 }
 
 /// One sample of one port or pool.
 #[derive(Clone, Copy, Debug)]
 pub struct SampleRow {
-    /// When.
+    /// Time of the sample.
     pub at: Instant,
     /// Sampled port or pool.
     pub entity: Entity,
-    /// Backlog.
+    /// Backlog of the port or occupancy of the pool, in bytes.
     pub bytes: u64,
 }
 
-/// Sampled entity.
+/// Sampled port or pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Entity {
-    /// A port, by number of its link.
+    /// Port, by the number of its link.
     Port(u32),
-    /// A pool, by number of its node and its number there.
+    /// Pool, by the number of its node and its index at that node.
     Pool(u32, u32),
 }
 
 impl Sampler {
-    /// Samples at this interval, if at any.
+    /// Creates a sampler with this interval, or one that never samples.
     pub fn new(interval: Option<Duration>) -> Self {
         Self { interval, ..Self::default() }
     }
 
-    /// Record at `now` what waits at these ports, by number of their links, and in these memories, by number of their nodes; they come
-    /// in the same order each time. Returns when to come again.
+    /// Records at `now` the backlog of these ports, by number of their links, and the occupancy of these memories' pools, by number of
+    /// their nodes. Their order must be the same in each call. Returns the time of the next sample.
     ///
     /// # Panics
     ///
-    /// If there is no interval.
+    /// If the sampler has no interval.
     pub fn sample<'a>(
         &mut self,
         now: Instant,

@@ -1,8 +1,8 @@
-//! Counts of a network, or of a partition of it.
+//! Packet counts of a network or of one of its partitions.
 
 use std::ops::AddAssign;
 
-/// Counts.
+/// Packet, flow and event counts.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tally {
     /// Packets put on links.
@@ -13,13 +13,13 @@ pub struct Tally {
     pub packets_arrived: u64,
     /// Packets dropped anywhere, or lost on a link that went down.
     pub packets_dropped: u64,
-    /// Packets that arrived for a connection that had closed.
+    /// Packets that arrived for a closed connection.
     pub packets_stale: u64,
     /// TCP segments with data among those sent.
     pub data_sent: u64,
-    /// Flows of which the sender has every acknowledgement.
+    /// Flows whose sender has every byte acknowledged.
     pub flows_completed: u64,
-    /// Events of no node: those of observers, and those that prime connections.
+    /// Events that belong to no node: observers, warm-ups of connections, and changes of the network.
     pub events_of_no_node: u64,
 }
 
@@ -39,9 +39,9 @@ impl AddAssign for Tally {
 /// Packets that were in flight on a link when it went down.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lost {
-    /// All of them.
+    /// All lost packets.
     pub packets: u64,
-    /// TCP segments with data among them.
+    /// Lost TCP segments with data.
     pub data: u64,
 }
 
@@ -53,17 +53,18 @@ impl AddAssign for Lost {
 }
 
 impl Tally {
-    /// Packets that were sent and have neither arrived nor been dropped; of a partition of the network modulo 2^64, for packets arrive in others.
+    /// Returns the packets that were sent and have neither arrived nor been dropped. For one partition the number is modulo 2^64, because
+    /// its packets may arrive in other partitions.
     #[inline]
     pub fn under_way(&self) -> u64 {
         self.packets_sent.wrapping_sub(self.packets_arrived).wrapping_sub(self.packets_dropped)
     }
 
-    /// Check the law of a whole network in which so many packets are under way.
+    /// Checks the conservation of packets in a whole network with this many packets under way.
     ///
     /// # Panics
     ///
-    /// If the books do not balance, which is a defect of this program.
+    /// If the counts do not balance, which is a defect of this program.
     pub fn audit(&self, under_way: u64) {
         assert_eq!(
             self.packets_sent,

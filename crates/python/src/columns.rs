@@ -1,4 +1,4 @@
-//! Columns of a table of a finished run, for what every run shows.
+//! Columns of a table of a finished run, for the summaries that every run shows.
 
 use std::fs::File;
 
@@ -10,13 +10,13 @@ use shallows_sim::{Cell, Columns};
 
 use crate::defect::guard;
 
-/// Some columns of a table, and which of its rows are chosen.
+/// Some columns of a table, and the selected rows.
 #[pyclass(name = "Columns", module = "shallows._core", frozen)]
 pub(crate) struct PyColumns(Columns);
 
 #[pymethods]
 impl PyColumns {
-    /// Read those of the columns that the Parquet file at this path has.
+    /// Reads the columns in `wanted` that the Parquet file at this path has.
     #[staticmethod]
     fn read(py: Python<'_>, path: &str, wanted: Vec<String>) -> PyResult<Self> {
         let wanted: Vec<&str> = wanted.iter().map(String::as_str).collect();
@@ -24,35 +24,35 @@ impl PyColumns {
         py.detach(|| guard(read))?.map(Self).map_err(|error| PyOSError::new_err(error.to_string()))
     }
 
-    /// Names of its columns.
+    /// Names of the columns.
     #[getter]
     fn names(&self) -> Vec<&str> {
         self.0.names().collect()
     }
 
-    /// The number of chosen rows.
+    /// Returns the number of selected rows.
     fn __len__(&self) -> usize {
         self.0.height()
     }
 
-    /// Of the chosen rows, those whose number in a column is above one bound and at most the other; nulls are neither.
+    /// Selects the rows whose number in a column is above one bound and at most the other. Nulls are excluded.
     #[pyo3(signature = (column, above = f64::NEG_INFINITY, up_to = f64::INFINITY))]
     fn between(&self, column: &str, above: f64, up_to: f64) -> PyResult<Self> {
         self.0.between(column, above, up_to).map(Self).map_err(PyValueError::new_err)
     }
 
-    /// The chosen rows by their value in a column, in the order of values.
+    /// Groups the selected rows by their value in a column, in the order of values.
     fn groups(&self, py: Python<'_>, column: &str) -> PyResult<Vec<(Py<PyAny>, Self)>> {
         let groups = self.0.groups(column).map_err(PyValueError::new_err)?;
         groups.into_iter().map(|(cell, rows)| Ok((object(py, cell)?, Self(rows)))).collect()
     }
 
-    /// The sum of a column of whole numbers.
+    /// Returns the sum of a column of whole numbers.
     fn sum(&self, column: &str) -> PyResult<i64> {
         self.0.sum(column).map_err(PyValueError::new_err)
     }
 
-    /// The numbers of a column in ascending order, without nulls.
+    /// Returns the numbers of a column in ascending order, without nulls.
     fn ordered<'py>(&self, py: Python<'py>, column: &str) -> PyResult<Bound<'py, PyAny>> {
         let values = py.detach(|| self.0.ordered(column)).map_err(PyValueError::new_err)?;
         let bytes = PyBytes::new_with(py, 8 * values.len(), |bytes| {
@@ -64,7 +64,7 @@ impl PyColumns {
         PyMemoryView::from(&bytes)?.call_method1("cast", ("d",))
     }
 
-    /// The value of each chosen row in a column.
+    /// Returns the value of each selected row in a column.
     fn values(&self, py: Python<'_>, column: &str) -> PyResult<Vec<Py<PyAny>>> {
         let values = self.0.values(column).map_err(PyValueError::new_err)?;
         values.map(|cell| object(py, cell)).collect()

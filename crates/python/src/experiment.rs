@@ -1,4 +1,4 @@
-//! Scenario text to an experiment that can run.
+//! Conversion of scenario text to an experiment that can run.
 
 use std::fs::File;
 use std::io;
@@ -16,11 +16,11 @@ use crate::interrupt::interruptible;
 use crate::simulation::{PySimulation, describe_needs};
 use shallows_files::read_text;
 
-/// What can run: a checked scenario with every default filled in.
+/// Checked scenario with every default filled in, ready to run.
 #[pyclass(name = "Experiment", module = "shallows._core", frozen)]
 pub(crate) struct PyExperiment(Experiment);
 
-/// Parse and check a scenario; `ScenarioError` says what is wrong, and where.
+/// Parses and checks a scenario. The message of a `ScenarioError` has the mistake and its place.
 #[pyfunction]
 #[pyo3(signature = (text, file, base, overrides, seed))]
 pub(crate) fn parse(
@@ -37,7 +37,7 @@ pub(crate) fn parse(
     loaded.map(PyExperiment).map_err(|error| ScenarioError::new_err(error.to_string()))
 }
 
-/// The network of a resolved scenario's `topology`, both as JSON: [`shallows_scenario::describe`] says what is in it.
+/// Returns the network of a resolved scenario's `topology`, both as JSON, in the format of [`shallows_scenario::describe`].
 #[pyfunction]
 pub(crate) fn network(topology: &str) -> PyResult<String> {
     let refused = |error: &dyn std::fmt::Display| ScenarioError::new_err(error.to_string());
@@ -46,7 +46,7 @@ pub(crate) fn network(topology: &str) -> PyResult<String> {
     described.map(|network| network.to_string()).map_err(|error| refused(&error))
 }
 
-/// A seed, if it is one that has 64 bits: the scenario knows the rest. To Python `True` is the number 1, to people it is not.
+/// Reads a seed of at most 64 bits; the scenario checks its range. Python's `True`, which converts to 1, is rejected.
 fn read_seed(seed: &Bound<'_, PyAny>) -> PyResult<u64> {
     let number = if seed.is_instance_of::<PyBool>() { None } else { seed.extract().ok() };
     number.ok_or_else(|| {
@@ -71,7 +71,7 @@ impl PyExperiment {
         self.0.seed
     }
 
-    /// Hash of all that the results depend on: resolved scenario, input files, seed, engine sources.
+    /// Hash of everything that the results depend on: resolved scenario, input files, seed, engine sources.
     #[getter]
     fn hash(&self) -> PyResult<String> {
         let identity = guard(|| {
@@ -80,38 +80,38 @@ impl PyExperiment {
         Ok(Sha256::digest(identity).iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
-    /// What a run takes of memory at the least, as a JSON list of `what`, `bytes` and `remedy`, largest first.
+    /// Returns a lower bound of a run's memory use, as a JSON list of `what`, `bytes` and `remedy`, largest first.
     fn footprint(&self) -> PyResult<String> {
         guard(|| describe_needs(&footprint(&self.0)))
     }
 
-    /// How many flows each workload that sends some will have sent by the end of the run, on average; of queries none are told.
+    /// Returns the expected number of flows by the end of the run, for each workload that sends flows itself; queries are not included.
     fn expected_flows(&self) -> Vec<f64> {
         self.0.arrivals().iter().map(|each| each.flows).collect()
     }
 
-    /// The scenario with every default spelled out, as JSON.
+    /// Returns the scenario with every default spelled out, as JSON.
     fn resolved(&self) -> PyResult<String> {
         guard(|| format!("{:#}", self.0.resolved()))
     }
 
-    /// Where each kind of port starts to mark and to drop, as a JSON list.
+    /// Returns the thresholds at which each kind of port starts to mark and to drop, as a JSON list.
     fn marking_curves(&self) -> PyResult<String> {
         guard(|| json!(self.0.marking_curves()).to_string())
     }
 
-    /// What was computed for the scenario, with formulas and inputs.
+    /// Returns the values computed for the scenario, with formulas and inputs.
     fn notes(&self) -> Vec<String> {
         self.0.notes.clone()
     }
 
-    /// What the reader of the results should know before the run.
+    /// Returns warnings about the scenario, for the reader of its results.
     fn warnings(&self) -> PyResult<Vec<String>> {
         guard(|| self.0.warnings())
     }
 
-    /// How the run is divided among up to so many threads, as JSON: `threads`, `partitions`, `window_us` and `evenness`; or why it is not, as
-    /// `undivided`.
+    /// Returns the division of the run among up to `threads` threads, as JSON: `threads`, `partitions`, `window_us` and `evenness`; or
+    /// `undivided` with the reason why it cannot be divided.
     fn division(&self, threads: u32) -> PyResult<String> {
         guard(|| match Division::new(&self.0, threads) {
             Ok(division) => json!({
@@ -125,8 +125,8 @@ impl PyExperiment {
         .map(|division| division.to_string())
     }
 
-    /// A run of this experiment, at its beginning, on up to so many threads. Its captures are files in `folder`; without one
-    /// they are not kept.
+    /// Creates a run of this experiment, at its beginning, on up to `threads` threads. Captures are written to files in `folder`; without a
+    /// folder they are discarded.
     #[pyo3(signature = (folder=None, threads=1))]
     fn simulate(&self, py: Python<'_>, folder: Option<PathBuf>, threads: u32) -> PyResult<PySimulation> {
         let experiment = self.0.clone();

@@ -1,4 +1,4 @@
-//! Long work that Ctrl-C and SIGTERM can end: Python runs its handlers of signals only between its own instructions.
+//! Long work that Ctrl-C and SIGTERM can end. Python runs its signal handlers only between its own instructions.
 
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::thread;
@@ -9,21 +9,21 @@ use pyo3::prelude::*;
 
 use crate::defect::guard;
 
-/// How long a signal waits at most.
+/// Longest delay before a signal is handled.
 const LOOK: Duration = Duration::from_millis(50);
-/// As much as Linux gives the first thread of a program.
+/// Stack size of the thread: the size that Linux gives the first thread of a program.
 const STACK: usize = 8 << 20;
 
-/// Run `work` in a thread of its own, and look for signals meanwhile.
+/// Runs `work` in a separate thread and checks for signals meanwhile.
 ///
-/// If a handler raises, that is the result. What the work has made by then goes when it is done, or with the process:
-/// `work` must change nothing that anybody else sees.
+/// If a signal handler raises, returns its exception. `work` then continues in its thread and its result is discarded, so `work` must have
+/// no visible side effects.
 pub(crate) fn interruptible<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> PyResult<T> {
     let (send, mut receive) = sync_channel(1);
-    // Whoever waited may be gone.
+    // The receiver may be gone.
     let body = move || drop(send.send(guard(work)));
     thread::Builder::new()
         .stack_size(STACK)

@@ -1,7 +1,7 @@
-//! The extension module `shallows._core`: scenario text in, run results out.
+//! Extension module `shallows._core`: scenario text in, run results out.
 //!
-//! Only glue: nothing here decides what a scenario means or what happens in a run. Documents cross the border as
-//! JSON text, tables as Parquet files. A panic in the engine becomes `shallows.errors.DefectError`.
+//! This crate only converts: it does not define the meaning of a scenario or the behaviour of a run. Documents are passed as JSON text,
+//! tables as Parquet files. A panic in the engine becomes `shallows.errors.DefectError`.
 
 mod columns;
 mod defect;
@@ -13,13 +13,13 @@ mod simulation;
 use pyo3::prelude::*;
 use serde_json::json;
 
-/// The JSON Schema of a scenario file.
+/// Returns the JSON Schema of a scenario file.
 #[pyfunction]
 fn schema() -> String {
     shallows_scenario::schema().to_string()
 }
 
-/// What was built, as JSON: version, commit, whether its sources were changed since, their hash, build profile.
+/// Returns the build as JSON: version, commit, whether the sources differ from the commit, source hash, build profile.
 #[pyfunction]
 fn version() -> String {
     json!({

@@ -1,4 +1,4 @@
-//! The results of a finished run: a summary as JSON, tables as Parquet files.
+//! Results of a finished run: a summary as JSON, tables as Parquet files.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -8,7 +8,7 @@ use shallows_sim::Report;
 
 use crate::defect::guard;
 
-/// What a finished run leaves behind.
+/// Results of a finished run.
 #[pyclass(name = "Report", module = "shallows._core", frozen)]
 pub(crate) struct PyReport(Report);
 
@@ -20,27 +20,27 @@ impl PyReport {
 
 #[pymethods]
 impl PyReport {
-    /// `summary.json` without what depends on the machine.
+    /// Returns `summary.json` without its machine-dependent parts.
     fn summary(&self, py: Python<'_>) -> PyResult<String> {
         py.detach(|| guard(|| self.0.summary().to_string()))
     }
 
-    /// What the reader of the results should know: features that never fired, losses that mislead.
+    /// Returns warnings about the results: markers that never fired, misleading losses.
     fn warnings(&self) -> PyResult<Vec<String>> {
         guard(|| self.0.warnings())
     }
 
-    /// What is as it should be and yet worth knowing.
+    /// Returns observations: correct behaviour that matters for reading the results.
     fn observations(&self) -> PyResult<Vec<String>> {
         guard(|| self.0.observations())
     }
 
-    /// Names of the tables that this run has.
+    /// Returns the names of the tables that this run has.
     fn tables(&self) -> Vec<&'static str> {
         self.0.tables()
     }
 
-    /// Write the table of this name as a Parquet file.
+    /// Writes the table of this name as a Parquet file.
     fn write_table(&self, py: Python<'_>, name: &str, path: &str) -> PyResult<()> {
         py.detach(|| write(path, |out| self.0.write_table(name, out)))
     }

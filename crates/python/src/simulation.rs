@@ -1,4 +1,4 @@
-//! A run in steps of wall time, so that Python can show progress and be interrupted between them.
+//! Run in steps of wall time, so that Python can show progress and be interrupted between steps.
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -15,8 +15,8 @@ use crate::report::PyReport;
 #[pyclass(name = "Simulation", module = "shallows._core", frozen)]
 pub(crate) struct PySimulation(Mutex<Option<Simulation>>);
 
-/// Events between two looks at the clock: some milliseconds of work. Threads are woken for each step, which is to be
-/// worth it.
+/// Events between two readings of the clock: some milliseconds of work. Steps are longer with several threads, because each step wakes
+/// them.
 const STEP: u64 = 1 << 15;
 const STEP_OF_THREADS: u64 = 1 << 19;
 
@@ -25,7 +25,7 @@ impl PySimulation {
         Self(Mutex::new(Some(simulation)))
     }
 
-    /// The simulation, which is gone after `finish` and after a defect.
+    /// Takes the simulation. It is absent after `finish`, after a defect, and while another thread uses it.
     fn take(&self) -> PyResult<Simulation> {
         let held = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
         held.ok_or_else(|| {
@@ -40,7 +40,7 @@ impl PySimulation {
 
 #[pymethods]
 impl PySimulation {
-    /// From now on run on the number of threads that is fastest at the moment, at most on the number given to `simulate`.
+    /// Adapts the number of threads from now on to the fastest at the moment, up to the number given to `simulate`.
     fn adapt_threads(&self) -> PyResult<()> {
         let mut simulation = self.take()?;
         let simulation = guard(move || {
@@ -51,8 +51,8 @@ impl PySimulation {
         Ok(())
     }
 
-    /// Simulate for about this many milliseconds of wall time; returns the progress as JSON. `OSError` if a capture could
-    /// not be written.
+    /// Simulates for about this many milliseconds of wall time and returns the progress as JSON. Raises `OSError` if a capture could not be
+    /// written.
     fn advance(&self, py: Python<'_>, milliseconds: u64) -> PyResult<String> {
         let mut simulation = self.take()?;
         let (simulation, progress, written) = py.detach(|| {
@@ -67,7 +67,7 @@ impl PySimulation {
         Ok(describe(&progress))
     }
 
-    /// What the records of the run take of memory so far, as the JSON list of [`crate::experiment::PyExperiment::footprint`].
+    /// Returns the memory use of the run's records so far, as the JSON list of [`crate::experiment::PyExperiment::footprint`].
     fn held(&self) -> PyResult<String> {
         let simulation = self.take()?;
         let held = guard(|| describe_needs(&simulation.held()))?;
@@ -75,14 +75,14 @@ impl PySimulation {
         Ok(held)
     }
 
-    /// Close the books of the run.
+    /// Ends the run and returns its report.
     fn finish(&self, py: Python<'_>) -> PyResult<PyReport> {
         let simulation = self.take()?;
         py.detach(|| guard(move || simulation.finish())).map(PyReport::new)
     }
 }
 
-// The wall clock decides only when to pause for Python, never what happens in the run.
+// The wall clock only decides when to pause for Python; it does not affect the run.
 #[expect(clippy::disallowed_types)]
 fn advance_for(simulation: &mut Simulation, wall: Duration) -> Progress {
     let start = std::time::Instant::now();
@@ -95,7 +95,7 @@ fn advance_for(simulation: &mut Simulation, wall: Duration) -> Progress {
     }
 }
 
-/// A JSON list of what takes memory, how many bytes, and what makes it less, largest first.
+/// Returns a JSON list of memory uses: what, bytes, and the remedy that reduces it, largest first.
 pub(crate) fn describe_needs(needs: &[Need]) -> String {
     let each = |need: &Need| json!({"what": need.what, "bytes": need.bytes, "remedy": need.remedy});
     json!(needs.iter().map(each).collect::<Vec<_>>()).to_string()

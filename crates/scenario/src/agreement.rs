@@ -1,7 +1,7 @@
-//! What two hosts agree on when one connects to the other: the largest packet, timestamps, selective acknowledgements and ECN.
+//! Parameters that two hosts negotiate for a connection: packet size, timestamps, selective acknowledgements and ECN.
 //!
-//! A SYN and its answer would say all of it. They are sent where `tcp.handshake` asks for them, and then settle ECN by themselves; what
-//! they would have said of the rest, or of ECN without them, is computed here, once for all hosts of two groups.
+//! Real hosts negotiate them with the SYN and its answer. Simulated hosts send SYNs only with `tcp.handshake`, and these then negotiate
+//! ECN. All other parameters, and ECN without a handshake, are computed in this module, once for each pair of host groups.
 
 use shallows_core::Bytes;
 use shallows_transport::congestion::EcnMode;
@@ -16,25 +16,26 @@ use crate::resolved::Resolved;
 use crate::spec::Tcp;
 use crate::tcp;
 
-/// How the two sides of a connection behave.
+/// Configuration of the two sides of a connection.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Agreement {
-    /// Of the side that opens it, and sends data.
+    /// Configuration of the side that opens the connection and sends data.
     pub sender: Config,
-    /// Of the side that receives.
+    /// Configuration of the side that receives data.
     pub receiver: Config,
-    /// The class of service of acknowledgements, if it is not that of their data.
+    /// Class of service of acknowledgements, if it differs from that of their data.
     pub ack_class: Option<u8>,
-    /// What holds the connection back whose data waits in its host, if something does.
+    /// Limit of the connection's bytes that wait in its host, if there is one.
     pub backpressure: Option<SmallQueue>,
-    /// What the sender's NIC does for it.
+    /// Offloads of the sender's NIC.
     pub offloads: Offloads,
-    /// Bytes of IP and TCP headers without SACK blocks, and of framing, on every packet.
+    /// Bytes of IP and TCP headers without SACK blocks, plus framing, on every packet.
     pub header_bytes: Bytes,
 }
 
 impl Agreement {
-    /// How the same two behave the other way on a connection that is open: its opening has settled all of it.
+    /// Returns the agreement for data in the opposite direction of an open connection. It has no handshake, because the opening has
+    /// negotiated everything.
     #[must_use]
     pub fn answering(&self) -> Self {
         let mut answering = self.clone();
@@ -46,16 +47,17 @@ impl Agreement {
     }
 }
 
-/// What a host brings to a connection.
+/// Configuration that one host contributes to a connection.
 #[derive(Clone, Copy, Debug)]
 struct Side<'a> {
     tcp: &'a Tcp,
     group: &'a HostGroup,
 }
 
-/// How hosts of each group talk to those of each, the sender's group counting first; what is wrong with some pair is noted.
+/// Computes the agreements between each pair of host groups, indexed by the sender's and then the receiver's group. Problems are recorded
+/// in `checker`.
 ///
-/// First those of connections as hosts have them, then those of each workload that has a `tcp` of its own.
+/// The agreements of connections with the hosts' own settings come first, then those of each workload with its own `tcp`.
 pub(crate) fn agreements(
     spec: &Resolved,
     groups: &[HostGroup],
@@ -109,13 +111,13 @@ pub(crate) fn agreements(
     agreements
 }
 
-/// What each agrees on with each.
+/// Returns the agreement of every pair of sides.
 fn between(sides: &[Side<'_>], framing: Bytes) -> Vec<Agreement> {
     let pairs = sides.iter().flat_map(|&from| sides.iter().map(move |&to| (from, to)));
     pairs.map(|(from, to)| agree(from, to, framing)).collect()
 }
 
-/// Check what the scenario says of the connections of a group, under the names that `[tcp]` has for it.
+/// Runs `check` on the connections of a group, with problems reported under the group's own `tcp` table.
 fn within(group: usize, checker: &mut Checker<'_>, check: impl FnOnce(&mut Checker<'_>)) {
     match group.checked_sub(1) {
         None => check(checker),
@@ -123,26 +125,26 @@ fn within(group: usize, checker: &mut Checker<'_>, check: impl FnOnce(&mut Check
     }
 }
 
-/// What a sender and a receiver agree on, in a network whose links carry so much beside each IP packet.
+/// Returns the agreement of a sender and a receiver, in a network whose links add `framing` to each IP packet.
 fn agree(from: Side<'_>, to: Side<'_>, framing: Bytes) -> Agreement {
     let timestamps = from.tcp.timestamps && to.tcp.timestamps;
     let headers = header_bytes(timestamps);
-    // RFC 9293 §3.7.1: neither sends larger segments than the other says that it takes.
+    // RFC 9293 §3.7.1: neither side sends larger segments than the other's MSS option allows.
     let mtu = from.group.mtu.min(to.group.mtu);
     let mss = mtu - headers;
     let (mut sender, mut receiver) = (tcp::convert(from.tcp, mss), tcp::convert(to.tcp, mss));
     (sender.timestamps, receiver.timestamps) = (timestamps, timestamps);
-    // The receiver's window is what a sender knows of it at first; who opens decides how.
+    // The sender starts with the receiver's window; the side that opens the connection decides about the handshake.
     sender.receive_window = receiver.receive_window;
     receiver.handshake = sender.handshake;
     if !(sender.recovery.uses_sack() && receiver.recovery.uses_sack()) {
-        // RFC 2018 §2: selective acknowledgements only where both permit them. RFC 6582 is for those without.
+        // RFC 2018 §2: selective acknowledgements only if both sides permit them. RFC 6582 is the recovery without them.
         for side in [&mut sender, &mut receiver].into_iter().filter(|side| side.recovery.uses_sack()) {
             side.recovery = Method::NewReno;
-            (side.frto, side.dsack) = (false, false); // RFC 5682 §3: its rules here are those with SACK
+            (side.frto, side.dsack) = (false, false); // RFC 5682 §3: only the SACK-based rules are implemented
         }
     }
-    // RFC 3168 §6.1.1: ECN only where both ask for it. A sender that shakes hands hears of it; and does ask.
+    // RFC 3168 §6.1.1: ECN only if both sides request it. A sender with a handshake learns the answer from it, so it keeps ECN.
     let speaks = |side: &Config| side.congestion.ecn_mode() != EcnMode::Off;
     let (asks, answers) = (speaks(&sender), speaks(&receiver));
     if !asks {

@@ -1,4 +1,4 @@
-//! BCC's thresholds on the shared pool, from the rest of the scenario (INFOCOM '20, §IV-B and §IV-C).
+//! BCC's thresholds on the shared pool, derived from the rest of the scenario (INFOCOM '20, §IV-B and §IV-C).
 
 use shallows_core::{Bytes, Duration, Rate};
 use shallows_switch::buffer::Policy;
@@ -7,30 +7,30 @@ use crate::ports::site::Site;
 use crate::quantity::Automatic;
 use crate::spec::Bcc;
 
-/// Where the pool begins to be marked, where all of it is, and how that was found.
+/// Pool backlogs at which marking starts and at which every packet is marked, with their derivation.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Thresholds {
     pub(crate) kmin: Bytes,
     pub(crate) kmax: Bytes,
-    /// The formulas with their inputs, if anything was computed.
+    /// Formulas with their inputs, if anything was computed.
     pub(crate) formula: Option<String>,
 }
 
-/// What the formulas need to know of the pool.
+/// Inputs of the formulas.
 struct Inputs {
-    /// C of the fastest of its ports: its reserve is the largest.
+    /// C, the rate of the pool's fastest port, because its reserve is the largest.
     rate: Rate,
-    /// N.
+    /// N, the number of ports that share the pool.
     ports: usize,
-    /// B.
+    /// B, the size of the pool.
     pool: Bytes,
     alpha: f64,
-    /// S_min.
+    /// S_min, the reserved bytes of a port.
     reserved: Bytes,
     rtt: Duration,
 }
 
-/// The thresholds of `bcc` at a port, or why there are none.
+/// Returns the thresholds of `bcc` at a port, or the reason why they cannot be computed.
 pub(crate) fn thresholds(bcc: &Bcc, site: &Site<'_>) -> Result<Thresholds, String> {
     let inputs = inputs(bcc, site)?;
     let in_bytes = |depth: crate::quantity::Depth| depth.in_bytes(site.packet, site.link.rate);
@@ -74,7 +74,7 @@ fn inputs(bcc: &Bcc, site: &Site<'_>) -> Result<Inputs, String> {
     })
 }
 
-/// BCC Eq. 3 and 4: K_max = B − B_R/α with B_R = C·RTT·(1 + λ) − S_min.
+/// Returns K_max = B − B_R/α with B_R = C·RTT·(1 + λ) − S_min (BCC Eq. 3 and 4).
 fn kmax(bcc: &Bcc, inputs: &Inputs, formula: &mut Vec<String>) -> Result<Bytes, String> {
     let Inputs { rate, pool, alpha, reserved, rtt, .. } = *inputs;
     if bcc.lambda < 0.0 || !bcc.lambda.is_finite() {
@@ -98,7 +98,7 @@ fn kmax(bcc: &Bcc, inputs: &Inputs, formula: &mut Vec<String>) -> Result<Bytes, 
     Ok(kmax)
 }
 
-/// BCC §IV-C: K_min = K_max − C·N·h.
+/// Returns K_min = K_max − C·N·h (BCC §IV-C).
 fn kmin(bcc: &Bcc, inputs: &Inputs, kmax: Bytes, formula: &mut Vec<String>) -> Result<Bytes, String> {
     let Inputs { rate, ports, .. } = *inputs;
     let span = Bytes(rate.bytes_in(bcc.h.0).0 * ports as u64);

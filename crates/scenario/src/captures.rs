@@ -1,4 +1,4 @@
-//! `[[measure.captures]]`, checked: which ports' packets are kept, and in which file.
+//! Checks `[[measure.captures]]`: the captured ports and the file names.
 
 use crate::check::Checker;
 use crate::experiment::Capture;
@@ -6,12 +6,12 @@ use crate::ports::matching;
 use crate::spec;
 use crate::topology::Network;
 
-/// Ethernet, IP and TCP with all of its options (RFC 9293 §3.1): cut shorter, a packet could not be told from a broken one.
+/// Length of Ethernet, IP and TCP headers with the most options (RFC 9293 §3.1). A packet cut shorter could not be parsed.
 const LONGEST_HEADERS: u64 = 14 + 20 + 60;
-/// The most that libpcap and Wireshark take for one packet.
+/// Largest packet that libpcap and Wireshark accept.
 const LONGEST_PACKET: u64 = 1 << 18;
 
-/// What the scenario wants captured.
+/// Returns the captures that the scenario requests.
 pub(crate) fn build(
     captures: &[spec::Capture],
     network: &Network,
@@ -52,7 +52,7 @@ fn links(capture: &spec::Capture, key: &str, network: &Network, checker: &mut Ch
     (0..network.links.len() as u32).filter(|&link| chosen[link as usize]).collect()
 }
 
-/// The name becomes that of a file.
+/// Checks the name of a capture, which becomes a file name.
 fn check_name(name: &str, others: &[Capture], key: &str, checker: &mut Checker<'_>) {
     let of_letters = name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
     let sound = of_letters && (1..=80).contains(&name.len()) && !name.starts_with('.');

@@ -1,30 +1,31 @@
-//! Gathers the problems of a scenario, so that its author sees all of them at once.
+//! Collects the problems of a scenario, so that all of them are reported together.
 
 use serde::Serialize;
 
 use crate::document::{Document, Path, parse_path};
 use crate::error::Problem;
 
-/// What gives the text of a file that a scenario names, or says why it cannot.
+/// Function that returns the text of a file that a scenario names, or the reason why it cannot be read.
 pub type Reader<'a> = dyn Fn(&str) -> Result<String, String> + 'a;
 
-/// Problems found so far, and the files that were read.
+/// Problems found so far, and the input files read so far.
 pub(crate) struct Checker<'a> {
     document: &'a Document<'a>,
     reader: &'a Reader<'a>,
     pub(crate) problems: Vec<Problem>,
     pub(crate) inputs: Vec<InputFile>,
-    /// What stands in place of a table: its name, and the key of what is there instead.
+    /// Table that replaces another one during a check: the name of the latter, and the key of the former.
     instead: Option<(&'static str, String)>,
 }
 
 impl<'a> Checker<'a> {
-    /// No problems yet.
+    /// Creates a checker without problems.
     pub(crate) fn new(document: &'a Document<'a>, reader: &'a Reader<'a>) -> Self {
         Self { document, reader, problems: Vec::new(), inputs: Vec::new(), instead: None }
     }
 
-    /// Check by `check` what the table at `key` says in place of that called `table`, whose keys the check names.
+    /// Runs `check` on the table at `key` instead of the table called `table`. The check names keys of `table`, and problems are reported
+    /// at `key`.
     pub(crate) fn instead<T>(
         &mut self,
         table: &'static str,
@@ -37,27 +38,27 @@ impl<'a> Checker<'a> {
         checked
     }
 
-    /// The place of the value that a check calls `key`.
+    /// Returns the path of the value that a check calls `key`.
     fn place(&self, key: &str) -> Option<Path> {
         let Some((table, instead)) = &self.instead else { return parse_path(key) };
-        // No other table has a name that begins like those that are replaced.
+        // No other table's name begins with that of a replaced table.
         match key.strip_prefix(table) {
             Some(rest) => parse_path(&format!("{instead}{rest}")),
             None => parse_path(key),
         }
     }
 
-    /// Note a problem with the value at `key`, written as `section[0].key`.
+    /// Records a problem with the value at `key`, written as `section[0].key`.
     pub(crate) fn refuse(&mut self, key: &str, message: impl Into<String>) {
         let path = self.place(key).unwrap_or_default();
         let problem = self.document.problem(&path, message.into());
-        // What is wrong at every port is said once.
+        // A problem that every port has is recorded once.
         if !self.problems.contains(&problem) {
             self.problems.push(problem);
         }
     }
 
-    /// Note a problem unless `condition` holds; says whether it does.
+    /// Records a problem unless `condition` holds, and returns `condition`.
     pub(crate) fn require(&mut self, condition: bool, key: &str, message: impl FnOnce() -> String) -> bool {
         if !condition {
             self.refuse(key, message());
@@ -65,18 +66,18 @@ impl<'a> Checker<'a> {
         condition
     }
 
-    /// Of two keys that do not go together, the one to complain about: `key`, unless only `other` was given.
+    /// Returns whether to report a conflict of two keys at `other` instead of `key`: only if `other` alone is given.
     pub(crate) fn blames_other(&self, key: &str, other: &str) -> bool {
         let given = |key| self.place(key).is_some_and(|path| self.document.gives(&path));
         !given(key) && given(other)
     }
 
-    /// The value, or a note of what is wrong with it.
+    /// Returns the value of `result`, or records its error as a problem at `key`.
     pub(crate) fn accept<T>(&mut self, key: &str, result: Result<T, String>) -> Option<T> {
         result.map_err(|message| self.refuse(key, message)).ok()
     }
 
-    /// The text of an input file that the value at `key` names, without the byte-order mark that spreadsheets put before it.
+    /// Reads the input file that the value at `key` names. Removes a leading byte-order mark, which spreadsheets write.
     pub(crate) fn read(&mut self, key: &str, path: &str) -> Option<String> {
         let text = (self.reader)(path).map_err(|problem| format!("cannot read \"{path}\": {problem}"));
         let text = self.accept(key, text)?;
@@ -86,16 +87,16 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// A file that a scenario names.
+/// Input file that a scenario names.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct InputFile {
-    /// As the scenario gives it.
+    /// Path as given in the scenario.
     pub path: String,
     /// FNV-1a hash of its contents, 64 bits in hexadecimal.
     pub content_hash: String,
 }
 
-/// FNV-1a, 64 bit.
+/// Returns the FNV-1a hash of `bytes`, 64 bits.
 fn content_hash(bytes: &[u8]) -> String {
     let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash: u64, &byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)

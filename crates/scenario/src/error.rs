@@ -1,31 +1,31 @@
-//! What is wrong with a scenario, and where: file, line, column, key, what was found and what is allowed.
+//! Problems of a scenario, each with its place (file, line, column, key), the value found, and the allowed values.
 
 use std::borrow::Cow;
 use std::fmt;
 
-/// A scenario that cannot run, with every problem that was found.
+/// Error of a scenario that cannot run, with every problem that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScenarioError {
-    /// The problems in the order in which they were found; never empty.
+    /// Problems in the order in which they were found; never empty.
     pub problems: Vec<Problem>,
 }
 
-/// One thing that is wrong.
+/// One problem of a scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// What was found and what is allowed.
+    /// Value found and values allowed.
     pub message: String,
-    /// The key that it is about, such as `switch.markers[0].k`; empty for the file as a whole.
+    /// Key of the wrong value, such as `switch.markers[0].k`; empty for the file as a whole.
     pub key: String,
-    /// Name of the scenario, as it was given.
+    /// Name of the scenario file, as given by the caller.
     pub file: String,
-    /// Line, from one; zero if it does not stand in the file.
+    /// Line, from one; zero if the problem has no place in the file.
     pub line: usize,
     /// Column in characters, from one.
     pub column: usize,
-    /// That line of the file.
+    /// Text of that line.
     pub source_line: String,
-    /// The `--set` option that brought it in, if one did.
+    /// The `--set` option that caused the problem, if one did.
     pub set: Option<String>,
 }
 
@@ -57,7 +57,7 @@ impl fmt::Display for Problem {
         let fits = self.source_line.len() <= LONGEST_LINE;
         if self.set.is_none() && self.line > 0 && fits {
             let margin = " ".repeat(self.line.to_string().len());
-            // Tabs stay tabs, so that the caret stands below its character.
+            // Tabs stay tabs, so that the caret is below its character.
             let lead: String = self
                 .source_line
                 .chars()
@@ -70,14 +70,14 @@ impl fmt::Display for Problem {
     }
 }
 
-/// A line of a scenario that is longer is not shown.
+/// Maximum length of a source line that is shown.
 const LONGEST_LINE: usize = 400;
-/// Likewise, a word of a message: what it repeats may be anything.
+/// Maximum length of a word in a message, because messages may repeat arbitrary input.
 const LONGEST_WORD: usize = 200;
-/// A number with more digits is shown with few.
+/// Maximum number of digits of a number in a message; longer numbers are shown in exponential notation.
 const MOST_DIGITS: usize = 40;
 
-/// A message in which words are as long as a line can hold, and numbers legible: 1e308 has 309 digits.
+/// Returns the message with long words truncated and long numbers in exponential notation: 1e308 has 309 digits.
 fn shorten(message: &str) -> Cow<'_, str> {
     if message.split_whitespace().all(|word| word.len() <= MOST_DIGITS) {
         return Cow::Borrowed(message);
@@ -111,7 +111,7 @@ fn with_short_numbers(word: &str) -> String {
     made + rest
 }
 
-/// Of `known`, the name that `found` was probably meant to be.
+/// Returns the name in `known` that is most similar to `found`, if one is similar enough.
 pub(crate) fn nearest<'a>(found: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let found = found.to_lowercase().replace('-', "_");
     known
@@ -121,9 +121,9 @@ pub(crate) fn nearest<'a>(found: &str, known: impl Iterator<Item = &'a str>) -> 
         .map(|(_, name)| name)
 }
 
-/// Levenshtein's distance: insertions, deletions and substitutions from one text to the other.
+/// Returns Levenshtein's distance: insertions, deletions and substitutions from one text to the other.
 fn edit_distance(from: &str, to: &str) -> usize {
-    // A name is short; a text that is not needs no suggestion.
+    // Names are short; a longer text needs no suggestion.
     if from.len() > 64 {
         return usize::MAX;
     }
@@ -152,7 +152,7 @@ mod tests {
         assert_eq!(edit_distance("", "abc"), 3);
         assert_eq!((edit_distance("abc", ""), edit_distance("xabc", "abc")), (3, 1));
         assert_eq!(edit_distance("same", "same"), 0);
-        // Of a text beyond 64 bytes nobody knows how far it is.
+        // A text beyond 64 bytes has the maximum distance.
         assert_eq!([64, 65].map(|letters| edit_distance(&"a".repeat(letters), "")), [64, usize::MAX]);
     }
 

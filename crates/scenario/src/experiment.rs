@@ -1,6 +1,6 @@
-//! What can run: plain data in which everything has been checked and every default filled in.
+//! Experiment: plain data in which everything is checked and every default is filled in.
 //!
-//! Both ways to run a scenario read these types; only [`crate::parse`] makes them. Nothing here decides anything.
+//! The simulator and the testbed read these types; only [`crate::parse`] creates them. They contain no decisions.
 
 use std::ops::Deref;
 
@@ -16,9 +16,9 @@ use crate::spec::workload::WhenBusy;
 use crate::topology::{Epoch, Network};
 use crate::workload::{Arrivals, Classed, Classes, Generator, LocalHosts, Workload};
 
-/// A checked scenario under one seed.
+/// Checked scenario with a seed.
 ///
-/// Other crates only read it: its parts are the fields of [`Setup`], and [`crate::parse`] alone makes one.
+/// Other crates can only read it: its parts are the fields of [`Setup`], and only [`crate::parse`] creates one.
 ///
 /// ```compile_fail
 /// fn edit(experiment: &mut shallows_scenario::Experiment) {
@@ -41,85 +41,84 @@ impl Deref for Experiment {
     }
 }
 
-/// The parts of an [`Experiment`].
+/// Parts of an [`Experiment`].
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// What the scenario is called.
+    /// Name of the scenario.
     pub name: String,
     /// Root of every random stream.
     pub seed: u64,
     /// Hosts, switches and links.
     pub network: Network,
-    /// What hosts are, and how they talk to each other.
+    /// Configurations of hosts and of the connections between them.
     pub hosts: HostConfigs,
-    /// How the flows of each workload use connections; same order as [`Experiment::workloads`].
+    /// Use of connections by the flows of each workload; same order as [`Experiment::workloads`].
     pub connections: Vec<Connections>,
-    /// The classes of service of each workload; same order.
+    /// Classes of service of each workload; same order.
     pub classes: Vec<Classes>,
-    /// The pairs between which each workload may send, of workloads of queries those that may have persistent
-    /// connections; same order.
+    /// Host pairs between which each workload may send, or for queries those that may have persistent connections; same order.
     pub pairs: Vec<Pairs>,
-    /// Sources of datagrams that do not react.
+    /// Sources of unresponsive datagrams.
     pub datagram_sources: Vec<DatagramSource>,
-    /// Pairs that measure round-trip times.
+    /// Host pairs that measure round-trip times with echo requests.
     pub probes: Vec<Probe>,
-    /// When the run ends.
+    /// Condition that ends the run.
     pub stop: Stop,
-    /// When a flow counts as complete.
+    /// End at which a flow counts as complete.
     pub fct: FctEnd,
-    /// Upper edges of the flow-size bins, inclusive; a last bin without edge follows.
+    /// Upper edges of the flow-size bins, inclusive; a last bin without an edge follows.
     pub bins: Vec<Bytes>,
-    /// Flows that arrive earlier are simulated and not counted.
+    /// Warm-up: flows that arrive earlier are simulated but not counted.
     pub warm_up: Duration,
-    /// How often queue lengths are recorded, if at all.
+    /// Interval of samples of queue lengths; `None` for no samples.
     pub sample_queues: Option<Duration>,
-    /// Ports whose state is recorded.
+    /// Port traces: ports whose state is recorded.
     pub port_traces: Vec<PortTrace>,
-    /// Flows whose senders are recorded; a flow belongs to the first that chooses it.
+    /// Flow traces: flows whose senders are recorded. A flow belongs to the first trace that chooses it.
     pub flow_traces: Vec<FlowTrace>,
-    /// Packets that are kept in files.
+    /// Captures: packets that are written to files.
     pub captures: Vec<Capture>,
-    /// What was computed for the scenario, with formulas and inputs.
+    /// Values computed for the scenario, with formulas and inputs.
     pub notes: Vec<String>,
 }
 
-/// What hosts are, by group, and how they talk to each other.
+/// Configurations of hosts by group, and of the connections between groups.
 #[derive(Clone, Debug)]
 pub struct HostConfigs {
-    /// By group, the hosts in no other first.
+    /// Host groups; the first has the hosts in no other group.
     pub groups: Vec<HostGroup>,
-    /// By groups of the sender and the receiver; of connections as hosts have them, then of each other kind.
+    /// Agreements by groups of the sender and the receiver: first with the hosts' own settings, then for each other kind of connection.
     pub(crate) agreements: Vec<Agreement>,
-    /// By workload that sends flows: which kind its connections are of, 0 being as hosts have them.
+    /// Kind of connections of each workload that sends flows; 0 means the hosts' own settings.
     pub(crate) kinds: Vec<u16>,
 }
 
 impl HostConfigs {
-    /// How connections behave from hosts of one group to those of another, unless their workload says otherwise. What packets look
-    /// like it may not: their sizes, timestamps, selective acknowledgements and the receive window are these.
+    /// Returns the agreement of connections from hosts of one group to those of another with the hosts' own settings. A workload with its
+    /// own `tcp` can change behaviour, but not packet sizes, timestamps, selective acknowledgements or the receive window.
     pub fn agreement(&self, from: usize, to: usize) -> &Agreement {
         &self.agreements[from * self.groups.len() + to]
     }
 
-    /// How those of each kind behave, by groups of the sender and the receiver.
+    /// Returns the agreements of every kind, each by groups of the sender and the receiver.
     pub fn agreements(&self) -> &[Agreement] {
         &self.agreements
     }
 
-    /// Of which kind the connections of each workload are that sends flows.
+    /// Returns the kind of connections of each workload that sends flows.
     pub fn kinds(&self) -> &[u16] {
         &self.kinds
     }
 }
 
 impl Experiment {
-    /// What `[tcp]` says: how connections behave between hosts that are in no group.
+    /// Returns the sender configuration of `[tcp]`, for connections between hosts in no group.
     pub fn tcp(&self) -> &shallows_transport::Config {
         &self.hosts.agreement(0, 0).sender
     }
 
-    /// The same network without anything that sends of its own, and without records that grow for as long as it stands. Captures stay
-    /// if it `captures`.
+    /// Returns the experiment without sources that send on their own, and without records that grow as long as it runs. Captures remain if
+    /// `captures` is true.
     #[must_use]
     pub fn idle(mut self, captures: bool) -> Self {
         self.setup.sample_queues = None;
@@ -132,28 +131,28 @@ impl Experiment {
         self
     }
 
-    /// The same, on a network that changes at these times.
+    /// Returns the experiment with a network that changes at these epochs.
     ///
     /// # Errors
     ///
-    /// If times do not ascend, or a link does not exist or becomes what a link cannot be.
+    /// If times do not ascend, a link does not exist, or a link would get an invalid state.
     pub fn with_epochs(mut self, epochs: Vec<Epoch>) -> Result<Self, String> {
         self.setup.network.set_epochs(epochs)?;
         Ok(self)
     }
 
-    /// What a host is.
+    /// Returns the configuration of a host.
     pub fn group(&self, host: HostId) -> &HostGroup {
         &self.hosts.groups[self.network.groups.of(host)]
     }
 
-    /// How connections behave from one host to another, unless their workload says otherwise.
+    /// Returns the agreement of connections from one host to another with the hosts' own settings.
     pub fn agreement(&self, from: HostId, to: HostId) -> &Agreement {
         let groups = &self.network.groups;
         self.hosts.agreement(groups.of(from), groups.of(to))
     }
 
-    /// How connections of each kind that there is behave between hosts that there are, each way once.
+    /// Returns the agreements of every kind of connection in use, for each ordered pair of groups with hosts.
     pub(crate) fn agreements(&self) -> impl Iterator<Item = &Agreement> {
         let HostConfigs { groups, agreements, kinds } = &self.hosts;
         let count = groups.len();
@@ -164,12 +163,12 @@ impl Experiment {
         pairs.filter(move |(pair, _)| there(pair / count) && there(pair % count)).map(|(_, found)| found)
     }
 
-    /// The workloads that send flows, fresh from the seed, in the order of the scenario. They run at all hosts.
+    /// Creates the workloads that send flows, freshly seeded, in the order of the scenario. They run at all hosts.
     pub fn workloads(&self) -> Vec<Box<dyn Workload>> {
         self.workloads_at(&LocalHosts::all())
     }
 
-    /// The same; those that react ([`Self::reacts`]) run at these hosts alone.
+    /// Creates the workloads that send flows. Those that react ([`Self::reacts`]) run only at these hosts.
     pub fn workloads_at(&self, hosts: &LocalHosts) -> Vec<Box<dyn Workload>> {
         let classed = |(index, (generator, classes)): (usize, (&Generator, &Classes))| {
             let workload = Classed::new(generator.start(hosts), classes.clone(), self.seed, index as u64);
@@ -178,47 +177,46 @@ impl Experiment {
         self.generators.iter().zip(&self.classes).enumerate().map(classed).collect()
     }
 
-    /// When the last of the sources of datagrams and echo requests stops that stop at a time of their own.
+    /// Returns the latest stop time of the sources of datagrams and echo requests that have a stop time.
     pub fn sources_stop(&self) -> Option<Instant> {
         let datagrams = self.datagram_sources.iter().filter_map(|source| source.stop);
         datagrams.chain(self.probes.iter().filter_map(|probe| probe.stop)).max()
     }
 
-    /// How many flows will have arrived in the end, if that is known and the run does not end before.
+    /// Returns the total number of flows if it is known and the run does not end before.
     pub fn expected_flows(&self) -> Option<u64> {
         self.generators.iter().map(Generator::expected_flows).sum()
     }
 
-    /// What each workload will have sent by the end of the run on average, as far as that depends on nothing that
-    /// happens in it.
+    /// Returns the expected number of flows of each workload by the end of the run, where it does not depend on events during the run.
     pub fn arrivals(&self) -> Vec<Arrivals> {
         self.generators.iter().map(|generator| generator.arrivals(self.stop.at)).collect()
     }
 
-    /// By workload that sends flows: whether it decides by what becomes of its flows.
+    /// Returns for each workload that sends flows whether it reacts to the progress of its flows.
     pub fn reacts(&self) -> Vec<bool> {
         self.generators.iter().map(Generator::reacts).collect()
     }
 
-    /// Whether something that happens at one host starts flows at another, at once and without a packet: lists whose flows wait for
-    /// what happens at other hosts than their senders, and queries that go on without requests.
+    /// Returns whether an event at one host can start flows at another host at once, without a packet. That holds for flow lists with
+    /// dependencies on other hosts than the sender, and for queries without requests.
     pub fn crosses_hosts(&self) -> bool {
         self.generators.iter().any(Generator::crosses_hosts)
     }
 
-    /// By workload that sends flows: whether its answers go on the connections of their requests.
+    /// Returns for each workload that sends flows whether its responses use the connections of their requests.
     pub fn shares(&self) -> Vec<bool> {
         self.generators.iter().map(Generator::shares).collect()
     }
 
-    /// By workload that sends flows: whether it asks queries.
+    /// Returns for each workload that sends flows whether it sends queries.
     pub fn asks(&self) -> Vec<bool> {
         self.generators.iter().map(Generator::asks).collect()
     }
 
-    /// The scenario with every default spelled out; what a run depends on, apart from its input files.
+    /// Returns the scenario with every default spelled out: everything that a run depends on, apart from its input files.
     ///
-    /// Written as TOML it is a scenario again, of the same experiment.
+    /// Written as TOML, it is a scenario of the same experiment.
     ///
     /// # Panics
     ///
@@ -227,110 +225,110 @@ impl Experiment {
         serde_json::to_value(&self.resolved).expect("a checked scenario has finite numbers and text keys")
     }
 
-    /// The files that the scenario names, as they were read.
+    /// Returns the input files that the scenario names.
     pub fn inputs(&self) -> &[InputFile] {
         &self.inputs
     }
 }
 
-/// When the run ends: whichever of the two comes first.
+/// End of the run: the earlier of two conditions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stop {
-    /// At this time.
+    /// Time at which the run ends.
     pub at: Option<Instant>,
-    /// As soon as every flow has arrived and is complete, every source of datagrams or echo requests has stopped, and nothing of theirs
-    /// is under way. Off where something has no end of its own, and where a run with such sources has a time.
+    /// Whether the run ends as soon as every flow is complete, every source of datagrams or echo requests has stopped, and none of their
+    /// packets is under way. False if a workload has no end, or if a run with such sources has a time.
     pub on_completion: bool,
 }
 
-/// A record of the state of ports.
+/// Record of the state of ports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PortTrace {
     /// Numbers of the links whose ports are recorded.
     pub links: Vec<u32>,
-    /// How often; none is at every change.
+    /// Interval of readings; `None` for a reading at every change.
     pub every: Option<Duration>,
 }
 
-/// A file of the packets that some ports send.
+/// File with the packets that some ports send.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Capture {
-    /// What the file is called, without its ending.
+    /// Name of the file, without its ending.
     pub name: String,
     /// Numbers of the links whose ports are captured, ascending.
     pub links: Vec<u32>,
-    /// How many bytes of each packet are kept.
+    /// Number of bytes kept of each packet.
     pub snap: u32,
 }
 
-/// A record of the state of senders.
+/// Record of the state of senders.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowTrace {
-    /// Of which flows.
+    /// Flows that are recorded.
     pub choice: FlowChoice,
-    /// How often; none is at every change.
+    /// Interval of readings; `None` for a reading at every change.
     pub every: Option<Duration>,
 }
 
-/// A choice among flows.
+/// Choice of flows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FlowChoice {
-    /// Those with these numbers, ascending.
+    /// Flows with these numbers, ascending.
     Numbers(Vec<u32>),
-    /// Those of a workload, by its place in [`Experiment::workloads`].
+    /// Flows of a workload, by its index in [`Experiment::workloads`].
     Workload(u16),
-    /// So many, each as likely as any other, of a workload or of all.
+    /// Uniform random sample of the flows of one workload or of all.
     Sample {
-        /// How many.
+        /// Number of flows in the sample.
         count: u32,
-        /// Of which workload.
+        /// Index of the workload in [`Experiment::workloads`]; `None` for all.
         workload: Option<u16>,
     },
 }
 
-/// How the flows of a workload use connections.
+/// Use of connections by the flows of a workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Connections {
-    /// A new one for each flow, which closes when the sender has every acknowledgement.
+    /// A new connection for each flow, closed when every byte is acknowledged.
     New,
-    /// A pool for each pair, whose window, alpha and round-trip time survive from flow to flow.
+    /// A pool of connections for each pair of hosts. Window, alpha and round-trip time are kept from flow to flow.
     Persistent {
-        /// Connections of each pair at the start of the run.
+        /// Number of connections of each pair at the start of the run.
         per_pair: u32,
-        /// What a flow does that finds all of them busy.
+        /// Action of a flow that finds every connection busy.
         when_busy: WhenBusy,
-        /// What each of them sends before the first flow.
+        /// Data that each connection sends before the first flow.
         warm_up: Option<WarmUp>,
     },
 }
 
-/// A few bytes that prime a persistent connection.
+/// Data that prepares a persistent connection: a few bytes sent before its first flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WarmUp {
-    /// How many.
+    /// Number of bytes.
     pub bytes: Bytes,
-    /// Each connection draws its time uniformly from here …
+    /// Earliest time. Each connection draws its time uniformly between `from` and `to`.
     pub from: Instant,
-    /// … to here.
+    /// Latest time.
     pub to: Instant,
 }
 
 /// Ordered pairs of distinct hosts.
 #[derive(Clone, Debug)]
 pub enum Pairs {
-    /// Every sender with every receiver but itself.
+    /// Every sender with every receiver except itself.
     Product {
-        /// Who sends.
+        /// Sending hosts.
         senders: Vec<HostId>,
-        /// Who receives.
+        /// Receiving hosts.
         receivers: Vec<HostId>,
     },
-    /// These.
+    /// Explicit list of pairs.
     List(Vec<(HostId, HostId)>),
 }
 
 impl Pairs {
-    /// The pairs, each once, in a fixed order.
+    /// Returns the pairs, each once, in a fixed order.
     pub fn iter(&self) -> Box<dyn Iterator<Item = (HostId, HostId)> + '_> {
         match self {
             Self::List(pairs) => Box::new(pairs.iter().copied()),
@@ -344,68 +342,68 @@ impl Pairs {
     }
 }
 
-/// A source of datagrams between two hosts.
+/// Source of datagrams from one host to another.
 #[derive(Clone, Debug)]
 pub struct DatagramSource {
     /// Sending host.
     pub source: HostId,
     /// Receiving host.
     pub destination: HostId,
-    /// When the first one leaves.
+    /// Time at which the first datagram leaves.
     pub start: Instant,
-    /// From here on nothing is sent.
+    /// Time from which on no datagram is sent.
     pub stop: Option<Instant>,
-    /// Bytes of data in each, without headers.
+    /// Bytes of data in each datagram, without headers.
     pub payload: Bytes,
-    /// When they leave.
+    /// Times at which datagrams leave.
     pub pattern: DatagramPattern,
-    /// Whether they are ECN-capable.
+    /// Whether the datagrams are ECN-capable.
     pub ecn: bool,
     /// Class of service (DSCP).
     pub class: u8,
 }
 
-/// Echo requests from one host to another.
+/// Source of echo requests from one host to another.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Probe {
-    /// Who asks.
+    /// Host that sends requests.
     pub source: HostId,
-    /// Who answers.
+    /// Host that replies.
     pub destination: HostId,
-    /// When the first request leaves.
+    /// Time at which the first request leaves.
     pub start: Instant,
-    /// From here on nothing is asked.
+    /// Time from which on no request is sent.
     pub stop: Option<Instant>,
-    /// From one request to the next.
+    /// Time from one request to the next.
     pub interval: Duration,
     /// Bytes of data beside IP and ICMP headers.
     pub payload: Bytes,
     /// Whether requests and replies are ECN-capable.
     pub ecn: bool,
-    /// Class of service (DSCP) of both.
+    /// Class of service (DSCP) of requests and replies.
     pub class: u8,
 }
 
-/// When datagrams leave. Rates count every byte on the wire.
+/// Times at which datagrams leave. Rates count every byte on the wire.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum DatagramPattern {
-    /// At equal intervals.
+    /// Equal intervals.
     Constant {
         /// Wire bits per second.
         rate: Rate,
     },
-    /// At exponential intervals.
+    /// Exponential intervals.
     Poisson {
         /// Wire bits per second, on average.
         rate: Rate,
     },
-    /// At equal intervals for `on`, then nothing for `off`, and again.
+    /// Bursts: equal intervals for `on`, then a pause of `off`, repeated.
     OnOff {
-        /// Wire bits per second while it sends.
+        /// Wire bits per second during a burst.
         rate: Rate,
-        /// Length of a burst.
+        /// Duration of a burst.
         on: Duration,
-        /// Length of the silence after it.
+        /// Duration of the pause after a burst.
         off: Duration,
     },
 }

@@ -1,4 +1,4 @@
-//! `[[measure.flow_traces]]`, checked: which flows are recorded.
+//! Checks `[[measure.flow_traces]]`: the flows that are recorded.
 
 use crate::check::Checker;
 use crate::experiment::{FlowChoice, FlowTrace};
@@ -7,9 +7,9 @@ use crate::quantity::Every;
 use crate::resolved::Resolved;
 use crate::spec::{self, Workload};
 
-/// What the scenario wants recorded of senders; `flows` is how many there will be, if that is known.
+/// Returns the flow traces that the scenario requests; `flows` is the total number of flows, if known.
 pub(crate) fn build(spec: &Resolved, flows: Option<u64>, checker: &mut Checker<'_>) -> Vec<FlowTrace> {
-    // Of workloads that were refused nobody knows what they send.
+    // The number of flows is unknown if a workload was rejected.
     let flows = flows.filter(|_| checker.problems.is_empty());
     let mut made = Vec::new();
     for (entry, trace) in spec.measure.flow_traces.iter().enumerate() {
@@ -29,7 +29,7 @@ pub(crate) fn build(spec: &Resolved, flows: Option<u64>, checker: &mut Checker<'
     made
 }
 
-/// Refuse numbers that no flow will have.
+/// Rejects flow numbers that no flow will have.
 fn check_numbers(chosen: &[u32], key: &str, flows: Option<u64>, checker: &mut Checker<'_>) {
     let Some((number, flows)) = chosen.iter().max().zip(flows) else { return };
     checker.require(u64::from(*number) < flows, key, || match flows {
@@ -70,7 +70,7 @@ fn choice(
     }
 }
 
-/// The index among the workloads that send flows of the scenario's workload number `index`.
+/// Converts the scenario's workload number `index` to an index among the workloads that send flows.
 fn number(index: u32, key: &str, workloads: &[Workload], checker: &mut Checker<'_>) -> Option<u16> {
     let count = workloads.len();
     let Some(chosen) = workloads.get(index as usize) else {

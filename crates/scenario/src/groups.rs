@@ -1,4 +1,4 @@
-//! Groups of hosts: who is in which, and what each inherits from what the scenario says of all hosts.
+//! Groups of hosts: their members, and the settings that each inherits from those of all hosts.
 
 use serde::de::DeserializeOwned;
 use shallows_core::{Bytes, Duration};
@@ -16,27 +16,27 @@ use crate::spec;
 use crate::spec::preset::TcpTable;
 use crate::{offloads, tagged, tcp};
 
-/// Every pair of groups has configurations of its own; nobody writes as many.
+/// Maximum number of groups, because every pair of groups has its own agreements.
 const MAX_GROUPS: usize = 64;
 
-/// What a group says of each of its hosts, beside how their connections behave.
+/// Settings of each host in a group, except those of its connections.
 #[derive(Clone, Debug)]
 pub struct HostGroup {
-    /// Largest IP packet.
+    /// Size of the largest IP packet.
     pub mtu: Bytes,
-    /// Each packet leaves its host up to this much later, in order; zero is off.
+    /// Maximum random delay of each packet at its host; packets keep their order. Zero is off.
     pub jitter: Duration,
-    /// What NICs do for their hosts.
+    /// Offloads of NICs.
     pub offloads: Offloads,
-    /// What a connection may have waiting in its host, if that is bounded: `tcp_limit_output_bytes`.
+    /// Limit of a connection's bytes that wait in its host (`tcp_limit_output_bytes`); `None` if unlimited.
     pub backpressure: Option<Bytes>,
-    /// What counts as waiting for each packet or burst beside its data, if packets do not count as large as they are.
+    /// Bytes counted for each waiting packet or burst in addition to its data; `None` to count the packets' own sizes.
     pub buffer_overhead: Option<Bytes>,
-    /// The class of service of acknowledgements, if it is not that of their data.
+    /// Class of service of acknowledgements, if it differs from that of their data.
     pub ack_class: Option<u8>,
 }
 
-/// What groups are taken from: hosts, and the racks that they are in.
+/// Hosts and racks from which groups choose their members.
 pub(crate) struct Racked<'a> {
     pub(crate) hosts: u32,
     pub(crate) racks: u32,
@@ -45,7 +45,7 @@ pub(crate) struct Racked<'a> {
     pub(crate) rack_of: &'a dyn Fn(u32) -> u32,
 }
 
-/// The groups that the scenario describes, unless something is wrong with one.
+/// Returns the groups of the scenario, or `None` if a group has a problem.
 pub(crate) fn members_of(
     groups: &[spec::Group],
     network: &Racked<'_>,
@@ -86,7 +86,7 @@ fn check_name(name: &str, known: &[String], key: &str, checker: &mut Checker<'_>
     checker.accept(&key, sound);
 }
 
-/// The hosts of a group, each once.
+/// Returns the hosts of a group, each once.
 fn members(group: &spec::Group, network: &Racked<'_>, key: &str, checker: &mut Checker<'_>) -> Vec<u32> {
     checker.require(group.members.is_some() || group.racks.is_some(), key, || {
         "it has no hosts; give it members, such as \"0..8\", or racks, such as \"0..2\"".to_owned()
@@ -102,8 +102,7 @@ fn members(group: &spec::Group, network: &Racked<'_>, key: &str, checker: &mut C
     members
 }
 
-/// The groups, each of which says in full what its hosts are: what it leaves out is what `tables`, those of the scenario's text, say of
-/// all.
+/// Returns the groups with complete settings. A group inherits every setting that it omits from `tables`, the scenario's own tables.
 pub(crate) fn inherit(groups: &[spec::Group], tables: &Table) -> Result<Vec<spec::Group>, (Path, String)> {
     let nic_of_all = tables.get("host").and_then(|host| host.get("nic")).and_then(Value::as_table);
     let inherit = |(index, group): (usize, &spec::Group)| {
@@ -117,7 +116,7 @@ pub(crate) fn inherit(groups: &[spec::Group], tables: &Table) -> Result<Vec<spec
     groups.iter().enumerate().map(inherit).collect()
 }
 
-/// What the scenario says of the connections of a group, the hosts in no other being the first: with what it inherits.
+/// Returns the `tcp` table of a group with its inherited settings. Group 0 has the hosts in no other group.
 pub(crate) fn tcp_table(tables: &Table, group: usize) -> Table {
     let all = tables.get("tcp").and_then(Value::as_table).cloned().unwrap_or_default();
     match group.checked_sub(1).and_then(|index| own(tables, index, "tcp")) {
@@ -126,12 +125,12 @@ pub(crate) fn tcp_table(tables: &Table, group: usize) -> Table {
     }
 }
 
-/// What a group says itself.
+/// Returns the group's own table `key`, without inherited settings.
 fn own(tables: &Table, index: usize, key: &str) -> Option<Table> {
     tables.get("host")?.get("group")?.get(index)?.get(key)?.as_table().cloned()
 }
 
-/// What presets of groups have set, in words.
+/// Returns notes on the settings that presets of groups have made.
 pub(crate) fn preset_notes(groups: &[spec::Group]) -> Vec<String> {
     let note = |group: &spec::Group| {
         let note = group.tcp.as_ref()?.preset_note.as_ref()?;
@@ -140,12 +139,12 @@ pub(crate) fn preset_notes(groups: &[spec::Group]) -> Vec<String> {
     groups.iter().filter_map(note).collect()
 }
 
-/// What a table says with what it inherits.
+/// Deserialises a table with the settings that it inherits from `base`.
 pub(crate) fn over<T: DeserializeOwned>(base: Table, own: &Table) -> Result<T, (Path, String)> {
     tagged::read(Value::Table(merged(base, own)))
 }
 
-/// A preset says everything: nothing is inherited beside it.
+/// Merges two tables. A table with a preset is complete and inherits nothing.
 fn merged(base: Table, own: &Table) -> Table {
     match merge(&Value::Table(base), &Value::Table(own.clone())) {
         Value::Table(merged) if !own.contains_key("preset") => merged,
@@ -158,12 +157,12 @@ fn place(index: usize, key: &str) -> [Step; 4] {
     [step("host"), step("group"), Step::Index(index), step(key)]
 }
 
-/// What is wrong below a place, with its whole path.
+/// Prefixes the path of an error with the place of its table.
 pub(crate) fn at(place: &[Step], (below, message): (Path, String)) -> (Path, String) {
     (place.iter().cloned().chain(below).collect(), message)
 }
 
-/// What `own` says, and what `base` says where it says nothing. A model, which has a kind, is taken as a whole.
+/// Merges two values: `own` takes precedence over `base`. A model, which has a `kind`, is not merged but taken as a whole.
 fn merge(base: &Value, own: &Value) -> Value {
     let (Value::Table(base), Value::Table(own)) = (base, own) else { return own.clone() };
     if base.contains_key("kind") || own.contains_key("kind") {
@@ -177,7 +176,7 @@ fn merge(base: &Value, own: &Value) -> Value {
     Value::Table(merged)
 }
 
-/// What each group says of its hosts, that of the hosts in no other first; problems are noted.
+/// Returns the settings of each group, starting with the hosts in no other group. Problems are recorded in `checker`.
 pub(crate) fn build(spec: &Resolved, checker: &mut Checker<'_>) -> Vec<HostGroup> {
     let common = spec.topology.common();
     let (rate, mtu, framing) = (common.rate, common.mtu, common.framing);
@@ -215,7 +214,7 @@ fn bound(nic: &spec::Nic) -> Option<Bytes> {
     }
 }
 
-/// Refuse packets of a group that hold no data.
+/// Rejects an MTU of a group that leaves no room for data. Returns whether all are valid.
 pub(crate) fn check_mtu(spec: &Resolved, checker: &mut Checker<'_>) -> bool {
     let before = checker.problems.len();
     for (index, group) in spec.host.group.iter().enumerate() {

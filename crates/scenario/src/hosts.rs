@@ -1,5 +1,5 @@
-//! Sets of hosts as a scenario names them: `"all"`, `"0..8"`, `"0..8, 12"`, `"0..8 step 2"`, `[0, 1, 5]`, by name: `"s1-*, r1"`, or
-//! by group: `"group:old"`. Sets of racks likewise, which have no groups.
+//! Sets of hosts in the notation of scenarios: `"all"`, `"0..8"`, `"0..8, 12"`, `"0..8 step 2"`, `[0, 1, 5]`, by name: `"s1-*, r1"`, or by
+//! group: `"group:old"`. Sets of racks use the same notation without groups.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,47 +13,47 @@ use crate::membership::Groups;
 use crate::pattern;
 use crate::topology::Network;
 
-/// Hosts, before it is known which there are.
+/// Set of hosts that is not yet resolved in a network.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum HostSet {
     /// Every host.
     #[default]
     All,
-    /// These, in the order given.
+    /// These parts, in the order given.
     Parts(Vec<Part>),
 }
 
-/// Some hosts.
+/// Part of a set of hosts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// A half-open range of numbers.
+    /// Half-open range of numbers.
     Range(u32, u32),
-    /// Every so-manieth number of such a range, from its first on; the third is at least 2.
+    /// Every *n*-th number of a half-open range, from its first on; the third field is *n*, at least 2.
     Steps(u32, u32, u32),
-    /// Those of this name, in which `*` stands for anything.
+    /// Hosts with this name, in which `*` matches any text.
     Name(String),
-    /// Those of the groups of this name, likewise.
+    /// Hosts of the groups with this name, in which `*` matches any text.
     Group(String),
 }
 
-/// Racks, before it is known which there are: as hosts are named, by the number of their switch among those with hosts, or its name.
+/// Set of racks that is not yet resolved in a network: by the number of the rack's switch among the switches with hosts, or by its name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub(crate) struct RackSet(HostSet);
 
-/// What a set is taken from.
+/// Universe from which a set is taken: all hosts or all racks.
 struct Whole<'a, Name> {
-    /// What one of them is.
+    /// Noun for one member in messages.
     noun: &'static str,
     count: u32,
-    /// What each is called.
+    /// Function from a number to a name.
     name: Name,
-    /// The hosts' groups; none of what is not in groups.
+    /// Groups of the hosts; `None` for racks and for sets that define groups.
     groups: Option<&'a Groups>,
 }
 
 impl HostSet {
-    /// The hosts in ascending order, each once, or what is wrong with the set in this network.
+    /// Returns the hosts in ascending order, each once. Fails with a message if the set does not fit this network.
     pub(crate) fn resolve(&self, network: &Network) -> Result<Vec<HostId>, String> {
         let groups = Some(&network.groups);
         let name = |host| network.host_name(host);
@@ -61,7 +61,7 @@ impl HostSet {
         Ok(found.into_iter().map(HostId).collect())
     }
 
-    /// The numbers of hosts among so many, before they are in groups.
+    /// Returns the numbers of the hosts among `count` hosts, before groups are known.
     pub(crate) fn members<S: AsRef<str>>(
         &self,
         count: u32,
@@ -75,7 +75,7 @@ impl HostSet {
         let Self::Parts(parts) = self else {
             return Ok((0..hosts).collect());
         };
-        // Ranges are sorted first, so that overlapping ones cost nothing however often they repeat.
+        // Ranges are sorted first, so that overlapping ranges cost no memory, however often they repeat.
         let mut sorted: Vec<(u32, u32)> = Vec::new();
         for part in parts {
             match part {
@@ -121,7 +121,7 @@ impl HostSet {
 }
 
 impl RackSet {
-    /// The numbers of the racks in ascending order, each once, of `count` that are called so.
+    /// Returns the numbers of the racks among `count` racks in ascending order, each once.
     pub(crate) fn resolve<'a>(&self, count: u32, name: impl Fn(u32) -> &'a str) -> Result<Vec<u32>, String> {
         self.0.among(&Whole { noun: "rack", count, name, groups: None })
     }
@@ -154,9 +154,9 @@ impl JsonSchema for RackSet {
 }
 
 const EXPECTED: &str = "a set of hosts: \"all\", \"0..8\" (0 to 7), \"0..8, 12\", \"0..8 step 2\", [0, 1, 5], names such as \"host3\" and \"s1-*\", or groups such as \"group:old\"";
-/// More parts than any real set has; bounds the memory of a hostile one.
+/// Maximum number of parts, more than any real set has; it bounds the memory that hostile input uses.
 const MAX_PARTS: usize = 100_000;
-/// Likewise, names, each of which is compared with every host, and ranges with steps.
+/// Maximum number of names, each of which is compared with every host, and of ranges with steps.
 const MAX_LONG_PARTS: usize = 1_000;
 
 impl FromStr for HostSet {
@@ -179,7 +179,7 @@ impl HostSet {
     }
 }
 
-/// A number, a range of numbers, perhaps with a step, a name, or a group.
+/// Parses one part: a number, a range of numbers, optionally with a step, a name, or a group.
 fn part(text: &str) -> Option<Part> {
     let sound = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '*');
     let is_name = |name: &str| !name.is_empty() && name.chars().all(sound);
@@ -251,7 +251,7 @@ impl<'de> Deserialize<'de> for HostSet {
                 let mut parts: Vec<Part> = Vec::new();
                 while let Some(Member(next)) = members.next_element()? {
                     match (parts.last_mut(), next) {
-                        // Runs are written as ranges, so that the set prints short.
+                        // Consecutive numbers become a range, so that the set prints short.
                         (Some(Part::Range(_, end)), Part::Range(first, after)) if *end == first => {
                             *end = after
                         }
@@ -267,7 +267,7 @@ impl<'de> Deserialize<'de> for HostSet {
     }
 }
 
-/// One entry of a list.
+/// Entry of a list.
 struct Member(Part);
 
 impl<'de> Deserialize<'de> for Member {

@@ -1,9 +1,9 @@
-//! What to run: a scenario's text becomes a checked [`Experiment`], which is plain data.
+//! Scenarios: the text of a scenario file becomes a checked [`Experiment`], which is plain data.
 //!
-//! Nothing here opens a file: whoever asks hands over what reads those that a scenario names, a [`Reader`].
+//! This crate opens no file. The caller passes a [`Reader`] that reads the files that a scenario names.
 //!
-//! The stage is in the type: text → `Spec`, what the file says → `Resolved`, the same with every default → [`Experiment`],
-//! what can run. Every check happens once, on the way; whoever holds an `Experiment` need check nothing.
+//! Each stage has its own type: text → `Spec`, the content of the file → `Resolved`, with every default filled in → [`Experiment`], ready
+//! to run. Every check happens once on this way, so code with an `Experiment` needs no further check.
 #![forbid(unsafe_code)]
 
 mod agreement;

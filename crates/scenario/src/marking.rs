@@ -1,5 +1,5 @@
-//! The effective marking curve of each kind of port: in bytes, packets, time and bandwidth-delay products, and against
-//! what the buffer lets a queue hold. A marker whose threshold lies beyond that never fires.
+//! Effective marking curve of each kind of port in bytes, packets, time and bandwidth-delay products, compared with the backlog that the
+//! buffer allows. A marker whose threshold exceeds that backlog never marks.
 
 use std::collections::BTreeMap;
 
@@ -12,70 +12,70 @@ use shallows_switch::port;
 use crate::experiment::Experiment;
 use crate::topology::{Link, PortKind};
 
-/// What one marker does at ports of one kind.
+/// Marking curve of one marker at ports of one kind.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MarkingCurve {
-    /// Where the ports stand.
+    /// Kind of the ports.
     pub port: PortKind,
-    /// One of them.
+    /// Name of one of the ports.
     pub example: String,
-    /// How many there are.
+    /// Number of the ports.
     pub ports: usize,
     /// Rate of their links, in bit/s.
     pub rate_bps: u64,
-    /// Which of the port's markers, from zero.
+    /// Index of the marker among the port's markers.
     pub marker: usize,
     /// `threshold` or `red`.
     pub kind: &'static str,
-    /// Whose backlog it compares.
+    /// Backlog that the marker compares: queue, port or pool.
     pub scope: Scope,
-    /// When.
+    /// Point at which the marker acts.
     pub at: Point,
-    /// Up to here nothing is marked; the threshold itself where there is one.
+    /// Backlog up to which nothing is marked; equal to `kmax` for a single threshold.
     pub kmin: CurveLevel,
-    /// From here on everything is.
+    /// Backlog from which on every packet is marked.
     pub kmax: CurveLevel,
-    /// Probability just below `kmax`.
+    /// Marking probability just below `kmax`.
     pub pmax: f64,
     /// Round-trip time of the longest path without any queue: propagation and host delays, in microseconds.
     pub base_rtt_us: f64,
-    /// How far what the marker measures can grow, for numbers of busy ports that its pool has.
+    /// Largest backlog that the marker can measure, for several numbers of busy ports.
     pub limits: Vec<BusyLimit>,
-    /// Whether it can mark at all.
+    /// Whether the marker can mark at all.
     pub can_fire: bool,
-    /// Why not, if so.
+    /// Reason if it cannot.
     pub reason: Option<String>,
 }
 
-/// A backlog in several units.
+/// Backlog in several units.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct CurveLevel {
-    /// In bytes.
+    /// Backlog in bytes.
     pub bytes: u64,
-    /// In full packets.
+    /// Backlog in full packets.
     pub packets: f64,
-    /// The time that the port takes to send it, in microseconds.
+    /// Time that the port takes to send the backlog, in microseconds.
     pub us: f64,
-    /// In bandwidth-delay products of the port's rate and the base round-trip time.
+    /// Backlog in bandwidth-delay products of the port's rate and the base round-trip time.
     pub bdp: f64,
 }
 
-/// How far what a marker measures can grow while some ports of the pool are busy.
+/// Largest backlog that a marker can measure while some ports of the pool are busy.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct BusyLimit {
-    /// How many ports of the pool have a standing queue.
+    /// Number of ports of the pool with a standing queue.
     pub busy_ports: usize,
-    /// The most that is measured, in bytes.
+    /// Largest backlog measured, in bytes.
     pub limit_bytes: u64,
-    /// Whether the marker's lower threshold lies below that.
+    /// Whether the marker's lower threshold is below `limit_bytes`.
     pub can_fire: bool,
 }
 
-/// How many ports are busy in the columns of the table, as far as the pool has them.
+/// Numbers of busy ports in the columns of the table, if the pool has as many ports.
 const BUSY: [usize; 3] = [1, 4, 8];
 
 impl Experiment {
-    /// The effective marking curve of every marker at every kind of port.
+    /// Returns the effective marking curve of every marker at every kind of port.
     pub fn marking_curves(&self) -> Vec<MarkingCurve> {
         let packet = self.network.mtu + self.network.framing;
         let base_rtt = self.network.base_rtt();
@@ -106,13 +106,13 @@ impl Experiment {
     }
 }
 
-/// Ports that are alike.
+/// Ports with the same configuration.
 struct AlikePorts<'a> {
     link: &'a Link,
     buffer: &'a Config,
     config: &'a port::Config,
     ports: usize,
-    /// How many ports share the pool of each.
+    /// Number of ports that share the pool of each port.
     pool_ports: usize,
 }
 
@@ -136,7 +136,7 @@ impl AlikePorts<'_> {
             placed.marker.thresholds(&self.config.discipline.shares(), link.rate)?;
         let in_bytes = |level: aqm::Level| match gauge.unit {
             Unit::Bytes => Bytes(level.0),
-            // Full ones: with smaller packets it marks at fewer bytes.
+            // Counted as full packets; with smaller packets the threshold is fewer bytes.
             Unit::Packets => packet * level.0,
         };
         let (kmin, kmax) = (in_bytes(kmin), in_bytes(kmax));
@@ -145,7 +145,7 @@ impl AlikePorts<'_> {
             let limit = self.limit(&gauge, busy_ports, packet);
             BusyLimit { busy_ports, limit_bytes: limit.0, can_fire: kmin < limit }
         });
-        // A queue grows longest alone, a pool with all of its ports.
+        // A queue is longest if its port alone is busy, a pool if all of its ports are.
         let busiest = if gauge.scope == Scope::Pool { self.pool_ports } else { 1 };
         let most = self.limit(&gauge, busiest, packet);
         let can_fire = kmin < most;
@@ -170,7 +170,7 @@ impl AlikePorts<'_> {
         })
     }
 
-    /// Numbers of busy ports worth showing; all of them where that decides whether the marker can fire.
+    /// Returns the numbers of busy ports to show. Includes all ports of a pool, because they decide whether the marker can mark.
     fn columns(&self, scope: Scope) -> impl Iterator<Item = usize> {
         let ports = self.pool_ports;
         let all = (scope == Scope::Pool && !BUSY.contains(&ports)).then_some(ports);
@@ -178,7 +178,7 @@ impl AlikePorts<'_> {
         few.chain(all)
     }
 
-    /// The most that `gauge` can read in the steady state with `busy` ports of the pool holding all they may.
+    /// Returns the largest value of `gauge` in the steady state when `busy` ports of the pool hold as much as they may.
     fn limit(&self, gauge: &Gauge, busy: usize, packet: Bytes) -> Bytes {
         let (pool, reserved) = (self.buffer.pools[self.link.pool], self.link.reserved);
         let discipline = &self.config.discipline;
@@ -196,7 +196,7 @@ impl AlikePorts<'_> {
 }
 
 impl PortKind {
-    /// Its name in tables.
+    /// Returns the name of the kind in tables.
     pub fn name(self) -> &'static str {
         match self {
             Self::Nic => "nic",
@@ -213,7 +213,7 @@ impl PortKind {
 
 fn level(backlog: Bytes, packet: Bytes, rate: Rate, base_rtt: Duration) -> CurveLevel {
     let seconds = backlog.0 as f64 * 8.0 / rate.0 as f64;
-    // Without any delay there is no product to compare with.
+    // Without any delay the bandwidth-delay product is zero.
     let bdp = if base_rtt == Duration::ZERO { 0.0 } else { seconds / base_rtt.as_secs_f64() };
     CurveLevel { bytes: backlog.0, packets: backlog.0 as f64 / packet.0 as f64, us: seconds * 1e6, bdp }
 }

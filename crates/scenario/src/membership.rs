@@ -1,43 +1,43 @@
-//! Which hosts are in which group.
+//! Membership of hosts in groups.
 
 use shallows_core::packet::HostId;
 
 use crate::pattern;
 
-/// What hosts in no group are called.
+/// Name of the group of hosts in no other group.
 pub(crate) const DEFAULT: &str = "default";
-/// Which hosts are alike. Group 0 has those that no `[[host.group]]` names.
+/// Groups of hosts. Group 0 has the hosts that no `[[host.group]]` includes.
 #[derive(Clone, Debug)]
 pub struct Groups {
     pub(crate) names: Vec<String>,
-    /// By host; empty where all are alike.
+    /// Group by host; empty if all hosts are in group 0.
     pub(crate) of_host: Vec<u16>,
 }
 
 impl Groups {
-    /// The group of a host.
+    /// Returns the group of a host.
     #[inline]
     pub fn of(&self, host: HostId) -> usize {
-        // All hosts are alike if none is told apart.
+        // Without groups, `of_host` is empty and every host is in group 0.
         self.of_host.get(host.0 as usize).map_or(0, |&group| usize::from(group))
     }
 
-    /// Their names, that of hosts in no other group first.
+    /// Returns the names of the groups; the first is that of hosts in no other group.
     pub fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// Whether the scenario names any.
+    /// Returns whether the scenario defines any group.
     pub fn any(&self) -> bool {
         self.names.len() > 1
     }
 
-    /// Whether a group has hosts.
+    /// Returns whether a group has hosts.
     pub(crate) fn has_members(&self, group: usize) -> bool {
         !self.any() || self.of_host.iter().any(|&of| usize::from(of) == group)
     }
 
-    /// The hosts of the groups called so, in which `*` stands for anything.
+    /// Returns the hosts of the groups whose name matches `wanted`, in which `*` matches any text.
     pub(crate) fn members(&self, wanted: &str) -> Result<impl Iterator<Item = u32> + '_, String> {
         let meant: Vec<bool> = self.names.iter().map(|name| pattern::matches(wanted, name)).collect();
         let is_meant = move |&(_, &group): &(u32, &u16)| meant[usize::from(group)];

@@ -1,4 +1,4 @@
-//! Packet memory and pools of hosts and switches, from what the scenario says of them.
+//! Packet memory and pools of hosts and switches, built from the scenario.
 
 use shallows_core::Bytes;
 use shallows_core::packet::HostId;
@@ -11,17 +11,17 @@ use crate::resolved::Resolved;
 use crate::spec::{Buffer, Nic};
 use crate::topology::Link;
 
-/// The memory of hosts and switches.
+/// Packet memory of hosts and switches.
 pub(crate) struct Memory {
-    /// Of a host, by group.
+    /// Memory of a host's NIC, by group.
     nics: Vec<Config>,
     switch: Config,
-    /// How many pools each switch has.
+    /// Number of pools of each switch.
     pools: Vec<usize>,
 }
 
 impl Memory {
-    /// Give every link its place in the memory it leaves from; the scenario has passed [`check`].
+    /// Builds the memory and assigns every link its pool and reserved bytes. The scenario must have passed [`check`].
     pub(crate) fn build(spec: &Resolved, links: &mut [Link], hosts: u32, switches: u32) -> Self {
         let packet = full_packet(spec);
         let ports = place(&spec.switch.buffer, links, hosts, switches);
@@ -35,7 +35,7 @@ impl Memory {
         }
     }
 
-    /// That of every node: of so many hosts, then of the switches.
+    /// Returns the memory of every node: the `hosts` hosts, then the switches.
     pub(crate) fn of_nodes(&self, groups: &Groups, hosts: u32) -> Vec<Config> {
         let size = self.switch.pools[0];
         let switch = |&pools: &usize| Config { pools: vec![size; pools], ..self.switch.clone() };
@@ -44,7 +44,7 @@ impl Memory {
     }
 }
 
-/// Check `[switch.buffer]` and what a NIC holds; says whether they are sound.
+/// Checks `[switch.buffer]` and the limits of NICs. Returns whether they are valid.
 pub(crate) fn check(spec: &Resolved, checker: &mut Checker<'_>) -> bool {
     let packet = full_packet(spec);
     let before = checker.problems.len();
@@ -63,20 +63,20 @@ fn check_nic(nic: &Nic, key: &str, packet: Bytes, checker: &mut Checker<'_>) {
         "only backpressure counts what waits: leave it out, or give backpressure a size".to_owned()
     });
     if let Backpressure::Upto(most) = nic.backpressure {
-        // Linux: at least two, so that one can wait while the other is sent.
+        // Linux requires at least two packets, so that one can wait while the other is sent.
         checker.require(most >= packet * 2, &format!("{key}.backpressure"), || {
             format!("{most} does not hold two packets of {packet}; a larger one, or \"off\"")
         });
     }
 }
 
-/// Size of a full packet on a link.
+/// Returns the size of a full packet on a link.
 pub(crate) fn full_packet(spec: &Resolved) -> Bytes {
     let common = spec.topology.common();
     common.mtu + common.framing
 }
 
-/// An amount in bytes; packets are full ones.
+/// Returns an amount in bytes, counting packets as full ones.
 pub(crate) fn in_bytes(amount: Amount, packet: Bytes) -> Bytes {
     match amount {
         Amount::Bytes(size) => size,
@@ -84,7 +84,7 @@ pub(crate) fn in_bytes(amount: Amount, packet: Bytes) -> Bytes {
     }
 }
 
-/// A limit in bytes or in packets.
+/// Returns a limit in the amount's own unit, bytes or packets.
 pub(crate) fn limit_of(amount: Amount) -> Limit {
     match amount {
         Amount::Bytes(size) => Limit::Bytes(size),
@@ -92,7 +92,7 @@ pub(crate) fn limit_of(amount: Amount) -> Limit {
     }
 }
 
-/// Give every port of a switch its pool and reserved bytes, in the order of ports; returns how many ports each has.
+/// Assigns every port of a switch its pool and reserved bytes, in the order of ports. Returns the number of ports of each switch.
 fn place(buffer: &Buffer, links: &mut [Link], hosts: u32, switches: u32) -> Vec<usize> {
     let per_pool = ports_per_pool(buffer);
     let reserved = reserved(buffer);
@@ -113,7 +113,7 @@ fn ports_per_pool(buffer: &Buffer) -> usize {
         Buffer::DynamicThreshold(b) => b.ports_per_pool,
         Buffer::CompleteSharing(b) => b.ports_per_pool,
         Buffer::Abm(b) => b.ports_per_pool,
-        // A partition is a pool of its own, which the queues of its port share.
+        // Each partition is a pool that the queues of one port share.
         Buffer::StaticPartition(_) => Some(1),
     };
     stated.map_or(usize::MAX, |count| count as usize)
@@ -128,7 +128,7 @@ pub(crate) fn reserved(buffer: &Buffer) -> Bytes {
     }
 }
 
-/// The memory of a switch with one pool.
+/// Returns the memory of a switch with one pool.
 fn switch_config(buffer: &Buffer, packet: Bytes) -> Config {
     match buffer {
         Buffer::DynamicThreshold(b) => Config {
@@ -152,7 +152,7 @@ fn switch_config(buffer: &Buffer, packet: Bytes) -> Config {
     }
 }
 
-/// A partition: its pool holds what the limit allows.
+/// Returns a partition whose pool holds as much as the limit.
 fn partition(limit: Amount, packet: Bytes) -> Config {
     let pool = Bytes(in_bytes(limit, packet).0.min(1 << 62));
     Config {
@@ -195,7 +195,7 @@ fn check_buffer(buffer: &Buffer, packet: Bytes, checker: &mut Checker<'_>) {
     }
 }
 
-/// By how much of what is free a queue may grow, where a policy says so.
+/// Returns the values of `alpha`: the share of the free buffer to which a queue may grow, for policies that have one.
 fn alphas(buffer: &Buffer) -> &[f64] {
     match buffer {
         Buffer::DynamicThreshold(b) => std::slice::from_ref(&b.alpha),
@@ -204,7 +204,7 @@ fn alphas(buffer: &Buffer) -> &[f64] {
     }
 }
 
-/// A queue to whose threshold an empty buffer does not reach lets nothing pass, ever.
+/// Rejects an `alpha` at which a queue could not hold one packet even in an empty buffer.
 fn check_alpha(alpha: f64, pool: Bytes, reserved: Bytes, packet: Bytes, checker: &mut Checker<'_>) {
     let sound = checker.require(alpha > 0.0 && alpha <= 1024.0, "switch.buffer.alpha", || {
         format!("{alpha} is not above 0 and at most 1024")

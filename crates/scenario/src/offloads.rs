@@ -1,4 +1,4 @@
-//! What NICs do for their hosts: bursts, pacing, and packets that are taken up together.
+//! NIC offloads: bursts, pacing and interrupt coalescing.
 
 use shallows_core::{Bytes, Duration};
 use shallows_transport::Tso;
@@ -8,50 +8,50 @@ use crate::memory::in_bytes;
 use crate::quantity::{self, Automatic};
 use crate::spec::{self, Nic, Pacing};
 
-/// How a NIC and its host share the work.
+/// Offloads of a host's NIC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Offloads {
-    /// How many segments a connection hands over at once, if more than one.
+    /// Segmentation offload: several segments handed over as one burst; `None` if off.
     pub tso: Option<Tso>,
-    /// Whether connections pace what they send.
+    /// Whether connections pace their packets.
     pub paced: bool,
-    /// How packets that have arrived wait for each other, if they do.
+    /// Interrupt coalescing of arrived packets; `None` if off.
     pub coalescing: Option<Coalescing>,
 }
 
-/// How packets that have arrived wait for each other.
+/// Interrupt coalescing: arrived packets wait for each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Coalescing {
-    /// How long.
+    /// Duration of the wait.
     pub wait: Wait,
-    /// Whether segments that follow each other are merged.
+    /// Whether consecutive segments are merged (GRO).
     pub gro: bool,
-    /// Queues of a NIC, each of which waits for itself; 1 to 256.
+    /// Receive queues of a NIC, each with its own wait; 1 to 256.
     pub queues: u32,
 }
 
-/// How long packets wait for each other.
+/// Duration for which arrived packets wait for each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
-    /// As long as this says.
+    /// Fixed bounds.
     Fixed {
-        /// At most so long after the first that waits.
+        /// Longest wait after the first waiting packet.
         time: Duration,
-        /// Until there are so many; at least one.
+        /// Number of packets that ends the wait; at least one.
         packets: u32,
     },
-    /// As the NIC finds best (DIM).
+    /// Bounds that the NIC adapts (DIM).
     Adaptive,
 }
 
-/// Linux: `GSO_MAX_SIZE`, from the 16 bits of an IP packet's length.
+/// Largest burst: `GSO_MAX_SIZE` of Linux, from the 16 bits of an IP packet's length.
 const LARGEST_BURST: Bytes = Bytes(65_536);
-/// Longer waits are slips of the pen: of units, mostly.
+/// Longest wait that is accepted; longer ones are usually wrong units.
 const LONGEST_WAIT: Duration = Duration::from_millis(100);
-/// More than any NIC gives a host.
+/// Maximum number of queues, more than any NIC gives a host.
 const MOST_QUEUES: u32 = 256;
 
-/// What `[host.nic]` says of it, for segments of `mss` bytes that are packets of `packet`.
+/// Builds the offloads of `[host.nic]`, for segments of `mss` bytes that are packets of `packet` bytes.
 pub(crate) fn build(nic: &Nic, mss: Bytes, packet: Bytes, checker: &mut Checker<'_>) -> Offloads {
     let tso = match nic.tso {
         quantity::Tso::Off => None,

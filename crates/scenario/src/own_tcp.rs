@@ -1,6 +1,7 @@
-//! What workloads say of their own connections: keys in which these differ from what their hosts have for all.
+//! Workloads' own `tcp` tables: keys that differ from the settings of their hosts.
 //!
-//! That is what a program or a route can choose. What a host has once, such as timestamps, stays its own.
+//! These are settings that a program or a route can choose. Settings that a host has for all connections, such as timestamps, cannot
+//! differ.
 
 use shallows_transport::header_bytes;
 use toml::Table;
@@ -13,29 +14,29 @@ use crate::spec::Tcp;
 use crate::spec::preset::TcpTable;
 use crate::tcp;
 
-/// Agreements are computed for each two groups of each; nobody writes as many.
+/// Maximum number of agreements, which are computed for each pair of groups and each `tcp` table.
 const MOST_AGREEMENTS: usize = 1 << 14;
 
-/// A `tcp` of workloads, with what it inherits.
+/// One `tcp` table of workloads, with the settings that it inherits.
 #[derive(Debug)]
 pub(crate) struct OwnTcp {
-    /// The first workload that says it, by its place in the scenario.
+    /// Index in the scenario of the first workload with this table.
     pub(crate) workload: usize,
-    /// For hosts of each group, those in no other first.
+    /// Settings for the hosts of each group, starting with those in no other group.
     pub(crate) of_groups: Vec<Tcp>,
 }
 
-/// All of them.
+/// All `tcp` tables of workloads.
 #[derive(Debug)]
 pub(crate) struct OwnTcps {
-    /// Each once, in the order of the scenario.
+    /// Distinct tables in the order of the scenario.
     pub(crate) all: Vec<OwnTcp>,
-    /// By workload that sends flows: 0 if its connections are as its hosts have them, else one more than the number of its own.
+    /// For each workload that sends flows: 0 with the hosts' own settings, otherwise one plus the index in `all`.
     pub(crate) of_workloads: Vec<u16>,
 }
 
 impl OwnTcps {
-    /// Those of a scenario with these `tables`.
+    /// Reads the tables of a scenario's workloads; `tables` are the scenario's own tables.
     pub(crate) fn read(spec: &Resolved, tables: &Table) -> Result<Self, (Path, String)> {
         let mut known: Vec<&Table> = Vec::new();
         let mut found = Self { all: Vec::new(), of_workloads: Vec::new() };
@@ -55,12 +56,12 @@ impl OwnTcps {
                 });
                 found.all.push(OwnTcp { workload: index, of_groups: groups.collect::<Result<_, _>>()? });
             }
-            found.of_workloads.push(number as u16 + 1); // more workloads than 16 bits count are refused
+            found.of_workloads.push(number as u16 + 1); // too many workloads for 16 bits are rejected
         }
         Ok(found)
     }
 
-    /// Whether there are no more than anybody writes.
+    /// Checks that the number of agreements is within [`MOST_AGREEMENTS`].
     pub(crate) fn are_few(&self, groups: usize, checker: &mut Checker<'_>) -> bool {
         checker.require((self.all.len() + 1) * groups * groups <= MOST_AGREEMENTS, "workload", || {
             format!(
@@ -71,7 +72,7 @@ impl OwnTcps {
         })
     }
 
-    /// What presets of workloads have set, in words.
+    /// Returns notes on the settings that presets of workloads have made.
     pub(crate) fn preset_notes(&self) -> Vec<String> {
         let note = |own: &OwnTcp| {
             let note = own.of_groups[0].preset_note.as_ref()?;
@@ -85,7 +86,8 @@ fn place(workload: usize) -> [Step; 3] {
     [Step::Key("workload".to_owned()), Step::Index(workload), Step::Key("tcp".to_owned())]
 }
 
-/// Refuse what a host of this group has once, and these connections would have otherwise. `of_host` is its own `[tcp]`.
+/// Rejects settings in `own` that a host has once for all connections and that differ from `of_host`, the `tcp` table of hosts in this
+/// group.
 pub(crate) fn check(own: &Tcp, of_host: &Tcp, group: &HostGroup, checker: &mut Checker<'_>) -> bool {
     let mut sound = true;
     let mut alike = |key: &str, alike: bool| {

@@ -1,4 +1,4 @@
-//! From text to an experiment: parse, apply `--set`, check once, fill in every default.
+//! From text to experiment: parses, applies `--set`, checks once, and fills in every default.
 
 use shallows_core::{Duration, Instant};
 use toml::Value;
@@ -14,17 +14,17 @@ use crate::spec::{self, Spec};
 use crate::workload::Generator;
 use crate::{agreement, captures, flow_traces, groups, ports, tagged, tcp, timing, topology, workload};
 
-/// Workloads are numbered with 16 bits; nobody writes as many.
+/// Maximum number of workloads; they are numbered with 16 bits.
 const MAX_WORKLOADS: usize = 1_000;
 
-/// Read a scenario and check it.
+/// Parses a scenario and checks it.
 ///
-/// `file` names it in messages; `reader` gives the files that it names. Each override is a key such as `workload.0.load` and
-/// a value in TOML, where a bare word is a string. `seed` replaces the scenario's own.
+/// `file` is its name in messages; `reader` reads the files that it names. Each override is a key such as `workload.0.load` and a value in
+/// TOML, where a bare word is a string. `seed` replaces the scenario's own seed.
 ///
 /// # Errors
 ///
-/// Everything that is wrong with the scenario: where, what was found, what is allowed.
+/// Returns every problem of the scenario with its place, the value found and the allowed values.
 pub fn parse(
     text: &str,
     file: &str,
@@ -56,12 +56,12 @@ pub fn parse(
     }
 }
 
-/// The JSON Schema of a scenario file.
+/// Returns the JSON Schema of a scenario file.
 pub fn schema() -> serde_json::Value {
     schemars::schema_for!(Spec).to_value()
 }
 
-/// The experiment, or none if problems were noted; some problems leave one all the same.
+/// Builds the experiment. Returns `None` if a problem prevents it; some recorded problems do not.
 fn check(spec: Resolved, own: &OwnTcps, checker: &mut Checker<'_>) -> Option<Experiment> {
     check_stop(&spec, checker);
     check_measure(&spec.measure, checker);
@@ -117,7 +117,7 @@ fn check(spec: Resolved, own: &OwnTcps, checker: &mut Checker<'_>) -> Option<Exp
     })
 }
 
-/// Results are filed under the name.
+/// Checks the name, which becomes the name of a results folder.
 fn check_name(name: &str, checker: &mut Checker<'_>) {
     let empty = name.trim().is_empty() || name == "." || name == "..";
     checker.require(!empty, "name", || format!("{name:?} names nothing; at least one letter or digit"));

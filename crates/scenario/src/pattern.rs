@@ -1,12 +1,12 @@
-//! Names of nodes and ports, and patterns that stand for several.
+//! Names of nodes and ports, and patterns that match several.
 
-/// Whether `text` is `pattern`, in which `*` stands for anything.
+/// Returns whether `text` matches `pattern`, in which `*` matches any text.
 pub(crate) fn matches(pattern: &str, text: &str) -> bool {
     let mut pieces = pattern.split('*');
     let first = pieces.next().unwrap_or_default();
     let Some(mut rest) = text.strip_prefix(first) else { return false };
     let Some(last) = pieces.next_back() else { return rest.is_empty() };
-    // Between the first and the last piece, each at its earliest place: what is left is longest then.
+    // Match each middle piece at its earliest place, so that the rest is as long as possible.
     for piece in pieces {
         let Some(at) = rest.find(piece) else { return false };
         rest = &rest[at + piece.len()..];
@@ -14,10 +14,10 @@ pub(crate) fn matches(pattern: &str, text: &str) -> bool {
     rest.ends_with(last)
 }
 
-/// More names than any network has nodes; bounds the memory of a slip of the pen.
+/// Maximum number of names in a range, more than any network has nodes; it bounds memory when a range is mistyped.
 pub(crate) const MAX_NAMES: usize = 1 << 17;
 
-/// The names that stand behind `text`: itself, or with `{0..10}` in it one for each number from 0 to 9.
+/// Returns the names that `text` stands for: itself, or with `{0..10}` in it one name for each number from 0 to 9.
 pub(crate) fn expand(text: &str) -> Result<Vec<String>, String> {
     let Some((head, rest)) = text.split_once('{') else {
         check_name(text)?;
@@ -38,7 +38,7 @@ pub(crate) fn expand(text: &str) -> Result<Vec<String>, String> {
     Ok((first..end).map(|number| format!("{head}{number}{tail}")).collect())
 }
 
-/// Refuse names that sets of hosts or names of ports could not tell from something else.
+/// Rejects names that are ambiguous in sets of hosts or names of ports.
 pub(crate) fn check_name(name: &str) -> Result<(), String> {
     let of_letters = name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.'));
     let is_number = name.chars().all(|c| c.is_ascii_digit());

@@ -1,20 +1,20 @@
-//! Keys of scenarios that have a new name. The old name still works, with a note; the next version removes it.
+//! Renamed keys of scenarios. An old name still works, with a note; the next version rejects it.
 
 use toml::{Table, Value};
 
 use crate::document::{Path, Step, print_path};
 
-/// Old and new last word of a key, by its table.
+/// Table, old name and new name of each renamed key.
 const RENAMED: [(&[&str], &str, &str); 2] = [
     (&["switch", "buffer"], "private", "reserved"),
     (&["switch", "buffer"], "private_rule", "reserved_rule"),
 ];
 
-/// Give the old keys of a scenario their new names. Returns a note for each.
+/// Replaces the old keys of a scenario by the new ones. Returns a note for each.
 ///
 /// # Errors
 ///
-/// If a key is given under both names: its path, and a message.
+/// Returns path and message if a key is given under both names.
 pub(crate) fn rename(scenario: &mut Table) -> Result<Vec<String>, (Path, String)> {
     let mut notes = Vec::new();
     for (place, old, new) in RENAMED {
@@ -30,7 +30,7 @@ pub(crate) fn rename(scenario: &mut Table) -> Result<Vec<String>, (Path, String)
     Ok(notes)
 }
 
-/// The path of a key under its new name, and a note if it had the old one.
+/// Returns the path of a key under its new name, and a note if it had the old name.
 pub(crate) fn current(given: Path) -> (Path, Option<String>) {
     match RENAMED.iter().find(|(place, old, _)| given == path(place, old)) {
         Some((place, old, new)) => (path(place, new), Some(note(place, old, new))),
@@ -38,7 +38,7 @@ pub(crate) fn current(given: Path) -> (Path, Option<String>) {
     }
 }
 
-/// The old last word of a path, if it has one.
+/// Returns the old name of the key at this path, if it has one.
 pub(crate) fn old(given: &[Step]) -> Option<&'static str> {
     RENAMED.iter().find(|(place, _, new)| given == path(place, new)).map(|(_, old, _)| *old)
 }

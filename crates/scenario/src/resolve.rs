@@ -1,4 +1,4 @@
-//! Fills in every default of a scenario, before anything is checked.
+//! Fills in every default of a scenario before anything is checked.
 
 use std::path::Path as FilePath;
 
@@ -10,12 +10,12 @@ use crate::resolved::Resolved;
 use crate::spec::{self, Host, Spec};
 use crate::tcp;
 
-/// `spec` with its defaults: those that follow from other keys, those that groups inherit from `tables` (the scenario's text), and the
-/// name from its `file`. `seed` replaces the scenario's own.
+/// Returns `spec` with its defaults: those that follow from other keys, those that groups inherit from `tables` (the scenario's text), and
+/// the name from `file`. `seed` replaces the scenario's own seed.
 ///
 /// # Errors
 ///
-/// A group that cannot be read with what it inherits: where, and what is wrong.
+/// Returns path and message if a group is invalid together with its inherited settings.
 pub(crate) fn resolve(
     spec: &Spec,
     tables: &Table,

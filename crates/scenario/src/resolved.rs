@@ -1,4 +1,4 @@
-//! What a scenario says with every default filled in, which is what checks read and results carry.
+//! Scenario with every default filled in. Checks read it, and results contain it.
 
 use std::ops::Deref;
 
@@ -8,18 +8,18 @@ use shallows_core::Bytes;
 use crate::quantity::Size;
 use crate::spec::{Spec, Workload};
 
-/// A [`Spec`] in which every default is filled in. Nothing changes it while it is checked.
+/// [`Spec`] in which every default is filled in. It does not change while it is checked.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(transparent)]
 pub(crate) struct Resolved(Spec);
 
 impl Resolved {
-    /// That of a spec whose defaults have been filled in: [`crate::resolve::resolve`] does so.
+    /// Wraps a spec whose defaults are filled in; [`crate::resolve::resolve`] does that.
     pub(crate) fn new(filled_in: Spec) -> Self {
         Self(filled_in)
     }
 
-    /// The same with the default payload of datagrams, by workload: it follows from hosts that only the network knows.
+    /// Fills in the default payload of datagrams, by workload. It depends on the hosts' MTU, which is known only with the network.
     pub(crate) fn with_payloads(mut self, payloads: &[(usize, Bytes)]) -> Self {
         for &(index, payload) in payloads {
             if let Workload::Udp(udp) = &mut self.0.workload[index] {

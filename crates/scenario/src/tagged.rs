@@ -1,7 +1,7 @@
-//! Enums whose variant a `kind` key names, read so that an error inside one keeps its place.
+//! Enums whose variant is chosen by a `kind` key, deserialised so that errors keep their path.
 //!
-//! Serde's own internally tagged enums buffer their contents and forget the path on the way. Here the contents go
-//! through a second tracked reading, whose path travels to the outer one inside the error's message.
+//! Serde's internally tagged enums buffer their contents and lose the path. Here the contents are deserialised by a second reader with path
+//! tracking, and its path is embedded in the error message for the outer reader.
 
 use serde::de::{DeserializeOwned, Error};
 use toml::{Table, Value};
@@ -9,12 +9,12 @@ use toml::{Table, Value};
 use crate::document::{Path, Step};
 use crate::error::nearest;
 
-/// Sets off a path inside an error message. A scenario that smuggles it in by an escape misplaces its own error.
+/// Character that delimits a path inside an error message. A scenario that contains it misplaces only its own error.
 const FENCE: char = '\u{1f}';
 
-/// Declares an enum with one struct per kind: its variants, how it is read, and its schema.
+/// Declares an enum with one struct per kind, with its variants, deserialisation and schema.
 ///
-/// A string stands for the table with that `kind` and nothing else.
+/// A string stands for a table with only that `kind`.
 macro_rules! tagged {
     ($(#[$meta:meta])* $name:ident, $what:literal { $($(#[$doc:meta])* $kind:literal => $variant:ident($type:ty)),+ $(,)? }) => {
         $(#[$meta])*
@@ -39,11 +39,11 @@ macro_rules! tagged {
 }
 pub(crate) use tagged;
 
-/// The kind that `value` names, one of `known`, and the table without it.
+/// Returns the kind of `value`, one of `known`, and the table without it.
 pub(crate) fn split<E: Error>(value: Value, what: &str, known: &[&str]) -> Result<(String, Table), E> {
     let expected = quoted(known);
     let (kind, rest) = match value {
-        // Sizes of flows come from a file as often as from a name.
+        // A string with a dot is the path of a file with flow sizes.
         Value::String(path) if known.contains(&"file") && path.contains('.') => {
             ("file".to_owned(), Some(Table::from_iter([("path".to_owned(), Value::String(path))])))
         }
@@ -74,7 +74,7 @@ pub(crate) fn split<E: Error>(value: Value, what: &str, known: &[&str]) -> Resul
     Err(if rest.is_none() { E::custom(message) } else { fenced(&[Step::Key("kind".to_owned())], &message) })
 }
 
-/// That `found`, at `path`, is none of the `known` names of a `what`.
+/// Returns the error that `found`, at `path`, is not one of the `known` names of a `what`.
 pub(crate) fn unknown<E: Error>(path: &[Step], what: &str, found: &Value, known: &[&str]) -> E {
     let message = match found.as_str() {
         Some(name) => {
@@ -85,12 +85,12 @@ pub(crate) fn unknown<E: Error>(path: &[Step], what: &str, found: &Value, known:
     fenced(path, &message)
 }
 
-/// Read the rest of the table, keeping the place of an error.
+/// Deserialises the rest of the table. An error message contains its path.
 pub(crate) fn contents<T: DeserializeOwned, E: Error>(table: Table) -> Result<T, E> {
     read(Value::Table(table)).map_err(|(path, message)| fenced(&path, &message))
 }
 
-/// Read a value; an error comes with the path to its place.
+/// Deserialises a value. An error comes with its path.
 pub(crate) fn read<T: DeserializeOwned>(value: Value) -> Result<T, (Path, String)> {
     serde_path_to_error::deserialize(value).map_err(|error| {
         let mut path: Path = error.path().iter().filter_map(step).collect();
@@ -107,7 +107,7 @@ pub(crate) fn read<T: DeserializeOwned>(value: Value) -> Result<T, (Path, String
     })
 }
 
-/// Let the schema of a tagged enum take the name of a kind for the table with nothing else.
+/// Extends the schema of a tagged enum: the name of a kind may replace a table with only that kind.
 pub(crate) fn allow_name(schema: &mut schemars::Schema) {
     let Some(serde_json::Value::Array(kinds)) = schema.get_mut("oneOf") else { return };
     let names: Vec<serde_json::Value> =
@@ -152,7 +152,7 @@ fn unfence(message: &str) -> (Path, String) {
     (steps.collect(), message.to_owned())
 }
 
-/// Serde's words in ours, and the key if it is one that nobody knows.
+/// Replaces serde's wording by ours, and returns the key if it is unknown.
 fn reword(message: &str) -> (Option<String>, String) {
     let names =
         |text: &str| -> Vec<String> { text.split('`').skip(1).step_by(2).map(str::to_owned).collect() };
@@ -202,7 +202,7 @@ fn reword(message: &str) -> (Option<String>, String) {
     (None, message)
 }
 
-/// What others model and we do not, in lower case: who asks for it has not mistyped.
+/// Mechanisms that other simulators model and Shallows does not, in lower case; they are not reported as typing errors.
 const NOT_MODELLED: [&str; 36] = [
     "aqua",
     "bbr",
@@ -242,7 +242,7 @@ const NOT_MODELLED: [&str; 36] = [
     "letflow",
 ];
 
-/// The name of something that others model and we do not, if `found` is one.
+/// Returns the name of the mechanism that Shallows does not model, if `found` is one.
 fn unmodelled(found: &str) -> Option<&'static str> {
     let plain = found.to_lowercase().replace('_', "-");
     NOT_MODELLED.into_iter().find(|name| *name == plain)
@@ -252,7 +252,7 @@ fn quoted(names: &[&str]) -> String {
     names.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ")
 }
 
-/// The name that was probably meant, as an aside.
+/// Returns a suggestion of the name that was probably meant, or an empty text.
 fn hint(found: &str, known: &[&str]) -> String {
     let meant = nearest(found, known.iter().copied());
     meant.map_or(String::new(), |name| format!(" (did you mean \"{name}\"?)"))

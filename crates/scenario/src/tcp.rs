@@ -1,4 +1,4 @@
-//! The TCP configuration of a scenario: checked, in bytes, with every default spelled out.
+//! TCP configuration of a scenario: checked, in bytes, with every default spelled out.
 
 use std::fmt::Display;
 
@@ -15,12 +15,12 @@ use crate::quantity::{MAX_PACKET, Window};
 use crate::resolved::Resolved;
 use crate::spec::{self, Congestion, Cubic, Receiver, Tcp};
 
-/// Three SACK blocks, padded (RFC 2018 §3): the most that an acknowledgement adds.
+/// Bytes of three SACK blocks with padding (RFC 2018 §3), the most that an acknowledgement adds.
 const SACK: Bytes = Bytes(28);
-/// A receive window is 32 bits wide (RFC 7323 §2.3 allows a quarter of it).
+/// Largest receive window: 32 bits (RFC 7323 §2.3 allows a quarter of it).
 const MAX_RECEIVE_WINDOW: Bytes = Bytes(u32::MAX as u64);
 
-/// Check `[tcp]` in the network of the scenario; says whether it is sound.
+/// Checks `[tcp]` in the network of the scenario. Returns whether it is valid.
 pub(crate) fn check_all(spec: &Resolved, checker: &mut Checker<'_>) -> bool {
     let common = spec.topology.common();
     let (mtu, framing) = (common.mtu, common.framing);
@@ -37,7 +37,7 @@ pub(crate) fn check_all(spec: &Resolved, checker: &mut Checker<'_>) -> bool {
     checker.problems.len() == before
 }
 
-/// Refuse packets that hold no data.
+/// Rejects an MTU that leaves no room for data. Returns whether it is valid.
 pub(crate) fn check_mtu(mtu: Bytes, tcp: &Tcp, key: &str, checker: &mut Checker<'_>) -> bool {
     let headers = header_bytes(tcp.timestamps);
     let least = headers + SACK + Bytes(1);
@@ -48,7 +48,8 @@ pub(crate) fn check_mtu(mtu: Bytes, tcp: &Tcp, key: &str, checker: &mut Checker<
     })
 }
 
-/// The same with the defaults that depend on other keys, those that depend on the size of segments only where all have one.
+/// Returns `tcp` with the defaults that depend on other keys. Defaults that depend on the segment size are filled in only if `alike`: all
+/// hosts have the same size.
 pub(crate) fn spelled_out(tcp: &Tcp, mtu: Bytes, alike: bool) -> Tcp {
     let config = convert(tcp, mtu.saturating_sub(header_bytes(tcp.timestamps)));
     let window = |stated: Option<Window>, bytes| Some(stated.unwrap_or(Window::Bytes(bytes)));
@@ -68,7 +69,7 @@ pub(crate) fn spelled_out(tcp: &Tcp, mtu: Bytes, alike: bool) -> Tcp {
     }
 }
 
-/// The window that a receiver advertises at most.
+/// Returns the largest window that a receiver advertises.
 fn largest_window(config: &Config) -> Bytes {
     match config.receive_control {
         Control::Fixed => config.receive_window,
@@ -76,7 +77,7 @@ fn largest_window(config: &Config) -> Bytes {
     }
 }
 
-/// The same in bytes, for segments of so much data.
+/// Converts `tcp` to bytes, for segments of `mss` bytes of data.
 pub(crate) fn convert(tcp: &Tcp, mss: Bytes) -> Config {
     let prescribed = Config::new(mss, tcp.congestion.config(mss));
     let window =
@@ -126,7 +127,7 @@ pub(crate) fn convert(tcp: &Tcp, mss: Bytes) -> Config {
 fn ect(tcp: &Tcp, prescribed: EctPolicy) -> EctPolicy {
     match (tcp.ect, &tcp.congestion) {
         (Some(stated), _) => stated,
-        // The papers' ns-2 sets ECT on every packet.
+        // The papers' ns-2 code sets ECT on every packet.
         (None, Congestion::EcnStar(_)) => EctPolicy::All,
         (None, _) => prescribed,
     }
@@ -182,7 +183,7 @@ fn receive_control(receiver: &Receiver, largest: Bytes, mss: Bytes) -> Control {
     }
 }
 
-/// Refuse parameters of the congestion control that its `Config` demands not to be.
+/// Rejects parameters of the congestion control that its `Config` does not allow.
 fn check_congestion(tcp: &Tcp, config: &Config, checker: &mut Checker<'_>) {
     match &tcp.congestion {
         Congestion::Reno(_) | Congestion::EcnStar(_) => {}
@@ -235,7 +236,7 @@ fn check_dctcp(dctcp: &dctcp::Config, key: &str, checker: &mut Checker<'_>) {
     });
 }
 
-/// Refuse parameters of the control of receive windows that its configuration demands not to be.
+/// Rejects parameters of the receive-window control that its configuration does not allow.
 fn check_receiver(tcp: &Tcp, config: &Config, checker: &mut Checker<'_>) {
     let Receiver::Ictcp(ictcp) = &tcp.receiver else { return };
     checker.require(tcp.timestamps, "tcp.receiver", || {
@@ -263,7 +264,7 @@ fn check_receiver(tcp: &Tcp, config: &Config, checker: &mut Checker<'_>) {
     ordered(("tcp.receiver.minimum", built.minimum), ("tcp.receive_window", built.maximum), checker);
 }
 
-/// Refuse settings that would change nothing.
+/// Rejects settings that have no effect.
 fn check_idle(tcp: &Tcp, config: &Config, checker: &mut Checker<'_>) {
     let sack = tcp.recovery == spec::Recovery::Sack;
     let rack = tcp.recovery == spec::Recovery::Rack;
@@ -276,7 +277,7 @@ fn check_idle(tcp: &Tcp, config: &Config, checker: &mut Checker<'_>) {
                 .to_owned()
         });
     }
-    // As the scenario says it: what both ends agree on may have no ECN.
+    // The congestion control as the scenario configures it; the agreement of both ends may have no ECN.
     let congestion = tcp.congestion.config(config.mss);
     let early = congestion.needs_rtt_of_each_ack();
     checker.require(!early || tcp.timestamps || rack, "tcp.congestion.hystart", || {
@@ -323,7 +324,7 @@ fn check_idle(tcp: &Tcp, config: &Config, checker: &mut Checker<'_>) {
     });
 }
 
-/// Refuse what [`Config`] demands not to be.
+/// Rejects values that [`Config`] does not allow.
 pub(crate) fn check(tcp: &Tcp, config: &Config, checker: &mut Checker<'_>) {
     check_congestion(tcp, config, checker);
     check_idle(tcp, config, checker);
@@ -365,7 +366,7 @@ pub(crate) fn check(tcp: &Tcp, config: &Config, checker: &mut Checker<'_>) {
     }
 }
 
-/// Refuse a lower bound above the upper one, at the key that was given if the other is a default.
+/// Rejects a lower bound above the upper one. The problem is reported at the key that was given if the other one is a default.
 fn ordered<T: PartialOrd + Display>(low: (&str, T), high: (&str, T), checker: &mut Checker<'_>) {
     if low.1 <= high.1 {
         return;

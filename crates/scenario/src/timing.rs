@@ -1,4 +1,4 @@
-//! Whether what a scenario sends falls into what its run measures: before the end, and after the warm-up.
+//! Checks that traffic falls within the measured part of the run: before its end and after the warm-up.
 
 use shallows_core::Instant;
 
@@ -8,13 +8,13 @@ use crate::resolved::Resolved;
 use crate::workload::Generator;
 use crate::workload::build::CheckedTraffic;
 
-/// Refuse a run that ends before anything is sent.
+/// Rejects a run that ends before anything is sent.
 pub(crate) fn check(spec: &Resolved, traffic: &CheckedTraffic, checker: &mut Checker<'_>) {
     let flows = traffic.generators.iter().map(Generator::begin);
     let datagrams = traffic.datagram_sources.iter().map(|source| source.start);
     let requests = traffic.probes.iter().map(|probe| probe.start);
     let first = flows.chain(datagrams).chain(requests).min();
-    // Of workloads that were refused nobody knows when they begin.
+    // Start times are unknown if a workload was rejected.
     let Some((first, end)) = first.zip(spec.stop.at).filter(|_| checker.problems.is_empty()) else { return };
     checker.require(first.0 < end.0.0, "stop.at", || {
         format!("the run ends at {end}, and nothing is sent before {first}; a later end, or an earlier start")
@@ -22,18 +22,18 @@ pub(crate) fn check(spec: &Resolved, traffic: &CheckedTraffic, checker: &mut Che
 }
 
 impl Experiment {
-    /// By workload that sends flows: its number in the scenario, which results have.
+    /// Returns for each workload that sends flows its number in the scenario, which the results show.
     pub fn workload_places(&self) -> Vec<usize> {
         let workloads = self.resolved.workload.iter().enumerate();
         workloads.filter(|(_, workload)| workload.sends_flows()).map(|(place, _)| place).collect()
     }
 
-    /// By workload that sends flows: how errors and warnings call it.
+    /// Returns for each workload that sends flows its key in errors and warnings.
     pub fn workload_keys(&self) -> Vec<String> {
         self.workload_places().into_iter().map(|place| format!("workload[{place}]")).collect()
     }
 
-    /// Workloads, or flows of a list, that begin when the run has ended.
+    /// Returns warnings about workloads, or flows of a list, that begin after the end of the run.
     pub(crate) fn never_sent(&self) -> Vec<String> {
         let Some(end) = self.stop.at else { return Vec::new() };
         let late = |(key, generator): (String, &Generator)| {
@@ -55,7 +55,7 @@ impl Experiment {
         self.workload_keys().into_iter().zip(&self.generators).filter_map(late).collect()
     }
 
-    /// Workloads whose flows all begin before the warm-up is over.
+    /// Returns warnings about workloads whose flows all begin during the warm-up.
     pub(crate) fn never_counted(&self) -> Vec<String> {
         let early = |(key, generator): (String, &Generator)| {
             let last = generator.last().filter(|last| last.0 < self.warm_up.0)?;
@@ -69,7 +69,7 @@ impl Experiment {
 }
 
 impl Generator {
-    /// When its first flow arrives, or since when one may.
+    /// Returns the time of its first flow, or the earliest possible one.
     fn begin(&self) -> Instant {
         match self {
             Self::Poisson(workload) => workload.begin(),
@@ -80,7 +80,7 @@ impl Generator {
         }
     }
 
-    /// Times of a list's flows, but of those that wait for others.
+    /// Returns the times of a list's flows, except those that depend on other flows.
     fn listed(&self) -> Vec<Instant> {
         match self {
             Self::Schedule(workload) => workload.times(),
@@ -89,7 +89,7 @@ impl Generator {
         }
     }
 
-    /// When its last flow arrives at the latest, if neither chance nor the run decides, and flows have an end at all.
+    /// Returns the latest time of its last flow; `None` if that is random, depends on the run, or does not exist.
     fn last(&self) -> Option<Instant> {
         match self {
             Self::Incast(workload) => Some(workload.last()),

@@ -1,4 +1,4 @@
-//! What a scenario allows and probably does not mean: markers that cannot fire, signals that nobody hears.
+//! Warnings about valid but probably unintended scenarios: markers that cannot mark, signals without a receiver.
 
 use shallows_core::Bytes;
 use shallows_core::packet::Ecn;
@@ -14,7 +14,7 @@ use crate::marking::MarkingCurve;
 use crate::topology::{Link, PortKind};
 
 impl Experiment {
-    /// What is allowed and yet probably not meant.
+    /// Returns warnings about settings that are valid and probably unintended.
     pub fn warnings(&self) -> Vec<String> {
         let curves = self.marking_curves();
         let silent = curves.iter().filter_map(|curve| {
@@ -42,13 +42,13 @@ impl Experiment {
         warnings
     }
 
-    /// Every marker, with a link at whose port it stands.
+    /// Returns every marker with the link at whose port it is.
     fn markers(&self) -> impl Iterator<Item = (&Link, &aqm::Config)> {
         let at = |link| self.network.port(link).markers.iter().map(move |placed| (link, &placed.marker));
         self.network.links.iter().flat_map(at)
     }
 
-    /// A threshold that a lone packet exceeds, or any two.
+    /// Warns about a threshold that one packet alone exceeds, or any two packets.
     fn marks_everything(&self, curves: &[MarkingCurve]) -> Option<String> {
         if let Some(curve) = curves.iter().find(|curve| curve.kmax.bytes == 0) {
             return Some(format!(
@@ -72,7 +72,7 @@ impl Experiment {
         ))
     }
 
-    /// A division of a threshold that leaves a queue less than one packet.
+    /// Warns about a split threshold with less than one packet for a queue.
     fn tiny_shares(&self) -> Option<String> {
         let packet = self.network.mtu + self.network.framing;
         let (link, smallest) = self.markers().find_map(|(link, marker)| {
@@ -95,7 +95,7 @@ impl Experiment {
         ))
     }
 
-    /// Marks without connections that react, or connections without marks.
+    /// Warns about marks without connections that react, or connections with ECN without marks.
     fn unheard_marks(&self) -> Option<String> {
         let marking = |(_, marker): &(&Link, &aqm::Config)| marker.verdicts().marks();
         let anywhere = self.markers().any(|at| marking(&at));
@@ -124,7 +124,7 @@ impl Experiment {
         Some(warning.to_owned())
     }
 
-    /// Incast notifications without Pulser, or Pulser without them.
+    /// Warns about incast notifications without Pulser, or Pulser without notifications.
     fn unheard_incasts(&self) -> Option<String> {
         let notifies = |(link, marker): (&Link, &aqm::Config)| {
             link.kind != PortKind::Nic && marker.verdicts().notifies_incast()
@@ -142,7 +142,7 @@ impl Experiment {
         }
     }
 
-    /// A shaper that is no slower than its link.
+    /// Warns about a shaper that is not slower than its link.
     fn idle_shaper(&self) -> Option<String> {
         let idle =
             |link: &&Link| self.network.port(link).shaper.is_some_and(|shaper| shaper.rate >= link.rate);
@@ -154,7 +154,7 @@ impl Experiment {
         ))
     }
 
-    /// Quanta that do not let a full packet pass in every round.
+    /// Warns about quanta smaller than a full packet, which do not let one pass in every round.
     fn short_quanta(&self) -> Option<String> {
         let packet = self.network.mtu + self.network.framing;
         let shortest = |port: &port::Config| {
@@ -171,7 +171,7 @@ impl Experiment {
         ))
     }
 
-    /// A rule for reserved bytes where there are none.
+    /// Warns about a rule for reserved bytes where no port has any.
     fn idle_reserved_rule(&self) -> Option<String> {
         let idle = |link: &Link| {
             let buffer = &self.network.buffers[link.from.0 as usize];
@@ -184,7 +184,7 @@ impl Experiment {
         })
     }
 
-    /// A delayed acknowledgement that the sender's timer does not wait for.
+    /// Warns about delayed acknowledgements that arrive after the sender's retransmission timer expires.
     fn late_acknowledgements(&self) -> Option<String> {
         let times = |agreement: &Agreement| (agreement.receiver.delayed_ack, agreement.sender.rto.minimum);
         let late = self.agreements().map(times).find(|(ack, rto)| ack.segments > 1 && ack.timeout >= *rto);

@@ -1,4 +1,4 @@
-//! BCC's thresholds on the shared pool, computed from a scenario, against those that its authors used.
+//! Compares BCC's thresholds on the shared pool, computed from a scenario, with those that its authors used.
 
 mod common;
 
@@ -15,7 +15,7 @@ fn note(sets: &[(&str, &str)]) -> String {
 fn the_thresholds_of_the_papers_evaluation_are_computed_and_shown() {
     // BCC §IV-C: C = 100 Gbit/s, RTT = 80 us, lambda = 0.72, S_min = 128 KiB, B = 3 MiB, alpha = 4, N = 8, h = 8 us.
     // B_R = 1,000,000 · 1.72 − 131,072 = 1,588,928; Kmax = 3,145,728 − 397,232 = 2,748,496; Kmin = Kmax − 800,000.
-    // The authors' script has 2,727,608 and 1,908,408: it takes 1.72 · 2^20 and 800 · 2^10.
+    // The authors' script has 2,727,608 and 1,908,408, because it uses 1.72 · 2^20 and 800 · 2^10.
     let markers = ("switch.markers", "[\"bcc\"]");
     let experiment = parse(BCC_F2, &[markers]).unwrap();
     let curve = experiment.marking_curves().into_iter().find(|curve| curve.kind == "bcc").unwrap();

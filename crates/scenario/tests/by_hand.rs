@@ -1,4 +1,4 @@
-//! What scenarios become, in cases so small that every number can be worked out.
+//! Hand-worked tests of experiments that are built from small scenarios.
 
 mod common;
 
@@ -12,7 +12,7 @@ use shallows_switch::aqm::{self, Level};
 use shallows_transport::receive_window::Control;
 use shallows_transport::{Tso, congestion};
 
-/// Eight hosts around one switch; a full packet has 1,538 bytes on the wire.
+/// Star of eight hosts; a full packet has 1,538 bytes on the wire.
 const STAR: &str = r#"
 stop.at = "1ms"
 
@@ -32,7 +32,7 @@ timestamps = false
 
 const INCAST: &str = "{ kind = 'incast', senders = '1..8', receivers = '0', size = '64KB' }";
 
-/// The star with these workloads, changed by `sets`.
+/// Returns the star with these workloads, changed by `sets`.
 fn star(workloads: &[&str], sets: &[(&str, &str)]) -> Result<Experiment, String> {
     let text = format!("workload = [{}]\n{STAR}", workloads.join(", "));
     parse(&text, sets).map_err(|error| error.to_string())
@@ -42,7 +42,7 @@ fn sound(workloads: &[&str], sets: &[(&str, &str)]) -> Experiment {
     star(workloads, sets).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// All flows of a workload of which none waits for another.
+/// Returns all flows of a workload without dependencies between flows.
 fn flows(workload: &mut dyn Workload) -> Vec<Flow> {
     std::iter::from_fn(|| match workload.next(Instant::ZERO) {
         Next::Flow(flow) => Some(flow),
@@ -68,16 +68,16 @@ fn what_just_fits_is_accepted_and_what_just_does_not_is_refused() {
     for (workload, key, fits, too_much) in [
         (INCAST, "switch.buffer", sharing("1538B"), sharing("1537B")),
         (INCAST, "switch.shaper", shaper("1538B"), shaper("1537B")),
-        // One packet waits while another is sent.
+        // One packet waits while another is sent, so two must fit.
         (INCAST, "host.nic.backpressure", "3076B".to_owned(), "3075B".to_owned()),
-        // What waits is counted for backpressure's sake alone.
+        // `buffer_overhead` has an effect only with backpressure.
         (
             INCAST,
             "host.nic",
             "{ buffer_overhead = '832B' }".to_owned(),
             "{ buffer_overhead = '832B', backpressure = 'off' }".to_owned(),
         ),
-        // Two segments of 1,460 bytes, and 64 KB; 44 packets of such a burst.
+        // Two segments of 1,460 bytes, and at most 64 KB; such a burst has 44 packets.
         (INCAST, "host.nic.tso", "2920B".to_owned(), "2919B".to_owned()),
         (INCAST, "host.nic.tso", "64KiB".to_owned(), "65537B".to_owned()),
         (INCAST, "host.nic", burst("67672B"), burst("67671B")),
@@ -233,7 +233,7 @@ fn the_last_entry_that_names_a_port_counts_part_by_part() {
     assert_eq!(at("switch0->host1"), (Level(20 * 1_538), EgressDrop::Free, Some(Rate::from_gbps(1))));
 }
 
-/// Of the first marker of the ports to hosts: kmin, kmax, and the limits of one, four and eight busy ports.
+/// Returns kmin and kmax of the first marker of ports to hosts, and the limits with one, four and eight busy ports.
 fn curve(buffer: &str, port: &str, marker: &str) -> (u64, u64, Vec<u64>) {
     let markers = format!("[{marker}]");
     let sets = [("switch.buffer", buffer), ("switch.port", port), ("switch.markers", &markers)];
@@ -246,13 +246,13 @@ fn curve(buffer: &str, port: &str, marker: &str) -> (u64, u64, Vec<u64>) {
 fn a_queue_is_bounded_by_its_part_of_the_pool_and_by_its_own_limit() {
     let threshold = "{ kind = 'threshold', k = '1p' }";
     let limits = |buffer: &str, port: &str| curve(buffer, port, threshold).2;
-    // M busy ports that share freely have a part of 1/M each.
+    // M busy ports with complete sharing have a share of 1/M each.
     let sharing = "{ kind = 'complete-sharing', pool = '1MB' }";
     assert_eq!(limits(sharing, "{ kind = 'fifo' }"), [1_000_000, 250_000, 125_000]);
     // ABM: αB/(M·(1 + α)), which is 1 MB / 3M at α = 1/2.
     let abm = "{ kind = 'abm', pool = '1MB', alpha = 0.5 }";
     assert_eq!(limits(abm, "{ kind = 'fifo' }"), [333_333, 83_333, 41_666]);
-    // A queue of the port is at most as long as the longest may be; the eight ports of 1 MB have 125,000 bytes each.
+    // A queue is limited by the largest `queue_limit`; the eight ports of 1 MB have 125,000 bytes each.
     let queues = "{ kind = 'dwrr', queues = 2, quantum = '1p', queue_limit = ['10p', '20p'] }";
     assert_eq!(limits(sharing, queues), [20 * 1_538; 3]);
 }
@@ -268,7 +268,7 @@ fn thresholds_of_queues_are_their_shares_of_the_standard_one() {
     // A quarter and three quarters of 40 packets.
     let minimum = found("{ kind = 'threshold', k = '40p', split = 'minimum' }");
     assert_eq!(minimum, (10 * 1_538, 30 * 1_538));
-    // The same while both are busy, and all of it for one that is alone.
+    // The same while both queues are busy, and all of it for a queue alone.
     assert_eq!(found("{ kind = 'mq-ecn', k = '40p' }"), (10 * 1_538, 40 * 1_538));
     // 10 Gb/s for 80 us are 100,000 bytes.
     assert_eq!(found("{ kind = 'threshold', k = '80us' }"), (100_000, 100_000));
@@ -306,7 +306,7 @@ fn uplinks_have_a_rate_and_a_delay_of_their_own() {
             link.name
         );
     }
-    // There and back over two links of 2 us and two of 5 us.
+    // Two links of 2 us and two of 5 us, in both directions.
     assert_eq!(network.base_rtt(), Duration::from_micros(28));
 }
 
@@ -315,11 +315,11 @@ fn nobody_sends_to_himself_and_each_direction_carries_its_own() {
     let udp = |hosts: &str, rate: &str| {
         format!("{{ kind = 'udp', {hosts}, pattern = {{ kind = 'constant', rate = '{rate}' }} }}")
     };
-    // Each of four hosts sends to three others, and receives from three: 12 Gb/s of 10.
+    // Each of four hosts sends to three others and receives from three: 12 Gb/s over 10 Gb/s.
     let error = star(&[&udp("senders = '0..4', receivers = '0..4'", "4Gbps")], &[]).unwrap_err();
     assert!(error.contains(" 1.2000 times"), "{error}");
-    // Four hosts send to one on the other leaf: 5 Gb/s over 2 Gb/s from their leaf up, over 10 Gb/s down to the other, and
-    // nothing the other way.
+    // Four hosts send to one on the other leaf: 5 Gb/s over 2 Gb/s from their leaf up and over 10 Gb/s down to the other leaf, and nothing
+    // in the other direction.
     let topology = "{ kind = 'leaf-spine', leaves = 2, spines = 1, hosts_per_leaf = 4, rate = '10Gbps', \
                     links = [{ between = ['leaf0', 'spine0'], rate = '2Gbps' }] }";
     let error = star(&[&udp("senders = '0..4', receivers = '4'", "1250Mbps")], &[("topology", topology)])
@@ -329,15 +329,15 @@ fn nobody_sends_to_himself_and_each_direction_carries_its_own() {
 
 #[test]
 fn arrivals_until_the_end_are_counted_from_the_first_on() {
-    // Half of 10 Gb/s in flows of 1,600 bytes on the wire, 100 of them framing: 390.625 in a millisecond, and the first.
+    // Half of 10 Gb/s in flows of 1,600 bytes on the wire, including 100 of framing: 390.625 in a millisecond, plus the first.
     let poisson = "{ kind = 'poisson', load = 0.5, of = 'receivers', counted = 'wire', senders = '1..8', receivers = '0', \
                    sizes = { kind = 'fixed', size = '1460B' } }";
     let arrivals = sound(&[poisson], &[("topology.framing", "100B")]).arrivals();
     assert!((arrivals[0].flows - 391.625).abs() < 1e-9, "{arrivals:?}");
-    // The second flow of the list comes at the very end.
+    // The second flow of the list arrives exactly at the end.
     let arrivals = parse(DUMBBELL, &[("stop.at", "1us")]).unwrap().arrivals();
     assert_eq!(arrivals[1].flows, 2.0);
-    // Two clients ask at 0, 100 us, … 1 ms: eleven times, three workers each, two iterations.
+    // Two clients send queries at 0, 100 us, … 1 ms: eleven times, three workers each, two iterations.
     let queries = "{ kind = 'partition-aggregate', clients = '0, 1', workers = '2..8', fan_out = 3, size = '2KB', \
                    iterations = 2, arrivals = { kind = 'periodic', period = '100us' } }";
     let arrivals = sound(&[queries], &[]).arrivals();
@@ -346,7 +346,7 @@ fn arrivals_until_the_end_are_counted_from_the_first_on() {
 
 #[test]
 fn the_total_of_an_incast_is_divided_among_those_who_answer() {
-    // Host 3 does not answer itself: three parts of 10,000 bytes, rounded up.
+    // Host 3 does not respond to itself: three parts of 10,000 bytes, rounded up.
     let incast = "{ kind = 'incast', senders = '0..4', receivers = '3', total = '10000B' }";
     let flows = flows_of(&sound(&[incast], &[]), 0);
     let sizes: Vec<_> = flows.iter().map(|flow| (flow.source.0, flow.size)).collect();
@@ -368,13 +368,13 @@ fn sizes_are_whole_packets_and_no_smaller_than_the_minimum() {
         let poisson = format!("{{ kind = 'poisson', load = 0.5, flows = 400, sizes = {sizes} }}");
         flows_of(&sound(&[&poisson], &[("stop", "{}")]), 0).iter().map(|flow| flow.size.unwrap().0).collect()
     };
-    // A packet has 1,460 bytes of data in the files of MQ-ECN, and the shortest flow six of them.
+    // In the files of MQ-ECN, a packet has 1,460 bytes of data, and the shortest flow has six packets.
     let packets = sizes("'web-search-packets'");
     assert!(packets.iter().all(|size| size % 1_460 == 0), "{packets:?}");
     assert_eq!(packets.iter().min(), Some(&(6 * 1_460)));
-    // 10,000 bytes are 6.8 packets; 15 % of flows have 6.
+    // 10,000 bytes are 6.8 packets, so the 15 % of flows with 6 packets are raised to 7.
     assert_eq!(sizes("{ kind = 'web-search-packets', minimum = '10KB' }").iter().min(), Some(&(7 * 1_460)));
-    // More than half of the flows are shorter.
+    // More than half of the flows are shorter than the minimum.
     assert_eq!(sizes("{ kind = 'web-search', minimum = '100KB' }").iter().min(), Some(&100_000));
     assert_eq!(sizes("{ kind = 'file', path = 'sizes.cdf', minimum = '50KB' }").iter().min(), Some(&50_000));
 }
@@ -401,7 +401,7 @@ fn workloads_that_are_alike_draw_apart() {
     {
         differ(poisson, what);
     }
-    // Equal in all but their classes.
+    // Flows that differ only in their classes.
     let classes = "{ kind = 'incast', senders = '0..8', receivers = '0..8', size = '1KB', \
                    class = { kind = 'random', weights = [1, 1] } }";
     differ(classes, |flow| flow.class.into());
@@ -411,7 +411,7 @@ fn workloads_that_are_alike_draw_apart() {
 
 #[test]
 fn the_size_of_a_flow_does_not_follow_from_its_pair() {
-    // Eight sizes and eight senders are the same only as often as chance has it.
+    // The size equals the sender's number plus one only by chance.
     let poisson = "{ kind = 'poisson', load = 0.01, flows = 1, sizes = { kind = 'uniform', from = '1B', to = '8B' }, \
                    senders = '0..8', receivers = '8' }";
     let same = (0..64).filter(|seed| {
@@ -419,7 +419,7 @@ fn the_size_of_a_flow_does_not_follow_from_its_pair() {
         let flow = flows_of(&experiment, 0)[0];
         u64::from(flow.source.0) + 1 == flow.size.unwrap().0
     });
-    // Binomial with mean 8 and standard deviation 2.6; six of them.
+    // Binomial with mean 8 and standard deviation 2.6; the bound is six standard deviations above the mean.
     assert!(same.count() < 24);
 }
 
@@ -439,7 +439,7 @@ fn a_workload_is_chosen_by_its_place_among_all_and_known_by_that_among_those_wit
 fn a_host_is_captured_in_both_directions() {
     let captures =
         sound(&[INCAST], &[("measure.captures", "[{ name = 'a', hosts = '2' }]")]).captures.clone();
-    // Eight links leave the hosts, then eight lead to them.
+    // Links 0 to 7 leave the hosts, links 8 to 15 lead to them.
     assert_eq!(captures[0].links, [2, 10]);
 }
 

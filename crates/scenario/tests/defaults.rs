@@ -1,4 +1,4 @@
-//! What a model has where nothing is said, as `docs/scenario.md` and the sources of the models have it.
+//! Tests that defaults agree with `docs/scenario.md` and with the sources of the models.
 
 mod common;
 
@@ -17,7 +17,7 @@ rate = "10Gbps"
 buffer = { kind = "static-partition", per_port = "100p" }
 "#;
 
-/// What a resolved scenario has at `place`, if these are `sets` and nothing else is.
+/// Returns the value at `place` of the resolved scenario with only these `sets`.
 fn resolved(workload: &str, sets: &[(&str, &str)], place: &str) -> Value {
     let text = format!("workload = [{workload}]\n{STAR}");
     let experiment = parse(&text, sets).unwrap_or_else(|error| panic!("{error}"));
@@ -26,7 +26,7 @@ fn resolved(workload: &str, sets: &[(&str, &str)], place: &str) -> Value {
 
 const INCAST: &str = "{ kind = 'incast', senders = '1..3', receivers = '0', size = '64KB' }";
 
-/// All that is `expected` is in what was found, which may have more; what is null there is not said.
+/// Asserts that `found` has every entry of `expected`. Null in `expected` means that the key is absent.
 fn assert_has(found: &Value, expected: &Value) {
     for (key, value) in expected.as_object().expect("a table is expected") {
         assert_eq!(found.get(key).unwrap_or(&Value::Null), value, "{key} of {found}");
@@ -39,7 +39,7 @@ fn disciplines_have_the_numbers_of_their_papers_and_of_ns_2() {
         ("{ kind = 'wfq', queues = 2 }", json!({"weight": 1, "virtual_time": "gps", "strict": 0})),
         ("{ kind = 'wrr', queues = 2, quantum = '1500B' }", json!({"order": "cyclic", "strict": 0})),
         ("{ kind = 'dwrr', queues = 2, quantum = '1500B' }", json!({"strict": 0})),
-        // HCF: 20 bins, one credit, one hash; the alternatives of its §4 are not taken.
+        // HCF: 20 bins, one credit, one hash; the alternatives of §4 are not the default.
         (
             "{ kind = 'hcf', limit = '100p' }",
             json!({"bins": 20, "credits": "1p", "hashes": 1, "period": "auto", "rekey": "drawn",
@@ -67,7 +67,7 @@ fn markers_have_the_numbers_of_their_papers() {
         ("{ kind = 'threshold', k = '65p' }", json!({"split": "standard", "queues": null})),
         ("{ kind = 'red', kmin = '5p', kmax = '9p', pmax = 0.1 }", at_a_queue),
         ("{ kind = 'red', kmin = '5p', kmax = '9p', pmax = 0.1 }", json!({"spacing": "independent"})),
-        // MQ-ECN (NSDI '16) §4.1: β = 0.75, and the packet counts itself, as in its kernel module.
+        // MQ-ECN (NSDI '16) §4.1: β = 0.75, and the packet itself counts, as in its kernel module.
         (
             "{ kind = 'mq-ecn', k = '65p' }",
             json!({"beta": 0.75, "idle_time": "auto", "idle_since": "link-free", "at": "enqueue",
@@ -94,7 +94,7 @@ fn markers_have_the_numbers_of_their_papers() {
     }
     let shared = "{ kind = 'dynamic-threshold', pool = '1MB' }";
     let sets = [("switch.buffer", shared), ("switch.markers", "['bcc']")];
-    // BCC (INFOCOM '20): λ = 0.72, h = 8 us, pmax = 0.1, as packets leave.
+    // BCC (INFOCOM '20): λ = 0.72, h = 8 us, pmax = 0.1, at dequeue.
     assert_has(
         &resolved(INCAST, &sets, "/switch/markers/0"),
         &json!({"pmax": 0.1, "lambda": 0.72, "h": "8us", "at": "dequeue", "rtt": "auto", "kmin": "auto",
@@ -124,7 +124,7 @@ fn buffers_keep_nothing_apart_and_share_by_one_or_by_a_half() {
 #[test]
 fn transport_has_the_numbers_of_its_rfcs() {
     for (congestion, expected) in [
-        // RFC 8257 §4.2: g = 1/16; §3.3: alpha begins at 1.
+        // RFC 8257 §4.2: g = 1/16; §3.3: alpha starts at 1.
         (
             "dctcp",
             json!({"g": 0.0625, "initial_alpha": 1.0, "window_end": "passed", "duplicate_acks": "ignored",
@@ -183,7 +183,7 @@ fn workloads_begin_at_once_and_have_one_of_each() {
             "{ kind = 'udp', senders = 1, receivers = 0, pattern = { kind = 'constant', rate = '1Gbps' } }",
             json!({"overload": false, "start": "0ps", "ecn": false, "stop": null}),
         ),
-        // As many bytes as ping(8) sends.
+        // ping(8) sends 56 bytes of data.
         (
             "{ kind = 'ping', senders = 1, receivers = 0, interval = '10us' }",
             json!({"payload": "56B", "ecn": true, "start": "0ps", "stop": null}),
@@ -216,7 +216,7 @@ fn networks_nics_and_measures_have_what_the_page_says() {
         &json!({"backpressure": "1MiB", "limit": "64MB", "tso": "off", "pacing": "off",
             "coalescing": {"time": "10us", "gro": true, "queues": 1}}),
     );
-    // One MTU's time: 1,500 bytes at 10 Gb/s.
+    // The time of one MTU: 1,500 bytes at 10 Gb/s.
     assert_eq!(resolved(INCAST, &[], "/host/jitter"), "1.2us");
     // DCTCP (SIGCOMM '10) §4.3: small up to 100 KB, large above 10 MB.
     assert_has(

@@ -1,4 +1,4 @@
-//! Values exactly at a limit and just beyond, and what is given where nothing is said: each worked out by hand.
+//! Tests of values at a limit and just beyond it, and of defaults, each worked out by hand.
 
 mod common;
 
@@ -7,7 +7,7 @@ use shallows_core::{Duration, Instant};
 use shallows_scenario::{Experiment, Next};
 use shallows_switch::{aqm, discipline};
 
-/// Four hosts around one switch, and a workload. A full packet has 1,538 bytes on the wire.
+/// Star of four hosts with a workload. A full packet has 1,538 bytes on the wire.
 const STAR: &str = r#"
 stop.at = "1ms"
 
@@ -31,7 +31,7 @@ fn sound(workload: &str, sets: &[(&str, &str)]) -> Experiment {
     star(workload, sets).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// What the ports towards hosts mark by.
+/// Returns the marker configuration of the ports to hosts.
 fn marker(text: &str) -> aqm::Config {
     let experiment = sound(INCAST, &[("switch.markers", &format!("[{text}]"))]);
     let network = &experiment.network;
@@ -203,7 +203,7 @@ fn a_load_is_less_than_one_and_offers_no_link_more_than_it_has_but_those_of_othe
     assert!(told(&[poisson("1", "0", "1.0")]).contains("1 is not in (0, 1)"));
     assert!(told(&[poisson("1", "0", "0.0")]).contains("0 is not in (0, 1)"));
     assert_eq!(told(&[poisson("1", "0", "0.5")]), "");
-    // What the first offers its link, which is too much and may be, is no matter of the second, which uses other links.
+    // The first workload overloads its link, which is allowed. The second one uses other links and is accepted.
     let over = poisson("1", "0", "1.5, overload = true");
     assert_eq!(told(&[over.clone(), poisson("2", "3", "0.5")]), "");
     assert!(told(&[over, poisson("2", "0", "0.5")]).contains("offers the link switch0->host0"));
@@ -225,13 +225,13 @@ fn a_burst_of_a_group_fits_its_nic_with_the_framing_of_each_packet() {
 fn rounds_of_an_incast_are_expected_as_far_as_the_run_lasts() {
     let workload = INCAST.replace(" }", ", repeats = 3, period = '400us' }");
     let flows = |stop: &str| sound(&workload, &[("stop.at", stop)]).arrivals()[0].flows;
-    // Of two senders three rounds, or those that begin until 400 us: at 0 and 400.
+    // Two senders with three rounds, or with the rounds that begin until 400 us: at 0 and 400.
     assert_eq!(["2ms", "400us"].map(flows), [6.0, 4.0]);
 }
 
 #[test]
 fn a_first_window_is_spelled_out_in_whole_segments() {
-    // Ten of 1,500 bytes less 20 of IP, 20 of TCP and 12 of timestamps.
+    // Ten segments of 1,500 bytes minus 20 of IP, 20 of TCP and 12 of timestamps.
     let resolved = sound(INCAST, &[("tcp.timestamps", "true")]).resolved();
     assert_eq!(resolved["tcp"]["initial_window"], "14.48KB");
 }
@@ -248,7 +248,7 @@ fn rounds_take_no_longer_than_a_hundred_days_together() {
 
 #[test]
 fn a_spread_holds_both_its_ends() {
-    // Of 0 and 1 ps each comes with a probability of a half: all of 200 alike 2⁻¹⁹⁹ of the time.
+    // 0 and 1 ps each have a probability of one half: all 200 draws are equal with a probability of 2⁻¹⁹⁹.
     let workload = INCAST.replace(" }", ", spread = '1ps', period = '1us', repeats = 100 }");
     let experiment = sound(&workload, &[]);
     let mut generator = experiment.workloads().remove(0);
@@ -281,7 +281,7 @@ fn a_file_is_known_by_the_hash_of_what_it_holds() {
     let experiment =
         shallows_scenario::parse(&text, "s.toml", &read, &[], None).unwrap_or_else(|error| panic!("{error}"));
     let [input] = experiment.inputs() else { panic!("one file is read") };
-    // By another implementation: h = 14695981039346656037; for b in text: h = (h ^ b) · 1099511628211 mod 2⁶⁴.
+    // Computed by another implementation: h = 14695981039346656037; for b in text: h = (h ^ b) · 1099511628211 mod 2⁶⁴.
     assert_eq!((input.path.as_str(), input.content_hash.as_str()), ("a.csv", "33c76f7a438066ad"));
 }
 
@@ -339,7 +339,7 @@ fn a_distribution_may_rise_at_once_and_may_stand_still() {
             .map(|error| error.to_string())
             .unwrap_or_default()
     };
-    // Half of the flows have 1,000 bytes; none has more than 2,000 and less than 3,000.
+    // Half of the flows have 1,000 bytes; no flow has between 2,000 and 3,000.
     assert_eq!(told("1000 0\n1000 0.5\n2000 0.7\n3000 0.7\n4000 1\n"), "");
     assert!(told("1000 0\n999 1\n").contains("both must not decrease"));
     assert!(told("1000 0.5\n2000 0.4\n3000 1\n").contains("both must not decrease"));
@@ -347,7 +347,7 @@ fn a_distribution_may_rise_at_once_and_may_stand_still() {
 
 #[test]
 fn a_pool_that_all_share_can_be_full_to_the_last_byte() {
-    // Of 1,000,001 bytes three busy ports have 333,333 each, and yet together all of them.
+    // Three busy ports have 333,333 of 1,000,001 bytes each, and all of the pool together.
     let markers = "[{ kind = 'threshold', k = '1000000B', scope = 'pool' }]";
     let experiment = sound(
         INCAST,
@@ -360,8 +360,7 @@ fn a_pool_that_all_share_can_be_full_to_the_last_byte() {
 
 #[test]
 fn arrivals_are_as_exponential_times_whoever_draws_them() {
-    // Of a load of 0.5 of 10 Gb/s into each of four hosts: 20 Gb/s. A flow of 1,448 bytes is one packet of 1,538:
-    // 615.2 ns.
+    // A load of 0.5 of 10 Gb/s into each of four hosts is 20 Gb/s. A flow of 1,448 bytes is one packet of 1,538: 615.2 ns.
     let gaps = |draws: &str| -> Vec<f64> {
         let workload = format!(
             "{{ kind = 'poisson', load = 0.5, sizes = {{ kind = 'fixed', size = '1448B' }}, draws = '{draws}', \
@@ -378,8 +377,8 @@ fn arrivals_are_as_exponential_times_whoever_draws_them() {
         times.windows(2).map(|pair| (pair[1] - pair[0]).as_secs_f64() / 615.2e-9).collect()
     };
     let mean_of = |values: &[f64]| values.iter().sum::<f64>() / 10_000.0;
-    // The mean of 10,000 exponential times has a standard deviation of 1 %. The mean of their squares is twice that of the
-    // mean, with one of √20/100 of it: 2.2 %. The seeds of ns-2's scripts are near to each other.
+    // The mean of 10,000 exponential times has a standard deviation of 1 %. The mean of their squares is twice the square of the mean, with
+    // a standard deviation of √20/100 of that: 2.2 %. The seeds of ns-2's scripts are close to each other, so their slack is larger.
     for (draws, slack) in [("own", 0.05), ("ns-2", 0.1)] {
         let gaps = gaps(draws);
         let squares: Vec<f64> = gaps.iter().map(|gap| gap * gap).collect();
@@ -409,7 +408,7 @@ fn a_network_is_described_by_its_nodes_cables_and_ports() {
     let mut found = described["cables"].as_array().expect("a list").clone();
     found.sort_by_key(ToString::to_string);
     assert_eq!(found, cables);
-    // Each cable is a port at either end.
+    // Each cable has a port at both ends.
     let mut ports = described["ports"].as_array().expect("a list").clone();
     ports.sort_by_key(ToString::to_string);
     assert_eq!(
@@ -468,7 +467,7 @@ fn parameters_of_congestion_controls_are_above_nothing_and_within_their_bounds()
 
 #[test]
 fn a_link_is_not_offered_all_that_it_carries() {
-    // Two senders of a half each fill the link to their receiver, with three quarters of that less.
+    // Two senders with a load of one half each fill the link to their receiver; a load of 3/8 each offers three quarters.
     let told = |load: &str| {
         let poisson = format!(
             "{{ kind = 'poisson', senders = '1..3', receivers = '0', of = 'senders', load = {load}, \
@@ -500,7 +499,7 @@ fn what_is_wrong_with_a_table_of_the_file_is_shown_there_whatever_option_set_a_p
 
 #[test]
 fn what_a_threshold_leaves_is_less_than_a_packet_with_its_framing_or_not() {
-    // A full packet has 1,538 bytes. One that is not counted itself meets others, however small the threshold is.
+    // A full packet has 1,538 bytes. A packet that does not count itself is marked only if it meets others, however small the threshold is.
     let warned = |marker: &str, text: &str| {
         let sets = [
             ("switch.port", "{ kind = 'dwrr', queues = 2, quantum = '1538B' }"),
@@ -512,7 +511,7 @@ fn what_a_threshold_leaves_is_less_than_a_packet_with_its_framing_or_not() {
         let marker = format!("{{ kind = 'threshold', k = '1000B', counts_packet = {counts} }}");
         assert_eq!(warned(&marker, "mark every full packet"), everything, "{counts}");
     }
-    // Two queues have half of it each.
+    // Each of two queues has half of the threshold.
     for (k, less) in [(2 * 1_538, false), (2 * 1_538 - 2, true), (2 * 1_480, true)] {
         let marker = format!("{{ kind = 'threshold', k = '{k}B', split = 'minimum' }}");
         assert_eq!(warned(&marker, "less than one packet"), less, "{k}");
@@ -539,7 +538,7 @@ fn as_many_classes_are_in_use_as_are_asked_for() {
         flows.sort_unstable();
         flows.into_iter().map(|(_, class)| class).collect()
     };
-    // Hosts 1 and 2, modulo two and three; and of four hosts to host 0: (0 · 4 + 1) and (0 · 4 + 2) modulo two.
+    // Hosts 1 and 2, modulo two and three; then (0 · 4 + 1) and (0 · 4 + 2) modulo two for four hosts and receiver 0.
     assert_eq!(classes("{ kind = 'by-sender', classes = 2 }"), [1, 0]);
     assert_eq!(classes("{ kind = 'by-sender', classes = 3 }"), [1, 2]);
     assert_eq!(classes("{ kind = 'by-pair', classes = 2 }"), [1, 0]);

@@ -1,15 +1,15 @@
-//! Bad input: each mistake is refused with its place, what was found and what is allowed.
+//! Invalid input: each mistake is rejected with its place, the value found and the allowed values.
 
 mod common;
 
 use common::{BCC_F2, DUMBBELL, LEAF_SPINE, parse, read};
 
-/// The whole message for `text` changed by `sets`.
+/// Returns the whole message for `text` changed by `sets`.
 fn message(text: &str, sets: &[(&str, &str)]) -> String {
     parse(text, sets).err().unwrap_or_else(|| panic!("accepted: {sets:?}")).to_string()
 }
 
-/// The message for BCC-F2 in which a line is replaced by others.
+/// Returns the message for BCC-F2 with one line replaced by others.
 fn replaced(from: &str, to: &str) -> String {
     assert!(BCC_F2.contains(from), "{from}");
     message(&BCC_F2.replacen(from, to, 1), &[])
@@ -70,7 +70,7 @@ fn an_unknown_kind_is_refused_with_the_known_ones() {
     }
 }
 
-/// A key of BCC-F2, an impossible value for it, and what is said of that.
+/// A key of BCC-F2, an impossible value for it, and the end of its message.
 const IMPOSSIBLE: &[(&str, &str, &str)] = &[
     ("topology.hosts", "0", "topology.hosts: 0 is too few; at least 2"),
     (
@@ -212,7 +212,7 @@ const IMPOSSIBLE: &[(&str, &str, &str)] = &[
 fn each_impossible_value_is_refused_with_what_is_allowed() {
     for &(key, value, expected) in IMPOSSIBLE {
         let found = message(BCC_F2, &[(key, value)]);
-        // Where another key makes the value impossible, that one is shown in the file.
+        // If another key makes the value impossible, the message is at that key in the file.
         let told = found.strip_prefix(&format!("--set {key}={value}: ")).unwrap_or(&found);
         assert!(told.lines().next().is_some_and(|line| line.ends_with(expected)), "{key} = {value}: {found}");
     }
@@ -259,7 +259,7 @@ fn a_link_that_is_offered_too_much_is_named_with_the_numbers() {
     assert!(parse(BCC_F2, &overload).is_ok());
 }
 
-/// A star of 10 Gb/s with sources of datagrams.
+/// Parses a star of 10 Gb/s with sources of datagrams.
 fn flood(workloads: &str) -> Result<(), String> {
     let text = format!(
         "stop.at = '1ms'\ntopology = {{ kind = 'star', hosts = 4, rate = '10Gbps' }}\n\
@@ -281,7 +281,7 @@ fn datagrams_beyond_the_rate_of_a_link_need_overload() {
     assert_eq!(flood(&constant("0", "40Gbps").replace("'udp'", "'udp', overload = true")), Ok(()));
     assert_eq!(flood(&constant("0", "10Gbps")), Ok(()), "line rate");
     assert_eq!(flood(&udp("0", "kind = 'poisson', rate = '10Gbps'")), Ok(()));
-    // Bursts at 20 Gb/s for half of the time fill a link; for three fifths they do not fit.
+    // Bursts at 20 Gb/s for half of the time fill a link; for three fifths of the time they do not fit.
     let bursts = |on| udp("0", &format!("kind = 'on-off', rate = '20Gbps', on = '{on}', off = '2us'"));
     assert_eq!(flood(&bursts("2us")), Ok(()));
     assert!(flood(&bursts("3us")).unwrap_err().contains("1.2000 times"));
@@ -327,7 +327,7 @@ fn missing_files_and_bad_ones_are_refused_with_their_line() {
     );
     let found = message(DUMBBELL, &[("workload.2.sizes", "nowhere.cdf")]);
     assert!(found.contains("workload[2].sizes: cannot read \"nowhere.cdf\": there is none"), "{found}");
-    // A trace where a distribution should be, and the other way round.
+    // A flow list instead of a distribution, and a distribution instead of a flow list.
     assert_eq!(
         message(DUMBBELL, &[("workload.2.sizes", "flows.csv")]),
         "--set workload.2.sizes=flows.csv: workload[2].sizes: flows.csv, line 1: \
@@ -426,7 +426,7 @@ fn a_link_override_changes_something_once() {
         links("[{ between = ['leaf0', 'spine1'] }]")
             .ends_with("topology.links[0]: it changes nothing; give it a rate, a delay or both")
     );
-    // The other way round it is the same link.
+    // With its ends exchanged it is the same link.
     let twice = "[{ between = ['leaf0', 'spine1'], rate = '90Gbps' }, { between = ['spine1', 'leaf0'], delay = '1us' }]";
     assert!(links(twice).ends_with(
         "topology.links[1].between: topology.links[0] is about this link too; one entry for each link"
@@ -435,7 +435,7 @@ fn a_link_override_changes_something_once() {
 
 #[test]
 fn a_bound_that_contradicts_a_default_is_shown_where_it_was_given() {
-    // A segment is 1,500 bytes less 40 of headers and 12 of timestamps; the initial window is ten of them (RFC 6928).
+    // A segment is 1,500 bytes minus 40 of headers and 12 of timestamps; the initial window is ten segments (RFC 6928).
     for (key, value, expected) in [
         ("tcp.rto.max", "1us", "tcp.rto.max: 1us is below min = 1s, its default"),
         ("tcp.max_window", "5", "tcp.max_window: 7.24KB is below initial_window = 14.48KB, its default"),
@@ -637,7 +637,7 @@ fn the_control_of_receive_windows_is_refused_what_it_cannot_use() {
 
 #[test]
 fn a_fabric_with_more_routes_than_memory_holds_is_refused() {
-    // Each leaf is searched from along every cable between switches: 1,000 · 1,000,000 steps.
+    // The search for routes starts at each leaf and follows every cable between switches: 1,000 · 1,000,000 steps.
     let found = message(
         LEAF_SPINE,
         &[("topology.leaves", "1000"), ("topology.spines", "1000"), ("topology.hosts_per_leaf", "2")],

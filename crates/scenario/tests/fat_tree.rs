@@ -1,4 +1,4 @@
-//! Fat trees (Al-Fares, Loukissas and Vahdat, SIGCOMM '08, §3): counts, paths, links by tier; and which are refused.
+//! Tests of fat trees (Al-Fares, Loukissas and Vahdat, SIGCOMM '08, §3): counts, paths, links by tier, and rejected trees.
 
 mod common;
 
@@ -27,7 +27,7 @@ fn ports(network: &Network, kind: PortKind) -> usize {
 
 #[test]
 fn hosts_switches_and_links_are_as_many_as_the_paper_says() {
-    // k³/4 hosts, k²/2 edge and as many aggregation switches, k²/4 core switches; each tier has k³/4 cables.
+    // k³/4 hosts, k²/2 edge switches, k²/2 aggregation switches, k²/4 core switches; each tier has k³/4 cables.
     for k in [2, 4, 6, 8] {
         let network = network(&[("topology.k", &k.to_string())]);
         let tier = (k * k * k / 4) as usize;
@@ -43,22 +43,22 @@ fn hosts_switches_and_links_are_as_many_as_the_paper_says() {
         }
         assert!(of_switch.iter().all(|&ports| ports == k), "{of_switch:?}");
     }
-    // Of 16 uplinks each edge switch of k = 32 has 20 hosts.
+    // Each edge switch of k = 32 has 20 hosts for its 16 uplinks.
     let network = network(&[("topology.k", "32"), ("topology.oversubscription", "1.25")]);
     assert_eq!((network.hosts, network.switches), (10_240, 512 + 512 + 256));
     assert_eq!(ports(&network, PortKind::Up), 32 * 16 * 16);
 }
 
-/// The nodes on the way of a packet, from the sending host to the receiving one.
+/// Returns the nodes on the path of a packet, from the sending host to the receiving one.
 fn way(network: &Network, header: &Header) -> Vec<u32> {
     let path = network.path(header);
     std::iter::once(header.source.0).chain(path.iter().map(|link| link.to.0)).collect()
 }
 
-/// How many ways connections take from one host to another, and of how many links.
+/// Returns the number of paths that connections take from one host to another, and their length in links.
 fn ways(network: &Network, from: u32, to: u32) -> (usize, usize) {
     let header = |port| Header::new(HostId(from), HostId(to)).with_ports(port, 5_001);
-    // Each way by one of sixteen at most: none is missing of 1,000 but in one of 10²⁶ networks.
+    // Each connection takes one of at most 16 paths; 1,000 connections miss one of them in one of 10²⁶ networks.
     let ways: BTreeSet<Vec<u32>> = (1_024..2_024).map(|port| way(network, &header(port))).collect();
     let links = ways.iter().map(|way| way.len() - 1).collect::<BTreeSet<_>>();
     assert_eq!(links.len(), 1, "all are shortest");
@@ -122,14 +122,15 @@ fn each_tier_has_its_rate_and_its_delay() {
         (link.rate, link.delay)
     };
     let (gbps, us) = (Rate::from_gbps, Duration::from_micros);
-    // Host 6 is the first of the fourth edge switch, the second of the second pod; the second of a pod share core 2 and 3.
+    // Host 6 is the first of the fourth edge switch, which is the second of the second pod. The second aggregation switches of all pods
+    // share cores 2 and 3.
     assert_eq!(link("host6->edge3"), (gbps(10), us(11)));
     assert_eq!(link("edge3->agg2"), (gbps(40), us(2)));
     assert_eq!(link("agg3->core3"), (gbps(100), us(3)));
     assert_eq!(link("core2->agg3"), (gbps(50), us(3)), "overridden in both directions");
-    // 11 + 2 + 3 + 3 + 2 + 11 us, there and back.
+    // 11 + 2 + 3 + 3 + 2 + 11 us, in both directions.
     assert_eq!(built.base_rtt(), us(64));
-    // What is not said is as below it.
+    // Rates that are not given are those of the tier below.
     let built = network(&sets[..1]);
     let rate = |name: &str| built.links.iter().find(|link| link.name == name).unwrap().rate;
     assert_eq!([rate("agg0->core0"), rate("host0->edge0")], [gbps(40), gbps(10)]);
@@ -156,9 +157,9 @@ fn trees_that_cannot_be_are_refused() {
 
 #[test]
 fn a_load_of_the_uplinks_is_that_of_the_edge_switches() {
-    // Every host sends to every other: 12 of 15 flows leave the pod of four hosts, 14 of 15 the edge switch of two. At a load of
-    // 0.6 of the uplinks (as many as hosts) hosts send 0.6 · 15/14 of theirs, and links to the core carry 12/14 of 0.6: nothing
-    // is offered more than it carries. With half the rate to the core that would be 1.0286.
+    // Every host sends to every other: 12 of 15 flows leave the pod of four hosts, 14 of 15 the edge switch of two. At a load of 0.6 of the
+    // uplinks (as many as hosts), hosts send 0.6 · 15/14 of their rate, and links to the core carry 12/14 of 0.6, so no link is overloaded.
+    // With half the rate to the core that would be 1.0286.
     let poisson = "[{ kind = 'poisson', load = 0.6, of = 'uplinks', counted = 'wire', sizes = { kind = 'fixed', size = '1MB' }, flows = 9 }]";
     assert!(tree(&[("workload", poisson)]).is_ok());
     let error = tree(&[("workload", poisson), ("topology.core_rate", "5Gbps")]).unwrap_err().to_string();

@@ -1,4 +1,4 @@
-//! Graphs: names, routes, delays and loads of networks that are none of the regular ones; and which are refused.
+//! Tests of graphs: names, routes, delays and loads of irregular networks, and rejected graphs.
 
 mod common;
 
@@ -54,7 +54,7 @@ fn each_link_knows_the_other_direction_of_its_cable() {
         let back = &network.links[link.reverse as usize];
         assert_eq!((back.from, back.to, back.reverse), (link.to, link.from, number as u32), "{}", link.name);
     }
-    // Of cables side by side each has its own.
+    // Each of several parallel cables has its own pair of links.
     let reverse = |name| network.links[number(&network, name) as usize].reverse;
     assert_eq!(
         [reverse("t1->t2"), reverse("t1->t2#2")],
@@ -66,7 +66,7 @@ fn each_link_knows_the_other_direction_of_its_cable() {
 fn a_range_of_names_is_linked_as_a_whole_or_not_at_all() {
     let links = |range: &str| format!("{{ between = ['{range}', 's0'] }}, {{ between = ['h4', 's0'] }}");
     let network = graph("['h{0..5}']", "['s0']", &links("h{0..4}")).unwrap();
-    // Hosts come first: 0 to 4; the switch is node 5.
+    // Hosts are the nodes 0 to 4; the switch is node 5.
     let ends: Vec<[u32; 2]> = network.links[..5].iter().map(|link| [link.from.0, link.to.0]).collect();
     assert_eq!(ends, [[0, 5], [1, 5], [2, 5], [3, 5], [4, 5]]);
     let refused = graph("['h{0..5}']", "['s0']", &links("h{0..6}")).unwrap_err();
@@ -80,7 +80,7 @@ fn routes_are_shortest_and_parallel_links_share() {
     assert_eq!(names(&network, 8, 6), ["t1->t2", "t1->t2#2"]);
     assert_eq!(names(&network, 9, 6), ["t2->t3"]);
     assert_eq!(names(&network, 10, 0), ["t3->t2"]);
-    // A ring of five: the shorter way round, and both where there are two of one length.
+    // A ring of four switches: the shorter way round, and both ways if they have the same length.
     let ring = "{ between = ['a', 's0'] }, { between = ['b', 's2'] }, { between = ['c', 's3'] }, \
                 { between = ['s0', 's1'] }, { between = ['s1', 's2'] }, { between = ['s2', 's3'] }, { between = ['s3', 's0'] }";
     let network = graph("['a', 'b', 'c']", "['s{0..4}']", ring).unwrap();
@@ -90,19 +90,19 @@ fn routes_are_shortest_and_parallel_links_share() {
 
 #[test]
 fn the_base_round_trip_is_that_of_the_longest_path() {
-    // From s1 over 10, 10, 2 and 5 us to r: 27 us one way; to s2 and back it would be 30.
+    // From s1 over 10, 10, 2 and 5 us to r: 27 us one way.
     assert_eq!(parse(QUERIES, &[]).unwrap().network.base_rtt(), Duration::from_micros(60));
     // Three trunks in a row, which no regular topology has: 1 + 3 · 1 + 1 us.
     let line = "{ between = ['a', 's0'] }, { between = ['b', 's3'] }, { between = ['s0', 's1'] }, \
                 { between = ['s1', 's2'] }, { between = ['s2', 's3'] }";
     let network = graph("['a', 'b']", "['s{0..4}']", line).unwrap();
     assert_eq!(network.base_rtt(), Duration::from_micros(10));
-    // Two hosts of one switch are farther from each other than from the third.
+    // Two hosts of one switch are farther from each other than from the third host.
     let fork =
         "{ between = ['a*', 's0'], delay = '50us' }, { between = ['b', 's1'] }, { between = ['s0', 's1'] }";
     let network = graph("['a{0..2}', 'b']", "['s{0..2}']", fork).unwrap();
     assert_eq!(network.base_rtt(), Duration::from_micros(200));
-    // Of a triangle each side is a shortest path, and no way over two of them is: 1 + 100 + 1 us, not 1 + 100 + 1 + 1.
+    // In a triangle each side is a shortest path, and no path over two sides is: 1 + 100 + 1 us, not 1 + 100 + 1 + 1.
     let triangle = "{ between = ['a', 's0'] }, { between = ['b', 's1'] }, { between = ['c', 's2'] }, \
                     { between = ['s0', 's1'], delay = '100us' }, { between = ['s1', 's2'] }, { between = ['s2', 's0'] }";
     let network = graph("['a', 'b', 'c']", "['s{0..3}']", triangle).unwrap();
@@ -111,7 +111,7 @@ fn the_base_round_trip_is_that_of_the_longest_path() {
 
 #[test]
 fn a_load_is_spread_over_all_shortest_paths() {
-    // Datagrams of each s1 to each r: 6 pairs. t1->t2 carries half of all on either cable, t2->t3 all of it.
+    // Datagrams from each s1 to each r: 6 pairs. t1->t2 carries half of all on each cable, t2->t3 all of it.
     let text = QUERIES.split("[[workload]]").next().unwrap();
     let udp = |rate: &str| {
         format!(
@@ -131,7 +131,7 @@ fn a_load_is_spread_over_all_shortest_paths() {
 
 #[test]
 fn more_routes_than_any_network_has_are_refused_before_anything_is_looked_for() {
-    // 2¹⁷ hosts and 2¹⁰ switches are the most; there is no cable at all.
+    // 2¹⁷ hosts and 2¹⁰ switches are the maximum; there is only one cable.
     let told = |switches: u32| {
         let switches = format!("['s{{0..{switches}}}']");
         graph("['h{0..131072}']", &switches, "{ between = ['h0', 's0'] }").err().unwrap_or_default()
@@ -218,7 +218,7 @@ fn a_load_of_uplinks_has_no_meaning_in_a_graph() {
 
 #[test]
 fn a_link_between_switches_that_are_as_far_carries_nothing() {
-    // Three switches in a triangle. All of h1's 900 Mb/s go from s1 to s0, nothing by way of s2.
+    // Three switches in a triangle. All of h1's 900 Mb/s go from s1 to s0, and nothing goes through s2.
     let told = |rate: &str| {
         let links = format!(
             "{{ between = ['h0', 's0'] }}, {{ between = ['h1', 's1'] }}, {{ between = ['h2', 's2'] }}, \

@@ -1,4 +1,4 @@
-//! Groups of hosts: who is in them, what they inherit, what two of them agree on, and what is wrong with them.
+//! Tests of groups of hosts: their members, inherited settings, agreements between two groups, and rejected groups.
 
 mod common;
 
@@ -60,7 +60,7 @@ fn hosts_are_in_groups_by_number_name_and_rack() {
     let found = experiment(
         "[[host.group]]\nname = 'even'\nmembers = '4..12 step 4, host6'\n[[host.group]]\nname = 'rack'\nracks = 'leaf0'\nmembers = 11\n",
     );
-    // Hosts 4, 8 and 6; then those of the first rack, 0 to 3, and 11.
+    // Hosts 4, 8 and 6 are in the first group; those of the first rack, 0 to 3, and 11 are in the second.
     assert_eq!(of_hosts(&found), [2, 2, 2, 2, 1, 0, 1, 0, 1, 0, 0, 2]);
     assert_eq!(found.network.groups.names(), ["default", "even", "rack"]);
     let racks = experiment("[[host.group]]\nname = 'far'\nracks = '1..3'\n");
@@ -99,7 +99,7 @@ fn a_group_inherits_what_it_leaves_out_and_models_are_taken_whole() {
     let [new, model, rest] = [0, 4, 8].map(|host| &agreement(&found, host, host).sender);
     assert_eq!((new.rto.minimum, new.rto.initial), (Duration::from_millis(5), Duration::from_millis(20)));
     assert_eq!(new.congestion, rest.congestion);
-    // The default gain is back: a model is taken as a whole.
+    // The gain is the default again, because a model is replaced as a whole.
     let Congestion::Dctcp(dctcp) = model.congestion else { panic!("{:?}", model.congestion) };
     assert_eq!((dctcp.gain, dctcp.initial_alpha), (1.0 / 16.0, 0.0));
     let groups = &found.hosts.groups;
@@ -139,8 +139,8 @@ fn the_smaller_mtu_and_fewer_options_make_the_segments_of_a_pair() {
         assert_eq!(agreement.sender.mss, agreement.receiver.mss);
         (agreement.sender.mss.0, agreement.header_bytes.0, agreement.sender.initial_window.0)
     };
-    // 40 bytes of headers, and 12 of timestamps where both have them. Ten segments (RFC 6928 §2: at most 14,600 bytes, but two
-    // segments), or the four of the group: of the connection's segments, whatever its hosts could do elsewhere.
+    // 40 bytes of headers, plus 12 of timestamps if both hosts have them. The initial window is ten segments (RFC 6928 §2: at most 14,600
+    // bytes, but at least two segments), or the four of the group, counted in segments of the connection.
     assert_eq!(mss(8, 9), (8_948, 52, 17_896));
     assert_eq!(mss(0, 8), (1_448, 52, 14_480));
     assert_eq!(mss(8, 0), (1_448, 52, 14_480));
@@ -148,7 +148,7 @@ fn the_smaller_mtu_and_fewer_options_make_the_segments_of_a_pair() {
     assert_eq!(mss(4, 8), (8_960, 40, 4 * 8_960));
     assert_eq!(mss(4, 0), (1_460, 40, 4 * 1_460));
     assert_eq!(mss(0, 4), (1_460, 40, 14_600));
-    // What waits in a NIC counts in full packets of the connection.
+    // Backpressure counts the connection's full packets.
     let packet = |from, to| agreement(&found, from, to).backpressure.map(|queue| queue.packet);
     assert_eq!([packet(8, 9), packet(8, 0)], [Some(Bytes(9_000)), Some(Bytes(1_500))]);
 }
@@ -168,13 +168,14 @@ fn ecn_needs_both_and_what_lives_on_it_is_reno_without() {
             (sender, receiver, agreement.receiver.ack_ecn())
         };
         use EcnMode::{Accurate, Classic, Off};
-        // RFC 3168 §6.1.1: a sender that shakes hands asks, and hears that its receiver does not know; else it knows from the start.
+        // RFC 3168 §6.1.1: a sender with a handshake requests ECN and learns from it that the receiver does not use ECN; without a
+        // handshake this is known from the start.
         let asks = |mode| if handshake { mode } else { Off };
         assert_eq!(modes(8, 0), (asks(Accurate), Off, Ecn::NotEct));
         assert_eq!(modes(4, 0), (asks(Classic), Off, Ecn::NotEct));
-        // A receiver that nobody asked echoes nothing, and its acknowledgements are not ECN-capable.
+        // A receiver whose sender does not request ECN echoes nothing, and its acknowledgements are not ECN-capable.
         assert_eq!(modes(0, 8), (Off, Off, Ecn::NotEct));
-        // Where both speak it, each does so in its way.
+        // If both use ECN, each does so in its own way.
         assert_eq!(modes(8, 9), (Accurate, Accurate, Ecn::Ect));
         assert_eq!(modes(8, 4), (Accurate, Classic, Ecn::Ect));
         assert_eq!(modes(4, 8), (Classic, Accurate, Ecn::Ect));
@@ -199,7 +200,7 @@ fn the_sender_decides_how_a_connection_opens_and_the_receiver_what_it_takes() {
             (Bytes(window), Bytes(window)),
             "{from} {to}"
         );
-        // RFC 2018 §2: both, or nobody.
+        // RFC 2018 §2: SACK only if both sides permit it.
         let sack = if (from, to) == (8, 9) { Method::Sack(None) } else { Method::NewReno };
         assert_eq!((sender.recovery, receiver.recovery), (sack, sack), "{from} {to}");
     }
@@ -207,8 +208,9 @@ fn the_sender_decides_how_a_connection_opens_and_the_receiver_what_it_takes() {
 
 #[test]
 fn a_load_counts_the_headers_of_each_pairs_own_segments() {
-    // From a host of 1,500 and one of 9,000 bytes to one of 9,000: flows of 89,480 bytes are 62 segments of 52 bytes of headers
-    // (1,448 · 61 = 88,328), or ten. On average that is 89,480 + 36 · 52 = 91,352 bytes; half of 10 Gb/s carries 6,841.7 a second.
+    // From one host with an MTU of 1,500 and one with 9,000 bytes to one with 9,000: flows of 89,480 bytes are 62 segments with 52 bytes of
+    // headers each (1,448 · 61 = 88,328), or ten. On average that is 89,480 + 36 · 52 = 91,352 bytes; half of 10 Gb/s carries 6,841.7 flows
+    // a second.
     let sets = [(
         "workload.0",
         "{ kind = 'poisson', load = 0.5, senders = '0, 8', receivers = 4, sizes = { kind = 'fixed', size = '89480B' } }",
@@ -223,7 +225,7 @@ fn group(rest: &str) -> String {
     format!("[[host.group]]\nname = 'a'\n{rest}\n")
 }
 
-/// Every scenario with these groups is refused with what is beside it.
+/// Asserts that the scenario with each of these groups is rejected with the message beside it.
 fn refused(cases: &[(String, &str)]) {
     let mut wrong = Vec::new();
     for (text, expected) in cases {
@@ -337,7 +339,7 @@ fn hosts_that_do_not_speak_ecn_are_warned_of() {
             .warnings();
     let expected = "connections between some groups of hosts do not use ECN: markers drop their packets instead of marking them";
     assert!(warnings.iter().any(|warning| warning == expected), "{warnings:?}");
-    // A group without any host is no partner: here everybody is deaf.
+    // A group without hosts has no connections, so here no connection uses ECN.
     let deaf = experiment("[[host.group]]\nname = 'deaf'\nmembers = 'all'\ntcp = { congestion = 'cubic' }\n")
         .warnings();
     assert!(deaf.iter().any(|warning| warning.starts_with("connections do not use ECN")), "{deaf:?}");
@@ -352,11 +354,11 @@ fn a_group_with_a_preset_inherits_nothing_beside_it() {
     assert!(matches!(of(1).congestion, Congestion::Cubic(_)), "{:?}", of(1).congestion);
     assert!(matches!(of(1).recovery, Method::Rack(_)), "{:?}", of(1).recovery);
     assert_eq!(of(1).rto.minimum, Duration::from_millis(5));
-    // Linux has one tcp_rto_min, so both follow the group's.
+    // Linux has one tcp_rto_min, so both values follow the group's minimum.
     assert_eq!([of(1).rto.granularity, of(1).rack.max_ack_delay], [Duration::from_millis(5); 2]);
-    // tcp_delack_max: a tick of 4 ms below the two that 5 ms take.
+    // tcp_delack_max: one tick of 4 ms less than the two ticks that 5 ms need.
     assert_eq!(of(1).delayed_ack.timeout, Duration::from_millis(4));
-    // The others' first timeout is 20 ms; Linux' one second.
+    // The first timeout of the other hosts is 20 ms, Linux' one second.
     assert_eq!((of(0).rto.initial, of(1).rto.initial), (Duration::from_millis(20), Duration::from_secs(1)));
     let notes: Vec<&String> = experiment.notes.iter().filter(|note| note.contains("preset")).collect();
     assert!(
@@ -369,7 +371,7 @@ fn a_group_with_a_preset_inherits_nothing_beside_it() {
 
 #[test]
 fn a_reaction_to_ece_is_kept_by_a_group_that_meets_one_without_ecn() {
-    // linux-6 sets ece_reaction = "prr". Between the groups there is no ECN, which is no mistake of either.
+    // linux-6 sets ece_reaction = "prr". Between the groups there is no ECN, which is valid for both.
     let groups = r#"
 [[host.group]]
 name = "linux"

@@ -1,4 +1,4 @@
-//! `tcp` of workloads: what they inherit, what a resolved scenario says of them, and what is wrong with them.
+//! Tests of the workloads' own `tcp`: inherited settings, resolved scenarios, and rejected tables.
 
 mod common;
 
@@ -6,7 +6,7 @@ use common::parse;
 use shallows_scenario::{Agreement, Experiment};
 use shallows_transport::congestion::{Config as Congestion, EcnMode};
 
-/// Two groups of hosts, and two workloads.
+/// Two groups of hosts and two workloads.
 const SCENARIO: &str = r#"
 [stop]
 at = "1ms"
@@ -50,7 +50,7 @@ fn experiment(sets: &[(&str, &str)]) -> Experiment {
     parse(SCENARIO, sets).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// By kind and pair of groups, four of each kind.
+/// Returns the agreements by kind and pair of groups, four of each kind.
 fn agreements(experiment: &Experiment) -> &[Agreement] {
     experiment.hosts.agreements()
 }
@@ -63,7 +63,7 @@ fn refusal(own: &str) -> (String, String) {
 #[test]
 fn it_differs_in_its_keys_from_what_the_group_of_each_host_says() {
     let found = experiment(&[("workload.1.tcp", "{ congestion = 'cubic', rto = { min = '7ms' } }")]);
-    // Pings send no flows; the second of the two that do is as its hosts are.
+    // Pings send no flows. The second of the two workloads with flows uses the hosts' settings.
     assert_eq!(found.hosts.kinds(), [1, 0]);
     let [hosts, own] = [0, 4].map(|kind| &agreements(&found)[kind..kind + 4]);
     for pair in 0..4 {
@@ -83,7 +83,7 @@ fn workloads_that_say_the_same_are_one_kind_and_those_that_say_nothing_new_are_a
     let cubic = "{ congestion = 'cubic' }";
     let found = experiment(&[("workload.1.tcp", cubic), ("workload.2.tcp", cubic)]);
     assert_eq!((found.hosts.kinds(), agreements(&found).len()), (&[1, 1][..], 8));
-    // Nobody uses ECN here, though hosts would.
+    // No connection uses ECN here, although the hosts' settings would.
     assert!(
         found.warnings().iter().any(|warning| warning.contains("do not use ECN")),
         "{:?}",
@@ -150,7 +150,7 @@ fn a_preset_gives_a_congestion_control_the_same_however_it_is_named() {
 
 #[test]
 fn kinds_times_pairs_of_groups_are_no_more_than_anybody_writes() {
-    // 64 groups and the hosts in none: 65² pairs for each kind, of which 16,384 hold three: what hosts say, and two more.
+    // 64 groups and the hosts in no group: 65² pairs for each kind, so 16,384 agreements allow three kinds: the hosts' own and two more.
     let told = |own: usize| {
         let groups: Vec<_> =
             (0..64).map(|group| format!("{{ name = 'g{group}', members = {group} }}")).collect();

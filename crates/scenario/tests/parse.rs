@@ -1,4 +1,4 @@
-//! From text to experiment: what a scenario says, and what its load means.
+//! Tests of the way from text to experiment: the settings of a scenario, and the meaning of its load.
 
 mod common;
 
@@ -14,7 +14,7 @@ fn bcc_f2_becomes_the_experiment_that_its_scripts_describe() {
     assert_eq!((e.network.hosts, e.network.switches, e.network.links.len()), (32, 1, 64));
     // 1 us of link and 19 us of host, four times: a base RTT of 80 us.
     assert_eq!(e.network.base_rtt(), Duration::from_micros(80));
-    // 9000 bytes less 40 of headers; windows in segments of that.
+    // 9000 bytes minus 40 of headers; windows are in segments of this size.
     assert_eq!(e.tcp().mss, Bytes(8_960));
     assert_eq!(e.tcp().initial_window, Bytes(20 * 8_960));
     assert_eq!(e.tcp().max_window, Bytes(125 * 8_960));
@@ -26,7 +26,7 @@ fn bcc_f2_becomes_the_experiment_that_its_scripts_describe() {
     assert_eq!(e.stop, Stop { at: None, on_completion: true });
     assert_eq!(e.expected_flows(), Some(100_000));
     assert_eq!(e.network.buffers[32].pools, [Bytes(3_145_728); 4]);
-    // The first eight ports, those of the receivers, share the first pool.
+    // The first eight ports, which lead to the receivers, share the first pool.
     let pools: Vec<usize> = e.network.links[32..].iter().map(|link| link.pool).collect();
     assert_eq!(pools, (0..32).map(|port| port / 8).collect::<Vec<_>>());
     assert!(e.network.links[32..].iter().all(|link| link.reserved == Bytes(131_072)));
@@ -44,7 +44,7 @@ fn every_kind_of_workload_is_built() {
     assert_eq!(e.workloads().len(), 3, "udp sends no flows");
     assert_eq!(e.stop, Stop { at: Some(Instant(50_000_000_000)), on_completion: false });
     assert_eq!(e.expected_flows(), Some(1_000 + 3 + 320));
-    // An MTU of 9,000 less 28 bytes of headers.
+    // An MTU of 9,000 minus 28 bytes of headers.
     assert_eq!(e.datagram_sources[0].payload, Bytes(8_972));
     assert!(matches!(e.datagram_sources[0].pattern, DatagramPattern::OnOff { .. }));
     // 9,038 bytes at 100 Gb/s.
@@ -59,14 +59,14 @@ fn every_kind_of_workload_is_built() {
     assert_eq!(inputs, ["flows.csv", "sizes.cdf"]);
 }
 
-/// Wire bytes of a flow under an MTU of 9,000 with 40 bytes of headers.
+/// Returns the wire bytes of a flow with an MTU of 9,000 and 40 bytes of headers.
 fn wire_bytes(size: u64) -> u64 {
     size + 40 * size.div_ceil(8_960)
 }
 
 #[test]
 fn the_load_is_what_the_links_carry() {
-    // 8 links of 100 Gb/s at 50 %, every byte on the wire counted.
+    // 8 links of 100 Gb/s at 50 %, with every byte on the wire counted.
     let sets = [("workload.0.load", "0.5"), ("workload.0.counted", "wire"), ("workload.0.flows", "400000")];
     let e = parse(BCC_F2, &sets).unwrap();
     let mut workload = e.workloads().remove(0);
@@ -80,11 +80,11 @@ fn the_load_is_what_the_links_carry() {
     assert_eq!(flows, 400_000);
     let seconds = (last.0 - 1_000_000_000_000) as f64 / 1e12;
     let load = bytes as f64 * 8.0 / seconds / 800e9;
-    // The standard deviation of a size is 2.4 means, that of a gap one: 2.6/√400,000 = 0.4 %; four of them.
+    // The standard deviation of a size is 2.4 means, that of a gap one: 2.6/√400,000 = 0.4 %; the bound is four standard deviations.
     assert!((load / 0.5 - 1.0).abs() < 0.0165, "{load}");
 }
 
-/// Mean time between arrivals, from a run of flows.
+/// Returns the mean time between arrivals, from a run of flows.
 fn mean_gap(text: &str, sets: &[(&str, &str)]) -> f64 {
     let e = parse(text, sets).unwrap_or_else(|error| panic!("{error}"));
     let mut workload = e.workloads().remove(0);
@@ -98,8 +98,8 @@ fn mean_gap(text: &str, sets: &[(&str, &str)]) -> f64 {
 
 #[test]
 fn the_rate_follows_the_closed_form() {
-    // Under one seed the gaps are the same numbers times the mean gap, so that ratios are exact. Fixed flows of ten
-    // full segments: 89,600 bytes of data, 90,000 on the wire.
+    // Under one seed the gaps are the same numbers times the mean gap, so ratios are exact. Fixed flows of ten full segments: 89,600 bytes
+    // of data, 90,000 on the wire.
     let fixed = |more: &[(&'static str, &'static str)]| {
         let mut sets =
             vec![("workload.0.sizes", "{ kind = 'fixed', size = '89600B' }"), ("workload.0.load", "0.5")];
@@ -112,7 +112,7 @@ fn the_rate_follows_the_closed_form() {
     near(fixed(&[("workload.0.counted", "full-segments")]), wire);
     near(fixed(&[("workload.0.counted", "payload")]), wire * 89_600.0 / 90_000.0);
     near(fixed(&[("workload.0.counted", "wire"), ("workload.0.load", "0.25")]), wire * 2.0);
-    // 24 senders have three times the capacity of 8 receivers, but at a third of the load the same flows come.
+    // 24 senders have three times the capacity of 8 receivers, so a third of the load gives the same flows.
     let senders = [("workload.0.counted", "wire"), ("workload.0.of", "senders"), ("workload.0.load", "0.25")];
     near(fixed(&senders), wire * 2.0 / 3.0);
     // Mean gap = 90,000 B · 8 / (0.5 · 800 Gb/s) = 1.8 us; the mean of 999 exponential gaps is within 4/√999 of it.
@@ -121,7 +121,7 @@ fn the_rate_follows_the_closed_form() {
 
 #[test]
 fn a_flow_of_one_byte_bears_a_whole_header() {
-    // 41 bytes on the wire for each byte of data; a share of the header in proportion to the data would be next to nothing.
+    // 41 bytes on the wire for each byte of data; with headers in proportion to the data the ratio would be close to 1.
     let gap = |counted: &'static str| {
         let one = "{ kind = 'fixed', size = '1B' }";
         let sets = [("workload.0.sizes", one), ("workload.0.load", "0.01"), ("workload.0.counted", counted)];
@@ -133,8 +133,8 @@ fn a_flow_of_one_byte_bears_a_whole_header() {
 
 #[test]
 fn a_load_of_the_uplinks_counts_only_flows_between_leaves() {
-    // 64 uplinks, one of 40 Gb/s: 6.34 Tb/s; 112 of 127 destinations are on other leaves. The 128 links to the
-    // receivers carry 12.8 Tb/s of all flows. Rates of 0.3 · 6.34 · 127/112 against 0.2 · 12.8; gaps are their inverse.
+    // 64 uplinks, one of them with 40 Gb/s: 6.34 Tb/s; 112 of 127 destinations are on other leaves. The 128 links to the receivers carry
+    // 12.8 Tb/s of all flows. The rates are 0.3 · 6.34 · 127/112 and 0.2 · 12.8; gaps are their inverse.
     let uplinks = mean_gap(LEAF_SPINE, &[("workload.0.load", "0.3")]);
     let receivers = mean_gap(LEAF_SPINE, &[("workload.0.load", "0.2"), ("workload.0.of", "receivers")]);
     let expected = (0.2 * 12.8) / (0.3 * 6.34 * 127.0 / 112.0);
@@ -156,11 +156,11 @@ fn a_load_of_a_bottleneck_counts_the_directions_in_use() {
     };
     let near =
         |found: f64, expected: f64| assert!((found / expected - 1.0).abs() < 1e-6, "{found}, {expected}");
-    // All flows cross the 10 Gb/s of one direction; the links to the two receivers have 50 Gb/s. Gaps are as the inverse.
+    // All flows cross the 10 Gb/s of one direction; the links to the two receivers have 50 Gb/s. Gaps are inversely proportional.
     let one_way = gap("uplinks", "0..2", "2..4");
     near(gap("senders", "2..4", "0..2") * 50.0, one_way * 10.0);
     near(gap("uplinks", "2..4", "0..2"), one_way);
-    // Of twelve pairs eight cross one of two directions: 20 Gb/s over 8/12 against 10 Gb/s.
+    // Eight of twelve pairs cross one of two directions: 20 Gb/s over 8/12 against 10 Gb/s.
     near(gap("uplinks", "all", "all"), one_way / 3.0);
 }
 
@@ -221,7 +221,7 @@ fn the_seed_of_the_caller_replaces_that_of_the_file() {
 fn every_transport_of_the_papers_can_be_said() {
     let tcp =
         |sets: &[(&str, &str)]| parse(DUMBBELL, sets).unwrap_or_else(|error| panic!("{error}")).tcp().clone();
-    // ECN*: regular TCP with ECN, ECT on every packet as in the papers' ns-2.
+    // ECN*: regular TCP with ECN, and ECT on every packet as in the papers' ns-2.
     let ecn_star = tcp(&[("tcp.congestion", "ecn-star")]);
     assert_eq!(ecn_star.congestion, congestion::Config::Reno(congestion::reno::Config { ecn: true }));
     assert_eq!(ecn_star.ect, EctPolicy::All);
@@ -293,7 +293,7 @@ fn the_schema_describes_every_key_and_knows_every_kind() {
     );
 }
 
-/// Show `see` every object of a document.
+/// Calls `see` with every object of a document.
 fn visit(value: &serde_json::Value, see: &mut impl FnMut(&serde_json::Map<String, serde_json::Value>)) {
     match value {
         serde_json::Value::Object(object) => {
@@ -322,13 +322,13 @@ fn a_preset_sets_every_key_at_once_and_keys_beside_it_override() {
     assert_eq!(linux.tcp().app_limited, shallows_transport::AppLimited::Linux);
     let note = linux.notes.iter().find(|note| note.starts_with("tcp.preset")).expect("it is told");
     assert!(note.contains("rto.max = \"120s\"") && !note.contains("rto.min"), "{note}");
-    // What a kind of congestion control is in it, and what goes with what it replaces.
+    // Keys of the preset for one kind of congestion control, and keys of the replaced kind that are dropped.
     let dctcp =
         set(&[("tcp.preset", "linux-6"), ("tcp.congestion", "{ kind = 'dctcp', g = 0.125 }")]).tcp().clone();
     let congestion::Config::Dctcp(config) = dctcp.congestion else { panic!("{:?}", dctcp.congestion) };
     assert_eq!((config.gain, config.arithmetic), (0.125, congestion::dctcp::Arithmetic::Segments));
     assert_eq!(dctcp.ece_reaction, shallows_transport::EceReaction::Prr);
-    // A name alone says as much; and what waits for nothing needs no quick acknowledgements.
+    // A name alone selects the same keys. Without delayed acknowledgements, no quick acknowledgements are needed.
     let named = [("tcp.preset", "linux-6"), ("tcp.congestion", "dctcp"), ("tcp.delayed_ack.segments", "1")];
     let named = set(&named).tcp().clone();
     let congestion::Config::Dctcp(config) = named.congestion else { panic!("{:?}", named.congestion) };
@@ -336,7 +336,7 @@ fn a_preset_sets_every_key_at_once_and_keys_beside_it_override() {
     assert_eq!((named.delayed_ack.segments, named.delayed_ack.quick), (1, 0));
     let newreno = set(&[("tcp.preset", "linux-6"), ("tcp.recovery", "newreno")]).tcp().clone();
     assert_eq!((newreno.recovery, newreno.dsack), (Method::NewReno, false));
-    // Nothing is set twice: what is resolved means the same.
+    // A resolved scenario does not apply its preset twice.
     assert_eq!(set(&[("tcp.preset", "rfc")]).tcp(), set(&[]).tcp());
     for preset in ["linux-6", "windows-2022", "rfc", "ns-2"] {
         let resolved = set(&[("tcp.preset", preset)]).resolved();

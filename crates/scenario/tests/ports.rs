@@ -1,8 +1,8 @@
-//! Ports and markers that cannot be built are refused with place and remedy; those that can, and are not meant, are warned of.
+//! Tests of ports and markers: invalid ones are rejected with place and remedy, and valid but probably unintended ones cause a warning.
 
 use shallows_scenario::{Experiment, ScenarioError};
 
-/// Eight hosts at 10 Gbit/s, full packets of 1,538 B, four queues behind deficit round-robin.
+/// Star of eight hosts at 10 Gbit/s, with full packets of 1,538 B and four queues with deficit round-robin.
 const STAR: &str = r#"
 [topology]
 kind = "star"
@@ -28,7 +28,7 @@ fn parse(text: &str, sets: &[(&str, &str)]) -> Result<Experiment, ScenarioError>
     shallows_scenario::parse(text, "s.toml", &|_| unreachable!("no workload names a file"), &sets, None)
 }
 
-/// The whole message for the star changed by `sets`.
+/// Returns the whole message for the star changed by `sets`.
 fn message(sets: &[(&str, &str)]) -> String {
     parse(STAR, sets).err().unwrap_or_else(|| panic!("accepted: {sets:?}")).to_string()
 }
@@ -37,7 +37,7 @@ fn warnings(sets: &[(&str, &str)]) -> Vec<String> {
     parse(STAR, sets).unwrap_or_else(|error| panic!("{error}")).warnings()
 }
 
-/// A key of the star, a value that no port can be built with, and what is said of it.
+/// A key of the star, a value that no port can be built with, and its message.
 const IMPOSSIBLE: &[(&str, &str, &str)] = &[
     (
         "switch.port.quantum",
@@ -252,7 +252,7 @@ fn signals_that_nobody_hears_or_sends_are_warned_of() {
             &[unheard],
         ),
         (&[("tcp.congestion", "{ kind = 'pulser', as_released = true }")], &[]),
-        // Pulser goes beside a threshold: alone it gives no CE.
+        // Pulser is used beside a threshold, because `ein` alone sets no CE.
         (
             &[("switch.markers", "[{ kind = 'ein', high_water = '65p' }]"), ("tcp.congestion", "pulser")],
             &[silent],

@@ -1,4 +1,4 @@
-//! The table of docs/presets.md is what the preset sets, and what makes no sense beside what is given is not set.
+//! Tests that the table of docs/presets.md equals the preset, and that a preset omits keys without an effect beside the given ones.
 
 mod common;
 
@@ -13,7 +13,7 @@ fn read(path: &str) -> String {
     fs::read_to_string(format!("{}/{path}", env!("CARGO_MANIFEST_DIR"))).expect("it is in the repository")
 }
 
-/// Keys without tables, with their values as TOML has them.
+/// Collects the keys that are not tables, with their values in TOML notation.
 fn leaves(table: &Table, prefix: &str, found: &mut BTreeMap<String, String>) {
     for (key, value) in table {
         match value {
@@ -25,7 +25,7 @@ fn leaves(table: &Table, prefix: &str, found: &mut BTreeMap<String, String>) {
     }
 }
 
-/// What the first table of the page has in its first two columns.
+/// Returns the first two columns of the first table of the page.
 fn documented() -> BTreeMap<String, String> {
     let page = read("../../docs/presets.md");
     let first = page.split("\n## ").next().expect("a page has a beginning");
@@ -55,7 +55,7 @@ fn a_preset_lowers_the_window_over_a_round_trip_where_echoes_are_answered() {
     {
         assert_eq!(reaction(answers), shallows_transport::EceReaction::Prr, "{answers}");
     }
-    // ECE pulls the brake of Pulser's testbed, and cuts its window in no other way.
+    // In Pulser's testbed, ECE activates the brake and has no other effect on the window.
     for answers_none in
         ["reno", "cubic", "{ kind = 'reno', ecn = false }", "{ kind = 'pulser', as_released = true }"]
     {
@@ -87,21 +87,21 @@ fn timers_of_linux_6_follow_a_given_minimum_rto_unless_they_are_given_themselves
         ("tcp.delayed_ack", "{ timeout = '9ms' }"),
     ];
     assert_eq!(set(&given).0, [5.0, 1.0, 7.0, 9.0]);
-    // Without RACK there is no probe, and so no key of it.
+    // Without RACK there is no probe, so the preset omits its key.
     assert_eq!(set(&[("tcp.rto", "{ min = '5ms' }"), ("tcp.recovery", "sack")]).0[..2], [5.0; 2]);
 }
 
 #[test]
 fn an_acknowledgement_of_linux_6_waits_a_tick_less_than_the_minimum_rto() {
-    // tcp_delack_max: max(tcp_rto_min, 2) - 1 ticks of 4 ms, within TCP_DELACK_MIN, 40 ms, which the preset has. 5 ms are 2 ticks, 10 ms
-    // 3, 40 ms 10, 44 ms 11 and 200 ms 50. No kernel with such ticks has 1 ms; with HZ = 1000 that is one tick, and so is the wait.
+    // tcp_delack_max: max(tcp_rto_min, 2) - 1 ticks of 4 ms, at most TCP_DELACK_MIN, 40 ms, which the preset has. 5 ms are 2 ticks, 10 ms
+    // 3, 40 ms 10, 44 ms 11 and 200 ms 50. A kernel with such ticks cannot have 1 ms; with HZ = 1000 that is one tick, and so is the delay.
     let rows = [("1ms", 1), ("4ms", 4), ("5ms", 4), ("10ms", 8), ("40ms", 36), ("44ms", 40), ("1s", 40)];
     for (minimum, expected) in rows {
         let sets = [("tcp.preset", "linux-6"), ("tcp.rto.min", minimum)];
         let experiment = parse(DUMBBELL, &sets).unwrap_or_else(|error| panic!("{minimum}: {error}"));
         assert_eq!(experiment.tcp().delayed_ack.timeout, Duration::from_millis(expected), "{minimum}");
     }
-    // The key that is no time is named, and nothing else.
+    // Only the key whose value is not a time is named.
     let sets = [("tcp.preset", "linux-6"), ("tcp.rto.min", "5 parsecs")];
     let error = parse(DUMBBELL, &sets).expect_err("it is no time").to_string();
     assert!(error.contains("tcp.rto.min") && !error.contains("delayed_ack"), "{error}");
@@ -113,7 +113,7 @@ fn what_a_preset_sets_in_vain_goes_with_what_it_belongs_to() {
         let all: Vec<(&str, &str)> = [("tcp.preset", "linux-6")].iter().chain(sets).copied().collect();
         parse(DUMBBELL, &all).unwrap_or_else(|error| panic!("{sets:?}: {error}")).resolved()
     };
-    // `presets.toml`: linux-6 has CUBIC by segments, with a clock; what Linux does about a lost SYN; and RACK.
+    // `presets.toml`: linux-6 has CUBIC in segments with a clock, Linux' handling of a lost SYN, and RACK.
     let rack = set(&[]);
     assert_eq!(rack["tcp"]["congestion"]["counting"], "segments");
     assert!(rack["tcp"]["congestion"].get("tick").is_some() && rack["tcp"].get("rack").is_some());

@@ -1,4 +1,4 @@
-//! Workloads of requests and answers: what they expand to, and which mistakes are refused.
+//! Tests of workloads with requests and responses: their flows, and rejected workloads.
 
 mod common;
 
@@ -8,7 +8,7 @@ use common::{QUERIES, parse};
 use shallows_core::{Bytes, Duration, Instant};
 use shallows_scenario::{Experiment, Flow, LegKind, Next, Workload};
 
-/// A star of eight hosts and one workload.
+/// Returns a star of eight hosts with one workload.
 fn star(workload: &str) -> String {
     format!(
         "topology = {{ kind = 'star', hosts = 8, rate = '10Gbps' }}\n\
@@ -146,7 +146,7 @@ fn each_impossible_block_or_round_is_refused() {
     );
 }
 
-/// All flows of a workload in a network that takes no time, and the times at which they start.
+/// Returns all flows of a workload in a network without delays, with the times at which they start.
 fn flows(workload: &mut dyn Workload) -> Vec<Flow> {
     let (mut now, mut flows) = (Instant::ZERO, Vec::new());
     loop {
@@ -170,9 +170,9 @@ fn experiment(workload: &str) -> Experiment {
 #[test]
 fn as_many_flows_are_sent_as_are_expected() {
     for (more, expected) in [
-        // Seven requests and seven answers.
+        // Seven requests and seven responses.
         ("", 14),
-        // Aggregators are drawn from the workers: 2 above, 5 below, both ways; how many is not told beforehand.
+        // Aggregators are drawn from the workers: 2 above, 5 below, in both directions; the number of flows is not known in advance.
         ("aggregators = { count = 2, size = '1KB' }", 14),
         ("aggregators = { count = 2, size = '1KB' }\nfan_out = 3\niterations = 4", 40),
         ("request = '0B'\nfan_out = 3", 3),
@@ -255,12 +255,12 @@ fn sizes_and_delays_are_drawn_within_their_bounds() {
     );
     let sent = flows(&mut *e.workloads().remove(0));
     let answers = sent.iter().filter(|flow| flow.source.0 != 0);
-    // Seven of a query, of 10⁹: two alike in one of 50 million queries.
+    // Each of seven delays of a query is one of 10⁹ values: two are equal in one of 50 million queries.
     let first: BTreeSet<Instant> = answers.clone().take(7).map(|flow| flow.at).collect();
     assert_eq!(first.len(), 7, "each is drawn for itself");
     let sizes: Vec<u64> = answers.map(|flow| flow.size.unwrap().0).collect();
     assert!(sizes.iter().all(|size| (8_000..=32_000).contains(size)) && sizes.len() == 2_100);
-    // Uniform: standard deviation 24,000/√12 = 6,928, of the mean of 2,100 of them 151.
+    // Uniform: standard deviation 24,000/√12 = 6,928; that of the mean of 2,100 sizes is 151.
     let mean = sizes.iter().sum::<u64>() as f64 / 2_100.0;
     assert!((mean - 20_000.0).abs() < 600.0, "{mean}");
     let delays: Vec<u64> = sent.iter().map(|flow| flow.at.0 % 10_000_000_000).collect();
@@ -278,18 +278,18 @@ fn blocks_may_be_answered_on_the_connections_of_their_requests() {
     let pairs = |more: &str| -> Vec<(u32, u32)> {
         blocks(more).pairs[0].iter().map(|(from, to)| (from.0, to.0)).collect()
     };
-    // Host 0 is among the servers, and asks the other two only.
+    // Host 0 is also a server, but sends requests only to the other two.
     assert_eq!(pairs(asked), [(0, 1), (0, 2), (1, 0), (2, 0)]);
     let same = "request = '2KB'\nanswers = 'same-connection'";
     assert_eq!(pairs(same), [(0, 1), (0, 2)]);
     assert_eq!([asked, same].map(|more| blocks(more).shares()), [[false], [true]]);
-    // Unasked, they send by themselves.
+    // Without requests, servers send by themselves.
     assert_eq!(pairs(""), [(1, 0), (2, 0)]);
 }
 
 #[test]
 fn everybody_is_asked_at_times() {
-    // One of three, 300 times: 100 each, standard deviation 8.2.
+    // One of three workers, 300 times: 100 each, standard deviation 8.2.
     let e = experiment(&format!("{PLAIN}\nworkers = '1..4'\nfan_out = 1\nqueries = 300").replacen(
         "queries = 1\n",
         "",
@@ -319,10 +319,10 @@ fn each_iteration_draws_its_own_sizes_and_delays() {
         sizes.sort_unstable();
         sizes
     };
-    // Seven sizes of 24,000 that may be: all alike once in 10³⁰.
+    // Each of seven sizes is one of 24,000 values: both iterations are equal once in 10³⁰.
     assert_eq!((sizes(0).len(), sizes(1).len()), (7, 7));
     assert_ne!(sizes(0), sizes(1));
-    // A delay and one of another iteration, within 10⁹ ps: none of the seven is the same again.
+    // Delays of different iterations are independent within 10⁹ ps, so none of the seven occurs again.
     let begun = sent[7..].iter().map(|flow| flow.at).min().expect("seven") - Instant::ZERO;
     assert!(sent[7].at >= sent[6].at && begun > Duration::ZERO);
     let delays =
@@ -340,11 +340,11 @@ fn a_block_is_divided_among_its_servers_which_answer_up_to_their_jitter_late() {
     let sent = flows(&mut *e.workloads().remove(0));
     // A third of 100,000 bytes, rounded up.
     assert!(sent.len() == 60 && sent.iter().all(|flow| flow.size == Some(Bytes(33_334))));
-    // Within 10 us of the block's begin; that all of the first three come at once has a probability of 10⁻²¹.
+    // Within 10 us of the block's start; the first three all start at once with a probability of 10⁻²¹.
     let since = |flow: &Flow| (flow.at - Instant::ZERO).0 - 5_000_000_000;
     assert!(sent[..3].iter().all(|flow| since(flow) <= 10_000_000));
     assert!(sent[..3].iter().any(|flow| since(flow) > 0));
-    // 1 ms after the last of the block before.
+    // 1 ms after the last response of the previous block.
     assert!(since(&sent[3]) - since(&sent[2]) >= 1_000_000_000);
     assert!(since(&sent[5]) - since(&sent[2]) <= 1_010_000_000);
 }

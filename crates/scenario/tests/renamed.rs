@@ -1,4 +1,4 @@
-//! Old keys of scenarios still work, with a note.
+//! Tests that old keys of scenarios still work, with a note.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! No text makes a panic, and what is accepted can be written out and read back.
+//! Tests that no text causes a panic, and that accepted scenarios can be written and read back.
 
 mod common;
 
@@ -9,7 +9,7 @@ use shallows_scenario::Next;
 
 const SEEDS: [&str; 4] = [BCC_F2, LEAF_SPINE, DUMBBELL, QUERIES];
 
-/// Values that have broken parsers before, of every type.
+/// Values of every type that have broken parsers before.
 const VALUES: [&str; 37] = [
     "0",
     "-1",
@@ -50,7 +50,7 @@ const VALUES: [&str; 37] = [
     "'\\u001f\\u001fik'",
 ];
 
-/// Every key of the scenarios, as an option names it.
+/// Returns every key of the scenarios in the notation of overrides.
 fn keys() -> Vec<String> {
     fn walk(value: &toml::Value, path: &str, keys: &mut Vec<String>) {
         let below: Vec<(String, &toml::Value)> = match value {
@@ -68,7 +68,7 @@ fn keys() -> Vec<String> {
     }
     let mut keys = Vec::new();
     for seed in SEEDS {
-        // The resolved form has every key there is.
+        // The resolved form has every key.
         let resolved = parse(seed, &[]).expect("these are sound").resolved();
         walk(&toml::Value::try_from(resolved).expect("it holds no null"), "", &mut keys);
     }
@@ -77,7 +77,7 @@ fn keys() -> Vec<String> {
     keys
 }
 
-/// Load, and if that succeeds use all that an experiment offers.
+/// Parses the text and, if it is valid, uses every part of the experiment.
 fn exercise(text: &str, sets: &[(&str, &str)]) {
     let Ok(experiment) = parse(text, sets).map_err(|error| error.to_string()) else { return };
     assert!(experiment.marking_curves().iter().all(|curve| curve.can_fire == curve.reason.is_none()));
@@ -89,7 +89,7 @@ fn exercise(text: &str, sets: &[(&str, &str)]) {
                 Next::Flow(flow) => {
                     assert!(flow.at >= now && flow.source != flow.destination);
                     now = flow.at;
-                    // In a network without any delay.
+                    // As in a network without delays.
                     flow.leg.into_iter().for_each(|leg| workload.on_complete(leg, now));
                 }
                 Next::Until(at) => {
@@ -103,7 +103,7 @@ fn exercise(text: &str, sets: &[(&str, &str)]) {
     round_trip(&experiment);
 }
 
-/// Written out and read back, a scenario is the same.
+/// Asserts that a scenario stays the same when it is written and read back.
 fn round_trip(experiment: &shallows_scenario::Experiment) {
     let resolved = experiment.resolved();
     let text = toml::to_string(&resolved).expect("it holds no null");

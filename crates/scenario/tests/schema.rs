@@ -1,11 +1,11 @@
-//! The schema takes what scenarios say, and nothing that they may not.
+//! Tests that the schema accepts valid scenarios and rejects invalid values.
 
 mod common;
 
 use common::{BCC_F2, DUMBBELL, LEAF_SPINE, QUERIES, parse};
 use serde_json::{Map, Value, json};
 
-/// Whether `value` is what `schema` describes: JSON Schema (2020-12), as far as it is used here.
+/// Returns whether `value` is valid under `schema`, for the parts of JSON Schema (2020-12) that the schema uses.
 fn fits(root: &Value, schema: &Value, value: &Value) -> bool {
     let Some(schema) = schema.as_object() else { return schema == &Value::Bool(true) };
     let every = |list: &Value, one: &dyn Fn(&Value) -> bool| list.as_array().expect("a list").iter().all(one);
@@ -63,7 +63,7 @@ fn is(kind: &Value, value: &Value) -> bool {
     }
 }
 
-/// Scenarios that have between them values of every kind.
+/// Returns scenarios that together have values of every kind.
 fn scenarios() -> Vec<Value> {
     let more = [
         ("switch.port", "{ kind = 'wfq', queues = 2, weight = [1, 2], queue_limit = ['10p', '9KB'] }"),
@@ -95,7 +95,7 @@ fn what_is_resolved_is_what_the_schema_describes() {
     }
 }
 
-/// The places of all values in it that are no tables and no lists.
+/// Collects the places of all values that are neither tables nor lists.
 fn places(value: &Value, place: &str, found: &mut Vec<String>) {
     match value {
         Value::Object(table) => {
@@ -115,11 +115,11 @@ fn the_schema_takes_no_value_of_another_type() {
         let mut found = Vec::new();
         places(&scenario, "", &mut found);
         for place in found {
-            // Nowhere does a list of tables without keys stand for one value.
+            // No value may be a list of empty tables.
             let mut damaged = scenario.clone();
             *damaged.pointer_mut(&place).expect("it is there") = json!([{}]);
             assert!(!fits(&schema, &schema, &damaged), "{place}");
-            // What is a whole number is nowhere negative.
+            // No whole number may be negative.
             if scenario.pointer(&place).is_some_and(Value::is_u64) {
                 *damaged.pointer_mut(&place).expect("it is there") = json!(-1);
                 assert!(!fits(&schema, &schema, &damaged), "{place} of -1");
@@ -136,7 +136,7 @@ fn definitions_have_the_names_of_types_each_its_own() {
         let mut letters = name.chars();
         assert!(letters.next().is_some_and(char::is_uppercase), "{name}");
         assert!(letters.all(char::is_alphanumeric), "{name}");
-        // schemars appends a 2 where two are called alike.
+        // schemars appends a 2 to the second of two equal names.
         assert!(!names.iter().any(|other| **name == format!("{other}2")), "{name}");
     }
     for quantity in

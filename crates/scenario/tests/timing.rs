@@ -1,10 +1,10 @@
-//! What is sent when nobody measures any more, or not yet, is refused or warned of before anything runs.
+//! Tests that traffic after the end or before the end of the warm-up is rejected or causes a warning before the run.
 
 use shallows_scenario::Experiment;
 
 mod common;
 
-/// Three hosts, and the workloads that a test adds.
+/// Three hosts, without the workloads that a test adds.
 const STAR: &str = r#"
 [topology]
 kind = "star"
@@ -38,7 +38,7 @@ fn a_run_that_ends_before_anything_is_sent_is_refused() {
     let expected =
         "stop.at: the run ends at 2ms, and nothing is sent before 2ms; a later end, or an earlier start";
     assert!(error.contains(expected), "{error}");
-    // Every workload counts, and one that begins in time is enough.
+    // All workloads count, and one that begins in time suffices.
     assert!(parse(&[INCAST, UDP], &[("stop.at", "1ms")]).is_err());
     assert!(parse(&[INCAST, UDP], &[("stop.at", "2ms")]).is_ok());
     assert!(parse(&[UDP], &[("stop.at", "3ms")]).unwrap_err().contains("before 4ms"));
@@ -75,7 +75,7 @@ fn a_workload_that_begins_when_the_run_has_ended_is_warned_of_whoever_draws_it()
 
 #[test]
 fn flows_that_all_begin_during_the_warm_up_are_warned_of() {
-    // Datagrams have no place among those that are numbered, but one in the scenario.
+    // Workloads of datagrams are not numbered among those with flows, but they have a number in the scenario.
     assert_eq!(
         warnings(&[UDP, LIST, INCAST], &[("measure.warm_up", "5001us"), ("stop.at", "10ms")]),
         [
@@ -84,7 +84,7 @@ fn flows_that_all_begin_during_the_warm_up_are_warned_of() {
         ]
     );
     assert!(warnings(&[LIST, INCAST], &[("measure.warm_up", "3ms")]).is_empty());
-    // Of flows without end goodput is measured, for which there is no warm-up.
+    // Unbounded flows are measured by goodput, which has no warm-up.
     let long = "[[workload]]\nkind = 'long-lived'\nsenders = 1\nreceivers = 0\n";
     assert!(warnings(&[long], &[("measure.warm_up", "3ms"), ("stop.at", "4ms")]).is_empty());
 }

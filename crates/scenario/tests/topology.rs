@@ -1,4 +1,4 @@
-//! Networks: their links, pools and routes; and the marking curves that follow from them.
+//! Tests of networks: their links, pools and routes, and the marking curves derived from them.
 
 mod common;
 
@@ -9,7 +9,7 @@ use shallows_core::packet::{Header, HostId, PacketKind};
 use shallows_core::{Bytes, Duration, Rate};
 use shallows_scenario::{Network, PortKind};
 
-/// How many links of each path there are from one host to another; every path must be as long as every other.
+/// Returns the number of links of each path from one host to another, and the number of paths. All paths must have the same length.
 fn hops(network: &Network, from: u32, to: u32) -> (usize, usize) {
     let mut frontier = vec![from];
     for length in 1..10 {
@@ -40,7 +40,7 @@ fn every_route_of_a_leaf_spine_is_shortest_and_all_spines_share() {
     }
 }
 
-/// The nodes on the way of a packet, from the sending host to the receiving one.
+/// Returns the nodes on the path of a packet, from the sending host to the receiving one.
 fn way(network: &Network, header: &Header) -> Vec<u32> {
     let path = network.path(header);
     std::iter::once(header.source.0).chain(path.iter().map(|link| link.to.0)).collect()
@@ -48,7 +48,7 @@ fn way(network: &Network, header: &Header) -> Vec<u32> {
 
 #[test]
 fn acknowledgements_take_the_way_of_their_data_where_paths_are_symmetric() {
-    // Four pods of two edge and two aggregation switches, four cores: a fat tree of sixteen hosts.
+    // A fat tree of sixteen hosts: four pods of two edge and two aggregation switches, and four cores.
     let pods = (0..4).flat_map(|pod| {
         let edges = (0..2).flat_map(move |edge| {
             let hosts = (0..2)
@@ -76,7 +76,7 @@ fn acknowledgements_take_the_way_of_their_data_where_paths_are_symmetric() {
             assert_eq!(there, back);
             found.insert(there);
         }
-        // Of 100 connections none is missing on one of eight paths but in one of 80,000 networks.
+        // 100 connections miss one of eight paths in one of 80,000 networks.
         assert_eq!(found.len(), paths);
     }
 }
@@ -101,7 +101,7 @@ fn every_switch_leads_its_packets_out_of_its_own_ports() {
 
 #[test]
 fn pools_of_a_leaf_hold_its_ports_to_hosts_first() {
-    // The leaf-spine of BCC (INFOCOM '20): 24 ports are three pools of eight, the eight uplinks in one of them.
+    // The leaf-spine of BCC (INFOCOM '20): 24 ports form three pools of eight, and the eight uplinks are in one of them.
     let network = parse(LEAF_SPINE, &[]).unwrap().network.clone();
     let leaf0: Vec<_> = network.links.iter().filter(|link| link.name.starts_with("leaf0->")).collect();
     assert_eq!(leaf0.len(), 24);
@@ -121,7 +121,7 @@ fn links_and_delays_are_as_the_scenario_says() {
     assert_eq!(link("host5->leaf0").delay, Duration::from_micros(19));
     assert_eq!(link("leaf0->host5").delay, Duration::from_micros(19));
     assert_eq!(link("leaf0->spine4").delay, Duration::from_micros(1));
-    // 19 + 1 + 1 + 19 us, there and back.
+    // 19 + 1 + 1 + 19 us, in both directions.
     assert_eq!(network.base_rtt(), Duration::from_micros(80));
     let network = parse(DUMBBELL, &[]).unwrap().network.clone();
     let names: Vec<&str> = network.links.iter().map(|link| link.name.as_str()).collect();
@@ -171,7 +171,7 @@ fn the_marking_curve_of_bcc_f2_is_the_papers() {
     // 720,000 B are 80 packets of 9000, 57.6 us at 100 Gb/s, 0.72 of the 1 MB that 80 us hold.
     assert_eq!((curve.kmin.bytes, curve.kmin.packets), (720_000, 80.0));
     assert!((curve.kmin.us - 57.6).abs() < 1e-9 && (curve.kmin.bdp - 0.72).abs() < 1e-9);
-    // αB/(1 + αM) of 3 MiB at α = 4, and 128 KiB: 2,516,582; 740,171; 381,300 and 131,072 more.
+    // αB/(1 + αM) of 3 MiB at α = 4, plus 128 KiB: 2,516,582; 740,171; 381,300 and 131,072 more.
     let limits: Vec<(usize, u64, bool)> =
         curve.limits.iter().map(|limit| (limit.busy_ports, limit.limit_bytes, limit.can_fire)).collect();
     assert_eq!(
@@ -206,7 +206,7 @@ fn a_marker_that_cannot_fire_is_named_with_the_reason() {
         ]
     );
     let pool = parse(BCC_F2, &[("switch.markers.0.scope", "pool"), ("switch.markers.0.k", "3MB")]).unwrap();
-    // Eight busy ports fill the pool up to 8 · 4/(1 + 32) of 3 MiB, less their reserved bytes' part: just above 3 MB.
+    // Eight busy ports fill the pool up to 8 · 4/(1 + 32) of 3 MiB, minus the part of their reserved bytes: just above 3 MB.
     assert!(pool.warnings().is_empty(), "{:?}", pool.warnings());
 }
 
@@ -222,7 +222,7 @@ fn a_pool_marker_fires_when_enough_ports_are_busy() {
         ];
         parse(BCC_F2, &sets).unwrap().marking_curves().remove(0)
     };
-    // M ports hold αM/(1 + αM) of the pool: 1/17, 1/5, 1/3 and, all 64 of them, 4/5.
+    // M ports hold αM/(1 + αM) of the pool: 1/17, 1/5, 1/3, and 4/5 for all 64 of them.
     let curve = star("64", "400KB");
     let limits: Vec<_> = curve.limits.iter().map(|at| (at.busy_ports, at.limit_bytes, at.can_fire)).collect();
     let expected = [(1, 58_823, false), (4, 200_000, false), (8, 333_328, false), (64, 800_000, true)];
@@ -236,7 +236,7 @@ fn a_pool_marker_fires_when_enough_ports_are_busy() {
 
 #[test]
 fn columns_end_with_the_ports_of_the_pool() {
-    // Leaves have pools of eight ports; with five to a pool, 24 are four pools of five and one of four.
+    // Leaves have pools of eight ports. With five ports to a pool, 24 ports form four pools of five and one of four.
     let busy = |sets: &[(&str, &str)]| -> Vec<(usize, Vec<usize>)> {
         let curves = parse(LEAF_SPINE, sets).unwrap().marking_curves();
         let columns =
@@ -246,8 +246,8 @@ fn columns_end_with_the_ports_of_the_pool() {
     let uplinks_of_fast_leaves = busy(&[("topology.links", "[]")]);
     // 128 ports to hosts, 64 up, 64 down.
     assert_eq!(uplinks_of_fast_leaves, [(128, vec![1, 4, 8]), (64, vec![1, 4, 8]), (64, vec![1, 4, 8])]);
-    // Ports 0 to 14 of a leaf go to hosts in three pools of five, the sixteenth shares one with four uplinks; the last
-    // four uplinks have a pool to themselves. The eight ports of a spine are a pool of five and one of three.
+    // Ports 0 to 14 of a leaf lead to hosts and form three pools of five. The sixteenth shares a pool with four uplinks, and the last four
+    // uplinks have their own. The eight ports of a spine form a pool of five and one of three.
     let sets = [("topology.links", "[]"), ("switch.buffer.ports_per_pool", "5")];
     assert_eq!(
         busy(&sets),
@@ -302,9 +302,9 @@ fn limits_in_packets_count_full_ones_with_framing() {
 
 #[test]
 fn every_switch_has_a_route_to_each_switch_with_hosts() {
-    // Of eight leaves and eight spines to eight leaves.
+    // Routes from eight leaves and eight spines to eight leaves.
     assert_eq!(parse(LEAF_SPINE, &[]).unwrap().network.routing.routes(), 16 * 8);
-    // Hosts of both sides are counted, not their pairs: 800, of 131,072 at most.
+    // The count is that of hosts on both sides, not of pairs: 800, and at most 131,072 are allowed.
     let wide = [("topology.left", "400"), ("topology.right", "400")];
     assert_eq!(parse(DUMBBELL, &wide).unwrap().network.hosts, 800);
 }

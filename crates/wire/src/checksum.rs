@@ -1,12 +1,12 @@
 //! The Internet checksum (RFC 1071).
 
-/// A sum of 16-bit words whose complement is a checksum. The order of its parts is free, since addition is commutative; each part
-/// but the last must have an even number of bytes (RFC 1071 §2).
+/// Sum of 16-bit words whose complement is a checksum. Parts may be added in any order, since addition is commutative. Each part but the
+/// last must have an even number of bytes (RFC 1071 §2).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sum(u64);
 
 impl Sum {
-    /// Adds bytes, in network order; an odd last one is padded with a zero byte (RFC 1071 §4.1). Zeros add nothing.
+    /// Adds bytes in network order. An odd last byte is padded with a zero byte (RFC 1071 §4.1). Zeros do not change the sum.
     #[must_use]
     pub fn with(self, bytes: &[u8]) -> Self {
         let (pairs, last) = bytes.as_chunks::<2>();
@@ -20,7 +20,7 @@ impl Sum {
         Self(self.0 + u64::from(word))
     }
 
-    /// Returns the ones' complement of the ones' complement sum.
+    /// Returns the checksum: the ones' complement of the ones' complement sum.
     pub fn checksum(self) -> u16 {
         let mut sum = self.0;
         while sum > 0xffff {
@@ -36,11 +36,11 @@ mod tests {
 
     #[test]
     fn the_checksum_is_that_of_the_rfc_and_holds_over_itself() {
-        // RFC 1071 §3: 0001 + f203 + f4f5 + f6f7 = 2ddf0, folded ddf2; its complement.
+        // RFC 1071 §3: 0001 + f203 + f4f5 + f6f7 = 2ddf0, folded ddf2; the checksum is its complement.
         let bytes = [0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7];
         let checksum = Sum::default().with(&bytes).checksum();
         assert_eq!(checksum, !0xddf2);
-        // §1: over the bytes and their checksum the sum is all ones.
+        // §1: the sum over the bytes and their checksum is all ones.
         assert_eq!(Sum::default().with(&bytes).with_word(checksum).checksum(), 0);
     }
 

@@ -3,10 +3,10 @@
 /// Bytes of the header.
 pub const LEN: usize = 14;
 
-/// The EtherType of IPv4 (RFC 894).
+/// EtherType of IPv4 (RFC 894).
 pub const IPV4: u16 = 0x0800;
 
-/// An Ethernet header.
+/// Ethernet header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Repr {
     /// Address of the receiver.
@@ -18,7 +18,7 @@ pub struct Repr {
 }
 
 impl Repr {
-    /// Reads the header of a frame; returns it with what follows. `None` if the frame is shorter than that.
+    /// Reads the header of a frame and returns it with the payload. Returns `None` if the frame is shorter than a header.
     pub fn parse(frame: &[u8]) -> Option<(Self, &[u8])> {
         let (&[a, b, c, d, e, f, g, h, i, j, k, l, m, n], rest) = frame.split_first_chunk::<LEN>()?;
         let repr = Self {
@@ -33,7 +33,7 @@ impl Repr {
     ///
     /// # Panics
     ///
-    /// If there are fewer.
+    /// If `bytes` is shorter than [`LEN`].
     pub fn emit(&self, bytes: &mut [u8]) {
         bytes[0..6].copy_from_slice(&self.destination);
         bytes[6..12].copy_from_slice(&self.source);

@@ -5,7 +5,7 @@ use crate::checksum::Sum;
 /// Bytes of the header.
 pub const LEN: usize = 8;
 
-/// Which of the two an echo message is.
+/// Kind of an echo message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Type 8.
@@ -14,12 +14,12 @@ pub enum Kind {
     Reply,
 }
 
-/// The header of an echo message.
+/// Header of an echo message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Repr {
     /// Request or reply.
     pub kind: Kind,
-    /// Number of the pair that measures.
+    /// Number of the probe, which is a pair of hosts.
     pub identifier: u16,
     /// Number of the request, modulo 2¹⁶.
     pub sequence: u16,
@@ -29,7 +29,7 @@ const REPLY: u8 = 0;
 const REQUEST: u8 = 8;
 
 impl Repr {
-    /// Reads the header of a message; returns it with its data. `None` if it is no echo.
+    /// Reads the header of a message and returns it with its data. Returns `None` if the message is not an echo.
     pub fn parse(bytes: &[u8]) -> Option<(Self, &[u8])> {
         let (&[kind, code, _, _, a, b, c, d], data) = bytes.split_first_chunk::<LEN>()?;
         let kind = match (kind, code) {
@@ -41,11 +41,11 @@ impl Repr {
         Some((Self { kind, identifier, sequence }, data))
     }
 
-    /// Writes the header to the first [`LEN`] bytes. `sum` is that of the data.
+    /// Writes the header to the first [`LEN`] bytes. `sum` is the sum of the data.
     ///
     /// # Panics
     ///
-    /// If there are fewer.
+    /// If `bytes` is shorter than [`LEN`].
     pub fn emit(&self, sum: Sum, bytes: &mut [u8]) {
         let header = &mut bytes[..LEN];
         header[0] = match self.kind {
@@ -68,7 +68,7 @@ mod tests {
 
     #[test]
     fn other_messages_are_refused() {
-        // Destination unreachable; an echo request with a code.
+        // Destination unreachable, then an echo request with a code.
         assert_eq!(Repr::parse(&[3, 3, 0, 0, 0, 0, 0, 0]), None);
         assert_eq!(Repr::parse(&[8, 1, 0, 0, 0, 0, 0, 0]), None);
     }

@@ -1,4 +1,4 @@
-//! The IPv4 header (RFC 791 §3.1): read with options, which are skipped, and written without. Fragments are refused.
+//! The IPv4 header (RFC 791 §3.1). Options are skipped when reading and never written. Fragments are rejected.
 
 use shallows_core::packet::Ecn;
 
@@ -7,7 +7,7 @@ use crate::checksum::Sum;
 /// Bytes of a header without options.
 pub const LEN: usize = 20;
 
-/// A protocol that IP carries, by its assigned number.
+/// Protocol of an IP payload, by its assigned number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protocol {
     /// 1 (RFC 792).
@@ -42,7 +42,7 @@ impl From<Protocol> for u8 {
     }
 }
 
-/// An IPv4 header without identification and fragment fields: packets here are never fragmented.
+/// IPv4 header without identification and fragment fields, because these packets are never fragmented.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Repr {
     /// Address of the sender.
@@ -53,34 +53,34 @@ pub struct Repr {
     pub protocol: Protocol,
     /// Service class, below 64 (RFC 2474 §3).
     pub dscp: u8,
-    /// ECN codepoint. ECT(1) is read as [`Ecn::Ect`], which is written as ECT(0) (RFC 3168 §5).
+    /// ECN codepoint. ECT(1) is read as [`Ecn::Ect`], and [`Ecn::Ect`] is written as ECT(0) (RFC 3168 §5).
     pub ecn: Ecn,
-    /// The explicit incast notification. Pulser asks for a new bit; this is the only one that no standard uses.
+    /// Explicit incast notification. Pulser requires a new bit; this is the only one that no standard uses.
     pub incast: bool,
-    /// Hops left.
+    /// Remaining hops.
     pub time_to_live: u8,
-    /// Bytes of the packet, its header included.
+    /// Bytes of the packet, including its header.
     pub total_len: u16,
 }
 
-/// The bit of the incast notification: the reserved one of the three flags (RFC 791 §3.1), in byte [`FLAGS`].
+/// Bit of the incast notification: the reserved one of the three flags (RFC 791 §3.1), in byte [`FLAGS`].
 const RESERVED: u8 = 0x80;
 const DONT_FRAGMENT: u8 = 0x40;
 
-// Places of fields in a header.
+// Offsets of fields in a header.
 const TRAFFIC_CLASS: usize = 1;
 const FLAGS: usize = 6;
 const CHECKSUM: usize = 10;
 
 impl Repr {
-    /// Reads the header of a packet; returns it with what it carries, up to its own length. `None` if it is no IPv4 header, a
-    /// fragment's, or longer than its packet, or that is longer than `bytes`.
+    /// Reads the header of a packet and returns it with the payload, up to the packet's own length. Returns `None` if `bytes` does not
+    /// start with an IPv4 header, is a fragment, or is shorter than the header or the packet.
     pub fn parse(bytes: &[u8]) -> Option<(Self, &[u8])> {
         let header = bytes.first_chunk::<LEN>()?;
         let header_len = usize::from(header[0] & 0xf) * 4;
         let total_len = u16::from_be_bytes([header[2], header[3]]);
         let fragment = u16::from_be_bytes([header[FLAGS], header[FLAGS + 1]]);
-        // RFC 791 §3.1: "more fragments", or an offset: what it carries begins in another packet, or ends there.
+        // RFC 791 §3.1: "more fragments" or an offset: the payload continues or begins in another packet.
         if header[0] >> 4 != 4 || header_len < LEN || fragment & 0x3fff != 0 {
             return None;
         }
@@ -106,7 +106,7 @@ impl Repr {
     ///
     /// # Panics
     ///
-    /// If there are fewer.
+    /// If `bytes` is shorter than [`LEN`].
     pub fn emit(&self, bytes: &mut [u8]) {
         debug_assert!(self.dscp < 64, "a DSCP has six bits");
         let header = &mut bytes[..LEN];
@@ -119,7 +119,7 @@ impl Repr {
         header[0] = 0x45;
         header[TRAFFIC_CLASS] = self.dscp << 2 | ecn;
         header[2..4].copy_from_slice(&self.total_len.to_be_bytes());
-        // RFC 6864 §4.1: what is never fragmented needs no identification.
+        // RFC 6864 §4.1: a packet that is never fragmented needs no identification.
         header[4..6].fill(0);
         header[FLAGS] = DONT_FRAGMENT | if self.incast { RESERVED } else { 0 };
         header[FLAGS + 1] = 0;
@@ -143,19 +143,19 @@ impl Repr {
     }
 }
 
-/// Sets congestion experienced (RFC 3168 §5) in a header that [`Repr::parse`] has read.
+/// Sets congestion experienced (RFC 3168 §5) in a header that [`Repr::parse`] accepts.
 pub fn mark(header: &mut [u8]) {
     let traffic_class = header[TRAFFIC_CLASS] | 3;
     set(header, TRAFFIC_CLASS, traffic_class);
 }
 
-/// Sets the incast notification in a header that [`Repr::parse`] has read.
+/// Sets the incast notification in a header that [`Repr::parse`] accepts.
 pub fn notify_of_incast(header: &mut [u8]) {
     let flags = header[FLAGS] | RESERVED;
     set(header, FLAGS, flags);
 }
 
-/// Changes one byte and the checksum with it: HC' = ~(~HC + ~m + m') (RFC 1624, Eq. 3).
+/// Changes one byte and updates the checksum: HC' = ~(~HC + ~m + m') (RFC 1624, Eq. 3).
 fn set(header: &mut [u8], place: usize, value: u8) {
     let word = |header: &[u8], at: usize| u16::from_be_bytes([header[at], header[at + 1]]);
     let even = place & !1;
@@ -171,7 +171,7 @@ mod tests {
 
     use super::*;
 
-    /// ECT(0), DSCP 10, from 10.0.0.1 to 10.0.0.2, TCP, with one byte.
+    /// Header of a packet from 10.0.0.1 to 10.0.0.2 with ECT(0), DSCP 10, TCP, and one byte of payload.
     const REPR: Repr = Repr {
         source: [10, 0, 0, 1],
         destination: [10, 0, 0, 2],
@@ -195,12 +195,12 @@ mod tests {
 
     #[test]
     fn the_header_is_as_the_rfc_has_it() {
-        // Its checksum by hand: 452a + 0015 + 4000 + 4006 + 0a00 + 0001 + 0a00 + 0002 = d948, whose complement is 26b7.
+        // The checksum by hand: 452a + 0015 + 4000 + 4006 + 0a00 + 0001 + 0a00 + 0002 = d948, whose complement is 26b7.
         assert_eq!(
             emitted(REPR),
             [0x45, 0x2a, 0, 21, 0, 0, 0x40, 0, 64, 6, 0x26, 0xb7, 10, 0, 0, 1, 10, 0, 0, 2, 0xee]
         );
-        // The reserved flag beside DF: 8000 more.
+        // The reserved flag adds 8000 to the word of DF.
         let notified = emitted(Repr { incast: true, ..REPR });
         assert_eq!((notified[6], &notified[10..12]), (0xc0, &[0xa6, 0xb6][..]));
     }
@@ -273,7 +273,7 @@ mod tests {
             prop_assert_eq!(Repr::parse(&bytes), Some((repr, &bytes[LEN..])));
         }
 
-        /// RFC 1624 §3: the updated checksum holds if the old one did, whatever else the header has.
+        /// RFC 1624 §3: the updated checksum is correct if the old one was, whatever the other fields are.
         #[test]
         fn changes_in_place_are_those_of_a_new_header(repr in repr()) {
             let mut bytes = emitted(repr);

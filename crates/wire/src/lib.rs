@@ -1,9 +1,9 @@
 //! Headers of real packets: Ethernet, IPv4, TCP with its options, UDP and ICMP echo.
 //!
-//! Each module has a `Repr` of its header, after smoltcp's: a plain struct that `parse` reads from bytes and `emit` writes
-//! to bytes. `parse` returns `None` for bytes that are no such header and never panics. Nothing here allocates.
+//! Each module has a `Repr` of its header, named as in smoltcp: a plain struct that `parse` reads from bytes and `emit` writes to bytes.
+//! `parse` returns `None` for bytes that are not such a header, and never panics. No function allocates.
 //!
-//! `parse` verifies no checksum: a switch forwards what a host has to verify. `emit` writes correct ones.
+//! `parse` verifies no checksum, because switches forward packets unverified and hosts verify them. `emit` writes correct checksums.
 #![forbid(unsafe_code)]
 
 pub mod address;

@@ -1,4 +1,4 @@
-//! The TCP header (RFC 9293 §3.1) without its urgent pointer: hosts here never send urgent data.
+//! The TCP header (RFC 9293 §3.1) without its urgent pointer, because these hosts never send urgent data.
 
 use shallows_core::packet::Flags;
 
@@ -8,10 +8,10 @@ use crate::tcp_options::{self, Options};
 /// Bytes of a header without options.
 pub const LEN: usize = 20;
 
-/// The most bytes of a header.
+/// Maximum length of a header in bytes.
 pub const MAX_LEN: usize = LEN + tcp_options::MAX_LEN;
 
-/// A TCP header.
+/// TCP header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Repr {
     /// Port of the sender.
@@ -20,22 +20,23 @@ pub struct Repr {
     pub destination_port: u16,
     /// Sequence number, modulo 2³².
     pub sequence: u32,
-    /// Acknowledgement number, modulo 2³²; it counts with [`Flags::ACK`].
+    /// Acknowledgement number, modulo 2³²; valid with [`Flags::ACK`].
     pub acknowledgement: u32,
     /// Flags. [`Flags::INCAST_ECHO`] is the lowest reserved bit of the header, and URG is not read.
     pub flags: Flags,
-    /// The window field, as it is scaled.
+    /// Window field, scaled by the connection's window scale.
     pub window: u16,
     /// Options.
     pub options: Options,
 }
 
-/// The echo of an incast notification in the byte of the data offset. Pulser asks for a new bit: this is the last of the three
-/// that are reserved, beside the one of Accurate ECN (RFC 9768).
+/// Bit for the echo of an incast notification, in the byte of the data offset. Pulser requires a new bit; this is the last of the three
+/// reserved bits, beside the one of Accurate ECN (RFC 9768).
 const RESERVED: u8 = 0x02;
 
 impl Repr {
-    /// Reads the header of a segment; returns it with its data. `None` if it is longer than the segment, or shorter than itself.
+    /// Reads the header of a segment and returns it with its data. Returns `None` if the header is longer than the segment or its data
+    /// offset is below [`LEN`].
     pub fn parse(segment: &[u8]) -> Option<(Self, &[u8])> {
         let header = segment.first_chunk::<LEN>()?;
         let header_len = usize::from(header[12] >> 4) * 4;
@@ -55,16 +56,16 @@ impl Repr {
         Some((repr, &segment[header_len..]))
     }
 
-    /// Returns how many bytes the header takes.
+    /// Returns the length of the header in bytes.
     pub fn header_len(&self) -> usize {
         LEN + self.options.buffer_len()
     }
 
-    /// Writes the header to the first [`Self::header_len`] bytes. `sum` is that of the pseudo header and the data.
+    /// Writes the header to the first [`Self::header_len`] bytes. `sum` is the sum of the pseudo header and the data.
     ///
     /// # Panics
     ///
-    /// If there are fewer.
+    /// If `bytes` is shorter than [`Self::header_len`].
     pub fn emit(&self, sum: Sum, bytes: &mut [u8]) {
         let header_len = self.header_len();
         let header = &mut bytes[..header_len];

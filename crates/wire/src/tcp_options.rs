@@ -1,21 +1,21 @@
 //! The options of a TCP header: maximum segment size, window scale, selective acknowledgement, timestamps.
 
-/// The most bytes that options take: a header has at most fifteen words (RFC 9293 §3.1).
+/// Maximum length of options in bytes: a header has at most fifteen words (RFC 9293 §3.1).
 pub const MAX_LEN: usize = 40;
 
-/// The most SACK blocks that fit into [`MAX_LEN`] bytes (RFC 2018 §3).
+/// Maximum number of SACK blocks in [`MAX_LEN`] bytes (RFC 2018 §3).
 pub const MAX_SACK_BLOCKS: usize = 4;
 
-/// The Timestamps option (RFC 7323 §3.2).
+/// Timestamps option (RFC 7323 §3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timestamps {
-    /// TSval, when it was sent.
+    /// TSval: the time of sending.
     pub value: u32,
-    /// TSecr, the newest TSval of the other side.
+    /// TSecr: the newest TSval of the other side.
     pub echo: u32,
 }
 
-/// The SACK blocks of a segment, most recent first (RFC 2018 §3), as first sequence number and the one after the last.
+/// SACK blocks of a segment, most recent first (RFC 2018 §3). A block is its first sequence number and the one after its last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackBlocks {
     blocks: [(u32, u32); MAX_SACK_BLOCKS],
@@ -23,14 +23,14 @@ pub struct SackBlocks {
 }
 
 impl SackBlocks {
-    /// Returns the blocks.
+    /// Returns the blocks as a slice.
     pub fn as_slice(&self) -> &[(u32, u32)] {
         &self.blocks[..self.count]
     }
 }
 
 impl FromIterator<(u32, u32)> for SackBlocks {
-    /// Takes the first [`MAX_SACK_BLOCKS`].
+    /// Collects the first [`MAX_SACK_BLOCKS`] blocks.
     fn from_iter<T: IntoIterator<Item = (u32, u32)>>(from: T) -> Self {
         let mut all = Self::default();
         for (place, block) in all.blocks.iter_mut().zip(from) {
@@ -41,12 +41,12 @@ impl FromIterator<(u32, u32)> for SackBlocks {
     }
 }
 
-/// The options that hosts here use.
+/// TCP options that hosts in simulation and testbed use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     /// Maximum segment size (RFC 9293 §3.7.1), on a SYN.
     pub max_segment_size: Option<u16>,
-    /// Bits by which windows are shifted (RFC 7323 §2), on a SYN.
+    /// Number of bits by which windows are shifted (RFC 7323 §2), on a SYN.
     pub window_scale: Option<u8>,
     /// Whether SACK is permitted (RFC 2018 §2), on a SYN.
     pub sack_permitted: bool,
@@ -56,7 +56,7 @@ pub struct Options {
     pub sack: SackBlocks,
 }
 
-// Kinds, by the numbers that IANA has assigned.
+// Option kinds assigned by IANA.
 const END: u8 = 0;
 const NOP: u8 = 1;
 const MAX_SEGMENT_SIZE: u8 = 2;
@@ -65,13 +65,13 @@ const SACK_PERMITTED: u8 = 4;
 const SACK: u8 = 5;
 const TIMESTAMPS: u8 = 8;
 
-/// Bytes of the SACK option before its blocks, with two of padding; and of a block.
+/// Bytes of the SACK option before its blocks, including two of padding; and bytes of a block.
 const SACK_HEAD: usize = 4;
 const SACK_BLOCK: usize = 8;
 
 impl Options {
-    /// Reads options. As in Linux (`tcp_parse_options`), what is unknown or has a wrong length is skipped, and an option that
-    /// does not end before the others do ends them.
+    /// Reads options. As in Linux (`tcp_parse_options`), an unknown option or one with a wrong length is skipped, and reading stops at an
+    /// option that extends past the end.
     pub fn parse(bytes: &[u8]) -> Self {
         let mut options = Self::default();
         let mut rest = bytes;
@@ -112,7 +112,7 @@ impl Options {
         }
     }
 
-    /// Returns how many bytes they take, a multiple of four.
+    /// Returns the length of the options in bytes, a multiple of four.
     pub fn buffer_len(&self) -> usize {
         let fixed = self.len_without_sack();
         match self.sack_that_fits() {
@@ -129,17 +129,17 @@ impl Options {
             + 4 * usize::from(self.window_scale.is_some())
     }
 
-    /// RFC 2018 §3: as many blocks as there is room for.
+    /// Returns the number of SACK blocks that there is room for (RFC 2018 §3).
     fn sack_that_fits(&self) -> usize {
         let room = (MAX_LEN - SACK_HEAD).saturating_sub(self.len_without_sack());
         self.sack.count.min(room / SACK_BLOCK)
     }
 
-    /// Writes them to the first [`Self::buffer_len`] bytes, in the order of Linux, each at a multiple of four bytes.
+    /// Writes the options to the first [`Self::buffer_len`] bytes, in the order of Linux, each at a multiple of four bytes.
     ///
     /// # Panics
     ///
-    /// If there are fewer.
+    /// If `bytes` is shorter than [`Self::buffer_len`].
     pub fn emit(&self, bytes: &mut [u8]) {
         let mut out = Writer { bytes, at: 0 };
         if let Some(size) = self.max_segment_size {
@@ -149,7 +149,7 @@ impl Options {
         if self.sack_permitted {
             out.put([SACK_PERMITTED, 2]);
         }
-        // Ten bytes of timestamps and two more, or two of these.
+        // Padding: timestamps take ten bytes and SACK-permitted two. Both together, or neither, need no padding.
         if self.sack_permitted != self.timestamps.is_some() {
             out.put([NOP, NOP]);
         }
@@ -172,7 +172,7 @@ impl Options {
     }
 }
 
-/// Bytes that are written one after the other.
+/// Writer that appends parts to a byte slice.
 struct Writer<'a> {
     bytes: &'a mut [u8],
     at: usize,
@@ -214,7 +214,7 @@ mod tests {
 
     #[test]
     fn as_many_blocks_are_written_as_there_is_room_for() {
-        // RFC 2018 §3: four blocks, or three beside timestamps. 40 bytes of options hold 12 + 4 + 3 · 8 of these.
+        // RFC 2018 §3: four blocks fit, or three beside timestamps. 40 bytes of options hold 12 + 4 + 3 · 8.
         let sack = (1..=5).map(|number| (10 * number, 10 * number + 5)).collect();
         let alone = Options { sack, ..Options::default() };
         assert_eq!(alone.buffer_len(), 36);
@@ -241,7 +241,7 @@ mod tests {
         assert!(parsed(&[254, 3, 7, 4, 2]).sack_permitted, "an experiment's (RFC 4727) is skipped");
     }
 
-    /// Options whose blocks all fit.
+    /// Options with few enough blocks that all fit.
     fn options() -> impl Strategy<Value = Options> {
         let timestamps = prop::option::of(
             (any::<u32>(), any::<u32>()).prop_map(|(value, echo)| Timestamps { value, echo }),

@@ -5,20 +5,20 @@ use crate::checksum::Sum;
 /// Bytes of the header.
 pub const LEN: usize = 8;
 
-/// A UDP header.
+/// UDP header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Repr {
     /// Port of the sender.
     pub source_port: u16,
     /// Port of the receiver.
     pub destination_port: u16,
-    /// Bytes of this header and its data, as the header says.
+    /// Length field: bytes of the header and its data.
     pub length: u16,
 }
 
 impl Repr {
-    /// Reads the header of a datagram; returns it with what follows, however long it says to be. `None` if there is no whole
-    /// header.
+    /// Reads the header of a datagram and returns it with the rest of `bytes`, whatever its length field is. Returns `None` if `bytes` is
+    /// shorter than a header.
     pub fn parse(bytes: &[u8]) -> Option<(Self, &[u8])> {
         let (&[a, b, c, d, e, f, _, _], data) = bytes.split_first_chunk::<LEN>()?;
         let repr = Self {
@@ -29,18 +29,18 @@ impl Repr {
         Some((repr, data))
     }
 
-    /// Writes the header to the first [`LEN`] bytes. `sum` is that of the pseudo header and the data.
+    /// Writes the header to the first [`LEN`] bytes. `sum` is the sum of the pseudo header and the data.
     ///
     /// # Panics
     ///
-    /// If there are fewer.
+    /// If `bytes` is shorter than [`LEN`].
     pub fn emit(&self, sum: Sum, bytes: &mut [u8]) {
         let header = &mut bytes[..LEN];
         header[0..2].copy_from_slice(&self.source_port.to_be_bytes());
         header[2..4].copy_from_slice(&self.destination_port.to_be_bytes());
         header[4..6].copy_from_slice(&self.length.to_be_bytes());
         header[6..8].fill(0);
-        // Zero would say that there is none.
+        // A checksum field of zero would mean that there is no checksum.
         let checksum = match sum.with(header).checksum() {
             0 => 0xffff,
             other => other,

@@ -1,4 +1,4 @@
-//! A library that others wrote reads what is emitted here, and finds every field and checksum right.
+//! The independent crate `etherparse` parses the emitted headers and finds every field and checksum right.
 
 use etherparse::{
     Ethernet2Header, Icmpv4Header, Icmpv4Type, IpEcn, Ipv4Header, TcpHeader, TcpOptionElement, UdpHeader,
@@ -9,7 +9,7 @@ use shallows_wire::ipv4::Protocol;
 use shallows_wire::tcp_options::{Options, Timestamps};
 use shallows_wire::{ethernet, icmp, ipv4, tcp, udp};
 
-/// The IPv4 header of a packet that carries so many bytes.
+/// Returns the IPv4 header of a packet with `payload` bytes of payload.
 fn packet(protocol: Protocol, payload: usize) -> ipv4::Repr {
     ipv4::Repr {
         source: [10, 0, 0, 1],

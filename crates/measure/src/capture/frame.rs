@@ -1,7 +1,7 @@
-//! Frames of simulated packets: Ethernet, IPv4 and TCP, UDP or ICMP headers, and data of zeros.
+//! Frames of simulated packets: Ethernet, IPv4 and TCP, UDP or ICMP headers, and zeros as data.
 //!
-//! A header of 16 bytes and a body hold all that differs from packet to packet; the rest follows from the run's
-//! configuration. docs/captures.md has the table of fields; the crate `wire` writes them.
+//! The 16-byte header and the body hold every field that differs between packets; the other fields follow from the run's configuration.
+//! docs/captures.md has the table of fields. The crate `shallows_wire` writes them.
 
 use shallows_core::Instant;
 use shallows_core::packet::{AckSegment, Body, DataSegment, EchoMessage, Flags, Header};
@@ -14,21 +14,21 @@ use shallows_wire::{ethernet, icmp, ipv4, tcp, udp};
 
 use super::numbers::Numbers;
 
-/// Header fields that the TCP/IP stacks of hosts in one group write into every packet to those of another.
+/// Header fields that are the same in all packets from hosts of one group to hosts of another.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stack {
-    /// Bytes of a packet's size that are not of its IP packet.
+    /// Framing bytes: the part of a packet's size outside its IP packet.
     framing: u16,
-    /// The MSS option: what fits beside headers without options (RFC 6691 §2).
+    /// MSS option: the MTU minus headers without options (RFC 6691 §2).
     mss: u16,
     sack: bool,
     timestamps: bool,
     window_scale: u8,
-    /// Bytes that a sender would take.
+    /// Receive window in bytes that a sender advertises in its own segments.
     own_window: u32,
 }
 
-/// A packet as it is on the wire, as much of it as is kept.
+/// Frame of a packet as on the wire, truncated to the bytes that are kept.
 #[derive(Debug, Default)]
 pub(super) struct Frame {
     bytes: Vec<u8>,
@@ -37,22 +37,22 @@ pub(super) struct Frame {
 }
 
 impl Frame {
-    /// A place for packets of which `kept` bytes are wanted at most.
+    /// Creates an empty frame that keeps at most `kept` bytes of each packet.
     pub(super) fn new(kept: u32) -> Self {
         Self { bytes: Vec::new(), len: 0, kept: kept as usize }
     }
 
-    /// Bytes from the Ethernet header to the end of the IP packet; no frame check sequence.
+    /// Returns the length in bytes from the Ethernet header to the end of the IP packet, without frame check sequence.
     pub(super) fn len(&self) -> usize {
         self.len
     }
 
-    /// As many of them as are wanted.
+    /// Returns the kept bytes, from the start of the frame.
     pub(super) fn kept(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Makes room for a header behind those that are there.
+    /// Appends `len` zero bytes and returns them, for the next header.
     fn room(&mut self, len: usize) -> &mut [u8] {
         let start = self.bytes.len();
         self.bytes.resize(start + len, 0);
@@ -60,18 +60,18 @@ impl Frame {
     }
 }
 
-/// The Internet's largest scale (RFC 7323 §2.3).
+/// Largest window scale (RFC 7323 §2.3).
 const MAX_WINDOW_SCALE: u8 = 14;
-/// As hosts send it (RFC 1122 §3.2.1.7 asks for a default; Linux has 64). Switches here forward without touching it.
+/// TTL that hosts send (RFC 1122 §3.2.1.7 requires a default; Linux uses 64). Simulated switches do not decrement it.
 const TIME_TO_LIVE: u8 = 64;
 /// Bytes of IP and TCP headers without options.
 const HEADERS: u64 = (ipv4::LEN + tcp::LEN) as u64;
 
 impl Stack {
-    /// That of packets between two groups of hosts.
+    /// Creates the header fields of packets from group `from` to group `to`.
     pub(super) fn new(experiment: &Experiment, from: usize, to: usize) -> Self {
         let hosts = &experiment.hosts;
-        // What a host offers as a receiver it offers as a sender, too; and the rest is the same in both directions.
+        // A host advertises the same window as a sender as it does as a receiver; all other fields are the same in both directions.
         let offered = |to| hosts.agreement(to, from).receiver.receive_window.0.max(1);
         let largest = (0..hosts.groups.len()).map(offered).max().unwrap_or(1);
         let fits = |scale: &u8| largest.div_ceil(1 << scale) <= u64::from(u16::MAX);
@@ -87,16 +87,16 @@ impl Stack {
         }
     }
 
-    /// By how many bits the window field is shifted (RFC 7323 §2).
+    /// Returns the number of bits by which the window field is shifted (RFC 7323 §2).
     pub(super) fn window_scale(&self) -> u8 {
         self.window_scale
     }
 
-    /// Write a packet with this header, and this body if it has one, into `frame`; `numbers` are what its host has said.
+    /// Writes a packet with this header and body into `frame`; datagrams have no body. `numbers` are the last numbers that its host sent.
     pub(super) fn write(&self, header: &Header, body: Option<&Body>, numbers: Numbers, frame: &mut Frame) {
         frame.bytes.clear();
         let ip_len = usize::from(header.size().0 as u16 - self.framing);
-        // Data is zeros, which add nothing to a checksum.
+        // Data is zeros, which do not change a checksum.
         match body {
             Some(Body::Data(data)) => {
                 write_tcp(header, &self.data(header, data, numbers), data.len, ip_len, frame);
@@ -116,10 +116,10 @@ impl Stack {
         frame.bytes.resize(frame.len.min(frame.kept), 0);
     }
 
-    /// Both sides begin at 0 with the SYN; bytes are counted from 1 on (RFC 9293 §3.4).
+    /// Returns the TCP header of a data segment. Both sides send the SYN as number 0 and count bytes from 1 on (RFC 9293 §3.4).
     fn data(&self, header: &Header, data: &DataSegment, numbers: Numbers) -> tcp::Repr {
         let syn = data.flags.contains(Flags::SYN);
-        // RFC 7323 §3.2: a SYN repeats nothing yet.
+        // RFC 7323 §3.2: the TSecr of a SYN is zero.
         let (value, echo) = (data.tsval, if syn { Instant::ZERO } else { data.tsecr });
         let (source_port, destination_port) = header.ports();
         tcp::Repr {
@@ -133,7 +133,7 @@ impl Stack {
         }
     }
 
-    /// The TCP header of an acknowledgement.
+    /// Returns the TCP header of an acknowledgement.
     fn ack(&self, header: &Header, ack: &AckSegment, numbers: Numbers) -> tcp::Repr {
         let syn = ack.flags.contains(Flags::SYN);
         let (source_port, destination_port) = header.ports();
@@ -154,12 +154,12 @@ impl Stack {
     }
 
     fn window(&self, syn: bool, window: u32) -> u16 {
-        // RFC 7323 §2.2: never scaled on a SYN. Elsewhere rounded up, as Linux does, so that a small window is not none.
+        // RFC 7323 §2.2: never scaled on a SYN. Other windows are rounded up, as in Linux, so that a small window is not zero.
         let field = if syn { window } else { window.div_ceil(1 << self.window_scale) };
         field.min(u32::from(u16::MAX)) as u16
     }
 
-    /// Without SACK blocks.
+    /// Returns the options without SACK blocks.
     fn options(&self, syn: bool, value: Instant, echo: Instant) -> Options {
         let stamps = Timestamps { value: ticks(value), echo: ticks(echo) };
         let timestamps = self.timestamps.then_some(stamps);
@@ -179,13 +179,13 @@ impl Stack {
 /// Writes the headers of a segment with `len` bytes of data.
 fn write_tcp(header: &Header, tcp: &tcp::Repr, len: u16, ip_len: usize, frame: &mut Frame) {
     let total = ipv4::LEN + tcp.header_len() + usize::from(len);
-    // The options of a SYN are not counted in the simulation.
+    // The simulation does not count the options of a SYN, so its length may differ.
     debug_assert!(tcp.flags.contains(Flags::SYN) || total == ip_len);
     let sum = write_network(header, Protocol::Tcp, total, frame);
     tcp.emit(sum, frame.room(tcp.header_len()));
 }
 
-/// Timestamps count microseconds, as Linux' `tcp_usec_ts` does: round trips here are shorter than the usual millisecond.
+/// Returns the timestamp in microseconds, as with Linux' `tcp_usec_ts`: datacenter round trips are shorter than the usual millisecond.
 fn ticks(at: Instant) -> u32 {
     (at.0 / 1_000_000) as u32
 }
@@ -213,7 +213,7 @@ fn write_network(header: &Header, protocol: Protocol, total: usize, frame: &mut 
     ip.pseudo_header()
 }
 
-/// The pair that measures is the identifier, in the place of the asking side's port.
+/// Returns the ICMP header. Its identifier is the number of the probe, which the header holds as the requesting side's port.
 fn icmp(header: &Header, message: &EchoMessage) -> icmp::Repr {
     let (source, destination) = header.ports();
     let (kind, identifier) =
@@ -228,7 +228,7 @@ mod tests {
     use super::super::numbers::FIRST;
     use super::*;
 
-    /// 1500-byte packets, two bytes of framing, every option.
+    /// Stack for 1500-byte packets, two bytes of framing, and every option.
     const STACK: Stack =
         Stack { framing: 2, mss: 1_460, sack: true, timestamps: true, window_scale: 14, own_window: 1 << 30 };
     const MICROSECOND: u64 = 1_000_000;
@@ -239,7 +239,7 @@ mod tests {
         frame
     }
 
-    /// From host 0 to host 1, as TCP connections here are: IP addresses 10.0.0.1 and 10.0.0.2, ports 1024 and 5001.
+    /// Returns the header of a packet from host 0 to host 1: IP addresses 10.0.0.1 and 10.0.0.2, ports 1024 and 5001.
     fn forward(size: u16, kind: PacketKind) -> Header {
         Header::new(HostId(0), HostId(1)).with_ports(1_024, 5_001).with_size(size).with_kind(kind)
     }
@@ -248,7 +248,7 @@ mod tests {
         bytes.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// The sum that RFC 1071 §1 has a receiver make: all ones if nothing has changed.
+    /// Returns whether the checksum verifies as RFC 1071 §1 describes: the sum is all ones if nothing has changed.
     fn sums_to_ones(parts: &[&[u8]]) -> bool {
         let words = parts.iter().flat_map(|part| part.chunks(2));
         let sum: u64 =
@@ -257,7 +257,7 @@ mod tests {
         (folded & 0xffff) + (folded >> 16) == 0xffff
     }
 
-    /// Whether the IP checksum holds, and that of what it carries, which `protocol` protects with a pseudo header.
+    /// Returns whether the IP checksum and the payload's checksum hold; for other protocols than ICMP the latter covers the pseudo header.
     fn is_whole(bytes: &[u8], protocol: u8) -> bool {
         let (ip, rest) = bytes[14..].split_at(20);
         let len = (rest.len() as u16).to_be_bytes();
@@ -317,13 +317,13 @@ mod tests {
         let frame = written(&STACK, &header, Some(segment), 2_000);
         // DSCP 5 and CE: 5 · 4 + 3 = 17. 1500 bytes = 05dc. Reserved flag and DF: c0.
         assert_eq!(hex(&frame.bytes[14..24]), "451705dc0000c0004006");
-        // seq 1449 = 5a9, ack 1, eight words, CWR ACK PSH = 98, 2³⁰ in steps of 2¹⁴ is one more than the field holds.
+        // seq 1449 = 5a9, ack 1, eight words, CWR ACK PSH = 98; 2³⁰ in steps of 2¹⁴ is one more than the field's maximum.
         assert_eq!(hex(&frame.bytes[38..50]), "000005a9000000018098ffff");
         assert_eq!(hex(&frame.bytes[54..66]), "0101080a0000000500000004");
         assert!(frame.bytes[66..].iter().all(|&byte| byte == 0));
         assert_eq!((frame.len(), frame.bytes.len()), (1_514, 1_514));
         assert!(is_whole(&frame.bytes, 6));
-        // Kept in part it is what it was, and says how long it was.
+        // A truncated frame has the same first bytes and reports the full length.
         let snapped = written(&STACK, &header, Some(segment), 96);
         assert_eq!((snapped.len(), snapped.kept()), (1_514, &frame.bytes[..96]));
     }
@@ -373,7 +373,7 @@ mod tests {
         let datagram = written(&STACK, &forward(130, PacketKind::Datagram), None, 200);
         assert_eq!(hex(&datagram.bytes[34..40]), "04001389006c");
         assert!(is_whole(&datagram.bytes, 17) && datagram.len() == 142);
-        // RFC 792: type 8 asks, 0 answers; identifier 7, sequence number 65,537 modulo 2¹⁶.
+        // RFC 792: type 8 is a request, 0 a reply; identifier 7, sequence number 65,537 modulo 2¹⁶.
         let message = |is_reply| Some(Body::Echo(EchoMessage { sequence: 65_537, is_reply }));
         let request = Header::new(HostId(0), HostId(1)).with_ports(7, 0).with_size(86);
         let request = written(&STACK, &request.with_kind(PacketKind::Probe), message(false), 200);

@@ -1,9 +1,9 @@
-//! Captures of chosen ports: every packet that they send, as a file that Wireshark reads.
+//! Captures of chosen ports: every packet that they send, as a pcapng file for Wireshark.
 //!
-//! A packet is captured when its first bit leaves the port, with what that port wrote on it. [`frame`] says what a simulated
-//! one looks like on the wire, [`pcapng`] what the file looks like. Files are written as the run goes; what goes wrong with one
-//! is kept until someone asks. Partitions of a network that run beside each other leave what they see in a [`Tap`] each, of which the
-//! files are written in between.
+//! A packet is captured when its first bit leaves the port, with the marks that this port has set. [`frame`] defines the bytes of a
+//! simulated packet, and [`pcapng`] the file format. Files are written during the run. The first I/O error is kept and returned by
+//! [`Captures::flush`]. When partitions of a network run in parallel, each records its packets in its own [`Tap`], and the files are
+//! written between windows.
 
 mod frame;
 mod numbers;
@@ -23,20 +23,20 @@ use pcapng::{File, Interface};
 use tap::CapturedPacket;
 pub use tap::Tap;
 
-/// The captures of a run.
+/// Captures of a run.
 pub struct Captures {
     groups: Groups,
-    /// One for each pair of groups of hosts, by the sender's and then the receiver's.
+    /// One for each pair of groups of hosts, by the sender's group and then the receiver's.
     stacks: Vec<Stack>,
     files: Vec<File>,
-    /// By link: the captures that want its packets, and which of their interfaces it is.
+    /// By link: the captures that include its packets, and the interface number of the link in each.
     places: Vec<Vec<Place>>,
     frame: Frame,
-    /// Where connections carry data both ways, what their numbers are.
+    /// Last numbers of each connection, if any connection carries data both ways.
     said: Option<Said>,
     /// Packets being written; kept to avoid an allocation.
     captured: Vec<CapturedPacket>,
-    /// The first thing that went wrong, until it is asked for.
+    /// First I/O error. [`Captures::flush`] returns it.
     failure: Option<io::Error>,
 }
 
@@ -47,12 +47,12 @@ struct Place {
 }
 
 impl Captures {
-    /// The captures that `experiment` asks for, each into what `open` gives for its name; a comment in each file says `how` its
-    /// packets were made, beside scenario and seed.
+    /// Creates the captures that `experiment` requests. `open` returns the sink for a capture's name. A comment in each file has the
+    /// scenario, the seed and `how`, which describes how its packets were made.
     ///
     /// # Errors
     ///
-    /// If one cannot be opened or written to.
+    /// If a sink cannot be opened or written to.
     pub fn new(
         experiment: &Experiment,
         how: &str,
@@ -79,7 +79,7 @@ impl Captures {
         Ok(Self { groups, stacks, files, places, frame, said, captured: Vec::new(), failure: None })
     }
 
-    /// Creates the captures of a simulation, into the files that `open` returns.
+    /// Creates the captures of a simulation, into the sinks that `open` returns.
     pub fn simulated(
         experiment: &Experiment,
         open: impl FnMut(&str) -> io::Result<Sink>,
@@ -88,13 +88,13 @@ impl Captures {
         Self::new(experiment, &format!("window scale {scales}"), open)
     }
 
-    /// Whether anything is captured.
+    /// Returns whether there is any capture.
     pub fn any(&self) -> bool {
         !self.files.is_empty()
     }
 
-    /// Write what was caught before this time and not written yet: in the order of time, and at the same time in that of links,
-    /// whose ports send one packet at a time. So files do not tell how many `taps` there were.
+    /// Writes the packets of the `taps` that were recorded before `until`, in the order of time and then of link number. A port sends one
+    /// packet at a time, so files do not depend on the number of `taps`.
     pub fn write_before<'a>(&mut self, until: Instant, taps: impl Iterator<Item = &'a mut Tap>) {
         let mut captured = std::mem::take(&mut self.captured);
         taps.for_each(|tap| captured.extend(tap.take_before(until)));
@@ -105,12 +105,12 @@ impl Captures {
         self.captured = captured;
     }
 
-    /// Whether what this link's port sends is captured.
+    /// Returns whether the packets that this link's port sends are captured.
     pub fn want(&self, link: u32) -> bool {
         !self.places[link as usize].is_empty()
     }
 
-    /// A packet that was made, and is no real one, starts to leave the port of a link; a datagram has no body.
+    /// Records a simulated packet that starts to leave the port of a link. A datagram has no body.
     pub fn record(&mut self, at: Instant, link: u32, header: &Header, body: Option<&Body>) {
         let [from, to] = [header.source, header.destination].map(|host| self.groups.of(host));
         let mut frame = std::mem::take(&mut self.frame);
@@ -121,7 +121,7 @@ impl Captures {
         self.frame = frame;
     }
 
-    /// A real frame, from the Ethernet header on, starts to leave the port of a link.
+    /// Records a real frame, from the Ethernet header on, that starts to leave the port of a link.
     pub fn copy(&mut self, at: Instant, link: u32, bytes: &[u8]) {
         self.write(at, link, bytes, bytes.len());
     }
@@ -134,11 +134,11 @@ impl Captures {
         }
     }
 
-    /// Hand over what is held back. Once something has gone wrong nothing more is written.
+    /// Writes buffered packets to the sinks. Nothing is written after the first I/O error.
     ///
     /// # Errors
     ///
-    /// The first thing that has gone wrong.
+    /// Returns the first I/O error of any sink.
     pub fn flush(&mut self) -> io::Result<()> {
         if let Some(failure) = &self.failure {
             return Err(io::Error::new(failure.kind(), failure.to_string()));
@@ -146,19 +146,19 @@ impl Captures {
         self.files.iter_mut().try_for_each(File::flush)
     }
 
-    /// How many packets each holds.
+    /// Returns the number of packets in each capture.
     pub fn packets(&self) -> Vec<u64> {
         self.files.iter().map(File::packets).collect()
     }
 }
 
-/// Returns one for each pair of groups of hosts, by the sender's and then the receiver's.
+/// Returns one [`Stack`] for each pair of groups of hosts, by the sender's group and then the receiver's.
 fn stacks(experiment: &Experiment) -> Vec<Stack> {
     let count = experiment.hosts.groups.len();
     (0..count * count).map(|pair| Stack::new(experiment, pair / count, pair % count)).collect()
 }
 
-/// The window scale of hosts, by group where they differ.
+/// Returns a text with the window scale of all hosts, or of each group if they differ.
 fn scales(groups: &Groups, stacks: &[Stack]) -> String {
     let scales: Vec<u8> = stacks.iter().step_by(groups.names().len()).map(Stack::window_scale).collect();
     if scales.iter().all(|&scale| scale == scales[0]) {

@@ -1,27 +1,27 @@
-//! Sequence and acknowledgement numbers of connections that carry data both ways, for headers in captures.
+//! Sequence and acknowledgement numbers in captured headers of connections that carry data both ways.
 //!
-//! A segment has the numbers of one direction. Those of the other are what the same host has said last in packets that passed the
-//! same port: an acknowledgement alone has the sequence number of the data that will come next, data without an acknowledgement
-//! of its own repeats the last one.
+//! A simulated segment has the numbers of one direction only. The other direction's numbers are the last ones that the same host sent
+//! through the same port. A pure acknowledgement has the sequence number of the next data, and data without its own acknowledgement repeats
+//! the last one.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
 use shallows_core::packet::{Body, Flags, Header, HostId};
 
-/// Numbers as headers have them: modulo 2³², the SYN counted as 0.
+/// Numbers as in TCP headers: modulo 2³², with the SYN as number 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Numbers {
-    /// That of the byte after the last one sent.
+    /// Sequence number after the last byte sent.
     pub(super) next: u32,
-    /// That of the byte expected.
+    /// Acknowledgement number: the next byte expected.
     pub(super) expected: u32,
 }
 
 /// Numbers of a direction in which nothing has been sent.
 pub(super) const FIRST: Numbers = Numbers { next: 1, expected: 1 };
 
-/// A direction of a connection at a port: its link, both hosts, and the ports of both.
+/// Direction of a connection at a port: its link, both hosts, and both port numbers.
 type Way = (u32, HostId, HostId, (u16, u16));
 
 /// Last numbers that each host has sent, by port and connection.
@@ -29,7 +29,7 @@ type Way = (u32, HostId, HostId, (u16, u16));
 pub(super) struct Said(BTreeMap<Way, Numbers>);
 
 impl Said {
-    /// The numbers with which a packet begins to leave the port of `link`, which counts from then on.
+    /// Returns the numbers for the header of a packet that starts to leave the port of `link`, and updates them with this packet.
     pub(super) fn take(&mut self, link: u32, header: &Header, body: &Body) -> Numbers {
         let said = self.0.entry((link, header.source, header.destination, header.ports())).or_insert(FIRST);
         let (flags, acknowledged) = match body {
@@ -53,7 +53,7 @@ impl Said {
     }
 }
 
-/// Numbers go round.
+/// Raises `number` to `to` if `to` is later, modulo 2³².
 fn raise(number: &mut u32, to: u32) {
     if to.wrapping_sub(*number) as i32 > 0 {
         *number = to;
@@ -95,7 +95,7 @@ mod tests {
         let mut said = Said::default();
         let there = way(1, 2);
         assert_eq!(said.take(0, &there, &data(0, 100)), FIRST);
-        // 100 bytes have gone; 50 have come.
+        // 100 bytes were sent, 50 received.
         assert_eq!(said.take(0, &there, &ack(50)), numbers(101, 51));
         assert_eq!(said.take(0, &there, &data(0, 100)), numbers(101, 51), "once more");
         let carrying = Body::Data(segment(100, 10).carrying(&alone(60)));

@@ -1,4 +1,4 @@
-//! A pcapng file (draft-ietf-opsawg-pcapng): a section with an interface for each port, then a block for each packet.
+//! File in the format pcapng (draft-ietf-opsawg-pcapng): a section with one interface for each port, then one block for each packet.
 
 use std::borrow::Cow;
 use std::io::{self, BufWriter, Write};
@@ -13,28 +13,28 @@ use pcap_file::pcapng::blocks::section_header::{SectionHeaderBlock, SectionHeade
 use pcap_file::{DataLink, Endianness, PcapError};
 use shallows_core::{Instant, Rate};
 
-/// Where the packets of a capture go.
+/// Output to which a capture is written.
 pub type Sink = Box<dyn Write + Send>;
 
-/// A port whose packets are captured.
+/// Port whose packets are captured.
 pub(super) struct Interface<'a> {
     pub(super) name: &'a str,
     pub(super) kind: &'a str,
     pub(super) rate: Rate,
 }
 
-/// A file under way.
+/// File that is being written.
 pub(super) struct File {
     writer: PcapNgWriter<BufWriter<Sink>>,
     snap: usize,
     packets: u64,
 }
 
-/// Timestamps count 10⁻⁹ s, the finest unit that all readers know.
+/// Resolution of timestamps, 10⁻⁹ s: the finest unit that all readers support.
 const NANOSECONDS: u8 = 9;
 
 impl File {
-    /// Begin a file in which these interfaces, in this order, keep `snap` bytes of each packet.
+    /// Writes the head of a file with these interfaces, in this order. The file keeps `snap` bytes of each packet.
     pub(super) fn create<'a>(
         sink: Sink,
         comment: String,
@@ -42,7 +42,7 @@ impl File {
         interfaces: impl Iterator<Item = Interface<'a>>,
     ) -> io::Result<Self> {
         let section = SectionHeaderBlock {
-            // On every machine, so that the same run gives the same bytes.
+            // Fixed, so that the same run gives the same bytes on every machine.
             endianness: Endianness::Little,
             options: vec![
                 SectionHeaderOption::Comment(comment.into()),
@@ -68,7 +68,7 @@ impl File {
         Ok(file)
     }
 
-    /// Append a packet of `len` bytes, of which these are known, of the interface with this number.
+    /// Appends a packet of `len` bytes that was sent on this interface. `bytes` may be truncated.
     pub(super) fn write(&mut self, at: Instant, interface: u32, bytes: &[u8], len: usize) -> io::Result<()> {
         self.packets += 1;
         let block = EnhancedPacketBlock {
@@ -85,13 +85,13 @@ impl File {
         self.writer.get_mut().flush()
     }
 
-    /// How many packets it has.
+    /// Returns the number of packets written.
     pub(super) fn packets(&self) -> u64 {
         self.packets
     }
 }
 
-/// I/O error of the file; blocks themselves are always well-formed.
+/// Returns the I/O error of the file. Blocks are always well-formed, so other errors do not occur.
 fn plain(error: PcapError) -> io::Error {
     match error {
         PcapError::IoError(error) => error,

@@ -3,27 +3,27 @@
 use shallows_core::Instant;
 use shallows_core::packet::{Body, Header};
 
-/// Packets of captured ports: those of each in the order in which they left.
+/// Captured packets. Those of one port are in the order in which they left.
 #[derive(Debug, Default)]
 pub struct Tap(Vec<CapturedPacket>);
 
-/// A packet that started to leave the port of a link.
+/// Packet that started to leave the port of a link.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CapturedPacket {
     pub(super) at: Instant,
     pub(super) link: u32,
     pub(super) header: Header,
-    /// None of a datagram.
+    /// `None` for a datagram.
     pub(super) body: Option<Body>,
 }
 
 impl Tap {
-    /// A packet starts to leave the port of a link.
+    /// Records a packet that starts to leave the port of a link.
     pub fn record(&mut self, at: Instant, link: u32, header: &Header, body: Option<&Body>) {
         self.0.push(CapturedPacket { at, link, header: *header, body: body.copied() });
     }
 
-    /// Take out what left before this time.
+    /// Removes and returns the packets that left before `until`.
     pub(super) fn take_before(&mut self, until: Instant) -> impl Iterator<Item = CapturedPacket> + '_ {
         self.0.extract_if(.., move |captured| captured.at < until)
     }

@@ -1,7 +1,7 @@
-//! Columns of a table, read back from its Parquet file, and some of its rows.
+//! Columns of a table, read back from its Parquet file, with a selection of rows.
 //!
-//! Only what every run shows needs this: groups of rows, sums, and values in order. Whoever wants more of a table reads its file with
-//! a library for tables.
+//! Offers only what the display of every run needs: groups of rows, sums, and sorted values. Other analyses read the file with a library
+//! for tables.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -15,14 +15,14 @@ use parquet::data_type::{ByteArray, DataType};
 use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 
-/// Some columns of a table, and which of its rows are chosen.
+/// Some columns of a table, and the selected rows.
 #[derive(Clone)]
 pub struct Columns {
     columns: Arc<BTreeMap<String, Column>>,
     rows: Vec<u32>,
 }
 
-/// The value of a column in one row.
+/// Value of a column in one row.
 #[derive(Clone, Debug, PartialEq, PartialOrd)]
 pub enum Cell {
     /// Null.
@@ -31,15 +31,15 @@ pub enum Cell {
     Integer(i64),
     /// A number.
     Float(f64),
-    /// A text.
+    /// A floating-point number.
     Text(String),
 }
 
-/// The values of a column, of which some may be null.
+/// Values of a column, which may be null.
 enum Column {
     Integers(Nullable<i64>),
     Floats(Nullable<f64>),
-    /// The place of each text among those that occur, which are in order.
+    /// Index of each text in the sorted list of distinct texts.
     Texts(Nullable<u32>, Vec<String>),
 }
 
@@ -50,11 +50,11 @@ struct Nullable<T> {
 }
 
 impl Columns {
-    /// Read those of the columns that the table has, with all of its rows.
+    /// Reads the columns in `wanted` that the table has, and selects all rows.
     ///
     /// # Errors
     ///
-    /// If it is no Parquet file, or holds columns that [`super::Report`] does not write.
+    /// If the file is not Parquet, or a column has a type that [`super::Report`] does not write.
     pub fn read(file: File, wanted: &[&str]) -> io::Result<Self> {
         read(file, wanted).map_err(|error| match error {
             ParquetError::External(inner) => io::Error::other(inner),
@@ -62,17 +62,17 @@ impl Columns {
         })
     }
 
-    /// Names of its columns, in alphabetical order.
+    /// Returns the names of the columns in alphabetical order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.columns.keys().map(String::as_str)
     }
 
-    /// The number of chosen rows.
+    /// Returns the number of selected rows.
     pub fn height(&self) -> usize {
         self.rows.len()
     }
 
-    /// Returns the chosen rows whose number in a column is above one bound and at most the other. Nulls are excluded.
+    /// Selects the rows whose number in a column is above one bound and at most the other. Nulls are excluded.
     ///
     /// # Errors
     ///
@@ -88,7 +88,7 @@ impl Columns {
         Ok(Self { columns: Arc::clone(&self.columns), rows })
     }
 
-    /// The chosen rows by their value in a column, in the order of values; null comes first.
+    /// Groups the selected rows by their value in a column. Groups are in the order of values, with null first.
     ///
     /// # Errors
     ///
@@ -104,11 +104,11 @@ impl Columns {
         Ok(alike.map(group).collect())
     }
 
-    /// The sum of a column of whole numbers.
+    /// Returns the sum of a column of whole numbers; nulls are skipped.
     ///
     /// # Errors
     ///
-    /// If there is no such column, or its sum has more than 63 bits.
+    /// If there is no such column of whole numbers, or its sum has more than 63 bits.
     pub fn sum(&self, name: &str) -> Result<i64, String> {
         let Column::Integers(column) = self.column(name)? else {
             return Err(format!("{name} is no column of whole numbers"));
@@ -117,7 +117,7 @@ impl Columns {
         values.try_fold(0, i64::checked_add).ok_or_else(|| format!("the sum of {name} is too large"))
     }
 
-    /// The numbers of a column in ascending order, without nulls.
+    /// Returns the numbers of a column in ascending order, without nulls.
     ///
     /// # Errors
     ///
@@ -130,7 +130,7 @@ impl Columns {
         Ok(values)
     }
 
-    /// The value of each chosen row in a column.
+    /// Returns the value of each selected row in a column.
     ///
     /// # Errors
     ///
@@ -222,7 +222,7 @@ fn read_column(
     }
 }
 
-/// All values of a column, from each of its row groups.
+/// Reads all values of a column, from each of its row groups.
 fn whole<T: DataType>(
     readers: Vec<ColumnReader>,
     typed: fn(ColumnReader) -> Option<ColumnReaderImpl<T>>,
@@ -234,7 +234,7 @@ where
     for mut reader in readers.into_iter().filter_map(typed) {
         while reader.read_records(usize::MAX, Some(&mut levels), None, &mut values)?.0 > 0 {}
     }
-    // A column that is never null has no levels.
+    // A column that is never null has no definition levels.
     if levels.iter().all(|level| *level > 0) {
         return Ok(Nullable { values, present: Vec::new() });
     }
@@ -244,7 +244,7 @@ where
     Ok(Nullable { values: spread.collect(), present })
 }
 
-/// Texts as their places among those that occur.
+/// Converts texts to their indices in the sorted list of distinct texts.
 fn numbered(texts: Nullable<ByteArray>) -> Result<Column, ParquetError> {
     let mut known: BTreeMap<&str, u32> = BTreeMap::new();
     let all: Vec<&str> = texts.values.iter().map(ByteArray::as_utf8).collect::<Result<_, _>>()?;
@@ -267,7 +267,7 @@ mod tests {
     use super::super::parquet::{self, Column as Written};
     use super::*;
 
-    /// Four flows: of workloads 1, 0, 1 and 1, the last of which is not complete.
+    /// Columns of four flows, of workloads 1, 0, 1 and 1; the last flow is unfinished.
     fn flows(wanted: &[&str]) -> Columns {
         let text = |text: &str| text.to_owned();
         let columns = [
@@ -282,7 +282,7 @@ mod tests {
         Columns::read(stored(&file), wanted).unwrap()
     }
 
-    /// A file of this test alone, which goes when it is closed.
+    /// Creates a file with these contents that only this test uses. It is deleted at once and exists until it is closed.
     fn stored(contents: &[u8]) -> File {
         let name = format!("shallows-{}-{:?}", process::id(), thread::current().id());
         let path = env::temp_dir().join(name);
@@ -333,7 +333,7 @@ mod tests {
         assert_eq!(values(&groups[0].1, "size"), [7, 10].map(Cell::Integer));
         let (workload, rows) = &read.groups("workload").unwrap()[1];
         assert_eq!((workload, rows.height()), (&Cell::Integer(1), 3));
-        // A null is a value of its own, before all others.
+        // Null forms its own group, before all others.
         assert_eq!(read.groups("size").unwrap()[0].0, Cell::Missing);
     }
 

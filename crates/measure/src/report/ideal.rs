@@ -1,4 +1,4 @@
-//! The bound that slowdown divides by: the same bytes on the same path, alone and without slow start.
+//! Ideal completion time, the divisor of slowdown: the same bytes on the same path, alone and without slow start.
 
 use shallows_core::packet::{Ecn, PacketKind};
 use shallows_core::{Bytes, Duration};
@@ -7,7 +7,7 @@ use shallows_scenario::{Experiment, Link};
 use crate::flow::End;
 use shallows_core::Address;
 
-/// Completion time of `size` bytes of the connection with this address, up to `end`.
+/// Returns the ideal completion time of `size` bytes of the connection with this address, up to `end`.
 pub(super) fn completion(experiment: &Experiment, address: &Address, size: Bytes, end: End) -> Duration {
     let agreement = experiment.agreement(address.source, address.destination);
     let (mss, overhead) = (agreement.sender.mss, agreement.header_bytes);
@@ -23,10 +23,10 @@ pub(super) fn completion(experiment: &Experiment, address: &Address, size: Bytes
     }
 }
 
-/// When the last of a train of full segments and one last segment has crossed a path of store-and-forward links.
+/// Returns the time at which a train of full segments and one last segment has crossed a path of store-and-forward links.
 ///
-/// The longest way through the grid of packets and links: full segments up to some link *j*, all of them through the
-/// slowest link so far, then the last segment from *j* on; the worst *j* decides.
+/// It is the longest path through the grid of packets and links: one full segment up to some link *j*, the others through the slowest link
+/// so far, then the last segment from *j* on. The maximum over *j* is the result.
 fn store_and_forward(path: &[&Link], size: Bytes, mss: Bytes, overhead: Bytes) -> Duration {
     let full = size.0.div_ceil(mss.0).max(1) - 1;
     let last = size - mss * full + overhead;
@@ -70,9 +70,8 @@ mod tests {
 
     #[test]
     fn a_short_last_segment_waits_for_the_full_one_before_it() {
-        // 9 and 10 Gb/s, 9 and 10 ns; two full segments and one byte: 1,500, 1,500 and 41 bytes on the wire. The second
-        // leaves the slower link after 2 · 1,333.3 ns and the faster after 1,200 more; the last had waited there, and
-        // takes 32.8 ns.
+        // 9 and 10 Gb/s, 9 and 10 ns; two full segments and one byte: 1,500, 1,500 and 41 bytes on the wire. The second leaves the slower
+        // link after 2 · 1,333.3 ns and the faster one 1,200 ns later. The last segment waits for it there, and takes 32.8 ns.
         let links = [link(9, Duration::from_nanos(9)), link(10, Duration::from_nanos(10))];
         let found = store_and_forward(&[&links[0], &links[1]], Bytes(2_921), Bytes(1_460), Bytes(40));
         let expected = 2_666_667 + 9_000 + 1_200_000 + 32_800 + 10_000;
@@ -80,8 +79,8 @@ mod tests {
     }
 
     proptest! {
-        /// Against the recursion of a tandem of queues: a packet leaves a link one transmission after it has arrived
-        /// there and its predecessor has left.
+        /// Compares with the recursion of a tandem of queues: a packet leaves a link one transmission after both its own arrival and its
+        /// predecessor's departure.
         #[test]
         fn the_bound_agrees_with_a_tandem_of_queues(
             gbps in prop::collection::vec(1u64..100, 1..5),

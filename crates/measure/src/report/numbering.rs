@@ -1,4 +1,4 @@
-//! Numbers of queries, which partitions of a network name without agreement.
+//! Numbers of queries. Partitions of a network name queries independently, so these names are not consecutive.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use shallows_scenario::QueryRecord;
 
 use crate::flow::FlowRecord;
 
-/// Put queries in the order in which they were asked, and give the `flows` of each its place instead of its name.
+/// Sorts queries by their start and replaces the query name in the `flows` of each query by its index.
 pub(super) fn number_queries(queries: &mut [Vec<QueryRecord>], flows: &mut [FlowRecord]) {
     let mut places: Vec<BTreeMap<u32, u32>> = Vec::with_capacity(queries.len());
     for queries in queries {

@@ -10,7 +10,7 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::Type;
 
-/// The values of one column.
+/// Values of one column.
 pub(super) enum Column {
     Integers(Vec<i64>),
     /// `None` is null.
@@ -61,7 +61,7 @@ impl Column {
     }
 }
 
-/// The values that are present, and for each place whether one is.
+/// Returns the values that are present, and for each row its definition level: 1 if present, 0 if null.
 fn split<T: Copy>(values: &[Option<T>]) -> (Vec<T>, Vec<i16>) {
     (
         values.iter().flatten().copied().collect(),
@@ -69,7 +69,7 @@ fn split<T: Copy>(values: &[Option<T>]) -> (Vec<T>, Vec<i16>) {
     )
 }
 
-/// Write a table: the same columns give the same bytes.
+/// Writes a table. The same columns give the same bytes.
 pub(super) fn write(columns: &[(&str, Column)], out: impl Write + Send) -> io::Result<()> {
     write_columns(columns, out).map_err(|error| match error {
         ParquetError::External(inner) => io::Error::other(inner),

@@ -1,4 +1,4 @@
-//! Where packets were lost and marked: in the NICs of hosts or in switches, and in which tier of them.
+//! Places of losses and marks: NICs of hosts versus switches, and the kinds of ports.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ pub(super) struct Totals {
     sent_bytes: Bytes,
     marked: u64,
     pub(super) dropped: u64,
-    /// Segments with data among those dropped.
+    /// Dropped segments with data.
     pub(super) dropped_data: u64,
 }
 
@@ -49,13 +49,13 @@ impl Totals {
 }
 
 impl Report {
-    /// Totals of the hosts' NICs, and of the switches.
+    /// Returns the totals of the hosts' NICs and of the switches.
     pub(super) fn nics_and_switches(&self) -> (Totals, Totals) {
         let hosts = self.experiment.network.hosts;
         (self.totals(|link| link.from.0 < hosts), self.totals(|link| link.from.0 >= hosts))
     }
 
-    /// By kind of port, from hosts on: what its ports have done together.
+    /// Returns the totals of ports by kind, hosts first.
     pub(super) fn describe_ports(&self) -> Value {
         let kinds: BTreeSet<PortKind> = self.experiment.network.links.iter().map(|link| link.kind).collect();
         let described = kinds
@@ -64,7 +64,7 @@ impl Report {
         Value::Object(described.collect())
     }
 
-    /// Mean of dropped/received over the switch ports that received something, as BCC's scripts print loss.
+    /// Returns the mean of dropped/received over the switch ports that received something, as BCC's scripts print loss.
     pub(super) fn mean_loss_over_ports(&self) -> f64 {
         let hosts = self.experiment.network.hosts;
         let ports = self.ports.iter().zip(&self.experiment.network.links);
@@ -75,7 +75,7 @@ impl Report {
         if losses.is_empty() { 0.0 } else { losses.iter().sum::<f64>() / losses.len() as f64 }
     }
 
-    /// Losses that a reader would take for the network's.
+    /// Returns a warning if NICs dropped more than switches, because readers would attribute those losses to the network.
     pub(super) fn losses_of_nics(&self) -> Option<String> {
         let (nics, switches) = self.nics_and_switches();
         (nics.dropped > switches.dropped).then(|| {
@@ -84,7 +84,7 @@ impl Report {
             } else {
                 "host.nic.backpressure holds connections back instead, as Linux does"
             };
-            // Without numbers, which the tables have: a sweep counts runs that say the same.
+            // The text has no numbers, so that a sweep can count runs with the same warning; the tables have the numbers.
             format!(
                 "senders' own NICs dropped more packets than switches: most losses are not the network's ({instead})"
             )

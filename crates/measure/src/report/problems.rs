@@ -1,23 +1,23 @@
 //! Problems: measurements that a scenario requests and a run could not make.
 //!
-//! A warning tells how to read a number; a problem, that there is none.
+//! A warning qualifies a number; a problem reports that the number is missing.
 
 use serde_json::{Value, json};
 use shallows_scenario::{Capture, FlowChoice, FlowTrace};
 
 use super::record::Report;
 
-/// Something that has no numbers.
+/// Requested measurement that has no data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// Code for programs.
+    /// Code for programs, such as `nothing-measured`.
     pub code: &'static str,
-    /// Text for people.
+    /// Text for readers.
     pub text: String,
 }
 
 impl Report {
-    /// Measurements that are missing. If all are, the first entry is `nothing-measured`.
+    /// Returns the measurements that are missing. If all are missing, the first entry is `nothing-measured`.
     pub fn problems(&self) -> Vec<Problem> {
         let mut problems = Vec::new();
         let reached = self.reached();
@@ -44,7 +44,7 @@ impl Report {
         self.problems().into_iter().map(describe).collect()
     }
 
-    /// Whether all that the scenario asks for is empty.
+    /// Returns whether every measurement that the scenario requests is empty.
     fn measured_nothing(&self, reached: &[Reached]) -> bool {
         let ends = reached.iter().any(|workload| workload.measured > 0)
             || self.datagram_bytes.0 > 0
@@ -56,7 +56,7 @@ impl Report {
         !ends && !rows
     }
 
-    /// Flows or queries of a workload, of which none was sent, counts, or got through.
+    /// Returns the problem of a workload if none of its flows or queries was sent, none counts, or none completed.
     fn problem_of_workload(&self, number: usize, key: &str, reached: Reached) -> Option<Problem> {
         let what = if self.experiment.asks()[number] { "queries" } else { "flows" };
         let Reached { sent, counted, measured } = reached;
@@ -80,8 +80,8 @@ impl Report {
         Some(Problem { code, text })
     }
 
-    /// By workload: how far its flows came, or its queries if it asks. Flows without end have no warm-up: of them goodput is
-    /// measured.
+    /// Returns by workload how far its flows came, or its queries if it has queries. Unbounded flows have no warm-up, because only their
+    /// goodput is measured.
     fn reached(&self) -> Vec<Reached> {
         let asks = self.experiment.asks();
         let mut reached = vec![Reached::default(); asks.len()];
@@ -112,7 +112,7 @@ impl Report {
         found.into_iter().filter(|(is_so, _)| *is_so).map(|(_, what)| lost(what)).collect()
     }
 
-    /// Flows that were to be traced and never began.
+    /// Returns one problem for each flow trace with missing flows.
     fn empty_flow_traces(&self) -> Vec<Problem> {
         let is_recorded =
             |flow: &u32| self.flow_traces.get(flow).is_some_and(|traced| !traced.rows.is_empty());

@@ -1,4 +1,4 @@
-//! Outcomes of queries: their table, and their part of the summary.
+//! Outcomes of queries: their table and their part of the summary.
 
 use std::io::{self, Write};
 
@@ -14,35 +14,36 @@ use super::statistics::{self, ratio};
 /// Outcome of one query.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct QueryOutcome {
-    /// Number of the workload that asked it, in the scenario.
+    /// Number of the workload that sent the query, in the scenario.
     pub workload: u16,
-    /// Its number among the queries of that workload, in the order in which they were asked.
+    /// Number of the query within that workload, in the order of query starts.
     pub number: u32,
     /// Client of the query.
     pub client: HostId,
-    /// When it was asked, before any jitter.
+    /// Start of the query, before any jitter.
     pub start: Instant,
-    /// From there to its last answer or its deadline, if it got there.
+    /// Time from `start` to the last response or the deadline; `None` if the run ended before.
     pub completion_time: Option<Duration>,
-    /// Answers of workers that would make the result whole.
+    /// Number of responses of workers in a complete result.
     pub responses: u32,
     /// Number of responses in time.
     pub in_time: u32,
-    /// Bytes of answers that the client received in time.
+    /// Bytes of responses that the client received in time.
     pub bytes: Bytes,
-    /// Expiries of retransmission timers of its flows before they were received, requests and late answers among them.
+    /// Timeouts of its flows before they were received, including those of requests and late responses.
     pub timeouts: u32,
-    /// Segments of its flows that were retransmitted.
+    /// Retransmitted segments of its flows.
     pub retransmits: u32,
 }
 
 impl QueryOutcome {
-    /// Share of the answers that are in the result.
+    /// Returns the share of responses that are in the result.
     pub fn quality(&self) -> f64 {
         ratio(self.in_time.into(), self.responses.into())
     }
 
-    /// Bytes in the result over the completion time, in Gbit/s: of a block, its size over the time of its slowest part.
+    /// Returns the bytes in the result over the completion time, in Gbit/s. For a block, this is its size over the time of its slowest
+    /// part.
     pub fn goodput_gbps(&self) -> Option<f64> {
         let seconds = self.completion_time?.as_secs_f64();
         (seconds > 0.0).then(|| self.bytes.0 as f64 * 8e-9 / seconds)
@@ -50,9 +51,9 @@ impl QueryOutcome {
 }
 
 impl Report {
-    /// Outcomes of the queries, by workload and in the order in which they began.
+    /// Returns the outcomes of the queries, by workload and then in the order in which they began.
     pub fn query_outcomes(&self) -> impl Iterator<Item = QueryOutcome> + '_ {
-        // Timeouts and retransmissions of the flows of each.
+        // Timeouts and retransmitted segments of the flows of each query.
         let mut losses: Vec<Vec<(u32, u32)>> =
             self.queries.iter().map(|queries| vec![(0, 0); queries.len()]).collect();
         for flow in &self.flows {
@@ -82,12 +83,12 @@ impl Report {
         })
     }
 
-    /// Whether any workload asks queries.
+    /// Returns whether any workload sends queries.
     pub(super) fn asks(&self) -> bool {
         self.experiment.asks().contains(&true)
     }
 
-    /// Write `queries.parquet`: one row for each query, by workload and in the order in which they were asked.
+    /// Writes `queries.parquet`: one row for each query, by workload and then in the order of query starts.
     pub(super) fn write_queries(&self, out: impl Write + Send) -> io::Result<()> {
         let queries: Vec<QueryOutcome> = self.query_outcomes().collect();
         let integers =
@@ -120,7 +121,7 @@ impl Report {
         parquet::write(&columns, out)
     }
 
-    /// Queries of all workloads, and of each where several ask. Null where none does.
+    /// Describes the queries of all workloads together, and of each one if several send queries. Null if none does.
     pub(super) fn describe_queries(&self) -> Value {
         let asks = self.experiment.asks();
         let asking = self.workload_places().into_iter().zip(&asks).filter(|(_, asks)| **asks);
@@ -142,7 +143,7 @@ impl Report {
     }
 }
 
-/// Counts, completion times and quality. Shares and means are over complete queries.
+/// Describes counts, completion times and quality. Shares and means are over complete queries.
 fn describe(queries: &[QueryOutcome]) -> Value {
     let complete: Vec<&QueryOutcome> =
         queries.iter().filter(|query| query.completion_time.is_some()).collect();

@@ -1,4 +1,4 @@
-//! Everything that a finished run knows, and what became of each flow.
+//! Record of a finished run, and the outcomes of its flows.
 
 use std::collections::BTreeMap;
 
@@ -18,28 +18,28 @@ use crate::port_tracer::PortRow;
 use crate::sampler::{Entity, SampleRow};
 use crate::tally::{Lost, Tally};
 
-/// Everything that a finished run knows.
+/// All results of a finished run.
 #[derive(Debug)]
 pub struct Report {
     pub(crate) experiment: Experiment,
     pub(crate) flows: Vec<FlowRecord>,
-    /// By workload, in the order in which they were asked.
+    /// Queries by workload, in the order in which they began.
     pub(crate) queries: Vec<Vec<QueryRecord>>,
-    /// By link.
+    /// Counters of ports, by link.
     pub(crate) ports: Vec<Counters>,
-    /// By link and queue.
+    /// Counters of queues, by link and queue.
     pub(crate) queues: Vec<Vec<Counters>>,
-    /// By link and marker: its name and what it has done.
+    /// Name and counters of markers, by link and marker.
     pub(crate) markers: Vec<Vec<(&'static str, MarkerCounts)>>,
     pub(crate) echoes: Vec<Echo>,
     pub(crate) port_traces: Vec<PortRow>,
-    /// By flow.
+    /// Traces by flow.
     pub(crate) flow_traces: BTreeMap<u32, Traced>,
     pub(crate) samples: Vec<SampleRow>,
-    /// Packets of each capture.
+    /// Number of packets in each capture.
     pub(crate) captured: Vec<u64>,
     pub(crate) tally: Tally,
-    /// By link: segments with data that its port dropped.
+    /// Segments with data that the port dropped, by link.
     pub(crate) data_dropped: Vec<u64>,
     pub(crate) lost: BTreeMap<u32, Lost>,
     pub(crate) datagram_bytes: Bytes,
@@ -49,9 +49,9 @@ pub struct Report {
 /// Measurements of an experiment.
 #[derive(Debug, Default)]
 pub struct Measured {
-    /// In order of arrival.
+    /// Flows in order of arrival.
     pub flows: Vec<FlowRecord>,
-    /// By workload.
+    /// Queries by workload.
     pub queries: Vec<Vec<QueryRecord>>,
     /// Counters of ports, in the order of their links.
     pub ports: Vec<PortCounts>,
@@ -59,56 +59,56 @@ pub struct Measured {
     pub samples: Vec<SampleRow>,
     /// Readings of traced ports.
     pub trace: Vec<PortRow>,
-    /// Packets of the whole network.
+    /// Packet counts of the whole network.
     pub tally: Tally,
-    /// Packets in flight on links when these went down, by number of the link.
+    /// Packets that were in flight on a link when it went down, by number of the link.
     pub lost: BTreeMap<u32, Lost>,
-    /// Packets of each capture.
+    /// Number of packets in each capture.
     pub captured: Vec<u64>,
-    /// Wire bytes of datagrams that reached their hosts.
+    /// Wire bytes of datagrams that reached their destinations.
     pub datagram_bytes: Bytes,
-    /// Echo requests, in the order in which they left.
+    /// Echo requests, in the order in which they were sent.
     pub echoes: Vec<Echo>,
     /// Readings of traced flows.
     pub flow_traces: FlowTracer,
-    /// When it ended.
+    /// End of the run.
     pub end: Instant,
 }
 
 /// Outcome of one flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowOutcome {
-    /// Number of the workload that it belongs to, in the scenario.
+    /// Number of the workload that the flow belongs to, in the scenario.
     pub workload: u16,
-    /// When it arrived.
+    /// Arrival time.
     pub arrival: Instant,
     /// Sending host.
     pub source: HostId,
-    /// To whom.
+    /// Receiving host.
     pub destination: HostId,
     /// Application bytes; `None` for a flow that lasts as long as the run.
     pub size: Option<Bytes>,
     /// Bytes that reached the receiver in order.
     pub delivered: Bytes,
-    /// From its arrival to where the scenario says that a flow ends, if it got there.
+    /// Time from arrival to completion, at the end that `measure.fct` in the scenario chooses; `None` if unfinished.
     pub completion_time: Option<Duration>,
     /// Expiries of its retransmission timer.
     pub timeouts: u32,
     /// Retransmitted segments.
     pub retransmits: u32,
-    /// Longest time without an acknowledgement of new data at its sender; `None` if it was never sent, or that is not known.
+    /// Longest time without an acknowledgement of new data at its sender; `None` if the flow was never sent or this is unknown.
     pub longest_ack_gap: Option<Duration>,
     /// Longest time without an arrival of data at its receiver.
     pub longest_arrival_gap: Option<Duration>,
     /// Class of service (DSCP).
     pub class: u8,
-    /// Number of the query that it belongs to, among those of its workload.
+    /// Number of the query that the flow belongs to, within its workload.
     pub query: Option<u32>,
 }
 
 impl Measured {
-    /// Merges the measurements of partitions by time; at the same time, by port and entity. Flows and echo requests keep the order of
-    /// their numbers. Captures cover the whole network.
+    /// Merges the measurements of partitions by time; at the same time, by port and entity. Flows and echo requests keep the order of their
+    /// numbers. Captures are not merged, because they always cover the whole network.
     pub fn joined(partitions: impl IntoIterator<Item = Self>) -> Self {
         let mut whole = Self::default();
         for mut partition in partitions {
@@ -137,7 +137,7 @@ impl Measured {
 }
 
 impl Report {
-    /// A run of `experiment`, by whatever has measured it.
+    /// Creates the report of a run of `experiment`, whether it was simulated or real.
     pub fn new(experiment: Experiment, mut measured: Measured) -> Self {
         number_queries(&mut measured.queries, &mut measured.flows);
         let mut report = Self {
@@ -167,7 +167,7 @@ impl Report {
         report
     }
 
-    /// Outcomes of the flows, in order of arrival.
+    /// Returns the outcomes of the flows, in order of arrival.
     pub fn flows(&self) -> impl Iterator<Item = FlowOutcome> + '_ {
         let places = self.workload_places();
         self.flows.iter().map(move |flow| FlowOutcome {
@@ -187,18 +187,18 @@ impl Report {
         })
     }
 
-    /// Counters of the port that feeds the link `name`, such as `switch0->host1`; `None` if there is no such link.
+    /// Returns the counters of the port that feeds the link `name`, such as `switch0->host1`; `None` if there is no such link.
     pub fn port(&self, name: &str) -> Option<&Counters> {
         self.link(name).map(|link| &self.ports[link])
     }
 
-    /// Packets in flight on the link `name` when it went down.
+    /// Returns the packets that were in flight on the link `name` when it went down.
     pub fn lost_in_flight(&self, name: &str) -> Lost {
         let link = self.link(name).and_then(|link| self.lost.get(&(link as u32)));
         link.copied().unwrap_or_default()
     }
 
-    /// Samples of the bytes that waited at the port of this `name`; empty ones that follow an empty one are left out.
+    /// Returns the sampled backlogs of the port `name`. An empty sample that follows an empty one is left out.
     pub fn backlog(&self, name: &str) -> impl Iterator<Item = (Instant, Bytes)> + '_ {
         let port = self.link(name).map(|link| Entity::Port(link as u32));
         let rows = self.samples.iter().filter(move |row| Some(row.entity) == port);
@@ -209,7 +209,7 @@ impl Report {
         self.experiment.network.links.iter().position(|link| link.name == name)
     }
 
-    /// Times and values of `quantity` at the port `name`, of a queue or of the port as a whole.
+    /// Returns times and values of `quantity` at the port `name`, of one `queue` or of the port as a whole.
     pub fn port_trace<'a>(
         &'a self,
         name: &str,
@@ -223,20 +223,20 @@ impl Report {
             .map(|row| (row.at, row.value))
     }
 
-    /// Times and values of `quantity`, such as `cwnd_bytes`, at the sender of flow `number`. A value lasts until the next one; empty if
-    /// the flow was not traced.
+    /// Returns times and values of `quantity`, such as `cwnd_bytes`, at the sender of flow `number`. A value lasts until the next one. The
+    /// result is empty if the flow was not traced.
     pub fn flow_trace(&self, number: u32, quantity: &str) -> impl Iterator<Item = (Instant, f64)> + '_ {
         let place = QUANTITIES.iter().position(|&known| known == quantity);
         let rows = self.flow_traces.get(&number).into_iter().flat_map(|traced| &traced.rows);
         rows.filter(move |row| Some(row.quantity) == place).map(|row| (row.at, row.value))
     }
 
-    /// Counters of each queue of the port `name`.
+    /// Returns the counters of each queue of the port `name`.
     pub fn queues(&self, name: &str) -> &[Counters] {
         self.link(name).map_or(&[], |link| &self.queues[link])
     }
 
-    /// Completion time of a complete flow's bytes on its path, alone and without slow start.
+    /// Returns the completion time of a complete flow's bytes on its path, alone and without slow start.
     pub(super) fn ideal(&self, flow: &FlowRecord) -> Duration {
         let address = flow.sent.expect("a complete flow had a connection").address;
         let size = flow.size.expect("a flow without end is never complete");
@@ -250,7 +250,7 @@ impl Report {
         }
     }
 
-    /// Whether a flow counts: it arrived after the warm-up.
+    /// Returns whether a flow counts, which means that it arrived after the warm-up.
     pub(super) fn counts(&self, flow: &FlowRecord) -> bool {
         self.is_after_warm_up(flow.arrival)
     }
@@ -264,7 +264,7 @@ impl Report {
 mod tests {
     use super::*;
 
-    /// Measurements of a partition with this port: number of packets sent, and times of its samples.
+    /// Measurements of a partition with one port: number of packets sent, and times of its samples.
     fn partition(link: u32, sent: u64, looks: &[u64]) -> Measured {
         let row = |&at: &u64| SampleRow { at: Instant(at), entity: Entity::Port(link), bytes: at };
         let reading =

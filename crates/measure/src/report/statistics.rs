@@ -1,15 +1,15 @@
-//! Means and percentiles of completion times, by size bin.
+//! Means and percentiles of completion times, overall and by size bin.
 
 use serde_json::{Map, Value, json};
 
-/// Count, mean, percentiles and maximum; nulls if there is nothing.
+/// Describes values by count, mean, percentiles and maximum; all but the count are null if there are no values.
 ///
-/// Percentile *p* of *n* values is the ⌈p·n⌉-th smallest (nearest rank), always a value that occurred.
+/// Percentile *p* of *n* values is the ⌈p·n⌉-th smallest (nearest rank), so it is always one of the values.
 pub(super) fn describe(mut values: Vec<f64>) -> Value {
     if values.is_empty() {
         return json!({"count": 0, "mean": null, "p50": null, "p95": null, "p99": null, "max": null});
     }
-    // Summed in order of size, so that the mean does not depend on the order of completion.
+    // Summed in ascending order, so that the mean does not depend on the order of completion.
     values.sort_by(f64::total_cmp);
     let n = values.len();
     let percentile = |p: usize| nearest_rank(&values, 10 * p);
@@ -23,14 +23,14 @@ pub(super) fn describe(mut values: Vec<f64>) -> Value {
     })
 }
 
-/// The ⌈p·n⌉-th smallest of *n* sorted values, where *p* is in thousandths.
+/// Returns the ⌈p·n⌉-th smallest of *n* sorted values; `per_mille` is *p* in thousandths.
 pub(super) fn nearest_rank(sorted: &[f64], per_mille: usize) -> f64 {
     sorted[(per_mille * sorted.len()).div_ceil(1_000) - 1]
 }
 
-/// Describe `(size, value)` pairs over all sizes and by bin; bin *i* holds sizes in `(edges[i-1], edges[i]]`.
+/// Describes `(size, value)` pairs over all sizes and by bin; bin *i* holds sizes in `(edges[i-1], edges[i]]`.
 ///
-/// Three bins are called small, medium and large; other numbers of bins by their edges in bytes.
+/// Three bins are called small, medium and large; any other number of bins is named after their edges in bytes.
 pub(super) fn describe_by_bin(values: &[(u64, f64)], edges: &[u64]) -> Value {
     let mut table = Map::new();
     table.insert("all".into(), describe(values.iter().map(|value| value.1).collect()));
@@ -56,7 +56,7 @@ fn bin_name(bin: usize, edges: &[u64]) -> String {
     edges.get(bin).map_or_else(|| format!("above_{lower}"), |upper| format!("{lower}_to_{upper}"))
 }
 
-/// A part of a whole, of which there may be nothing.
+/// Returns `part / whole`, or 0 if `whole` is 0.
 pub(super) fn ratio(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn percentiles_are_nearest_rank() {
-        // Of 1..=200: the 100th, 190th and 198th.
+        // The 100th, 190th and 198th of 1..=200.
         let table = describe((1..=200).rev().map(f64::from).collect());
         assert_eq!(
             table,

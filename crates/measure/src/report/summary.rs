@@ -1,4 +1,4 @@
-//! The summary of a run, and what its reader should know.
+//! Summary, warnings and observations of a run.
 
 use serde_json::{Value, json};
 use shallows_switch::port::{Counters, DropReason};
@@ -10,7 +10,7 @@ use crate::flow::FlowRecord;
 use crate::tally::Lost;
 
 impl Report {
-    /// The document `summary.json`, less what depends on the machine (wall clock, memory).
+    /// Returns the document `summary.json` without its machine-dependent parts (wall clock, memory).
     pub fn summary(&self) -> Value {
         let edges: Vec<u64> = self.experiment.bins.iter().map(|edge| edge.0).collect();
         let counted = || self.flows.iter().filter(|flow| self.counts(flow));
@@ -75,14 +75,14 @@ impl Report {
         summary
     }
 
-    /// Observations: correct behaviour that a reader should know of.
+    /// Returns observations: correct behaviour that matters for reading the results.
     pub fn observations(&self) -> Vec<String> {
         let lossless = self.tally.packets_dropped == 0;
         let text = "no packet was dropped: buffer limits and loss recovery never came into play";
         lossless.then(|| text.to_owned()).into_iter().collect()
     }
 
-    /// Warnings about the numbers: features that never acted, and misleading losses.
+    /// Returns warnings about the numbers: markers that never acted, misleading losses, unfinished flows and queries.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
         let mut fired = std::collections::BTreeMap::new();
@@ -117,7 +117,7 @@ impl Report {
         warnings
     }
 
-    /// Round-trip times of echoes: of all, and by class where there are several. Null without probes.
+    /// Describes the round-trip times of echoes, of all classes together and of each class. Null without probes.
     fn describe_echoes(&self) -> Value {
         let probes = &self.experiment.probes;
         if probes.is_empty() {
@@ -144,7 +144,7 @@ impl Report {
         self.experiment.probes[echo.probe as usize].class
     }
 
-    /// By marker, as scenarios call it: the packets that it chose, at all ports together.
+    /// Returns the packets that each kind of marker chose, summed over all ports.
     fn describe_markers(&self) -> Value {
         let mut table = serde_json::Map::new();
         for (name, counts) in self.markers.iter().flatten() {

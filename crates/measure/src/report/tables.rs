@@ -1,4 +1,4 @@
-//! The tables of a finished run, written as Parquet files.
+//! Tables of a finished run, written as Parquet files.
 
 use std::io::{self, Write};
 
@@ -17,7 +17,7 @@ use crate::sampler::{Entity, SampleRow};
 use shallows_core::Address;
 
 impl Report {
-    /// Names of the tables that this run has.
+    /// Returns the names of the tables that this run has.
     pub fn tables(&self) -> Vec<&'static str> {
         let experiment = &self.experiment;
         let optional = [
@@ -32,7 +32,7 @@ impl Report {
         ["flows", "counters"].into_iter().chain(present).collect()
     }
 
-    /// Write the table of this name, one of [`Self::tables`], as a Parquet file.
+    /// Writes the table of this name, one of [`Self::tables`], as a Parquet file.
     ///
     /// # Errors
     ///
@@ -51,13 +51,13 @@ impl Report {
         }
     }
 
-    /// By workload that sends flows: its number in the scenario, which results have.
+    /// Returns for each workload that sends flows its number in the scenario, which the results show.
     pub(super) fn workload_places(&self) -> Vec<u16> {
         let places = self.experiment.workload_places().into_iter();
         places.map(|place| u16::try_from(place).expect("checked by the scenario")).collect()
     }
 
-    /// Write `flows.parquet`: one row for each flow, in order of arrival.
+    /// Writes `flows.parquet`: one row for each flow, in order of arrival.
     fn write_flows(&self, out: impl Write + Send) -> io::Result<()> {
         let flows = &self.flows;
         let places = self.workload_places();
@@ -127,8 +127,8 @@ impl Report {
         parquet::write(&columns, out)
     }
 
-    /// Write `counters.parquet`: one row for each port and queue, in order of links; one without a queue for what a port
-    /// refused before it had one.
+    /// Writes `counters.parquet`: one row for each port and queue, in order of links, and one row without a queue for packets that a port
+    /// refused before they had a queue.
     fn write_counters(&self, out: impl Write + Send) -> io::Result<()> {
         let links = &self.experiment.network.links;
         let mut rows = Vec::new();
@@ -138,7 +138,7 @@ impl Report {
             );
             let homeless = port.received - queues.iter().map(|queue| queue.received).sum::<u64>();
             if homeless > 0 {
-                // Refused before they had a queue, all of them.
+                // All of these packets were refused before they had a queue.
                 let mut refused = Counters { received: homeless, ..Counters::default() };
                 for (reason, count) in refused.dropped.iter_mut().enumerate() {
                     *count =
@@ -167,7 +167,7 @@ impl Report {
             ("dropped_at_dequeue", counts(|port| port.dropped_at_dequeue)),
         ];
         let names = DropReason::ALL.map(|reason| format!("dropped_{}", reason.name()));
-        // Links go down only in a network that changes.
+        // Links go down only in a network with epochs.
         let changes = !self.experiment.network.epochs().is_empty();
         let reasons = DropReason::ALL.into_iter().filter(|&reason| changes || reason != DropReason::LinkDown);
         for (name, reason) in names.iter().zip(reasons) {
@@ -177,7 +177,7 @@ impl Report {
         parquet::write(&columns, out)
     }
 
-    /// Write `markers.parquet`: one row for each marker of each port, with the packets that it chose.
+    /// Writes `markers.parquet`: one row for each marker of each port, with the packets that it chose.
     fn write_markers(&self, out: impl Write + Send) -> io::Result<()> {
         let links = &self.experiment.network.links;
         let rows: Vec<_> = links
@@ -201,7 +201,7 @@ impl Report {
         parquet::write(&columns, out)
     }
 
-    /// Write `queues.parquet`: samples of ports and pools. What stays empty has no row.
+    /// Writes `queues.parquet`: samples of ports and pools. An entity that stays empty adds no row.
     fn write_queues(&self, out: impl Write + Send) -> io::Result<()> {
         let network = &self.experiment.network;
         let name = |row: &SampleRow| match row.entity {
@@ -218,8 +218,7 @@ impl Report {
         parquet::write(&columns, out)
     }
 
-    /// Write `traces.parquet`: each change of each quantity that a traced port tells. A quantity keeps its value until its
-    /// next row.
+    /// Writes `traces.parquet`: each change of each quantity that a traced port reports. A quantity keeps its value until its next row.
     fn write_traces(&self, out: impl Write + Send) -> io::Result<()> {
         let links = &self.experiment.network.links;
         let rows = &self.port_traces;
@@ -233,8 +232,8 @@ impl Report {
         parquet::write(&columns, out)
     }
 
-    /// Write `flow_traces.parquet`: each change of each quantity of a traced sender, by flow and time. A quantity keeps its
-    /// value until its next row.
+    /// Writes `flow_traces.parquet`: each change of each quantity of a traced sender, by flow and time. A quantity keeps its value until
+    /// its next row.
     fn write_flow_traces(&self, out: impl Write + Send) -> io::Result<()> {
         let rows = || {
             self.flow_traces.iter().flat_map(|(flow, traced)| traced.rows.iter().map(move |row| (*flow, row)))
@@ -248,7 +247,7 @@ impl Report {
         parquet::write(&columns, out)
     }
 
-    /// Write `pings.parquet`: one row for each echo request, in order of time; no round-trip time if it was lost.
+    /// Writes `pings.parquet`: one row for each echo request, in order of time; the round-trip time of a lost one is null.
     fn write_pings(&self, out: impl Write + Send) -> io::Result<()> {
         let echoes = &self.echoes;
         let probe = |echo: &Echo| &self.experiment.probes[echo.probe as usize];
@@ -269,7 +268,7 @@ impl Report {
     }
 }
 
-/// The name of a node, which is the first half of the name of any link that leaves it.
+/// Returns the name of a node: the first half of the name of any link that leaves it.
 fn node_name(network: &Network, node: u32) -> &str {
     let link = network.links.iter().find(|link| link.from.0 == node).expect("every node has a link");
     link.name.split("->").next().unwrap_or(&link.name)

@@ -1,4 +1,4 @@
-//! The queues of a port and their scheduler, checked.
+//! Checks and builds the queues of a port and their scheduler.
 
 use shallows_core::{Bytes, Duration};
 use shallows_switch::discipline::{self, ComposedConfig, Limits, hashed_drr, hcf, sfq};
@@ -10,10 +10,10 @@ use crate::memory::{check_limit, in_bytes, limit_of};
 use crate::quantity::{Amount, Automatic, PerQueue};
 use crate::spec::{self, Port};
 
-/// Queues of a port have numbers below this.
+/// Maximum number of queues of a port.
 const MAX_QUEUES: u8 = 64;
 
-/// The keys of a port that all kinds with several queues share.
+/// Collects the keys that all kinds of ports with several queues share.
 macro_rules! classes {
     ($port:ident) => {
         Classes {
@@ -25,7 +25,7 @@ macro_rules! classes {
 }
 
 impl Site<'_> {
-    /// What each of so many queues may send in a round.
+    /// Returns the quantum of each of `queues` queues, in bytes.
     fn quanta(
         &self,
         queues: u8,
@@ -199,7 +199,7 @@ impl Site<'_> {
 
 fn sfq(p: &spec::Sfq, key: &str, checker: &mut Checker<'_>) -> sfq::Config {
     positive(p.buckets, "buckets", key, checker);
-    // ns-2 compares with half of it.
+    // ns-2 compares with half of `max_packets`.
     let least = if p.drop == sfq::DropRule::AsNs2 { 2 } else { 1 };
     checker.require(p.max_packets >= least, &format!("{key}.max_packets"), || {
         format!("with {} none is ever admitted; at least {least}", p.max_packets)
@@ -235,14 +235,14 @@ fn name_of(division: &spec::Division) -> &'static str {
     }
 }
 
-/// Keys that all ports with several queues share.
+/// Keys that all kinds of ports with several queues share.
 struct Classes<'a> {
     classes: Option<&'a [u8]>,
     queue_limit: Option<&'a PerQueue<Amount>>,
     port_limit: Option<Amount>,
 }
 
-/// The number of queues at `key.queues`, made sound.
+/// Checks the number of queues at `key.queues` and returns it, clamped to a valid one.
 fn check_queues(queues: u8, key: &str, checker: &mut Checker<'_>) -> usize {
     checker.require((1..=MAX_QUEUES).contains(&queues), &format!("{key}.queues"), || {
         format!("{queues} queues; at least 1 and at most {MAX_QUEUES}")
@@ -250,7 +250,7 @@ fn check_queues(queues: u8, key: &str, checker: &mut Checker<'_>) -> usize {
     usize::from(queues.clamp(1, MAX_QUEUES))
 }
 
-/// This scheduler below so many queues of strict priority.
+/// Returns the scheduler `below` beneath `strict` queues of strict priority.
 fn above(strict: u8, below: scheduler::Config, key: &str, checker: &mut Checker<'_>) -> scheduler::Config {
     let most = usize::from(MAX_QUEUES) - below.shares().len().min(usize::from(MAX_QUEUES));
     checker.require(usize::from(strict) <= most, &format!("{key}.strict"), || {
@@ -262,7 +262,7 @@ fn above(strict: u8, below: scheduler::Config, key: &str, checker: &mut Checker<
     }
 }
 
-/// One value for each of `queues`.
+/// Returns one value for each of `queues` queues.
 fn spread<T: Copy>(values: &PerQueue<T>, queues: usize, key: &str, checker: &mut Checker<'_>) -> Vec<T> {
     let given = values.values().len();
     checker

@@ -1,4 +1,4 @@
-//! The markers of a port, checked.
+//! Checks and builds the markers of a port.
 
 use shallows_core::{Bytes, Duration};
 use shallows_switch::aqm::{self, Gauge, Level, Placed, Point, Scope, Unit};
@@ -10,7 +10,7 @@ use crate::check::Checker;
 use crate::quantity::{Automatic, Depth};
 use crate::spec::{self, Marker};
 
-/// Longer rings remember more than any incast lasts.
+/// Maximum number of samples in a ring; more would cover more time than any incast lasts.
 const MAX_SAMPLES: u32 = 4_096;
 
 impl Site<'_> {
@@ -18,7 +18,7 @@ impl Site<'_> {
         depth.in_bytes(self.packet, self.link.rate)
     }
 
-    /// The marker at `key`; none for `drop-tail`.
+    /// Builds the marker at `key`. Returns `None` for `drop-tail` and for some invalid markers.
     pub(super) fn marker(
         &self,
         marker: &Marker,
@@ -84,7 +84,7 @@ impl Site<'_> {
 }
 
 impl Site<'_> {
-    /// A threshold in what a marker counts.
+    /// Converts a threshold to the unit that a marker counts in.
     fn level(&self, depth: Depth, unit: Unit, key: &str, checker: &mut Checker<'_>) -> Level {
         match (unit, depth) {
             (Unit::Bytes, _) => self.bytes(depth).into(),
@@ -237,13 +237,13 @@ impl Site<'_> {
                 aqm::PacketTime::Fixed(time.0.max(Duration(1)))
             }
         };
-        // It compares neighbours in its ring.
+        // The marker compares adjacent samples in its ring.
         let samples = samples(m.samples, 2, key, checker);
         aqm::EinReleasedConfig { packet_time, samples, limit: m.limit }
     }
 }
 
-/// How many samples a ring holds that needs this many at `least`, made sound.
+/// Checks the number of samples in a ring, at least `least`, and returns it, clamped to a valid one.
 fn samples(count: u32, least: u32, key: &str, checker: &mut Checker<'_>) -> usize {
     checker.require((least..=MAX_SAMPLES).contains(&count), &format!("{key}.samples"), || {
         format!("{count} samples; from {least} to {MAX_SAMPLES}")
@@ -251,7 +251,7 @@ fn samples(count: u32, least: u32, key: &str, checker: &mut Checker<'_>) -> usiz
     count.clamp(least, MAX_SAMPLES) as usize
 }
 
-/// Two thresholds of a curve, made sound.
+/// Checks that two thresholds of a curve are in order, and returns them in order.
 fn ordered(
     kmin: Depth,
     low: Level,
@@ -264,7 +264,7 @@ fn ordered(
     (low.min(high), high)
 }
 
-/// A gauge in this unit, averaged with this weight if there is one.
+/// Returns the gauge with this unit, and averaged with this weight if there is one.
 fn measured(gauge: Gauge, unit: Unit, weight: Option<f64>, key: &str, checker: &mut Checker<'_>) -> Gauge {
     let averaging = match weight {
         None => aqm::Averaging::Instantaneous,
@@ -279,7 +279,7 @@ fn measured(gauge: Gauge, unit: Unit, weight: Option<f64>, key: &str, checker: &
     Gauge { unit, averaging, ..gauge }
 }
 
-/// Bit *q* for each queue *q*.
+/// Returns a mask with bit *q* set for each queue *q* in `queues`.
 fn mask(queues: &[u8], count: usize, key: &str, checker: &mut Checker<'_>) -> u64 {
     checker.require(!queues.is_empty(), key, || "it looks at no queue".to_owned());
     let mut mask = 0;
@@ -292,7 +292,7 @@ fn mask(queues: &[u8], count: usize, key: &str, checker: &mut Checker<'_>) -> u6
     mask
 }
 
-/// A probability, made sound.
+/// Checks a probability and returns it, or 1 if it is invalid.
 fn probability(pmax: f64, key: &str, checker: &mut Checker<'_>) -> f64 {
     let sound = pmax > 0.0 && pmax <= 1.0;
     checker.require(sound, key, || format!("{pmax} is not a probability above 0 and at most 1"));

@@ -1,4 +1,4 @@
-//! What the ports of hosts and switches are made of, from what the scenario says of them.
+//! Builds the ports of hosts and switches from the scenario.
 
 mod disciplines;
 mod markers;
@@ -21,10 +21,10 @@ use crate::resolved::Resolved;
 use crate::spec::{self, Marker, Port, PortOverride, Shaper};
 use crate::topology::{Link, Network, PortKind};
 
-/// A shorter one would record more than once per packet of the fastest link.
+/// Shortest interval of records; a shorter one would record more than once per packet of the fastest link.
 pub(crate) const SHORTEST_INTERVAL: Duration = Duration::from_nanos(1);
 
-/// Make every port of `network`, and note what is wrong with what the scenario says of them.
+/// Builds every port of `network`. Problems are recorded in `checker`.
 pub(crate) fn build(spec: &Resolved, network: &mut Network, checker: &mut Checker<'_>) {
     let matches = check_overrides(&spec.switch.overrides, network, checker);
     let (packet, base_rtt) = (full_packet(spec), network.base_rtt());
@@ -43,7 +43,7 @@ pub(crate) fn build(spec: &Resolved, network: &mut Network, checker: &mut Checke
     (network.ports, network.notes) = (ports, notes);
 }
 
-/// What the scenario wants of one port, each part with the key that says so.
+/// Settings of one port, each with the key that it comes from.
 struct Wanted<'a> {
     port: (&'a Port, String),
     markers: (&'a [Marker], String),
@@ -89,7 +89,7 @@ fn wanted<'a>(
     wanted
 }
 
-/// By entry and link: whether the entry is about its port.
+/// Returns by override and link whether the override applies to the link's port.
 fn check_overrides(
     overrides: &[PortOverride],
     network: &Network,
@@ -110,7 +110,7 @@ fn check_overrides(
     table
 }
 
-/// The ports that the scenario wants recorded.
+/// Returns the port traces that the scenario requests.
 pub(crate) fn traces(
     traces: &[spec::PortTrace],
     network: &Network,
@@ -135,7 +135,7 @@ pub(crate) fn traces(
     made
 }
 
-/// By link: whether one of `patterns` is about its port, among those of which `may` says that they can be meant.
+/// Returns by link whether one of `patterns` matches its port. Only ports that `may` accepts can match.
 pub(crate) fn matching(
     patterns: &[String],
     key: &str,

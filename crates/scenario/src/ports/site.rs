@@ -1,10 +1,10 @@
-//! The port for which something is computed.
+//! Port for which something is computed.
 
 use shallows_core::{Bytes, Duration};
 
 use crate::topology::{Link, Network};
 
-/// Where a port stands.
+/// Position of a port in the network.
 pub(crate) struct Site<'a> {
     pub(crate) network: &'a Network,
     pub(crate) link: &'a Link,

@@ -1,4 +1,4 @@
-//! Quantities in whose place a word may stand, such as `"off"`.
+//! Quantities that may also be a word, such as `"off"`.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,7 +10,7 @@ use shallows_core::{Bytes, Duration, Rate};
 
 use super::text::{Size, Text, Time, as_text};
 
-/// `"off"`, `"auto"`, or a span of time.
+/// `"off"`, `"auto"` or a duration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Jitter {
     Off,
@@ -20,7 +20,7 @@ pub(crate) enum Jitter {
 }
 
 impl Jitter {
-    /// How much later packets may leave hosts whose largest packets take so long at this rate.
+    /// Returns the largest random delay of packets at hosts with this link rate and packet size.
     pub(crate) fn time(self, rate: Rate, packet: Bytes) -> Duration {
         match self {
             Self::Off => Duration::ZERO,
@@ -29,21 +29,21 @@ impl Jitter {
         }
     }
 
-    /// The same as a time, or off.
+    /// Returns the same jitter as a duration, or as off.
     pub(crate) fn spelled_out(self, rate: Rate, packet: Bytes) -> Self {
         let time = self.time(rate, packet);
         if time == Duration::ZERO { Self::Off } else { Self::Upto(time) }
     }
 }
 
-/// `"off"`, or how much of a connection waits in its own host at most.
+/// `"off"`, or the maximum size of a connection's data that waits in its own host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Backpressure {
     Off,
     Upto(Bytes),
 }
 
-/// `"off"`, `"linux"`, or the largest burst.
+/// `"off"`, `"linux"` or the size of the largest burst.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Tso {
     #[default]
@@ -52,7 +52,7 @@ pub(crate) enum Tso {
     Upto(Bytes),
 }
 
-/// `"event"`, at every change, or an interval.
+/// `"event"` for every change, or an interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Every {
     #[default]

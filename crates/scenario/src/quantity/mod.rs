@@ -1,4 +1,4 @@
-//! Quantities as a scenario writes them.
+//! Quantities in the notation of scenarios.
 
 mod choices;
 mod numbers;

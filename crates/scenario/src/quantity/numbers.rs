@@ -1,4 +1,4 @@
-//! Sizes in whose place a plain number may stand: of bytes, or of segments.
+//! Sizes that may also be a plain number of bytes or of segments.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,11 +10,11 @@ use shallows_core::Bytes;
 
 use super::text::Size;
 
-/// The size of a packet: a whole number of bytes, or a size.
+/// Size of a packet: a whole number of bytes, or a size with its unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PacketSize(pub(crate) Bytes);
 
-/// A window: a size, or a whole number of full segments.
+/// Window: a size with its unit, or a whole number of full segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Window {
     Bytes(Bytes),
@@ -22,7 +22,7 @@ pub(crate) enum Window {
 }
 
 impl Window {
-    /// Its size, if a segment has `mss` bytes.
+    /// Returns the window in bytes, for segments of `mss` bytes.
     pub(crate) fn in_bytes(self, mss: Bytes) -> Bytes {
         match self {
             Self::Bytes(size) => size,
@@ -31,7 +31,7 @@ impl Window {
     }
 }
 
-/// Sizes of packets are 16 bits wide, as in IP (RFC 791 §3.1).
+/// Largest packet; lengths in IP have 16 bits (RFC 791 §3.1).
 pub(crate) const MAX_PACKET: u64 = 65_535;
 
 impl FromStr for Window {

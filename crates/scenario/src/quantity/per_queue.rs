@@ -1,4 +1,4 @@
-//! One value for every queue of a port, or one for each.
+//! Settings of a port's queues: one value for every queue, or one for each.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -14,7 +14,7 @@ pub(crate) enum PerQueue<T> {
 }
 
 impl<T: Copy> PerQueue<T> {
-    /// By queue; `None` if it does not have `queues` entries.
+    /// Returns one value for each queue, or `None` if a list does not have `queues` entries.
     pub(crate) fn spread(&self, queues: usize) -> Option<Vec<T>> {
         match self {
             Self::All(value) => Some(vec![*value; queues]),
@@ -22,7 +22,7 @@ impl<T: Copy> PerQueue<T> {
         }
     }
 
-    /// The values given.
+    /// Returns the values as given.
     pub(crate) fn values(&self) -> &[T] {
         match self {
             Self::All(value) => std::slice::from_ref(value),

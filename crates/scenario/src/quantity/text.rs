@@ -1,4 +1,4 @@
-//! Quantities that are a number with its unit in a string, kept exactly.
+//! Quantities written as a string with number and unit, and kept exactly.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,26 +8,26 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use shallows_core::{Bytes, Duration, Rate};
 
-/// A size, `"720KB"`.
+/// Size, such as `"720KB"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Size(pub(crate) Bytes);
 
-/// A span of time, `"80us"`.
+/// Duration, such as `"80us"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Time(pub(crate) Duration);
 
-/// A data rate, `"100Gbps"`.
+/// Data rate, such as `"100Gbps"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Speed(pub(crate) Rate);
 
-/// A size, or a number of full packets, `"80p"`.
+/// Size, or a number of full packets, such as `"80p"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Amount {
     Bytes(Bytes),
     Packets(u32),
 }
 
-/// A backlog: a size, a number of full packets, or the time that the link takes to send it, `"20us"`.
+/// Backlog: a size, a number of full packets, or the time that the link takes to send it, such as `"20us"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Depth {
     Bytes(Bytes),
@@ -43,13 +43,13 @@ pub(crate) enum Automatic<T> {
     Is(T),
 }
 
-/// Sizes beyond this are slips of the pen; sums of a few thousand of them still fit 64 bits.
+/// Largest size that is accepted. Larger ones are usually mistyped, and sums of a few thousand sizes still fit 64 bits.
 const MAX_SIZE: Bytes = Bytes(1 << 50);
 
-/// Likewise: one day. Simulated time ends after 213.
+/// Longest duration that is accepted: one day. Simulated time ends after 213 days.
 pub(crate) const MAX_TIME: Duration = Duration::from_secs(86_400);
 
-/// Slower links could keep a packet longer than simulated time lasts.
+/// Lowest rate that is accepted. A slower link could hold a packet longer than simulated time lasts.
 const MIN_RATE: Rate = Rate(1_000_000);
 const MAX_RATE: Rate = Rate(100_000_000_000_000);
 
@@ -107,7 +107,7 @@ impl FromStr for Amount {
 }
 
 impl Depth {
-    /// In bytes, at a link of this `rate` whose full packets have this size.
+    /// Returns the backlog in bytes, at a link with this `rate` and this size of full packets.
     pub(crate) fn in_bytes(self, packet: Bytes, rate: Rate) -> Bytes {
         match self {
             Self::Bytes(size) => size,
@@ -169,7 +169,7 @@ impl fmt::Display for Depth {
     }
 }
 
-/// Reads a string through [`FromStr`], and says what was expected if there is something else.
+/// Visitor that reads a string through [`FromStr`]. An error names the expected form.
 pub(crate) struct Text<T> {
     expected: &'static str,
     marker: std::marker::PhantomData<T>,
@@ -193,7 +193,7 @@ impl<T: FromStr<Err = String>> de::Visitor<'_> for Text<T> {
     }
 }
 
-/// Serde and schema of a type that a scenario writes as a string.
+/// Implements serde and the schema for a type that scenarios write as a string.
 macro_rules! as_text {
     ($type:ty, $name:literal, $expected:literal, $pattern:literal) => {
         impl<'de> Deserialize<'de> for $type {

@@ -1,4 +1,4 @@
-//! `[tcp.congestion]`: how signals of congestion become a window.
+//! `[tcp.congestion]`: the congestion control of connections.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,15 +12,15 @@ use crate::quantity::{Time, Window};
 use crate::tagged::tagged;
 
 tagged! {
-    /// How signals of congestion become a window.
+    /// Congestion control: the reaction of the window to congestion signals.
     Congestion, "congestion control" {
         /// Additive increase, halving (RFC 5681).
         "reno" => Reno(reno::Config),
-        /// The papers' regular TCP with ECN: `reno` with `ecn`, and by default `ect = "all"`.
+        /// Regular TCP with ECN as in the papers: `reno` with `ecn`, and by default `ect = "all"`.
         "ecn-star" => EcnStar(EcnStar),
-        /// A cut in proportion to the fraction of marked bytes (RFC 8257).
+        /// Reduction in proportion to the fraction of marked bytes (RFC 8257).
         "dctcp" => Dctcp(dctcp::Config),
-        /// A cubic function of the time since the last reduction (RFC 9438).
+        /// Growth by a cubic function of the time since the last reduction (RFC 9438).
         "cubic" => Cubic(Cubic),
         /// DCTCP with a brake for incast (Pulser, ANCS '19).
         "pulser" => Pulser(Pulser),
@@ -32,52 +32,52 @@ tagged! {
 #[serde(deny_unknown_fields)]
 pub(crate) struct EcnStar {}
 
-/// A cubic function of the time since the last reduction.
+/// Growth by a cubic function of the time since the last reduction.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Cubic {
     /// Whether connections use classic ECN (RFC 3168). Default false.
     #[serde(default)]
     pub(crate) ecn: bool,
-    /// How aggressively the window grows, in segments/s³, above 0. Default 0.4 (RFC 9438 §5).
+    /// Aggressiveness of the growth, in segments/s³, above 0. Default 0.4 (RFC 9438 §5).
     #[serde(default = "two_fifths")]
     pub(crate) c: f64,
-    /// What a reduction leaves, between 0 and 1. Default 0.7 (RFC 9438 §4.6).
+    /// Share of the window that a reduction leaves, between 0 and 1. Default 0.7 (RFC 9438 §4.6).
     #[serde(default = "seven_tenths")]
     pub(crate) beta: f64,
-    /// Whether a flow that is reduced before it regained its old window leaves room to new ones. Default true (RFC 9438 §4.7).
+    /// Whether a flow that is reduced before it regains its old window leaves room for new flows. Default true (RFC 9438 §4.7).
     #[serde(default = "yes")]
     pub(crate) fast_convergence: bool,
-    /// What ends slow start before a loss. Default `"off"`.
+    /// Condition that ends slow start before a loss. Default `"off"`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) hystart: HyStart,
-    /// With `hystart = "linux"`, the least by which round trips have to grow (`HYSTART_DELAY_MIN`), to which all of its times are in
-    /// proportion: four times that is the most, half ends a train of acknowledgements. Default 4 ms; a kernel whose time passes as
-    /// many times faster than the network's has less.
+    /// Minimum growth of round-trip times that ends slow start (`HYSTART_DELAY_MIN`), with `hystart = "linux"`. Its other times are in
+    /// proportion: the maximum growth is four times this, and the longest gap in a train of acknowledgements is half of it. Default 4 ms;
+    /// divide it by N for a testbed that slows network time N-fold.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) hystart_delay: Option<Time>,
-    /// In what it counts. Default `"exact"`.
+    /// Arithmetic of the window: exact, or in whole segments as in Linux. Default `"exact"`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) counting: Counting,
-    /// Where it counts segments, how long a tick of its clock lasts (Linux' jiffy, 1/HZ). Left out or 0, time has no steps.
+    /// Length of a clock tick with `counting = "segments"` (Linux' jiffy, 1/HZ). Omitted or 0: continuous time.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) tick: Option<Time>,
-    /// Where it counts segments, how long a window that stands still is not computed anew (Linux: HZ/32 ticks). Left out or 0, it always is.
+    /// Time for which an unchanged window is not recomputed, with `counting = "segments"` (Linux: HZ/32 ticks). Omitted or 0: no such time.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) hold: Option<Time>,
 }
 
-/// What ends slow start before a loss.
+/// Condition that ends slow start before a loss.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum HyStart {
-    /// Nothing.
+    /// None.
     #[default]
     Off,
-    /// Round-trip times that grow, after which a slower growth makes sure (RFC 9406).
+    /// Growing round-trip times, confirmed by a phase of slower growth (RFC 9406).
     #[serde(rename = "hystart++")]
     PlusPlus,
-    /// Trains of acknowledgements of half a round trip, or round-trip times that grow (Linux).
+    /// Trains of acknowledgements of half a round trip, or growing round-trip times (Linux).
     Linux,
 }
 
@@ -88,20 +88,20 @@ pub(crate) struct Pulser {
     /// Window while the brake is on. Default 4 segments (§III-B).
     #[serde(default = "four_segments")]
     pub(crate) safe_window: Window,
-    /// What lets the brake go. Default `"first-clean-ack"`.
+    /// Condition that releases the brake. Default `"first-clean-ack"`.
     #[serde(default)]
     pub(crate) restore: Restore,
-    /// Whether the brake is as in the authors' testbed: ECE pulls it, which then cuts the window in no other way, and it
-    /// sets the slow start threshold to the safe window, too. Default false: an explicit incast notification pulls it.
+    /// Whether the brake works as in the authors' testbed: ECE activates it, has no other effect on the window, and sets the slow-start
+    /// threshold to the safe window, too. Default false: an explicit incast notification activates it.
     #[serde(default)]
     pub(crate) as_released: bool,
-    /// The rest of it: keys as of the kind `dctcp`.
+    /// DCTCP part: the keys of the kind `dctcp`.
     #[serde(default)]
     pub(crate) dctcp: dctcp::Config,
 }
 
 impl Congestion {
-    /// The same for segments of `mss` bytes.
+    /// Returns the configuration for segments of `mss` bytes.
     pub(crate) fn config(&self, mss: Bytes) -> Config {
         match self {
             Self::Reno(c) => Config::Reno(*c),

@@ -1,24 +1,24 @@
-//! `[[measure.flow_traces]]`: which senders are recorded, and how often.
+//! `[[measure.flow_traces]]`: senders that are recorded, and the interval.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::quantity::Every;
 
-/// A record of the state of senders. Flows are chosen by number, or by workload, at random, or both of these.
+/// Record of the state of senders. Flows are chosen by number, or by workload, at random, or both of the latter.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FlowTrace {
-    /// Flows by number, which counts them in order of arrival from 0 on, as the table of flows does.
+    /// Flows by number, counted in order of arrival from 0, as in the table of flows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) flows: Vec<u32>,
-    /// The flows of this entry of `workload`, counted from 0. Default: of every one.
+    /// Entry of `workload`, counted from 0, whose flows are chosen. Default: all workloads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) workload: Option<u32>,
-    /// As many flows, each as likely as any other, drawn from a random stream of its own. Default: all of `workload`.
+    /// Number of flows in a uniform random sample, drawn from a separate random stream. Default: all of `workload`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) sample: Option<u32>,
-    /// How often: `"event"` (default) is at every change, or an interval.
+    /// Interval of readings; `"event"` (default) means every change.
     #[serde(default)]
     pub(crate) every: Every,
 }

@@ -1,7 +1,7 @@
-//! What a scenario file says: the one authority for its keys. The JSON Schema and the errors come from these types.
+//! Specification of a scenario file. These types alone define its keys; the JSON Schema and the errors are derived from them.
 //!
-//! The comment of each field is its description in the schema: meaning, default, source. Nothing is checked here that
-//! concerns more than one value.
+//! The comment of each field is its description in the schema: meaning, default, source. Conditions on more than one value are checked
+//! elsewhere.
 
 mod capture;
 mod congestion;
@@ -43,67 +43,66 @@ pub(crate) use tcp::*;
 pub(crate) use topology::{Common, FatTree, Graph, LinkOverride, Topology};
 pub(crate) use workload::*;
 
-/// One experiment: a network, how its hosts and switches behave, and the traffic it carries.
+/// One experiment: a network, the behaviour of its hosts and switches, and the traffic that it carries.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Spec {
-    /// What the scenario is called; results carry it. Default: the name of the file without its ending.
+    /// Name of the scenario, also in its results. Default: the name of the file without its ending.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) name: Option<String>,
-    /// Root of every random stream: the same scenario and seed give the same results everywhere.
-    /// 0 to 2⁶³ − 1, as TOML counts. Default 1.
+    /// Root of every random stream: the same scenario and seed give the same results everywhere. 0 to 2⁶³ − 1, the range of TOML integers.
+    /// Default 1.
     #[serde(default = "one", deserialize_with = "seed")]
     pub(crate) seed: u64,
-    /// When the run ends.
+    /// End of the run.
     #[serde(default)]
     pub(crate) stop: Stop,
     /// Hosts, switches and links.
     pub(crate) topology: Topology,
-    /// What every switch is made of.
+    /// Configuration of every switch.
     pub(crate) switch: Switch,
-    /// What every host is made of.
+    /// Configuration of every host.
     #[serde(default)]
     pub(crate) host: Host,
-    /// How every TCP connection behaves.
+    /// Behaviour of every TCP connection.
     #[serde(default, deserialize_with = "preset::read")]
     pub(crate) tcp: Tcp,
-    /// What is measured, and how.
+    /// Measurements.
     #[serde(default)]
     pub(crate) measure: Measure,
-    /// The traffic; at least one.
+    /// Traffic; at least one workload.
     #[serde(default)]
     pub(crate) workload: Vec<Workload>,
-    /// Axes of a sweep, which `shallows sweep` reads: a key such as `"workload.0.load"` and its values. A single run
-    /// leaves them aside.
+    /// Axes of a sweep for `shallows sweep`: keys such as `"workload.0.load"`, each with its values. A single run ignores them.
     #[serde(default, skip_serializing)]
     #[schemars(with = "std::collections::BTreeMap<String, serde_json::Value>")]
     pub(crate) sweep: toml::Table,
 }
 
 tagged! {
-    /// Who sends what to whom, and when.
+    /// Workload: senders, receivers and times of traffic.
     Workload, "workload" {
-        /// Flows that arrive at random times and load given links to a given share.
+        /// Flows that arrive at random times and load the given links to a given share.
         "poisson" => Poisson(Poisson),
         /// Flows that last as long as the run.
         "long-lived" => LongLived(LongLived),
-        /// Several senders answer a receiver at once.
+        /// Several senders that respond to a receiver at once.
         "incast" => Incast(Incast),
-        /// Queries that are split over workers, whose answers are gathered.
+        /// Queries that are split over workers, whose responses are gathered.
         "partition-aggregate" => PartitionAggregate(PartitionAggregate),
-        /// Blocks that are split over servers, fetched one after the other.
+        /// Blocks that are split over servers and fetched one after the other.
         "block-transfer" => BlockTransfer(BlockTransfer),
-        /// The flows that a file lists.
+        /// Flows listed in a file.
         "trace" => FlowList(FlowList),
-        /// Datagrams that react to nothing.
+        /// Unresponsive datagrams.
         "udp" => Udp(Udp),
-        /// Echo requests, whose round-trip times are recorded.
+        /// Echo requests whose round-trip times are recorded.
         "ping" => Ping(Ping),
     }
 }
 
 impl Workload {
-    /// What it says of its own connections.
+    /// Returns the workload's own `tcp` table.
     pub(crate) fn tcp(&self) -> Option<&toml::Table> {
         match self {
             Self::Poisson(w) => w.tcp.as_ref(),
@@ -116,39 +115,39 @@ impl Workload {
         }
     }
 
-    /// Whether flows are numbered, counted and traced that it sends: datagrams and echo requests are none.
+    /// Returns whether it sends flows, which are numbered, counted and traced. Datagrams and echo requests are not flows.
     pub(crate) fn sends_flows(&self) -> bool {
         !matches!(self, Self::Udp(_) | Self::Ping(_))
     }
 }
 
-/// When the run ends: at a time, or when every flow is complete, whichever is first.
+/// End of the run: a time, or the completion of every flow, whichever is first.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Stop {
-    /// Simulated time at which the run ends at the latest. Default: none; needed where a workload has no end of its own.
+    /// Latest simulated time at which the run ends. Default: none; required if a workload has no end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) at: Option<Time>,
 }
 
-/// What every host is made of.
+/// Configuration of every host.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Host {
-    /// The queue of its NIC.
+    /// Network interface and its queue.
     #[serde(default)]
     pub(crate) nic: Nic,
-    /// Each packet leaves its host up to this much later than it could, uniformly, in order; without it deterministic
-    /// simulators lock flows out of a full buffer. `"auto"` (default) is the time of one MTU on the host's link.
+    /// Maximum random delay of each packet at its host, uniform; packets keep their order. Without it, deterministic simulators lock flows
+    /// out of a full buffer. `"auto"` (default) is the time of one MTU on the host's link.
     #[serde(default)]
     pub(crate) jitter: Jitter,
-    /// Hosts that differ from the others. Default: none.
+    /// Groups of hosts that differ from the others. Default: none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) group: Vec<Group>,
 }
 
 impl Host {
-    /// The NIC of hosts of a group, by number, of which 0 has the hosts in no other; and the key of the scenario that is about it.
+    /// Returns the NIC of hosts of a group and its key in the scenario. Group 0 has the hosts in no other group.
     pub(crate) fn nic_of(&self, group: usize) -> (&Nic, String) {
         let own = group.checked_sub(1).and_then(|index| Some((self.group[index].nic.as_ref()?, index)));
         own.map_or((&self.nic, "host.nic".to_owned()), |(nic, index)| {
@@ -157,139 +156,137 @@ impl Host {
     }
 }
 
-/// Hosts that differ from the others, or are told apart in results. A host is in one group at most; those in none are the group
-/// `default`. Workloads name them: `senders = "group:old"`.
+/// Hosts that differ from the others, or are separate in results. A host is in at most one group; hosts in none are in the group `default`.
+/// Workloads refer to groups by name: `senders = "group:old"`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Group {
-    /// What results and workloads call it: letters, digits, `-`, `_` and `.`; not `default` or `all`.
+    /// Name in results and workloads: letters, digits, `-`, `_` and `.`; not `default` or `all`.
     pub(crate) name: String,
-    /// Its hosts, by number or name. Default: those of `racks`; at least one of the two is given.
+    /// Hosts in the group, by number or name. Default: those of `racks`; at least one of the two is required.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) members: Option<HostSet>,
-    /// All hosts of these racks, too: of switches with hosts, counted from 0 (`"0..2"`), or by name (`"leaf0, leaf3"`). Default:
+    /// Racks whose hosts are also in the group: switches with hosts, counted from 0 (`"0..2"`), or by name (`"leaf0, leaf3"`). Default:
     /// none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) racks: Option<RackSet>,
-    /// Keys in which its connections differ from `[tcp]`. A table without `kind` differs in the keys that it has, any other value
-    /// as a whole. Default: none.
+    /// Keys in which the group's connections differ from `[tcp]`. A table without `kind` replaces only the keys that it has, any other
+    /// value replaces the whole. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) tcp: Option<Tcp>,
-    /// Keys in which its NICs differ from `host.nic`, likewise. Default: none.
+    /// Keys in which the group's NICs differ from `host.nic`, replaced in the same way. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) nic: Option<Nic>,
-    /// Largest IP packet of its hosts, at most `topology.mtu`. Two hosts send each other what both of them and the network can take.
-    /// Default: `topology.mtu`.
+    /// Largest IP packet of the group's hosts, at most `topology.mtu`. Two hosts use the smaller of their values. Default: `topology.mtu`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) mtu: Option<PacketSize>,
-    /// Time that each packet spends in a host of the group that sends it, and in one that receives it. Default:
-    /// `topology.host_delay`.
+    /// Time that each packet spends in a sending host of the group, and in a receiving one. Default: `topology.host_delay`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) delay: Option<Time>,
-    /// Each packet leaves its host up to this much later, as `host.jitter`, where `"auto"` is the time of one MTU of the group.
-    /// Default: `host.jitter`.
+    /// Maximum random delay of each packet, as `host.jitter`, where `"auto"` is the time of one MTU of the group. Default: `host.jitter`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) jitter: Option<Jitter>,
 }
 
-/// The queue of a NIC.
+/// Network interface (NIC) of a host and its queue.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Nic {
-    /// How much it holds, in bytes or packets. Default with backpressure `"64MB"`: Linux' transmit queue of 1,000 packets, each of
-    /// which is what a connection hands over at once, up to 64 KB. Without it `"1000p"`, as simulators have it.
+    /// Limit of the queue, in bytes or packets. Default with backpressure `"64MB"`: Linux' transmit queue of 1,000 packets, each of up to
+    /// 64 KB, because it may be a burst. Default without backpressure `"1000p"`, as in simulators.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) limit: Option<Amount>,
-    /// A connection whose own data fills its part of this queue waits until some of it has left, as in Linux (TCP Small Queues):
-    /// the larger of two segments and what its pacing rate sends in 1 ms, at most this, which Linux calls `tcp_limit_output_bytes`.
-    /// Default `"1MiB"`, Linux' from 4.20 to 6.15 (4 MiB since). `"off"`: connections send into a full queue, which drops, as in ns-2.
+    /// Limit of a connection's own data in this queue; the connection waits until some has left, as in Linux (TCP Small Queues). The limit
+    /// is the larger of two segments and the data that its pacing rate sends in 1 ms, at most this value, which Linux calls
+    /// `tcp_limit_output_bytes`. Default `"1MiB"`, Linux' from 4.20 to 6.15 (4 MiB since). `"off"`: connections send into a full queue,
+    /// which drops, as in ns-2.
     #[serde(default = "one_mebibyte")]
     pub(crate) backpressure: Backpressure,
-    /// The memory that Linux counts as waiting for each packet or burst beside its data: 832 bytes in Linux 6.18, of a socket buffer,
-    /// what it shares and room for headers (`truesize`). So less data may wait. Needs `backpressure`. Default: packets count as large
-    /// as they are.
+    /// Memory that Linux counts for each waiting packet or burst in addition to its data: 832 bytes in Linux 6.18, for the socket buffer,
+    /// its shared part and room for headers (`truesize`). A larger value lets less data wait. Requires `backpressure`. Default: packets
+    /// count with their own size.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) buffer_overhead: Option<Size>,
-    /// How many segments a connection hands over at once, which leave back to back (TSO, GSO). `"off"` (default): it sends each as
-    /// soon as it may. `"linux"`: what its pacing rate sends in 1 ms, two segments at least, 64 KB at most, and it waits until a third
-    /// of its window may leave. A size: likewise, but bursts are as large whatever the rate, as in Linux before 3.12 and in Windows.
+    /// Segmentation offload (TSO, GSO): size of the bursts of segments that a connection hands over and that leave back to back. `"off"`
+    /// (default): each segment is sent as soon as possible. `"linux"`: the data that the pacing rate sends in 1 ms, at least two segments
+    /// and at most 64 KB; the connection waits until a third of its window may leave. A size: the same, with bursts of this size at any
+    /// rate, as in Linux before 3.12 and in Windows.
     #[serde(default)]
     pub(crate) tso: Tso,
-    /// Whether connections spread what they send. Default `"off"`.
+    /// Pacing of connections. Default `"off"`.
     #[serde(default)]
     pub(crate) pacing: Pacing,
-    /// Packets that have arrived wait for others before the host hears of them, and then are taken up together. Default: none waits.
+    /// Interrupt coalescing: arrived packets wait for others, and the host receives them together. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) coalescing: Option<Coalescing>,
-    /// Its queues, and which of them sends next. Default `"fifo"`.
+    /// Queues and scheduler of the NIC. Default `"fifo"`.
     #[serde(default)]
     pub(crate) port: Port,
-    /// Its markers. Default: none.
+    /// Markers of the NIC. Default: none.
     #[serde(default)]
     pub(crate) markers: Vec<Marker>,
-    /// A token bucket that holds it below the rate of its link. Default: none.
+    /// Token bucket that limits the NIC below the rate of its link. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) shaper: Option<Shaper>,
 }
 
-/// What is measured, and how.
+/// Measurements.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Measure {
-    /// When a flow is complete. Default `"receiver"`.
+    /// End at which a flow counts as complete. Default `"receiver"`.
     #[serde(default)]
     pub(crate) fct: FctEnd,
-    /// Largest sizes of the bins of flows, ascending; one more bin holds what is larger. Default 100 KB and 10 MB.
+    /// Upper edges of the flow-size bins, inclusive, ascending; one more bin holds larger flows. Default 100 KB and 10 MB.
     #[serde(default = "bins")]
     pub(crate) bins: Vec<Size>,
-    /// How often the length of every queue is recorded. Default: never.
+    /// Interval of samples of the length of every queue. Default: no samples.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) sample_queues: Option<Time>,
-    /// Ports whose whole state is recorded: backlogs, pool, thresholds, what markers and schedulers keep. Default: none.
+    /// Ports whose whole state is recorded: backlogs, pool, thresholds, state of markers and schedulers. Default: none.
     #[serde(default)]
     pub(crate) traces: Vec<PortTrace>,
-    /// Flows whose senders are recorded: windows, alpha, round-trip time, bytes in flight, state. A flow that several of
-    /// these choose belongs to the first. Default: none.
+    /// Flows whose senders are recorded: windows, alpha, round-trip time, bytes in flight, state. A flow chosen by several entries belongs
+    /// to the first. Default: none.
     #[serde(default)]
     pub(crate) flow_traces: Vec<FlowTrace>,
-    /// Packets that chosen ports send, as files for Wireshark and its kin. Default: none.
+    /// Packets that chosen ports send, as files for Wireshark and similar programs. Default: none.
     #[serde(default)]
     pub(crate) captures: Vec<Capture>,
-    /// Flows that arrive before this time are simulated but not counted. Default `"0s"`.
+    /// Warm-up time: flows that arrive earlier are simulated but not counted. Default `"0s"`.
     #[serde(default = "no_time")]
     pub(crate) warm_up: Time,
 }
 
-/// A record of the state of ports.
+/// Record of the state of ports.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PortTrace {
-    /// Which ports: their kind (`"nic"`, `"to-host"`, `"up"` …), or names such as `"leaf0->host3"`, in which `*` stands for
-    /// anything.
+    /// Ports by kind (`"nic"`, `"to-host"`, `"up"` …) or by name, such as `"leaf0->host3"`; `*` matches any text.
     pub(crate) ports: Vec<String>,
-    /// How often: `"event"` (default) is at every change, or an interval.
+    /// Interval of readings; `"event"` (default) means every change.
     #[serde(default)]
     pub(crate) every: Every,
 }
 
-/// When a flow is complete.
+/// End at which a flow counts as complete.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FctEnd {
-    /// When its last byte reaches the receiver.
+    /// Arrival of its last byte at the receiver.
     #[default]
     Receiver,
-    /// When the sender has every acknowledgement, as in BCC's results.
+    /// Acknowledgement of every byte at the sender, as in BCC's results.
     Sender,
 }
 
 impl Nic {
-    /// The same with the default of its limit.
+    /// Returns the NIC with the default of its limit filled in.
     pub(crate) fn spelled_out(self) -> Self {
         Self { limit: Some(self.limit()), ..self }
     }
 
-    /// How much it holds.
+    /// Returns the limit of its queue.
     pub(crate) fn limit(&self) -> Amount {
         self.limit.unwrap_or(match self.backpressure {
             Backpressure::Off => Amount::Packets(1_000),
@@ -328,10 +325,10 @@ impl Default for Measure {
     }
 }
 
-/// The largest seed: TOML's integers end here, and a resolved scenario is written in TOML.
+/// Largest seed: the largest integer of TOML, because a resolved scenario is written in TOML.
 pub const MAX_SEED: u64 = i64::MAX as u64;
 
-/// Reads a seed. A larger number in an option is no TOML and comes as text.
+/// Reads a seed. A larger number in an override is not valid TOML and arrives as text.
 fn seed<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
     struct Seed;
     impl Visitor<'_> for Seed {
@@ -362,6 +359,6 @@ fn no_time() -> Time {
 }
 
 fn bins() -> Vec<Size> {
-    // DCTCP (SIGCOMM '10) §4.3 and the papers after it: small up to 100 KB, large above 10 MB.
+    // DCTCP (SIGCOMM '10) §4.3 and later papers: small up to 100 KB, large above 10 MB.
     [100_000, 10_000_000].map(|edge| Size(Bytes(edge))).to_vec()
 }

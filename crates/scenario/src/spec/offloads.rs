@@ -1,38 +1,38 @@
-//! What a NIC does for its host.
+//! `[host.nic]`: pacing and interrupt coalescing.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::quantity::{Automatic, Time};
 
-/// Whether connections spread what they send.
+/// Pacing of connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Pacing {
-    /// A connection sends what its window allows.
+    /// No pacing: a connection sends as much as its window allows.
     #[default]
     Off,
-    /// A burst waits until the pacing rate has sent the one before, as under Linux' `sch_fq`: 2 · cwnd / SRTT early in slow
-    /// start, then 1.2 · cwnd / SRTT; the first ten segments wait for nothing.
+    /// Pacing as by Linux' `sch_fq`: a burst waits until the pacing rate has sent the previous one. The rate is 2 · cwnd / SRTT early in
+    /// slow start, then 1.2 · cwnd / SRTT; the first ten segments do not wait.
     Fq,
 }
 
-/// Packets that have arrived wait for others before the host hears of them.
+/// Interrupt coalescing: arrived packets wait for others, and the host receives them together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Coalescing {
-    /// At most so long after the first that waits (`rx-usecs`). `"auto"`: the NIC adapts time and packets to what arrives, between
-    /// 2 us with 256 packets and 64 us with 64, as Linux' dynamic interrupt moderation does (`adaptive-rx`).
+    /// Longest wait after the first waiting packet (`rx-usecs`). `"auto"`: the NIC adapts time and packets to the arrivals, between 2 us
+    /// with 256 packets and 64 us with 64, like Linux' dynamic interrupt moderation (`adaptive-rx`).
     pub(crate) time: Automatic<Time>,
-    /// Until so many are there (`rx-frames`). Default: only the time counts.
+    /// Number of packets that ends the wait (`rx-frames`). Default: only the time counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) packets: Option<u32>,
-    /// Segments of a connection that follow each other are handed up as one, of at most 64 KB (GRO), which is acknowledged as one;
-    /// other ECN bits begin another. Default true.
+    /// Merging of consecutive segments of a connection into one of at most 64 KB (GRO), which is acknowledged as one. A segment with other
+    /// ECN bits starts a new one. Default true.
     #[serde(default = "yes")]
     pub(crate) gro: bool,
-    /// Among so many queues a hash of the five-tuple spreads what arrives (RSS), and each waits for itself. Default 1; NICs have as
-    /// many as their host has processors.
+    /// Number of receive queues, each with its own wait. A hash of the five-tuple spreads arrivals over them (RSS). Default 1; NICs usually
+    /// have one for each processor of the host.
     #[serde(default = "one")]
     pub(crate) queues: u32,
 }

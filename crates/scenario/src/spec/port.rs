@@ -1,4 +1,4 @@
-//! Ports: their queues, which of them sends next, and what holds them back.
+//! Ports: queues, schedulers and shapers.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,22 +12,21 @@ use crate::quantity::{Amount, Automatic, PerQueue, Size, Speed, Time};
 use crate::tagged::tagged;
 
 tagged! {
-    /// The queues of a port, and which of them sends next.
+    /// Port: queues and the scheduler that chooses the next one.
     Port, "port" {
-        /// One queue.
+        /// A single queue.
         "fifo" => Fifo(Fifo),
         /// Always the first queue that is not empty.
         "strict-priority" => StrictPriority(StrictPriority),
-        /// Round-robin by bytes; what a turn leaves over is lost.
+        /// Round-robin by bytes without carry-over: the unused rest of a turn is lost.
         "wrr" => Wrr(Wrr),
-        /// Round-robin by bytes; what a turn leaves over is added to the next (Shreedhar and Varghese, SIGCOMM '95).
+        /// Round-robin by bytes with carry-over: the unused rest of a turn is added to the next one (Shreedhar and Varghese, SIGCOMM '95).
         "dwrr" => Dwrr(Dwrr),
         /// Weighted fair queueing (Demers et al., SIGCOMM '89; Parekh and Gallager, ToN '93).
         "wfq" => Wfq(Wfq),
-        /// Hashed Credits Fair (Shpiner et al.): a queue of high and one of low priority that swap, and credits for bins of
-        /// flows.
+        /// Hashed Credits Fair (Shpiner et al.): a high-priority and a low-priority queue that swap, and credits for bins of flows.
         "hcf" => Hcf(Hcf),
-        /// Deficit round-robin over hashed buckets, which drops from the head of the longest (ns-2's DRR).
+        /// Deficit round-robin over hashed buckets, which drops from the head of the longest one (ns-2's DRR).
         "hashed-drr" => HashedDrr(HashedDrr),
         /// Stochastic Fairness Queueing (McKenney, INFOCOM '90).
         "sfq" => Sfq(Sfq),
@@ -40,7 +39,7 @@ impl Default for Port {
     }
 }
 
-/// One queue.
+/// A single queue.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Fifo {}
@@ -49,15 +48,15 @@ pub(crate) struct Fifo {}
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct StrictPriority {
-    /// How many queues a port has.
+    /// Number of queues of a port.
     pub(crate) queues: u8,
-    /// By class of service (DSCP): the queue that its packets join. Default: class 0 joins queue 0, class 1 queue 1 …
+    /// Queue that each class of service (DSCP) joins, by class. Default: class 0 joins queue 0, class 1 queue 1 …
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) classes: Option<Vec<u8>>,
-    /// How much each queue may hold, whatever the buffer allows. Default: no limit of its own.
+    /// Limit of each queue, independent of the buffer. Default: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) queue_limit: Option<PerQueue<Amount>>,
-    /// How much the queues of a port may hold together, first come, first served. Default: no limit of its own.
+    /// Limit of all queues of a port together, first come, first served. Default: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) port_limit: Option<Amount>,
 }
@@ -66,23 +65,23 @@ pub(crate) struct StrictPriority {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Wrr {
-    /// How many queues have turns.
+    /// Number of queues that take turns.
     pub(crate) queues: u8,
-    /// What each of them may send in a round: one value for all, or a list.
+    /// Quantum that each queue may send in a round: one value for all, or a list.
     pub(crate) quantum: PerQueue<Amount>,
-    /// In which order they have their turns. Default `"cyclic"`.
+    /// Order of turns. Default `"cyclic"`.
     #[serde(default)]
     pub(crate) order: Order,
-    /// How many queues before these have strict priority; they are the first in number. Default 0.
+    /// Number of additional queues with strict priority; they are first in number. Default 0.
     #[serde(default)]
     pub(crate) strict: u8,
-    /// By class of service (DSCP): the queue that its packets join. Default: class 0 joins queue 0, class 1 queue 1 …
+    /// Queue that each class of service (DSCP) joins, by class. Default: class 0 joins queue 0, class 1 queue 1 …
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) classes: Option<Vec<u8>>,
-    /// How much each queue may hold, whatever the buffer allows. Default: no limit of its own.
+    /// Limit of each queue, independent of the buffer. Default: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) queue_limit: Option<PerQueue<Amount>>,
-    /// How much the queues of a port may hold together, first come, first served. Default: no limit of its own.
+    /// Limit of all queues of a port together, first come, first served. Default: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) port_limit: Option<Amount>,
 }
@@ -91,20 +90,20 @@ pub(crate) struct Wrr {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Dwrr {
-    /// How many queues have turns.
+    /// Number of queues that take turns.
     pub(crate) queues: u8,
-    /// What each of them may send in a round, on average: one value for all, or a list.
+    /// Quantum that each queue may send in a round, on average: one value for all, or a list.
     pub(crate) quantum: PerQueue<Amount>,
-    /// How many queues before these have strict priority; they are the first in number. Default 0.
+    /// Number of additional queues with strict priority; they are first in number. Default 0.
     #[serde(default)]
     pub(crate) strict: u8,
-    /// By class of service (DSCP): the queue that its packets join. Default: class 0 joins queue 0, class 1 queue 1 …
+    /// Queue that each class of service (DSCP) joins, by class. Default: class 0 joins queue 0, class 1 queue 1 …
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) classes: Option<Vec<u8>>,
-    /// How much each queue may hold, whatever the buffer allows. Default: no limit of its own.
+    /// Limit of each queue, independent of the buffer. Default: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) queue_limit: Option<PerQueue<Amount>>,
-    /// How much the queues of a port may hold together, first come, first served. Default: no limit of its own.
+    /// Limit of all queues of a port together, first come, first served. Default: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) port_limit: Option<Amount>,
 }
@@ -113,24 +112,24 @@ pub(crate) struct Dwrr {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Wfq {
-    /// How many queues share the link.
+    /// Number of queues that share the link.
     pub(crate) queues: u8,
-    /// In what proportion the busy ones do: one value for all (default 1), or a list.
+    /// Weights of the queues, in proportion to which busy ones share the link: one value for all (default 1), or a list.
     #[serde(default = "one_weight")]
     pub(crate) weight: PerQueue<u32>,
-    /// By which time. Default `"gps"`.
+    /// Definition of virtual time. Default `"gps"`.
     #[serde(default)]
     pub(crate) virtual_time: VirtualTime,
-    /// How many queues before these have strict priority; they are the first in number. Default 0.
+    /// Number of additional queues with strict priority; they are first in number. Default 0.
     #[serde(default)]
     pub(crate) strict: u8,
-    /// By class of service (DSCP): the queue that its packets join. Default: class 0 joins queue 0, class 1 queue 1 …
+    /// Queue that each class of service (DSCP) joins, by class. Default: class 0 joins queue 0, class 1 queue 1 …
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) classes: Option<Vec<u8>>,
-    /// How much each queue may hold, whatever the buffer allows. Default: no limit of its own.
+    /// Limit of each queue, independent of the buffer. Default: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) queue_limit: Option<PerQueue<Amount>>,
-    /// How much the queues of a port may hold together, first come, first served. Default: no limit of its own.
+    /// Limit of all queues of a port together, first come, first served. Default: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) port_limit: Option<Amount>,
 }
@@ -143,46 +142,46 @@ fn one_weight() -> PerQueue<u32> {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Hcf {
-    /// What both queues hold together, B.
+    /// Limit of both queues together, B.
     pub(crate) limit: Amount,
-    /// How many bins there are, K. Default 20.
+    /// Number of bins, K. Default 20.
     #[serde(default = "twenty")]
     pub(crate) bins: u32,
-    /// What each bin has at the start of a period, c0, in packets or bytes. Default `"1p"`.
+    /// Credits of each bin at the start of a period, c0, in packets or bytes. Default `"1p"`.
     #[serde(default = "one_packet")]
     pub(crate) credits: Amount,
-    /// How many bins a packet is hashed to; more than one is a Bloom counter (§4.1). Default 1.
+    /// Number of bins that a packet is hashed to; more than one is a Bloom counter (§4.1). Default 1.
     #[serde(default = "one")]
     pub(crate) hashes: u32,
-    /// When a period ends: when the queue of high priority has become empty (`"auto"`, default), or at every multiple of
-    /// a time, which may reorder packets (§4.3).
+    /// End of a period: when the high-priority queue becomes empty (`"auto"`, default), or at every multiple of a time, which may reorder
+    /// packets (§4.3).
     #[serde(default)]
     pub(crate) period: Automatic<Time>,
-    /// How the two queues divide the buffer (§4.4, §4.5). Default `"equal"`.
+    /// Division of the buffer between the two queues (§4.4, §4.5). Default `"equal"`.
     #[serde(default)]
     pub(crate) division: Division,
-    /// Where the hash of the next period comes from (§4.6). Default `"drawn"`.
+    /// Source of the next period's hash (§4.6). Default `"drawn"`.
     #[serde(default)]
     pub(crate) rekey: Rekey,
-    /// Whether a packet that joins the low queue takes all credits of its bins (footnote 1), without which packets of a
-    /// flow may be reordered. Default `"applied"`.
+    /// Whether a packet that joins the low-priority queue takes all credits of its bins (footnote 1). Without this, packets of a flow may
+    /// be reordered. Default `"applied"`.
     #[serde(default)]
     pub(crate) footnote: Footnote,
-    /// What becomes of the queues when that of high priority has become empty. Default `"when-empty"`: they swap.
+    /// Action on the queues when the high-priority one becomes empty. Default `"when-empty"`: they swap.
     #[serde(default)]
     pub(crate) swap: Swap,
 }
 
 tagged! {
-    /// How the two queues of HCF divide the buffer.
+    /// Division of the buffer between the two queues of HCF.
     Division, "division" {
         /// Half each.
         "equal" => Equal(NoMore),
-        /// A share for the queue of high priority, the rest for the other.
+        /// A share for the high-priority queue, the rest for the other.
         "unequal" => Unequal(Unequal),
-        /// No borders; the tail of the low queue makes room for packets of high priority.
+        /// No borders; the tail of the low-priority queue makes room for high-priority packets.
         "dynamic" => Dynamic(NoMore),
-        /// Two of three segments for high priority, one for low.
+        /// Two of three segments for high priority, one for low priority.
         "thirds" => Thirds(NoMore),
     }
 }
@@ -193,57 +192,57 @@ impl Default for Division {
     }
 }
 
-/// No further key.
+/// No further keys.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NoMore {}
 
-/// A share for the queue of high priority, the rest for the other.
+/// A share for the high-priority queue, the rest for the other.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Unequal {
-    /// The share, between 0 and 1.
+    /// Share of the high-priority queue, between 0 and 1.
     pub(crate) high: f64,
-    /// Where the sizes go when the queues swap. Default `"swap"`: with them.
+    /// Movement of the sizes when the queues swap. Default `"swap"`: they swap with the queues.
     #[serde(default)]
     pub(crate) sizes: Sizes,
 }
 
-/// Deficit round-robin over hashed buckets. The defaults are ns-2's, but for the hash.
+/// Deficit round-robin over hashed buckets. The defaults are ns-2's except for the hash.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct HashedDrr {
-    /// How many buckets there are. Default 10.
+    /// Number of buckets. Default 10.
     #[serde(default = "ten")]
     pub(crate) buckets: u32,
     /// Bytes that a bucket earns at each visit. Default `"250B"`.
     #[serde(default = "ns2_quantum")]
     pub(crate) quantum: Size,
-    /// What all buckets hold together. Default `"25KB"`.
+    /// Limit of all buckets together. Default `"25KB"`.
     #[serde(default = "ns2_limit")]
     pub(crate) limit: Amount,
-    /// What a packet is hashed by. Default `"five-tuple"`; ns-2 has `"source-only"`.
+    /// Packet fields that are hashed. Default `"five-tuple"`; ns-2 has `"source-only"`.
     #[serde(default)]
     pub(crate) hash: FlowHash,
 }
 
-/// Buckets that send one packet each in turn. The defaults are ns-2's, but for hash and drop rule.
+/// Buckets that send one packet each in turn. The defaults are ns-2's except for hash and drop rule.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Sfq {
-    /// How many buckets there are. Default 16.
+    /// Number of buckets. Default 16.
     #[serde(default = "sixteen")]
     pub(crate) buckets: u32,
-    /// How many packets all buckets hold together. Default 40.
+    /// Limit of all buckets together, in packets. Default 40.
     #[serde(default = "forty")]
     pub(crate) max_packets: u32,
-    /// What a packet is hashed by. Default `"address-pair"`, SFQ's conversation; ns-2 has `"address-sum"`.
+    /// Packet fields that are hashed. Default `"address-pair"`, SFQ's conversation; ns-2 has `"address-sum"`.
     #[serde(default = "address_pair")]
     pub(crate) hash: FlowHash,
-    /// How often the hash is perturbed, which may reorder packets. Default: never.
+    /// Interval at which the hash is perturbed, which may reorder packets. Default: never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) perturbation: Option<Time>,
-    /// What is dropped. Default `"steal-tail"`.
+    /// Packet that is dropped when the buckets are full. Default `"steal-tail"`.
     #[serde(default)]
     pub(crate) drop: DropRule,
 }
@@ -284,12 +283,12 @@ fn address_pair() -> FlowHash {
     FlowHash::AddressPair
 }
 
-/// A token bucket that holds a port below the rate of its link.
+/// Token bucket that limits a port below the rate of its link.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Shaper {
-    /// What may pass in the long run, in bits on the wire.
+    /// Long-term rate, in bits on the wire.
     pub(crate) rate: Speed,
-    /// Depth of the bucket: what may pass at once after a pause. At least one full packet.
+    /// Depth of the bucket: bytes that may pass at once after a pause. At least one full packet.
     pub(crate) burst: Size,
 }

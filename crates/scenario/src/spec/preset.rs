@@ -1,4 +1,4 @@
-//! `preset` in `[tcp]`: the keys that it sets at once. `presets.toml` has them, with their sources.
+//! `preset` in `[tcp]`: several keys set at once. `presets.toml` has them, with their sources.
 
 use std::sync::LazyLock;
 
@@ -14,13 +14,13 @@ use crate::tagged;
 static PRESETS: LazyLock<Table> =
     LazyLock::new(|| toml::from_str(include_str!("presets.toml")).expect("presets.toml is TOML"));
 
-/// What a preset says of kinds of congestion control.
+/// Table of a preset with keys for one kind of congestion control.
 const WHEN: &str = "when";
 
-/// Keys of a preset that go by another key wherever that is given.
+/// Table of a preset with keys that follow another key if that is given.
 const FOLLOWS: &str = "follows";
 
-/// Reads `[tcp]`: what is given, over what its preset sets.
+/// Reads `[tcp]`: the given keys, on top of those that its preset sets.
 pub(crate) fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Tcp, D::Error> {
     let given = Table::deserialize(deserializer)?;
     let Some(name) = given.get("preset") else { return tagged::contents(given) };
@@ -37,7 +37,7 @@ pub(crate) fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Tcp, D:
     Ok(tcp)
 }
 
-/// A table of the keys of `[tcp]`, read likewise.
+/// Table with the keys of `[tcp]`, read in the same way.
 #[derive(Deserialize)]
 #[serde(transparent)]
 pub(crate) struct TcpTable(#[serde(deserialize_with = "read")] Tcp);
@@ -48,7 +48,7 @@ impl From<TcpTable> for Tcp {
     }
 }
 
-/// The keys of a preset that mean something beside what is given.
+/// Returns the keys of a preset that have an effect beside the given ones.
 fn relevant(preset: &Table, given: &Table) -> Table {
     let mut set = preset.clone();
     let when = set.remove(WHEN);
@@ -63,7 +63,7 @@ fn relevant(preset: &Table, given: &Table) -> Table {
     if let Some(Value::Table(more)) = when.and_then(|mut when| when.as_table_mut()?.remove(&kind)) {
         set = over(set, &more);
     }
-    // Whatever the segments: only windows depend on them. One that cannot be read is refused for that later.
+    // `ece_reaction` and `avoidance` do not depend on the segment size, so any will do. An invalid `congestion` is rejected later.
     let read = congestion.and_then(|congestion| tagged::read::<Congestion>(congestion.clone()).ok());
     let config = read.map(|congestion| congestion.config(Bytes(1)));
     if !config.is_some_and(|config| config.answers_ece()) {
@@ -99,8 +99,8 @@ fn relevant(preset: &Table, given: &Table) -> Table {
     set
 }
 
-/// Let each key of `set` that follows another key go by the time that this has in `given`, if it is there. What is no time is left to
-/// the key that it was given for.
+/// Sets each key of `set` that follows another key to the time that this one has in `given`, if it is there. Values that are not times are
+/// left for the checks of their own key.
 fn follow(set: &mut Table, follows: &Table, given: &Table) {
     for (key, leader) in follows {
         match (leader, set.get_mut(key)) {
@@ -121,7 +121,7 @@ fn follow(set: &mut Table, follows: &Table, given: &Table) {
     }
 }
 
-/// The time that a rule of `before` and `tick` allows beside what is given.
+/// Returns the time that a rule with `before` and `tick` derives from the given keys.
 fn before(rule: &Table, given: &Table) -> Option<Duration> {
     Some(linux_delayed_ack(time_at(given, rule["before"].as_str()?)?, duration(&rule["tick"])?))
 }
@@ -130,16 +130,17 @@ fn duration(value: &Value) -> Option<Duration> {
     value.as_str()?.parse().ok()
 }
 
-/// How long Linux lets an acknowledgement wait at most beside a least retransmission timeout: a tick less, and a tick at least.
+/// Returns the longest time for which Linux delays an acknowledgement, given its minimum retransmission timeout: one tick less than the
+/// timeout, and at least one tick.
 ///
-/// Timeouts are whole ticks there. One shorter than a `tick` takes a kernel with shorter ones: then it is the tick.
+/// In Linux, timeouts are whole ticks. A timeout shorter than `tick` requires a kernel with shorter ticks; the tick is then the timeout.
 pub fn linux_delayed_ack(least_timeout: Duration, tick: Duration) -> Duration {
     let tick = tick.min(least_timeout).max(Duration(1));
     // tcp_delack_max: max(tcp_rto_min(sk), 2) - 1
     Duration((least_timeout.0.div_ceil(tick.0).max(2) - 1) * tick.0)
 }
 
-/// The time at a path such as `rto.min`.
+/// Returns the time at a path such as `rto.min`.
 fn time_at(table: &Table, path: &str) -> Option<Duration> {
     let mut steps = path.split('.');
     let first = table.get(steps.next()?)?;
@@ -154,7 +155,7 @@ fn named(kind: &str) -> (String, Value) {
     ("kind".to_owned(), Value::String(kind.to_owned()))
 }
 
-/// `base` with what `top` says, key by key. A kind alone leaves the rest of its table as it is.
+/// Merges `top` into `base`, key by key. A kind alone leaves the rest of its table unchanged.
 fn over(mut base: Table, top: &Table) -> Table {
     for (key, value) in top {
         let merged = match (base.remove(key), value) {
@@ -170,7 +171,7 @@ fn over(mut base: Table, top: &Table) -> Table {
     base
 }
 
-/// One line about the keys that a preset sets, and that nothing beside it overrides.
+/// Returns a note on the keys that a preset sets and that no given key overrides.
 fn told(name: &str, set: &Table, given: &Table) -> String {
     let mut keys = Vec::new();
     list(set, Some(given), "", &mut keys);

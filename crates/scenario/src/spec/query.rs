@@ -1,4 +1,4 @@
-//! `[[workload]]` of requests and answers: queries that many hosts answer, and blocks that many servers hold.
+//! `[[workload]]` of requests and responses: queries to many hosts, and blocks split over many servers.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,90 +12,89 @@ use crate::hosts::HostSet;
 use crate::quantity::{Size, Time};
 use crate::tagged::tagged;
 
-/// Queries in the partition/aggregate pattern (DCTCP, SIGCOMM '10, §2.1): a client asks workers, directly or through
-/// aggregators, and gathers their answers.
+/// Queries in the partition/aggregate pattern (DCTCP, SIGCOMM '10, §2.1): a client sends requests to workers, directly or through
+/// aggregators, and gathers their responses.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PartitionAggregate {
-    /// Hosts that ask.
+    /// Hosts that send queries.
     pub(crate) clients: HostSet,
-    /// Who of them asks. Default `"each"`.
+    /// Clients that send each query. Default `"each"`.
     #[serde(default)]
     pub(crate) asking: Asking,
-    /// Hosts that answer. Default `"all"`; nobody asks itself.
+    /// Hosts that respond. Default `"all"`; a host sends no request to itself.
     #[serde(default)]
     pub(crate) workers: HostSet,
-    /// How many workers a query has, drawn anew for each. Default: all but its client and its aggregators.
+    /// Number of workers of a query, drawn anew for each. Default: all but its client and its aggregators.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) fan_out: Option<u32>,
-    /// Size of a request. Default `"1.6KB"` (DCTCP §2.2); `"0B"`: none is sent, and everyone answers unasked.
+    /// Size of a request. Default `"1.6KB"` (DCTCP §2.2); `"0B"`: no request is sent, and all workers respond at once.
     #[serde(default = "request")]
     pub(crate) request: Size,
-    /// What each worker answers. Exactly one of `size`, `total` and `sizes` is given.
+    /// Size of each response. Exactly one of `size`, `total` and `sizes` is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) size: Option<Size>,
-    /// What all workers of a query answer together, in equal parts, rounded up.
+    /// Size of all responses of a query together, in equal parts, rounded up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) total: Option<Size>,
-    /// A distribution from which each answer draws its size.
+    /// Distribution from which each response draws its size.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) sizes: Option<Sizes>,
-    /// Hosts between client and workers, each of which asks an equal part of the workers. Default: none.
+    /// Hosts between client and workers, each of which sends requests to an equal part of the workers. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) aggregators: Option<Aggregators>,
-    /// How many times in a row a query asks the same workers; DCTCP §2.1 speaks of 1 to 4, and up to 20. Default 1.
+    /// Number of rounds of a query with the same workers; DCTCP §2.1 reports 1 to 4, and up to 20. Default 1.
     #[serde(default = "one_iteration")]
     pub(crate) iterations: u16,
-    /// Each request leaves up to this much later, uniformly; without requests, each answer. Default `"0s"`.
+    /// Maximum random delay of each request, uniform; without requests, of each response. Default `"0s"`.
     #[serde(default = "no_time")]
     pub(crate) jitter: Time,
-    /// How long a client waits in each iteration; what comes later is received and not counted. Default: for everyone.
+    /// Time for which a client waits in each iteration; later responses are received but not counted. Default: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) deadline: Option<Time>,
-    /// When queries are asked.
+    /// Times at which queries start.
     pub(crate) arrivals: Arrivals,
-    /// How many each client asks, or all together with `asking = "drawn"`. Default: as many as there are before
-    /// `stop.at`.
+    /// Number of queries of each client, or of all together with `asking = "drawn"`. Default: as many as start before `stop.at`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) queries: Option<u64>,
-    /// When asking begins. Default `"0s"`.
+    /// Time from which on queries start. Default `"0s"`.
     #[serde(default = "no_time")]
     pub(crate) start: Time,
-    /// How flows use connections. Default `"new"`.
+    /// Use of connections by flows. Default `"new"`.
     #[serde(default)]
     pub(crate) connections: Connections,
-    /// On which connections answers go. Default `"own-connection"`.
+    /// Connections that responses use. Default `"own-connection"`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) answers: Answers,
-    /// Class of service of its flows: a number (DSCP), or a rule; all flows of a query draw one. Default 0.
+    /// Class of service of its flows: a number (DSCP), or a rule; all flows of a query have the same class. Default 0.
     #[serde(default)]
     pub(crate) class: Class,
-    /// Keys in which its connections differ from what `[tcp]` and the groups of its hosts say, as a group differs from `[tcp]`. Not those
-    /// that a host has once: `timestamps`, `receive_window`, `receiver`, `ack_class`, selective acknowledgements. Default: none.
+    /// Keys in which its connections differ from `[tcp]` and the groups of its hosts, as in a group. Not allowed are the keys that a host
+    /// has for all connections: `timestamps`, `receive_window`, `receiver`, `ack_class`, selective acknowledgements. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Tcp>")]
     pub(crate) tcp: Option<Table>,
 }
 
-/// Who of the clients asks.
+/// Clients that send each query.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Asking {
-    /// Each of them, with arrivals of its own.
+    /// Each client, with separate arrivals.
     #[default]
     Each,
-    /// One, drawn anew for each query; they have their arrivals in common.
+    /// One client, drawn anew for each query; arrivals are common to all.
     Drawn,
 }
 
-/// On which connections answers go.
+/// Connections that responses use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Answers {
-    /// On others than their requests: each connection carries data one way.
+    /// Separate connections, so that each connection carries data one way.
     #[default]
     OwnConnection,
-    /// On that of their request, whose acknowledgement they carry; the connection takes its next request when the answer is there.
+    /// The connection of the request; responses carry its acknowledgement. The connection takes its next request after the response.
     SameConnection,
 }
 
@@ -103,31 +102,32 @@ pub(crate) enum Answers {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Aggregators {
-    /// How many a query has, drawn anew for each.
+    /// Number of aggregators of a query, drawn anew for each.
     pub(crate) count: u32,
-    /// Hosts from which they are drawn. Default `"all"`; never the client, and no aggregator is a worker of its query.
+    /// Hosts from which aggregators are drawn. Default `"all"`; never the client, and an aggregator is not a worker of its query.
     #[serde(default)]
     pub(crate) hosts: HostSet,
-    /// What each sends to the client when it has its answers.
+    /// Size of the response that each sends to the client after its workers' responses.
     pub(crate) size: Size,
-    /// How long it waits for them, from the request on; then it answers with what it has. Default: for everyone.
+    /// Time for which an aggregator waits for its workers, from the request on; it then responds with the responses received so far.
+    /// Default: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) deadline: Option<Time>,
 }
 
 tagged! {
-    /// When queries are asked.
+    /// Times at which queries start.
     Arrivals, "arrivals" {
-        /// At random times.
+        /// Random times.
         "poisson" => Poisson(PoissonArrivals),
-        /// At equal intervals.
+        /// Equal intervals.
         "periodic" => Periodic(PeriodicArrivals),
-        /// Each after the end of the last.
+        /// Each query after the end of the previous one.
         "closed-loop" => ClosedLoop(ClosedLoop),
     }
 }
 
-/// At random times that do not depend on each other.
+/// Random, independent times.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PoissonArrivals {
@@ -135,65 +135,64 @@ pub(crate) struct PoissonArrivals {
     pub(crate) mean: Time,
 }
 
-/// At equal intervals, whether or not the last query is complete.
+/// Equal intervals, whether or not the previous query is complete.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PeriodicArrivals {
-    /// From one query to the next.
+    /// Time from one query to the next.
     pub(crate) period: Time,
 }
 
-/// Each after the end of the last.
+/// Each query after the end of the previous one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ClosedLoop {
-    /// From the end of a query to the next. Default `"0s"`.
+    /// Time from the end of a query to the next. Default `"0s"`.
     #[serde(default = "no_time")]
     pub(crate) think_time: Time,
 }
 
-/// Blocks that lie in equal parts on several servers. A client fetches all parts at once, and the next block when it has
-/// the last one whole: the incast of storage (Vasudevan et al., SIGCOMM '09) and of DCTCP (SIGCOMM '10) §4.2.1.
+/// Blocks in equal parts on several servers. A client fetches all parts at once, and the next block when the last one is complete: the
+/// incast of storage (Vasudevan et al., SIGCOMM '09) and of DCTCP (SIGCOMM '10) §4.2.1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct BlockTransfer {
-    /// Hosts that fetch, each on its own.
+    /// Hosts that fetch blocks, independently of each other.
     pub(crate) clients: HostSet,
-    /// Hosts that hold the blocks. Default `"all"`; nobody asks itself.
+    /// Hosts that hold the blocks. Default `"all"`; a host sends no request to itself.
     #[serde(default)]
     pub(crate) servers: HostSet,
-    /// Over how many servers a block is split, drawn anew for each. Default: all.
+    /// Number of servers that a block is split over, drawn anew for each. Default: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) fan_out: Option<u32>,
     /// Size of a block; its parts are rounded up.
     pub(crate) block: Size,
-    /// Size of the request to each server. Default `"0B"`: none is sent, and all servers start at once, as in HCF's
-    /// simulations.
+    /// Size of the request to each server. Default `"0B"`: no request is sent, and all servers start at once, as in HCF's simulations.
     #[serde(default = "no_bytes")]
     pub(crate) request: Size,
-    /// How many blocks each client fetches. Default 1.
+    /// Number of blocks that each client fetches. Default 1.
     #[serde(default = "one_block")]
     pub(crate) repeats: u32,
-    /// From the end of a block to the next. Default `"0s"`.
+    /// Time from the end of a block to the next. Default `"0s"`.
     #[serde(default = "no_time")]
     pub(crate) think_time: Time,
-    /// Each request leaves up to this much later, uniformly; without requests, each part. Default `"0s"`.
+    /// Maximum random delay of each request, uniform; without requests, of each part. Default `"0s"`.
     #[serde(default = "no_time")]
     pub(crate) jitter: Time,
-    /// When the first block is fetched. Default `"0s"`.
+    /// Time at which the first block is fetched. Default `"0s"`.
     #[serde(default = "no_time")]
     pub(crate) start: Time,
-    /// How flows use connections. Default `"new"`.
+    /// Use of connections by flows. Default `"new"`.
     #[serde(default)]
     pub(crate) connections: Connections,
-    /// On which connections answers go. Default `"own-connection"`.
+    /// Connections that responses use. Default `"own-connection"`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) answers: Answers,
-    /// Class of service of its flows: a number (DSCP), or a rule; all flows of a block draw one. Default 0.
+    /// Class of service of its flows: a number (DSCP), or a rule; all flows of a block have the same class. Default 0.
     #[serde(default)]
     pub(crate) class: Class,
-    /// Keys in which its connections differ from what `[tcp]` and the groups of its hosts say, as a group differs from `[tcp]`. Not those
-    /// that a host has once: `timestamps`, `receive_window`, `receiver`, `ack_class`, selective acknowledgements. Default: none.
+    /// Keys in which its connections differ from `[tcp]` and the groups of its hosts, as in a group. Not allowed are the keys that a host
+    /// has for all connections: `timestamps`, `receive_window`, `receiver`, `ack_class`, selective acknowledgements. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Tcp>")]
     pub(crate) tcp: Option<Table>,

@@ -1,4 +1,4 @@
-//! What receivers of connections do: the windows that they advertise (`tcp.receiver`), and when they acknowledge.
+//! Receivers of connections: the windows that they advertise (`tcp.receiver`), and the times of acknowledgements.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,68 +10,68 @@ use crate::quantity::{Time, Window};
 use crate::tagged::tagged;
 
 tagged! {
-    /// What controls the windows that receivers advertise.
+    /// Control of the windows that receivers advertise.
     Receiver, "receiver" {
-        /// Nothing: it is `receive_window`.
+        /// No control: the window is `receive_window`.
         "fixed" => Fixed(FixedWindow),
-        /// The bandwidth that is left at the host's link (ICTCP, CoNEXT '10). Needs `timestamps`.
+        /// Control by the unused bandwidth of the host's link (ICTCP, CoNEXT '10). Requires `timestamps`.
         "ictcp" => Ictcp(Ictcp),
     }
 }
 
-/// A window that stays as it is.
+/// Constant window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FixedWindow {}
 
-/// Windows that share what a host's link carries.
+/// Windows that share the bandwidth of a host's link.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Ictcp {
     /// Share of the link's rate that may be used, above 0 and at most 1. Default 0.9.
     #[serde(default = "nine_tenths")]
     pub(crate) share: f64,
-    /// A window of which at most this share was unused may grow. Default 0.1.
+    /// Largest unused share of a window that may grow. Default 0.1.
     #[serde(default = "tenth")]
     pub(crate) gamma1: f64,
-    /// One of which more than this share was unused shrinks. Default 0.5.
+    /// Unused share of a window above which it shrinks. Default 0.5.
     #[serde(default = "half")]
     pub(crate) gamma2: f64,
-    /// Weight of earlier measurements of throughput, 0 to 1. Default 0.2, as in the module of the SING group.
+    /// Weight of earlier throughput measurements, 0 to 1. Default 0.2, as in the module of the SING group.
     #[serde(default = "fifth")]
     pub(crate) beta: f64,
-    /// A window shrinks after so many round trips in a row. Default 3; 1 in the module of the SING group.
+    /// Number of round trips in a row after which a window shrinks. Default 3; 1 in the module of the SING group.
     #[serde(default = "three")]
     pub(crate) decrease_after: u32,
-    /// Windows above the average shrink while less than this share of the link's rate is available. Default 0.2.
+    /// Available share of the link's rate below which windows above the average shrink. Default 0.2.
     #[serde(default = "fifth")]
     pub(crate) fairness: f64,
-    /// A connection with a longer round-trip time is not controlled. Default `"2ms"`.
+    /// Round-trip time above which a connection is not controlled. Default `"2ms"`.
     #[serde(default = "two_milliseconds")]
     pub(crate) rtt_limit: Time,
-    /// The window of a new connection, and the least. Default 2 segments.
+    /// Window of a new connection, and the smallest window. Default 2 segments.
     #[serde(default = "two_segments")]
     pub(crate) minimum: Window,
 }
 
-/// When a receiver acknowledges data that arrives in order.
+/// Delayed acknowledgements of data that arrives in order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct DelayedAck {
-    /// At the latest with this many segments; 1 acknowledges each at once. Default 2 (RFC 5681 §4.2).
+    /// Number of segments that are acknowledged together at most; 1 acknowledges each at once. Default 2 (RFC 5681 §4.2).
     #[serde(default = "two")]
     pub(crate) segments: u32,
-    /// What counts as a segment. Default `"arrivals"`.
+    /// Definition of a segment for this count. Default `"arrivals"`.
     #[serde(default)]
     pub(crate) counts: AckCounts,
-    /// The first segments of a connection that are acknowledged at once. Default 0; 16 in Linux (`TCP_MAX_QUICKACKS`).
+    /// Number of first segments of a connection that are acknowledged at once. Default 0; 16 in Linux (`TCP_MAX_QUICKACKS`).
     #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) quick: u32,
-    /// Whether a segment with CWR is acknowledged at once, since the sender's window may be small (Linux,
-    /// `tcp_ecn_accept_cwr`). Default `false`.
+    /// Whether a segment with CWR is acknowledged at once, because the sender's window may be small (Linux, `tcp_ecn_accept_cwr`). Default
+    /// `false`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) cwr_at_once: bool,
-    /// At the latest after this time. Default `"40ms"`, as Linux.
+    /// Longest delay of an acknowledgement. Default `"40ms"`, as in Linux.
     #[serde(default = "forty_milliseconds")]
     pub(crate) timeout: Time,
 }

@@ -1,4 +1,4 @@
-//! How losses are repaired: `tcp.recovery`, and the keys that belong to it.
+//! Loss recovery: `tcp.recovery` and its keys.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,23 +6,23 @@ use shallows_core::Duration;
 
 use crate::quantity::Time;
 
-/// How losses are repaired.
+/// Method of loss recovery.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Recovery {
-    /// With selective acknowledgements (RFC 2018, RFC 6675).
+    /// Selective acknowledgements (RFC 2018, RFC 6675).
     #[default]
     Sack,
-    /// With them and by the times at which segments were sent, and with tail loss probes (RACK-TLP, RFC 8985), as Linux.
+    /// Selective acknowledgements with the send times of segments and tail loss probes (RACK-TLP, RFC 8985), as in Linux.
     Rack,
-    /// With them, as ns-2's `Agent/TCP/FullTcp/Sack`: what is lost counts as in the network until acknowledgements come in its
-    /// place, after a timeout everything outstanding is retransmitted, and a second loss in one window waits for the timer.
+    /// Selective acknowledgements as in ns-2's `Agent/TCP/FullTcp/Sack`. Lost segments count as in the network until acknowledgements
+    /// replace them. All outstanding data is retransmitted after a timeout, and a second loss in one window waits for the timer.
     FullTcp,
-    /// With them, as ns-2's `Agent/TCP/Sack1`, which differs in details.
+    /// Selective acknowledgements as in ns-2's `Agent/TCP/Sack1`, which differs in details.
     Sack1,
-    /// Without them, until everything is repaired that was outstanding when the loss was found (RFC 6582).
+    /// Cumulative acknowledgements only, until all data that was outstanding at the loss is repaired (RFC 6582).
     NewReno,
-    /// Without them, until the first acknowledgement of new data (RFC 5681 §3.2).
+    /// Cumulative acknowledgements only, until the first one of new data (RFC 5681 §3.2).
     Reno,
 }
 
@@ -30,11 +30,11 @@ pub(crate) enum Recovery {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Rack {
-    /// How long a probe waits for the acknowledgement of a lone segment, beyond two round trips. Default
-    /// `delayed_ack.timeout`; Linux has the least retransmission timeout, 200 ms.
+    /// Time that a probe waits for the acknowledgement of a lone segment, beyond two round trips. Default `delayed_ack.timeout`; Linux has
+    /// the minimum retransmission timeout, 200 ms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) max_ack_delay: Option<Time>,
-    /// What the probe timer and the reordering timer wait beyond what RFC 8985 says: two ticks in Linux. Default `"0s"`.
+    /// Additional time of the probe timer and the reordering timer beyond RFC 8985: two ticks in Linux. Default `"0s"`.
     #[serde(default = "zero")]
     pub(crate) timer_slack: Time,
 }
@@ -43,14 +43,14 @@ pub(crate) struct Rack {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Prr {
-    /// Not used: what is in the network follows the window (RFC 6675).
+    /// Not used: the data in flight follows the window (RFC 6675).
     #[default]
     Off,
-    /// With the slow start reduction bound, which the RFC recommends.
+    /// PRR with the slow start reduction bound, which the RFC recommends.
     Ssrb,
-    /// With the conservative reduction bound.
+    /// PRR with the conservative reduction bound.
     Crb,
-    /// With either, as acknowledgements of new data tell of further losses or not (RFC 9937, Linux).
+    /// PRR with either bound, depending on whether acknowledgements of new data indicate further losses (RFC 9937, Linux).
     SafeAck,
 }
 

@@ -1,4 +1,4 @@
-//! `[tcp]`: how every connection behaves. What is left out is what the RFCs prescribe.
+//! `[tcp]`: behaviour of every connection. Omitted keys have the values that the RFCs prescribe.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,119 +14,118 @@ use super::receiver::{DelayedAck, Receiver};
 use super::recovery::{Prr, Rack, Recovery};
 use crate::quantity::{Time, Window};
 
-/// How every TCP connection behaves.
+/// Behaviour of every TCP connection.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Tcp {
-    /// Keys that are set at once, as hosts have them: `"linux-6"`, `"windows-2022"`, `"rfc"` (the defaults), or `"ns-2"`, as the
-    /// scripts of the papers. Keys beside it override. Default: none.
+    /// Several keys set at once, as in real hosts: `"linux-6"`, `"windows-2022"`, `"rfc"` (the defaults), or `"ns-2"`, as in the papers'
+    /// scripts. Other keys override it. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) preset: Option<Preset>,
-    /// What the preset has set, in words.
+    /// Note on the keys that the preset has set.
     #[serde(skip)]
     pub(crate) preset_note: Option<String>,
-    /// How signals of congestion become a window. Default `"dctcp"`.
+    /// Congestion control. Default `"dctcp"`.
     #[serde(default)]
     pub(crate) congestion: Congestion,
-    /// Window of a new connection, and the most that is left of it after idleness. Default 10 segments or 14,600 bytes,
-    /// whichever is less (RFC 6928 §2).
+    /// Window of a new connection, and the largest window after idleness. Default: the smaller of 10 segments and 14,600 bytes (RFC 6928
+    /// §2).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) initial_window: Option<Window>,
-    /// The window never grows beyond this. Default 1 GiB.
+    /// Largest congestion window. Default 1 GiB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) max_window: Option<Window>,
-    /// An ECN reduction leaves no smaller window than this. Default 1 segment (RFC 3168 §6.1.2); Linux has 2.
+    /// Smallest window after an ECN reduction. Default 1 segment (RFC 3168 §6.1.2); Linux has 2.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) minimum_window: Option<Window>,
-    /// What controls the windows that receivers advertise. Default `"fixed"`.
+    /// Control of the windows that receivers advertise. Default `"fixed"`.
     #[serde(default)]
     pub(crate) receiver: Receiver,
-    /// The window that a receiver advertises, at most if something controls it. Default 1 GiB (RFC 7323 §2.3).
+    /// Window that a receiver advertises; the largest one if it is controlled. Default 1 GiB (RFC 7323 §2.3).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) receive_window: Option<Window>,
-    /// In slow start an acknowledgement adds at most this many segments: 1 in RFC 5681 (default), 2 in RFC 3465.
+    /// Number of segments that an acknowledgement adds to the window in slow start, at most: 1 in RFC 5681 (default), 2 in RFC 3465.
     #[serde(default = "one")]
     pub(crate) slow_start_limit: u32,
-    /// How the window grows in congestion avoidance. Default `"byte-counting"`.
+    /// Growth of the window in congestion avoidance. Default `"byte-counting"`.
     #[serde(default)]
     pub(crate) avoidance: Avoidance,
-    /// How the window gets to where an ECN echo sends it. `"prr"` needs a `congestion` that answers ECE by a smaller window.
-    /// Default `"at-once"`.
+    /// Way of the window to its reduced value after an ECN echo. `"prr"` requires a `congestion` that reduces the window on ECE. Default
+    /// `"at-once"`.
     #[serde(default)]
     pub(crate) ece_reaction: EceReaction,
-    /// Of what a loss leaves one half. Default `"flight-size"`.
+    /// Quantity that is halved after a loss. Default `"flight-size"`.
     #[serde(default)]
     pub(crate) loss_base: LossBase,
-    /// The retransmission timer.
+    /// Retransmission timer.
     #[serde(default)]
     pub(crate) rto: Rto,
-    /// How losses are repaired. Default `"sack"`.
+    /// Method of loss recovery. Default `"sack"`.
     #[serde(default)]
     pub(crate) recovery: Recovery,
-    /// Whether a timeout that turns out to be spurious is undone (F-RTO, RFC 5682), as Linux does. Needs `recovery = "sack"` or
-    /// `"rack"`. Default false.
+    /// Whether a spurious timeout is undone (F-RTO, RFC 5682), as in Linux. Requires `recovery = "sack"` or `"rack"`. Default false.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) frto: bool,
-    /// Whether a receiver reports data that comes again (DSACK, RFC 2883), and a sender takes back what it did to its window if
-    /// all that it retransmitted was reported. Needs `recovery = "sack"` or `"rack"`. Default false.
+    /// Whether a receiver reports duplicate data (DSACK, RFC 2883), and a sender undoes its reduction if all of its retransmissions were
+    /// reported. Requires `recovery = "sack"` or `"rack"`. Default false.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) dsack: bool,
-    /// Whether a window grows that the application does not use. Default `"grows"`.
+    /// Growth of a window that the application does not use. Default `"grows"`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) app_limited: AppLimited,
-    /// What NewReno's window is when everything is repaired. Needs `recovery = "newreno"`. Default `"limited"`.
+    /// NewReno's window at the end of recovery. Requires `recovery = "newreno"`. Default `"limited"`.
     #[serde(default)]
     pub(crate) full_ack: FullAck,
-    /// Details of `recovery = "rack"`, which it needs.
+    /// Details of `recovery = "rack"`, which is required.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) rack: Option<Rack>,
-    /// Proportional rate reduction (RFC 6937): during fast recovery data goes out in proportion to what arrives. Needs
+    /// Proportional rate reduction (RFC 6937): during fast recovery, data is sent in proportion to arrivals at the receiver. Requires
     /// `recovery = "sack"` or `"rack"`. Default `"off"`.
     #[serde(default)]
     pub(crate) prr: Prr,
-    /// How many duplicate acknowledgements mean a loss. Default 3 (RFC 5681, RFC 6675).
+    /// Number of duplicate acknowledgements that indicate a loss. Default 3 (RFC 5681, RFC 6675).
     #[serde(default = "three")]
     pub(crate) duplicate_threshold: u32,
-    /// Whether duplicate acknowledgements clock out new data before a loss is detected (RFC 3042). Default true.
+    /// Whether duplicate acknowledgements trigger new data before a loss is detected (RFC 3042). Default true.
     #[serde(default = "yes")]
     pub(crate) limited_transmit: bool,
-    /// Whether they also clock out, again, what a timeout found outstanding (ns-2); RFC 3042 speaks of new data. Needs
+    /// Whether they also trigger retransmissions of data that was outstanding at a timeout (ns-2); RFC 3042 allows only new data. Requires
     /// `limited_transmit`, and `recovery` other than `"sack"`. Default false.
     #[serde(default)]
     pub(crate) limited_transmit_repairs: bool,
-    /// What becomes of selective acknowledgements when the timer fires. Needs `recovery = "sack"`. Default `"kept"`.
+    /// Use of earlier selective acknowledgements after a timeout. Requires `recovery = "sack"`. Default `"kept"`.
     #[serde(default)]
     pub(crate) sack_after_timeout: SackAfterTimeout,
-    /// What becomes of the window when nothing was sent for an RTO. Default `"reduce"` (RFC 5681 §4.1).
+    /// Change of the window after nothing was sent for an RTO. Default `"reduce"` (RFC 5681 §4.1).
     #[serde(default)]
     pub(crate) restart_after_idle: RestartAfterIdle,
     /// Whether a connection opens with SYN and SYN-ACK, which negotiate ECN. Default false, as in the papers' simulators.
     #[serde(default)]
     pub(crate) handshake: bool,
-    /// What a lost SYN, or its lost answer, does. Needs `handshake`. Default `"careful"`.
+    /// Effect of a lost SYN or SYN-ACK. Requires `handshake`. Default `"careful"`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) lost_syn: LostSyn,
-    /// Whether the last segment of a connection carries a FIN, which a receiver acknowledges at once. Default false, as in
-    /// the papers' simulators.
+    /// Whether the last segment of a connection carries a FIN, which the receiver acknowledges at once. Default false, as in the papers'
+    /// simulators.
     #[serde(default)]
     pub(crate) fin: bool,
-    /// Whether packets carry timestamps (RFC 7323), 12 bytes each, which give an RTT sample per acknowledgement; without
-    /// them one timed segment per round trip does. Default true.
+    /// Whether packets carry timestamps (RFC 7323), 12 bytes each, which give an RTT sample for each acknowledgement. Without them there is
+    /// one timed segment per round trip. Default true.
     #[serde(default = "yes")]
     pub(crate) timestamps: bool,
-    /// When a receiver acknowledges.
+    /// Delayed acknowledgements of receivers.
     #[serde(default)]
     pub(crate) delayed_ack: DelayedAck,
-    /// Which packets say that they are ECN-capable: all of them, or as RFC 3168 has it neither pure acknowledgements nor
-    /// retransmissions. Default `"all"` with `dctcp`, `pulser` and `ecn-star`, else `"rfc3168"`.
+    /// Packets that are ECN-capable: all of them, or according to RFC 3168 neither pure acknowledgements nor retransmissions. Default
+    /// `"all"` with `dctcp`, `pulser` and `ecn-star`, otherwise `"rfc3168"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) ect: Option<EctPolicy>,
-    /// The class of service of acknowledgements, SYN-ACKs among them, from 0 to 63. Default that of what they acknowledge.
+    /// Class of service of acknowledgements and SYN-ACKs, from 0 to 63. Default: the class of the packets that they acknowledge.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) ack_class: Option<u8>,
 }
 
-/// Whose TCP it is.
+/// Implementation of TCP whose settings a preset has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub(crate) enum Preset {
     /// Linux 6.
@@ -135,28 +134,28 @@ pub(crate) enum Preset {
     /// Windows Server 2022.
     #[serde(rename = "windows-2022")]
     Windows2022,
-    /// What the RFCs prescribe.
+    /// Values that the RFCs prescribe.
     #[serde(rename = "rfc")]
     Rfc,
-    /// ns-2, as the scripts of BCC (INFOCOM '20) have it.
+    /// ns-2 with the settings of BCC's scripts (INFOCOM '20).
     #[serde(rename = "ns-2")]
     Ns2,
 }
 
-/// The retransmission timer.
+/// Retransmission timer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Rto {
-    /// Before the first RTT sample. Default `"1s"` (RFC 6298 §2.1).
+    /// Timeout before the first RTT sample. Default `"1s"` (RFC 6298 §2.1).
     #[serde(default = "one_second")]
     pub(crate) initial: Time,
-    /// At least this. Default `"1s"` (RFC 6298 §2.4); Linux has 200 ms, the papers 5 or 10 ms.
+    /// Shortest timeout. Default `"1s"` (RFC 6298 §2.4); Linux has 200 ms, the papers 5 or 10 ms.
     #[serde(default = "one_second")]
     pub(crate) min: Time,
-    /// At most this, backed off or not. Default `"60s"` (RFC 6298 §2.5).
+    /// Longest timeout, including backoff. Default `"60s"` (RFC 6298 §2.5).
     #[serde(default = "one_minute")]
     pub(crate) max: Time,
-    /// The least that four deviations of the RTT count for. Default `"1ms"`.
+    /// Lower bound of four RTT deviations in the timeout. Default `"1ms"`.
     #[serde(default = "one_millisecond")]
     pub(crate) granularity: Time,
 }

@@ -1,4 +1,4 @@
-//! `[topology]`: which hosts and switches there are, and the links between them.
+//! `[topology]`: hosts, switches and the links between them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,26 +8,26 @@ use crate::quantity::{PacketSize, Speed, Time};
 use crate::tagged::tagged;
 
 tagged! {
-    /// Which hosts and switches there are, and the links between them.
+    /// Topology: hosts, switches and the links between them.
     Topology, "topology" {
-        /// One switch with every host on it.
+        /// One switch with all hosts.
         "star" => Star(Star),
         /// Two switches with hosts on each and one link between them.
         "dumbbell" => Dumbbell(Dumbbell),
-        /// Leaves with hosts on them, each with one link to every spine.
+        /// Leaf switches with hosts, each with one link to every spine.
         "leaf-spine" => LeafSpine(LeafSpine),
-        /// Pods of edge and aggregation switches below a core, with equally many ports each.
+        /// Pods of edge and aggregation switches below a core, where all switches have the same number of ports.
         "fat-tree" => FatTree(FatTree),
-        /// Any hosts, switches and links.
+        /// Arbitrary hosts, switches and links.
         "graph" => Graph(Graph),
     }
 }
 
-/// One switch with every host on it.
+/// One switch with all hosts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Star {
-    /// How many hosts.
+    /// Number of hosts.
     pub(crate) hosts: u32,
     /// Rate of each host's link.
     pub(crate) rate: Speed,
@@ -37,11 +37,11 @@ pub(crate) struct Star {
     /// Time that each packet spends in the host that sends it, and again in the host that receives it. Default `"0s"`.
     #[serde(default = "no_time")]
     pub(crate) host_delay: Time,
-    /// Largest IP packet. In bytes; default 1500.
+    /// Size of the largest IP packet, in bytes. Default 1500.
     #[serde(default = "mtu")]
     pub(crate) mtu: PacketSize,
-    /// What each packet occupies on a link beyond the IP packet: 38 bytes for Ethernet with preamble and gap. Default
-    /// 0, as in the papers' simulators.
+    /// Bytes that each packet occupies on a link beyond the IP packet: 38 for Ethernet with preamble and gap. Default 0, as in the papers'
+    /// simulators.
     #[serde(default = "no_bytes")]
     pub(crate) framing: PacketSize,
     /// Links that differ from the rest.
@@ -53,9 +53,9 @@ pub(crate) struct Star {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Dumbbell {
-    /// How many hosts on the left; they are numbered first.
+    /// Number of hosts on the left; they are numbered first.
     pub(crate) left: u32,
-    /// How many hosts on the right.
+    /// Number of hosts on the right.
     pub(crate) right: u32,
     /// Rate of each host's link.
     pub(crate) rate: Speed,
@@ -71,10 +71,10 @@ pub(crate) struct Dumbbell {
     /// Time that each packet spends in the host that sends it, and again in the host that receives it. Default `"0s"`.
     #[serde(default = "no_time")]
     pub(crate) host_delay: Time,
-    /// Largest IP packet. In bytes; default 1500.
+    /// Size of the largest IP packet, in bytes. Default 1500.
     #[serde(default = "mtu")]
     pub(crate) mtu: PacketSize,
-    /// What each packet occupies on a link beyond the IP packet. Default 0.
+    /// Bytes that each packet occupies on a link beyond the IP packet. Default 0.
     #[serde(default = "no_bytes")]
     pub(crate) framing: PacketSize,
     /// Links that differ from the rest.
@@ -82,15 +82,15 @@ pub(crate) struct Dumbbell {
     pub(crate) links: Vec<LinkOverride>,
 }
 
-/// Leaves with hosts on them, each with one link to every spine.
+/// Leaf switches with hosts, each with one link to every spine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct LeafSpine {
-    /// How many leaf switches.
+    /// Number of leaf switches.
     pub(crate) leaves: u32,
-    /// How many spine switches.
+    /// Number of spine switches.
     pub(crate) spines: u32,
-    /// How many hosts on each leaf.
+    /// Number of hosts on each leaf.
     pub(crate) hosts_per_leaf: u32,
     /// Rate of each host's link.
     pub(crate) rate: Speed,
@@ -107,10 +107,10 @@ pub(crate) struct LeafSpine {
     /// Time that each packet spends in the host that sends it, and again in the host that receives it. Default `"0s"`.
     #[serde(default = "no_time")]
     pub(crate) host_delay: Time,
-    /// Largest IP packet. In bytes; default 1500.
+    /// Size of the largest IP packet, in bytes. Default 1500.
     #[serde(default = "mtu")]
     pub(crate) mtu: PacketSize,
-    /// What each packet occupies on a link beyond the IP packet. Default 0.
+    /// Bytes that each packet occupies on a link beyond the IP packet. Default 0.
     #[serde(default = "no_bytes")]
     pub(crate) framing: PacketSize,
     /// Links that differ from the rest.
@@ -118,14 +118,14 @@ pub(crate) struct LeafSpine {
     pub(crate) links: Vec<LinkOverride>,
 }
 
-/// A fat tree of switches with `k` ports (Al-Fares, Loukissas and Vahdat, SIGCOMM '08): `k` pods, each of k/2 edge and k/2
-/// aggregation switches with a link between any two of them, and (k/2)² core switches with one link to every pod.
+/// Fat tree of switches with `k` ports (Al-Fares, Loukissas and Vahdat, SIGCOMM '08): `k` pods, each with k/2 edge and k/2 aggregation
+/// switches and a link between every edge and every aggregation switch, and (k/2)² core switches with one link to every pod.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FatTree {
-    /// How many ports a switch has: an even number.
+    /// Number of ports of a switch, which must be even.
     pub(crate) k: u32,
-    /// How many times k/2 hosts each edge switch has, for its k/2 uplinks. Default 1.
+    /// Oversubscription: the number of hosts of each edge switch divided by its k/2 uplinks. Default 1.
     #[serde(default = "one")]
     pub(crate) oversubscription: f64,
     /// Rate of each host's link.
@@ -148,10 +148,10 @@ pub(crate) struct FatTree {
     /// Time that each packet spends in the host that sends it, and again in the host that receives it. Default `"0s"`.
     #[serde(default = "no_time")]
     pub(crate) host_delay: Time,
-    /// Largest IP packet. In bytes; default 1500.
+    /// Size of the largest IP packet, in bytes. Default 1500.
     #[serde(default = "mtu")]
     pub(crate) mtu: PacketSize,
-    /// What each packet occupies on a link beyond the IP packet. Default 0.
+    /// Bytes that each packet occupies on a link beyond the IP packet. Default 0.
     #[serde(default = "no_bytes")]
     pub(crate) framing: PacketSize,
     /// Links that differ from the rest.
@@ -160,72 +160,72 @@ pub(crate) struct FatTree {
 }
 
 impl FatTree {
-    /// How many hosts an edge switch has, if that is a whole number above zero.
+    /// Returns the number of hosts of an edge switch, if it is a whole number above zero.
     pub(crate) fn hosts_per_edge(&self) -> Option<u32> {
         let hosts = f64::from(self.k) / 2.0 * self.oversubscription;
         let whole = hosts.round();
-        // A factor such as 1.2 is not exact.
+        // The product with a factor such as 1.2 is not exact.
         ((hosts - whole).abs() < 1e-9 && (1.0..=f64::from(u32::MAX)).contains(&whole)).then_some(whole as u32)
     }
 }
 
-/// Any hosts, switches and links. Packets take the paths with the fewest links, spread over all of equal length.
+/// Arbitrary hosts, switches and links. Packets take the paths with the fewest links, spread over all of equal length.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Graph {
-    /// Names of the hosts, in the order of their numbers; `"s1-{0..10}"` stands for `s1-0` to `s1-9`.
+    /// Names of the hosts, in the order of their numbers; `"s1-{0..10}"` means `s1-0` to `s1-9`.
     pub(crate) hosts: Vec<String>,
-    /// Names of the switches, likewise.
+    /// Names of the switches, with the same notation.
     pub(crate) switches: Vec<String>,
-    /// Rate of links that do not say theirs.
+    /// Rate of links without their own rate.
     pub(crate) rate: Speed,
-    /// Propagation delay, one way, of links that do not say theirs. Default `"1us"`.
+    /// Propagation delay, one way, of links without their own delay. Default `"1us"`.
     #[serde(default = "link_delay")]
     pub(crate) link_delay: Time,
     /// Time that each packet spends in the host that sends it, and again in the host that receives it. Default `"0s"`.
     #[serde(default = "no_time")]
     pub(crate) host_delay: Time,
-    /// Largest IP packet. In bytes; default 1500.
+    /// Size of the largest IP packet, in bytes. Default 1500.
     #[serde(default = "mtu")]
     pub(crate) mtu: PacketSize,
-    /// What each packet occupies on a link beyond the IP packet. Default 0.
+    /// Bytes that each packet occupies on a link beyond the IP packet. Default 0.
     #[serde(default = "no_bytes")]
     pub(crate) framing: PacketSize,
-    /// All links, in both directions. Those that are listed several times run side by side.
+    /// All links, in both directions. Links that are listed several times run in parallel.
     pub(crate) links: Vec<GraphLink>,
 }
 
-/// A link of a graph, or several alike.
+/// Link of a graph, or several links of the same kind.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct GraphLink {
-    /// Its two ends, such as `["s1-*", "tor1"]`: `*` stands for anything, and every node of one end is linked with every
-    /// node of the other.
+    /// Ends of the link, such as `["s1-*", "tor1"]`: `*` matches any text, and every node of one end is linked with every node of the
+    /// other.
     pub(crate) between: [String; 2],
-    /// Its rate. Default: `topology.rate`.
+    /// Rate of the link. Default: `topology.rate`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) rate: Option<Speed>,
-    /// Its propagation delay, one way. Default: `topology.link_delay`.
+    /// Propagation delay of the link, one way. Default: `topology.link_delay`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) delay: Option<Time>,
 }
 
-/// A link that differs from the rest, in both directions.
+/// Link that differs from the rest, in both directions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct LinkOverride {
-    /// Its two ends, such as `["leaf0", "spine1"]`. Nodes are `host0`…, `switch0`, `left`, `right`, `leaf0`…, `spine0`…,
-    /// `edge0`…, `agg0`…, `core0`….
+    /// Ends of the link, such as `["leaf0", "spine1"]`. Nodes are `host0`…, `switch0`, `left`, `right`, `leaf0`…, `spine0`…, `edge0`…,
+    /// `agg0`…, `core0`….
     pub(crate) between: [String; 2],
-    /// Its rate. Default: as the others.
+    /// Rate of the link. Default: the rate of other links.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) rate: Option<Speed>,
-    /// Its propagation delay, one way. Default: as the others.
+    /// Propagation delay of the link, one way. Default: the delay of other links.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) delay: Option<Time>,
 }
 
-/// What every kind of topology says.
+/// Keys that every kind of topology has.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Common<'a> {
     pub(crate) rate: Rate,
@@ -237,20 +237,20 @@ pub(crate) struct Common<'a> {
 }
 
 impl Topology {
-    /// What every kind says.
+    /// Returns the keys that every kind has.
     pub(crate) fn common(&self) -> Common<'_> {
         let (rate, link, host, mtu, framing, links): (_, _, _, _, _, &[LinkOverride]) = match self {
             Self::Star(t) => (t.rate, t.link_delay, t.host_delay, t.mtu, t.framing, &t.links),
             Self::Dumbbell(t) => (t.rate, t.link_delay, t.host_delay, t.mtu, t.framing, &t.links),
             Self::LeafSpine(t) => (t.rate, t.link_delay, t.host_delay, t.mtu, t.framing, &t.links),
             Self::FatTree(t) => (t.rate, t.link_delay, t.host_delay, t.mtu, t.framing, &t.links),
-            // Its links are no exceptions from anything.
+            // A graph lists each link with its own rate and delay, so it has no overrides.
             Self::Graph(t) => (t.rate, t.link_delay, t.host_delay, t.mtu, t.framing, &[]),
         };
         Common { rate: rate.0, link_delay: link.0, host_delay: host.0, mtu: mtu.0, framing: framing.0, links }
     }
 
-    /// The same with the defaults that depend on other keys.
+    /// Returns the topology with the defaults that depend on other keys.
     pub(crate) fn resolved(&self) -> Self {
         let mut resolved = self.clone();
         match &mut resolved {

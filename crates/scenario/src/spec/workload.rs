@@ -1,4 +1,4 @@
-//! `[[workload]]`: who sends what to whom, when, and over which connections.
+//! `[[workload]]`: senders, receivers, times and connections of traffic.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,78 +16,77 @@ use crate::tagged::tagged;
 pub(crate) struct Poisson {
     /// Share of the capacity of the links named in `of` that the flows use on average, below 1 unless `overload` is set.
     pub(crate) load: f64,
-    /// Whose capacity. Default `"receivers"`.
+    /// Links whose capacity counts. Default `"receivers"`.
     #[serde(default)]
     pub(crate) of: LoadOf,
-    /// What counts against the capacity. Default `"wire"`.
+    /// Bytes that count against the capacity. Default `"wire"`.
     #[serde(default)]
     pub(crate) counted: Counted,
-    /// Allow links to be offered more than they can carry. Default false.
+    /// Whether links may be offered more than their capacity. Default false.
     #[serde(default)]
     pub(crate) overload: bool,
     /// Sizes of the flows.
     pub(crate) sizes: Sizes,
-    /// How times, pairs and sizes are drawn. Default `"own"`.
+    /// Method of drawing times, pairs and sizes. Default `"own"`.
     #[serde(default)]
     pub(crate) draws: Draws,
-    /// How many flows arrive. Default: as many as there are before `stop.at`.
+    /// Number of flows. Default: as many as arrive before `stop.at`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) flows: Option<u64>,
     /// Hosts that send. Default `"all"`.
     #[serde(default)]
     pub(crate) senders: HostSet,
-    /// Hosts that receive. Default `"all"`; nobody sends to itself.
+    /// Hosts that receive. Default `"all"`; a host sends no flow to itself.
     #[serde(default)]
     pub(crate) receivers: HostSet,
-    /// When arrivals begin. Default `"0s"`.
+    /// Time from which on flows arrive. Default `"0s"`.
     #[serde(default = "no_time")]
     pub(crate) start: Time,
-    /// How flows use connections. Default `"new"`.
+    /// Use of connections by flows. Default `"new"`.
     #[serde(default)]
     pub(crate) connections: Connections,
     /// Class of service of its flows: a number (DSCP), or a rule. Default 0.
     #[serde(default)]
     pub(crate) class: Class,
-    /// Keys in which its connections differ from what `[tcp]` and the groups of its hosts say, as a group differs from `[tcp]`. Not those
-    /// that a host has once: `timestamps`, `receive_window`, `receiver`, `ack_class`, selective acknowledgements. Default: none.
+    /// Keys in which its connections differ from `[tcp]` and the groups of its hosts, as in a group. Not allowed are the keys that a host
+    /// has for all connections: `timestamps`, `receive_window`, `receiver`, `ack_class`, selective acknowledgements. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Tcp>")]
     pub(crate) tcp: Option<Table>,
 }
 
-/// How the times, pairs and sizes of flows are drawn.
+/// Method of drawing the times, pairs and sizes of flows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Draws {
-    /// From streams of the run's seed: one Poisson process, and pairs at random.
+    /// Streams of the run's seed: one Poisson process, and random pairs.
     #[default]
     Own,
-    /// As by the ns-2 scripts of BCC and MQ-ECN: a Poisson process for each pair, with their generator and their seeds. The
-    /// same flows under every seed of the run.
+    /// The ns-2 scripts of BCC and MQ-ECN: a Poisson process for each pair, with their generator and their seeds. The flows are the same
+    /// under every seed of the run.
     #[serde(rename = "ns-2")]
     Ns2,
 }
 
-/// Whose capacity a load is a share of.
+/// Links whose capacity a load is a share of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum LoadOf {
-    /// The links to the receiving hosts.
+    /// Links to the receiving hosts.
     #[default]
     Receivers,
-    /// The links from the sending hosts.
+    /// Links from the sending hosts.
     Senders,
-    /// The links from leaves to spines, or the directions of a dumbbell's bottleneck, as far as flows leave a switch by
-    /// them. Flows between hosts of one switch use none.
+    /// Links from leaves to spines, or both directions of a dumbbell's bottleneck, for flows that leave a switch by them. Flows between
+    /// hosts of one switch use none.
     Uplinks,
 }
 
-/// What counts against the capacity of a link.
+/// Bytes that count against the capacity of a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Counted {
-    /// Every byte on the wire: data, and the headers and framing of each segment, exactly. Acknowledgements are not
-    /// counted.
+    /// Every byte on the wire: data, and the headers and framing of each segment, exactly. Acknowledgements do not count.
     #[default]
     Wire,
     /// Data times the ratio of a full packet to its data, as in the papers' scripts.
@@ -105,9 +104,9 @@ tagged! {
         "data-mining" => DataMining(Sampling),
         /// Cache (Facebook, SIGCOMM '15), in bytes; mean 935,452.5.
         "cache" => Cache(Sampling),
-        /// Hadoop (Facebook, SIGCOMM '15), published in packets, here in bytes at 1460 each; mean 4,135,297.
+        /// Hadoop (Facebook, SIGCOMM '15), published in packets, converted to bytes at 1460 each; mean 4,135,297.
         "hadoop" => Hadoop(Sampling),
-        /// Web search in packets of 1460 bytes, as MQ-ECN's simulator has it.
+        /// Web search in packets of 1460 bytes, as in MQ-ECN's simulator.
         "web-search-packets" => WebSearchPackets(Sampling),
         /// Data mining in packets of 1460 bytes.
         "data-mining-packets" => DataMiningPackets(Sampling),
@@ -115,100 +114,100 @@ tagged! {
         "cache-packets" => CachePackets(Sampling),
         /// Hadoop in packets of 1460 bytes.
         "hadoop-packets" => HadoopPackets(Sampling),
-        /// A cumulative distribution from a file.
+        /// Cumulative distribution from a file.
         "file" => File(SizesFile),
-        /// All alike.
+        /// One size for all flows.
         "fixed" => Fixed(Fixed),
-        /// Any size between two, equally likely.
+        /// Uniform distribution between two sizes.
         "uniform" => Uniform(Uniform),
     }
 }
 
-/// How sizes are drawn from a distribution: linearly between its points, rounded up.
+/// Sampling of sizes from a distribution: linear between its points, rounded up.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Sampling {
-    /// Sizes below this become this. Default `"1B"`; BCC's scripts have `"2B"`.
+    /// Minimum size; smaller sizes are raised to it. Default `"1B"`; BCC's scripts have `"2B"`.
     #[serde(default)]
     pub(crate) minimum: Minimum,
 }
 
-/// The least size of a flow.
+/// Minimum size of a flow.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub(crate) struct Minimum(pub(crate) Size);
 
-/// A cumulative distribution from a file.
+/// Cumulative distribution from a file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SizesFile {
-    /// The file, relative to the scenario: lines of a value and the share of flows up to it, in 0–1 or 0–100; `#`
-    /// begins a comment.
+    /// Path of the file, relative to the scenario. Each line has a value and the share of flows up to it, in 0–1 or 0–100; `#` begins a
+    /// comment.
     pub(crate) path: String,
-    /// What a value counts. Default `"1B"`; `"1460B"` for files in packets.
+    /// Size of one unit of the values. Default `"1B"`; `"1460B"` for files in packets.
     #[serde(default = "one_byte")]
     pub(crate) unit: Size,
-    /// Sizes below this become this. Default `"1B"`.
+    /// Minimum size; smaller sizes are raised to it. Default `"1B"`.
     #[serde(default)]
     pub(crate) minimum: Minimum,
 }
 
-/// All flows alike.
+/// One size for all flows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Fixed {
-    /// Size of each.
+    /// Size of each flow.
     pub(crate) size: Size,
 }
 
-/// Any size between two, equally likely.
+/// Uniform distribution between two sizes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Uniform {
-    /// The least.
+    /// Smallest size.
     pub(crate) from: Size,
-    /// The largest.
+    /// Largest size.
     pub(crate) to: Size,
 }
 
 tagged! {
-    /// How flows use connections.
+    /// Use of connections by flows.
     Connections, "connections" {
-        /// Each flow opens one, which closes when it is complete.
+        /// A new connection for each flow, which closes when the flow is complete.
         "new" => New(NewConnections),
-        /// Each pair has a pool of open ones, whose state survives from flow to flow.
+        /// A pool of open connections for each pair, whose state is kept from flow to flow.
         "persistent" => Persistent(Persistent),
     }
 }
 
-/// Each flow opens a connection of its own.
+/// A new connection for each flow.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NewConnections {}
 
-/// Each pair has a pool of open connections.
+/// A pool of open connections for each pair.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Persistent {
-    /// Connections of each pair at the start. Default 1.
+    /// Number of connections of each pair at the start. Default 1.
     #[serde(default = "one")]
     pub(crate) per_pair: u32,
-    /// What a flow does that finds all of them busy. Default `"open-another"`.
+    /// Action of a flow that finds all connections busy. Default `"open-another"`.
     #[serde(default)]
     pub(crate) when_busy: WhenBusy,
-    /// What each connection sends before the first flow. Default: nothing.
+    /// Data that each connection sends before the first flow. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) warm_up: Option<WarmUp>,
 }
 
-/// What a flow does that finds every connection busy.
+/// Action of a flow that finds every connection busy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WhenBusy {
-    /// It opens one more, which stays.
+    /// Open another connection, which stays open.
     #[default]
     OpenAnother,
-    /// It waits its turn.
+    /// Wait for a connection, first come, first served.
     Queue,
 }
 
@@ -216,11 +215,11 @@ pub enum WhenBusy {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WarmUp {
-    /// How many.
+    /// Number of bytes.
     pub(crate) bytes: Size,
-    /// Each connection draws its time from here …
+    /// Earliest time. Each connection draws its time uniformly between `from` and `to`.
     pub(crate) from: Time,
-    /// … to here.
+    /// Latest time.
     pub(crate) to: Time,
 }
 
@@ -232,90 +231,88 @@ pub(crate) struct LongLived {
     pub(crate) senders: HostSet,
     /// Hosts that receive.
     pub(crate) receivers: HostSet,
-    /// Flows of each pair. Default 1.
+    /// Number of flows of each pair. Default 1.
     #[serde(default = "one")]
     pub(crate) per_pair: u32,
-    /// When the first may start. Default `"0s"`.
+    /// Earliest start of a flow. Default `"0s"`.
     #[serde(default = "no_time")]
     pub(crate) start: Time,
-    /// Each starts up to this much later, uniformly. Default `"0s"`: all at once.
+    /// Maximum random delay of each start, uniform. Default `"0s"`: all start at once.
     #[serde(default = "no_time")]
     pub(crate) spread: Time,
     /// Class of service of its flows: a number (DSCP), or a rule. Default 0.
     #[serde(default)]
     pub(crate) class: Class,
-    /// Keys in which its connections differ from what `[tcp]` and the groups of its hosts say, as a group differs from `[tcp]`. Not those
-    /// that a host has once: `timestamps`, `receive_window`, `receiver`, `ack_class`, selective acknowledgements. Default: none.
+    /// Keys in which its connections differ from `[tcp]` and the groups of its hosts, as in a group. Not allowed are the keys that a host
+    /// has for all connections: `timestamps`, `receive_window`, `receiver`, `ack_class`, selective acknowledgements. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Tcp>")]
     pub(crate) tcp: Option<Table>,
 }
 
-/// Several senders answer a receiver at once.
+/// Several senders that respond to a receiver at once.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Incast {
     /// Hosts that send.
     pub(crate) senders: HostSet,
-    /// Hosts that receive; every sender answers each of them.
+    /// Hosts that receive; every sender responds to each of them.
     pub(crate) receivers: HostSet,
-    /// What each sender sends to each receiver. Exactly one of `size` and `total` is given.
+    /// Size of each sender's response to each receiver. Exactly one of `size` and `total` is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) size: Option<Size>,
-    /// What each receiver gets from all together, in equal parts, rounded up.
+    /// Size of all responses to a receiver together, in equal parts, rounded up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) total: Option<Size>,
-    /// When the first round starts. Default `"0s"`.
+    /// Start of the first round. Default `"0s"`.
     #[serde(default = "no_time")]
     pub(crate) start: Time,
-    /// How many rounds there are. Default 1.
+    /// Number of rounds. Default 1.
     #[serde(default = "one")]
     pub(crate) repeats: u32,
-    /// From the start of one round to that of the next. With more than one round, exactly one of `period` and
-    /// `think_time` is given.
+    /// Time from the start of one round to that of the next. With more than one round, exactly one of `period` and `think_time` is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) period: Option<Time>,
-    /// From the end of a receiver's round to the start of its next: rounds never overlap, and each is a row of
-    /// `queries.parquet`.
+    /// Time from the end of a receiver's round to the start of its next. Rounds never overlap, and each is a row of `queries.parquet`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) think_time: Option<Time>,
-    /// Each sender answers up to this much later, uniformly. Default `"0s"`: all at once.
+    /// Maximum random delay of each response, uniform. Default `"0s"`: all at once.
     #[serde(default = "no_time")]
     pub(crate) spread: Time,
-    /// How flows use connections. Default `"new"`.
+    /// Use of connections by flows. Default `"new"`.
     #[serde(default)]
     pub(crate) connections: Connections,
     /// Class of service of its flows: a number (DSCP), or a rule. Default 0.
     #[serde(default)]
     pub(crate) class: Class,
-    /// Keys in which its connections differ from what `[tcp]` and the groups of its hosts say, as a group differs from `[tcp]`. Not those
-    /// that a host has once: `timestamps`, `receive_window`, `receiver`, `ack_class`, selective acknowledgements. Default: none.
+    /// Keys in which its connections differ from `[tcp]` and the groups of its hosts, as in a group. Not allowed are the keys that a host
+    /// has for all connections: `timestamps`, `receive_window`, `receiver`, `ack_class`, selective acknowledgements. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Tcp>")]
     pub(crate) tcp: Option<Table>,
 }
 
-/// The flows that a file lists.
+/// Flows listed in a file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FlowList {
-    /// The file, relative to the scenario: a header line `start_ns,source,destination,bytes` with further columns if need
-    /// be (`class`, `port`, `after`, `count`, `on_received`, `on_acked`), then one line per flow in order of time.
+    /// Path of the file, relative to the scenario. It has a header line `start_ns,source,destination,bytes` with optional further columns
+    /// (`class`, `port`, `after`, `count`, `on_received`, `on_acked`), then one line per flow in order of time.
     pub(crate) path: String,
-    /// How flows use connections. Default `"new"`.
+    /// Use of connections by flows. Default `"new"`.
     #[serde(default)]
     pub(crate) connections: Connections,
-    /// Class of service of its flows: a number (DSCP), or a rule. Default 0; not with a column of that name.
+    /// Class of service of its flows: a number (DSCP), or a rule. Default 0; not allowed with a column `class`.
     #[serde(default)]
     pub(crate) class: Class,
-    /// Keys in which its connections differ from what `[tcp]` and the groups of its hosts say, as a group differs from `[tcp]`. Not those
-    /// that a host has once: `timestamps`, `receive_window`, `receiver`, `ack_class`, selective acknowledgements. Default: none.
+    /// Keys in which its connections differ from `[tcp]` and the groups of its hosts, as in a group. Not allowed are the keys that a host
+    /// has for all connections: `timestamps`, `receive_window`, `receiver`, `ack_class`, selective acknowledgements. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Tcp>")]
     pub(crate) tcp: Option<Table>,
 }
 
-/// Datagrams that react to nothing, from every sender to every receiver.
+/// Unresponsive datagrams from every sender to every receiver.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Udp {
@@ -323,22 +320,22 @@ pub(crate) struct Udp {
     pub(crate) senders: HostSet,
     /// Hosts that receive.
     pub(crate) receivers: HostSet,
-    /// When they leave, and at what rate.
+    /// Times at which datagrams leave, and their rate.
     pub(crate) pattern: Pattern,
-    /// Allow links to be offered more than they can carry, all workloads together, as if all sent at once. Exactly as much
-    /// is allowed without. Default false.
+    /// Whether links may be offered more than their capacity by all workloads together, as if all sent at once. An offer equal to the
+    /// capacity is always allowed. Default false.
     #[serde(default)]
     pub(crate) overload: bool,
-    /// Data in each datagram. Default: as much as an MTU holds.
+    /// Bytes of data in each datagram. Default: as many as an MTU holds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) payload: Option<Size>,
-    /// When sending begins: at once, but with `poisson` after a first random time. Default `"0s"`.
+    /// Start of sending: immediate, but with `poisson` after a first random time. Default `"0s"`.
     #[serde(default = "no_time")]
     pub(crate) start: Time,
-    /// From here on nothing is sent. Default: the end of the run.
+    /// Time from which on nothing is sent. Default: the end of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) stop: Option<Time>,
-    /// Whether they are ECN-capable: markers drop those that are not. They react to marks as little. Default false.
+    /// Whether datagrams are ECN-capable; markers drop those that are not. Sources do not react to marks. Default false.
     #[serde(default)]
     pub(crate) ecn: bool,
     /// Class of service of its datagrams: a number (DSCP), or a rule. Default 0.
@@ -350,22 +347,22 @@ pub(crate) struct Udp {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Ping {
-    /// Hosts that ask.
+    /// Hosts that send requests.
     pub(crate) senders: HostSet,
-    /// Hosts that answer.
+    /// Hosts that reply.
     pub(crate) receivers: HostSet,
-    /// From one request of a pair to its next.
+    /// Time between two requests of a pair.
     pub(crate) interval: Time,
-    /// When the first one leaves. Default `"0s"`.
+    /// Time at which the first request leaves. Default `"0s"`.
     #[serde(default = "no_time")]
     pub(crate) start: Time,
-    /// From here on nothing is asked. Default: the end of the run.
+    /// Time from which on no request is sent. Default: the end of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) stop: Option<Time>,
-    /// Data in each, beside IP and ICMP headers. Default `"56B"`, as ping has it.
+    /// Bytes of data in each request, without IP and ICMP headers. Default `"56B"`, as in ping.
     #[serde(default = "ping_payload")]
     pub(crate) payload: Size,
-    /// Whether they are ECN-capable: markers drop those that are not. Default true.
+    /// Whether requests and replies are ECN-capable; markers drop those that are not. Default true.
     #[serde(default = "yes")]
     pub(crate) ecn: bool,
     /// Class of service (DSCP) of requests and replies. Default 0.
@@ -373,13 +370,13 @@ pub(crate) struct Ping {
     pub(crate) class: Class,
 }
 
-/// Class of service of what a workload sends.
+/// Class of service of a workload's packets.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub(crate) enum Class {
-    /// This one (DSCP), for all.
+    /// One class (DSCP) for all.
     Fixed(u8),
-    /// By a rule.
+    /// A rule.
     Rule(ClassRule),
 }
 
@@ -402,15 +399,15 @@ impl<'de> Deserialize<'de> for Class {
     }
 }
 
-/// Differentiated services have six bits (RFC 2474 §3).
+/// Number of classes: differentiated services have six bits (RFC 2474 §3).
 pub(crate) const CLASSES: u8 = 64;
 
 tagged! {
-    /// Which class of service a flow has.
+    /// Rule for the class of service of a flow.
     ClassRule, "class" {
         /// Host *h* sends in class *h* modulo `classes`.
         "by-sender" => BySender(BySender),
-        /// A pair of hosts has one class for all that the first sends to the second.
+        /// All traffic from one host to another has one class.
         "by-pair" => ByPair(ByPair),
         /// Each flow draws its class.
         "random" => Random(RandomClass),
@@ -421,16 +418,16 @@ tagged! {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct BySender {
-    /// How many classes there are.
+    /// Number of classes.
     pub(crate) classes: u8,
 }
 
-/// Of *n* hosts, *s* sends to *r* in class *r* · *n* + *s* modulo `classes`, as MQ-ECN's simulations have it: where `classes`
-/// divides *n*, as `by-sender`.
+/// Host *s* sends to host *r* in class *r* · *n* + *s* modulo `classes`, where *n* is the number of hosts, as in MQ-ECN's simulations. If
+/// `classes` divides *n*, this equals `by-sender`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ByPair {
-    /// How many classes there are.
+    /// Number of classes.
     pub(crate) classes: u8,
 }
 
@@ -438,39 +435,39 @@ pub(crate) struct ByPair {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RandomClass {
-    /// By class: how likely it is, relative to the others.
+    /// Relative probability of each class.
     pub(crate) weights: Vec<f64>,
 }
 
 tagged! {
-    /// When datagrams leave.
+    /// Times at which datagrams leave.
     Pattern, "pattern" {
-        /// At equal intervals.
+        /// Equal intervals.
         "constant" => Constant(ConstantRate),
-        /// At random intervals.
+        /// Random intervals.
         "poisson" => Poisson(ConstantRate),
-        /// In bursts at a constant rate.
+        /// Bursts at a constant rate.
         "on-off" => OnOff(OnOff),
     }
 }
 
-/// At a rate that is constant on average.
+/// Rate that is constant on average.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ConstantRate {
-    /// Bits per second on the wire, of each source.
+    /// Rate of each source, in bits per second on the wire.
     pub(crate) rate: Speed,
 }
 
-/// In bursts at a constant rate.
+/// Bursts at a constant rate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct OnOff {
-    /// Bits per second on the wire within a burst, of each source.
+    /// Rate of each source within a burst, in bits per second on the wire.
     pub(crate) rate: Speed,
-    /// Length of a burst.
+    /// Duration of a burst.
     pub(crate) on: Time,
-    /// Length of the silence after it.
+    /// Duration of the pause after a burst.
     pub(crate) off: Time,
 }
 

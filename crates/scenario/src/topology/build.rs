@@ -1,4 +1,4 @@
-//! From the few words of a scenario to every node, link and route.
+//! Builds nodes, links and routes of the network from the scenario.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::ports;
 use crate::resolved::Resolved;
 use crate::spec::{self, Common, FatTree, Topology};
 
-/// The network that `spec` describes, unless something is wrong with it.
+/// Builds the network of `spec`. Returns `None` if it has a problem.
 pub(crate) fn build(spec: &Resolved, seed: u64, checker: &mut Checker<'_>) -> Option<Network> {
     let sound = memory::check(spec, checker);
     let plan = planned(&spec.topology, checker).filter(|_| sound)?;
@@ -50,7 +50,7 @@ pub(crate) fn build(spec: &Resolved, seed: u64, checker: &mut Checker<'_>) -> Op
     Some(network)
 }
 
-/// The groups of hosts, unless something is wrong with one.
+/// Returns the groups of hosts, or `None` if one has a problem.
 fn groups(groups: &[spec::Group], plan: &NetworkPlan, checker: &mut Checker<'_>) -> Option<Groups> {
     let mut racks: Vec<u32> =
         plan.cables.iter().take(plan.hosts as usize).map(|cable| cable.ends[1].0).collect();
@@ -69,7 +69,7 @@ fn groups(groups: &[spec::Group], plan: &NetworkPlan, checker: &mut Checker<'_>)
     groups::members_of(groups, &network, checker)
 }
 
-/// The nodes and cables of a topology, unless something is wrong with it.
+/// Returns the nodes and cables of a topology, or `None` if it has a problem.
 pub(super) fn planned(topology: &Topology, checker: &mut Checker<'_>) -> Option<NetworkPlan> {
     if !check_size(topology, checker) {
         return None;
@@ -83,7 +83,7 @@ pub(super) fn planned(topology: &Topology, checker: &mut Checker<'_>) -> Option<
     Some(plan)
 }
 
-/// Refuse what is empty, and what no machine holds.
+/// Rejects an empty topology, and one that is too large for memory. Returns whether it is valid.
 fn check_size(topology: &Topology, checker: &mut Checker<'_>) -> bool {
     let before = checker.problems.len();
     let mut positive = |key: &str, count: u32, least: u32| {
@@ -110,7 +110,7 @@ fn check_size(topology: &Topology, checker: &mut Checker<'_>) -> bool {
             ("hosts_per_leaf", hosts, leaves * u64::from(t.spines), leaves)
         }
         Topology::FatTree(t) => {
-            // Beyond, hosts and links are more than any number of them may be; and nothing below overflows.
+            // A larger `k` exceeds the limits of hosts and links anyway, and the calculations below could overflow.
             let whole = t.k >= 2 && t.k % 2 == 0 && t.k <= MAX_PORTS;
             let message = || format!("{} is not an even number from 2 to {MAX_PORTS}", t.k);
             if !checker.require(whole, "topology.k", message) {
@@ -128,7 +128,7 @@ fn check_size(topology: &Topology, checker: &mut Checker<'_>) -> bool {
             let edges = u64::from(t.k) * u64::from(t.k) / 2;
             ("k", edges * u64::from(each), edges * u64::from(t.k), edges)
         }
-        // Its plan is checked as it is made.
+        // A graph is checked while its plan is made.
         Topology::Graph(_) => return true,
     };
     checker.require(hosts <= MAX_HOSTS, &format!("topology.{key}"), || {
@@ -147,7 +147,7 @@ fn check_size(topology: &Topology, checker: &mut Checker<'_>) -> bool {
     checker.problems.len() == before
 }
 
-/// The nodes and cables of a topology that is not a graph.
+/// Returns the nodes and cables of a topology that is not a graph.
 fn plan(topology: &Topology, common: &Common<'_>) -> NetworkPlan {
     let mut plan = NetworkPlan::default();
     match topology {
@@ -188,8 +188,8 @@ fn plan(topology: &Topology, common: &Common<'_>) -> NetworkPlan {
     plan
 }
 
-/// Edge switches by pod, then aggregation switches by pod, then core switches: the aggregation switches that are the *n*-th of
-/// their pods share the *n*-th k/2 of these.
+/// Plans a fat tree: edge switches by pod, then aggregation switches by pod, then core switches. The *n*-th aggregation switch of each pod
+/// is linked with the *n*-th group of k/2 core switches.
 fn plan_fat_tree(t: &FatTree, plan: &mut NetworkPlan, common: &Common<'_>) {
     let (half, each) = (t.k / 2, t.hosts_per_edge().expect("it has been checked"));
     let tier = t.k * half;
@@ -233,7 +233,7 @@ impl NetworkPlan {
         self.cables = cables.collect();
     }
 
-    /// What a node is called.
+    /// Returns the name of a node.
     pub(super) fn name(&self, node: NodeId) -> String {
         match node.0.checked_sub(self.hosts) {
             Some(switch) => self.switch_names[switch as usize].clone(),
@@ -285,10 +285,11 @@ fn apply_overrides(
     }
 }
 
-/// Both directions of every cable: those that leave hosts, then those of each switch in turn. Packets spend `host_delay` in a host.
+/// Returns both directions of every cable: first the links that leave hosts, then those of each switch in turn. Each link at a host
+/// includes the host's `host_delay`.
 pub(super) fn links(plan: &NetworkPlan, host_delay: impl Fn(u32) -> Duration) -> Vec<Link> {
     let switches = plan.switch_names.len();
-    // Of cables side by side the second is called `a->b#2`.
+    // The second of several parallel cables is called `a->b#2`.
     let mut beside: BTreeMap<(NodeId, NodeId), u32> = BTreeMap::new();
     let mut by_switch: Vec<Vec<(usize, Link)>> = vec![Vec::new(); switches];
     let mut links = Vec::with_capacity(2 * plan.cables.len());
@@ -306,7 +307,7 @@ pub(super) fn links(plan: &NetworkPlan, host_delay: impl Fn(u32) -> Duration) ->
                 from,
                 to,
                 rate: cable.rate,
-                // Of a cable at a host, that is the first end.
+                // The host of such a cable is its first end.
                 delay: if cable.is_at_host() {
                     cable.delay + host_delay(cable.ends[0].0)
                 } else {
@@ -338,7 +339,7 @@ pub(super) fn links(plan: &NetworkPlan, host_delay: impl Fn(u32) -> Duration) ->
 }
 
 impl Network {
-    /// The switch to which a host is attached, counted from the first switch.
+    /// Returns the index of the switch to which a host is attached, counted from the first switch.
     pub(crate) fn switch_of(&self, host: HostId) -> usize {
         (self.links[host.0 as usize].to.0 - self.hosts) as usize
     }

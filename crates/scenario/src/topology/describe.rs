@@ -1,4 +1,4 @@
-//! A `[topology]` as plain data, for those who draw it, and who write it for other programs.
+//! A `[topology]` as plain data, for programs that draw it or convert it.
 
 use serde_json::{Value, json};
 use shallows_core::Duration;
@@ -12,14 +12,14 @@ use crate::error::ScenarioError;
 use crate::spec::Topology;
 use crate::tagged;
 
-/// The nodes and cables of the `topology` of a resolved scenario, all as JSON: `hosts` and `switches` by name; of each switch
-/// how many others are between it and the nearest host, `tiers`; and `cables`, each with the numbers of its two ends (a
-/// host comes first; switches are numbered after hosts), its rate in bit/s and its delay in ps; and `ports`, each with its
-/// name and its kind, those of hosts first. Packets spend `host_delay` (ps) beside that in the host at one end.
+/// Returns the nodes and cables of the `topology` of a resolved scenario, both as JSON. `hosts` and `switches` are names. `tiers` has the
+/// number of switches between each switch and its nearest host. `cables` has the numbers of the two ends (a host comes first; switches are
+/// numbered after hosts), the rate in bit/s and the delay in ps. `ports` has names and kinds, those of hosts first. `host_delay` (ps) is
+/// the additional time of packets in the host at one end.
 ///
 /// # Errors
 ///
-/// Everything that is wrong with the topology.
+/// Returns every problem of the topology.
 pub fn describe(topology: &Value) -> Result<Value, ScenarioError> {
     let document = Document::parse("", "topology", &[]).map_err(|problems| ScenarioError { problems })?;
     let refused = |path: &[_], message| ScenarioError { problems: vec![document.problem(path, message)] };

@@ -1,4 +1,4 @@
-//! A change of the network at a time that is known before the run.
+//! Changes of the network at times that are known before the run.
 
 use std::sync::Arc;
 
@@ -6,28 +6,28 @@ use shallows_core::{Duration, Instant, Rate};
 
 use super::routes::Routing;
 
-/// A change of the network. It takes effect after all else that happens at its time; at time zero it is in force from the start.
+/// Change of the network. It takes effect after all other events at its time; at time zero it is in effect from the start.
 #[derive(Clone, Debug)]
 pub struct Epoch {
-    /// When.
+    /// Time of the change.
     pub at: Instant,
-    /// The routes from then on. Switches learn of a dead link later than the link dies: that is an epoch of its own.
+    /// Routes from then on. Switches detect a dead link some time after it died; the detection is a separate epoch.
     pub routing: Arc<Routing>,
-    /// The directed links that change, by number. A cable has two.
+    /// Directed links that change, by number. A cable has two.
     pub links: Vec<(u32, LinkState)>,
 }
 
-/// What a link is from an epoch on.
+/// State of a link from an epoch on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkState {
-    /// It is dead: what is in flight is lost, and what waits at its port or comes there is dropped.
+    /// Dead link: packets in flight are lost, and packets that wait at its port or arrive there are dropped.
     Down,
-    /// It works.
+    /// Working link.
     Up {
-        /// Bits per second.
+        /// Rate in bits per second.
         rate: Rate,
-        /// As `Link::delay`, and at least what that says: partitions and the end of a run reckon with the
-        /// shortest delay. It changes only as a link returns, because packets in flight keep their order.
+        /// Delay, defined as `Link::delay` and at least that value, because partitions and the end of a run rely on the shortest delay. It
+        /// may change only when a dead link returns, because packets in flight keep their order.
         delay: Duration,
     },
 }

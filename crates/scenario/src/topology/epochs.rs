@@ -1,4 +1,4 @@
-//! The epochs of a network: what may change, and the routes that are left.
+//! Epochs of a network: the allowed changes, and the remaining routes.
 
 use std::sync::Arc;
 
@@ -9,21 +9,21 @@ use super::network::Network;
 use super::routes::Routing;
 
 impl Network {
-    /// How the network changes, in order of time.
+    /// Returns the changes of the network in order of time.
     pub fn epochs(&self) -> &Arc<[Epoch]> {
         &self.epochs
     }
 
-    /// A change of links at which switches keep their routes.
+    /// Creates a change of links at which switches keep their routes.
     pub fn links_change(&self, at: Instant, links: Vec<(u32, LinkState)>) -> Epoch {
         Epoch { at, routing: Arc::clone(&self.routing), links }
     }
 
-    /// Let the network change.
+    /// Sets the changes of the network.
     ///
     /// # Errors
     ///
-    /// If times do not ascend, or a link does not exist or becomes what a link cannot be.
+    /// If times do not ascend, a link does not exist, or a link would get an invalid state.
     pub(crate) fn set_epochs(&mut self, epochs: Vec<Epoch>) -> Result<(), String> {
         if let Some(late) = epochs.windows(2).find(|pair| pair[0].at >= pair[1].at) {
             return Err(format!("epochs must ascend in time, got {} before {}", late[0].at, late[1].at));
@@ -66,8 +66,8 @@ impl Network {
         Ok(())
     }
 
-    /// The routes over the shortest paths that are left without some links, whose cables carry nothing either way. A switch that then
-    /// reaches some hosts no more keeps its routes to them.
+    /// Returns the routes over the shortest paths that remain without some links, whose cables then carry nothing in either direction. A
+    /// switch keeps its routes to hosts that it can no longer reach.
     pub fn routing_without(&self, down: &[u32]) -> Arc<Routing> {
         Arc::new(self.shortest_without(down))
     }

@@ -1,4 +1,4 @@
-//! Any hosts, switches and links: from names and patterns to cables, checked so that every packet finds its way.
+//! Graphs of arbitrary hosts, switches and links: expands names and patterns to cables, and checks that every host is reachable.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::check::Checker;
 use crate::pattern;
 use crate::spec::Graph;
 
-/// The nodes and cables of a graph, unless something is wrong with it.
+/// Returns the nodes and cables of a graph, or `None` if it has a problem.
 pub(super) fn plan(graph: &Graph, checker: &mut Checker<'_>) -> Option<NetworkPlan> {
     let before = checker.problems.len();
     let hosts = names(&graph.hosts, "topology.hosts", checker);
@@ -34,13 +34,13 @@ pub(super) fn plan(graph: &Graph, checker: &mut Checker<'_>) -> Option<NetworkPl
     let mut cables = cables(graph, &nodes, count, checker)?;
     check_hosts(&hosts, &cables, checker);
     check_switches(&switches, &cables, count, checker);
-    // Stable: first the cable of each host in their order, then those between switches as they are listed.
+    // The sort is stable: first the cable of each host in the order of hosts, then those between switches as they are listed.
     cables.sort_by_key(|cable| cable.ends[0].0.min(count));
     let plan = NetworkPlan { hosts: count, host_names: Some(hosts), switch_names: switches, cables };
     (checker.problems.len() == before).then_some(plan)
 }
 
-/// What the names of a list stand for.
+/// Expands the names of a list.
 fn names(list: &[String], key: &str, checker: &mut Checker<'_>) -> Vec<String> {
     let mut names = Vec::new();
     for (index, text) in list.iter().enumerate() {
@@ -53,7 +53,7 @@ fn names(list: &[String], key: &str, checker: &mut Checker<'_>) -> Vec<String> {
     names
 }
 
-/// Every cable of every entry; a host, where there is one, is its first end.
+/// Returns every cable of every entry. A cable at a host has the host as its first end.
 fn cables(
     graph: &Graph,
     nodes: &BTreeMap<&str, NodeId>,
@@ -71,13 +71,13 @@ fn cables(
                 let (example, _) = nodes.iter().find(|(_, node)| node.0 == hosts).expect("there is a switch");
                 format!("no node is called \"{wanted}\"; one is \"{example}\"")
             });
-            // In order of their numbers, which names such as s10 and s9 are not.
+            // In the order of numbers, because names such as s10 and s9 sort differently.
             found.sort_unstable();
             found
         });
         let more = (from.len() as u64).saturating_mul(to.len() as u64);
         let all = more.saturating_add(cables.len() as u64);
-        // The routes of a switch are found from each other one that has hosts.
+        // The routes of each switch are computed from every other switch that has hosts.
         let switches = nodes.len() as u64 - u64::from(hosts);
         if all > MAX_CABLES || all.saturating_mul(switches) > MAX_ROUTES {
             checker.refuse(&key, format!("{all} links between {switches} switches are too many to route"));
@@ -106,18 +106,18 @@ fn cables(
     (checker.problems.len() == before).then_some(cables)
 }
 
-/// The nodes that an end of an entry stands for: of a name, of `*`, or of a range such as `h{0..10}`.
+/// Returns the nodes that one end of an entry matches: by a name, by `*`, or by a range such as `h{0..10}`.
 fn matching(wanted: &str, nodes: &BTreeMap<&str, NodeId>) -> Vec<NodeId> {
     if wanted.contains('*') {
         let known = nodes.iter().filter(|(name, _)| pattern::matches(wanted, name));
         return known.map(|(_, node)| *node).collect();
     }
-    // All of a range or none, so that a slip of the pen is noticed.
+    // A range must match completely, so that a wrong bound is reported.
     let names = pattern::expand(wanted).unwrap_or_default();
     names.iter().map(|name| nodes.get(name.as_str()).copied()).collect::<Option<_>>().unwrap_or_default()
 }
 
-/// A host has one NIC.
+/// Checks that each host has exactly one link, because it has one NIC.
 fn check_hosts(names: &[String], cables: &[Planned], checker: &mut Checker<'_>) {
     let mut links = vec![0u32; names.len()];
     for cable in cables {
@@ -134,7 +134,7 @@ fn check_hosts(names: &[String], cables: &[Planned], checker: &mut Checker<'_>) 
     }
 }
 
-/// Every switch reaches every other.
+/// Checks that every switch reaches every other.
 fn check_switches(names: &[String], cables: &[Planned], hosts: u32, checker: &mut Checker<'_>) {
     let trunks = cables.iter().filter(|cable| cable.ends[0].0 >= hosts);
     let ends = trunks.map(|cable| ((cable.ends[0].0 - hosts) as usize, (cable.ends[1].0 - hosts) as usize));

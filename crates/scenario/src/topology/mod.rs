@@ -1,4 +1,4 @@
-//! The network as plain data, and how it comes from the few words of a scenario.
+//! Network as plain data, and its construction from a scenario.
 
 pub(crate) mod build;
 pub(crate) mod describe;

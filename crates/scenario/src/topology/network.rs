@@ -1,4 +1,4 @@
-//! Nodes, directed links and routes, and what follows from them alone.
+//! Nodes, directed links and routes, and the properties derived from them alone.
 
 use std::sync::Arc;
 
@@ -10,93 +10,93 @@ use super::epoch::Epoch;
 use super::routes::Routing;
 use crate::membership::Groups;
 
-/// A host or a switch, by number: hosts first, then switches.
+/// Number of a host or a switch: hosts first, then switches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeId(pub u32);
 
 /// Hosts, switches and the links between them.
 #[derive(Clone, Debug)]
 pub struct Network {
-    /// How many hosts there are; they are the first nodes.
+    /// Number of hosts; they are the first nodes.
     pub hosts: u32,
-    /// How many switches there are.
+    /// Number of switches.
     pub switches: u32,
-    /// Directed links. A link's number is also that of the egress port it leaves from. Link *h* below `hosts` is the
-    /// one that leaves host *h*.
+    /// Directed links. The number of a link is also that of the egress port it leaves from. Link *h* below `hosts` is the one that leaves
+    /// host *h*.
     pub links: Vec<Link>,
-    /// Memory behind the ports of each node: of hosts, then of switches.
+    /// Packet memory of the ports of each node: of hosts, then of switches.
     pub buffers: Vec<buffer::Config>,
-    /// Which way packets take, until the first epoch.
+    /// Routes until the first epoch.
     pub routing: Arc<Routing>,
-    /// How it changes: see [`Network::set_epochs`].
+    /// Changes of the network: see [`Network::set_epochs`].
     pub(crate) epochs: Arc<[Epoch]>,
-    /// What ports are made of; links say which of these theirs is.
+    /// Configurations of ports; each link has an index into them.
     pub ports: Vec<port::Config>,
-    /// Which hosts are alike.
+    /// Groups of hosts.
     pub groups: Groups,
-    /// What was computed for its ports.
+    /// Notes on the values computed for its ports.
     pub(crate) notes: Vec<String>,
     /// Largest IP packet.
     pub mtu: Bytes,
-    /// What every link carries for a packet beyond the IP packet itself.
+    /// Bytes that each packet occupies on every link beyond its IP packet.
     pub framing: Bytes,
 }
 
 /// One direction of a cable.
 #[derive(Clone, Debug)]
 pub struct Link {
-    /// Where it leaves.
+    /// Node that the link leaves.
     pub from: NodeId,
-    /// Where it ends.
+    /// Node that the link reaches.
     pub to: NodeId,
-    /// Bits per second.
+    /// Rate in bits per second.
     pub rate: Rate,
-    /// From the last bit sent to the packet's arrival: propagation, and the delay of the host at one end.
+    /// Time from the last bit sent to the packet's arrival: propagation, and the delay of the host at one end.
     pub delay: Duration,
-    /// Where it stands in the network.
+    /// Kind of its port.
     pub kind: PortKind,
-    /// Which of [`Network::ports`] its port is.
+    /// Index of its port in [`Network::ports`].
     pub port: usize,
-    /// Which pool of its node's buffer its port shares.
+    /// Index of the pool of its node's buffer that its port shares.
     pub pool: usize,
-    /// Bytes of that buffer that each queue of its port has alone.
+    /// Reserved bytes of the buffer for each queue of its port.
     pub reserved: Bytes,
-    /// The number of the other direction of its cable.
+    /// Number of the opposite direction of its cable.
     pub reverse: u32,
-    /// Such as `leaf3->spine1`.
+    /// Name, such as `leaf3->spine1`.
     pub name: String,
 }
 
-/// Where a port stands in the network.
+/// Position of a port in the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PortKind {
-    /// From a host.
+    /// Port of a host.
     Nic,
-    /// From a switch to a host.
+    /// Switch port to a host.
     ToHost,
-    /// From a leaf to a spine, or from an edge to an aggregation switch.
+    /// Port of a leaf to a spine, or of an edge switch to an aggregation switch.
     Up,
-    /// From a spine to a leaf, or from an aggregation to an edge switch.
+    /// Port of a spine to a leaf, or of an aggregation switch to an edge switch.
     Down,
-    /// From an aggregation to a core switch.
+    /// Port of an aggregation switch to a core switch.
     CoreUp,
-    /// From a core to an aggregation switch.
+    /// Port of a core switch to an aggregation switch.
     CoreDown,
-    /// Between the two switches of a dumbbell.
+    /// Port between the two switches of a dumbbell.
     Bottleneck,
-    /// Between switches of a graph.
+    /// Port between switches of a graph.
     Trunk,
 }
 
 impl Network {
-    /// What a host is called.
+    /// Returns the name of a host.
     pub(crate) fn host_name(&self, host: u32) -> &str {
         let name = &self.links[host as usize].name;
         name.split_once("->").map_or(name, |(from, _)| from)
     }
 
-    /// The links that a packet with this header takes from its source to its destination.
+    /// Returns the links that a packet with this header takes from its source to its destination.
     pub fn path(&self, header: &Header) -> Vec<&Link> {
         let mut path = vec![&self.links[header.source.0 as usize]];
         loop {
@@ -109,14 +109,14 @@ impl Network {
         }
     }
 
-    /// What the port of `link` is made of.
+    /// Returns the configuration of the port of `link`.
     pub fn port(&self, link: &Link) -> &port::Config {
         &self.ports[link.port]
     }
 }
 
-/// First port number of a sender's connections; below are the well-known ones.
+/// First port number of a sender's connections; lower numbers are the well-known ones.
 pub const FIRST_PORT: u16 = 1_024;
 
-/// Port on which receivers listen, but for flows that say another.
+/// Port on which receivers listen, unless a flow has another one.
 pub const SERVICE_PORT: u16 = 5_001;

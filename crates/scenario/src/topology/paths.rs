@@ -1,4 +1,4 @@
-//! How switches choose among equal-cost next hops: `switch.ecmp`.
+//! Choice among equal-cost next hops: `switch.ecmp`.
 
 use shallows_core::random::Stream;
 use shallows_switch::routing::Config;
@@ -9,10 +9,10 @@ use crate::check::Checker;
 use crate::resolved::Resolved;
 use crate::spec;
 
-/// More connections than BCC's script numbers thirty times over; bounds the memory of a slip of the pen.
+/// Maximum number of numbered connections, thirty times those of BCC's script; it bounds memory when a value is mistyped.
 const MAX_NUMBERS: u64 = 1 << 20;
 
-/// How the switches choose, unless the scenario lacks what that needs.
+/// Returns the configuration of the choice, or `None` if the scenario does not meet its requirements.
 pub(super) fn ecmp(
     spec: &Resolved,
     seed: u64,
@@ -34,7 +34,7 @@ pub(super) fn ecmp(
     })
 }
 
-/// How many connections of each pair are open from the start, if they can be numbered.
+/// Returns the number of connections of each pair that are open from the start, if they can be numbered.
 fn per_pair(spec: &Resolved, hosts: u32, checker: &mut Checker<'_>) -> Option<u32> {
     let pools = spec.workload.iter().find_map(|workload| match workload {
         spec::Workload::Poisson(poisson) => match &poisson.connections {

@@ -4,26 +4,26 @@ use shallows_core::{Duration, Rate};
 
 use super::network::{NodeId, PortKind};
 
-/// More hosts than any published simulation of packets has; bounds the memory of a slip of the pen.
+/// Maximum number of hosts, more than any published packet-level simulation has; it bounds memory when a value is mistyped.
 pub(super) const MAX_HOSTS: u64 = 1 << 17;
 
-/// Likewise, cables.
+/// Maximum number of cables.
 pub(super) const MAX_CABLES: u64 = 1 << 20;
 
-/// Ports of each switch of a fat tree, which has a quarter of the cube of hosts.
+/// Maximum number of ports of each switch of a fat tree, which has k³/4 hosts.
 pub(super) const MAX_PORTS: u32 = 128;
 
-/// Cables between switches times leaves: the work and memory of finding all routes.
+/// Maximum of cables between switches times leaves, which bounds time and memory of the search for routes.
 pub(super) const MAX_ROUTES: u64 = 1 << 27;
 
-/// A cable between two nodes, before it becomes two links.
+/// Cable between two nodes, before it becomes two links.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Planned {
     pub(super) ends: [NodeId; 2],
     pub(super) rate: Rate,
-    /// Propagation.
+    /// Propagation delay.
     pub(super) delay: Duration,
-    /// What the port at each end is.
+    /// Kind of the port at each end.
     pub(super) kinds: [PortKind; 2],
 }
 
@@ -33,13 +33,13 @@ impl Planned {
     }
 }
 
-/// Nodes and cables, before they are checked against overrides.
+/// Nodes and cables, before link overrides are applied.
 #[derive(Debug, Default)]
 pub(super) struct NetworkPlan {
     pub(super) hosts: u32,
-    /// Default: `host0`, `host1` and so on.
+    /// Names of hosts; `None` for `host0`, `host1` and so on.
     pub(super) host_names: Option<Vec<String>>,
     pub(super) switch_names: Vec<String>,
-    /// The cable of each host, in their order; then those between switches.
+    /// Cable of each host, in the order of hosts; then those between switches.
     pub(super) cables: Vec<Planned>,
 }

@@ -1,47 +1,47 @@
-//! The way of packets: at every switch the link to be taken next. `routing` finds the routes, `paths` says how to choose.
+//! Routes of packets: the next link at every switch. `routing` finds the routes, `paths` configures the choice among equal-cost ones.
 
 use std::collections::BTreeMap;
 
 use shallows_core::packet::{Header, HostId};
 use shallows_switch::routing::{Config, Ecmp};
 
-/// The routes of all switches, and how they choose among those of equal cost. A network that changes has another one from each epoch on.
+/// Routes of all switches, with the choice among equal-cost links. A network with epochs has another `Routing` from each epoch on.
 ///
-/// Hosts of one switch are reached in one way, so that a switch has a route to each *edge*, a switch with hosts, and the
-/// edge knows the link of each host.
+/// All hosts of a switch are reached in the same way. A switch therefore has one route to each *edge*, which is a switch with hosts, and
+/// the edge has the link of each host.
 #[derive(Debug)]
 pub struct Routing {
-    /// By host.
+    /// Position of each host.
     homes: Box<[Home]>,
-    /// How many switches have hosts.
+    /// Number of switches that have hosts.
     edges: u32,
-    /// By switch, then by edge.
+    /// Routes by switch, then by edge.
     routes: Box<[Route]>,
-    /// Links of equal cost, side by side.
+    /// Equal-cost links of the routes, consecutive for each route.
     links: Box<[u32]>,
     ecmp: Ecmp,
 }
 
-/// Where a host is.
+/// Position of a host.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Home {
-    /// The number of its switch among those that have hosts.
+    /// Index of its switch among those that have hosts.
     pub(super) edge: u32,
-    /// That leads to it.
+    /// Link from the switch to the host.
     pub(super) link: u32,
 }
 
-/// The links over which an edge is reached.
+/// Links over which an edge is reached.
 #[derive(Clone, Copy, Debug, Default)]
 struct Route {
-    /// None at the edge itself.
+    /// Number of links; zero at the edge itself.
     count: u32,
-    /// If it is one, that link; of several, where they begin.
+    /// The link itself if there is one; otherwise the index of the first one in `Routing::links`.
     first: u32,
 }
 
 impl Routing {
-    /// The link by which a switch, by its number among switches, passes a packet with this header on.
+    /// Returns the link over which switch number `switch` forwards a packet with this header.
     #[inline]
     pub fn next_hop(&self, switch: u32, header: &Header) -> u32 {
         let (home, route) = self.route(switch, header.destination);
@@ -52,7 +52,7 @@ impl Routing {
         }
     }
 
-    /// Numbers of the links over which a switch reaches `destination`, all at equal cost.
+    /// Returns the numbers of the links over which a switch reaches `destination`, all at equal cost.
     #[inline]
     pub fn next_hops(&self, switch: u32, destination: HostId) -> &[u32] {
         let (home, route) = self.route(switch, destination);
@@ -63,7 +63,7 @@ impl Routing {
         }
     }
 
-    /// Numbers of the links over which a switch that is not this edge reaches it.
+    /// Returns the numbers of the links over which a switch reaches another switch, the edge with this index.
     pub(super) fn to_edge(&self, switch: usize, edge: usize) -> &[u32] {
         let route = &self.routes[switch * self.edges as usize + edge];
         if route.count == 1 { std::slice::from_ref(&route.first) } else { self.among(route) }
@@ -75,37 +75,37 @@ impl Routing {
         (home, &self.routes[switch as usize * self.edges as usize + home.edge as usize])
     }
 
-    /// The links of a route that has several.
+    /// Returns the links of a route with several links.
     #[inline]
     fn among(&self, route: &Route) -> &[u32] {
         &self.links[route.first as usize..][..route.count as usize]
     }
 
-    /// How many routes all switches have together.
+    /// Returns the number of routes of all switches together.
     pub fn routes(&self) -> usize {
         self.routes.len()
     }
 }
 
-/// Routes while they are gathered; equal sets of links are kept once.
+/// Routes under construction; equal sets of links are stored once.
 pub(super) struct Table {
     homes: Box<[Home]>,
     edges: u32,
     routes: Box<[Route]>,
     links: Vec<u32>,
-    /// The sets of several links so far; a link leaves one switch.
+    /// Sets of several links so far. All links of a set leave the same switch.
     known: BTreeMap<Box<[u32]>, Route>,
 }
 
 impl Table {
-    /// No routes yet, between so many switches and these hosts.
+    /// Creates a table without routes, for `switches` switches and these hosts.
     pub(super) fn new(homes: Vec<Home>, switches: usize) -> Self {
         let edges = homes.iter().map(|home| home.edge + 1).max().unwrap_or(0);
         let routes = vec![Route::default(); switches * edges as usize].into();
         Self { homes: homes.into(), edges, routes, links: Vec::new(), known: BTreeMap::new() }
     }
 
-    /// A switch that has not its hosts reaches an edge over these links.
+    /// Sets the links over which a switch reaches an edge other than itself.
     pub(super) fn add(&mut self, switch: usize, edge: usize, links: &[u32]) {
         assert!(!links.is_empty(), "every switch reaches every other");
         let route = match *links {
@@ -125,12 +125,12 @@ impl Table {
         route
     }
 
-    /// The routes, among which switches choose as `config` says.
+    /// Returns the routes with the choice among equal-cost links that `config` defines.
     pub(super) fn choosing(self, config: &Config) -> Routing {
         self.with(Ecmp::new(config))
     }
 
-    /// The routes, among which switches choose as among those of `other`.
+    /// Returns the routes with the same choice as in `other`.
     pub(super) fn like(self, other: &Routing) -> Routing {
         self.with(other.ecmp.clone())
     }

@@ -1,4 +1,4 @@
-//! All shortest paths, by the number of links: the routes of an equal-cost multipath fabric.
+//! All shortest paths by number of links: the routes of an equal-cost multipath fabric.
 
 use shallows_core::Duration;
 
@@ -6,13 +6,13 @@ use super::network::{Link, Network, PortKind};
 use super::routes::{Home, Routing, Table};
 
 impl Network {
-    /// Round-trip time of the longest path without any queue: propagation and host delays, there and back.
+    /// Returns the round-trip time of the longest path without queues: propagation and host delays in both directions.
     pub fn base_rtt(&self) -> Duration {
-        // Both directions of a cable have one delay.
+        // Both directions of a cable have the same delay.
         longest_delay(self) * 2
     }
 
-    /// As [`Self::routing_without`].
+    /// Returns the routes for [`Self::routing_without`].
     pub(super) fn shortest_without(&self, down: &[u32]) -> Routing {
         let mut graph = Graph::of(self);
         let is_down = |link: u32| down.contains(&link) || down.contains(&self.links[link as usize].reverse);
@@ -21,11 +21,11 @@ impl Network {
     }
 }
 
-/// Propagation and host delays of the path that has most of them, one way, between two hosts.
+/// Returns the largest sum of propagation and host delays on a path between two hosts, one way.
 fn longest_delay(network: &Network) -> Duration {
     let graph = Graph::of(network);
     let delay = |link: u32| network.links[link as usize].delay;
-    // Of each switch: the delays to its hosts, longest first. Those from them are the same.
+    // For each switch, the delays to its hosts, longest first; those from the hosts are equal.
     let edges: Vec<Vec<Duration>> = graph
         .hosts
         .iter()
@@ -49,16 +49,16 @@ fn longest_delay(network: &Network) -> Duration {
     longest
 }
 
-/// Share of the traffic between switches that each link carries on average, if equal-cost paths share evenly.
+/// Returns the average share of the traffic between switches on each link, if equal-cost paths share evenly.
 ///
-/// `demand[target]` is what leaves each switch for the hosts of the switch `target`.
+/// `demand(switch, target)` is the traffic from the hosts of a switch to those of the switch `target`.
 pub(crate) fn spread(network: &Network, demand: impl Fn(usize, usize) -> f64) -> Vec<f64> {
     let graph = Graph::of(network);
     let mut shares = vec![0.0; network.links.len()];
     for target in (0..graph.hosts.len()).filter(|&target| !graph.hosts[target].is_empty()) {
         let (distance, order) = graph.search(target);
         let mut passing: Vec<f64> = (0..graph.trunks.len()).map(|from| demand(from, target)).collect();
-        // The farthest first, so that all that passes a switch is known when it is shared out.
+        // The farthest switch comes first, so that all traffic through a switch is known before it is divided.
         for &switch in order.iter().rev().filter(|&&switch| switch != target) {
             let closer =
                 || graph.trunks[switch].iter().filter(|&&(next, _)| distance[next] < distance[switch]);
@@ -72,7 +72,7 @@ pub(crate) fn spread(network: &Network, demand: impl Fn(usize, usize) -> f64) ->
     shares
 }
 
-/// Whether every switch reaches every other; if not, two that do not.
+/// Returns two switches that are not connected, or `None` if all are connected.
 pub(super) fn unconnected(
     switches: usize,
     trunks: impl Iterator<Item = (usize, usize)>,
@@ -86,7 +86,7 @@ pub(super) fn unconnected(
     distance.iter().position(|&steps| steps == u32::MAX).map(|lost| (0, lost))
 }
 
-/// Links by the switch they leave from, as pairs of where they lead and their number.
+/// Links by the switch that they leave, as pairs of the node that they reach and their number.
 pub(super) struct Graph {
     hosts: Vec<Vec<(u32, u32)>>,
     trunks: Vec<Vec<(usize, u32)>>,
@@ -114,19 +114,19 @@ impl Graph {
         self.trunks.len() as u32
     }
 
-    /// The switches that have hosts.
+    /// Returns the switches that have hosts.
     fn edges(&self) -> impl Iterator<Item = usize> {
         (0..self.hosts.len()).filter(|&switch| !self.hosts[switch].is_empty())
     }
 
-    /// Routes of every switch, over each link that lies on a shortest path to the destination.
+    /// Returns the routes of every switch over each link on a shortest path to the destination.
     ///
-    /// Every switch reaches every other.
+    /// Every switch must reach every other.
     pub(super) fn all_shortest(&self) -> Table {
         self.shortest_or(|_, _| unreachable!("every switch reaches every other"))
     }
 
-    /// Likewise, but that a switch takes these links to an edge that it does not reach, told by their numbers.
+    /// Returns the same routes; for an edge that a switch cannot reach, `otherwise(switch, edge)` returns the links.
     fn shortest_or<'a>(&self, otherwise: impl Fn(usize, usize) -> &'a [u32]) -> Table {
         let mut homes = vec![Home::default(); self.hosts.iter().map(Vec::len).sum()];
         for (switch, edge) in self.edges().zip(0..) {
@@ -151,18 +151,18 @@ impl Graph {
         table
     }
 
-    /// How many switches are between each switch and the nearest host: zero at one that has hosts.
+    /// Returns the number of switches between each switch and the nearest host: zero for a switch with hosts.
     pub(super) fn tiers(&self) -> Vec<u32> {
         self.search_all(self.edges().collect()).0
     }
 
-    /// Links from each switch to `target`, and the switches in order of that number; every cable leads both ways, so that
-    /// a search from the target finds them.
+    /// Returns the number of links from each switch to `target`, and the switches in order of that number. Every cable has both directions,
+    /// so the search starts at the target.
     fn search(&self, target: usize) -> (Vec<u32>, Vec<usize>) {
         self.search_all(vec![target])
     }
 
-    /// Likewise to the nearest of several targets.
+    /// Returns the same for the nearest of several targets.
     fn search_all(&self, targets: Vec<usize>) -> (Vec<u32>, Vec<usize>) {
         let mut distance = vec![u32::MAX; self.trunks.len()];
         targets.iter().for_each(|&target| distance[target] = 0);
@@ -180,7 +180,7 @@ impl Graph {
         (distance, order)
     }
 
-    /// Of each switch the delay of the slowest of its shortest paths to `target`.
+    /// Returns for each switch the delay of the slowest of its shortest paths to `target`.
     fn longest_delays(&self, target: usize, delay: impl Fn(u32) -> Duration) -> Vec<(usize, Duration)> {
         let (distance, order) = self.search(target);
         let mut longest = vec![Duration::ZERO; self.trunks.len()];

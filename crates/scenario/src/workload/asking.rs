@@ -1,4 +1,4 @@
-//! What a workload of queries is made of, and what is planned of them.
+//! Configuration and actions of a workload of queries.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -9,45 +9,45 @@ use shallows_core::{Bytes, Duration, Instant};
 use super::distribution::Sizes;
 use super::interface::Leg;
 
-/// What a workload of queries is made of.
+/// Configuration of a workload of queries.
 #[derive(Clone, Debug)]
 pub(crate) struct Config {
     pub(crate) seed: u64,
-    /// Its index among the workloads that send flows.
+    /// Index of the workload among those that send flows.
     pub(crate) workload: u16,
-    /// In ascending order, as all hosts here.
+    /// Clients in ascending order, like all lists of hosts in this module.
     pub(crate) clients: Vec<HostId>,
-    /// Whether each query draws its client, and all have one process of arrivals in common.
+    /// Whether each query draws its client; all clients then share one arrival process.
     pub(crate) drawn: bool,
     pub(crate) workers: Vec<HostId>,
-    /// Workers of each query; none for all that there are.
+    /// Number of workers of each query; `None` for all available ones.
     pub(crate) fan_out: Option<usize>,
-    /// Zero for no requests at all.
+    /// Size of a request; zero for no requests.
     pub(crate) request: Bytes,
-    /// Whether answers go on the connections of their requests.
+    /// Whether responses use the connections of their requests.
     pub(crate) shared: bool,
     pub(crate) response: Response,
     pub(crate) aggregators: Option<Aggregators>,
     pub(crate) iterations: u16,
-    /// Less than any deadline.
+    /// Maximum random delay of a request; less than any deadline.
     pub(crate) jitter: Duration,
     pub(crate) deadline: Option<Duration>,
     pub(crate) arrivals: Arrivals,
-    /// Of each process of arrivals, if that is bounded.
+    /// Number of queries of each arrival process, if it is bounded.
     pub(crate) queries: Option<u64>,
     pub(crate) start: Instant,
-    /// Later than this none is asked.
+    /// Time after which no query starts.
     pub(crate) end: Instant,
 }
 
-/// What a worker answers.
+/// Size of a worker's response.
 #[derive(Clone, Debug)]
 pub(crate) enum Response {
-    /// So much.
+    /// A fixed size.
     Each(Bytes),
-    /// An equal part of this, rounded up.
+    /// An equal part of this size, rounded up.
     Total(Bytes),
-    /// What it draws.
+    /// A size drawn from a distribution.
     Drawn(Arc<Sizes>),
 }
 
@@ -60,30 +60,30 @@ pub(crate) struct Aggregators {
     pub(crate) deadline: Option<Duration>,
 }
 
-/// When a process asks.
+/// Times at which an arrival process starts queries.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Arrivals {
-    /// At exponential intervals of this mean.
+    /// Exponential intervals with this mean.
     Poisson(Duration),
-    /// At intervals of this length.
+    /// Intervals of this length.
     Periodic(Duration),
-    /// This long after the end of its last query.
+    /// A pause of this length after the end of the previous query.
     ClosedLoop(Duration),
 }
 
-/// Something that is to happen. At equal times, all that decides comes before flows start, so that these start in the order of
-/// their legs, whatever brought them about first.
+/// Scheduled action. At equal times, flows start after all other actions and in the order of their legs, whatever the order in which they
+/// were scheduled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Action {
-    /// A process asks.
+    /// Start of a query by an arrival process.
     Ask { process: u32 },
-    /// Someone has waited long enough.
+    /// Expiry of a round's deadline.
     Expire(RoundName),
-    /// A flow starts.
+    /// Start of a flow.
     Send(Leg),
 }
 
-/// A round of questions: the query, which time, and who asks.
+/// Name of a round of requests: the query, the iteration, and the requester.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct RoundName {
     pub(super) query: u32,
@@ -91,10 +91,10 @@ pub(super) struct RoundName {
     pub(super) asker: Asker,
 }
 
-/// What is to happen, in order.
+/// Scheduled actions in order of time.
 pub(super) type Agenda = BTreeSet<(Instant, Action)>;
 
-/// Who asks: the client, or an aggregator by its place among the members.
+/// Requester of a round: the client, or an aggregator by its index among the members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Asker {
     Client,

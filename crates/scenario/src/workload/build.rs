@@ -1,4 +1,4 @@
-//! From `[[workload]]` to generators: who, how much, how often, checked.
+//! Checks `[[workload]]` and builds generators from it.
 
 mod classes;
 mod datagrams;
@@ -22,7 +22,7 @@ use crate::resolved::Resolved;
 use crate::spec::{self, LoadOf, Workload};
 use crate::topology::Network;
 
-/// The traffic of an experiment.
+/// Traffic of an experiment.
 #[derive(Debug, Default)]
 pub(crate) struct CheckedTraffic {
     pub(crate) generators: Vec<Generator>,
@@ -31,19 +31,19 @@ pub(crate) struct CheckedTraffic {
     pub(crate) classes: Vec<Classes>,
     pub(crate) datagram_sources: Vec<DatagramSource>,
     pub(crate) probes: Vec<Probe>,
-    /// Of each workload of datagrams, by its place in the scenario: how much data each of them has.
+    /// Data bytes of each datagram, for each workload of datagrams by its index in the scenario.
     pub(crate) payloads: Vec<(usize, Bytes)>,
-    /// Some workload has no end of its own.
+    /// Whether some workload has no end.
     pub(crate) unbounded: bool,
 }
 
-/// Connections, long-lived flows or flows of a round beyond this do not fit in memory.
+/// Maximum number of connections, long-lived flows or flows of a round; more would not fit in memory.
 const MAX_OPEN: u64 = 1 << 22;
-/// Flows of a workload; their numbers have 32 bits.
+/// Maximum number of flows of a workload; flow numbers have 32 bits.
 const MAX_FLOWS: u64 = u32::MAX as u64;
-/// Simulated time ends after 213 days.
+/// Longest duration of planned traffic, 100 days in picoseconds. Simulated time ends after 213 days.
 const LONGEST_RUN_PS: f64 = 100.0 * 86_400e12;
-/// What is needed to build a workload.
+/// State that is needed to build workloads.
 struct Builder<'a, 'c, 'd> {
     network: &'a Network,
     hosts: &'a HostConfigs,
@@ -51,11 +51,11 @@ struct Builder<'a, 'c, 'd> {
     end: Option<Instant>,
     checker: &'c mut Checker<'d>,
     traffic: CheckedTraffic,
-    /// What all Poisson and UDP workloads so far offer each link, as a share of its rate.
+    /// Traffic that all Poisson and UDP workloads so far offer each link, as a share of its rate.
     offered: Vec<f64>,
 }
 
-/// The traffic that `spec` describes; problems are noted.
+/// Builds the traffic of `spec`. Problems are recorded in `checker`.
 pub(crate) fn build(
     spec: &Resolved,
     network: &Network,
@@ -88,12 +88,12 @@ pub(crate) fn build(
     builder.traffic
 }
 
-/// Senders and receivers between which there is at least one pair.
+/// Senders and receivers with at least one pair of distinct hosts.
 type Sets = (Vec<HostId>, Vec<HostId>);
 
 impl Builder<'_, '_, '_> {
     fn number(&self) -> u16 {
-        // More workloads than 16 bits count are refused before.
+        // Too many workloads for 16 bits are rejected earlier.
         self.traffic.generators.len() as u16
     }
 
@@ -104,7 +104,7 @@ impl Builder<'_, '_, '_> {
         self.traffic.pairs.push(pairs);
     }
 
-    /// The largest packet that all these hosts take.
+    /// Returns the largest packet that all these hosts accept.
     fn mtu(&self, hosts: [&[HostId]; 2]) -> Bytes {
         let of = |&host: &HostId| self.hosts.groups[self.network.groups.of(host)].mtu;
         hosts.into_iter().flatten().map(of).min().unwrap_or(self.network.mtu)
@@ -175,7 +175,7 @@ impl Builder<'_, '_, '_> {
         Some(())
     }
 
-    /// Flows per second, unless some link is offered more than it carries.
+    /// Returns the number of flows per second, or `None` if some link is offered more than its capacity.
     fn flow_rate(
         &mut self,
         w: &spec::Poisson,
@@ -204,7 +204,7 @@ impl Builder<'_, '_, '_> {
         if !(crosses && sound) {
             return None;
         }
-        // Between each two groups: the flows, their share of all, and how they become packets.
+        // For each pair of groups: the flows, their share of all flows, and their segments.
         let [from, to] = [senders, receivers].map(|hosts| self.by_group(hosts));
         let mut parts = Vec::new();
         for (a, b) in (0..from.len()).flat_map(|a| (0..to.len()).map(move |b| (a, b))) {
@@ -236,7 +236,7 @@ impl Builder<'_, '_, '_> {
         fits.then_some(rate)
     }
 
-    /// These hosts by their groups.
+    /// Returns these hosts by group.
     fn by_group(&self, hosts: &[HostId]) -> Vec<Vec<HostId>> {
         let mut found = vec![Vec::new(); self.hosts.groups.len()];
         for &host in hosts {
@@ -245,14 +245,14 @@ impl Builder<'_, '_, '_> {
         found
     }
 
-    /// How flows from hosts of one group to those of another become packets.
+    /// Returns the segments of flows from hosts of one group to those of another.
     fn segments(&self, from: usize, to: usize) -> Segments {
         let agreement = self.hosts.agreement(from, to);
         Segments { mss: agreement.sender.mss, overhead: agreement.header_bytes }
     }
 
-    /// Add traffic of so many bits per second in all; returns the largest share of its rate that any link used by it is
-    /// offered now, and which.
+    /// Adds traffic of `total` bits per second. Returns the largest share of its rate that any link with this traffic is now offered, and
+    /// the link.
     fn offer(&mut self, matrix: &Matrix<'_>, total: f64) -> (f64, usize) {
         let mut worst = (0.0, 0);
         for (number, (share, link)) in matrix.shares().into_iter().zip(&self.network.links).enumerate() {
@@ -403,7 +403,7 @@ impl Builder<'_, '_, '_> {
         None
     }
 
-    /// Refuse what does not fit in memory.
+    /// Rejects a number of flows that does not fit in memory.
     fn bounded(&mut self, count: u64, key: &str) -> Option<()> {
         self.checker
             .require(count <= MAX_OPEN, key, || {
@@ -412,14 +412,14 @@ impl Builder<'_, '_, '_> {
             .then_some(())
     }
 
-    /// Likewise, unless the sources of this workload stop themselves. A run with such sources and a time of its own lasts until then.
+    /// Handles the end of a workload of sources. If its sources do not stop, or the run has a stop time, the workload counts as unbounded.
     fn ends_by(&mut self, stop: Option<crate::quantity::Time>, key: &str) {
         if stop.is_none() || self.end.is_some() {
             self.unbounded(key, "give it a stop, or the run a time: stop.at");
         }
     }
 
-    /// Note that this workload has no end of its own, and refuse a run that has none either.
+    /// Records that this workload has no end, and rejects a run without a stop time.
     fn unbounded(&mut self, key: &str, remedy: &str) {
         self.traffic.unbounded = true;
         let ends = self.end.is_some();
@@ -427,9 +427,9 @@ impl Builder<'_, '_, '_> {
     }
 }
 
-/// How many ordered pairs of distinct hosts there are.
+/// Returns the number of ordered pairs of distinct hosts.
 fn count_pairs(senders: &[HostId], receivers: &[HostId]) -> u64 {
-    // Both are sorted.
+    // Both lists are sorted.
     let both = senders.iter().filter(|host| receivers.binary_search(host).is_ok()).count() as u64;
     (senders.len() as u64).saturating_mul(receivers.len() as u64) - both
 }

@@ -1,7 +1,7 @@
-//! Flows of a list of which some wait for others: a flow gives signals, and signals let flows start.
+//! Flow lists with dependencies: flows emit signals, and signals release waiting flows.
 //!
-//! A signal is a counter. A flow that waits for it names the count at which it starts, so that one rule makes chains (1),
-//! barriers (as many as give it) and queues of flows that follow one another (1, 2, 3 …).
+//! A signal is a counter, and a waiting flow names the count at which it starts. This single rule describes chains (1), barriers (the
+//! number of emitting flows) and queues of consecutive flows (1, 2, 3 …).
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -13,23 +13,23 @@ use shallows_core::{Duration, Instant};
 
 use super::interface::{Flow, LocalHosts, Milestone, Next, Workload};
 
-/// What a flow of a list waits for: a signal, by number, to be given so many times, at least once.
+/// Dependency of a listed flow: the number of a signal, and the count at which the flow starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Wait {
     pub(crate) signal: u32,
     pub(crate) count: NonZeroU32,
 }
 
-/// Lists of numbers, one after the other in one vector: a million must not be a million allocations.
+/// Lists of numbers stored one after the other in one vector, so that a million lists do not need a million allocations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Lists {
-    /// Where each list ends in `items`; lists beyond the last are empty.
+    /// End of each list in `items`; lists beyond the last one are empty.
     ends: Vec<u32>,
     items: Vec<u32>,
 }
 
 impl Lists {
-    /// Append `items` to the list at `place`, which is none before the last.
+    /// Appends `items` to the list at `place`, which must be the last list or beyond it.
     pub(crate) fn push(&mut self, place: u32, items: impl IntoIterator<Item = u32>) {
         debug_assert!(place as usize + 1 >= self.ends.len(), "lists grow at their end");
         self.ends.resize(place as usize + 1, self.items.len() as u32);
@@ -44,54 +44,54 @@ impl Lists {
         &self.items[start as usize..end as usize]
     }
 
-    /// The lists that there are, in order, with their places.
+    /// Returns the stored lists in order, with their places.
     fn iter(&self) -> impl Iterator<Item = (u32, &[u32])> {
         (0..self.ends.len() as u32).map(|place| (place, self.at(place)))
     }
 }
 
-/// What connects the flows of a list, by their place in it.
+/// Dependencies between the flows of a list, by their index in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Links {
-    /// Of flows up to the last that waits; a waiting flow's time is the delay after the signal.
+    /// Dependency of each flow up to the last that waits. The time of a waiting flow is its delay after the signal.
     pub(crate) waits: Vec<Option<Wait>>,
-    /// Signals that a flow gives when it is received, and when it is acknowledged.
+    /// Signals that a flow emits when it is received, and when it is acknowledged.
     pub(crate) received: Lists,
     pub(crate) acked: Lists,
-    /// How many signals there are.
+    /// Number of signals.
     pub(crate) signals: u32,
 }
 
 impl Links {
-    /// Let the flow at `place` wait; none behind it does so far.
+    /// Makes the flow at `place` wait. No flow behind it may wait yet.
     pub(crate) fn wait(&mut self, place: u32, wait: Wait) {
         debug_assert!(place as usize >= self.waits.len(), "flows wait in their order");
         self.waits.resize(place as usize, None);
         self.waits.push(Some(wait));
     }
 
-    /// What the flow at `place` waits for.
+    /// Returns the dependency of the flow at `place`.
     pub(crate) fn wait_of(&self, place: u32) -> Option<Wait> {
         self.waits.get(place as usize).copied().flatten()
     }
 
-    /// Whether some flow waits.
+    /// Returns whether any flow waits.
     pub(crate) fn wait_at_all(&self) -> bool {
         !self.waits.is_empty()
     }
 
-    /// Flows that wait, in order.
+    /// Returns the waiting flows in order.
     fn waiting(&self) -> impl Iterator<Item = (u32, Wait)> + '_ {
         (0..).zip(&self.waits).filter_map(|(place, wait)| wait.map(|wait| (place, wait)))
     }
 
-    /// Signals that a flow gives, first those when it is received.
+    /// Returns the signals that a flow emits, first those emitted when it is received.
     fn given_by(&self, flow: u32) -> impl Iterator<Item = u32> + '_ {
         self.received.at(flow).iter().chain(self.acked.at(flow)).copied()
     }
 
-    /// Whether some flow waits for what happens at another host than its sender: a flow is received at its receiver and
-    /// acknowledged at its sender.
+    /// Returns whether some flow waits for an event at another host than its sender. A flow is received at its receiver and acknowledged at
+    /// its sender.
     fn cross_hosts(&self, flows: &[Flow]) -> bool {
         let mut given = vec![Given::Nowhere; self.signals as usize];
         let mut give = |givers: &Lists, end: fn(&Flow) -> HostId| {
@@ -106,7 +106,7 @@ impl Links {
         self.waiting().any(|(flow, wait)| given[wait.signal as usize].elsewhere(flows[flow as usize].source))
     }
 
-    /// Of `flows`, the first that would wait for ever, and how many times its signal is given at most.
+    /// Returns the first of `flows` that would wait for ever, and the maximum count of its signal.
     pub(crate) fn stuck(&self, flows: u32) -> Option<(u32, u32)> {
         let mut signals = Signals::of(self);
         let mut ready: Vec<u32> = (0..flows).filter(|&flow| self.wait_of(flow).is_none()).collect();
@@ -122,7 +122,7 @@ impl Links {
     }
 }
 
-/// The hosts at which a signal is given.
+/// Hosts at which a signal is emitted.
 #[derive(Clone, Copy)]
 enum Given {
     Nowhere,
@@ -139,7 +139,7 @@ impl Given {
         };
     }
 
-    /// Whether one of them is another than `host`.
+    /// Returns whether one of them is a host other than `host`.
     fn elsewhere(self, host: HostId) -> bool {
         match self {
             Self::Nowhere => false,
@@ -149,18 +149,18 @@ impl Given {
     }
 }
 
-/// How often each signal was given, and which flows it has let go.
+/// Count of each signal, and the flows that it has released.
 #[derive(Clone, Debug)]
 struct Signals {
-    /// Flows that wait for a signal, in the order in which it lets them go.
+    /// Flows that wait for each signal, in the order of their release.
     waiting: Arc<Lists>,
     given: Vec<u32>,
-    /// How many flows of each list have gone.
+    /// Number of released flows of each list.
     gone: Vec<u32>,
 }
 
 impl Signals {
-    /// Signals that were never given.
+    /// Creates signals with count zero.
     fn of(links: &Links) -> Self {
         let mut flows: Vec<u32> = links.waiting().map(|(flow, _)| flow).collect();
         let wait = |flow: u32| links.wait_of(flow).expect("it waits");
@@ -173,7 +173,7 @@ impl Signals {
         Self { waiting: Arc::new(waiting), given: none.clone(), gone: none }
     }
 
-    /// Give a signal once; returns the flows that it lets go.
+    /// Counts a signal once and returns the flows that it releases.
     fn give(&mut self, signal: u32, links: &Links) -> &[u32] {
         let place = signal as usize;
         self.given[place] += 1;
@@ -185,20 +185,20 @@ impl Signals {
         &waiting[..leaving]
     }
 
-    /// Flows that wait still.
+    /// Returns the flows that still wait.
     fn left(&self) -> impl Iterator<Item = u32> + '_ {
         self.waiting.iter().flat_map(|(signal, flows)| &flows[self.gone[signal as usize] as usize..]).copied()
     }
 }
 
-/// The flows of a list that some hosts send, as they run.
+/// Flows of a list that some hosts send, in their current state.
 #[derive(Clone, Debug)]
 pub(crate) struct Chain {
     list: Arc<List>,
-    /// Flows that are to start, by time and place; equal times in the order of the list.
+    /// Flows that are due to start, by time and index; equal times in the order of the list.
     ready: BinaryHeap<Reverse<(Instant, u32)>>,
     signals: Signals,
-    /// Flows that have not started.
+    /// Number of flows that have not started.
     left: usize,
 }
 
@@ -209,7 +209,7 @@ struct List {
 }
 
 impl Chain {
-    /// These flows, none of which waits for ever.
+    /// Creates the chain of these flows, none of which may wait for ever.
     pub(crate) fn new(flows: Vec<Flow>, links: Links) -> Self {
         debug_assert_eq!(links.stuck(flows.len() as u32), None);
         let starting = (0..).zip(&flows).filter(|&(place, _)| links.wait_of(place).is_none());
@@ -219,7 +219,7 @@ impl Chain {
         Self { list: Arc::new(List { flows, links }), ready, signals, left }
     }
 
-    /// The same, as far as these hosts send them.
+    /// Returns the part of the chain whose flows these hosts send.
     pub(super) fn start(&self, hosts: &LocalHosts) -> Self {
         let flows = &self.list.flows;
         let is_sent = |place: u32| hosts.has(flows[place as usize].source);
@@ -228,12 +228,12 @@ impl Chain {
         Self { ready, left, ..self.clone() }
     }
 
-    /// Whether something that happens at one host starts flows at another at once.
+    /// Returns whether an event at one host can start flows at another host at once.
     pub(super) fn crosses_hosts(&self) -> bool {
         self.list.links.cross_hosts(&self.list.flows)
     }
 
-    /// Of flows that wait for nothing.
+    /// Returns the times of flows that do not wait.
     pub(crate) fn times(&self) -> Vec<Instant> {
         self.ready.iter().map(|Reverse((at, _))| *at).collect()
     }
@@ -269,7 +269,7 @@ impl Workload for Chain {
         };
         for &signal in given {
             for &flow in self.signals.give(signal, links) {
-                // It is sent where the signal is given, or else these are all hosts.
+                // The signal is emitted at the flow's sender, or this chain runs at all hosts.
                 let delay = Duration(flows[flow as usize].at.0);
                 self.ready.push(Reverse((now + delay, flow)));
             }
@@ -283,13 +283,13 @@ mod tests {
 
     use super::*;
 
-    /// Flows that are named by their time alone.
+    /// Creates a chain of flows that are identified by their times.
     fn chain(starts_ps: &[u64], links: Links) -> Chain {
         let flow = |&at: &u64| Flow { at: Instant(at), ..Flow::between(HostId(0), HostId(1)) };
         Chain::new(starts_ps.iter().map(flow).collect(), links)
     }
 
-    /// Waits and signals as they are written: flow, signal, count; flow, signals.
+    /// Creates dependencies from tuples: (flow, signal, count) and (flow, signals).
     fn links(waits: &[(u32, u32, u32)], received: &[(u32, &[u32])]) -> Links {
         let mut links = Links { signals: 3, ..Links::default() };
         for &(flow, signal, count) in waits {
@@ -310,7 +310,7 @@ mod tests {
 
     #[test]
     fn a_flow_that_is_let_go_overtakes_one_that_is_to_start_later() {
-        // Flow 0 starts at 0 and gives signal 0; flow 1 starts at 90, flow 2 at 5 after the signal.
+        // Flow 0 starts at 0 and emits signal 0; flow 1 starts at 90, flow 2 starts 5 after the signal.
         let mut chain = chain(&[0, 90, 5], links(&[(2, 0, 1)], &[(0, &[0])]));
         assert_eq!(place(chain.next(Instant(0))), Some(0));
         assert_eq!(chain.next(Instant(0)), Next::Until(Instant(90)));
@@ -329,7 +329,7 @@ mod tests {
 
     #[test]
     fn a_count_of_all_is_a_barrier_and_rising_counts_are_a_queue() {
-        // Flows 0 and 1 give signal 1: flow 2 goes with the first of them, flow 3 with the second.
+        // Flows 0 and 1 emit signal 1: flow 2 starts with the first of them, flow 3 with the second.
         let mut chain = chain(&[0, 0, 0, 0], links(&[(2, 1, 1), (3, 1, 2)], &[(0, &[1]), (1, &[1])]));
         assert_eq!([0, 1].map(|_| place(chain.next(Instant(0)))), [Some(0), Some(1)]);
         assert_eq!(chain.next(Instant(0)), Next::Wait);
@@ -343,7 +343,7 @@ mod tests {
 
     #[test]
     fn who_would_wait_for_ever_is_found() {
-        // Given once, awaited twice; a circle of 1 and 2; a chain that ends.
+        // A signal emitted once and awaited twice; a cycle of 1 and 2; a chain that ends.
         assert_eq!(links(&[(1, 0, 2)], &[(0, &[0])]).stuck(2), Some((1, 1)));
         assert_eq!(links(&[(1, 0, 1), (2, 1, 1)], &[(1, &[1]), (2, &[0])]).stuck(3), Some((1, 1)));
         assert_eq!(links(&[(1, 0, 1), (2, 1, 1)], &[(0, &[0, 2]), (1, &[1])]).stuck(3), None);

@@ -1,4 +1,4 @@
-//! Which class of service each flow has.
+//! Classes of service of flows.
 
 use shallows_core::Instant;
 use shallows_core::packet::HostId;
@@ -6,28 +6,28 @@ use shallows_core::random::Stream;
 
 use super::interface::{Leg, Milestone, Next, QueryRecord, Workload};
 
-/// Which class of service the flows of a workload have.
+/// Rule for the classes of service of a workload's flows.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Classes {
-    /// All the same.
+    /// One class for all.
     Fixed(u8),
-    /// Host *h* sends in class *h* modulo this.
+    /// Host *h* sends in class *h* modulo this number.
     BySender(u8),
-    /// Of `hosts`, *s* sends to *r* in class *r* · `hosts` + *s* modulo `classes`.
+    /// Host *s* sends to host *r* in class *r* · `hosts` + *s* modulo `classes`.
     ByPair {
-        /// How many hosts there are.
+        /// Number of hosts.
         hosts: u32,
-        /// How many classes.
+        /// Number of classes.
         classes: u8,
     },
-    /// Each flow draws its own, and all flows of a query one: by class, the share of flows in it or in one below.
+    /// Random class of each flow, common to all flows of a query. The entry of a class is the cumulative share of flows up to that class.
     Random(Vec<f64>),
-    /// Each flow of a list has one already; this is the highest.
+    /// Each flow of a list has its own class; this is the highest.
     Listed(u8),
 }
 
 impl Classes {
-    /// The class of a flow from `source` to `destination`.
+    /// Returns the class of a flow from `source` to `destination`.
     pub fn of(&self, source: HostId, destination: HostId, stream: &mut Stream) -> u8 {
         match self {
             Self::Random(cumulative) => {
@@ -39,7 +39,7 @@ impl Classes {
         }
     }
 
-    /// The class of what `source` sends to `destination` before it has a flow: where flows draw theirs, class 0.
+    /// Returns the class of packets that `source` sends to `destination` before it has a flow: class 0 if flows draw theirs.
     pub fn before_any_flow(&self, source: HostId, destination: HostId) -> u8 {
         match *self {
             Self::Fixed(class) => class,
@@ -52,7 +52,7 @@ impl Classes {
         }
     }
 
-    /// The highest class that occurs.
+    /// Returns the highest class that occurs.
     pub(crate) fn highest(&self) -> u8 {
         match self {
             Self::Fixed(class) | Self::Listed(class) => *class,
@@ -62,19 +62,19 @@ impl Classes {
     }
 }
 
-/// A workload whose flows have classes.
+/// Workload whose flows get classes.
 #[derive(Debug)]
 pub(crate) struct Classed {
     workload: Box<dyn Workload>,
     classes: Classes,
     stream: Stream,
-    /// Where the network decides in which order flows arrive, each query has a stream of its own, and each flow of a list.
+    /// Root of the random streams of queries and listed flows. Their order of arrival depends on the network, so each has its own stream.
     own_seed: u64,
 }
 
 impl Classed {
-    /// The flows of `workload` in `classes`. Its `index` among the workloads that send flows chooses the random stream, so that
-    /// `udp` and `ping` workloads change no class of a flow.
+    /// Assigns `classes` to the flows of `workload`. `index` is its index among the workloads that send flows and selects the random
+    /// stream, so that `udp` and `ping` workloads do not change the classes of flows.
     pub(crate) fn new(workload: Box<dyn Workload>, classes: Classes, seed: u64, index: u64) -> Self {
         let own_seed = Stream::new(seed, "query classes", index).next_u64();
         Self { workload, classes, stream: Stream::new(seed, "classes", index), own_seed }
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn a_random_class_is_as_frequent_as_its_weight() {
-        // Shares 0.2, 0, 0.8 of 10,000: binomial with standard deviation 40; five of them are 200.
+        // Shares 0.2, 0, 0.8 of 10,000: binomial with standard deviation 40; five standard deviations are 200.
         let classes = Classes::Random(vec![0.2, 0.2, 1.0]);
         let mut stream = Stream::new(1, "classes", 0);
         let mut counts = [0u32; 3];
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn a_pair_keeps_its_class() {
-        // MQ-ECN's 144 hosts: 144 is 4·32 + 16, and 18·8.
+        // MQ-ECN has 144 hosts: 144 is 4·32 + 16, and 18·8.
         let class = |classes, source, destination| {
             Classes::ByPair { hosts: 144, classes }.before_any_flow(HostId(source), HostId(destination))
         };

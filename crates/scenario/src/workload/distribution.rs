@@ -1,34 +1,34 @@
-//! Sizes of flows: a cumulative distribution, drawn by inversion with linear interpolation.
+//! Sizes of flows: a cumulative distribution, sampled by inversion with linear interpolation.
 //!
-//! As ns-2's empirical random variable in mode 2: linear between points, rounded up to a whole unit; a draw at or below
-//! the first point's share gives the first value.
+//! Follows ns-2's empirical random variable in mode 2: linear between points, rounded up to a whole unit. A draw at or below the first
+//! point's share gives the first value.
 
 use shallows_core::Bytes;
 
 use crate::spec::{Minimum, Sampling, Sizes as Spec};
 
-/// Shares of flows up to given values.
+/// Cumulative distribution: shares of flows up to given values.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Cdf {
-    /// Value and share, both never decreasing; the last share is 1.
+    /// Pairs of value and share, both non-decreasing; the last share is 1.
     points: Vec<(f64, f64)>,
 }
 
 /// Sizes of flows in bytes.
 #[derive(Clone, Debug)]
 pub(crate) struct Sizes {
-    /// In units, none below the minimum.
+    /// Distribution in units, with no value below the minimum.
     cdf: Cdf,
-    /// Bytes of a unit.
+    /// Number of bytes in a unit.
     unit: u64,
 }
 
-/// The largest flow, so that sums of a few thousand stay below 2⁶⁴.
+/// Largest flow, chosen so that sums of a few thousand stay below 2⁶⁴.
 const MAX_FLOW: f64 = (1u64 << 50) as f64;
 
 impl Cdf {
-    /// Read lines of a value and a share, in 0–1 or 0–100, in ns-2's files with a number between them that ns-2 skips;
-    /// `#` begins a comment. An error names the line.
+    /// Parses lines of a value and a share, in 0–1 or 0–100. ns-2's files have a number between them, which is skipped as in ns-2. `#`
+    /// begins a comment. An error names the line.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let mut points: Vec<(f64, f64)> = Vec::new();
         let mut end = 0;
@@ -60,7 +60,7 @@ impl Cdf {
         match points.last().map(|last| last.1) {
             None => Err("it holds no value".to_owned()),
             Some(1.0) => Ok(Self { points }),
-            // HPCC's files count in percent, HKUST's in shares of one.
+            // HPCC's files use percentages, HKUST's use shares of one.
             Some(100.0) => {
                 Ok(Self { points: points.into_iter().map(|(v, share)| (v, share / 100.0)).collect() })
             }
@@ -68,7 +68,7 @@ impl Cdf {
         }
     }
 
-    /// The value up to which a share `u` of flows lies, at most all of them: the last point has the share 1.
+    /// Returns the value up to which a share `u` of flows lies. `u` must be at most 1, the share of the last point.
     fn quantile(&self, u: f64) -> f64 {
         let index = self.points.partition_point(|point| point.1 < u);
         let (value, share) = self.points[index];
@@ -78,7 +78,7 @@ impl Cdf {
         }
     }
 
-    /// Share of flows up to `value`.
+    /// Returns the share of flows up to `value`.
     fn share_up_to(&self, value: f64) -> f64 {
         let index = self.points.partition_point(|point| point.0 <= value);
         let Some(before) = index.checked_sub(1) else {
@@ -91,7 +91,7 @@ impl Cdf {
         }
     }
 
-    /// Values below `least` become it.
+    /// Returns the distribution with values below `least` raised to it.
     fn at_least(&self, least: f64) -> Self {
         if self.points[0].0 >= least {
             return self.clone();
@@ -100,14 +100,14 @@ impl Cdf {
         Self { points: std::iter::once((least, self.share_up_to(least))).chain(kept).collect() }
     }
 
-    /// The atom at the first value, then each stretch between two points: its ends and its share of flows.
+    /// Returns the atom at the first value, then each stretch between two points: its ends and its share of flows.
     fn stretches(&self) -> impl Iterator<Item = (f64, f64, f64)> + '_ {
         let (first, share) = self.points[0];
         let rest = self.points.windows(2).map(|pair| (pair[0].0, pair[1].0, pair[1].1 - pair[0].1));
         std::iter::once((first, first, share)).chain(rest)
     }
 
-    /// Mean of the values, not rounded.
+    /// Returns the mean of the values without rounding.
     #[cfg(test)]
     fn mean(&self) -> f64 {
         self.stretches().map(|(from, to, share)| (from + to) / 2.0 * share).sum()
@@ -115,7 +115,7 @@ impl Cdf {
 }
 
 impl Sizes {
-    /// Sizes in units of `unit` bytes; at least one unit, and at least `minimum`, rounded up to a whole unit.
+    /// Creates sizes in units of `unit` bytes. A size is at least one unit and at least `minimum`, rounded up to a whole unit.
     pub(crate) fn new(cdf: &Cdf, unit: Bytes, minimum: Bytes) -> Result<Self, String> {
         if unit.0 == 0 || minimum.0 == 0 {
             return Err("a flow of no bytes; unit and minimum must be above 0B".to_owned());
@@ -127,7 +127,7 @@ impl Sizes {
         Ok(Self { cdf: cdf.at_least(minimum.0.div_ceil(unit.0) as f64), unit: unit.0 })
     }
 
-    /// Sizes that `spec` names; `read` fetches a file.
+    /// Builds the sizes of `spec`; `read` returns the text of a file.
     pub(crate) fn build(
         spec: &Spec,
         read: impl FnOnce(&str) -> Option<String>,
@@ -153,7 +153,7 @@ impl Sizes {
                         s.from, s.to
                     ));
                 }
-                // A draw above from − 1 is rounded up, so that every size is equally likely.
+                // Draws are rounded up, so a range from `from` − 1 makes every size equally likely.
                 let cdf = Cdf { points: vec![((s.from.0.0 - 1) as f64, 0.0), (s.to.0.0 as f64, 1.0)] };
                 return Self::new(&cdf, Bytes(1), s.from.0).map(Some);
             }
@@ -169,28 +169,28 @@ impl Sizes {
         Self::new(&Cdf::parse(text)?, unit, minimum.0).map(Some)
     }
 
-    /// The size below or at which a share `u` of flows lies.
+    /// Returns the size up to which a share `u` of flows lies.
     pub(crate) fn quantile(&self, u: f64) -> Bytes {
         Bytes(self.cdf.quantile(u).ceil() as u64 * self.unit)
     }
 
-    /// Exact mean of the sizes that are drawn.
+    /// Returns the exact mean of the drawn sizes.
     pub(crate) fn mean(&self) -> f64 {
         self.expect(1, 1) * self.unit as f64
     }
 
-    /// Exact mean number of segments of at most `mss` bytes.
+    /// Returns the exact mean number of segments of at most `mss` bytes.
     pub(crate) fn mean_segments(&self, mss: Bytes) -> f64 {
         self.expect(self.unit, mss.0)
     }
 
-    /// Mean of *⌈n · factor / divisor⌉* over the number *n* of units.
+    /// Returns the mean of *⌈n · factor / divisor⌉* over the number *n* of units.
     fn expect(&self, factor: u64, divisor: u64) -> f64 {
         let of = |units: u128| (units * u128::from(factor)).div_ceil(u128::from(divisor)) as f64;
         let stretch = |(from, to, share): (f64, f64, f64)| {
             let (first, last) = (from.floor() as u128 + 1, to.ceil() as u128);
             if to.ceil() <= from.ceil() || first >= last {
-                // All of it rounds up to one number of units.
+                // The whole stretch rounds up to the same number of units.
                 return share * of(last);
             }
             let head = (first as f64 - from) * of(first);
@@ -202,14 +202,14 @@ impl Sizes {
     }
 }
 
-/// *Σ ⌈n·a/d⌉* for *n* from `first` to `last`; zero if there is none.
+/// Returns *Σ ⌈n·a/d⌉* for *n* from `first` to `last`, or zero if the range is empty.
 fn sum_of_ceilings(first: u128, last: u128, a: u128, d: u128) -> u128 {
     let below = |count: u128| sum_of_floors(count, d, a, d - 1);
     if last < first { 0 } else { below(last + 1) - below(first) }
 }
 
-/// *Σ ⌊(a·i + b)/d⌋* for *i* from 0 to *count* − 1, in logarithmic time: what is whole is taken out, and the rest, which
-/// counts lattice points under a line, is seen from the other axis.
+/// Returns *Σ ⌊(a·i + b)/d⌋* for *i* from 0 to *count* − 1, in logarithmic time. Each step removes the whole parts of a/d and b/d. The rest
+/// counts lattice points under a line, and the next step counts them along the other axis.
 fn sum_of_floors(mut count: u128, mut d: u128, mut a: u128, mut b: u128) -> u128 {
     let mut sum = 0;
     while count > 0 {

@@ -12,22 +12,22 @@ use crate::quantity::MAX_TIME;
 use crate::spec::CLASSES;
 use crate::topology::Network;
 
-/// What every list has, in this order.
+/// Required columns, in this order.
 const HEADER: &str = "start_ns,source,destination,bytes";
-/// What a list may have beside, in any order.
+/// Optional columns, in any order.
 const OPTIONAL: [&str; 6] = ["class", "port", "after", "count", "on_received", "on_acked"];
 
-/// What a file lists.
+/// Content of a flow list file.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct FlowList {
-    /// Those that wait for nothing are in order of their times.
+    /// Flows in the order of lines; those that do not wait are in order of time.
     pub(crate) flows: Vec<Flow>,
     pub(crate) links: Links,
-    /// The optional columns that it has.
+    /// Optional columns that the file has.
     pub(crate) columns: Vec<&'static str>,
 }
 
-/// The flows of a list. An error names the line.
+/// Parses the flows of a list. An error names the line.
 pub(crate) fn parse(text: &str, network: &Network, workload: u16) -> Result<FlowList, String> {
     let hosts = (0..network.hosts).map(|host| network.host_name(host)).collect::<Vec<_>>();
     parse_among(text, &hosts, workload)
@@ -64,13 +64,13 @@ fn parse_among(text: &str, hosts: &[&str], workload: u16) -> Result<FlowList, St
     Ok(FlowList { flows, links: reader.links, columns: reader.columns })
 }
 
-/// The lines below the header that are not empty, each with its number in the file.
+/// Returns the lines below the header that are not empty, each with its number in the file.
 fn rows(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let lines = text.lines().enumerate().skip(1).map(|(index, line)| (index + 1, line.trim()));
     lines.filter(|(_, line)| !line.is_empty())
 }
 
-/// The optional columns of a header line.
+/// Returns the optional columns of a header line.
 fn columns(header: &str) -> Result<Vec<&'static str>, String> {
     let names: Vec<&str> = header.split(',').map(str::trim).collect();
     let allowed = || {
@@ -94,12 +94,12 @@ fn columns(header: &str) -> Result<Vec<&'static str>, String> {
     Ok(columns)
 }
 
-/// What is known while lines are read.
+/// State while lines are read.
 struct Reader<'a> {
     columns: Vec<&'static str>,
-    /// Of hosts, by name.
+    /// Numbers of hosts, by name.
     numbers: BTreeMap<&'a str, HostId>,
-    /// Of signals, by name.
+    /// Numbers of signals, by name.
     signals: BTreeMap<&'a str, u32>,
     links: Links,
 }
@@ -154,7 +154,7 @@ impl<'a> Reader<'a> {
         Ok(flow)
     }
 
-    /// A host by its number or its name.
+    /// Parses a host's number or name.
     fn host(&self, column: &str, text: &str) -> Result<HostId, String> {
         let last = self.numbers.len() as u64 - 1;
         self.numbers.get(text).copied().map_or_else(
@@ -167,7 +167,7 @@ impl<'a> Reader<'a> {
         )
     }
 
-    /// The signal that a flow waits for.
+    /// Returns the number of the signal that a flow waits for.
     fn signal(&mut self, name: &'a str) -> Result<u32, String> {
         if name.contains(char::is_whitespace) {
             return Err(format!("it waits for \"{}\"; a flow waits for one signal", shorten(name)));
@@ -180,7 +180,7 @@ impl<'a> Reader<'a> {
         *self.signals.entry(signal).or_insert(next)
     }
 
-    /// Why a flow waits for ever for a signal that so many give.
+    /// Explains why a flow waits for ever for a signal that is emitted `givers` times.
     fn explain(&self, flow: u32, givers: u32) -> String {
         let Wait { signal, count } = self.links.wait_of(flow).expect("it waits");
         let name = self.signals.iter().find(|(_, number)| **number == signal).map_or("", |(name, _)| name);
@@ -201,7 +201,7 @@ fn number(column: &str, text: &str, most: u64) -> Result<u64, String> {
     }
 }
 
-/// Nanoseconds, with up to three decimal places.
+/// Parses a time in nanoseconds with up to three decimal places.
 fn start(text: &str) -> Result<Instant, String> {
     let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));
     let most = MAX_TIME.0 / 1_000;
@@ -219,7 +219,7 @@ fn start(text: &str) -> Result<Instant, String> {
     })
 }
 
-/// As much of a text as a message can hold.
+/// Returns the text truncated to the length for a message.
 fn shorten(text: &str) -> String {
     if text.chars().count() <= 60 {
         text.to_owned()

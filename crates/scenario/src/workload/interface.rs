@@ -1,4 +1,4 @@
-//! What the simulation asks of a workload, and what it is answered.
+//! Interface between the simulation and workloads.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,97 +6,97 @@ use std::sync::Arc;
 use shallows_core::packet::HostId;
 use shallows_core::{Bytes, Instant};
 
-/// The hosts whose applications run together: all, or those of one part of the network.
+/// Hosts whose applications run together: all hosts, or those of one partition of the network.
 #[derive(Clone, Debug, Default)]
 pub struct LocalHosts(Option<Arc<[bool]>>);
 
 impl LocalHosts {
-    /// All hosts.
+    /// Returns the set of all hosts.
     pub fn all() -> Self {
         Self(None)
     }
 
-    /// Hosts by number: whether each is one of them.
+    /// Creates a set from a flag for each host number.
     pub fn of(are: Vec<bool>) -> Self {
         Self(Some(are.into()))
     }
 
-    /// Whether `host` is one of them.
+    /// Returns whether `host` is in the set.
     pub fn has(&self, host: HostId) -> bool {
         self.0.as_ref().is_none_or(|are| are[host.0 as usize])
     }
 }
 
-/// A part of a query that one flow carries. Legs are ordered as flows of a workload that start at the same time.
+/// Part of a query that one flow carries. Legs have the order of a workload's flows that start at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Leg {
-    /// Name of the query ([`QueryRecord::name`]); in a report, its place in the order in which queries were asked.
+    /// Name of the query ([`QueryRecord::name`]); in a report, its index in the order of query starts.
     pub query: u32,
-    /// Which of those whom it asks, directly or not.
+    /// Index of the aggregator or worker among the members of the query.
     pub member: u32,
-    /// Which time.
+    /// Iteration of the query, from zero.
     pub iteration: u16,
-    /// Which way.
+    /// Direction of the flow.
     pub kind: LegKind,
-    /// Answers of workers that it carries: 1 from a worker, several from an aggregator.
+    /// Number of workers' responses that it carries: 1 from a worker, several from an aggregator.
     pub answers: u32,
 }
 
-/// Which way a flow of a query goes.
+/// Direction of a query's flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LegKind {
-    /// To a worker or an aggregator.
+    /// Request to a worker or an aggregator.
     Request,
-    /// From one.
+    /// Response from a worker or an aggregator.
     Answer,
 }
 
-/// What became of a query.
+/// Record of a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueryRecord {
-    /// Name of the query in its workload: *k* · *n* + *p* of query *k* of client *p* among *n*, from 0 on. Clients that are drawn
+    /// Name of the query in its workload: *k* · *n* + *p* for query *k* of client *p* among *n*, counted from 0. Clients that are drawn
     /// count as one.
     pub name: u32,
-    /// Who asked.
+    /// Client of the query.
     pub client: HostId,
-    /// When the first requests were due, before their jitter.
+    /// Time at which the first requests were due, before their jitter.
     pub start: Instant,
-    /// When the last iteration ended: with the last answer, or at its deadline.
+    /// End of the last iteration: its last response or its deadline. `None` if unfinished.
     pub completed_at: Option<Instant>,
-    /// Answers of workers that would make the result whole, of all iterations.
+    /// Number of workers' responses in a complete result, over all iterations.
     pub responses: u32,
-    /// Those that are in it.
+    /// Number of responses in time.
     pub in_time: u32,
-    /// Bytes of answers that the client received in time.
+    /// Bytes of responses that the client received in time.
     pub bytes: Bytes,
 }
 
-/// Data that one host has for another.
+/// Data that one host sends to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flow {
-    /// When the application hands it to the transport.
+    /// Time at which the application hands it to the transport.
     pub at: Instant,
     /// Sending host.
     pub source: HostId,
     /// Receiving host.
     pub destination: HostId,
-    /// Application bytes; none for a flow that lasts as long as the run.
+    /// Application bytes; `None` for a flow that lasts as long as the run.
     pub size: Option<Bytes>,
-    /// Index of its workload among those that send flows. Results number workloads as the scenario does
+    /// Index of its workload among those that send flows. Results have the number of the workload in the scenario
     /// (`Experiment::workload_places`).
     pub workload: u16,
     /// Class of service (DSCP).
     pub class: u8,
-    /// Port on which its receiver listens; none for the one of all flows that do not say.
+    /// Port on which its receiver listens; `None` for the default port.
     pub port: Option<u16>,
-    /// Which part of a query it is, if it is one.
+    /// Part of a query that the flow is, if any.
     pub leg: Option<Leg>,
-    /// Its place in a list of flows that wait for one another, if it is in one.
+    /// Index in a list of flows with dependencies, if it is from one.
     pub listed: Option<u32>,
 }
 
 impl Flow {
-    /// A flow without end at the beginning of time, of the first workload and in class 0.
+    /// Creates an unbounded flow at time zero, of the first workload and in class 0.
     pub(crate) fn between(source: HostId, destination: HostId) -> Self {
         Self {
             at: Instant::ZERO,
@@ -112,64 +112,64 @@ impl Flow {
     }
 }
 
-/// How much a workload sends until some time.
+/// Expected amount of traffic that a workload sends until some time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Arrivals {
-    /// Flows, also those of its queries.
+    /// Number of flows, including those of its queries.
     pub flows: f64,
-    /// Queries.
+    /// Number of queries.
     pub queries: f64,
 }
 
-/// How often something happens from `start` on that happens every `gap` picoseconds, `most` times at most, until `end`.
+/// Returns the number of events from `start` on, with `gap` picoseconds between them, at most `most` and not after `end`.
 pub(super) fn times(start: Instant, end: Option<Instant>, gap: f64, most: Option<u64>) -> f64 {
     let until = end.map_or(f64::INFINITY, |end| end.0.saturating_sub(start.0) as f64 / gap + 1.0);
     most.map_or(f64::INFINITY, |most| most as f64).min(until)
 }
 
-/// How far a flow has come.
+/// Progress of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Milestone {
-    /// The receiver has all of it.
+    /// Receipt of all data at the receiver.
     Received,
-    /// The sender has every acknowledgement.
+    /// Acknowledgement of every byte at the sender.
     Acked,
 }
 
-/// What a workload has next.
+/// Next action of a workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// This flow, no earlier than any before; it arrives at its time whatever happens until then.
+    /// This flow, no earlier than any previous one. It arrives at its time, whatever happens until then.
     Flow(Flow),
-    /// Nothing until this time, unless one of its flows completes before.
+    /// Nothing until this time, unless one of its flows completes earlier.
     Until(Instant),
     /// Nothing until one of its flows completes.
     Wait,
-    /// Nothing any more; one that reacts knows that only if it runs at all hosts.
+    /// Nothing any more. A workload that reacts returns this only if it runs at all hosts.
     Done,
 }
 
-/// A source of flows. Owns its random streams.
+/// Source of flows, with its own random streams.
 ///
-/// One that reacts to what becomes of its flows is an application beside the hosts that it runs at ([`LocalHosts`]): it starts
-/// flows from them, and hears of what they receive and of what they have sent. What it does depends on nothing at other hosts.
+/// A workload that reacts to its flows is an application at the hosts that it runs at ([`LocalHosts`]). It starts flows from these hosts,
+/// and is notified of data that they received and of flows that they have sent. It does not depend on events at other hosts.
 pub trait Workload: fmt::Debug + Send {
-    /// The next flow, at `now` or later. Asked again after each flow has arrived, at the time of a [`Next::Until`], and
-    /// at [`Self::due`] after one of its flows has completed.
+    /// Returns the next flow, at `now` or later. Called again after each flow has arrived, at the time of a [`Next::Until`], and at
+    /// [`Self::due`] after one of its flows has completed.
     fn next(&mut self, now: Instant) -> Next;
 
-    /// When one that reacts has something to do next, unless it hears of something before; none if it only waits.
+    /// Returns the time of its next action if it reacts and nothing happens before; `None` if it only waits.
     fn due(&self) -> Option<Instant> {
         None
     }
 
-    /// One of its hosts has received all of the flow that was this part of a query.
+    /// Called when one of its hosts has received all of the flow for this part of a query.
     fn on_complete(&mut self, _leg: Leg, _now: Instant) {}
 
-    /// The flow of this place in a list has come so far, at one of its hosts: at the receiver, or back at the sender.
+    /// Called when the flow with this index in a list reaches a milestone at one of its hosts: at the receiver, or at the sender.
     fn on_milestone(&mut self, _listed: u32, _milestone: Milestone, _now: Instant) {}
 
-    /// What has become of the queries of its hosts so far, in the order in which they were asked.
+    /// Returns the records of the queries of its hosts so far, in the order of query starts.
     fn queries(&self) -> &[QueryRecord] {
         &[]
     }

@@ -1,4 +1,4 @@
-//! From a load to a rate of flows, exactly; and what that rate means for every link.
+//! Conversion of a load to an exact rate of flows, and the resulting load of every link.
 
 use shallows_core::Bytes;
 use shallows_core::packet::HostId;
@@ -7,17 +7,17 @@ use super::distribution::Sizes;
 use crate::spec::{Counted, LoadOf};
 use crate::topology::{Link, Network, PortKind, routing};
 
-/// How a TCP flow becomes bytes on the wire.
+/// Segmentation of a TCP flow into bytes on the wire.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Segments {
-    /// Data in a full segment.
+    /// Bytes of data in a full segment.
     pub(crate) mss: Bytes,
-    /// Headers and framing of each segment.
+    /// Bytes of headers and framing of each segment.
     pub(crate) overhead: Bytes,
 }
 
 impl Segments {
-    /// Mean bytes of a flow, as they count against capacity.
+    /// Returns the mean number of bytes of a flow that count against capacity.
     pub(crate) fn mean_bytes(&self, sizes: &Sizes, counted: Counted) -> f64 {
         let (mss, overhead) = (self.mss.0 as f64, self.overhead.0 as f64);
         match counted {
@@ -34,7 +34,7 @@ pub(crate) struct Matrix<'a> {
     network: &'a Network,
     senders: &'a [HostId],
     receivers: &'a [HostId],
-    /// Hosts of each set, by the switch they are on.
+    /// Number of hosts of each set by their switch.
     senders_on: Vec<f64>,
     receivers_on: Vec<f64>,
     sends: Vec<bool>,
@@ -43,7 +43,7 @@ pub(crate) struct Matrix<'a> {
 }
 
 impl<'a> Matrix<'a> {
-    /// Traffic from `senders` to `receivers`; none if there is no pair.
+    /// Creates the traffic from `senders` to `receivers`, or `None` if there is no pair.
     pub(crate) fn new(network: &'a Network, senders: &'a [HostId], receivers: &'a [HostId]) -> Option<Self> {
         let members = |set: &[HostId]| {
             let mut member = vec![false; network.hosts as usize];
@@ -61,10 +61,10 @@ impl<'a> Matrix<'a> {
         (pairs > 0.0).then_some(matrix)
     }
 
-    /// Total capacity of the links named, in bit/s, and the share of flows that use one of them.
+    /// Returns the total capacity of the links that `of` selects, in bit/s, and the share of flows that use one of them.
     pub(crate) fn capacity(&self, of: LoadOf) -> (f64, f64) {
         let links = &self.network.links;
-        // Both directions of a host's cable have one rate.
+        // Both directions of a host's cable have the same rate.
         let of_hosts = |hosts: &[HostId]| hosts.iter().map(|host| links[host.0 as usize].rate.0 as f64).sum();
         match of {
             LoadOf::Senders => (of_hosts(self.senders), 1.0),
@@ -82,27 +82,27 @@ impl<'a> Matrix<'a> {
         }
     }
 
-    /// How many pairs there are.
+    /// Returns the number of pairs.
     pub(crate) fn pairs(&self) -> f64 {
         self.pairs
     }
 
-    /// Share of flows that leave the hosts of a switch for those of another.
+    /// Returns the share of flows that leave the hosts of a switch for those of another.
     fn leaving(&self, switch: usize) -> f64 {
         self.senders_on[switch] * (self.receivers.len() as f64 - self.receivers_on[switch]) / self.pairs
     }
 
-    /// Share of flows that reach the hosts of a switch from those of another.
+    /// Returns the share of flows that reach the hosts of a switch from those of another.
     fn entering(&self, switch: usize) -> f64 {
         self.receivers_on[switch] * (self.senders.len() as f64 - self.senders_on[switch]) / self.pairs
     }
 
-    /// Share of flows from the hosts of a switch to those of another.
+    /// Returns the share of flows from the hosts of one switch to those of another.
     fn between(&self, from: usize, to: usize) -> f64 {
         if from == to { 0.0 } else { self.senders_on[from] * self.receivers_on[to] / self.pairs }
     }
 
-    /// Share of all flows that each link carries on average; multipath spreads them evenly.
+    /// Returns the average share of all flows on each link, with multipath spreading them evenly.
     pub(crate) fn shares(&self) -> Vec<f64> {
         let network = self.network;
         let switch = |node: crate::topology::NodeId| (node.0 - network.hosts) as usize;
@@ -112,7 +112,7 @@ impl<'a> Matrix<'a> {
             out[switch(link.from)] += 1.0;
             into[switch(link.to)] += 1.0;
         }
-        // Of a graph, and above pods: how much each path carries follows from all routes.
+        // In a graph, and above the pods of a fat tree, the share of each path depends on all routes.
         let has_trunks = network.links.iter().any(|link| is_beyond(link.kind));
         let trunks = has_trunks.then(|| routing::spread(network, |from, to| self.between(from, to)));
         let others = |own: bool, count: usize| count as f64 - f64::from(u8::from(own));
@@ -137,7 +137,7 @@ impl<'a> Matrix<'a> {
     }
 }
 
-/// Whether one end is a switch with hosts, all of whose such ports carry equally much.
+/// Returns whether one end is a switch with hosts, whose uplinks all carry equal shares, as do its downlinks.
 fn is_next(kind: PortKind) -> bool {
     matches!(kind, PortKind::Up | PortKind::Down | PortKind::Bottleneck)
 }

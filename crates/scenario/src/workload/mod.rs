@@ -1,4 +1,4 @@
-//! Who sends what to whom, and when: sources of flows that the simulation pulls.
+//! Workloads: sources of flows from which the simulation pulls.
 
 mod asking;
 pub(crate) mod build;
@@ -25,25 +25,25 @@ pub(crate) use schedule::{Incast, Schedule};
 
 use shallows_core::Instant;
 
-/// What makes a fresh workload from the seed.
+/// Factory of fresh workloads from the seed.
 #[derive(Clone, Debug)]
 pub(crate) enum Generator {
     /// Random arrivals.
     Poisson(Poisson),
-    /// Random arrivals of each pair by itself.
+    /// Random arrivals with a separate process for each pair.
     Pairwise(Pairwise),
     /// Rounds of synchronised flows.
     Incast(Incast),
     /// A list of flows.
     Schedule(Schedule),
-    /// A list of flows of which some wait for others.
+    /// A list of flows with dependencies.
     Chain(Chain),
-    /// Requests and answers.
+    /// Requests and responses.
     Queries(Queries),
 }
 
 impl Generator {
-    /// The workload, as it is before its first flow; one that reacts as it runs at these hosts.
+    /// Returns the workload before its first flow. A workload that reacts runs only at these hosts.
     pub(crate) fn start(&self, hosts: &LocalHosts) -> Box<dyn Workload> {
         match self {
             Self::Poisson(workload) => Box::new(workload.clone()),
@@ -55,7 +55,7 @@ impl Generator {
         }
     }
 
-    /// How many flows it will have sent in the end, if that is known.
+    /// Returns the total number of flows, if it is known.
     pub(crate) fn expected_flows(&self) -> Option<u64> {
         match self {
             Self::Poisson(workload) => workload.expected_flows(),
@@ -67,26 +67,26 @@ impl Generator {
         }
     }
 
-    /// What it will have sent until `end`, or in the end, whatever happens to it.
+    /// Returns the expected traffic until `end`, or the total without `end`, as far as it does not depend on events during the run.
     pub(crate) fn arrivals(&self, end: Option<Instant>) -> Arrivals {
         let flows = match self {
             Self::Poisson(workload) => workload.arrivals(end),
             Self::Pairwise(workload) => workload.arrivals(end),
             Self::Incast(workload) => workload.arrivals(end),
             Self::Schedule(workload) => workload.arrivals(end),
-            // Those that wait for others may wait for ever.
+            // Flows that wait for others may wait for ever.
             Self::Chain(_) => 0.0,
             Self::Queries(workload) => return workload.arrivals(end),
         };
         Arrivals { flows, queries: 0.0 }
     }
 
-    /// Whether it decides by what becomes of its flows.
+    /// Returns whether it reacts to the progress of its flows.
     pub(crate) fn reacts(&self) -> bool {
         matches!(self, Self::Chain(_) | Self::Queries(_))
     }
 
-    /// Whether something that happens at one host starts its flows at another, at once and without a packet.
+    /// Returns whether an event at one host can start its flows at another host at once, without a packet.
     pub(crate) fn crosses_hosts(&self) -> bool {
         match self {
             Self::Chain(workload) => workload.crosses_hosts(),
@@ -95,12 +95,12 @@ impl Generator {
         }
     }
 
-    /// Whether its answers go on the connections of their requests.
+    /// Returns whether its responses use the connections of their requests.
     pub(crate) fn shares(&self) -> bool {
         matches!(self, Self::Queries(workload) if workload.shares())
     }
 
-    /// Whether it asks queries.
+    /// Returns whether it sends queries.
     pub(crate) fn asks(&self) -> bool {
         matches!(self, Self::Queries(_))
     }

@@ -1,10 +1,9 @@
-//! A Poisson process for each pair of hosts, drawn as the ns-2 scripts of BCC and MQ-ECN draw theirs.
+//! A Poisson process for each pair of hosts, drawn like those of the ns-2 scripts of BCC and MQ-ECN.
 //!
-//! Host *i* sends to host *j* at times drawn from a generator with the seed 17 *i* + 1244 *j*, flows of sizes drawn from one
-//! with the seed 33 *i* + 4369 *j*. These seeds are near to each other and the generator is seeded poorly
-//! ([`shallows_core::mrg32k3a`]): senders of neighbouring numbers begin with flows of almost the same sizes at almost the
-//! same times, and with the five flows or so that a pair has in the papers' runs, that shows. The seed of a run has no part
-//! in it: there is one such traffic.
+//! Host *i* sends to host *j* at times from a generator with the seed 17 *i* + 1244 *j*, and flow sizes come from one with the seed 33 *i*
+//! + 4369 *j*. These seeds are close to each other, and the generator is seeded poorly ([`shallows_core::mrg32k3a`]). Senders with close
+//! numbers therefore begin with flows of almost the same sizes at almost the same times, which matters because a pair has only about five
+//! flows in the papers' runs. The seed of the run is not used, so there is only one such traffic.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -16,32 +15,32 @@ use shallows_core::packet::HostId;
 use super::interface::{Flow, Next, Workload};
 use super::poisson::Config;
 
-/// A process for each pair, all with the same mean.
+/// Arrival processes of all pairs, all with the same mean.
 #[derive(Clone, Debug)]
 pub(crate) struct Pairwise {
-    /// Its seed has no part in it.
+    /// Configuration; its seed is not used.
     config: Config,
     /// Mean time between arrivals of one pair, in picoseconds.
     mean_gap: f64,
     sent: u64,
     processes: Vec<Process>,
-    /// The next arrival of each process, by time, then number.
+    /// Next arrival of each process, by time, then number.
     next: BinaryHeap<Reverse<(Instant, u32)>>,
 }
 
-/// The flows of one pair.
+/// Arrival process of one pair.
 #[derive(Clone, Debug)]
 struct Process {
     source: HostId,
     destination: HostId,
     times: Mrg32k3a,
     sizes: Mrg32k3a,
-    /// Time of its next arrival since the start, in mean gaps: no rounding adds up.
+    /// Time of its next arrival since the start, in mean gaps, so that rounding errors do not accumulate.
     elapsed: f64,
 }
 
 impl Pairwise {
-    /// Arrivals from `config.start` on.
+    /// Creates the processes; flows arrive from `config.start` on.
     pub(crate) fn new(config: Config) -> Self {
         let pairs = config.receivers.iter().flat_map(|&destination| {
             config.senders.iter().map(move |&source| (source, destination)).filter(|pair| pair.0 != pair.1)
@@ -79,7 +78,7 @@ impl Process {
         }
     }
 
-    /// Time of its next flow.
+    /// Draws the time of its next flow.
     fn arrive(&mut self, start: Instant, mean_gap: f64) -> Instant {
         self.elapsed += self.times.exponential();
         Instant(start.0.saturating_add((self.elapsed * mean_gap).round() as u64))
@@ -136,9 +135,9 @@ mod tests {
 
     #[test]
     fn a_pair_has_the_flows_that_its_seeds_give_it() {
-        // Host 1 to host 0: seeds 17 and 33. The generator's first draw is (592852 s mod m1) − (−842977 s mod m2), plus m1, over
-        // m1 + 1: 24431737 and 47405001 over 4294967088. −ln 0.00568846 = 5.16932 gaps of 1 ms; of web search's flows 15 %
-        // have up to 10,000 bytes: ⌈735.8⌉.
+        // Host 1 to host 0: seeds 17 and 33. The generator's first draw is (592852 s mod m1) − (−842977 s mod m2), plus m1, over m1 + 1:
+        // 24431737 and 47405001 over 4294967088. −ln 0.00568846 = 5.16932 gaps of 1 ms. In web search, 15 % of flows have up to 10,000
+        // bytes: ⌈735.8⌉.
         let first = flows(&[0, 1], &[0, 1], 40).into_iter().find(|flow| flow.source == HostId(1)).unwrap();
         assert_eq!((first.destination, first.size.unwrap().0), (HostId(0), 736));
         assert!((first.at.0 as f64 - 5.169_32e9).abs() < 1e4, "{:?}", first.at);

@@ -1,7 +1,7 @@
 //! Flows that arrive at random times between random pairs.
 //!
-//! One Poisson process serves the whole workload. Times, pairs and sizes come from streams of their own, so that the
-//! *k*-th flow has the same pair and size at any load and under any scheme.
+//! One Poisson process serves the whole workload. Times, pairs and sizes come from separate streams, so the *k*-th flow has the same pair
+//! and size at any load and under any scheme.
 
 use std::sync::Arc;
 
@@ -12,11 +12,11 @@ use shallows_core::{Duration, Instant};
 use super::distribution::Sizes;
 use super::interface::{Flow, Next, Workload};
 
-/// What a Poisson workload is made of.
+/// Configuration of a Poisson workload.
 #[derive(Clone, Debug)]
 pub(crate) struct Config {
     pub(crate) seed: u64,
-    /// Its index among the workloads that send flows.
+    /// Index of the workload among those that send flows.
     pub(crate) workload: u16,
     pub(crate) sizes: Arc<Sizes>,
     pub(crate) senders: Arc<[HostId]>,
@@ -24,14 +24,14 @@ pub(crate) struct Config {
     /// Mean time between arrivals, in picoseconds.
     pub(crate) mean_gap: f64,
     pub(crate) start: Instant,
-    /// How many flows, if that is bounded.
+    /// Number of flows, if it is bounded.
     pub(crate) flows: Option<u64>,
-    /// Later than this nothing arrives.
+    /// Time after which no flow arrives.
     pub(crate) end: Instant,
 }
 
 impl Config {
-    /// Flows until `end`, on average.
+    /// Returns the expected number of flows until `end`.
     pub(super) fn arrivals(&self, end: Option<Instant>) -> f64 {
         super::interface::times(self.start, end, self.mean_gap, self.flows)
     }
@@ -49,7 +49,7 @@ pub(crate) struct Poisson {
 }
 
 impl Poisson {
-    /// Arrivals from `config.start` on; some sender has a receiver other than itself.
+    /// Creates the workload; flows arrive from `config.start` on. Some sender must have a receiver other than itself.
     pub(crate) fn new(config: Config) -> Self {
         let stream = |purpose| Stream::new(config.seed, purpose, u64::from(config.workload));
         Self {
@@ -74,7 +74,7 @@ impl Poisson {
         self.config.flows
     }
 
-    /// A sender and a receiver, uniform over all ordered pairs of distinct hosts.
+    /// Draws a sender and a receiver, uniform over all ordered pairs of distinct hosts.
     fn pair(&mut self) -> (HostId, HostId) {
         loop {
             let source = draw(&mut self.pairs, &self.config.senders);

@@ -1,8 +1,8 @@
-//! Queries that are asked at random times, at equal intervals or one after the other; and what becomes of them.
+//! Queries at random times, at equal intervals or one after the other, and their outcomes.
 //!
-//! Clients, workers, delays and sizes of a query are drawn from a root of its own, so that the *k*-th query of a client is
-//! the same under every scheme, whenever its turn comes. So hosts agree on a query without a word: clients and aggregators have
-//! their rounds, workers answer what they receive, and each acts on what has reached it alone.
+//! Clients, workers, delays and sizes of a query are drawn from its own random root, so the *k*-th query of a client is the same under
+//! every scheme, whenever it starts. All hosts therefore compute the same query without communication: clients and aggregators have rounds
+//! of requests, workers respond to received requests, and each host acts only on data that has reached it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -15,20 +15,20 @@ use super::asking::{Action, Agenda, Arrivals, Asker, Config, RoundName};
 use super::interface::{self, Flow, Leg, LegKind, LocalHosts, Next, QueryRecord, Workload, times};
 use super::query::{Plans, QueryPlan};
 
-/// Who asks one query after the other: a client, or all together.
+/// Arrival process of queries that start one after the other: that of one client, or of all together.
 #[derive(Clone, Debug)]
 struct Process {
-    /// None where each query draws it.
+    /// Client; `None` if each query draws it.
     client: Option<HostId>,
     asked: u32,
     clock: Instant,
     arrivals: Stream,
-    /// Roots of its queries, and those that have been drawn.
+    /// Stream of the roots of its queries, and the roots drawn so far.
     roots: Stream,
     seeds: Vec<u64>,
 }
 
-/// Queries and their flows, as far as they concern some hosts.
+/// Queries and their flows, as far as some hosts take part in them.
 #[derive(Clone, Debug)]
 pub(crate) struct Queries {
     config: Arc<Config>,
@@ -36,26 +36,26 @@ pub(crate) struct Queries {
     processes: Vec<Process>,
     agenda: Agenda,
     plans: Plans,
-    /// Queries of these hosts that are not complete.
+    /// Unfinished queries of clients at these hosts.
     asked: BTreeMap<u32, Asked>,
-    /// Of those at these hosts who wait for answers.
+    /// Rounds of requesters at these hosts that wait for responses.
     rounds: BTreeMap<RoundName, Round>,
-    /// Flows that are to be sent or under way, if these are all hosts.
+    /// Number of flows that are scheduled or under way; meaningful only if these are all hosts.
     legs: i64,
     records: Vec<QueryRecord>,
     expected_flows: Option<u64>,
 }
 
-/// A query at its client.
+/// Unfinished query at its client.
 #[derive(Clone, Debug)]
 struct Asked {
     iteration: u16,
-    /// Place of its record.
+    /// Index of its record.
     record: usize,
 }
 
-/// Someone has asked: the client or an aggregator. Requests go out, answers come in, and the round ends with the last answer or at
-/// its deadline. An answer that comes later is received, as TCP does not know better, and not counted.
+/// Round of requests by the client or an aggregator. It ends with the last response or at its deadline. A later response is received,
+/// because TCP delivers it anyway, but not counted.
 #[derive(Clone, Debug)]
 struct Round {
     missing: u32,
@@ -65,7 +65,7 @@ struct Round {
 }
 
 impl Queries {
-    /// Queries from `config.start` on; every client has as many workers and aggregators as it needs.
+    /// Creates the queries from `config.start` on. Every client must have enough workers and aggregators.
     pub(crate) fn new(config: Config) -> Self {
         let clients: Vec<Option<HostId>> =
             if config.drawn { vec![None] } else { config.clients.iter().copied().map(Some).collect() };
@@ -95,11 +95,12 @@ impl Queries {
         }
     }
 
-    /// The same, as far as they concern these hosts.
+    /// Returns the part of the queries in which these hosts take part.
     pub(super) fn start(&self, hosts: &LocalHosts) -> Self {
         let mut queries = Self { hosts: hosts.clone(), ..self.clone() };
         for process in 0..queries.processes.len() as u32 {
-            // Elsewhere, those count that these hosts may take part in unasked, or be drawn for.
+            // For clients at other hosts, only queries matter in which these hosts may respond without a request, or which may draw a
+            // client here.
             let client = queries.processes[process as usize].client;
             if queries.config.is_unasked() || client.is_none_or(|client| hosts.has(client)) {
                 queries.plan_first(process);
@@ -112,8 +113,8 @@ impl Queries {
         self.config.start
     }
 
-    /// Whether something that happens at one host starts flows at another at once: the end of a query the next one of another
-    /// client, or the next answers of workers who are not asked.
+    /// Returns whether an event at one host can start flows at another host at once: if the end of a query starts one of another client, or
+    /// the responses of workers that get no request.
     pub(super) fn crosses_hosts(&self) -> bool {
         let Config { drawn, iterations, queries, .. } = *self.config;
         let in_turn = matches!(self.config.arrivals, Arrivals::ClosedLoop(_)) && queries != Some(1);
@@ -127,7 +128,7 @@ impl Queries {
         }
     }
 
-    /// The next query of a process whose times do not depend on those before.
+    /// Schedules the next query of a process whose times do not depend on previous queries.
     fn plan_next(&mut self, process: u32) {
         let Process { arrivals, clock, .. } = &mut self.processes[process as usize];
         let gap = match self.config.arrivals {
@@ -147,7 +148,7 @@ impl Queries {
         }
     }
 
-    /// The plan of the query of this name.
+    /// Returns the plan of the query with this name.
     fn plan_of(&mut self, name: u32) -> Arc<QueryPlan> {
         let Self { processes, plans, config, .. } = self;
         plans.get(name, || {
@@ -184,7 +185,7 @@ impl Queries {
         self.plan_next(process);
     }
 
-    /// Someone asks; without requests, everyone below answers unasked.
+    /// Opens a round of requests. Without requests, all workers below respond at once.
     fn open(&mut self, plan: &QueryPlan, round: RoundName, now: Instant) {
         let RoundName { query, iteration, asker } = round;
         let (members, patience) = plan.asked_by(asker, &self.config);
@@ -197,7 +198,7 @@ impl Queries {
         let unasked = self.config.is_unasked();
         for member in members {
             if unasked && !plan.is_worker(member) {
-                // Nobody asks: the workers below an aggregator start by themselves.
+                // Without requests, the workers below an aggregator start by themselves.
                 self.open(plan, RoundName { asker: Asker::Aggregator(member), ..round }, now);
                 continue;
             }
@@ -217,7 +218,7 @@ impl Queries {
         self.agenda.insert((at, Action::Send(leg)));
     }
 
-    /// A round is over: its answers are all there, or its deadline has come.
+    /// Closes a round after its last response, or at its deadline.
     fn close(&mut self, plan: &QueryPlan, name: RoundName, now: Instant) {
         let RoundName { query, iteration, asker } = name;
         let round = self.rounds.remove(&name).expect("a round is closed once");
@@ -231,7 +232,7 @@ impl Queries {
         self.send(Leg { query, member, iteration, kind: LegKind::Answer, answers: round.answers }, now);
     }
 
-    /// The client has all that it will get of an iteration.
+    /// Ends an iteration of a query at its client.
     fn end_iteration(&mut self, plan: &QueryPlan, query: u32, round: &Round, now: Instant) {
         let asked = self.asked.get_mut(&query).expect("a query is asked until its last iteration ends");
         let record = &mut self.records[asked.record];
@@ -249,7 +250,8 @@ impl Queries {
         }
     }
 
-    /// Queries and the answers of their workers. How soon one follows another that must end first is not known before.
+    /// Returns the expected numbers of queries and of their workers' responses. Queries that wait for the end of another one are not
+    /// counted if the run has an end, because their times are unknown.
     pub(super) fn arrivals(&self, end: Option<Instant>) -> interface::Arrivals {
         let config = &self.config;
         let each = match (config.arrivals, end) {
@@ -260,7 +262,7 @@ impl Queries {
             (Arrivals::ClosedLoop(_), Some(_)) => 0.0,
         };
         let queries = each * if config.drawn { 1.0 } else { config.clients.len() as f64 };
-        // All others are asked where none are drawn, and there is at least one.
+        // Without drawn workers, all hosts but the client respond, and there is at least one.
         let answers = config.fan_out.unwrap_or(config.workers.len().saturating_sub(1).max(1));
         interface::Arrivals { flows: queries * answers as f64 * f64::from(config.iterations), queries }
     }
@@ -321,7 +323,7 @@ impl Workload for Queries {
             }
             LegKind::Answer => {
                 let name = RoundName { query, iteration, asker };
-                // Without a round it came too late.
+                // A response without a round arrived too late.
                 let Some(round) = self.rounds.get_mut(&name) else { return };
                 round.missing -= 1;
                 round.answers += leg.answers;
@@ -339,12 +341,12 @@ impl Workload for Queries {
 }
 
 impl Config {
-    /// Whether workers answer without a request.
+    /// Returns whether workers respond without a request.
     fn is_unasked(&self) -> bool {
         self.request == Bytes(0)
     }
 
-    /// Client, aggregators and workers of the query with this root.
+    /// Draws client, aggregators and workers of the query with this root.
     pub(super) fn draw(&self, client: Option<HostId>, seed: u64) -> (HostId, Vec<HostId>, Vec<HostId>) {
         let mut stream = Stream::new(seed, "participants", 0);
         let client = client.unwrap_or_else(|| self.clients[stream.below(self.clients.len() as u64) as usize]);
@@ -361,7 +363,7 @@ impl Config {
         (client, aggregators, workers)
     }
 
-    /// Flows of all queries, if their number does not depend on what is drawn.
+    /// Returns the number of flows of all queries, if it does not depend on random draws.
     pub(super) fn expected_flows(&self) -> Option<u64> {
         let queries = self.queries?;
         let works = |host: &HostId| self.workers.binary_search(host).is_ok();
@@ -388,7 +390,7 @@ impl Config {
     }
 }
 
-/// `count` of the hosts, every choice and order equally likely (Fisher and Yates).
+/// Draws `count` of the hosts, with every choice and order equally likely (Fisher and Yates).
 fn sample(mut hosts: Vec<HostId>, count: usize, stream: &mut Stream) -> Vec<HostId> {
     for place in 0..count {
         let chosen = place + stream.below((hosts.len() - place) as u64) as usize;

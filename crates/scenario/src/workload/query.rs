@@ -1,7 +1,6 @@
-//! The plan of one query: who takes part in it, and what each of its flows is. All of it follows from the query's root, so that
-//! every host can work it out for itself.
+//! Plan of one query: its participants and its flows. The plan follows from the query's root, so that every host can compute it by itself.
 //!
-//! Its members are workers and, with two levels, the aggregators above them.
+//! Members of a query are workers and, with two levels, the aggregators above them.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -14,40 +13,40 @@ use shallows_core::{Bytes, Duration};
 use super::asking::{Asker, Config, Response};
 use super::interface::{Leg, LegKind};
 
-/// Who takes part in a query, and in what role.
+/// Participants of a query and their roles.
 #[derive(Debug)]
 pub(super) struct QueryPlan {
     pub(super) client: HostId,
     members: Vec<Member>,
-    /// The first so many members are asked by the client.
+    /// Number of members with requests from the client; they are the first ones.
     direct: u32,
-    /// Root of what its flows draw.
+    /// Root of the random draws of its flows.
     seed: u64,
 }
 
-/// Someone who was asked.
+/// Aggregator or worker of a query.
 #[derive(Clone, Debug)]
 struct Member {
     host: HostId,
     asker: Asker,
-    /// Members that it asks in its turn; none if it is a worker.
+    /// Members that an aggregator sends requests to; empty for a worker.
     below: Range<u32>,
 }
 
 impl QueryPlan {
-    /// The query with this root; of this client, unless it draws it.
+    /// Draws the query with this root. Its client is also drawn if `client` is `None`.
     pub(super) fn draw(config: &Config, client: Option<HostId>, seed: u64) -> Self {
         let (client, aggregators, workers) = config.draw(client, seed);
         Self { client, seed, ..Self::of(&aggregators, &workers) }
     }
 
-    /// A query to `workers`, in equal parts through `aggregators` if there are any.
+    /// Creates a query to `workers`, in equal parts through `aggregators` if there are any.
     fn of(aggregators: &[HostId], workers: &[HostId]) -> Self {
         let (above, all) = (aggregators.len(), workers.len());
         let asked_by_client = if above == 0 { all } else { above };
         let worker = |asker| move |&host: &HostId| Member { host, asker, below: 0..0 };
         let mut members = Vec::with_capacity(above + all);
-        // Aggregator i has workers i·n/m to (i+1)·n/m: parts that differ by one at most.
+        // Aggregator i has workers i·n/m to (i+1)·n/m, so the parts differ by one at most.
         let part = |i: usize| i * all / above..(i + 1) * all / above;
         members.extend(aggregators.iter().enumerate().map(|(i, &host)| {
             let Range { start, end } = part(i);
@@ -62,7 +61,7 @@ impl QueryPlan {
         Self { client: HostId(0), members, direct: asked_by_client as u32, seed: 0 }
     }
 
-    /// Where someone who asks is.
+    /// Returns the host of a requester.
     pub(super) fn host_of(&self, asker: Asker) -> HostId {
         match asker {
             Asker::Client => self.client,
@@ -70,22 +69,22 @@ impl QueryPlan {
         }
     }
 
-    /// Where a member is.
+    /// Returns the host of a member.
     pub(super) fn host(&self, member: u32) -> HostId {
         self.members[member as usize].host
     }
 
-    /// Who asks a member.
+    /// Returns the requester of a member.
     pub(super) fn asker(&self, member: u32) -> Asker {
         self.members[member as usize].asker
     }
 
-    /// Whether a member asks nobody in its turn.
+    /// Returns whether a member is a worker, which sends no requests.
     pub(super) fn is_worker(&self, member: u32) -> bool {
         self.members[member as usize].below.is_empty()
     }
 
-    /// Whom `asker` asks, and how long it waits for them.
+    /// Returns the members that `asker` sends requests to, and the time that it waits for them.
     pub(super) fn asked_by(&self, asker: Asker, config: &Config) -> (Range<u32>, Option<Duration>) {
         match asker {
             Asker::Client => (0..self.direct, config.deadline),
@@ -96,8 +95,7 @@ impl QueryPlan {
         }
     }
 
-    /// How much later than it could a request leaves. Every leg draws from a stream of its own, so that the order in which
-    /// answers come does not change what is drawn.
+    /// Draws the delay of a request. Every leg has its own stream, so the order of responses does not change the draws.
     pub(super) fn delay(&self, member: u32, iteration: u16, jitter: Duration) -> Duration {
         if jitter == Duration::ZERO {
             return jitter;
@@ -109,7 +107,7 @@ impl QueryPlan {
         Stream::new(self.seed, purpose, u64::from(iteration) << 32 | u64::from(member))
     }
 
-    /// From whom to whom a leg goes, and how large it is.
+    /// Returns sender, receiver and size of a leg's flow.
     pub(super) fn flow(&self, leg: Leg, config: &Config) -> (HostId, HostId, Bytes) {
         let member = self.host(leg.member);
         let asker = self.host_of(self.asker(leg.member));
@@ -134,27 +132,27 @@ impl QueryPlan {
         }
     }
 
-    /// How many workers it has.
+    /// Returns the number of workers.
     pub(super) fn workers(&self) -> u32 {
         let workers = self.members.iter().filter(|member| member.below.is_empty());
         workers.count() as u32
     }
 }
 
-/// Members of the plans that are kept: those of some ten thousand queries, some tens of megabytes.
+/// Maximum number of members in the kept plans: those of some ten thousand queries, some tens of megabytes.
 const KEPT: usize = 1 << 20;
 
-/// Plans of late, by name of their query. One that is gone is drawn again.
+/// Recently drawn plans, by name of their query. A removed plan is drawn again when needed.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Plans {
     plans: BTreeMap<u32, Arc<QueryPlan>>,
-    /// The oldest first.
+    /// Names of the kept plans, oldest first.
     names: VecDeque<u32>,
     members: usize,
 }
 
 impl Plans {
-    /// The plan of this query, which `draw` draws.
+    /// Returns the plan of this query, which `draw` draws if it is not kept.
     pub(super) fn get(&mut self, name: u32, draw: impl FnOnce() -> QueryPlan) -> Arc<QueryPlan> {
         if let Some(plan) = self.plans.get(&name) {
             return Arc::clone(plan);

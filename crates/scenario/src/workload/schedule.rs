@@ -1,4 +1,4 @@
-//! Flows whose times are known: long-lived ones, those of a trace, and rounds of incast.
+//! Flows with known times: long-lived ones, those of a list, and rounds of incast.
 
 use std::sync::Arc;
 
@@ -16,13 +16,13 @@ pub(crate) struct Schedule {
 }
 
 impl Schedule {
-    /// These flows, in order of their times.
+    /// Creates a schedule of these flows, which must be in order of their times.
     pub(crate) fn new(flows: Vec<Flow>) -> Self {
         debug_assert!(flows.is_sorted_by_key(|flow| flow.at));
         Self { flows: flows.into(), sent: 0 }
     }
 
-    /// Flows without end from every pair, each starting up to `spread` later than `start`.
+    /// Creates unbounded flows of every pair, each starting up to `spread` later than `start`.
     pub(crate) fn long_lived(pairs: impl Iterator<Item = (HostId, HostId)>, config: &LongLived) -> Self {
         let mut stream = Stream::new(config.seed, "starts", u64::from(config.workload));
         let pairs = pairs.flat_map(|pair| std::iter::repeat_n(pair, config.per_pair as usize));
@@ -41,7 +41,7 @@ impl Schedule {
         self.flows.iter().map(|flow| flow.at).collect()
     }
 
-    /// When the last one arrives, if all have an end.
+    /// Returns the arrival time of the last flow, if all flows are bounded.
     pub(crate) fn last(&self) -> Option<Instant> {
         self.flows.last().filter(|_| self.flows.iter().all(|flow| flow.size.is_some())).map(|flow| flow.at)
     }
@@ -55,7 +55,7 @@ impl Schedule {
     }
 }
 
-/// What a set of long-lived flows is made of.
+/// Configuration of a set of long-lived flows.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LongLived {
     pub(crate) seed: u64,
@@ -75,33 +75,33 @@ impl Workload for Schedule {
     }
 }
 
-/// Rounds in which every sender answers every receiver at once.
+/// Rounds in which every sender responds to every receiver at once.
 #[derive(Clone, Debug)]
 pub(crate) struct Incast {
     config: IncastConfig,
     round: u32,
-    /// The rest of the round, latest first.
+    /// Remaining flows of the round, latest first.
     pending: Vec<Flow>,
     delays: Stream,
 }
 
-/// What an incast is made of.
+/// Configuration of an incast.
 #[derive(Clone, Debug)]
 pub(crate) struct IncastConfig {
     pub(crate) seed: u64,
     pub(crate) workload: u16,
     pub(crate) pairs: Arc<[(HostId, HostId)]>,
-    /// What each sender sends to each receiver.
+    /// Size of each sender's response to each receiver.
     pub(crate) size: Bytes,
     pub(crate) start: Instant,
     pub(crate) repeats: u32,
     pub(crate) period: Duration,
-    /// Less than `period`, so that rounds do not overlap.
+    /// Maximum random delay; less than `period`, so that rounds do not overlap.
     pub(crate) spread: Duration,
 }
 
 impl Incast {
-    /// Rounds from `config.start` on.
+    /// Creates the rounds from `config.start` on.
     pub(crate) fn new(config: IncastConfig) -> Self {
         let delays = Stream::new(config.seed, "starts", u64::from(config.workload));
         Self { config, round: 0, pending: Vec::new(), delays }
@@ -111,7 +111,7 @@ impl Incast {
         self.config.start
     }
 
-    /// No flow arrives later.
+    /// Returns the latest arrival time of a flow.
     pub(crate) fn last(&self) -> Instant {
         let config = &self.config;
         config.start + config.period * u64::from(config.repeats - 1) + config.spread
@@ -137,7 +137,7 @@ impl Incast {
             workload: config.workload,
             ..Flow::between(source, destination)
         }));
-        // Stable, so that flows of equal times keep the order of their pairs.
+        // The sort is stable, so flows with equal times keep the order of their pairs.
         self.pending.sort_by_key(|flow| flow.at);
         self.pending.reverse();
         self.round += 1;
@@ -156,7 +156,7 @@ impl Workload for Incast {
     }
 }
 
-/// Uniform from zero up to `spread`, both included.
+/// Draws a delay, uniform from zero to `spread`, both included.
 fn delay(stream: &mut Stream, spread: Duration) -> Duration {
     if spread == Duration::ZERO { spread } else { Duration(stream.below(spread.0 + 1)) }
 }

@@ -1,5 +1,5 @@
-//! The scenarios of these tests, and how they are loaded.
-#![allow(dead_code)] // No test uses all of it.
+//! Scenarios of these tests, and functions to load them.
+#![allow(dead_code)] // each test file uses only a part
 
 use shallows_scenario::{Experiment, ScenarioError};
 
@@ -10,20 +10,20 @@ pub(crate) const LEAF_SPINE: &str = include_str!("../leaf-spine.toml");
 pub(crate) const DUMBBELL: &str = include_str!("../dumbbell.toml");
 pub(crate) const QUERIES: &str = include_str!("../queries.toml");
 
-/// Load `text` as `s.toml`, changed by `sets`.
+/// Loads `text` as `s.toml`, changed by `sets`.
 pub(crate) fn parse(text: &str, sets: &[(&str, &str)]) -> Result<Experiment, ScenarioError> {
     let sets: Vec<(String, String)> =
         sets.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
     shallows_scenario::parse(text, "s.toml", &read, &sets, None)
 }
 
-/// The files that these scenarios name.
+/// Returns the files that these scenarios name.
 pub(crate) fn read(path: &str) -> Result<String, String> {
     let text = match path {
         "flows.csv" => include_str!("../flows.csv"),
         "late.csv" => include_str!("../late.csv"),
         "sizes.cdf" => include_str!("../sizes.cdf"),
-        // As spreadsheets write it.
+        // With a byte-order mark, as spreadsheets write it.
         "marked.csv" => "\u{feff}start_ns,source,destination,bytes\n0,0,1,9\n",
         _ => return Err("there is none".to_owned()),
     };

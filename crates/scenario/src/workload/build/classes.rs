@@ -1,4 +1,4 @@
-//! Classes of service of workloads, checked against the queues of ports.
+//! Checks classes of service of workloads against the queues of ports.
 
 use shallows_switch::discipline;
 
@@ -18,7 +18,7 @@ impl Builder<'_, '_, '_> {
         }
     }
 
-    /// Classes of service for which every port of a switch and every NIC has a queue.
+    /// Returns the classes of service of a workload, for which every switch port and every NIC must have a queue.
     pub(super) fn classes(&mut self, class: &spec::Class, key: &str) -> Option<Classes> {
         let classes = self.classes_of(class, key)?;
         self.check_classes(&classes, key)?;
@@ -64,14 +64,14 @@ impl Builder<'_, '_, '_> {
         self.refuse(&format!("{key}.classes"), &format!("{classes} classes; from 1 to {}", spec::CLASSES))
     }
 
-    /// Refuse classes without a queue.
+    /// Rejects classes without a queue.
     pub(super) fn check_classes(&mut self, classes: &Classes, key: &str) -> Option<()> {
         let known = classes_have_queues(classes.highest(), self.network);
         self.checker.accept(&format!("{key}.class"), known)
     }
 }
 
-/// That every port has a queue for all classes up to `highest`, or what to do.
+/// Checks that every port has a queue for all classes up to `highest`. The error includes the remedy.
 fn classes_have_queues(highest: u8, network: &Network) -> Result<(), String> {
     for link in &network.links {
         let discipline::Config::Composed(port) = &network.port(link).discipline else { continue };

@@ -1,4 +1,4 @@
-//! Workloads of datagrams and echo requests, checked.
+//! Checks and builds workloads of datagrams and echo requests.
 
 use shallows_core::packet::HostId;
 use shallows_core::random::Stream;
@@ -9,9 +9,9 @@ use crate::experiment::{DatagramPattern, DatagramSource, Pairs, Probe};
 use crate::spec;
 use crate::workload::load::Matrix;
 
-/// IPv4 and UDP headers (RFC 791 §3.1, RFC 768).
+/// Bytes of IPv4 and UDP headers (RFC 791 §3.1, RFC 768).
 const UDP_HEADERS: Bytes = Bytes(28);
-/// IPv4 and ICMP echo headers (RFC 791 §3.1, RFC 792).
+/// Bytes of IPv4 and ICMP echo headers (RFC 791 §3.1, RFC 792).
 const ICMP_HEADERS: Bytes = Bytes(28);
 
 impl Builder<'_, '_, '_> {
@@ -92,7 +92,7 @@ impl Builder<'_, '_, '_> {
         Some(())
     }
 
-    /// Refuse sources that offer a link more than it carries; one may be kept busy all the time.
+    /// Rejects sources that offer a link more than its capacity. An offer equal to the capacity is allowed.
     fn check_rate(
         &mut self,
         pattern: &DatagramPattern,
@@ -110,7 +110,7 @@ impl Builder<'_, '_, '_> {
         };
         let matrix = Matrix::new(self.network, senders, receivers)?;
         let (share, link) = self.offer(&matrix, mean * matrix.pairs());
-        // Shares are sums of rounded quotients.
+        // The tolerance covers rounding in sums of quotients.
         let carried = share <= 1.0 + 1e-9 || overload;
         self.checker.require(carried, &format!("{key}.pattern.rate"), || {
             let link = &self.network.links[link];

@@ -1,4 +1,4 @@
-//! Workloads of requests and answers: participants that suffice, times that end.
+//! Checks and builds workloads of requests and responses: enough participants, and times that end.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::workload::asking::{Aggregators, Arrivals, Config, Response};
 use crate::workload::distribution::Sizes;
 use crate::workload::{Classes, Generator, Queries};
 
-/// More iterations than any query has: DCTCP (SIGCOMM '10) §2.1 speaks of up to 20.
+/// Maximum number of iterations; DCTCP (SIGCOMM '10) §2.1 reports up to 20.
 const MAX_ITERATIONS: u16 = 1_000;
 
 impl Builder<'_, '_, '_> {
@@ -90,7 +90,7 @@ impl Builder<'_, '_, '_> {
         (bytes && blocks).then(|| self.add_queries(config, connections, classes))
     }
 
-    /// Rounds of an incast of which each begins after the last has ended.
+    /// Builds rounds of an incast, each of which begins after the previous one has ended.
     pub(super) fn incast_in_turn(
         &mut self,
         w: &Incast,
@@ -124,7 +124,7 @@ impl Builder<'_, '_, '_> {
         Some(())
     }
 
-    /// Nobody asks nobody, once and without a request.
+    /// Returns a configuration without participants, with one iteration and without requests, as a base for others.
     fn plain_queries(&self) -> Config {
         Config {
             seed: self.seed,
@@ -152,7 +152,7 @@ impl Builder<'_, '_, '_> {
         self.add(Generator::Queries(Queries::new(config)), connections, pairs, classes);
     }
 
-    /// Whether answers go on the connections of their requests; none if there are no requests.
+    /// Returns whether responses use the connections of their requests. Returns `None` if they should and there are no requests.
     fn shared(&mut self, answers: Answers, request: Bytes, key: &str) -> Option<bool> {
         let shared = answers == Answers::SameConnection;
         if shared && request == Bytes(0) {
@@ -187,7 +187,7 @@ impl Builder<'_, '_, '_> {
         }
     }
 
-    /// The level between client and workers; none if it is wrong.
+    /// Returns the level between client and workers, if there is one. The outer `None` means that it is invalid.
     fn aggregators(&mut self, w: &PartitionAggregate, key: &str) -> Option<Option<Aggregators>> {
         let Some(aggregators) = &w.aggregators else { return Some(None) };
         let key = format!("{key}.aggregators");
@@ -229,7 +229,7 @@ impl Builder<'_, '_, '_> {
         (counted && ends).then_some(arrivals)
     }
 
-    /// Refuse pauses that take longer than any run.
+    /// Rejects pauses that take longer than any run.
     fn check_length(&mut self, gap: Duration, queries: Option<u64>, key: &str) {
         let all = gap.0 as f64 * queries.unwrap_or(1) as f64;
         self.checker.require(all <= LONGEST_RUN_PS, key, || {
@@ -237,7 +237,7 @@ impl Builder<'_, '_, '_> {
         });
     }
 
-    /// A deadline comes after the last request has left.
+    /// Checks that a deadline is later than the departure of the last request.
     fn check_deadline(
         &mut self,
         deadline: Option<crate::quantity::Time>,
@@ -253,14 +253,14 @@ impl Builder<'_, '_, '_> {
         });
     }
 
-    /// Every client finds as many others as it asks; `what` is the key of those who answer.
+    /// Checks that every client finds enough workers and aggregators. `what` is the key of the workers.
     fn check_participants(&mut self, config: &Config, key: &str, what: &str) -> Option<()> {
         let works = |host: &HostId| config.workers.binary_search(host).is_ok();
         let others = |hosts: &[HostId], client: &HostId| {
             hosts.len() - usize::from(hosts.binary_search(client).is_ok())
         };
         let count = config.aggregators.as_ref().map_or(0, |aggregators| aggregators.count);
-        // However they are drawn, so many aggregators may be taken from the workers.
+        // However aggregators are drawn, at most this many are taken from the workers.
         let taken = config
             .aggregators
             .as_ref()
@@ -294,7 +294,7 @@ impl Builder<'_, '_, '_> {
         Some(())
     }
 
-    /// Refuse what does not fit in memory or in the numbers of flows.
+    /// Rejects a configuration with too many flows for memory or for flow numbers.
     fn check_number(&mut self, config: &Config, key: &str) -> Option<()> {
         let at_once = config.fan_out.unwrap_or(config.workers.len()) as u64;
         let askers = if config.drawn { 1 } else { config.clients.len() as u64 };
@@ -305,7 +305,7 @@ impl Builder<'_, '_, '_> {
     }
 }
 
-/// Who may ask whom; each asks and is answered.
+/// Returns pairs of host sets: each host of the first may send requests to each host of the second, which responds.
 fn relations(config: &Config) -> Vec<(&[HostId], &[HostId])> {
     match &config.aggregators {
         None => vec![(&config.clients, &config.workers)],
@@ -313,7 +313,7 @@ fn relations(config: &Config) -> Vec<(&[HostId], &[HostId])> {
     }
 }
 
-/// How many connections there may be at most: one for each pair, and each direction unless they share it.
+/// Returns the maximum number of connections: one for each pair and direction, or one for each pair if responses share it.
 fn count_exchanges(config: &Config) -> u64 {
     let products = relations(config).into_iter();
     let product = |(a, b): (&[HostId], &[HostId])| (a.len() as u64).saturating_mul(b.len() as u64);
@@ -321,7 +321,7 @@ fn count_exchanges(config: &Config) -> u64 {
     if config.shared { pairs } else { pairs.saturating_mul(2) }
 }
 
-/// The pairs that may have connections before their first flow.
+/// Returns the pairs that may have connections before their first flow.
 fn exchanges(config: &Config, connections: &Connections) -> Pairs {
     if *connections == Connections::New || count_exchanges(config) > MAX_OPEN {
         return Pairs::List(Vec::new());

@@ -1,4 +1,4 @@
-//! The distributions against the means and shares that their sources state.
+//! Compares the distributions with the means and shares that their sources state.
 
 use proptest::prelude::*;
 use shallows_core::random::Stream;
@@ -44,8 +44,8 @@ fn the_production_distributions_have_their_published_means_and_shares() {
 
 #[test]
 fn rounding_up_adds_half_a_byte_to_the_mean() {
-    // The points are whole bytes, so that within each stretch the fraction of a byte is uniform; the minimum of one
-    // byte changes nothing, since a size in (0, 1] rounds up to it anyway. Cache has an atom of none: its first share is 0.
+    // The points are whole bytes, so the fraction of a byte is uniform within each stretch. The minimum of one byte changes nothing,
+    // because a size in (0, 1] rounds up to it anyway. Cache has no atom: its first share is 0.
     let cdf = Cdf::parse(production()[1].1).unwrap();
     let sizes = Sizes::new(&cdf, Bytes(1), Bytes(1)).unwrap();
     assert!((sizes.mean() - 935_453.0).abs() < 1e-6, "{}", sizes.mean());
@@ -62,18 +62,19 @@ fn draws_interpolate_linearly_and_round_up() {
 
 #[test]
 fn the_mean_of_stretches_between_fractions_is_exact() {
-    // From 1.5 to 3.5: a quarter of all become 2, a half 3, and a quarter 4. In segments of two, half of them each one and two.
+    // From 1.5 to 3.5: a quarter of the sizes become 2, half become 3, and a quarter 4. In segments of two bytes, 2 needs one and the
+    // others two.
     let sizes = Sizes::new(&Cdf::parse("1.5 0\n3.5 1").unwrap(), Bytes(1), Bytes(1)).unwrap();
     assert_eq!(sizes.mean(), 3.0);
     assert_eq!(sizes.mean_segments(Bytes(2)), 0.25 + 0.75 * 2.0);
-    // Between 1.25 and 1.75 all become 2.
+    // Between 1.25 and 1.75 all sizes become 2.
     let sizes = Sizes::new(&Cdf::parse("1.25 0\n1.75 1").unwrap(), Bytes(1), Bytes(1)).unwrap();
     assert_eq!(sizes.mean(), 2.0);
 }
 
 #[test]
 fn a_jump_in_the_distribution_is_a_size_that_many_flows_have() {
-    // "6 0, 6 0.15": fifteen flows of a hundred have 6 packets.
+    // "6 0, 6 0.15": 15 of 100 flows have 6 packets.
     let sizes = Sizes::new(&Cdf::parse("6 0\n6 0.15\n13 1").unwrap(), Bytes(1_460), Bytes(1)).unwrap();
     assert_eq!(sizes.quantile(0.0), Bytes(6 * 1_460));
     assert_eq!(sizes.quantile(0.15), Bytes(6 * 1_460));
@@ -87,7 +88,7 @@ fn percentages_and_shares_read_alike() {
 
 #[test]
 fn the_middle_column_of_a_file_for_ns_2_is_skipped() {
-    // Its loadCDF reads "%lf %*f %lf".
+    // ns-2's loadCDF reads "%lf %*f %lf".
     assert_eq!(Cdf::parse("1 1 0\n5 1 0.5\n9 1 1").unwrap(), Cdf::parse("1 0\n5 0.5\n9 1").unwrap());
 }
 
@@ -110,8 +111,8 @@ fn a_file_that_is_no_distribution_is_refused_with_its_line() {
 
 #[test]
 fn the_exact_means_agree_with_a_million_draws_spread_evenly() {
-    // The quantiles at (i + 1/2)/n are a midpoint rule; its error is below the largest value's stretch over n. The tail
-    // of data mining holds 2 % of flows between 1e8 and 1e9, so that 1e-4 of the mean is generous.
+    // The quantiles at (i + 1/2)/n are a midpoint rule; its error is below the largest value's stretch over n. The tail of data mining
+    // holds 2 % of flows between 1e8 and 1e9, so a tolerance of 1e-4 of the mean is generous.
     let n = 1_000_000;
     let mss = Bytes(8_960);
     for (name, text, unit) in production() {
@@ -135,7 +136,7 @@ fn drawn_sizes_have_the_exact_mean() {
     let mut stream = Stream::new(1, "sizes", 0);
     let n = 400_000;
     let sum: f64 = (0..n).map(|_| sizes.quantile(stream.uniform()).0 as f64).sum();
-    // The standard deviation of web search is 4.1 MB: a standard error of 6.5 KB; four of them are 1.6 %.
+    // The standard deviation of web search is 4.1 MB, so the standard error is 6.5 KB; four standard errors are 1.6 %.
     assert!((sum / f64::from(n) / sizes.mean() - 1.0).abs() < 0.016, "{}", sum / f64::from(n));
 }
 
