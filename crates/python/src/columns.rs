@@ -35,7 +35,7 @@ impl PyColumns {
         self.0.height()
     }
 
-    /// Of the chosen rows, those whose number in a column is above one bound and at most the other; nulls are neither.
+    /// Returns the chosen rows whose number in a column is above one bound and at most the other. Nulls are excluded.
     #[pyo3(signature = (column, above = f64::NEG_INFINITY, up_to = f64::INFINITY))]
     fn between(&self, column: &str, above: f64, up_to: f64) -> PyResult<Self> {
         self.0.between(column, above, up_to).map(Self).map_err(PyValueError::new_err)

@@ -16,7 +16,7 @@ use crate::interrupt::interruptible;
 use crate::simulation::{PySimulation, describe_needs};
 use shallows_files::read_text;
 
-/// What can run: a checked scenario with every default filled in.
+/// Checked scenario in which every default is filled in; it can run.
 #[pyclass(name = "Experiment", module = "shallows._core", frozen)]
 pub(crate) struct PyExperiment(Experiment);
 
@@ -80,7 +80,7 @@ impl PyExperiment {
         Ok(Sha256::digest(identity).iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
-    /// What a run takes of memory at the least, as a JSON list of `what`, `bytes` and `remedy`, largest first.
+    /// Least memory of a run, as a JSON list of `what`, `bytes` and `remedy`, largest first.
     fn footprint(&self) -> PyResult<String> {
         guard(|| describe_needs(&footprint(&self.0)))
     }
@@ -100,12 +100,12 @@ impl PyExperiment {
         guard(|| json!(self.0.marking_curves()).to_string())
     }
 
-    /// What was computed for the scenario, with formulas and inputs.
+    /// Values computed for the scenario, with formulas and inputs.
     fn notes(&self) -> Vec<String> {
         self.0.notes.clone()
     }
 
-    /// What the reader of the results should know before the run.
+    /// Warnings before the run.
     fn warnings(&self) -> PyResult<Vec<String>> {
         guard(|| self.0.warnings())
     }

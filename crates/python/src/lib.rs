@@ -19,7 +19,7 @@ fn schema() -> String {
     shallows_scenario::schema().to_string()
 }
 
-/// What was built, as JSON: version, commit, whether its sources were changed since, their hash, build profile.
+/// Build information as JSON: version, commit, whether its sources had local changes, their hash, build profile.
 #[pyfunction]
 fn version() -> String {
     json!({

@@ -8,7 +8,7 @@ use shallows_sim::Report;
 
 use crate::defect::guard;
 
-/// What a finished run leaves behind.
+/// Results of a finished run.
 #[pyclass(name = "Report", module = "shallows._core", frozen)]
 pub(crate) struct PyReport(Report);
 
@@ -25,12 +25,12 @@ impl PyReport {
         py.detach(|| guard(|| self.0.summary().to_string()))
     }
 
-    /// What the reader of the results should know: features that never fired, losses that mislead.
+    /// Warnings about the numbers: features that never acted, and misleading losses.
     fn warnings(&self) -> PyResult<Vec<String>> {
         guard(|| self.0.warnings())
     }
 
-    /// What is as it should be and yet worth knowing.
+    /// Observations: correct behaviour that a reader should know of.
     fn observations(&self) -> PyResult<Vec<String>> {
         guard(|| self.0.observations())
     }

@@ -67,7 +67,7 @@ impl PySimulation {
         Ok(describe(&progress))
     }
 
-    /// What the records of the run take of memory so far, as the JSON list of [`crate::experiment::PyExperiment::footprint`].
+    /// Memory of the run's records so far, as the JSON list of [`crate::experiment::PyExperiment::footprint`].
     fn held(&self) -> PyResult<String> {
         let simulation = self.take()?;
         let held = guard(|| describe_needs(&simulation.held()))?;

@@ -16,7 +16,7 @@ from shallows.runs.source import Source
 from shallows.runs.toml_text import override_texts, toml_document
 
 WRITTEN = "scenario.toml"
-"""What messages call the text of a scenario that came from no file; in its run's folder it has this name."""
+"""Name of a scenario without a file, in messages and in its run's folder."""
 
 
 class Scenario:
@@ -190,7 +190,7 @@ class Scenario:
 
     @property
     def name(self) -> str:
-        """What results are called after."""
+        """Name of the scenario; results are stored under it."""
         return self._experiment.name
 
     @property
@@ -217,7 +217,7 @@ class Scenario:
 
     @property
     def warnings(self) -> list[str]:
-        """What is allowed and probably not meant."""
+        """Warnings about settings that are allowed but probably unintended."""
         return self._experiment.warnings()
 
     def run(self, seed: int | None = None, out: str | Path | None = None, *, cached: bool = True) -> Run:
