@@ -1,4 +1,4 @@
-//! What two hosts agree on when one connects to the other: the largest packet, timestamps, selective acknowledgements and ECN.
+//! Agreement of two hosts when one connects to the other: the largest packet, timestamps, selective acknowledgements and ECN.
 //!
 //! A SYN and its answer would say all of it. They are sent where `tcp.handshake` asks for them, and then settle ECN by themselves; what
 //! they would have said of the rest, or of ECN without them, is computed here, once for all hosts of two groups.
@@ -19,15 +19,15 @@ use crate::tcp;
 /// How the two sides of a connection behave.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Agreement {
-    /// Of the side that opens it, and sends data.
+    /// Configuration of the side that opens the connection and sends data.
     pub sender: Config,
-    /// Of the side that receives.
+    /// Configuration of the receiving side.
     pub receiver: Config,
     /// The class of service of acknowledgements, if it is not that of their data.
     pub ack_class: Option<u8>,
-    /// What holds the connection back whose data waits in its host, if something does.
+    /// Limit on the connection's data that waits in its host, if there is one.
     pub backpressure: Option<SmallQueue>,
-    /// What the sender's NIC does for it.
+    /// Offloads of the sender's NIC.
     pub offloads: Offloads,
     /// Bytes of IP and TCP headers without SACK blocks, and of framing, on every packet.
     pub header_bytes: Bytes,
@@ -46,7 +46,7 @@ impl Agreement {
     }
 }
 
-/// What a host brings to a connection.
+/// Settings that a host brings to a connection.
 #[derive(Clone, Copy, Debug)]
 struct Side<'a> {
     tcp: &'a Tcp,
@@ -109,7 +109,7 @@ pub(crate) fn agreements(
     agreements
 }
 
-/// What each agrees on with each.
+/// Agreements between all pairs of groups.
 fn between(sides: &[Side<'_>], framing: Bytes) -> Vec<Agreement> {
     let pairs = sides.iter().flat_map(|&from| sides.iter().map(move |&to| (from, to)));
     pairs.map(|(from, to)| agree(from, to, framing)).collect()
@@ -123,7 +123,7 @@ fn within(group: usize, checker: &mut Checker<'_>, check: impl FnOnce(&mut Check
     }
 }
 
-/// What a sender and a receiver agree on, in a network whose links carry so much beside each IP packet.
+/// Agreement of a sender and a receiver, in a network whose links carry this framing with each IP packet.
 fn agree(from: Side<'_>, to: Side<'_>, framing: Bytes) -> Agreement {
     let timestamps = from.tcp.timestamps && to.tcp.timestamps;
     let headers = header_bytes(timestamps);

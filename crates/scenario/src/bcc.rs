@@ -16,7 +16,7 @@ pub(crate) struct Thresholds {
     pub(crate) formula: Option<String>,
 }
 
-/// What the formulas need to know of the pool.
+/// Inputs of the formulas.
 struct Inputs {
     /// C of the fastest of its ports: its reserve is the largest.
     rate: Rate,

@@ -11,7 +11,7 @@ const LONGEST_HEADERS: u64 = 14 + 20 + 60;
 /// The most that libpcap and Wireshark take for one packet.
 const LONGEST_PACKET: u64 = 1 << 18;
 
-/// What the scenario wants captured.
+/// Builds the captures of a scenario.
 pub(crate) fn build(
     captures: &[spec::Capture],
     network: &Network,

@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::document::{Document, Path, parse_path};
 use crate::error::Problem;
 
-/// What gives the text of a file that a scenario names, or says why it cannot.
+/// Function that returns the text of a file that a scenario names, or the reason why it cannot.
 pub type Reader<'a> = dyn Fn(&str) -> Result<String, String> + 'a;
 
 /// Problems found so far, and the files that were read.
@@ -14,7 +14,7 @@ pub(crate) struct Checker<'a> {
     reader: &'a Reader<'a>,
     pub(crate) problems: Vec<Problem>,
     pub(crate) inputs: Vec<InputFile>,
-    /// What stands in place of a table: its name, and the key of what is there instead.
+    /// Replacement of a table in messages: its name, and the key that replaces it.
     instead: Option<(&'static str, String)>,
 }
 
@@ -65,7 +65,7 @@ impl<'a> Checker<'a> {
         condition
     }
 
-    /// Of two keys that do not go together, the one to complain about: `key`, unless only `other` was given.
+    /// Key to blame among two that exclude each other: `key`, unless only `other` was given.
     pub(crate) fn blames_other(&self, key: &str, other: &str) -> bool {
         let given = |key| self.place(key).is_some_and(|path| self.document.gives(&path));
         !given(key) && given(other)

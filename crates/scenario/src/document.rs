@@ -52,7 +52,7 @@ pub(crate) struct Document<'a> {
     pub(crate) file: &'a str,
     text: &'a str,
     spans: Spanned<DeTable<'a>>,
-    /// What the file says, as changed by the overrides.
+    /// Values of the file, as changed by the overrides.
     pub(crate) table: Table,
     /// The path of each override, and the option that gave it.
     overrides: Vec<(Path, String)>,
@@ -225,7 +225,7 @@ fn override_value(text: &str) -> Value {
     }
 }
 
-/// What the table has at `path`.
+/// Value of the table at `path`.
 fn value_at<'a>(table: &'a Table, path: &[Step]) -> Option<&'a Value> {
     let (Step::Key(first), rest) = path.split_first()? else { return None };
     rest.iter().try_fold(table.get(first)?, |value, step| match step {

@@ -1,4 +1,4 @@
-//! What is wrong with a scenario, and where: file, line, column, key, what was found and what is allowed.
+//! Errors of a scenario: file, line, column, key, the value found and the values allowed.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,7 +13,7 @@ pub struct ScenarioError {
 /// One thing that is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// What was found and what is allowed.
+    /// Value found, and values allowed.
     pub message: String,
     /// The key that it is about, such as `switch.markers[0].k`; empty for the file as a whole.
     pub key: String,
@@ -72,7 +72,7 @@ impl fmt::Display for Problem {
 
 /// A line of a scenario that is longer is not shown.
 const LONGEST_LINE: usize = 400;
-/// Likewise, a word of a message: what it repeats may be anything.
+/// Longest word of a message; longer ones, which the scenario may contain, are cut.
 const LONGEST_WORD: usize = 200;
 /// A number with more digits is shown with few.
 const MOST_DIGITS: usize = 40;
@@ -111,7 +111,7 @@ fn with_short_numbers(word: &str) -> String {
     made + rest
 }
 
-/// Of `known`, the name that `found` was probably meant to be.
+/// Name among `known` that `found` is most similar to, if it is similar enough.
 pub(crate) fn nearest<'a>(found: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let found = found.to_lowercase().replace('-', "_");
     known

@@ -1,4 +1,4 @@
-//! What can run: plain data in which everything has been checked and every default filled in.
+//! Checked experiment: plain data in which every default is filled in, ready to run.
 //!
 //! Both ways to run a scenario read these types; only [`crate::parse`] makes them. Nothing here decides anything.
 
@@ -44,13 +44,13 @@ impl Deref for Experiment {
 /// The parts of an [`Experiment`].
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// What the scenario is called.
+    /// Name of the scenario.
     pub name: String,
     /// Root of every random stream.
     pub seed: u64,
     /// Hosts, switches and links.
     pub network: Network,
-    /// What hosts are, and how they talk to each other.
+    /// Configuration of hosts and of their connections.
     pub hosts: HostConfigs,
     /// How the flows of each workload use connections; same order as [`Experiment::workloads`].
     pub connections: Vec<Connections>,
@@ -79,11 +79,11 @@ pub struct Setup {
     pub flow_traces: Vec<FlowTrace>,
     /// Packets that are kept in files.
     pub captures: Vec<Capture>,
-    /// What was computed for the scenario, with formulas and inputs.
+    /// Values computed for the scenario, with formulas and inputs.
     pub notes: Vec<String>,
 }
 
-/// What hosts are, by group, and how they talk to each other.
+/// Configuration of hosts by group, and of their connections.
 #[derive(Clone, Debug)]
 pub struct HostConfigs {
     /// By group, the hosts in no other first.
@@ -106,14 +106,14 @@ impl HostConfigs {
         &self.agreements
     }
 
-    /// Of which kind the connections of each workload are that sends flows.
+    /// Kind of the connections of each workload that sends flows.
     pub fn kinds(&self) -> &[u16] {
         &self.kinds
     }
 }
 
 impl Experiment {
-    /// What `[tcp]` says: how connections behave between hosts that are in no group.
+    /// Configuration of connections between hosts without a group: `[tcp]`.
     pub fn tcp(&self) -> &shallows_transport::Config {
         &self.hosts.agreement(0, 0).sender
     }
@@ -142,7 +142,7 @@ impl Experiment {
         Ok(self)
     }
 
-    /// What a host is.
+    /// Configuration of a host.
     pub fn group(&self, host: HostId) -> &HostGroup {
         &self.hosts.groups[self.network.groups.of(host)]
     }
@@ -189,8 +189,7 @@ impl Experiment {
         self.generators.iter().map(Generator::expected_flows).sum()
     }
 
-    /// What each workload will have sent by the end of the run on average, as far as that depends on nothing that
-    /// happens in it.
+    /// Average traffic of each workload until the end of the run, as far as it does not depend on events of the run.
     pub fn arrivals(&self) -> Vec<Arrivals> {
         self.generators.iter().map(|generator| generator.arrivals(self.stop.at)).collect()
     }
@@ -255,7 +254,7 @@ pub struct PortTrace {
 /// A file of the packets that some ports send.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Capture {
-    /// What the file is called, without its ending.
+    /// Name of the file, without its ending.
     pub name: String,
     /// Numbers of the links whose ports are captured, ascending.
     pub links: Vec<u32>,
@@ -266,7 +265,7 @@ pub struct Capture {
 /// A record of the state of senders.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowTrace {
-    /// Of which flows.
+    /// Choice of flows.
     pub choice: FlowChoice,
     /// How often; none is at every change.
     pub every: Option<Duration>,
@@ -275,15 +274,15 @@ pub struct FlowTrace {
 /// A choice among flows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FlowChoice {
-    /// Those with these numbers, ascending.
+    /// Flows with these numbers, ascending.
     Numbers(Vec<u32>),
-    /// Those of a workload, by its place in [`Experiment::workloads`].
+    /// Flows of a workload, by its place in [`Experiment::workloads`].
     Workload(u16),
     /// So many, each as likely as any other, of a workload or of all.
     Sample {
         /// How many.
         count: u32,
-        /// Of which workload.
+        /// Workload to choose from; all if `None`.
         workload: Option<u16>,
     },
 }
@@ -297,9 +296,9 @@ pub enum Connections {
     Persistent {
         /// Connections of each pair at the start of the run.
         per_pair: u32,
-        /// What a flow does that finds all of them busy.
+        /// Behaviour of a flow that finds all connections busy.
         when_busy: WhenBusy,
-        /// What each of them sends before the first flow.
+        /// Data that each connection sends before the first flow.
         warm_up: Option<WarmUp>,
     },
 }
@@ -320,9 +319,9 @@ pub struct WarmUp {
 pub enum Pairs {
     /// Every sender with every receiver but itself.
     Product {
-        /// Who sends.
+        /// Sending host.
         senders: Vec<HostId>,
-        /// Who receives.
+        /// Receiving host.
         receivers: Vec<HostId>,
     },
     /// These.
@@ -368,9 +367,9 @@ pub struct DatagramSource {
 /// Echo requests from one host to another.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Probe {
-    /// Who asks.
+    /// Host that sends requests.
     pub source: HostId,
-    /// Who answers.
+    /// Host that answers.
     pub destination: HostId,
     /// When the first request leaves.
     pub start: Instant,

@@ -7,7 +7,7 @@ use crate::quantity::Every;
 use crate::resolved::Resolved;
 use crate::spec::{self, Workload};
 
-/// What the scenario wants recorded of senders; `flows` is how many there will be, if that is known.
+/// Builds the flow traces of a scenario; `flows` is the number of its flows, if known.
 pub(crate) fn build(spec: &Resolved, flows: Option<u64>, checker: &mut Checker<'_>) -> Vec<FlowTrace> {
     // Of workloads that were refused nobody knows what they send.
     let flows = flows.filter(|_| checker.problems.is_empty());

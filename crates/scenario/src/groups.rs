@@ -19,24 +19,24 @@ use crate::{offloads, tagged, tcp};
 /// Every pair of groups has configurations of its own; nobody writes as many.
 const MAX_GROUPS: usize = 64;
 
-/// What a group says of each of its hosts, beside how their connections behave.
+/// Configuration of a group's hosts, apart from their connections.
 #[derive(Clone, Debug)]
 pub struct HostGroup {
     /// Largest IP packet.
     pub mtu: Bytes,
     /// Each packet leaves its host up to this much later, in order; zero is off.
     pub jitter: Duration,
-    /// What NICs do for their hosts.
+    /// Offloads of the hosts' NICs.
     pub offloads: Offloads,
-    /// What a connection may have waiting in its host, if that is bounded: `tcp_limit_output_bytes`.
+    /// Most data of a connection that may wait in its host, if limited: `tcp_limit_output_bytes`.
     pub backpressure: Option<Bytes>,
-    /// What counts as waiting for each packet or burst beside its data, if packets do not count as large as they are.
+    /// Bytes that count for each waiting packet or burst in addition to its data, if packets do not count by their size.
     pub buffer_overhead: Option<Bytes>,
     /// The class of service of acknowledgements, if it is not that of their data.
     pub ack_class: Option<u8>,
 }
 
-/// What groups are taken from: hosts, and the racks that they are in.
+/// Hosts and racks that groups choose from.
 pub(crate) struct Racked<'a> {
     pub(crate) hosts: u32,
     pub(crate) racks: u32,
@@ -117,7 +117,7 @@ pub(crate) fn inherit(groups: &[spec::Group], tables: &Table) -> Result<Vec<spec
     groups.iter().enumerate().map(inherit).collect()
 }
 
-/// What the scenario says of the connections of a group, the hosts in no other being the first: with what it inherits.
+/// `[tcp]` of each group with inherited values; the first is that of hosts without a group.
 pub(crate) fn tcp_table(tables: &Table, group: usize) -> Table {
     let all = tables.get("tcp").and_then(Value::as_table).cloned().unwrap_or_default();
     match group.checked_sub(1).and_then(|index| own(tables, index, "tcp")) {
@@ -126,12 +126,12 @@ pub(crate) fn tcp_table(tables: &Table, group: usize) -> Table {
     }
 }
 
-/// What a group says itself.
+/// Keys that a group sets itself.
 fn own(tables: &Table, index: usize, key: &str) -> Option<Table> {
     tables.get("host")?.get("group")?.get(index)?.get(key)?.as_table().cloned()
 }
 
-/// What presets of groups have set, in words.
+/// Notes on the keys that presets of groups set.
 pub(crate) fn preset_notes(groups: &[spec::Group]) -> Vec<String> {
     let note = |group: &spec::Group| {
         let note = group.tcp.as_ref()?.preset_note.as_ref()?;
@@ -140,7 +140,7 @@ pub(crate) fn preset_notes(groups: &[spec::Group]) -> Vec<String> {
     groups.iter().filter_map(note).collect()
 }
 
-/// What a table says with what it inherits.
+/// Keys of a table with inherited ones.
 pub(crate) fn over<T: DeserializeOwned>(base: Table, own: &Table) -> Result<T, (Path, String)> {
     tagged::read(Value::Table(merged(base, own)))
 }
@@ -158,12 +158,12 @@ fn place(index: usize, key: &str) -> [Step; 4] {
     [step("host"), step("group"), Step::Index(index), step(key)]
 }
 
-/// What is wrong below a place, with its whole path.
+/// Error below a place, with its whole path.
 pub(crate) fn at(place: &[Step], (below, message): (Path, String)) -> (Path, String) {
     (place.iter().cloned().chain(below).collect(), message)
 }
 
-/// What `own` says, and what `base` says where it says nothing. A model, which has a kind, is taken as a whole.
+/// Merges the keys of `own` with those of `base` that it lacks. A model, which has a kind, is taken as a whole.
 fn merge(base: &Value, own: &Value) -> Value {
     let (Value::Table(base), Value::Table(own)) = (base, own) else { return own.clone() };
     if base.contains_key("kind") || own.contains_key("kind") {
@@ -177,7 +177,7 @@ fn merge(base: &Value, own: &Value) -> Value {
     Value::Table(merged)
 }
 
-/// What each group says of its hosts, that of the hosts in no other first; problems are noted.
+/// Builds the configuration of each group; the first is that of hosts without a group. Notes problems.
 pub(crate) fn build(spec: &Resolved, checker: &mut Checker<'_>) -> Vec<HostGroup> {
     let common = spec.topology.common();
     let (rate, mtu, framing) = (common.rate, common.mtu, common.framing);

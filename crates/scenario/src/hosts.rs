@@ -30,9 +30,9 @@ pub(crate) enum Part {
     Range(u32, u32),
     /// Every so-manieth number of such a range, from its first on; the third is at least 2.
     Steps(u32, u32, u32),
-    /// Those of this name, in which `*` stands for anything.
+    /// Hosts of this name, in which `*` stands for anything.
     Name(String),
-    /// Those of the groups of this name, likewise.
+    /// Hosts of the groups of this name, in which `*` stands for anything.
     Group(String),
 }
 
@@ -41,12 +41,12 @@ pub(crate) enum Part {
 #[serde(transparent)]
 pub(crate) struct RackSet(HostSet);
 
-/// What a set is taken from.
+/// Hosts or racks that a set chooses from.
 struct Whole<'a, Name> {
-    /// What one of them is.
+    /// Noun for one of them.
     noun: &'static str,
     count: u32,
-    /// What each is called.
+    /// Name of each.
     name: Name,
     /// The hosts' groups; none of what is not in groups.
     groups: Option<&'a Groups>,
@@ -156,7 +156,7 @@ impl JsonSchema for RackSet {
 const EXPECTED: &str = "a set of hosts: \"all\", \"0..8\" (0 to 7), \"0..8, 12\", \"0..8 step 2\", [0, 1, 5], names such as \"host3\" and \"s1-*\", or groups such as \"group:old\"";
 /// More parts than any real set has; bounds the memory of a hostile one.
 const MAX_PARTS: usize = 100_000;
-/// Likewise, names, each of which is compared with every host, and ranges with steps.
+/// Most names and stepped ranges of a set; each is compared with every host.
 const MAX_LONG_PARTS: usize = 1_000;
 
 impl FromStr for HostSet {

@@ -1,4 +1,4 @@
-//! What to run: a scenario's text becomes a checked [`Experiment`], which is plain data.
+//! Scenarios: a text becomes a checked [`Experiment`], which is plain data.
 //!
 //! Nothing here opens a file: whoever asks hands over what reads those that a scenario names, a [`Reader`].
 //!

@@ -12,7 +12,7 @@ use shallows_switch::port;
 use crate::experiment::Experiment;
 use crate::topology::{Link, PortKind};
 
-/// What one marker does at ports of one kind.
+/// Marking curve of one marker at ports of one kind.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MarkingCurve {
     /// Where the ports stand.

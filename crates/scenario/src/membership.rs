@@ -4,7 +4,7 @@ use shallows_core::packet::HostId;
 
 use crate::pattern;
 
-/// What hosts in no group are called.
+/// Name of hosts without a group.
 pub(crate) const DEFAULT: &str = "default";
 /// Which hosts are alike. Group 0 has those that no `[[host.group]]` names.
 #[derive(Clone, Debug)]

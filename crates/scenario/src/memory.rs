@@ -13,7 +13,7 @@ use crate::topology::Link;
 
 /// The memory of hosts and switches.
 pub(crate) struct Memory {
-    /// Of a host, by group.
+    /// Memory of a host, by group.
     nics: Vec<Config>,
     switch: Config,
     /// How many pools each switch has.

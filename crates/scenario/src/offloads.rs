@@ -1,4 +1,4 @@
-//! What NICs do for their hosts: bursts, pacing, and packets that are taken up together.
+//! Offloads of NICs: bursts, pacing, and interrupt coalescing.
 
 use shallows_core::{Bytes, Duration};
 use shallows_transport::Tso;
@@ -51,7 +51,7 @@ const LONGEST_WAIT: Duration = Duration::from_millis(100);
 /// More than any NIC gives a host.
 const MOST_QUEUES: u32 = 256;
 
-/// What `[host.nic]` says of it, for segments of `mss` bytes that are packets of `packet`.
+/// Offloads of `[host.nic]`, for segments of `mss` bytes in packets of `packet`.
 pub(crate) fn build(nic: &Nic, mss: Bytes, packet: Bytes, checker: &mut Checker<'_>) -> Offloads {
     let tso = match nic.tso {
         quantity::Tso::Off => None,

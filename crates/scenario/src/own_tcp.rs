@@ -1,4 +1,4 @@
-//! What workloads say of their own connections: keys in which these differ from what their hosts have for all.
+//! Connections of workloads: keys in which they differ from those of their hosts.
 //!
 //! That is what a program or a route can choose. What a host has once, such as timestamps, stays its own.
 
@@ -35,7 +35,7 @@ pub(crate) struct OwnTcps {
 }
 
 impl OwnTcps {
-    /// Those of a scenario with these `tables`.
+    /// Reads the own keys of workloads from the `tables` of a scenario.
     pub(crate) fn read(spec: &Resolved, tables: &Table) -> Result<Self, (Path, String)> {
         let mut known: Vec<&Table> = Vec::new();
         let mut found = Self { all: Vec::new(), of_workloads: Vec::new() };
@@ -71,7 +71,7 @@ impl OwnTcps {
         })
     }
 
-    /// What presets of workloads have set, in words.
+    /// Notes on the keys that presets of workloads set.
     pub(crate) fn preset_notes(&self) -> Vec<String> {
         let note = |own: &OwnTcp| {
             let note = own.of_groups[0].preset_note.as_ref()?;

@@ -1,4 +1,4 @@
-//! What a scenario says with every default filled in, which is what checks read and results carry.
+//! Scenario with every default filled in; checks read it and results carry it.
 
 use std::ops::Deref;
 

@@ -202,7 +202,7 @@ fn reword(message: &str) -> (Option<String>, String) {
     (None, message)
 }
 
-/// What others model and we do not, in lower case: who asks for it has not mistyped.
+/// Names of models that other simulators have and this one lacks, in lower case; they are not reported as mistyped.
 const NOT_MODELLED: [&str; 36] = [
     "aqua",
     "bbr",

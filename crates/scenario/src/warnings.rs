@@ -1,4 +1,4 @@
-//! What a scenario allows and probably does not mean: markers that cannot fire, signals that nobody hears.
+//! Warnings about a scenario: markers that cannot act, and signals that no sender reads.
 
 use shallows_core::Bytes;
 use shallows_core::packet::Ecn;
@@ -14,7 +14,7 @@ use crate::marking::MarkingCurve;
 use crate::topology::{Link, PortKind};
 
 impl Experiment {
-    /// What is allowed and yet probably not meant.
+    /// Warnings about settings that are allowed but probably unintended.
     pub fn warnings(&self) -> Vec<String> {
         let curves = self.marking_curves();
         let silent = curves.iter().filter_map(|curve| {

@@ -25,7 +25,7 @@ macro_rules! classes {
 }
 
 impl Site<'_> {
-    /// What each of so many queues may send in a round.
+    /// Quantum of each queue: what it may send in a round.
     fn quanta(
         &self,
         queues: u8,

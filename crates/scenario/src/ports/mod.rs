@@ -1,4 +1,4 @@
-//! What the ports of hosts and switches are made of, from what the scenario says of them.
+//! Ports of hosts and switches, built from the scenario.
 
 mod disciplines;
 mod markers;
@@ -43,7 +43,7 @@ pub(crate) fn build(spec: &Resolved, network: &mut Network, checker: &mut Checke
     (network.ports, network.notes) = (ports, notes);
 }
 
-/// What the scenario wants of one port, each part with the key that says so.
+/// Settings of one port, each with its key.
 struct Wanted<'a> {
     port: (&'a Port, String),
     markers: (&'a [Marker], String),

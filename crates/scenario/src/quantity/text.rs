@@ -46,7 +46,7 @@ pub(crate) enum Automatic<T> {
 /// Sizes beyond this are slips of the pen; sums of a few thousand of them still fit 64 bits.
 const MAX_SIZE: Bytes = Bytes(1 << 50);
 
-/// Likewise: one day. Simulated time ends after 213.
+/// Longest time in a scenario, one day. Simulated time ends after 213.
 pub(crate) const MAX_TIME: Duration = Duration::from_secs(86_400);
 
 /// Slower links could keep a packet longer than simulated time lasts.

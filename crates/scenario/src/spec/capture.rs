@@ -11,7 +11,7 @@ use crate::quantity::Size;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Capture {
-    /// What the file is called in the run's folder, before its ending `.pcapng`. Default `"capture"`.
+    /// Name of the file in the run's folder, before its ending `.pcapng`. Default `"capture"`.
     #[serde(default = "capture")]
     pub(crate) name: String,
     /// Ports by kind (`"nic"`, `"to-host"`, `"up"` …) or name, such as `"leaf0->host3"`, in which `*` stands for anything.

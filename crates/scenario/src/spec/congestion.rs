@@ -42,13 +42,13 @@ pub(crate) struct Cubic {
     /// How aggressively the window grows, in segments/s³, above 0. Default 0.4 (RFC 9438 §5).
     #[serde(default = "two_fifths")]
     pub(crate) c: f64,
-    /// What a reduction leaves, between 0 and 1. Default 0.7 (RFC 9438 §4.6).
+    /// Share of the window that remains after a reduction, between 0 and 1. Default 0.7 (RFC 9438 §4.6).
     #[serde(default = "seven_tenths")]
     pub(crate) beta: f64,
     /// Whether a flow that is reduced before it regained its old window leaves room to new ones. Default true (RFC 9438 §4.7).
     #[serde(default = "yes")]
     pub(crate) fast_convergence: bool,
-    /// What ends slow start before a loss. Default `"off"`.
+    /// Condition that ends slow start before a loss. Default `"off"`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) hystart: HyStart,
     /// With `hystart = "linux"`, the least by which round trips have to grow (`HYSTART_DELAY_MIN`), to which all of its times are in
@@ -67,7 +67,7 @@ pub(crate) struct Cubic {
     pub(crate) hold: Option<Time>,
 }
 
-/// What ends slow start before a loss.
+/// Condition that ends slow start before a loss.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum HyStart {
@@ -88,7 +88,7 @@ pub(crate) struct Pulser {
     /// Window while the brake is on. Default 4 segments (§III-B).
     #[serde(default = "four_segments")]
     pub(crate) safe_window: Window,
-    /// What lets the brake go. Default `"first-clean-ack"`.
+    /// Condition that releases the brake. Default `"first-clean-ack"`.
     #[serde(default)]
     pub(crate) restore: Restore,
     /// Whether the brake is as in the authors' testbed: ECE pulls it, which then cuts the window in no other way, and it

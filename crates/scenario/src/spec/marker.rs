@@ -11,7 +11,7 @@ use crate::quantity::{Automatic, Depth, Size, Time};
 use crate::tagged::tagged;
 
 tagged! {
-    /// What marks packets, or drops those that are not ECN-capable.
+    /// Marker: marks packets, or drops those that are not ECN-capable.
     Marker, "marker" {
         /// Nothing is marked; the buffer alone drops.
         "drop-tail" => DropTail(DropTail),
@@ -29,7 +29,7 @@ tagged! {
         "ein" => Ein(Ein),
         /// The detector of Pulser's released testbed, which sets CE.
         "ein-as-released" => EinAsReleased(EinAsReleased),
-        /// What has waited longer than a threshold is marked as it leaves (TCN, CoNEXT '16).
+        /// Marks packets, as they leave, that waited longer than a threshold (TCN, CoNEXT '16).
         "tcn" => Tcn(Tcn),
         /// Marks or drops where the shortest wait stays too long (RFC 8289).
         "codel" => Codel(Codel),
@@ -184,13 +184,13 @@ pub(crate) struct RedClassic {
     /// In what the backlog is counted. Default: packets, in ns-2 bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) unit: Option<Unit>,
-    /// What is done to a packet. Default `"mark"`, in ns-2 `"drop"`.
+    /// Action on a selected packet. Default `"mark"`, in ns-2 `"drop"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) action: Option<Action>,
     /// Whether the probability grows on above kmax, to 1 at twice that. Default false, in ns-2 true.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) gentle: Option<bool>,
-    /// What is done to a packet that the average alone condemns. Default `"as-below"`, in ns-2 `"drop"` (RFC 3168 §7).
+    /// Action on a packet while the average is above the upper threshold. Default `"as-below"`, in ns-2 `"drop"` (RFC 3168 §7).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) forced: Option<Forced>,
     /// How marks follow one another. Default `"uniform"`, in ns-2 `"wait"`.
@@ -211,7 +211,7 @@ pub(crate) enum RedVariant {
     /// Floyd and Jacobson's.
     #[default]
     Paper,
-    /// Those of ns-2's red.cc with its defaults.
+    /// Thresholds of ns-2's red.cc with its defaults.
     #[serde(rename = "ns-2")]
     Ns2,
 }
@@ -246,7 +246,7 @@ pub(crate) struct EinAsReleased {
     /// Packets above which CE is set in any case. Default 15.
     #[serde(default = "fifteen")]
     pub(crate) limit: u32,
-    /// What counts as one unit of time. `"auto"` (default): one MTU on the link; the testbed has `"250us"`.
+    /// Unit of time of the average. `"auto"` (default): one MTU on the link; the testbed has `"250us"`.
     #[serde(default)]
     pub(crate) packet_time: Automatic<Time>,
 }
@@ -255,7 +255,7 @@ pub(crate) struct EinAsReleased {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Tcn {
-    /// What waits longer is marked: the standard threshold over the rate of the link, RTT·lambda.
+    /// Wait above which packets are marked: the standard threshold over the rate of the link, RTT·lambda.
     pub(crate) threshold: Time,
     /// Numbers of the queues that it looks at. Default: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -272,7 +272,7 @@ pub(crate) struct Codel {
     /// For how long the wait may stay above that; about the longest round-trip time. Default `"100ms"`.
     #[serde(default = "hundred_milliseconds")]
     pub(crate) interval: Time,
-    /// What is done to a packet. Default `"drop"`; a drop costs no time on the link with `egress_drop = "free"`.
+    /// Action on a selected packet. Default `"drop"`; a drop costs no time on the link with `egress_drop = "free"`.
     #[serde(default = "drop_it")]
     pub(crate) action: Action,
     /// Beyond this wait every ECN-capable packet is marked. Default: none.

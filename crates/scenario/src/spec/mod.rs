@@ -1,4 +1,4 @@
-//! What a scenario file says: the one authority for its keys. The JSON Schema and the errors come from these types.
+//! Contents of a scenario file: these types define its keys, the JSON Schema and the errors.
 //!
 //! The comment of each field is its description in the schema: meaning, default, source. Nothing is checked here that
 //! concerns more than one value.
@@ -47,7 +47,7 @@ pub(crate) use workload::*;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Spec {
-    /// What the scenario is called; results carry it. Default: the name of the file without its ending.
+    /// Name of the scenario; results carry it. Default: the name of the file without its ending.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) name: Option<String>,
     /// Root of every random stream: the same scenario and seed give the same results everywhere.
@@ -59,15 +59,15 @@ pub(crate) struct Spec {
     pub(crate) stop: Stop,
     /// Hosts, switches and links.
     pub(crate) topology: Topology,
-    /// What every switch is made of.
+    /// Configuration of every switch.
     pub(crate) switch: Switch,
-    /// What every host is made of.
+    /// Configuration of every host.
     #[serde(default)]
     pub(crate) host: Host,
     /// How every TCP connection behaves.
     #[serde(default, deserialize_with = "preset::read")]
     pub(crate) tcp: Tcp,
-    /// What is measured, and how.
+    /// Measurements.
     #[serde(default)]
     pub(crate) measure: Measure,
     /// The traffic; at least one.
@@ -81,7 +81,7 @@ pub(crate) struct Spec {
 }
 
 tagged! {
-    /// Who sends what to whom, and when.
+    /// Sources of traffic: senders, receivers and times.
     Workload, "workload" {
         /// Flows that arrive at random times and load given links to a given share.
         "poisson" => Poisson(Poisson),
@@ -103,7 +103,7 @@ tagged! {
 }
 
 impl Workload {
-    /// What it says of its own connections.
+    /// Keys of its own connections.
     pub(crate) fn tcp(&self) -> Option<&toml::Table> {
         match self {
             Self::Poisson(w) => w.tcp.as_ref(),
@@ -131,7 +131,7 @@ pub(crate) struct Stop {
     pub(crate) at: Option<Time>,
 }
 
-/// What every host is made of.
+/// Configuration of every host.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Host {
@@ -162,7 +162,7 @@ impl Host {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Group {
-    /// What results and workloads call it: letters, digits, `-`, `_` and `.`; not `default` or `all`.
+    /// Name of the group in results and workloads: letters, digits, `-`, `_` and `.`; not `default` or `all`.
     pub(crate) name: String,
     /// Its hosts, by number or name. Default: those of `racks`; at least one of the two is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -232,7 +232,7 @@ pub(crate) struct Nic {
     pub(crate) shaper: Option<Shaper>,
 }
 
-/// What is measured, and how.
+/// Measurements of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Measure {

@@ -1,4 +1,4 @@
-//! What a NIC does for its host.
+//! Offloads of a NIC.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

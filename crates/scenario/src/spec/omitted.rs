@@ -1,6 +1,6 @@
-//! What a scenario that is spelled out leaves out.
+//! Keys that a resolved scenario omits.
 
-/// What was not there before needs no mention where it is not used.
+/// Whether a value is its type's default. Newer keys are omitted then, so that hashes of older scenarios stay.
 pub(super) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }

@@ -68,7 +68,7 @@ pub(crate) struct StrictPriority {
 pub(crate) struct Wrr {
     /// How many queues have turns.
     pub(crate) queues: u8,
-    /// What each of them may send in a round: one value for all, or a list.
+    /// Quantum of each queue, the bytes that it may send in a round: one value for all, or a list.
     pub(crate) quantum: PerQueue<Amount>,
     /// In which order they have their turns. Default `"cyclic"`.
     #[serde(default)]
@@ -93,7 +93,7 @@ pub(crate) struct Wrr {
 pub(crate) struct Dwrr {
     /// How many queues have turns.
     pub(crate) queues: u8,
-    /// What each of them may send in a round, on average: one value for all, or a list.
+    /// Average bytes that each queue may send in a round: one value for all, or a list.
     pub(crate) quantum: PerQueue<Amount>,
     /// How many queues before these have strict priority; they are the first in number. Default 0.
     #[serde(default)]
@@ -143,12 +143,12 @@ fn one_weight() -> PerQueue<u32> {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Hcf {
-    /// What both queues hold together, B.
+    /// Capacity of both queues together, B.
     pub(crate) limit: Amount,
     /// How many bins there are, K. Default 20.
     #[serde(default = "twenty")]
     pub(crate) bins: u32,
-    /// What each bin has at the start of a period, c0, in packets or bytes. Default `"1p"`.
+    /// Credit of each bin at the start of a period, c0, in packets or bytes. Default `"1p"`.
     #[serde(default = "one_packet")]
     pub(crate) credits: Amount,
     /// How many bins a packet is hashed to; more than one is a Bloom counter (§4.1). Default 1.
@@ -168,7 +168,7 @@ pub(crate) struct Hcf {
     /// flow may be reordered. Default `"applied"`.
     #[serde(default)]
     pub(crate) footnote: Footnote,
-    /// What becomes of the queues when that of high priority has become empty. Default `"when-empty"`: they swap.
+    /// Change of the queues when that of high priority has become empty. Default `"when-empty"`: they swap.
     #[serde(default)]
     pub(crate) swap: Swap,
 }
@@ -219,10 +219,10 @@ pub(crate) struct HashedDrr {
     /// Bytes that a bucket earns at each visit. Default `"250B"`.
     #[serde(default = "ns2_quantum")]
     pub(crate) quantum: Size,
-    /// What all buckets hold together. Default `"25KB"`.
+    /// Capacity of all buckets together. Default `"25KB"`.
     #[serde(default = "ns2_limit")]
     pub(crate) limit: Amount,
-    /// What a packet is hashed by. Default `"five-tuple"`; ns-2 has `"source-only"`.
+    /// Fields that the hash of a packet covers. Default `"five-tuple"`; ns-2 has `"source-only"`.
     #[serde(default)]
     pub(crate) hash: FlowHash,
 }
@@ -237,13 +237,13 @@ pub(crate) struct Sfq {
     /// How many packets all buckets hold together. Default 40.
     #[serde(default = "forty")]
     pub(crate) max_packets: u32,
-    /// What a packet is hashed by. Default `"address-pair"`, SFQ's conversation; ns-2 has `"address-sum"`.
+    /// Fields that the hash of a packet covers. Default `"address-pair"`, SFQ's conversation; ns-2 has `"address-sum"`.
     #[serde(default = "address_pair")]
     pub(crate) hash: FlowHash,
     /// How often the hash is perturbed, which may reorder packets. Default: never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) perturbation: Option<Time>,
-    /// What is dropped. Default `"steal-tail"`.
+    /// Packet that is dropped. Default `"steal-tail"`.
     #[serde(default)]
     pub(crate) drop: DropRule,
 }
@@ -288,7 +288,7 @@ fn address_pair() -> FlowHash {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Shaper {
-    /// What may pass in the long run, in bits on the wire.
+    /// Long-term rate, in bits on the wire.
     pub(crate) rate: Speed,
     /// Depth of the bucket: what may pass at once after a pause. At least one full packet.
     pub(crate) burst: Size,

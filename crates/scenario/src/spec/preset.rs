@@ -14,7 +14,7 @@ use crate::tagged;
 static PRESETS: LazyLock<Table> =
     LazyLock::new(|| toml::from_str(include_str!("presets.toml")).expect("presets.toml is TOML"));
 
-/// What a preset says of kinds of congestion control.
+/// Key of a preset's settings that depend on the congestion control.
 const WHEN: &str = "when";
 
 /// Keys of a preset that go by another key wherever that is given.

@@ -19,7 +19,7 @@ use crate::tagged::tagged;
 pub(crate) struct PartitionAggregate {
     /// Hosts that ask.
     pub(crate) clients: HostSet,
-    /// Who of them asks. Default `"each"`.
+    /// Clients that send queries. Default `"each"`.
     #[serde(default)]
     pub(crate) asking: Asking,
     /// Hosts that answer. Default `"all"`; nobody asks itself.
@@ -31,10 +31,10 @@ pub(crate) struct PartitionAggregate {
     /// Size of a request. Default `"1.6KB"` (DCTCP §2.2); `"0B"`: none is sent, and everyone answers unasked.
     #[serde(default = "request")]
     pub(crate) request: Size,
-    /// What each worker answers. Exactly one of `size`, `total` and `sizes` is given.
+    /// Size of each worker's answer. Exactly one of `size`, `total` and `sizes` is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) size: Option<Size>,
-    /// What all workers of a query answer together, in equal parts, rounded up.
+    /// Size of all answers of a query together, in equal parts, rounded up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) total: Option<Size>,
     /// A distribution from which each answer draws its size.
@@ -77,7 +77,7 @@ pub(crate) struct PartitionAggregate {
     pub(crate) tcp: Option<Table>,
 }
 
-/// Who of the clients asks.
+/// Clients that send queries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Asking {
@@ -108,7 +108,7 @@ pub(crate) struct Aggregators {
     /// Hosts from which they are drawn. Default `"all"`; never the client, and no aggregator is a worker of its query.
     #[serde(default)]
     pub(crate) hosts: HostSet,
-    /// What each sends to the client when it has its answers.
+    /// Size of the answer that each aggregator sends to the client when it has its answers.
     pub(crate) size: Size,
     /// How long it waits for them, from the request on; then it answers with what it has. Default: for everyone.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,4 +1,4 @@
-//! What receivers of connections do: the windows that they advertise (`tcp.receiver`), and when they acknowledge.
+//! Receivers of connections: their advertised windows (`tcp.receiver`), and the times of their acknowledgements.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use crate::quantity::{Time, Window};
 use crate::tagged::tagged;
 
 tagged! {
-    /// What controls the windows that receivers advertise.
+    /// Control of the windows that receivers advertise.
     Receiver, "receiver" {
         /// Nothing: it is `receive_window`.
         "fixed" => Fixed(FixedWindow),
@@ -61,7 +61,7 @@ pub(crate) struct DelayedAck {
     /// At the latest with this many segments; 1 acknowledges each at once. Default 2 (RFC 5681 §4.2).
     #[serde(default = "two")]
     pub(crate) segments: u32,
-    /// What counts as a segment. Default `"arrivals"`.
+    /// Unit that counts as a segment. Default `"arrivals"`.
     #[serde(default)]
     pub(crate) counts: AckCounts,
     /// The first segments of a connection that are acknowledged at once. Default 0; 16 in Linux (`TCP_MAX_QUICKACKS`).

@@ -34,7 +34,7 @@ pub(crate) struct Rack {
     /// `delayed_ack.timeout`; Linux has the least retransmission timeout, 200 ms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) max_ack_delay: Option<Time>,
-    /// What the probe timer and the reordering timer wait beyond what RFC 8985 says: two ticks in Linux. Default `"0s"`.
+    /// Extra wait of the probe timer and the reordering timer beyond RFC 8985: two ticks in Linux. Default `"0s"`.
     #[serde(default = "zero")]
     pub(crate) timer_slack: Time,
 }

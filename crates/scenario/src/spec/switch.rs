@@ -11,7 +11,7 @@ use super::port::{Port, Shaper};
 use crate::quantity::{Amount, PerQueue, Size};
 use crate::tagged::tagged;
 
-/// What every switch is made of.
+/// Configuration of every switch.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Switch {
@@ -26,7 +26,7 @@ pub(crate) struct Switch {
     /// A token bucket that holds each of its ports below the rate of its link. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) shaper: Option<Shaper>,
-    /// What a packet that a dequeue marker drops costs: its slot on the wire (default, hardware) or nothing.
+    /// Cost of a packet that a dequeue marker drops: its slot on the wire (default, hardware) or nothing.
     #[serde(default)]
     pub(crate) egress_drop: EgressDrop,
     /// Which of several shortest paths a connection takes. Default `"five-tuple"`.
@@ -72,7 +72,7 @@ pub(crate) struct PortOverride {
     /// Their shaper.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) shaper: Option<Shaper>,
-    /// What a drop at dequeue costs there.
+    /// Cost of a drop at dequeue at these ports.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) egress_drop: Option<EgressDrop>,
 }
@@ -119,7 +119,7 @@ pub(crate) struct DynamicThreshold {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct StaticPartition {
-    /// What each port may hold: bytes, or packets of any size.
+    /// Memory of each port: bytes, or packets of any size.
     pub(crate) per_port: Amount,
 }
 

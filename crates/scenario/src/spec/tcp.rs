@@ -22,7 +22,7 @@ pub(crate) struct Tcp {
     /// scripts of the papers. Keys beside it override. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) preset: Option<Preset>,
-    /// What the preset has set, in words.
+    /// Note on the keys that the preset sets.
     #[serde(skip)]
     pub(crate) preset_note: Option<String>,
     /// How signals of congestion become a window. Default `"dctcp"`.
@@ -38,7 +38,7 @@ pub(crate) struct Tcp {
     /// An ECN reduction leaves no smaller window than this. Default 1 segment (RFC 3168 §6.1.2); Linux has 2.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) minimum_window: Option<Window>,
-    /// What controls the windows that receivers advertise. Default `"fixed"`.
+    /// Control of the windows that receivers advertise. Default `"fixed"`.
     #[serde(default)]
     pub(crate) receiver: Receiver,
     /// The window that a receiver advertises, at most if something controls it. Default 1 GiB (RFC 7323 §2.3).
@@ -54,7 +54,7 @@ pub(crate) struct Tcp {
     /// Default `"at-once"`.
     #[serde(default)]
     pub(crate) ece_reaction: EceReaction,
-    /// Of what a loss leaves one half. Default `"flight-size"`.
+    /// Quantity that a loss halves. Default `"flight-size"`.
     #[serde(default)]
     pub(crate) loss_base: LossBase,
     /// The retransmission timer.
@@ -74,7 +74,7 @@ pub(crate) struct Tcp {
     /// Whether a window grows that the application does not use. Default `"grows"`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) app_limited: AppLimited,
-    /// What NewReno's window is when everything is repaired. Needs `recovery = "newreno"`. Default `"limited"`.
+    /// NewReno's window after a recovery. Needs `recovery = "newreno"`. Default `"limited"`.
     #[serde(default)]
     pub(crate) full_ack: FullAck,
     /// Details of `recovery = "rack"`, which it needs.
@@ -94,16 +94,16 @@ pub(crate) struct Tcp {
     /// `limited_transmit`, and `recovery` other than `"sack"`. Default false.
     #[serde(default)]
     pub(crate) limited_transmit_repairs: bool,
-    /// What becomes of selective acknowledgements when the timer fires. Needs `recovery = "sack"`. Default `"kept"`.
+    /// Use of selective acknowledgements after a timeout. Needs `recovery = "sack"`. Default `"kept"`.
     #[serde(default)]
     pub(crate) sack_after_timeout: SackAfterTimeout,
-    /// What becomes of the window when nothing was sent for an RTO. Default `"reduce"` (RFC 5681 §4.1).
+    /// Window after an RTO without sending. Default `"reduce"` (RFC 5681 §4.1).
     #[serde(default)]
     pub(crate) restart_after_idle: RestartAfterIdle,
     /// Whether a connection opens with SYN and SYN-ACK, which negotiate ECN. Default false, as in the papers' simulators.
     #[serde(default)]
     pub(crate) handshake: bool,
-    /// What a lost SYN, or its lost answer, does. Needs `handshake`. Default `"careful"`.
+    /// Effect of a lost SYN or SYN-ACK. Needs `handshake`. Default `"careful"`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) lost_syn: LostSyn,
     /// Whether the last segment of a connection carries a FIN, which a receiver acknowledges at once. Default false, as in
@@ -135,7 +135,7 @@ pub(crate) enum Preset {
     /// Windows Server 2022.
     #[serde(rename = "windows-2022")]
     Windows2022,
-    /// What the RFCs prescribe.
+    /// Values of the RFCs.
     #[serde(rename = "rfc")]
     Rfc,
     /// ns-2, as the scripts of BCC (INFOCOM '20) have it.

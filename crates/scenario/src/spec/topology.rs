@@ -40,7 +40,7 @@ pub(crate) struct Star {
     /// Largest IP packet. In bytes; default 1500.
     #[serde(default = "mtu")]
     pub(crate) mtu: PacketSize,
-    /// What each packet occupies on a link beyond the IP packet: 38 bytes for Ethernet with preamble and gap. Default
+    /// Framing: bytes of each packet on a link beyond the IP packet, 38 for Ethernet with preamble and gap. Default
     /// 0, as in the papers' simulators.
     #[serde(default = "no_bytes")]
     pub(crate) framing: PacketSize,
@@ -74,7 +74,7 @@ pub(crate) struct Dumbbell {
     /// Largest IP packet. In bytes; default 1500.
     #[serde(default = "mtu")]
     pub(crate) mtu: PacketSize,
-    /// What each packet occupies on a link beyond the IP packet. Default 0.
+    /// Framing: bytes of each packet on a link beyond the IP packet. Default 0.
     #[serde(default = "no_bytes")]
     pub(crate) framing: PacketSize,
     /// Links that differ from the rest.
@@ -110,7 +110,7 @@ pub(crate) struct LeafSpine {
     /// Largest IP packet. In bytes; default 1500.
     #[serde(default = "mtu")]
     pub(crate) mtu: PacketSize,
-    /// What each packet occupies on a link beyond the IP packet. Default 0.
+    /// Framing: bytes of each packet on a link beyond the IP packet. Default 0.
     #[serde(default = "no_bytes")]
     pub(crate) framing: PacketSize,
     /// Links that differ from the rest.
@@ -151,7 +151,7 @@ pub(crate) struct FatTree {
     /// Largest IP packet. In bytes; default 1500.
     #[serde(default = "mtu")]
     pub(crate) mtu: PacketSize,
-    /// What each packet occupies on a link beyond the IP packet. Default 0.
+    /// Framing: bytes of each packet on a link beyond the IP packet. Default 0.
     #[serde(default = "no_bytes")]
     pub(crate) framing: PacketSize,
     /// Links that differ from the rest.
@@ -188,7 +188,7 @@ pub(crate) struct Graph {
     /// Largest IP packet. In bytes; default 1500.
     #[serde(default = "mtu")]
     pub(crate) mtu: PacketSize,
-    /// What each packet occupies on a link beyond the IP packet. Default 0.
+    /// Framing: bytes of each packet on a link beyond the IP packet. Default 0.
     #[serde(default = "no_bytes")]
     pub(crate) framing: PacketSize,
     /// All links, in both directions. Those that are listed several times run side by side.
@@ -225,7 +225,7 @@ pub(crate) struct LinkOverride {
     pub(crate) delay: Option<Time>,
 }
 
-/// What every kind of topology says.
+/// Keys of every kind of topology.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Common<'a> {
     pub(crate) rate: Rate,
@@ -237,7 +237,7 @@ pub(crate) struct Common<'a> {
 }
 
 impl Topology {
-    /// What every kind says.
+    /// Keys of every kind of topology.
     pub(crate) fn common(&self) -> Common<'_> {
         let (rate, link, host, mtu, framing, links): (_, _, _, _, _, &[LinkOverride]) = match self {
             Self::Star(t) => (t.rate, t.link_delay, t.host_delay, t.mtu, t.framing, &t.links),

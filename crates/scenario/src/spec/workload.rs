@@ -19,7 +19,7 @@ pub(crate) struct Poisson {
     /// Whose capacity. Default `"receivers"`.
     #[serde(default)]
     pub(crate) of: LoadOf,
-    /// What counts against the capacity. Default `"wire"`.
+    /// Bytes that count against the capacity. Default `"wire"`.
     #[serde(default)]
     pub(crate) counted: Counted,
     /// Allow links to be offered more than they can carry. Default false.
@@ -82,7 +82,7 @@ pub(crate) enum LoadOf {
     Uplinks,
 }
 
-/// What counts against the capacity of a link.
+/// Bytes that count against the capacity of a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Counted {
@@ -145,7 +145,7 @@ pub(crate) struct SizesFile {
     /// The file, relative to the scenario: lines of a value and the share of flows up to it, in 0–1 or 0–100; `#`
     /// begins a comment.
     pub(crate) path: String,
-    /// What a value counts. Default `"1B"`; `"1460B"` for files in packets.
+    /// Size of one unit of the values. Default `"1B"`; `"1460B"` for files in packets.
     #[serde(default = "one_byte")]
     pub(crate) unit: Size,
     /// Sizes below this become this. Default `"1B"`.
@@ -193,15 +193,15 @@ pub(crate) struct Persistent {
     /// Connections of each pair at the start. Default 1.
     #[serde(default = "one")]
     pub(crate) per_pair: u32,
-    /// What a flow does that finds all of them busy. Default `"open-another"`.
+    /// Behaviour of a flow that finds all connections busy. Default `"open-another"`.
     #[serde(default)]
     pub(crate) when_busy: WhenBusy,
-    /// What each connection sends before the first flow. Default: nothing.
+    /// Data that each connection sends before the first flow. Default: nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) warm_up: Option<WarmUp>,
 }
 
-/// What a flow does that finds every connection busy.
+/// Behaviour of a flow that finds every connection busy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WhenBusy {
@@ -259,10 +259,10 @@ pub(crate) struct Incast {
     pub(crate) senders: HostSet,
     /// Hosts that receive; every sender answers each of them.
     pub(crate) receivers: HostSet,
-    /// What each sender sends to each receiver. Exactly one of `size` and `total` is given.
+    /// Data that each sender sends to each receiver. Exactly one of `size` and `total` is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) size: Option<Size>,
-    /// What each receiver gets from all together, in equal parts, rounded up.
+    /// Data that each receiver gets from all senders together, in equal parts, rounded up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) total: Option<Size>,
     /// When the first round starts. Default `"0s"`.
@@ -425,8 +425,8 @@ pub(crate) struct BySender {
     pub(crate) classes: u8,
 }
 
-/// Of *n* hosts, *s* sends to *r* in class *r* · *n* + *s* modulo `classes`, as MQ-ECN's simulations have it: where `classes`
-/// divides *n*, as `by-sender`.
+/// Classes of MQ-ECN's simulations: among *n* hosts, *s* sends to *r* in class *r* · *n* + *s* modulo `classes`. If `classes` divides
+/// *n*, this equals `by-sender`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ByPair {

@@ -233,7 +233,7 @@ impl NetworkPlan {
         self.cables = cables.collect();
     }
 
-    /// What a node is called.
+    /// Name of a node.
     pub(super) fn name(&self, node: NodeId) -> String {
         match node.0.checked_sub(self.hosts) {
             Some(switch) => self.switch_names[switch as usize].clone(),

@@ -17,7 +17,7 @@ pub struct Epoch {
     pub links: Vec<(u32, LinkState)>,
 }
 
-/// What a link is from an epoch on.
+/// State of a link from an epoch on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkState {
     /// It is dead: what is in flight is lost, and what waits at its port or comes there is dropped.

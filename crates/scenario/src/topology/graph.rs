@@ -40,7 +40,7 @@ pub(super) fn plan(graph: &Graph, checker: &mut Checker<'_>) -> Option<NetworkPl
     (checker.problems.len() == before).then_some(plan)
 }
 
-/// What the names of a list stand for.
+/// Names that the patterns of a list stand for.
 fn names(list: &[String], key: &str, checker: &mut Checker<'_>) -> Vec<String> {
     let mut names = Vec::new();
     for (index, text) in list.iter().enumerate() {

@@ -30,15 +30,15 @@ pub struct Network {
     pub routing: Arc<Routing>,
     /// How it changes: see [`Network::set_epochs`].
     pub(crate) epochs: Arc<[Epoch]>,
-    /// What ports are made of; links say which of these theirs is.
+    /// Configurations of ports; each link names its own.
     pub ports: Vec<port::Config>,
     /// Which hosts are alike.
     pub groups: Groups,
-    /// What was computed for its ports.
+    /// Values computed for its ports, with formulas.
     pub(crate) notes: Vec<String>,
     /// Largest IP packet.
     pub mtu: Bytes,
-    /// What every link carries for a packet beyond the IP packet itself.
+    /// Bytes that every link carries for a packet beyond the IP packet.
     pub framing: Bytes,
 }
 
@@ -90,7 +90,7 @@ pub enum PortKind {
 }
 
 impl Network {
-    /// What a host is called.
+    /// Name of a host.
     pub(crate) fn host_name(&self, host: u32) -> &str {
         let name = &self.links[host as usize].name;
         name.split_once("->").map_or(name, |(from, _)| from)
@@ -109,7 +109,7 @@ impl Network {
         }
     }
 
-    /// What the port of `link` is made of.
+    /// Configuration of the port of `link`.
     pub fn port(&self, link: &Link) -> &port::Config {
         &self.ports[link.port]
     }

@@ -7,7 +7,7 @@ use super::network::{NodeId, PortKind};
 /// More hosts than any published simulation of packets has; bounds the memory of a slip of the pen.
 pub(super) const MAX_HOSTS: u64 = 1 << 17;
 
-/// Likewise, cables.
+/// Most cables of a network.
 pub(super) const MAX_CABLES: u64 = 1 << 20;
 
 /// Ports of each switch of a fat tree, which has a quarter of the cube of hosts.
@@ -23,7 +23,7 @@ pub(super) struct Planned {
     pub(super) rate: Rate,
     /// Propagation.
     pub(super) delay: Duration,
-    /// What the port at each end is.
+    /// Kind of the port at each end.
     pub(super) kinds: [PortKind; 2],
 }
 

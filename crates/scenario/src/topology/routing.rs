@@ -126,7 +126,7 @@ impl Graph {
         self.shortest_or(|_, _| unreachable!("every switch reaches every other"))
     }
 
-    /// Likewise, but that a switch takes these links to an edge that it does not reach, told by their numbers.
+    /// Shortest paths; a switch that does not reach an edge takes the links of `otherwise` instead, given both numbers.
     fn shortest_or<'a>(&self, otherwise: impl Fn(usize, usize) -> &'a [u32]) -> Table {
         let mut homes = vec![Home::default(); self.hosts.iter().map(Vec::len).sum()];
         for (switch, edge) in self.edges().zip(0..) {
@@ -162,7 +162,7 @@ impl Graph {
         self.search_all(vec![target])
     }
 
-    /// Likewise to the nearest of several targets.
+    /// Shortest paths to the nearest of several targets.
     fn search_all(&self, targets: Vec<usize>) -> (Vec<u32>, Vec<usize>) {
         let mut distance = vec![u32::MAX; self.trunks.len()];
         targets.iter().for_each(|&target| distance[target] = 0);
@@ -180,7 +180,7 @@ impl Graph {
         (distance, order)
     }
 
-    /// Of each switch the delay of the slowest of its shortest paths to `target`.
+    /// Delay of the slowest shortest path from each switch to `target`.
     fn longest_delays(&self, target: usize, delay: impl Fn(u32) -> Duration) -> Vec<(usize, Duration)> {
         let (distance, order) = self.search(target);
         let mut longest = vec![Duration::ZERO; self.trunks.len()];

@@ -1,4 +1,4 @@
-//! What a workload of queries is made of, and what is planned of them.
+//! Configuration of a workload of queries, and its agenda.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use shallows_core::{Bytes, Duration, Instant};
 use super::distribution::Sizes;
 use super::interface::Leg;
 
-/// What a workload of queries is made of.
+/// Configuration of a workload of queries.
 #[derive(Clone, Debug)]
 pub(crate) struct Config {
     pub(crate) seed: u64,
@@ -33,21 +33,21 @@ pub(crate) struct Config {
     pub(crate) jitter: Duration,
     pub(crate) deadline: Option<Duration>,
     pub(crate) arrivals: Arrivals,
-    /// Of each process of arrivals, if that is bounded.
+    /// Number of queries of each arrival process, if bounded.
     pub(crate) queries: Option<u64>,
     pub(crate) start: Instant,
     /// Later than this none is asked.
     pub(crate) end: Instant,
 }
 
-/// What a worker answers.
+/// Size of a worker's answer.
 #[derive(Clone, Debug)]
 pub(crate) enum Response {
     /// So much.
     Each(Bytes),
     /// An equal part of this, rounded up.
     Total(Bytes),
-    /// What it draws.
+    /// A size drawn from this distribution.
     Drawn(Arc<Sizes>),
 }
 
@@ -91,10 +91,10 @@ pub(super) struct RoundName {
     pub(super) asker: Asker,
 }
 
-/// What is to happen, in order.
+/// Future actions, in order of time.
 pub(super) type Agenda = BTreeSet<(Instant, Action)>;
 
-/// Who asks: the client, or an aggregator by its place among the members.
+/// Sender of requests: the client, or an aggregator by its place among the members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Asker {
     Client,

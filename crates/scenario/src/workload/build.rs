@@ -31,7 +31,7 @@ pub(crate) struct CheckedTraffic {
     pub(crate) classes: Vec<Classes>,
     pub(crate) datagram_sources: Vec<DatagramSource>,
     pub(crate) probes: Vec<Probe>,
-    /// Of each workload of datagrams, by its place in the scenario: how much data each of them has.
+    /// Payload of the datagrams of each UDP workload, with the workload's place in the scenario.
     pub(crate) payloads: Vec<(usize, Bytes)>,
     /// Some workload has no end of its own.
     pub(crate) unbounded: bool,
@@ -43,7 +43,7 @@ const MAX_OPEN: u64 = 1 << 22;
 const MAX_FLOWS: u64 = u32::MAX as u64;
 /// Simulated time ends after 213 days.
 const LONGEST_RUN_PS: f64 = 100.0 * 86_400e12;
-/// What is needed to build a workload.
+/// Inputs for building a workload.
 struct Builder<'a, 'c, 'd> {
     network: &'a Network,
     hosts: &'a HostConfigs,
@@ -51,7 +51,7 @@ struct Builder<'a, 'c, 'd> {
     end: Option<Instant>,
     checker: &'c mut Checker<'d>,
     traffic: CheckedTraffic,
-    /// What all Poisson and UDP workloads so far offer each link, as a share of its rate.
+    /// Load that all Poisson and UDP workloads so far offer to each link, as a share of its rate.
     offered: Vec<f64>,
 }
 
@@ -412,7 +412,7 @@ impl Builder<'_, '_, '_> {
             .then_some(())
     }
 
-    /// Likewise, unless the sources of this workload stop themselves. A run with such sources and a time of its own lasts until then.
+    /// Notes that a run needs an end, unless the sources of this workload stop themselves. A run with such sources lasts until `stop.at`.
     fn ends_by(&mut self, stop: Option<crate::quantity::Time>, key: &str) {
         if stop.is_none() || self.end.is_some() {
             self.unbounded(key, "give it a stop, or the run a time: stop.at");

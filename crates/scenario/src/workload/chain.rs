@@ -13,7 +13,7 @@ use shallows_core::{Duration, Instant};
 
 use super::interface::{Flow, LocalHosts, Milestone, Next, Workload};
 
-/// What a flow of a list waits for: a signal, by number, to be given so many times, at least once.
+/// Condition of a waiting flow: a signal, by number, that must be given so many times, at least once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Wait {
     pub(crate) signal: u32,
@@ -50,10 +50,10 @@ impl Lists {
     }
 }
 
-/// What connects the flows of a list, by their place in it.
+/// Dependencies between the flows of a list, by their place in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Links {
-    /// Of flows up to the last that waits; a waiting flow's time is the delay after the signal.
+    /// Condition of each flow up to the last that waits; a waiting flow's time is the delay after the signal.
     pub(crate) waits: Vec<Option<Wait>>,
     /// Signals that a flow gives when it is received, and when it is acknowledged.
     pub(crate) received: Lists,
@@ -70,7 +70,7 @@ impl Links {
         self.waits.push(Some(wait));
     }
 
-    /// What the flow at `place` waits for.
+    /// Condition of the flow at `place`.
     pub(crate) fn wait_of(&self, place: u32) -> Option<Wait> {
         self.waits.get(place as usize).copied().flatten()
     }
@@ -106,7 +106,7 @@ impl Links {
         self.waiting().any(|(flow, wait)| given[wait.signal as usize].elsewhere(flows[flow as usize].source))
     }
 
-    /// Of `flows`, the first that would wait for ever, and how many times its signal is given at most.
+    /// First of `flows` that would wait for ever, and the most times that its signal is given.
     pub(crate) fn stuck(&self, flows: u32) -> Option<(u32, u32)> {
         let mut signals = Signals::of(self);
         let mut ready: Vec<u32> = (0..flows).filter(|&flow| self.wait_of(flow).is_none()).collect();
@@ -233,7 +233,7 @@ impl Chain {
         self.list.links.cross_hosts(&self.list.flows)
     }
 
-    /// Of flows that wait for nothing.
+    /// Times of the flows that do not wait.
     pub(crate) fn times(&self) -> Vec<Instant> {
         self.ready.iter().map(|Reverse((at, _))| *at).collect()
     }

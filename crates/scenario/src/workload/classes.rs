@@ -13,7 +13,7 @@ pub enum Classes {
     Fixed(u8),
     /// Host *h* sends in class *h* modulo this.
     BySender(u8),
-    /// Of `hosts`, *s* sends to *r* in class *r* · `hosts` + *s* modulo `classes`.
+    /// Among `hosts`, *s* sends to *r* in class *r* · `hosts` + *s* modulo `classes`.
     ByPair {
         /// How many hosts there are.
         hosts: u32,

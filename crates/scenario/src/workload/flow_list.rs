@@ -12,15 +12,15 @@ use crate::quantity::MAX_TIME;
 use crate::spec::CLASSES;
 use crate::topology::Network;
 
-/// What every list has, in this order.
+/// Columns of every list, in this order.
 const HEADER: &str = "start_ns,source,destination,bytes";
-/// What a list may have beside, in any order.
+/// Optional columns, in any order.
 const OPTIONAL: [&str; 6] = ["class", "port", "after", "count", "on_received", "on_acked"];
 
-/// What a file lists.
+/// Flows of a file, and their dependencies.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct FlowList {
-    /// Those that wait for nothing are in order of their times.
+    /// Flows; those that do not wait are in order of their times.
     pub(crate) flows: Vec<Flow>,
     pub(crate) links: Links,
     /// The optional columns that it has.
@@ -94,12 +94,12 @@ fn columns(header: &str) -> Result<Vec<&'static str>, String> {
     Ok(columns)
 }
 
-/// What is known while lines are read.
+/// State while lines are read.
 struct Reader<'a> {
     columns: Vec<&'static str>,
-    /// Of hosts, by name.
+    /// Numbers of hosts, by name.
     numbers: BTreeMap<&'a str, HostId>,
-    /// Of signals, by name.
+    /// Numbers of signals, by name.
     signals: BTreeMap<&'a str, u32>,
     links: Links,
 }

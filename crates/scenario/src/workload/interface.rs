@@ -1,4 +1,4 @@
-//! What the simulation asks of a workload, and what it is answered.
+//! Interface between the simulation and a workload.
 
 use std::fmt;
 use std::sync::Arc;
@@ -51,13 +51,13 @@ pub enum LegKind {
     Answer,
 }
 
-/// What became of a query.
+/// Outcome of a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueryRecord {
     /// Name of the query in its workload: *k* · *n* + *p* of query *k* of client *p* among *n*, from 0 on. Clients that are drawn
     /// count as one.
     pub name: u32,
-    /// Who asked.
+    /// Client of the query.
     pub client: HostId,
     /// When the first requests were due, before their jitter.
     pub start: Instant,
@@ -65,7 +65,7 @@ pub struct QueryRecord {
     pub completed_at: Option<Instant>,
     /// Answers of workers that would make the result whole, of all iterations.
     pub responses: u32,
-    /// Those that are in it.
+    /// Number of answers in time.
     pub in_time: u32,
     /// Bytes of answers that the client received in time.
     pub bytes: Bytes,
@@ -136,7 +136,7 @@ pub enum Milestone {
     Acked,
 }
 
-/// What a workload has next.
+/// Next step of a workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
     /// This flow, no earlier than any before; it arrives at its time whatever happens until then.
@@ -169,7 +169,7 @@ pub trait Workload: fmt::Debug + Send {
     /// The flow of this place in a list has come so far, at one of its hosts: at the receiver, or back at the sender.
     fn on_milestone(&mut self, _listed: u32, _milestone: Milestone, _now: Instant) {}
 
-    /// What has become of the queries of its hosts so far, in the order in which they were asked.
+    /// Outcomes of the queries of its hosts so far, in the order in which they began.
     fn queries(&self) -> &[QueryRecord] {
         &[]
     }

@@ -1,4 +1,4 @@
-//! Who sends what to whom, and when: sources of flows that the simulation pulls.
+//! Workloads: sources of flows, from which the simulation pulls.
 
 mod asking;
 pub(crate) mod build;
@@ -25,7 +25,7 @@ pub(crate) use schedule::{Incast, Schedule};
 
 use shallows_core::Instant;
 
-/// What makes a fresh workload from the seed.
+/// Builds fresh workloads from the seed.
 #[derive(Clone, Debug)]
 pub(crate) enum Generator {
     /// Random arrivals.
@@ -67,7 +67,7 @@ impl Generator {
         }
     }
 
-    /// What it will have sent until `end`, or in the end, whatever happens to it.
+    /// Expected traffic until `end`, or in total, independently of events in the run.
     pub(crate) fn arrivals(&self, end: Option<Instant>) -> Arrivals {
         let flows = match self {
             Self::Poisson(workload) => workload.arrivals(end),

@@ -12,7 +12,7 @@ use shallows_core::{Duration, Instant};
 use super::distribution::Sizes;
 use super::interface::{Flow, Next, Workload};
 
-/// What a Poisson workload is made of.
+/// Configuration of a Poisson workload.
 #[derive(Clone, Debug)]
 pub(crate) struct Config {
     pub(crate) seed: u64,

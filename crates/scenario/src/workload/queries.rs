@@ -15,7 +15,7 @@ use super::asking::{Action, Agenda, Arrivals, Asker, Config, RoundName};
 use super::interface::{self, Flow, Leg, LegKind, LocalHosts, Next, QueryRecord, Workload, times};
 use super::query::{Plans, QueryPlan};
 
-/// Who asks one query after the other: a client, or all together.
+/// Process of queries, one after the other: of one client, or of all together.
 #[derive(Clone, Debug)]
 struct Process {
     /// None where each query draws it.
@@ -38,7 +38,7 @@ pub(crate) struct Queries {
     plans: Plans,
     /// Queries of these hosts that are not complete.
     asked: BTreeMap<u32, Asked>,
-    /// Of those at these hosts who wait for answers.
+    /// Rounds at these hosts that wait for answers.
     rounds: BTreeMap<RoundName, Round>,
     /// Flows that are to be sent or under way, if these are all hosts.
     legs: i64,

@@ -14,7 +14,7 @@ use shallows_core::{Bytes, Duration};
 use super::asking::{Asker, Config, Response};
 use super::interface::{Leg, LegKind};
 
-/// Who takes part in a query, and in what role.
+/// Members of a query and their roles.
 #[derive(Debug)]
 pub(super) struct QueryPlan {
     pub(super) client: HostId,
@@ -75,7 +75,7 @@ impl QueryPlan {
         self.members[member as usize].host
     }
 
-    /// Who asks a member.
+    /// Host that sends the request to a member.
     pub(super) fn asker(&self, member: u32) -> Asker {
         self.members[member as usize].asker
     }

@@ -55,7 +55,7 @@ impl Schedule {
     }
 }
 
-/// What a set of long-lived flows is made of.
+/// Configuration of a set of long-lived flows.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LongLived {
     pub(crate) seed: u64,
@@ -85,13 +85,13 @@ pub(crate) struct Incast {
     delays: Stream,
 }
 
-/// What an incast is made of.
+/// Configuration of an incast.
 #[derive(Clone, Debug)]
 pub(crate) struct IncastConfig {
     pub(crate) seed: u64,
     pub(crate) workload: u16,
     pub(crate) pairs: Arc<[(HostId, HostId)]>,
-    /// What each sender sends to each receiver.
+    /// Data that each sender sends to each receiver.
     pub(crate) size: Bytes,
     pub(crate) start: Instant,
     pub(crate) repeats: u32,

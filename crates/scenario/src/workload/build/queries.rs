@@ -305,7 +305,7 @@ impl Builder<'_, '_, '_> {
     }
 }
 
-/// Who may ask whom; each asks and is answered.
+/// Pairs of hosts that send requests to each other; each direction carries requests and answers.
 fn relations(config: &Config) -> Vec<(&[HostId], &[HostId])> {
     match &config.aggregators {
         None => vec![(&config.clients, &config.workers)],
