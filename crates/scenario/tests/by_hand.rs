@@ -1,4 +1,4 @@
-//! What scenarios become, in cases so small that every number can be worked out.
+//! Resolved scenarios and experiments in cases so small that every number can be worked out.
 
 mod common;
 
@@ -233,7 +233,7 @@ fn the_last_entry_that_names_a_port_counts_part_by_part() {
     assert_eq!(at("switch0->host1"), (Level(20 * 1_538), EgressDrop::Free, Some(Rate::from_gbps(1))));
 }
 
-/// Of the first marker of the ports to hosts: kmin, kmax, and the limits of one, four and eight busy ports.
+/// Marking curve of the first marker of the ports to hosts: kmin, kmax, and the limits of one, four and eight busy ports.
 fn curve(buffer: &str, port: &str, marker: &str) -> (u64, u64, Vec<u64>) {
     let markers = format!("[{marker}]");
     let sets = [("switch.buffer", buffer), ("switch.port", port), ("switch.markers", &markers)];

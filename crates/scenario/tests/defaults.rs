@@ -1,4 +1,4 @@
-//! What a model has where nothing is said, as `docs/scenario.md` and the sources of the models have it.
+//! Defaults of every model, as `docs/scenario.md` and the sources of the models have them.
 
 mod common;
 
@@ -17,7 +17,7 @@ rate = "10Gbps"
 buffer = { kind = "static-partition", per_port = "100p" }
 "#;
 
-/// What a resolved scenario has at `place`, if these are `sets` and nothing else is.
+/// Values of a resolved scenario at `place`, with `sets` and no other settings.
 fn resolved(workload: &str, sets: &[(&str, &str)], place: &str) -> Value {
     let text = format!("workload = [{workload}]\n{STAR}");
     let experiment = parse(&text, sets).unwrap_or_else(|error| panic!("{error}"));

@@ -31,7 +31,7 @@ fn sound(workload: &str, sets: &[(&str, &str)]) -> Experiment {
     star(workload, sets).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// What the ports towards hosts mark by.
+/// Markers of the ports towards hosts.
 fn marker(text: &str) -> aqm::Config {
     let experiment = sound(INCAST, &[("switch.markers", &format!("[{text}]"))]);
     let network = &experiment.network;

@@ -25,7 +25,7 @@ fn leaves(table: &Table, prefix: &str, found: &mut BTreeMap<String, String>) {
     }
 }
 
-/// What the first table of the page has in its first two columns.
+/// First two columns of the page's first table.
 fn documented() -> BTreeMap<String, String> {
     let page = read("../../docs/presets.md");
     let first = page.split("\n## ").next().expect("a page has a beginning");

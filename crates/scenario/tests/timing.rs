@@ -1,4 +1,4 @@
-//! What is sent when nobody measures any more, or not yet, is refused or warned of before anything runs.
+//! Traffic outside the measured time is rejected, or warned of, before anything runs.
 
 use shallows_scenario::Experiment;
 
