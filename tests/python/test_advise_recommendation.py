@@ -363,7 +363,7 @@ def test_standings_are_in_the_order_of_candidates_each_beside_the_recommended_on
     # It is not judged beside itself.
     assert {each.judgement for each in found.standing.beside} == {Judgement(reason=SAME)}
     groups = {each.judgement.groups for each in found.of("b").beside}
-    assert groups == {"10 seeds", "20 blocks of 10 seeds"}
+    assert groups == {"10 seeds", "20 batches of 10 seeds"}
 
 
 CHANGE = Interval(0.05, -0.1, 0.2)

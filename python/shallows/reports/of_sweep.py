@@ -107,7 +107,7 @@ def _some(names: Sequence[str]) -> str:
 
 
 def _verdicts(runs: Sequence[Run]) -> list[Block]:
-    """A table for each scheme beside the baseline: metrics down, points across."""
+    """A table for each scheme versus the baseline: metrics down, points across."""
     if len({run.labels.get("scheme") for run in runs}) < 2:
         return []
     if len(runs) > MOST_COMPARED:
@@ -121,7 +121,7 @@ def _verdicts(runs: Sequence[Run]) -> list[Block]:
 
 def _tables(found: "Comparison") -> list[Block]:
     intro = (
-        f"Each beside {found.baseline}: the change and its {percent(found.confidence)} interval. "
+        f"Each versus {found.baseline}: the change and its {percent(found.confidence)} interval. "
         "▲ better, ▼ worse, ○ cannot tell, which is not equal: the interval says what would have been missed."
     )
     blocks = [Block("note", intro)]
@@ -151,7 +151,7 @@ def _ranking(runs: Sequence[Run]) -> list[Block]:
         return [Block("note", f"The places cannot be compared: {error.message}.")]
     if found.rankings:
         return [*ranked.blocks(found), *_notes(found)]
-    # Of few places, and no schemes, each beside the first.
+    # Of few places, and no schemes, each versus the first.
     return [*_tables(found), *_notes(found)] if "scheme" not in axes else []
 
 
