@@ -26,7 +26,7 @@ class Undecided(Race):
 
 
 def by_estimates(goal: Any, **numbers: Numbers) -> Recommendation:
-    """What is recommended of candidates with exactly these numbers, by estimates alone."""
+    """Recommend one of the candidates with exactly these numbers, by estimates alone."""
     return recommend(exact(Undecided, goal, **numbers))
 
 
@@ -327,7 +327,7 @@ def test_two_seeds_decide_nothing() -> None:
 
 
 def alike(count: int, goal: str = "throughput") -> Recommendation:
-    """What is recommended of so many candidates with the same runs."""
+    """Recommend one of several candidates with the same runs."""
     return recommend(made_up(dict.fromkeys("abcdefghi"[:count], (500, 4000, 0.0)), 10, goal))
 
 

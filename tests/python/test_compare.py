@@ -191,7 +191,7 @@ def test_a_lower_limit_supports_a_verdict_in_one_direction_only() -> None:
 
 
 def sample(values: NDArray[np.float64], incomplete: int) -> Sample:
-    """What a run has to say of completion times alone."""
+    """Return a sample with completion times alone."""
     return Sample({"fct_us.all": Series(values, incomplete)}, {}, ())
 
 

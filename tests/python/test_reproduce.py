@@ -53,7 +53,7 @@ def claim(**keys: Any) -> Claim:
 
 
 def verdicts(runs: list[Measured], **keys: Any) -> list[str]:
-    """Of each place."""
+    """Return the verdict at each place."""
     return [check.verdict for check in judge(claim(**keys), SWEEP, runs, quick=False)]
 
 

@@ -22,7 +22,7 @@ CLAIMS = [
 
 
 def drawn(experiment: Experiment, claims: list[Any], runs: list[Any]) -> Versus:
-    """What is drawn; something is."""
+    """Return the comparison of an experiment with its paper; it must exist."""
     found = versus(experiment, claims, runs)
     assert found is not None
     return found
