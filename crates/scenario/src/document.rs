@@ -88,8 +88,9 @@ impl<'a> Document<'a> {
 
     /// Give old keys their new names.
     fn rename(&mut self) -> Result<(), Vec<Problem>> {
-        let renamed =
-            renamed::rename(&mut self.table).map_err(|(path, message)| vec![self.problem(&path, message)])?;
+        let renamed = renamed::rename(&mut self.table).map_err(|(key, message)| {
+            vec![self.problem(&parse_path(&key).expect("keys of our own are paths"), message)]
+        })?;
         self.notes.extend(renamed);
         Ok(())
     }
@@ -109,8 +110,13 @@ impl<'a> Document<'a> {
         };
         let path = parse_path(key)
             .ok_or_else(|| refuse("the key is not of the form section.key or section[0].key".to_owned()))?;
-        let (path, note) = renamed::current(path);
-        self.notes.extend(note);
+        let path = match renamed::current(&print_path(&path)) {
+            Some((key, note)) => {
+                self.notes.push(note);
+                parse_path(&key).expect("keys of our own are paths")
+            }
+            None => path,
+        };
         let value = override_value(value);
         for path in expand(&self.table, path).map_err(&refuse)? {
             insert(&mut self.table, &path, value.clone()).map_err(&refuse)?;
@@ -169,7 +175,7 @@ impl<'a> Document<'a> {
             let value = match step {
                 Step::Key(name) => {
                     let entry = |name: &str| table.and_then(|table| table.get_key_value(name));
-                    let old = || renamed::old(&path[..depth]).and_then(entry);
+                    let old = || renamed::old(&print_path(&path[..depth])).and_then(entry);
                     let Some((key, value)) = entry(name).or_else(old) else { break };
                     found = Some((key.span().start, depth));
                     value
