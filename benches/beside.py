@@ -1,4 +1,4 @@
-"""What `--threads auto` costs beside other work.
+"""Measure the cost of `--threads auto` while other work runs on the machine.
 
 Every network runs on one thread and on `auto`, in turns, beside as many busy processes as there are cores.
 The median of the ratios of their times counts: it should be at most 1.05. Results must be the same. Prints a

@@ -1,4 +1,4 @@
-"""What each discipline, marker and buffer policy adds to the run time of the leaf-spine benchmark.
+"""Measure the run time that each discipline, marker and buffer policy adds to the leaf-spine benchmark.
 
 Every variant runs the flows of `scenarios/leaf-spine.toml` to completion, each time right after one queue
 that drops at its tail has done so on the same core; the median of the ratios counts, so that a machine whose

@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 LOAD = 0.9
 WARM_UP = 5_000
 MEAN = 1 / (1 - LOAD)
-"""Of a sojourn, in mean service times."""
+"""Mean sojourn time, in mean service times."""
 
 P99 = -math.log(0.01) * MEAN
 """Sojourn times are exponential."""
@@ -48,7 +48,7 @@ def draw(random: np.random.Generator, runs: int, customers: int) -> tuple[Floats
 
 
 def sojourn_times(arrivals: Floats, services: Floats) -> Floats:
-    """What customers spend in the queue after the warm-up, shape (runs, customers).
+    """Return the sojourn times of customers after the warm-up, shape (runs, customers).
 
     Lindley's recursion, W' = max(0, W + S - A'), is how far a walk is above its lowest point so far.
     """

@@ -49,7 +49,7 @@ FOLDER = Path(__file__).resolve().parent.parent / "target" / "bench" / "recommen
 GOALS = ("throughput", "p99 of small flows", "p99 of small flows, then throughput", "loss, then throughput")
 SIZES = ("web-search", "data-mining")
 THRESHOLDS = (0.15, 0.3, 0.6, 1.0, 2.0, 4.0)
-"""Of the grid, in bandwidth-delay products."""
+"""Thresholds of the grid, in bandwidth-delay products."""
 
 FIRST_SEED = 1_001
 BLOCK = 4
@@ -112,7 +112,7 @@ class Measured:
     jobs: int
     samples: dict[str, dict[int, Sample]] = field(default_factory=dict)
     hops: int = 0
-    """Of the runs that were asked for, whether they were kept or ran now."""
+    """Packet-hops of all requested runs, new or kept."""
     _kept: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -147,7 +147,7 @@ class Measured:
 
 
 def _key(text: str, seed: int) -> str:
-    """What a run is kept under: its scenario, its seed, and the engine that ran it."""
+    """Return the key of a kept run: scenario, seed and engine."""
     return sha256(f"{build()['source_hash']} {seed} {text}".encode()).hexdigest()[:16]
 
 

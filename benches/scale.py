@@ -1,10 +1,10 @@
-"""What a packet-hop costs in large networks and in long runs, on one thread.
+"""Measure the time per packet-hop in large networks and long runs, on one thread.
 
 Networks of 128 to 10,240 hosts run as many short flows at the same load, in turns, and the smallest of them
 runs more and more flows; the median of the ratios to the first of its row counts, so that a machine whose
 speed changes slows all. Prints tables and writes `target/bench/scale.json`. How many times as fast the
-networks could run on more cores at most is computed, not measured: from what each of their partitions did in each
-window (`crates/sim/examples/critical_path.rs`).
+networks could run on more cores at most is computed, not measured: from what each of their partitions did
+in each window (`crates/sim/examples/critical_path.rs`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What more threads gain for one run.
+"""Measure the speed-up of one run by more threads.
 
 Every network runs the same flows on one thread and on more, in turns; the median of the ratios counts, so
 that a machine whose speed changes slows both. Results must be the same. Prints a table and writes

@@ -53,7 +53,7 @@ def _without_text(package: dict[str, Any]) -> str:
 
 
 def linked() -> dict[str, dict[str, Any]]:
-    """What Cargo knows of each crate that is linked, by name and version; ours are left out."""
+    """Return the metadata of each linked crate, by name and version; our own are excluded."""
     # What only builds the others (build scripts, procedural macros) is not in the result.
     edges = ["--package", "shallows-python", "--edges", "normal,no-proc-macro"]
     tree = _cargo("tree", "--target", *edges, "--prefix", "none", "--no-dedupe", "--format", "{p}")
@@ -67,7 +67,7 @@ def linked() -> dict[str, dict[str, Any]]:
 
 
 def _cargo(command: str, platform: str, *options: str) -> str:
-    """What Cargo prints of the crates for every target."""
+    """Return Cargo's report of the crates for every target."""
     targets = [word for target in TARGETS for word in (platform, target)]
     done = subprocess.run(
         ["cargo", command, "--locked", *targets, *options],

@@ -1,4 +1,4 @@
-"""What a benchmark of our side alone is asked for."""
+"""Options of the benchmarks that measure Shallows alone."""
 
 from __future__ import annotations
 

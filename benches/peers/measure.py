@@ -1,4 +1,4 @@
-"""What one run measured, whichever simulator made it, and how two simulators compare."""
+"""Measurements of one run by any simulator, and their comparison."""
 
 from __future__ import annotations
 

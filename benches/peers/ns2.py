@@ -49,14 +49,14 @@ LINKS = 3
 
 @dataclass(frozen=True)
 class Passage:
-    """What one simulator made of a list of flows."""
+    """Result of one simulator for a list of flows."""
 
     fct_us: Mapping[int, float]
     """By the number of the flow in the list."""
     sent: int
     """Packets that arrived at the bottleneck's queue."""
     dropped: int
-    """Of these."""
+    """Packets among them that were dropped."""
     run_s: float
     """The simulation alone."""
     packet_hops: int

@@ -1,4 +1,4 @@
-"""What the site shows beside docs/: pages made from schema and parser, and those that lie elsewhere."""
+"""Pages of the site beyond docs/: those made from schema and parser, and those of other folders."""
 
 import json
 import posixpath

@@ -18,7 +18,7 @@ alone: `congestion = "reno"`.
 
 
 ORDER = ("name", "seed", "topology", "switch", "host", "tcp", "workload", "measure", "stop", "sweep")
-"""Of the tables on the page: that of a scenario file."""
+"""Order of the tables on the page: that of a scenario file."""
 
 
 @dataclass
@@ -42,7 +42,7 @@ class _Page:
         self.schema = schema
         self.definitions: Schema = schema["$defs"]
         self.anchors: dict[str, str] = {}
-        """Of the definitions that have keys, by their names."""
+        """Anchors of the definitions that have keys, by name."""
 
     def text(self) -> str:
         properties = self.schema["properties"]
@@ -113,7 +113,7 @@ class _Page:
         return "see text" if "Default" in _description(value) else "*none*"
 
     def _type(self, value: Schema) -> str:
-        """What may stand there, with its unit."""
+        """Return the allowed values, with their unit."""
         if "$ref" in value:
             return self._named(_name(value["$ref"]))
         if "anyOf" in value:

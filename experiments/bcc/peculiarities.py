@@ -1,4 +1,4 @@
-"""What each peculiarity of the authors' simulator changes.
+"""Measure the effect of each peculiarity of the authors' simulator.
 
 Runs `fig2-as-made.toml` with one setting at a time as the paper or the RFC has it, and prints the
 Markdown table of evidence/fidelity.md: 180 runs of 50,000 flows, six minutes on two cores.

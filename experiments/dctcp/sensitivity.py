@@ -78,7 +78,7 @@ WEB_SEARCH = [
 """As `sizes = "web-search"`."""
 
 SMALL = {"workload.2.load": 0.0000001, "workload.3.load": 0.0000001}
-"""What a trace replaces."""
+"""Settings that a trace replaces."""
 
 
 def main(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""What this installation is: version, commit, profile."""
+"""Version, commit and build profile of this installation."""
 
 import json
 from functools import cache

@@ -1,4 +1,4 @@
-"""What others hand us, within bounds: regular files of some size, and numbers of some digits.
+"""Bounded input: regular files of limited size, and numbers of limited length.
 
 Everything that is read from outside comes through here, so that no file hangs us or fills the memory, and no
 number takes minutes. What exceeds a bound is a user's mistake like any other, with its place and a remedy.
@@ -27,7 +27,7 @@ LARGEST_INPUT = 1 << 30
 """Bytes of a file that a scenario names, as the engine has it."""
 
 MOST_DIGITS = 40
-"""Of a number and, either way, of its exponent: 2^128 has 39."""
+"""Most digits of a number and of its exponent; 2^128 has 39."""
 
 EXACT = Context(prec=4 * MOST_DIGITS)
 """Arithmetic that rounds no product of two numbers within these bounds."""

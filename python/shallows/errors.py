@@ -1,4 +1,4 @@
-"""What can go wrong, and what the user can do about it."""
+"""Errors with remedies."""
 
 import math
 import re

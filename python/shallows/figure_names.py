@@ -1,4 +1,4 @@
-"""What figures are called."""
+"""Names of figures."""
 
 FIGURES = {
     "fct": "completion times by size of flow, losses and timeouts, against load",

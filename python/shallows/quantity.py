@@ -120,7 +120,7 @@ UNITS = {
 
 
 def parse_quantity(value: object) -> Quantity:
-    """What a number or a text with a unit stands for.
+    """Parse a number, or a text with a unit.
 
     >>> parse_quantity("90KB") == parse_quantity("0.09MB"), parse_quantity("2ms") == parse_quantity("2KB")
     (True, False)

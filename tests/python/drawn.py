@@ -1,4 +1,4 @@
-"""What a drawing holds."""
+"""Contents of a drawing."""
 
 import numpy as np
 from matplotlib.axes import Axes

@@ -14,14 +14,14 @@ from shallows.advisor.configuration import Source, Switch
 from vendors import read, sample
 
 MARK = "REBOOT"
-"""What a name tries to make a word of its own."""
+"""Texts by which a name tries to become a separate word."""
 
 BREAKS = [
     *(" ", "; ", "\n", "\r\n", "\t", "\x0b", "\x0c", "\x1c", "\x85", "\u2028", "\u00a0", "\x00", "\x1b[2J"),
     *("$(", "`", "|", "||", "&&", "&", "'", '"', "\\", "#", "!", "?", "*", "<", ">", "{", "}", "[", "]", "="),
     *(",", "~", "^", "(", ")", "\n!\n", "\nend\n", "' ; ", '" ; ', "\u202e", "é", "٣", " no ", " --", "\\\n"),
 ]
-"""What parts words, commands, options or comments in some format, or moves a terminal's cursor."""
+"""Characters that separate words, commands, options or comments of a format, or move a terminal's cursor."""
 
 PLAIN = re.compile(r"[A-Za-z0-9_.:/@+%*$=,\[\] -]+", re.ASCII)
 """All that our own words and checked names are made of: nothing ends a command, quotes, or substitutes."""

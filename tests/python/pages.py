@@ -37,7 +37,7 @@ class Block:
     not_run: str | None = None
     """Why tests do not run it."""
     options: str = ""
-    """What tests add to its commands that take a scenario."""
+    """Options that tests add to commands that take a scenario."""
     is_output: bool = False
     """Whether the commands before it print its lines."""
 
@@ -58,7 +58,7 @@ class Block:
 
     @property
     def script(self) -> str:
-        """What a shell is to run: of a console only what follows its prompt."""
+        """Return the commands that a shell is to run; for a console, only the text behind its prompt."""
         if self.language != "console":
             return self.text
         return "\n".join(line[2:] for line in self.text.splitlines() if line.startswith("$ "))

@@ -201,7 +201,7 @@ needs_testbed = pytest.mark.skipif(
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """What must be the same whenever and wherever a point runs."""
+    """Return the files of points that are the same bytes at every time and place."""
     return {
         f"{path.parent.name}/{path.name}": path.read_bytes()
         for path in folder.glob("*/*")

@@ -24,7 +24,7 @@ TYPE = "py"
 
 
 class Models:
-    """Those of a folder.
+    """YANG models of a folder.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class Models:
         }
 
     def refuse(self, database: dict[str, Any]) -> str | None:
-        """What is wrong with a CONFIG_DB; nothing if its tables are valid."""
+        """Describe the errors of a CONFIG_DB; empty if its tables are valid."""
         from yangson.exceptions import YangsonException  # type: ignore[import-not-found]
 
         raw: dict[str, Any] = {}

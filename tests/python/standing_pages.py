@@ -10,7 +10,7 @@ HEAD = "port                    backlog B         sent     marked    dropped\n"
 
 
 def text(time_s: float, backlogs: dict[str, int], complaints: tuple[str, ...] = ()) -> str:
-    """What the switch writes, of ports with these backlogs."""
+    """Return the page that the switch writes, for ports with these backlogs."""
     said = "".join(f"! {each}\n" for each in complaints)
     ports = "".join(
         f"{name:<20} {backlog:>12} {7:>12} {1:>10} {0:>10}\n" for name, backlog in backlogs.items()

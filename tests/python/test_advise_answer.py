@@ -88,7 +88,7 @@ def test_an_answer_has_a_sweep_that_repeats_it_and_a_page_that_runs_nothing_of_t
 
 
 def notes_of_frontiers(race: Race) -> list[str]:
-    """What the page says below its charts of throughput and of loss against the tail."""
+    """Return the texts below the page's charts of throughput and of loss against the tail."""
     found = Answer(race.fabric, today=race.candidates[0], race=race, recommendation=recommend(race))
     return re.findall(r"Down and left is better\.[^<]*", page(found))
 

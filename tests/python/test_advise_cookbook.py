@@ -194,7 +194,7 @@ def sonic_profile(**fields: str) -> Switch:
 
 
 def fields_of(change: str) -> dict[str, str]:
-    """What a patch sets or removes of a profile."""
+    """Return the settings of a profile that a patch sets or removes."""
     return {
         each["path"].rpartition("/")[2]: each.get("value", each["op"])
         for each in json.loads(change)

@@ -24,7 +24,7 @@ from shallows.sweeps.sweeps import choose_engine
 
 
 def nothing(*_: object) -> None:
-    """What is said of how far a race is goes nowhere."""
+    """Ignore the progress of a race."""
 
 
 def look(race: Race) -> None:

@@ -26,7 +26,7 @@ class Undecided(Race):
 
 
 def by_estimates(goal: Any, **numbers: Numbers) -> Recommendation:
-    """What is recommended of candidates with exactly these numbers, by estimates alone."""
+    """Recommend one of the candidates with exactly these numbers, by estimates alone."""
     return recommend(exact(Undecided, goal, **numbers))
 
 
@@ -327,7 +327,7 @@ def test_two_seeds_decide_nothing() -> None:
 
 
 def alike(count: int, goal: str = "throughput") -> Recommendation:
-    """What is recommended of so many candidates with the same runs."""
+    """Recommend one of several candidates with the same runs."""
     return recommend(made_up(dict.fromkeys("abcdefghi"[:count], (500, 4000, 0.0)), 10, goal))
 
 
@@ -363,7 +363,7 @@ def test_standings_are_in_the_order_of_candidates_each_beside_the_recommended_on
     # It is not judged beside itself.
     assert {each.judgement for each in found.standing.beside} == {Judgement(reason=SAME)}
     groups = {each.judgement.groups for each in found.of("b").beside}
-    assert groups == {"10 seeds", "20 blocks of 10 seeds"}
+    assert groups == {"10 seeds", "20 batches of 10 seeds"}
 
 
 CHANGE = Interval(0.05, -0.1, 0.2)

@@ -46,7 +46,7 @@ def run_with(scale: float = 1.0, *, more: float = 0.0, count: int = 1_000, flows
 
 
 def agreements(simulated: sh.Run, real: sh.Run, pairs: int = 3) -> dict[str, Agreement]:
-    """Of so many pairs that are alike, so that the interval of a difference is a point."""
+    """Judge several equal pairs, so that the interval of a difference is a point."""
     return {each.metric: each for each in agreement.agreements([simulated] * pairs, [real] * pairs)}
 
 

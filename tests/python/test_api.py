@@ -160,7 +160,7 @@ def unpickled(text: bytes) -> sh.Scenario:
 
 
 class Shown(HTMLParser):
-    """What a browser would make of a fragment: its elements, and the text of its cells."""
+    """Parse a fragment as a browser does: its elements, and the text of its cells."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -179,7 +179,7 @@ class Shown(HTMLParser):
 
 
 def shown(value: Any) -> Shown:
-    """What a notebook shows."""
+    """Return the HTML that a notebook shows."""
     found = Shown(value._repr_html_())
     assert found.elements <= {"table", "caption", "thead", "tbody", "tr", "th", "td"}
     return found

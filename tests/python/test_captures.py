@@ -44,7 +44,7 @@ def run(scenario: Path, sets: Mapping[str, object], *captures: Mapping[str, obje
 
 
 def tshark(path: Path, *arguments: str) -> str:
-    """What it prints, with every checksum verified."""
+    """Return the output of tcpdump, with every checksum verified."""
     checks = [option for kind in ("ip", "tcp", "udp") for option in ("-o", f"{kind}.check_checksum:TRUE")]
     # Its profile is the default one, whoever runs this.
     environment = {"PATH": os.environ["PATH"], "HOME": str(path.parent)}
@@ -67,7 +67,7 @@ def count(path: Path, only: str) -> int:
 
 
 def counters(run: sh.Run, port: str) -> dict[str, int]:
-    """What passed a port."""
+    """Return the packets that passed a port."""
     return run.counters.filter(pl.col("port") == port).row(0, named=True)
 
 

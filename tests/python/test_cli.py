@@ -208,7 +208,7 @@ def test_a_reader_that_leaves_early_causes_no_noise(tmp_path: Path) -> None:
 
 
 LIGHT = {"cli", "cli.codes", "cli.lazy", "cli.parser", "cli.streams", "errors", "late"}
-"""Of our modules, those that every command imports."""
+"""Modules of the package that every command imports."""
 
 
 @pytest.mark.parametrize(

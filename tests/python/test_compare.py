@@ -119,8 +119,8 @@ def test_fewer_than_three_seeds_tell_nothing(sweep: Path) -> None:
 
 def test_three_seeds_are_cut_into_blocks_of_time(sweep: Path) -> None:
     compared = sh.compare(runs(sweep, "10 us", 3), runs(sweep, "reno", 3), names=["10 us", "reno"])
-    # 57 flows of each run make four blocks of ten or more, not seven.
-    assert row(compared, "fct_us.all.mean").groups == "12 blocks of 3 seeds"
+    # 57 flows of each run make four batches of ten or more, not seven.
+    assert row(compared, "fct_us.all.mean").groups == "12 batches of 3 seeds"
     assert row(compared, "loss_rate_in_switches").reason == "3 seeds: 5 are needed, as it is of whole runs"
     assert row(compared, "fct_us.all.p99").reason == "171 flows: 2,000 are needed"
 
@@ -192,7 +192,7 @@ def test_a_lower_limit_supports_a_verdict_in_one_direction_only() -> None:
 
 
 def sample(values: NDArray[np.float64], incomplete: int) -> Sample:
-    """What a run has to say of completion times alone."""
+    """Return a sample with completion times alone."""
     return Sample({"fct_us.all": Series(values, incomplete)}, {}, ())
 
 

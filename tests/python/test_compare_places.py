@@ -79,7 +79,7 @@ METRICS = ["fct_us.small.mean", "fct_us.medium.mean"]
 
 
 def standings(comparison: sh.Comparison) -> list[Standing]:
-    """Of the only point."""
+    """Return the standings at the only point."""
     (ranking,) = comparison.rankings
     return ranking.standings
 

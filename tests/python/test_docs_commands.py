@@ -65,7 +65,7 @@ def test_the_commands_of_a_page_run(page: str, reader: Path) -> None:
 
 
 def run(block: Block, folder: Path) -> str:
-    """What the block prints, without its line breaks: where they are depends on the width of a terminal."""
+    """Return the output of a block without line breaks, which depend on the width of the terminal."""
     environment = {
         **os.environ,
         "PATH": f"{folder.parent / 'bin'}:{os.environ['PATH']}",

@@ -1,4 +1,4 @@
-"""What is concluded of a queue: only what all lines about it say, and no more than its buffer allows."""
+"""Conclusions about a queue follow from all lines about it, within the limits of its buffer."""
 
 import json
 from fractions import Fraction

@@ -61,7 +61,7 @@ def bars(plot: Axes) -> list[tuple[float, float]]:
 
 
 def note(figure: Figure) -> str:
-    """What is said below all panels."""
+    """Return the text below all panels."""
     return figure.get_supxlabel()
 
 

@@ -1,4 +1,4 @@
-"""What became of claims: numbers as claims write them, tables, documents, and the points that are run."""
+"""Findings on claims: numbers as claims write them, tables, documents, and the points that run."""
 
 import json
 import math

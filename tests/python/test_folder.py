@@ -1,4 +1,4 @@
-"""What run folders replace, bring back and leave alone, and what is said where nothing can be written."""
+"""Run folders: files that are replaced, restored or kept, and errors where nothing can be written."""
 
 import errno
 import os

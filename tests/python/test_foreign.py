@@ -25,7 +25,7 @@ FILES = ROOT / "experiments" / "foreign"
 """Made by hand, in the formats of others."""
 
 EXPECTED = Path(__file__).parent / "foreign"
-"""What they become; and files with the shapes of HPCC's descendants and of htsim_uec, with theirs."""
+"""Imported scenarios, and files in the shapes of HPCC's descendants and of htsim_uec with theirs."""
 
 UNMODELLED = Ignored(unmodelled=True)
 

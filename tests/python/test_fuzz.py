@@ -174,7 +174,7 @@ def test_damage_that_once_ended_in_an_error_of_python_is_read_or_refused(
 
 
 def read_and_write(format_: str, text: str) -> None:
-    """What can be read can be written, or is said to be what the format cannot express."""
+    """Everything that can be read can be written, or is named as inexpressible in the format."""
     switch = reader(format_).read(text, "switch")
     writers.write(format_, None, switch)
     other = writers.FORMATS[len(text) % len(writers.FORMATS)]

@@ -1,4 +1,4 @@
-"""What is passed on goes with its licences: those of the engine's crates and of the charts' packages."""
+"""Licences that are passed on: those of the engine's crates and of the charts' packages."""
 
 import hashlib
 import json

@@ -18,7 +18,7 @@ NAMED = ["exp#2", "a?b", "a%b", "a%23b", "two words", "a:b", "&amp;", "é", 'a"b
 
 
 class Links(HTMLParser):
-    """What a page refers to."""
+    """Return the links of a page."""
 
     def __init__(self, text: str) -> None:
         super().__init__()

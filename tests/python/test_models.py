@@ -1,4 +1,4 @@
-"""What ports, markers and pings leave in tables, seen through Python."""
+"""Tables of ports, markers and pings, read through Python."""
 
 from pathlib import Path
 

@@ -35,7 +35,7 @@ def not_built() -> list[str]:
 
 
 def output(name: str, folder: Path) -> str:
-    """What a notebook prints as a script."""
+    """Return the output of a notebook that runs as a script."""
     refused = not_built()
     assert "hypothesis" in refused
     done = subprocess.run(

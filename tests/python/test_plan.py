@@ -1,4 +1,4 @@
-"""What a plan says before anything runs."""
+"""Output of a plan, before anything runs."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""What a trace knows of a pool that its ports share."""
+"""Traces of a pool that its ports share."""
 
 from pathlib import Path
 from typing import Any, cast

@@ -96,7 +96,7 @@ def test_a_place_without_a_value_has_a_reason_and_no_change() -> None:
 def test_a_race_counts_the_intervals_that_it_made() -> None:
     race = Race(FOUR, [A, B], 0.95)
     race.rank({})
-    # Six pairs have an interval in b and three in a; two of the three beside the first have one in a.
+    # Six pairs have an interval in b and three in a; two of the three versus the first have one in a.
     assert race.judged == 11
 
 

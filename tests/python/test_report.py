@@ -57,7 +57,7 @@ class Elements(HTMLParser):
 
 
 def data(text: str) -> dict[str, Any]:
-    """What the charts of a page are drawn from."""
+    """Return the data of a page's charts."""
     found = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)
     assert found
     document: dict[str, Any] = json.loads(found[1])

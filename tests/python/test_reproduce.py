@@ -11,9 +11,8 @@ import pytest
 import shallows as sh
 from shallows.cli import main
 from shallows.errors import ShallowsError
-from shallows.figures.beside import draw
+from shallows.figures.versus import draw
 from shallows.reproduction import reproducing
-from shallows.reproduction.beside import beside
 from shallows.reproduction.expected import Claim, Experiment, Paper, read
 from shallows.reproduction.findings import check_selections, made_from, points_of
 from shallows.reproduction.judging import (
@@ -26,6 +25,7 @@ from shallows.reproduction.judging import (
     spread,
     worst,
 )
+from shallows.reproduction.versus import versus
 from shallows.sweeps.points import Outcome, Point
 from shared import SMALL, Shell
 
@@ -53,7 +53,7 @@ def claim(**keys: Any) -> Claim:
 
 
 def verdicts(runs: list[Measured], **keys: Any) -> list[str]:
-    """Of each place."""
+    """Return the verdict at each place."""
     return [check.verdict for check in judge(claim(**keys), SWEEP, runs, quick=False)]
 
 
@@ -166,11 +166,11 @@ def test_what_is_shown_may_be_divided_by_the_values_of_one_scheme() -> None:
     # Seed by seed: 30/10 and 30/30 give a mean of 2, where the means of 30 and 20 would give 1.5.
     runs = measured({("a", 0.4): [10.0, 30.0], ("b", 0.4): [30.0, 30.0]})
     shown = replace(SWEEP, show=["m"], normalised={"scheme": "a"})
-    found = beside(shown, [], runs)
+    found = versus(shown, [], runs)
     assert found
     figure = draw(found)
     with pytest.raises(ShallowsError, match=r"no run of x matches \{'scheme': 'c'\} for"):
-        beside(replace(shown, normalised={"scheme": "c"}), [], runs)
+        versus(replace(shown, normalised={"scheme": "c"}), [], runs)
     drawn: list[Any] = [line.get_ydata() for line in figure.axes[0].get_lines()]
     assert [list(values) for values in drawn] == [[1.0], [2.0]]
 

@@ -116,7 +116,7 @@ class Broken:
     name, seed, hash = "broken", 42, "0" * 64
 
     def footprint(self) -> str:
-        """What a star needs at least: a switch has a route."""
+        """Return the least memory of a star: one route of its switch."""
         return json.dumps([{"what": "1 routes of switches", "bytes": 8.0, "remedy": "fewer switches"}])
 
     def simulate(self, _folder: Path, _threads: int) -> "Broken":

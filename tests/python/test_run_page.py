@@ -37,7 +37,7 @@ def hold(run: sh.Run, name: str, table: pl.DataFrame) -> None:
 
 
 def charts(run: sh.Run) -> dict[str, Any]:
-    """What the charts of a run's page are drawn from, by name."""
+    """Return the data of the charts of a run's page, by name."""
     found = re.search(
         r'<script type="application/json" id="data">(.*?)</script>', of_run.page(run), re.DOTALL
     )

@@ -1,4 +1,4 @@
-"""What a comparison reads of a run: which flows and queries, in which series, and for how long unfinished."""
+"""Samples of a comparison: the flows and queries of a run, their series, and the ages of unfinished ones."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Who runs what, where several processes write into one folder: nothing twice, nothing lost.
+"""Sharing of points among processes that write into one folder: each runs once, and none is lost.
 
 Processes of other machines are played by leases that nobody renews, and by namespaces of process numbers.
 """
@@ -72,7 +72,7 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def left_behind(final: Path, process: Process, number: int = 1) -> Path:
-    """What a process has of a folder that it writes, or wrote when it died."""
+    """Create the folder of a process that writes, or that died while it wrote."""
     path = final.parent / f".{final.name}.{number}.partial"
     path.mkdir(parents=True)
     write_lease(path, process)

@@ -1,4 +1,4 @@
-"""What a command imports: libraries for tables, numbers and figures take longer to load than a short run."""
+"""Imports of commands: libraries for tables, numbers and figures take longer to load than a short run."""
 
 import os
 import subprocess

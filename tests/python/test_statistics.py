@@ -13,7 +13,7 @@ REPEATS = 500
 
 
 @pytest.mark.parametrize(
-    ("runs", "customers", "blocks"), [(5, 40_000, 1), (3, 105_000, 7)], ids=["five seeds", "blocks of three"]
+    ("runs", "customers", "blocks"), [(5, 40_000, 1), (3, 105_000, 7)], ids=["five seeds", "batches of three"]
 )
 def test_of_500_intervals_95_percent_hold_the_truth(runs: int, customers: int, blocks: int) -> None:
     random = np.random.default_rng(20)

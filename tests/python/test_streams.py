@@ -1,4 +1,4 @@
-"""What others named moves no cursor and changes no colour of a terminal, whatever command prints it."""
+"""Names from files move no cursor and change no colour of a terminal, whichever command prints them."""
 
 import io
 import json
@@ -17,7 +17,7 @@ NAME = "x\x1b[31m\x9b5m\x07\r\x7f\u202e[bold]:smile:y"
 """ESC and the one-byte CSI change colours, BEL rings, CR returns, RLO turns; markup and emoji are rich's."""
 
 CLASS = "x\x1b[31m\x9b5m[bold]"
-"""Of a class: a goal names it, whose words are parted at blanks and line ends."""
+"""Name of a class; a goal that names it is split at blanks and line ends."""
 
 COMMANDS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]")
 

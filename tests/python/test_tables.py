@@ -251,7 +251,7 @@ def test_markers_are_shown_where_there_are_two_or_one_does_more_than_mark(
 
 
 def port(**counts: float) -> dict[str, Any]:
-    """What four ports of a kind counted."""
+    """Counters of four ports of a kind."""
     idle = {"dropped": 0, "dropped_data": 0, "marked": 0, "loss_rate": 0.0}
     return {"ports": 4, "received": 2_000} | idle | counts
 

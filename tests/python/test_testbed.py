@@ -686,7 +686,7 @@ def test_compare_leaves_runs_a_table_and_a_figure(tmp_path: Path) -> None:
     command = [SHALLOWS, "testbed", "compare", "scenario.toml", "--repeats", "1", "--invalid", "--out", "out"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert "Real TCP beside simulation, 1 pair of runs" in done.stdout
+    assert "Real TCP versus simulation, 1 pair of runs" in done.stdout
     left = {path.name for path in (tmp_path / "out").iterdir()}
     assert left >= {"simulated-s1", "real-s1", "agreement.json", "agreement.md", "queue.png", "queue.pdf"}
     document = json.loads((tmp_path / "out" / "agreement.json").read_text())

@@ -1,4 +1,4 @@
-"""What `shallows testbed doctor` says of this machine. Without root or the program it is not run."""
+"""Output of `shallows testbed doctor` on this machine. Without root or the program it is not run."""
 
 import re
 import shutil

@@ -1,4 +1,4 @@
-"""What real TCP loses and repairs. Without root or the testbed's program they are listed as not run."""
+"""Losses and retransmissions of real TCP. Without root or the testbed's program the tests are not run."""
 
 from pathlib import Path
 

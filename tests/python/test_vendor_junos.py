@@ -387,7 +387,7 @@ class-of-service {
 
 
 def maps(switch: Switch) -> dict[str, tuple[str, int | None, int | None]]:
-    """Of each port its names, MTU and rate in Gbit/s."""
+    """Return the names, MTU and rate in Gbit/s of each port."""
     return {
         port: (str(each.name).split()[0], each.mtu, each.rate and each.rate // 10**9)
         for each in switch.profiles

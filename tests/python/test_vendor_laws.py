@@ -1,4 +1,4 @@
-"""What is read can be written and read again, and a change that is taken back leaves nothing behind."""
+"""Every configuration that is read can be written and read again, and an undone change leaves nothing."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""What vendors' configurations say is understood in their units, and what is not is listed with its line."""
+"""Values of vendors' configurations have the vendors' units; unread lines are listed with their number."""
 
 from dataclasses import replace
 from fractions import Fraction

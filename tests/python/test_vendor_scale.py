@@ -21,10 +21,10 @@ from vendors import SAMPLES
 LINES = 20_000
 
 SECONDS = 5.0
-"""Of a processor, for so many lines of any vendor."""
+"""Processor time for so many lines of any vendor."""
 
 STEEPEST = 8.0
-"""Of times for 4 n and n lines: 4 where they grow with the lines, 16 where with their square."""
+"""Ratio of the times for 4 n and n lines: 4 for linear growth, 16 for quadratic."""
 
 TRIES = 3
 """A busy machine has slow moments."""
@@ -37,7 +37,7 @@ def explained(format_: str, text: str) -> None:
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """Of the processor: others on the machine do not count."""
+    """Return the processor time of the work; other processes do not count."""
     gc.collect()
     start = time.process_time()
     work()

@@ -1,4 +1,4 @@
-"""What we write for vendors is accepted by what others wrote: pyavd for EOS and AVD, the kernel for Linux."""
+"""Other programs accept written configurations: pyavd for EOS and AVD, the kernel for Linux."""
 
 import importlib.util
 import json

@@ -19,7 +19,7 @@ TAIL = Metric("fct_us.all.p99")
 GOODPUT = Metric("goodput_gbps")
 TIMEOUTS = Metric("timeouts_per_flow")
 
-TOO_SHORT = "the runs are too short to be cut into blocks"
+TOO_SHORT = "the runs are too short to be cut into batches"
 
 
 @pytest.mark.parametrize(
@@ -79,15 +79,15 @@ def test_the_side_with_fewer_flows_decides_whether_a_tail_can_be_judged(
     [
         # Five seeds suffice, however few flows each has.
         (5, 1, "5 seeds"),
-        # 20 blocks of four seeds are five of each, for which 50 flows are needed; 10 blocks are three of
+        # 20 batches of four seeds are five of each, for which 50 flows are needed; 10 batches are three of
         # each, for which 30 are needed.
-        (4, 50, "20 blocks of 4 seeds"),
-        (4, 49, "12 blocks of 4 seeds"),
-        (4, 30, "12 blocks of 4 seeds"),
-        # Of three seeds 20 blocks are seven of each, and 10 blocks are four.
-        (3, 70, "21 blocks of 3 seeds"),
-        (3, 69, "12 blocks of 3 seeds"),
-        (3, 40, "12 blocks of 3 seeds"),
+        (4, 50, "20 batches of 4 seeds"),
+        (4, 49, "12 batches of 4 seeds"),
+        (4, 30, "12 batches of 4 seeds"),
+        # Of three seeds 20 batches are seven of each, and 10 batches are four.
+        (3, 70, "21 batches of 3 seeds"),
+        (3, 69, "12 batches of 3 seeds"),
+        (3, 40, "12 batches of 3 seeds"),
     ],
 )
 def test_fewer_than_five_seeds_are_cut_into_blocks_of_at_least_ten_flows(
@@ -116,14 +116,14 @@ STEADY = [np.tile([1.0, 1.1, 0.9], 70)] * 3
 
 def test_runs_are_cut_into_blocks_of_equally_many_flows() -> None:
     found = judge(TIMES, pairs(STEADY, [2 * run for run in STEADY]), 0.95)
-    assert (found.groups, found.verdict) == ("21 blocks of 3 seeds", "worse")
+    assert (found.groups, found.verdict) == ("21 batches of 3 seeds", "worse")
 
 
 def test_blocks_that_resemble_those_before_them_are_made_longer() -> None:
     # The second run is slow from its middle on. Of −1 −1 −1 0 1 1 1 the first autocorrelation is 4/6, above
     # 1.645/√21; of the longer blocks, −1 −1 1 1, it is 1/4, below 1.645/√12.
     flat, slow_later = [np.ones(210)] * 3, [np.repeat([1.0, 3.0], 105)] * 3
-    assert judge(TIMES, pairs(flat, slow_later), 0.95).groups == "12 blocks of 3 seeds"
+    assert judge(TIMES, pairs(flat, slow_later), 0.95).groups == "12 batches of 3 seeds"
 
 
 def test_runs_that_differ_throughout_cannot_be_cut_into_blocks() -> None:
@@ -133,13 +133,13 @@ def test_runs_that_differ_throughout_cannot_be_cut_into_blocks() -> None:
 
 
 def test_blocks_of_a_tail_resemble_each_other_only_by_what_is_above_the_percentile() -> None:
-    # In each block of 100 flows one is slow. The other 99 of one side take longer from block to block, and
+    # In each batch of 100 flows one is slow. The other 99 of one side take longer from batch to batch, and
     # are soon above the other side's percentile, but stay below their own, 170.
     theirs = [np.tile(np.arange(1.0, 101.0), 7)] * 3
     mine = [np.concatenate([[50.0 + 20 * block] * 99 + [1_000.0] for block in range(7)])] * 3
     found = judge(TAIL, pairs(theirs, mine), 0.95)
     assert (found.baseline_value, found.value) == (99.0, 170.0)
-    assert found.groups == "21 blocks of 3 seeds"
+    assert found.groups == "21 batches of 3 seeds"
 
 
 def test_two_seeds_have_a_relative_change_without_limits() -> None:

@@ -30,7 +30,7 @@ def sample(format_: str) -> str:
 
 
 def read(format_: str, text: str) -> Switch:
-    """What it says, without the names of the switch and its platform, which no writer writes."""
+    """Return the document without the names of the switch and its platform, which no writer writes."""
     switch = reader(format_).read(text, f"{format_} text")
     return replace(switch, name=None, platform=None, chip=None)
 

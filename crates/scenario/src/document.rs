@@ -1,4 +1,4 @@
-//! Text of a scenario: its values, the changes made by `--set`, and the place of each key in the file.
+//! A scenario's text: its values, what `--set` changed in them, and where in the file each key stands.
 
 use toml::de::{DeTable, DeValue};
 use toml::{Spanned, Table, Value};
@@ -6,17 +6,17 @@ use toml::{Spanned, Table, Value};
 use crate::error::Problem;
 use crate::renamed;
 
-/// Step of a path from a value to a part of it.
+/// One step from a value to a part of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     Key(String),
     Index(usize),
 }
 
-/// Path from the root of the file to one value.
+/// The way from the file as a whole to one value.
 pub(crate) type Path = Vec<Step>;
 
-/// Returns a path in the notation of users: `switch.markers[0].k`.
+/// Print a path as users write it: `switch.markers[0].k`.
 pub(crate) fn print_path(path: &[Step]) -> String {
     let mut text = String::new();
     for step in path {
@@ -29,7 +29,7 @@ pub(crate) fn print_path(path: &[Step]) -> String {
     text
 }
 
-/// Parses a path in the notation of users; `workload.0.load` equals `workload[0].load`.
+/// Read a path as users write it; `workload.0.load` is `workload[0].load`.
 pub(crate) fn parse_path(text: &str) -> Option<Path> {
     let mut path = Path::new();
     for part in text.split('.') {
@@ -46,7 +46,7 @@ pub(crate) fn parse_path(text: &str) -> Option<Path> {
     Some(path)
 }
 
-/// Parsed scenario with its text.
+/// A parsed scenario with its text.
 #[derive(Debug)]
 pub(crate) struct Document<'a> {
     pub(crate) file: &'a str,
@@ -54,14 +54,14 @@ pub(crate) struct Document<'a> {
     spans: Spanned<DeTable<'a>>,
     /// Values of the file, as changed by the overrides.
     pub(crate) table: Table,
-    /// Path of each override, and the option that set it.
+    /// The path of each override, and the option that gave it.
     overrides: Vec<(Path, String)>,
-    /// One note for each key given with its old name.
+    /// One note for each key that has its old name.
     pub(crate) notes: Vec<String>,
 }
 
 impl<'a> Document<'a> {
-    /// Parses the text and applies `overrides`.
+    /// Read the text, and change it as `overrides` say.
     pub(crate) fn parse(
         text: &'a str,
         file: &'a str,
@@ -86,10 +86,11 @@ impl<'a> Document<'a> {
         Ok(document)
     }
 
-    /// Replaces old names of keys by new ones.
+    /// Give old keys their new names.
     fn rename(&mut self) -> Result<(), Vec<Problem>> {
-        let renamed =
-            renamed::rename(&mut self.table).map_err(|(path, message)| vec![self.problem(&path, message)])?;
+        let renamed = renamed::rename(&mut self.table).map_err(|(key, message)| {
+            vec![self.problem(&parse_path(&key).expect("keys of our own are paths"), message)]
+        })?;
         self.notes.extend(renamed);
         Ok(())
     }
@@ -109,8 +110,13 @@ impl<'a> Document<'a> {
         };
         let path = parse_path(key)
             .ok_or_else(|| refuse("the key is not of the form section.key or section[0].key".to_owned()))?;
-        let (path, note) = renamed::current(path);
-        self.notes.extend(note);
+        let path = match renamed::current(&print_path(&path)) {
+            Some((key, note)) => {
+                self.notes.push(note);
+                parse_path(&key).expect("keys of our own are paths")
+            }
+            None => path,
+        };
         let value = override_value(value);
         for path in expand(&self.table, path).map_err(&refuse)? {
             insert(&mut self.table, &path, value.clone()).map_err(&refuse)?;
@@ -119,11 +125,11 @@ impl<'a> Document<'a> {
         Ok(())
     }
 
-    /// Returns a problem with the value at `path`, located in the file or at the option that set the value.
+    /// A problem with the value at `path`: pointing at the file, or at the option that set the value.
     pub(crate) fn problem(&self, path: &[Step], message: String) -> Problem {
         let place = self.locate(path);
         let in_file = matches!(place, Some((_, depth)) if depth == path.len());
-        // An override is responsible for the value that it set, and for the tables that it created on the way.
+        // An override is to blame for what it set, and for the tables that it made on the way.
         let blamed =
             |(set, _): &&(Path, String)| path.starts_with(set) || (!in_file && set.starts_with(path));
         let option = self.overrides.iter().rev().find(blamed);
@@ -142,7 +148,7 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// Returns a problem that concerns no key of the file.
+    /// A problem that concerns no key of the file.
     pub(crate) fn overall(&self, message: String) -> Problem {
         Problem {
             message,
@@ -155,13 +161,12 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// Returns whether the file or an override has a value at `path`.
+    /// Whether the file or an override gives a value at `path`.
     pub(crate) fn gives(&self, path: &[Step]) -> bool {
         value_at(&self.table, path).is_some()
     }
 
-    /// Returns the text offset of the key at `path`, or of its nearest enclosing table in the file, and the number of steps that were
-    /// found.
+    /// Where the key at `path` stands, or the nearest table around it that the file has, and how many steps led there.
     fn locate(&self, path: &[Step]) -> Option<(usize, usize)> {
         let mut found = None;
         let mut table = Some(self.spans.get_ref());
@@ -170,7 +175,7 @@ impl<'a> Document<'a> {
             let value = match step {
                 Step::Key(name) => {
                     let entry = |name: &str| table.and_then(|table| table.get_key_value(name));
-                    let old = || renamed::old(&path[..depth]).and_then(entry);
+                    let old = || renamed::old(&print_path(&path[..depth])).and_then(entry);
                     let Some((key, value)) = entry(name).or_else(old) else { break };
                     found = Some((key.span().start, depth));
                     value
@@ -208,7 +213,7 @@ fn syntax_problem(text: &str, file: &str, error: &toml::de::Error) -> Problem {
     }
 }
 
-/// Returns line and column, both from one, and the line's text.
+/// Line and column, both from one, and the line's text.
 fn position(text: &str, offset: usize) -> (usize, usize, String) {
     let offset = (0..=offset.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
     let before = &text[..offset];
@@ -217,7 +222,7 @@ fn position(text: &str, offset: usize) -> (usize, usize, String) {
     (before.matches('\n').count() + 1, before[start..].chars().count() + 1, line.to_owned())
 }
 
-/// Parses the value of an override as TOML. A text that is not TOML is a string, so that units need no quotes.
+/// The value of an option: TOML where it is that, otherwise a string, so that units need no quotes.
 fn override_value(text: &str) -> Value {
     let parsed = toml::from_str::<Table>(&format!("value = {text}"));
     match parsed.ok().filter(|table| table.len() == 1).and_then(|mut table| table.remove("value")) {
@@ -226,7 +231,7 @@ fn override_value(text: &str) -> Value {
     }
 }
 
-/// Returns the value at `path`.
+/// Value of the table at `path`.
 fn value_at<'a>(table: &'a Table, path: &[Step]) -> Option<&'a Value> {
     let (Step::Key(first), rest) = path.split_first()? else { return None };
     rest.iter().try_fold(table.get(first)?, |value, step| match step {
@@ -235,7 +240,7 @@ fn value_at<'a>(table: &'a Table, path: &[Step]) -> Option<&'a Value> {
     })
 }
 
-/// Returns the paths of every list entry that the steps `*` in `path` stand for.
+/// The paths that one stands for in which a step is `*`: that of every entry of a list.
 fn expand(table: &Table, path: Path) -> Result<Vec<Path>, String> {
     let Some(star) = path.iter().position(|step| *step == Step::Key("*".to_owned())) else {
         return Ok(vec![path]);
@@ -253,7 +258,7 @@ fn expand(table: &Table, path: Path) -> Result<Vec<Path>, String> {
     Ok(found)
 }
 
-/// Sets the value at `path` and creates missing tables on the way.
+/// Put `value` at `path`, making the tables on the way.
 fn insert(table: &mut Table, path: &[Step], value: Value) -> Result<(), String> {
     let Some((Step::Key(first), rest)) = path.split_first() else {
         return Err("the key is empty".to_owned());
@@ -273,7 +278,7 @@ fn descend(place: &mut Value, path: &[Step], value: Value, name: &str) -> Result
             Ok(())
         }
         Some((Step::Key(_), _)) => {
-            // A model given by its kind alone becomes a table, so that a parameter can be added.
+            // A model named by its kind alone gets its parameters beside it.
             if let Value::String(kind) = place
                 && kind.starts_with(|first: char| first.is_ascii_alphabetic())
             {

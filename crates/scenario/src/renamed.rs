@@ -1,28 +1,24 @@
-//! Renamed keys of scenarios. An old name still works, with a note; the next version rejects it.
+//! Keys of scenarios that have a new name. The old name still works, with a note; the next version removes it.
 
 use toml::{Table, Value};
 
-use crate::document::{Path, Step, print_path};
+/// Table, old and new last word of each renamed key.
+const RENAMED: [(&str, &str, &str); 2] =
+    [("switch.buffer", "private", "reserved"), ("switch.buffer", "private_rule", "reserved_rule")];
 
-/// Table, old name and new name of each renamed key.
-const RENAMED: [(&[&str], &str, &str); 2] = [
-    (&["switch", "buffer"], "private", "reserved"),
-    (&["switch", "buffer"], "private_rule", "reserved_rule"),
-];
-
-/// Replaces the old keys of a scenario by the new ones. Returns a note for each.
+/// Gives the old keys of a scenario their new names. Returns a note for each.
 ///
 /// # Errors
 ///
-/// Returns path and message if a key is given under both names.
-pub(crate) fn rename(scenario: &mut Table) -> Result<Vec<String>, (Path, String)> {
+/// If a key is given under both names: the new one, and a message.
+pub(crate) fn rename(scenario: &mut Table) -> Result<Vec<String>, (String, String)> {
     let mut notes = Vec::new();
     for (place, old, new) in RENAMED {
         let Some(table) = table_at(scenario, place) else { continue };
         let Some(value) = table.remove(old) else { continue };
         if table.contains_key(new) {
             let message = format!("it is given twice, also under its old name, {old}; remove {old}");
-            return Err((path(place, new), message));
+            return Err((format!("{place}.{new}"), message));
         }
         table.insert(new.to_owned(), value);
         notes.push(note(place, old, new));
@@ -30,28 +26,25 @@ pub(crate) fn rename(scenario: &mut Table) -> Result<Vec<String>, (Path, String)
     Ok(notes)
 }
 
-/// Returns the path of a key under its new name, and a note if it had the old name.
-pub(crate) fn current(given: Path) -> (Path, Option<String>) {
-    match RENAMED.iter().find(|(place, old, _)| given == path(place, old)) {
-        Some((place, old, new)) => (path(place, new), Some(note(place, old, new))),
-        None => (given, None),
-    }
+/// New name of a key that was given under its old one, and a note.
+pub(crate) fn current(key: &str) -> Option<(String, String)> {
+    let is_old = |(place, old, _): &&(&str, &str, &str)| is_at(key, place, old);
+    RENAMED.iter().find(is_old).map(|(place, old, new)| (format!("{place}.{new}"), note(place, old, new)))
 }
 
-/// Returns the old name of the key at this path, if it has one.
-pub(crate) fn old(given: &[Step]) -> Option<&'static str> {
-    RENAMED.iter().find(|(place, _, new)| given == path(place, new)).map(|(_, old, _)| *old)
+/// Old last word of a key, if it has one.
+pub(crate) fn old(key: &str) -> Option<&'static str> {
+    RENAMED.iter().find(|(place, _, new)| is_at(key, place, new)).map(|(_, old, _)| *old)
 }
 
-fn note(place: &[&str], old: &str, new: &str) -> String {
-    let (old, new) = (path(place, old), path(place, new));
-    format!("{} is now {}; the next version rejects the old key", print_path(&old), print_path(&new))
+fn is_at(key: &str, place: &str, last: &str) -> bool {
+    key.rsplit_once('.') == Some((place, last))
 }
 
-fn path(place: &[&str], key: &str) -> Path {
-    place.iter().chain([&key]).map(|step| Step::Key((*step).to_owned())).collect()
+fn note(place: &str, old: &str, new: &str) -> String {
+    format!("{place}.{old} is now {place}.{new}; the next version rejects the old key")
 }
 
-fn table_at<'a>(scenario: &'a mut Table, place: &[&str]) -> Option<&'a mut Table> {
-    place.iter().try_fold(scenario, |table, key| table.get_mut(*key).and_then(Value::as_table_mut))
+fn table_at<'a>(scenario: &'a mut Table, place: &str) -> Option<&'a mut Table> {
+    place.split('.').try_fold(scenario, |table, key| table.get_mut(key).and_then(Value::as_table_mut))
 }

@@ -17,7 +17,7 @@ pub use network::{Change, Driver, LinkAt, Network};
 pub use run::footprint::{Need, footprint};
 pub use run::simulation::{Progress, Simulation, nowhere};
 pub use run::world::pace::Execution;
-/// What a simulation returns, where its captures go, and what reads its tables.
+/// Results of a simulation, destinations of its captures, and readers of its tables.
 pub use shallows_measure::{Cell, Columns, Report, Sink};
 pub use traffic::datagram::Datagrams;
 pub use traffic::probe::{echo_reply, echo_request};

@@ -74,7 +74,7 @@ fn listed(text: &str, list: &str) -> Experiment {
         .unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
-/// What is left by a run of five partitions on some threads.
+/// Results of a run of five partitions on some threads.
 fn in_five_partitions(experiment: &Experiment, threads: u32) -> Left {
     let division = Division::in_pieces(experiment, threads, 0).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(division.partitions(), 5);

@@ -23,7 +23,7 @@ mod sync {
 /// How often a thread looks before it sleeps.
 const LOOKS: u32 = 1;
 
-/// What each of so many threads does beside the others, in each order that takes at most `preemptions`.
+/// Run a walk on each of several threads, in each order of at most `preemptions`.
 fn in_every_order(
     threads: usize,
     preemptions: Option<usize>,

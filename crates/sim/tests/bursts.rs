@@ -43,7 +43,7 @@ senders = "0"
 receivers = "1"
 "#;
 
-/// What waits at a port at most once slow start is over, in packets.
+/// Longest backlog of a port once slow start is over, in packets.
 fn peak(report: &Report, port: &str) -> f64 {
     let late = |(at, _): &(shallows_core::Instant, f64)| at.0 > Duration::from_millis(2).0;
     report

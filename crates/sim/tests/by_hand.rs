@@ -1,4 +1,4 @@
-//! What reports and tables say of runs so small that every number can be worked out.
+//! Reports and tables of runs so small that every number can be worked out.
 //!
 //! Links of 10 Gb/s and 1 us without framing: a full segment of 1,460 bytes, 1,500 on the wire, takes 1.2 us on each, and
 //! 4.4 us from host to host.
@@ -250,7 +250,7 @@ fn what_a_persistent_connection_did_for_earlier_flows_is_not_counted_again() {
     assert_eq!(flows[2].longest_arrival_gap, Some(Duration::from_nanos(114_200)));
 }
 
-/// What a queue of a port counted, in these columns.
+/// Counters of a queue of a port, in these columns.
 fn counters<const N: usize>(report: &Report, port: &str, queue: i64, columns: [&str; N]) -> [i64; N] {
     let rows = rows(report, "counters");
     let is_it = |row: &&BTreeMap<String, Field>| {

@@ -1,4 +1,4 @@
-//! What stands in tables, bins and warnings, of runs so small that every number can be worked out.
+//! Tables, bins and warnings of runs so small that every number can be worked out.
 //!
 //! As in `by_hand.rs`, links of 10 Gb/s and 1 us without framing: a full segment of 1,460 bytes, 1,500 on the wire, takes
 //! 1.2 us on each, and 4.4 us from host to host.

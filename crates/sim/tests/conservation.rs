@@ -126,7 +126,7 @@ fn host() -> impl Strategy<Value = String> {
     )
 }
 
-/// What NICs do for their hosts, where they do something.
+/// Offloads of NICs, where there are some.
 fn offloads() -> impl Strategy<Value = String> {
     let tso = one_of(&["", ", tso = 'linux'", ", tso = '20KB'"]);
     let pacing = one_of(&["off", "fq"]);
@@ -143,7 +143,7 @@ fn offloads() -> impl Strategy<Value = String> {
     prop::option::of(some).prop_map(Option::unwrap_or_default)
 }
 
-/// Of measurements of flows.
+/// Measurements of flows.
 const EVERYTHING: &str =
     "flow_traces = [{ flows = [0] }, { sample = 2, every = '5us' }]\ncaptures = [{ ports = ['*'] }]";
 

@@ -56,7 +56,7 @@ const K: f64 = 40.0;
 const C: f64 = 10e9 / 12_000.0;
 const RTT: f64 = 100e-6;
 
-/// What the analysis says of *N* flows.
+/// Prediction of the analysis for *N* flows.
 #[derive(Clone, Copy, Debug)]
 struct Analysis {
     flows: f64,
@@ -113,7 +113,7 @@ impl Analysis {
     }
 }
 
-/// What the queue did after 50 ms, when alpha, whose memory is 16 windows of 0.15 ms, has settled. In packets.
+/// Backlog after 50 ms, when alpha, whose memory is 16 windows of 0.15 ms, has settled. In packets.
 #[derive(Clone, Copy, Debug)]
 struct Sawtooth {
     max: f64,

@@ -56,7 +56,7 @@ fn bytes(report: &Report) -> [Vec<u8>; 4] {
     [flows, counters, queues, report.summary().to_string().into_bytes()]
 }
 
-/// What every scheme meets: who sends how much to whom, and when.
+/// Traffic of every scheme.
 fn offered(report: &Report) -> Vec<(u64, u32, u32, Option<u64>)> {
     let flow = |flow: shallows_measure::FlowOutcome| {
         (flow.arrival.0, flow.source.0, flow.destination.0, flow.size.map(|size| size.0))

@@ -1,4 +1,4 @@
-//! What a driver that is no simulation takes from here: a network, and captures of real frames.
+//! Drivers other than the simulation: a network, and captures of real frames.
 
 mod common;
 #[path = "common/kept.rs"]

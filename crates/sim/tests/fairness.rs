@@ -33,7 +33,7 @@ const SEEDS: u32 = 24;
 const DCTCP: [(&str, &str); 2] =
     [("tcp.congestion", "dctcp"), ("switch.markers", "[{ kind = 'threshold', k = '20p' }]")];
 
-/// What the two flows of one run have got.
+/// Shares of the two flows of one run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Outcome {
     retransmits: [u32; 2],
@@ -41,13 +41,13 @@ struct Outcome {
 }
 
 impl Outcome {
-    /// Of retransmissions the part that is the first flow's.
+    /// Share of the first flow in the retransmissions.
     fn loss_share(&self) -> f64 {
         let [first, second] = self.retransmits.map(f64::from);
         first / (first + second)
     }
 
-    /// Of delivered bytes.
+    /// Share of the first flow in the delivered bytes.
     fn goodput_share(&self) -> f64 {
         let [first, second] = self.delivered.map(|bytes| bytes as f64);
         first / (first + second)

@@ -1,4 +1,4 @@
-//! What is observed of flows: traces of their senders, and how long they starve.
+//! Observation of flows: traces of their senders, and times of starvation.
 
 mod common;
 #[path = "common/rows.rs"]

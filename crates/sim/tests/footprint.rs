@@ -1,4 +1,4 @@
-//! What a run needs of memory is known before it is built, from what the scenario counts.
+//! Memory of a run, estimated from the scenario before the run is built.
 
 use shallows_sim::{Need, footprint};
 

@@ -178,7 +178,7 @@ fn long_dctcp_flows_find_the_max_min_shares_of_two_bottlenecks() {
     }
 }
 
-/// What the ports of these names have sent.
+/// Packets that the ports of these names have sent.
 fn sent(report: &Report, names: &[&str]) -> Vec<u64> {
     names.iter().map(|name| report.port(name).unwrap_or_else(|| panic!("no port {name}")).sent).collect()
 }

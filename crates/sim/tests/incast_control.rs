@@ -1,4 +1,4 @@
-//! What is done about incast: Pulser's brake at the senders (its Fig. 6), ICTCP's windows at the receiver.
+//! Control of incast: Pulser's brake at the senders (its Fig. 6), ICTCP's windows at the receiver.
 
 mod common;
 
@@ -48,7 +48,7 @@ start = "5120us"
 /// When the incast begins, in microseconds.
 const BEGINS: f64 = 5_120.0;
 
-/// What became of the long flow: times in microseconds, windows in segments.
+/// Course of the long flow: times in microseconds, windows in segments.
 #[derive(Debug)]
 struct Reaction {
     before: f64,

@@ -25,7 +25,7 @@ delayed_ack = { segments = 1 }
 kind = "trace"
 "#;
 
-/// What comes of this list.
+/// Results of this list.
 fn run(list: &str) -> Report {
     let text = format!("{STAR}path = \"list.csv\"\n");
     let read = |_: &str| Ok(list.to_owned());

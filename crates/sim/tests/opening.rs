@@ -1,4 +1,4 @@
-//! What it costs to open a connection, and what it costs if its SYN is lost, by hand.
+//! Cost of opening a connection, and of a lost SYN, worked out by hand.
 //!
 //! Links of 10 Gb/s and 1 us without framing or timestamps: a full segment of 1,460 bytes, 1,500 on the wire, takes 2.2 us to each end,
 //! and a SYN or its answer, 40 bytes, 1.032 us.

@@ -59,7 +59,7 @@ connections = { kind = "persistent", per_pair = 2, warm_up = { bytes = "3KB", fr
 tcp = { congestion = "cubic", initial_window = 4 }
 "#;
 
-/// What makes it end at a time.
+/// Keys that make it end at a time.
 const UNBOUNDED: &str = r#"
 [[workload]]
 kind = "udp"

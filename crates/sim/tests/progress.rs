@@ -28,7 +28,7 @@ const UDP: &str = "[[workload]]\nkind = 'udp'\nsenders = 0\nreceivers = 1\n\
 const FLOWS: &str =
     "[[workload]]\nkind = 'incast'\nsenders = 2\nreceivers = 3\nsize = '1KB'\nrepeats = 4\nperiod = '1ms'\n";
 
-/// What a run tells after each event.
+/// Progress of a run after each event.
 fn steps(workloads: &str, sets: &[(&str, &str)]) -> Vec<Progress> {
     let mut simulation = Simulation::new(common::parse(&[STAR, workloads].concat(), sets));
     let mut told = vec![simulation.progress()];

@@ -32,7 +32,7 @@ fn port() -> (Port<u64>, SharedBuffer) {
     (Port::new(RATE, queue, &port::Config::default(), stream), buffer)
 }
 
-/// What a run of one port has shown.
+/// Results of a run of one port.
 #[derive(Debug, Default)]
 struct Seen {
     /// Sum of all waiting times.

@@ -1,4 +1,4 @@
-//! What the papers on switches open with, as small runs: MQ-ECN's Figures 1 and 3, BCC's Table IV and Figure 9, and where
+//! Opening figures of the papers on switches, as small runs: MQ-ECN's Figures 1 and 3, BCC's Table IV and Figure 9, and where
 //! Pulser's detector fires.
 
 mod common;

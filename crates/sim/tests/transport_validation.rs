@@ -309,7 +309,7 @@ fn throughputs(report: &Report, from: f64, to: f64) -> (f64, f64) {
     rates.fold((f64::MAX, f64::MIN), |(least, most), value| (least.min(value), most.max(value)))
 }
 
-/// What alpha comes to on average: of a cycle of αW*/2 rounds that win back a cut, and `pause` more, one round is marked, so
+/// Average of alpha: of a cycle of αW*/2 rounds that win back a cut, and `pause` more, one round is marked, so
 /// that α(αW*/2 + pause) = 1. The fluid of SIGCOMM '10 §3.3 has no pause: α = √(2/W*).
 fn alpha_in_theory(window: f64, pause: f64) -> f64 {
     ((pause * pause + 2.0 * window).sqrt() - pause) / window

@@ -142,7 +142,7 @@ def _effect(
         for each in field[1:]
         if judge_pair(measured, objective.metric, name, each.name, confidence).verdict == "better"
         and _stands(each, recommended, measured)
-        and not _beaten_before(recommended, each)
+        and not _worse_before(recommended, each)
     )
     value = estimate(objective.metric, list(measured[name].values()))
     lost = [goal for goal, before, state in bounds if before == KEEPS and state == MISSES]
@@ -164,7 +164,7 @@ def _stands(each: Candidate, recommended: Recommendation, measured: Mapping[str,
     return True
 
 
-def _beaten_before(recommended: Recommendation, each: Candidate) -> bool:
+def _worse_before(recommended: Recommendation, each: Candidate) -> bool:
     """Whether the rival was already better in that measure, and rejected for another reason."""
     found = next(one for one in recommended.of(each.name).beside if one.objective == recommended.decided_by)
     return found.verdict == "better"

@@ -36,7 +36,7 @@ def run(options: argparse.Namespace) -> int:
         print(document)
     else:
         tables = comparison_tables.rankings(found, everything=options.all)
-        # Many tables, each beside the baseline, say less than their order.
+        # Many tables, each versus the baseline, say less than their order.
         if options.all or not found.is_large:
             tables += comparison_tables.verdicts(found, everything=options.all)
         for table in tables:

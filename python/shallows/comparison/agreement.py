@@ -199,7 +199,7 @@ def table(found: Sequence[Agreement], pairs: int) -> Table:
             [each.title, each.verdict + mark, *values, _difference(each, each.difference), limits, bound]
         )
     return Table(
-        f"Real TCP beside simulation, {pairs} {'pair' if pairs == 1 else 'pairs'} of runs",
+        f"Real TCP versus simulation, {pairs} {'pair' if pairs == 1 else 'pairs'} of runs",
         ["", "verdict", "simulated", "real", "difference", "95 % interval", "bound"],
         rows,
         names=2,

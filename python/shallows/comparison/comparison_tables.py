@@ -66,7 +66,7 @@ def ranked(comparison: Comparison, ranking: Ranking, *, everything: bool = False
     notes = [f"[{place}] {reason}" for place, reason in enumerate(reasons, 1)]
     notes += [f"{left} more: --all shows them"] if left else []
     interval = f"{percent(comparison.confidence)} interval"
-    columns = ["", "place", "beside the first", named(metric), "change", interval]
+    columns = ["", "place", "versus the first", named(metric), "change", interval]
     return Table(
         f"By {Metric(metric).title}" + _at(ranking),
         [*columns, *(["in all metrics"] if len(ranking.metrics) > 1 else [])],

@@ -27,7 +27,7 @@ class Row:
     high: float | None
     """Limits of the change; null where the runs do not bound it."""
     groups: str
-    """Groups that the spread is measured between: `5 seeds`, `21 blocks of 3 seeds`."""
+    """Groups that the spread is measured between: `5 seeds`, `21 batches of 3 seeds`."""
 
     @property
     def has_interval(self) -> bool:

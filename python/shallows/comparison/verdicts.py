@@ -90,10 +90,10 @@ def judge(metric: Metric, pairs: Pairs, confidence: float, alone: int = SEEDS_AL
     if metric.is_total and len(pairs) < SEEDS_ALONE:
         return replace(known, reason=f"{len(pairs)} seeds: {SEEDS_ALONE} are needed, as it is of whole runs")
     if not metric.is_total and len(pairs) < alone:
-        if (cut := _blocks(metric, theirs, mine)) is None:
-            return replace(known, reason="the runs are too short to be cut into blocks")
+        if (cut := _batches(metric, theirs, mine)) is None:
+            return replace(known, reason="the runs are too short to be cut into batches")
         theirs, mine = cut
-        known = replace(known, groups=f"{len(mine)} blocks of {len(pairs)} seeds")
+        known = replace(known, groups=f"{len(mine)} batches of {len(pairs)} seeds")
     incomplete = [sum(_incomplete(metric, pair[side]) for pair in pairs) for side in (0, 1)]
     return _decide(metric, known, _change(metric, theirs, mine, confidence), incomplete)
 
@@ -147,14 +147,14 @@ def _change(metric: Metric, theirs: "Groups", mine: "Groups", confidence: float)
     return by(theirs, mine, confidence)
 
 
-def _blocks(metric: Metric, theirs: "Groups", mine: "Groups") -> "tuple[Groups, Groups] | None":
+def _batches(metric: Metric, theirs: "Groups", mine: "Groups") -> "tuple[Groups, Groups] | None":
     """Cut each run into batches of equally many consecutive flows, long enough to be independent."""
     import numpy as np
 
     for wanted in BLOCKS:
         each = math.ceil(wanted / len(mine))
-        cut = [[block for run in side for block in np.array_split(run, each)] for side in (theirs, mine)]
-        long_enough = all(block.size >= FEWEST_FLOWS for side in cut for block in side)
+        cut = [[batch for run in side for batch in np.array_split(run, each)] for side in (theirs, mine)]
+        long_enough = all(batch.size >= FEWEST_FLOWS for side in cut for batch in side)
         if long_enough and not _is_dependent(metric, cut[0], cut[1], each):
             return cut[0], cut[1]
     return None
@@ -164,7 +164,7 @@ def _is_dependent(metric: Metric, theirs: "Groups", mine: "Groups", each: int) -
     def deviations(side: "Groups") -> "NDArray[np.float64]":
         if metric.is_percentile:
             threshold = _estimate(metric, side)
-            return intervals.means([(block > threshold).astype(float) for block in side])
+            return intervals.means([(batch > threshold).astype(float) for batch in side])
         by_block = intervals.means(side)
         return by_block / by_block.mean() if metric.is_relative else by_block
 

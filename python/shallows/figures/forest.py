@@ -153,7 +153,7 @@ def _draw_rankings(comparison: Comparison) -> "Figure":
                 plot.set_title(f"{left} more are not drawn", loc="left", pad=3, fontsize=7)
             style.name_panel(plot, ", ".join(filter(None, [metric.title, describe(ranking.point)])))
         _label_ratios(grid[0][0], low, high, most=3)
-        grid[-1][0].set_xlabel(f"change beside the first,\nand its {percent(comparison.confidence)} interval")
+        grid[-1][0].set_xlabel(f"change versus the first,\nand its {percent(comparison.confidence)} interval")
         _add_legend(figure, ["first", *(each.verdict for each in known)])
         if len(comparison.rankings[0].metrics) > 1:
             weighed = " and ".join(Metric(name).title for name in comparison.rankings[0].metrics)

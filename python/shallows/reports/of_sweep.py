@@ -123,7 +123,7 @@ def _some(names: Sequence[str]) -> str:
 
 
 def _verdicts(runs: Sequence[Run]) -> list[Block]:
-    """A table for each scheme beside the baseline: metrics down, points across."""
+    """A table for each scheme versus the baseline: metrics down, points across."""
     if len({run.labels.get("scheme") for run in runs}) < 2:
         return []
     if len(runs) > MOST_COMPARED:
@@ -168,7 +168,7 @@ def _ranking(runs: Sequence[Run]) -> list[Block]:
         return [Block("note", f"The places cannot be compared: {error.message}.")]
     if found.rankings:
         return [*ranked.blocks(found), *_notes(found)]
-    # Of few places, and no schemes, each beside the first.
+    # Of few places, and no schemes, each versus the first.
     return [*_tables(found), *_notes(found)] if "scheme" not in axes else []
 
 

@@ -44,7 +44,7 @@ def blocks(found: Comparison) -> list[Block]:
         return []
     count = len(found.rankings[0].standings)
     intro = (
-        f"All {count} places in their order, each beside the first, and those that "
+        f"All {count} places in their order, each versus the first, and those that "
         f"no other beats in all of these metrics, by paired {percent(found.confidence)} intervals."
     )
     made = [Block("note", intro)]

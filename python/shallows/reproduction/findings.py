@@ -10,9 +10,9 @@ from typing import Any
 from shallows.errors import ShallowsError
 from shallows.quantity import digits, signed, size
 from shallows.reproduction import judging
-from shallows.reproduction.beside import beside
 from shallows.reproduction.expected import FILE, Claim, Experiment, Paper
 from shallows.reproduction.judging import HOLDS, Check, Measured, Value
+from shallows.reproduction.versus import versus
 from shallows.runs.results import place_on
 from shallows.runs.source import Source
 from shallows.runs.table import NOTHING
@@ -83,7 +83,7 @@ def check_selections(paper: Paper, experiment: Experiment, points: Sequence[Poin
     try:
         for claim in paper.claims_of(experiment, quick=quick):
             judging.judge(claim, experiment, asked, quick=quick)
-        beside(experiment, [claim for claim in paper.claims if claim.experiment == experiment.name], asked)
+        versus(experiment, [claim for claim in paper.claims if claim.experiment == experiment.name], asked)
     except ShallowsError as error:
         raise ShallowsError(
             f"{paper.folder / FILE}: {experiment.name}: {error.message}", error.remedy

@@ -12,12 +12,12 @@ from shallows import figures
 from shallows.about import build
 from shallows.bounded import folder_of
 from shallows.errors import ShallowsError
-from shallows.figures.beside import draw as draw_beside
+from shallows.figures.versus import draw as draw_versus
 from shallows.reproduction import expected, judging
-from shallows.reproduction.beside import beside
 from shallows.reproduction.expected import Experiment, Paper
 from shallows.reproduction.findings import Finding, check_selections, document_of, markdown, points_of
 from shallows.reproduction.judging import HOLDS, Measured
+from shallows.reproduction.versus import versus
 from shallows.reproduction.written import check_same
 from shallows.runs.folder import check_writable, write_whole
 from shallows.runs.measuring import unable
@@ -155,8 +155,8 @@ def _judge_and_draw(
     made.findings += [Finding(c, judging.judge(c, experiment, measured, quick=quick)) for c in claims]
     drawn = _draw(experiment, runs, quick=quick)
     theirs = [claim for claim in made.paper.claims if claim.experiment == experiment.name]
-    if found := beside(experiment, theirs, measured):
-        drawn[experiment.name] = draw_beside(found)
+    if found := versus(experiment, theirs, measured):
+        drawn[experiment.name] = draw_versus(found)
         made.drawings[experiment.name] = asdict(found)
     for name, figure in drawn.items():
         made.written += figures.save(figure, made.folder / name)

@@ -18,7 +18,7 @@ Row = dict[str, Any]
 
 
 class Measured(Protocol):
-    """What is read of a `Run` here."""
+    """Parts of a `Run` that this module reads."""
 
     @property
     def summary(self) -> Mapping[str, Any]: ...  # noqa: D102

@@ -19,7 +19,7 @@ def breakdowns(run: Run, asked: Sequence[str] = ()) -> list[Table]:
 
 
 def breakdown(run: Run, what: str) -> Table:
-    """What `Run.by` tells, for people."""
+    """Tables of `Run.by` for people."""
     found = by(run, what)
     shown = {name: heading for name, heading in HEADINGS.items() if name in found.kinds}
     few = {
@@ -64,7 +64,7 @@ def _cell(name: str, value: Any) -> str:
 
 
 MOST_LEAVES = 8
-"""Of which a table of uplinks tells."""
+"""Most leaves whose uplinks the table shows."""
 
 WAYS = {
     "workload": "workload",
@@ -108,7 +108,7 @@ HEADINGS = {
     "max_over_mean": "largest",
     "variation": "deviation",
 }
-"""What their columns are called there; others are left to `Run.by`."""
+"""Headings of columns; `Run.by` has the columns that are not here."""
 
 PORTS = {
     "nic": "hosts' NICs",
@@ -119,4 +119,4 @@ PORTS = {
     "core-down": "core to aggregation",
     "trunk": "switch to switch",
 }
-"""What kinds of ports are called."""
+"""Names of kinds of ports."""

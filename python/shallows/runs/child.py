@@ -53,7 +53,7 @@ class Child:
             self.pipe.send((function, arguments))
 
     def receive(self) -> Iterator[Any]:
-        """What it has sent since; raises `EOFError` when it has ended."""
+        """Return the messages sent since the last call; raise `EOFError` once the process has ended."""
         while self.pipe.poll():
             try:
                 yield self.pipe.recv()
@@ -78,7 +78,7 @@ class Child:
 
 
 def serve(pipe_number: int) -> None:
-    """What the process does."""
+    """Run the process."""
     # Ctrl-C reaches the whole group of processes; the parent decides. When it ends us, or dies, we tidy up.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, _leave)

@@ -146,7 +146,7 @@ def _simulate(
 
 
 def environment_of(source: Source, experiment: _core.Experiment) -> dict[str, Any]:
-    """What makes the results of an experiment: `env.json`."""
+    """Return the origin of an experiment's results: `env.json`."""
     return {
         "format": FORMAT,
         "hash": experiment.hash,

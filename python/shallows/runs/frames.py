@@ -29,7 +29,7 @@ class Frame(pl.DataFrame):
 
 
 KINDS = {int: pl.Int64, float: pl.Float64, str: pl.String}
-"""What polars calls the types of columns."""
+"""Names of column types in polars."""
 
 
 def frame(rows: Sequence[Mapping[str, Any]], kinds: Mapping[str, type]) -> pl.DataFrame:

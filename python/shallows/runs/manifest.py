@@ -18,7 +18,7 @@ from shallows.runs.formats import READABLE
 MANIFEST = "manifest.json"
 
 PAGE = "report.html"
-"""Of a run, which can be made again and so is in no manifest."""
+"""Page of a run. It can be made again, so no manifest lists it."""
 
 DOCUMENTS = {MANIFEST, "env.json", "resolved.json", "scenario.toml", "summary.json"}
 """Files of every run, beside its tables and captures."""
@@ -55,10 +55,10 @@ def files_of(folder: Path) -> set[str]:
 
 
 def others_in(folder: Path, successor: Path) -> list[Path]:
-    """What users have put into a run's folder, and shall keep when a successor replaces the run.
+    """List the files of users in a run's folder, which stay when a successor replaces the run.
 
-    That is what neither manifest lists. A run whose manifest cannot be read had the files of its successor
-    if that is the same run; if not, whatever looks like results goes with it.
+    These are the files that neither manifest lists. If the old manifest is unreadable, files that look like
+    results are removed too, unless the successor is the same run.
     """
     before, after = files_of(folder), files_of(successor)
     is_told = before or is_run_of(folder, str(_read(successor / MANIFEST).get("hash")))
@@ -146,7 +146,7 @@ def _looks_ours(path: Path) -> bool:
 
 
 def _files(manifest: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """What a manifest says of each file, by name; nothing if it is none of ours."""
+    """Return the entries of a manifest by file name; empty if the manifest is not ours."""
     files = manifest.get("files")
     if not (isinstance(manifest.get("hash"), str) and isinstance(files, dict) and "env.json" in files):
         return {}
@@ -158,7 +158,7 @@ def _files(manifest: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def _damage(folder: Path, environment: dict[str, Any], manifest: dict[str, Any]) -> str:
-    """What is wrong with the sizes of a run's files, or with what tells them; nothing if all is right."""
+    """Describe damage of a run's files by their sizes, or of its documents; empty if there is none."""
     if not (folder / MANIFEST).exists():
         return f"{MANIFEST} is missing"
     files = _files(manifest)
@@ -197,9 +197,9 @@ def _hash(path: Path) -> str:
 
 
 def _again(folder: Path, environment: dict[str, Any], *options: str) -> str:
-    """What to type to get a run again that is damaged, or another version's.
+    """Return the command that repeats a damaged run, or one of another version.
 
-    A sweep may need options to see that. A run has `--force`: with the engine its hash may have changed.
+    A sweep may need options to detect the damage. A run needs `--force`: its hash may have changed.
     """
     try:
         if environment["labels"]:

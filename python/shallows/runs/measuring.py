@@ -282,7 +282,7 @@ def _carry(
 
 
 def _done(said: dict[str, Any], source: Source, end: str) -> dict[str, Any]:
-    """What the program has done, by the last that it said; `end` is how it ended, if it said nothing."""
+    """Return the final message of the program; `end` describes its end if there is none."""
     match said:
         case {"done": dict() as done}:
             return done

@@ -25,7 +25,7 @@ class Need:
 
     bytes: float
     most: str = ""
-    """What takes most of it, with its size, if the need was counted before the run was built."""
+    """The largest part of the memory, with its size, if it was estimated before the run was built."""
     remedy: str = ""
     """How it needs less."""
     label: str = ""
@@ -110,7 +110,7 @@ def available_mb() -> float:
 
 
 def _limit(folder: Path) -> tuple[int, int]:
-    """What a control group may use and uses, by version 2 or 1; `max`, no limit, is no number."""
+    """Return limit and use of a control group, version 2 or 1; without a limit (`max`), None."""
     names = ("memory.max", "memory.current"), ("memory.limit_in_bytes", "memory.usage_in_bytes")
     limit, usage = names[0] if (folder / names[0][0]).exists() else names[1]
     return int((folder / limit).read_text()), int((folder / usage).read_text())

@@ -9,14 +9,14 @@ from shallows import _core
 
 
 class Cable(NamedTuple):
-    """What two nodes are linked with, in both directions."""
+    """Link between two nodes, in both directions."""
 
     one: int
     """The number of a node: hosts come first, then switches. A host, if there is one, is this end."""
     other: int
     rate_bps: int
     delay_ps: int
-    """Of propagation, one way."""
+    """Propagation delay, one way."""
 
 
 @dataclass(frozen=True)
@@ -26,12 +26,12 @@ class Network:
     hosts: list[str]
     switches: list[str]
     tiers: list[int]
-    """Of each switch how many others are between it and the nearest host."""
+    """Number of switches between each switch and the nearest host."""
     cables: list[Cable]
     ports: dict[str, str]
     """The kind of each port, those of hosts first, then those of each switch."""
     host_delay_ps: int
-    """What each packet spends in the host that sends it, and in the one that receives it."""
+    """Delay of each packet in its sending host, and again in its receiving host."""
 
     def delay_ps(self, cable: Cable) -> int:
         """How long a packet is on its way over a cable, with what it spends in a host at its end."""

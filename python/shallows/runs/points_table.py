@@ -47,7 +47,7 @@ def points(runs: Iterable[Run]) -> Table:
 
 
 def losses_of_nics(runs: Sequence[Run]) -> list[str]:
-    """What is to be said of runs whose losses are mostly not the network's."""
+    """Warn of runs that lost more packets in NICs than in switches."""
     own = [run for run in runs if run.summary["loss_rate_in_nics"] > run.summary["loss_rate_in_switches"]]
     return (
         [f"{len(own)} of {len(runs)} runs lost more packets in hosts' own NICs than in switches"]

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 POOL_BYTES = "pool_bytes"
 
 SHARED = {POOL_BYTES, "buffer_threshold_bytes"}
-"""What a port tells of its pool: it changes also when another port of the pool does."""
+"""Readings of a port that describe its pool; they also change with other ports of the pool."""
 
 
 class Recorded(Protocol):
-    """What is read of a `Run` here; its `series` in turn are read here."""
+    """Parts of a `Run` that this module reads; its `series` are read here in turn."""
 
     @property
     def path(self) -> Path: ...  # noqa: D102
@@ -61,7 +61,7 @@ def pools_of(ports: Iterable[str], buffer: Mapping[str, Any]) -> dict[str, str]:
 
 
 def traced_pools(run: Recorded) -> "pl.DataFrame":
-    """What a trace says of the pools of which it knows every change: `time_us`, `name` and `bytes`, in order.
+    """Return the bytes over time of the pools whose every change a trace has: `time_us`, `name`, `bytes`.
 
     A port tells of its pool when it changes itself; so all ports of a pool must be traced that had packets,
     unless readings are at intervals.

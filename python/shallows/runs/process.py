@@ -21,7 +21,7 @@ class Process:
     host: str
     number: int
     space: str
-    """Of process numbers: equal where a number means the same process."""
+    """Namespace of process numbers; in equal ones, a number denotes the same process."""
     started: str
     """When it began, in ticks since its machine did; empty where that cannot be asked."""
 

@@ -1,4 +1,4 @@
-"""What a run has recorded of a port or a pool over time, in its traces or samples."""
+"""Recorded values of a port or a pool over time, from traces or samples."""
 
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 IDLE = {"port": "backlog_bytes", "pool": "pool_bytes"}
-"""What samples hold, and what is zero until something arrives."""
+"""Quantities of samples; they are zero until a packet arrives."""
 
 
 def of_port(run: Recorded, name: str, quantity: str | None = None, queue: int | None = None) -> Series:
@@ -37,7 +37,7 @@ def of_port(run: Recorded, name: str, quantity: str | None = None, queue: int | 
 
 
 def _of_pool(run: Recorded, name: str) -> Series:
-    """What a pool held: of this name, or that of the port of this name."""
+    """Return the bytes of a pool over time, by its name or the name of one of its ports."""
     import polars as pl
 
     pool = pool_of(run).get(name, name)

@@ -31,7 +31,7 @@ SUMMARY: dict[str, type | tuple[type, ...]] = {
     "notes": list,
     "warnings": list,
 }
-"""Of what type that is which nearly all that reads a summary asks for."""
+"""Types of the entries of a summary that most readers use."""
 
 
 SHOWN = {
@@ -153,7 +153,7 @@ class Run:
 
     @property
     def problems(self) -> list[dict[str, str]]:
-        """What was to be measured and was not, with `code` and `text`: docs/results.md lists them."""
+        """Missing measurements, with `code` and `text`; docs/results.md lists the codes."""
         problems: list[dict[str, str]] = self.summary.get("problems", [])
         return problems
 
@@ -164,12 +164,12 @@ class Run:
 
     @cached_property
     def environment(self) -> dict[str, Any]:
-        """What made the results: version, commit, seed, overrides."""
+        """Origin of the results: version, commit, seed, overrides."""
         return self._document("env.json", self._objects("env.json"))
 
     @property
     def labels(self) -> dict[str, Any]:
-        """What distinguishes this run within its sweep: its scheme and its place on each axis."""
+        """Place of this run in its sweep: its scheme and its value on each axis."""
         labels: dict[str, Any] = self.environment.get("labels", {})
         return labels
 
@@ -221,7 +221,7 @@ class Run:
         return self._optional_table("pings")
 
     def series(self, name: str, quantity: str | None = None, queue: int | None = None) -> "Series":
-        """What a port or pool held over time: means, quantiles and windows of it are weighted by time.
+        """Return a quantity of a port or pool over time; means, quantiles and windows are weighted by time.
 
         It is read from `traces`, where the port was traced, and else from `queues`. Their rows are no samples
         at equal distances: a mean of a column would be another number.
@@ -371,7 +371,7 @@ def describe(labels: dict[str, Any]) -> str:
 
 
 def axis_name(axis: str) -> str:
-    """What an axis is called in tables and figures: the last word of its key.
+    """Return the name of an axis in tables and figures: the last word of its key.
 
     >>> axis_name("workload.0.load")
     'load'

@@ -1,4 +1,4 @@
-"""What a notebook shows of scenarios, runs and sweeps: small tables of HTML; every name is escaped."""
+"""Scenarios, runs and sweeps in notebooks: small HTML tables in which every name is escaped."""
 
 from collections.abc import Iterable, Sequence
 from html import escape

@@ -19,7 +19,7 @@ class Source:
     overrides: tuple[tuple[str, str], ...] = ()
     seed: int | None = None
     labels: dict[str, Any] = field(default_factory=dict)
-    """What distinguishes this run within a sweep: its scheme and its place on each axis."""
+    """Place of this run in its sweep: its scheme and its value on each axis."""
     dilation: int | None = None
     """With real TCP, its time dilated so many times; nothing for a simulation."""
     base: Path | None = None

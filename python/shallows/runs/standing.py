@@ -1,4 +1,4 @@
-"""What a network of the testbed shows while it stands, read from the page that its switch writes."""
+"""State of a testbed network that is up, read from the page that its switch writes."""
 
 import os
 import re
@@ -16,7 +16,7 @@ KEPT = 300
 """States that are remembered: a minute of the machine's time."""
 
 MOST_BYTES = 1 << 20
-"""Of a page; the largest network that the testbed carries has a fiftieth of it."""
+"""Largest page in bytes; the largest network of the testbed needs a fiftieth of it."""
 
 
 @dataclass(frozen=True)
@@ -40,11 +40,11 @@ class State:
     complaints: tuple[str, ...]
     """Reasons for which the run is invalid."""
     ports: tuple[Port, ...]
-    """Those that have carried something."""
+    """Ports that have carried packets."""
 
 
 def parse(text: str) -> State | None:
-    r"""What a page says; nothing if it says nothing, or is none.
+    r"""Parse a page; return None if it is empty or not a page.
 
     >>> page = "1.5 s: all in time\n! but one\nport backlog sent marked dropped\na->b 3000 7 1 0"
     >>> parse(page).ports

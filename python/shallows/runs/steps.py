@@ -204,7 +204,7 @@ class Series:
         return pl.DataFrame({"time_us": edges[:-1], "mean": mean, "min": low, "max": high})
 
     def parts(self, most: int) -> "Parts":
-        """What to draw with at most so many parts: each change if they suffice, and else parts of equal time.
+        """Reduce the steps for a drawing to at most `most` parts: all changes, or else intervals of time.
 
         A part in which there is at most one change ends there instead, so that what is idle costs nothing,
         and the others can be shorter: as short as `most` permits. Means, and so the area, are exact.

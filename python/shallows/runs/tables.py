@@ -105,7 +105,7 @@ def _numbers(described: dict[str, Any], keys: Iterable[str], missing: set[float]
 
 
 def markers(summary: Mapping[str, Any]) -> Table | None:
-    """What each kind of marker chose, all ports together; nothing where one marker is all there is."""
+    """Tabulate the packets that each kind of marker selected, over all ports; None with a single marker."""
     counts = summary.get("markers") or {}
     if len(counts) < 2 and not any(count["incast"] or count["dropped"] for count in counts.values()):
         return None
@@ -164,7 +164,7 @@ def pings(summary: Mapping[str, Any]) -> Table | None:
 
 
 def network(summary: Mapping[str, Any]) -> Table:
-    """What the network did: goodput, losses, marks."""
+    """Tabulate the network's results: goodput, losses, marks."""
     flows, packets = summary["flows"], summary["packets"]
     lost_data = {place: packets[f"dropped_data_in_{place}"] for place in ("switches", "nics")}
     rows = [
@@ -209,7 +209,7 @@ def ports(summary: Mapping[str, Any]) -> Table | None:
 
 
 def health(summary: Mapping[str, Any]) -> Table | None:
-    """Of a run with real TCP, whether its machine kept up; nothing of a simulation."""
+    """Tabulate whether the machine of a testbed run kept up; None for a simulation."""
     if (found := summary.get("health")) is None:
         return None
     rows = [

@@ -318,7 +318,7 @@ def _buffer(scenario: dict[str, Any], curves: list[dict[str, Any]]) -> dict[str,
 
 
 _NOWHERE = object()
-"""What is at a path that leads nowhere; `None` is a number for which nothing was measured."""
+"""Marks a path that leads nowhere; `None` stands for a number for which nothing was measured."""
 
 
 def _follow(document: Any, path: str) -> Any:

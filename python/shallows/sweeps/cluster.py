@@ -105,7 +105,7 @@ def run_on_ray(
 
 
 def drive(send: Send, points: dict[int, Point], jobs: int | None, address: str) -> None:
-    """What the driver does: hand out points, write what comes back, say how it goes."""
+    """Hand out points, write their results and report progress."""
     import ray
 
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
@@ -207,7 +207,7 @@ class Board:
 def run_far(
     board: Any, index: int, source: Source, content_hash: str, inputs: dict[str, bytes]
 ) -> tuple[str | None, bytes]:
-    """What a task does: run a point and return what went wrong, if anything, and its folder, packed."""
+    """Run a point in a task; return its error, if any, and its packed folder."""
     last = 0.0
 
     def note(progress: dict[str, Any]) -> None:

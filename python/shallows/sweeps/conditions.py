@@ -144,7 +144,7 @@ class Condition:
 
 
 def _parts(node: ast.expr) -> Sequence[ast.expr] | None:
-    """What an expression is made of, if it is of a kind that is understood."""
+    """Return the parts of an expression, if it is supported."""
     match node:
         case ast.BoolOp(values=parts):
             return parts

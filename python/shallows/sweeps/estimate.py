@@ -1,4 +1,4 @@
-"""What a sweep will cost: packet-hops, time and memory, from finished points and short samples of others."""
+"""Cost of a sweep: packet-hops, time and memory, from finished points and short trials of others."""
 
 import contextlib
 import itertools
@@ -26,7 +26,7 @@ SAMPLES_PER_SCHEME, MOST_SAMPLES = 3, 12
 
 @dataclass(frozen=True)
 class Cost:
-    """What a run costs."""
+    """Cost of a run."""
 
     packet_hops: float
     wall_s: float
@@ -46,7 +46,7 @@ class Cost:
 
 @dataclass(frozen=True)
 class Needs:
-    """What is left of a sweep."""
+    """Remaining cost of a sweep."""
 
     left: int
     finished: int
@@ -93,7 +93,7 @@ class Needs:
 
 
 def from_finished(points: Sequence[Point]) -> list[Cost | None]:
-    """What finished points cost, and others of the same scheme by the nearest of them."""
+    """Return costs of finished points; others take the cost of the nearest one of their scheme."""
     return _fill(points, _measured(points))
 
 
@@ -197,7 +197,7 @@ def _try(sources: Sequence[Source], threads: int) -> list[Cost | None]:
 
 
 def _cost(seen: dict[str, Any], lasted: float) -> Cost:
-    """What a run costs of which a trial, that lasted so long with its start, has seen a part."""
+    """Extrapolate the cost of a run from a trial that took `lasted` seconds with its start."""
     fraction, wall = seen["fraction"], seen["wall_s"]
     grown = max(seen["memory_mb"] - seen["middle_mb"], 0.0) / max(fraction - seen["middle"], 1e-9)
     return Cost(
@@ -228,7 +228,7 @@ def run_briefly(send: Callable[[dict[str, Any] | None], None], source: Source, t
 
 
 def add_up(points: Sequence[Point], costs: Sequence[Cost | None], jobs: int | None) -> Needs:
-    """What is left to do, all points together."""
+    """Add up the remaining cost of all points."""
     todo = [(point, cost) for point, cost in zip(points, costs, strict=True) if not point.is_finished]
     known = [cost for _, cost in todo if cost]
     at_once, beside = max(min(jobs or cores(), len(todo)), 1), side_by_side(len(todo), jobs)

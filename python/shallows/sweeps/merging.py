@@ -16,7 +16,7 @@ NO_RESULTS = {"env.json", "scenario.toml"}
 """Files in which runs of one hash may differ: what tells of the machine, and remarks in a scenario."""
 
 MACHINE = ("wall_s", "packet_hops_per_s", "peak_rss_mb")
-"""What a summary says of the machine, not of the scenario."""
+"""Keys of a summary that depend on the machine, not on the scenario."""
 
 
 def gather(

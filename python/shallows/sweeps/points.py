@@ -1,4 +1,4 @@
-"""What a sweep runs: every combination of a scenario's schemes and axes, each in a folder named by content.
+"""Points of a sweep: every combination of schemes and axes, each in a folder named by content.
 
 The `[sweep]` table of a scenario file::
 
@@ -45,7 +45,7 @@ class Point:
     damage: ShallowsError | None = None
     """Why its folder is there, and will not be used."""
     stamp: object = None
-    """Of what its folder held when the sweep was planned."""
+    """Stamp of the folder when the sweep was planned."""
     need: Need | None = None
     """The memory that it needs at least; nothing where it runs with real TCP."""
 
@@ -61,7 +61,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a point: its run, or why there is none."""
+    """Outcome of a point: its run, or the reason why it has none."""
 
     point: Point
     run: Run | None
@@ -180,7 +180,7 @@ class _Table:
     schemes: list[tuple[str | None, dict[str, Any]]]
     axes: dict[str, list[Any]]
     together: dict[str, dict[str, list[Any]]]
-    """Of axes that stand for several keys, the values of each."""
+    """Values of each key, for axes that set several keys."""
     conditions: list[tuple[str, Condition]]
     """`where` or `exclude`, and what it says."""
 
@@ -255,7 +255,7 @@ def _read_table(source: Source) -> _Table:
 
 
 def _misfit(axes: dict[str, list[Any]], together: object) -> str:
-    """What is wrong with keys that change together, if anything is."""
+    """Describe the error in keys that change together; None if there is none."""
     if not isinstance(together, dict) or not all(
         isinstance(keys, dict) and axis in axes for axis, keys in together.items()
     ):

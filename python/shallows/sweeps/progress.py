@@ -105,7 +105,7 @@ class Progress:
     running: Mapping[str, float]
     """How far each point is that runs, from 0 to 1."""
     failed: Mapping[str, str]
-    """What went wrong with each point that failed."""
+    """Return the error of each failed point."""
     hops_per_s: float
     left_s: float | None
     """Time until all of it is done, if its pace stays; none if nothing runs."""

@@ -18,7 +18,7 @@ from shallows.sweeps.planning import Plan, plan
 from shallows.sweeps.sweeps import Sweep, sweep
 
 WRITTEN = "scenario.toml"
-"""What messages call the text of a scenario that came from no file; in its run's folder it has this name."""
+"""Name of a scenario without a file, in messages and in its run's folder."""
 
 
 class Scenario:
@@ -196,7 +196,7 @@ class Scenario:
 
     @property
     def name(self) -> str:
-        """What results are called after."""
+        """Name of the scenario; results are stored under it."""
         return self._experiment.name
 
     @property
@@ -223,7 +223,7 @@ class Scenario:
 
     @property
     def warnings(self) -> list[str]:
-        """What is allowed and probably not meant."""
+        """Warnings about settings that are allowed but probably unintended."""
         return self._experiment.warnings()
 
     def run(

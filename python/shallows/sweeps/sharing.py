@@ -25,7 +25,7 @@ LOOKING = 0.1
 
 @dataclass(frozen=True)
 class Ended:
-    """What became of a point that has ended."""
+    """Outcome of a point."""
 
     error: str | None = None
     """Why it has no results; nothing if it has."""
@@ -47,7 +47,7 @@ class Ended:
 
 
 class Share:
-    """What of a sweep this process has yet to run, and what it runs.
+    """Points of a sweep that this process has yet to run, and those that it runs.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class Share:
         self.points = points
         self.waiting = list(points)
         self.leases: dict[int, Lease] = {}
-        """Of those that run here, by number."""
+        """Leases of the points that run here, by number of the point."""
         self.full: str | None = None
         """Which point had no space; then no other is begun."""
         self._ended: dict[int, Ended] = {}
@@ -124,7 +124,7 @@ class Share:
             self.waiting.append(index)
 
     def news(self) -> dict[int, Ended]:
-        """What has ended since this was asked last."""
+        """Return the points that ended since the last call."""
         news, self._ended = self._ended, {}
         return news
 

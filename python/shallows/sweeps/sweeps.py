@@ -96,14 +96,14 @@ def run_points(points: Sequence[Point], engine: Engine, on_update: OnUpdate) -> 
 
 
 def _outcome(point: Point, error: str | None = None, *, reused: bool = False) -> Outcome:
-    """What became of a point that has ended."""
+    """Return the outcome of a point that has ended."""
     if error is None and point.has_results:
         return Outcome(point, Run(point.folder), None, reused)
     return Outcome(point, None, error or f"{point.folder} was removed, or changed, while the sweep ran")
 
 
 def _still(outcome: Outcome) -> Outcome:
-    """What was there once may have been removed since."""
+    """Check an outcome again, since its folder may have been removed."""
     return outcome if outcome.point.has_results else _outcome(outcome.point, outcome.error)
 
 

@@ -77,7 +77,7 @@ impl Hosts {
         asking.flow.is_none().then(|| (place, self.free(place, self.flows.at(flow).workload)))
     }
 
-    /// What a connection does after a flow of a workload whose answers go where their requests went.
+    /// Next action of a connection whose direction has ended, for a workload whose answers return on their request's connection.
     pub(super) fn end_of_direction(&mut self, place: Place, flow: u32) -> Next {
         if self.flows.is_answer(flow) {
             return if self.flows.is_persistent(flow) { Next::Idle } else { self.close_answered(place) };
@@ -95,7 +95,7 @@ impl Hosts {
         Next::Closed
     }
 
-    /// Likewise at the one that answered: nothing more will come.
+    /// Closes the direction at the answering host, which will send nothing more.
     fn close_answered(&mut self, place: Place) -> Next {
         let receiver = self.close_direction(place);
         let host = self.host(place.host);

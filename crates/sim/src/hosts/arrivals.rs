@@ -1,4 +1,4 @@
-//! What reaches a host passes its NIC, which may have packets wait for each other, and whose agent sees all of them.
+//! Arrivals at a host: packets pass its NIC, which may hold them for coalescing, and the host's agent sees each of them.
 
 use shallows_core::packet::{Header, HostId, PacketKind};
 

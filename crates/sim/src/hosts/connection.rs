@@ -72,7 +72,7 @@ pub(crate) struct SenderSide {
     pub(crate) workload_of_pool: u16,
     /// Whether every change of the sender is recorded while its flow lasts.
     pub(crate) traced: bool,
-    /// What its NIC counts of it.
+    /// Account of its NIC.
     pub(crate) account: Account,
     /// How it behaves, by number of its transport.
     pub(crate) transport: u16,

@@ -1,4 +1,4 @@
-//! What a host knows of connections that carry data both ways.
+//! Connections that carry data both ways, at one host.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ fn key(address: &Address) -> (HostId, (u16, u16)) {
 }
 
 impl Duplex {
-    /// What arrives from the far end of this connection is for the sender in `slot`, too.
+    /// Gives packets from the far end of this connection to the sender in `slot`, too.
     pub(crate) fn open(&mut self, address: &Address, slot: u32) {
         let other = self.senders.insert(key(address), slot);
         debug_assert!(other.is_none(), "one connection between two ports");

@@ -1,4 +1,4 @@
-//! What sends over a connection: one enum of all transports.
+//! Endpoints of connections: one enum of all transports.
 //!
 //! Its host hands it bytes, and what comes back from the far end; its NIC pulls packets from it
 //! ([`crate::hosts::pulling`]). Where a connection stands among flows and pools is beside it, as that is the same for all
@@ -8,7 +8,7 @@ use shallows_core::Instant;
 use shallows_core::packet::{AckSegment, DataSegment};
 use shallows_transport::{Backlog, Config, PacingRate, Sender, Stats, Transmit};
 
-/// What sends over a connection.
+/// Transport of a connection's sending side.
 #[derive(Debug)]
 pub(crate) enum Endpoint {
     /// A TCP sender.
@@ -85,7 +85,7 @@ impl Endpoint {
         sender.poll_transmit(config, now)
     }
 
-    /// What it could send, for who forms bursts; none if it repairs a loss.
+    /// Data that it could send, for the forming of bursts; `None` while it repairs a loss.
     pub(super) fn backlog(&self) -> Option<Backlog> {
         let Self::Tcp(sender) = self;
         sender.backlog()

@@ -2,10 +2,10 @@
 
 use std::num::NonZeroU32;
 
-/// What packets call their connection, in both directions, beside the host of its sender.
+/// Name of a connection in its packets, in both directions, together with the sender's host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Name {
-    /// Of the sender, at its host.
+    /// Slot of the sender at its host.
     pub(crate) slot: u32,
     /// Tells a closed connection from its successor in the same slot.
     pub(crate) generation: u32,

@@ -68,7 +68,7 @@ pub(crate) struct ProbePacket {
     pub(crate) sent_at: Instant,
 }
 
-/// What data tells the application of the far end.
+/// Message of data to the application at the far end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Framing {
     /// It belongs to a flow.
@@ -180,7 +180,7 @@ impl Packets {
         }
     }
 
-    /// What a packet that is under way carries, as captures show it; none of one without a body.
+    /// Contents of a packet under way, as captures show it; `None` for one without a body.
     pub(crate) fn body(&self, packet: PacketRef) -> Option<Body> {
         let slot = packet.slot();
         match packet.kind() {

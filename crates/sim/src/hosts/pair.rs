@@ -17,7 +17,7 @@ use crate::network::testing::star;
 /// A wire of any rate between all hosts, which loses some packets.
 struct TestWire {
     now: Instant,
-    /// What is to come, in the order in which it was asked for at equal times.
+    /// Future events, in the order of requests at equal times.
     due: BTreeMap<(Instant, u64), Due>,
     asked: u64,
     packets: Packets,

@@ -1,4 +1,4 @@
-//! What hosts do with data that reaches them: a receiver takes it, acknowledges it, and knows when a flow is complete.
+//! Receiving side of hosts: a receiver takes data, acknowledges it, and detects complete flows.
 
 use shallows_core::packet::{AckSegment, Flags, Header};
 use shallows_core::{Address, Bytes, Instant};
@@ -16,7 +16,7 @@ use crate::hosts::timer::arm;
 use crate::hosts::transports::Transport;
 use crate::hosts::{Driver, HostEvent, Hosts, Timer};
 
-/// What became of data that arrived.
+/// Fate of arriving data.
 enum Reception {
     /// It belongs to a connection that has closed.
     Stale,
@@ -188,7 +188,7 @@ impl Hosts {
         self.rest_receiver(place, driver);
     }
 
-    /// What a receiver sends as its timer fires.
+    /// Acknowledgement that a receiver sends when its timer fires.
     fn overdue_ack(&mut self, place: Place, now: Instant) -> Option<(Header, AckPacket)> {
         let (side, transport) = self.receiver_mut(place);
         if side.timer_at != now {

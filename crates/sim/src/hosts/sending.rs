@@ -1,4 +1,4 @@
-//! What hosts send: a flow gets its connection, from which the NIC pulls packets until that has nothing, or may not send.
+//! Sending side of hosts: a flow gets a connection, from which the NIC pulls packets until it has none, or may not send.
 
 use shallows_core::packet::{Header, HostId};
 use shallows_core::{Bytes, Instant};
@@ -12,7 +12,7 @@ use crate::hosts::timer::arm;
 use crate::hosts::transports::Transport;
 use crate::hosts::{Driver, HostEvent, Hosts, Timer};
 
-/// What became of an acknowledgement.
+/// Result of an acknowledgement.
 pub(super) enum Hearing {
     /// It belongs to a connection that has closed.
     Stale,
@@ -22,7 +22,7 @@ pub(super) enum Hearing {
     Complete(u32),
 }
 
-/// What a connection does after its flow.
+/// Next action of a connection after its flow.
 pub(super) enum Next {
     /// It takes the flow that has waited for it.
     Flow(u32),
@@ -230,7 +230,7 @@ impl Hosts {
         self.next_of_pool(place, workload)
     }
 
-    /// What a persistent connection does that is free.
+    /// Next action of a free persistent connection.
     pub(super) fn next_of_pool(&mut self, place: Place, workload: u16) -> Next {
         let side = self.sender(place);
         let (destination, place_in_pool) = (side.address.destination, side.place_in_pool);
@@ -241,7 +241,7 @@ impl Hosts {
     }
 }
 
-/// What an acknowledgement has done, before which so many bytes were acknowledged.
+/// Result of an acknowledgement; `before` is the number of bytes acknowledged before it.
 #[inline]
 pub(super) fn hear(side: &mut SenderSide, before: u64, now: Instant) -> Hearing {
     if side.endpoint.acked() > before {
@@ -253,5 +253,5 @@ pub(super) fn hear(side: &mut SenderSide, before: u64, now: Instant) -> Hearing 
     }
 }
 
-/// What a long-lived flow writes: more than any run sends, and far from overflow.
+/// Size of a long-lived flow: more bytes than any run sends, and far from overflow.
 const FOREVER: u64 = 1 << 60;

@@ -1,4 +1,4 @@
-//! What flows have done, as their records keep it when they or the run end.
+//! Records of flows, written when they or the run end.
 
 use shallows_core::{Bytes, Instant};
 use shallows_measure::Received;

@@ -18,21 +18,21 @@ pub(crate) struct Transport {
     pub(crate) handover: Handover,
 }
 
-/// What sides of connections name by number, and which of them is for whom.
+/// Configurations of transports, which sides of connections name by number.
 #[derive(Debug)]
 pub(crate) struct Transports {
     groups: Groups,
     all: Vec<Transport>,
-    /// Of which kind the connections of each workload are.
+    /// Kind of the connections of each workload.
     kinds: Vec<u16>,
     /// By kind, and by groups of the sender and the receiver: that of each.
     of_sides: Vec<[u16; 2]>,
-    /// Likewise of the direction that did not open the connection, where there are such.
+    /// Numbers for the direction that did not open the connection, in the same order; empty if none carries data.
     of_answers: Vec<[u16; 2]>,
 }
 
 impl Transports {
-    /// Those of connections between the hosts of `experiment`.
+    /// Collects the transports of connections between the hosts of `experiment`.
     pub(crate) fn new(experiment: &Experiment) -> Self {
         let mut all: Vec<Transport> = Vec::new();
         let mut number = |config: &Config, agreement: &Agreement| {
@@ -62,7 +62,7 @@ impl Transports {
         self.of_sides[self.place(workload, source, destination)]
     }
 
-    /// Likewise of an answer that goes on the connection of its request.
+    /// Numbers of sender and receiver of an answer on the connection of its request.
     pub(super) fn answering(&self, workload: u16, source: HostId, destination: HostId) -> [u16; 2] {
         self.of_answers[self.place(workload, source, destination)]
     }

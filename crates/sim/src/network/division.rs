@@ -35,7 +35,7 @@ pub enum Undivided {
     OneSwitch,
     /// Some link between switches has no delay.
     NoDelay,
-    /// What happens at one host starts flows at another at once, without a packet.
+    /// Events at one host start flows at another at once, without a packet.
     CrossesHosts,
     /// A trace chooses among flows of applications by the order in which all flows arrive.
     CountsFlows,
@@ -122,7 +122,7 @@ impl Division {
         }
     }
 
-    /// Likewise, into partitions of at most so many directed `links`, or one switch.
+    /// Divides the network into partitions of at most `links` directed links, or one switch.
     ///
     /// # Errors
     ///

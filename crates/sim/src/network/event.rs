@@ -1,4 +1,4 @@
-//! What can happen, packed into one ordered word.
+//! Events, packed into one ordered word.
 
 use shallows_core::event::Event as Ordered;
 use shallows_core::packet::mix;
@@ -66,7 +66,7 @@ const CLASSES: [Class; 16] = [
 const INDEX_BITS: u32 = 56;
 const INDEX_MASK: u64 = (1 << INDEX_BITS) - 1;
 
-/// Of a link: half for its rank, which orders, and half for its place, which finds it.
+/// Bits of a link's rank, which orders events, and as many of its place, which finds it.
 const LINK_BITS: u32 = INDEX_BITS / 2;
 
 impl Event {
@@ -75,7 +75,7 @@ impl Event {
     /// The most links that there can be.
     pub(crate) const MAX_LINKS: u32 = 1 << LINK_BITS;
 
-    /// What the class concerns, at the entity with this index.
+    /// Event of the class at the entity with this index.
     ///
     /// Entities of a class fire in the order of their index under a permutation that `Ranks` draws from the seed.
     #[inline]
@@ -84,7 +84,7 @@ impl Event {
         Self((class as u64) << INDEX_BITS | (index ^ ranks.0))
     }
 
-    /// What the class concerns, at the link of this rank, which is kept at this place.
+    /// Event of the class at the link of this rank, which is stored at this place.
     #[inline]
     pub(crate) fn of_link(class: Class, rank: LinkRank, place: u32) -> Self {
         debug_assert!(place < Self::MAX_LINKS);

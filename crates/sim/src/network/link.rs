@@ -11,7 +11,7 @@ use shallows_switch::port::{Departure, Ingress, Port};
 use crate::network::event::LinkRank;
 use crate::network::slots::Slots;
 
-/// What a link leads to.
+/// Far end of a link.
 #[derive(Clone, Copy, Debug)]
 pub enum Target {
     /// A host; packets say which.
@@ -35,7 +35,7 @@ pub(crate) struct Link<T> {
     pub(crate) bucket: u32,
     /// Whether an event is pending that lets the port send its next packet.
     pub(crate) waking: bool,
-    /// Who wants to hear what its port does.
+    /// Observers of its port.
     pub(crate) watch: Watch,
     /// Segments with data that the port dropped.
     pub(crate) data_dropped: u64,
@@ -52,7 +52,7 @@ pub(crate) struct Way {
     pub(crate) exit: u32,
 }
 
-/// What a packet means that starts to leave a link's port.
+/// Consequence of a packet that starts to leave a link's port.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Leaves {
     pub(crate) way: Way,
@@ -81,7 +81,7 @@ impl<T> AsMut<Port<T>> for Link<T> {
     }
 }
 
-/// Who wants to hear what a port does, and is told at once.
+/// Observers of a port, which are told at once.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Watch {
     /// A trace, of every change.
@@ -145,7 +145,7 @@ impl<T: Copy + Default> Link<T> {
         }
     }
 
-    /// What leaves from now on takes this long, once its last bit is sent.
+    /// Sets the propagation delay of packets that leave from now on.
     pub(crate) fn set_delay(&mut self, delay: Duration) {
         self.delay = delay;
     }

@@ -5,10 +5,10 @@ use std::sync::Arc;
 /// Places by number, of what is in one partition.
 #[derive(Clone, Debug)]
 pub(crate) struct Places {
-    /// Of everything, which all partitions share: the partition that it is in, and its place there.
+    /// Partition of each entity of the network, and its place there. All partitions share it.
     all: Arc<[(u32, u32)]>,
     partition: u32,
-    /// Of what is here, in order.
+    /// Numbers of the entities here, in order.
     numbers: Arc<[u32]>,
 }
 

@@ -1,25 +1,25 @@
-//! What of a network is in which partition of it.
+//! Assignment of a network's nodes and links to partitions.
 
 use shallows_scenario::Experiment;
 
 use crate::network::division::Division;
 use crate::network::places::Places;
 
-/// What of the network a partition has.
+/// Nodes and links of one partition.
 #[derive(Debug)]
 pub(crate) struct Site {
     /// Hosts, then switches.
     pub(crate) nodes: Places,
-    /// Those that leave its nodes.
+    /// Links that leave its nodes.
     pub(crate) links: Places,
     /// Numbers of the links that come from other partitions.
     pub(crate) entrances: Vec<u32>,
-    /// Of the links that end in other partitions: number, partition of the far end, and its place there.
+    /// Links that end in other partitions: number, partition of the far end, and its place there.
     pub(crate) exits: Vec<(u32, u32, u32)>,
 }
 
 impl Site {
-    /// Those of all partitions, or the only one of a network that is not divided.
+    /// Sites of all partitions, or the only one of a network that is not divided.
     pub(crate) fn all(experiment: &Experiment, division: Option<&Division>) -> Vec<Self> {
         let network = &experiment.network;
         let (nodes, links) = (network.buffers.len() as u32, network.links.len() as u32);

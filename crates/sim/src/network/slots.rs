@@ -48,14 +48,14 @@ impl<T: Copy> Slots<T> {
         self.slots[slot as usize]
     }
 
-    /// What is in a slot, if there is such a slot.
+    /// Content of a slot; `None` if there is no such slot.
     #[inline]
     pub(crate) fn get(&self, slot: u32) -> Option<&T> {
         self.check(slot);
         self.slots.get(slot as usize)
     }
 
-    /// What is in a slot that there is.
+    /// Content of a slot that exists.
     #[inline]
     pub(crate) fn get_mut(&mut self, slot: u32) -> &mut T {
         self.check(slot);

@@ -4,7 +4,7 @@ use shallows_core::Duration;
 
 use crate::network::event::LinkRank;
 
-/// What there is to sort, and room for it.
+/// Keys to sort, and scratch space.
 #[derive(Debug, Default)]
 pub(crate) struct Sorter {
     keys: Vec<Key>,

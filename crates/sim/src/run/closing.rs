@@ -1,4 +1,4 @@
-//! What the worlds of a run have measured, as one report.
+//! Report of a run, from the measurements of its worlds.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::network::event::Ranks;
 use crate::run::world::World;
 use crate::traffic::Names;
 
-/// What is known of a run as a whole.
+/// Measurements of a run as a whole.
 #[derive(Debug)]
 pub(crate) struct Whole {
     /// When it ended.
@@ -22,7 +22,7 @@ pub(crate) struct Whole {
     pub(crate) captured: Vec<u64>,
 }
 
-/// Of a run, from the worlds of its partitions.
+/// Merges the worlds of a run's partitions into a report.
 pub(crate) fn report(experiment: Experiment, worlds: Vec<World>, whole: Whole) -> Report {
     let Whole { end, forgotten, captured } = whole;
     let (partitions, known): (Vec<Measured>, Vec<Flows>) =

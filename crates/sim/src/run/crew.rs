@@ -22,7 +22,7 @@ struct Member {
     thread: JoinHandle<()>,
 }
 
-/// What a thread does in a stretch.
+/// Task of a thread in a stretch.
 #[derive(Debug)]
 struct Task {
     meeting: Arc<Meeting>,
@@ -31,7 +31,7 @@ struct Task {
     first: usize,
 }
 
-/// What the threads of a stretch share.
+/// State that the threads of a stretch share.
 #[derive(Debug)]
 struct Meeting {
     stretch: Stretch,

@@ -21,12 +21,12 @@ struct Dealt {
     core_of: Vec<u32>,
     /// By core: events of the window.
     events: Vec<u64>,
-    /// Those of the core that had most, over all windows.
+    /// Sum over all windows of the events of the busiest core.
     longest: u64,
 }
 
 impl CriticalPath {
-    /// Of partitions that have not run yet, on each of these numbers of `cores`.
+    /// Path of partitions that have not run yet, for each of these numbers of `cores`.
     pub(crate) fn new(division: &Division, cores: &[u32]) -> Self {
         let dealt = |&cores: &u32| Dealt {
             cores,

@@ -43,10 +43,10 @@ impl Crossings {
 /// The links by which packets leave a partition, and what has left since that was last collected.
 #[derive(Debug, Default)]
 pub(crate) struct Exits {
-    /// Of each: its neighbour, and the place of its far end there.
+    /// Neighbour of each exit, and the place of its far end there.
     ends: Vec<(u32, u32)>,
     neighbours: Vec<Neighbour>,
-    /// Those for which something has left.
+    /// Exits by which something has left.
     addressed: Vec<u32>,
 }
 

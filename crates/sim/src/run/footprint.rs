@@ -1,4 +1,4 @@
-//! What a run needs of memory at the least, told before it is built, and what it holds while it runs.
+//! Least memory of a run, known before it is built, and the memory of its records while it runs.
 //!
 //! Only what the scenario makes certain is counted: no packet that waits, no trace of changes. Samples are counted as if
 //! one port were never empty.
@@ -18,15 +18,15 @@ use crate::run::world::measured::Held;
 /// Something that takes memory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Need {
-    /// What it is, with how many there are.
+    /// Noun for its content, with the number.
     pub what: String,
     /// Bytes.
     pub bytes: f64,
-    /// What makes it less.
+    /// Setting that reduces it.
     pub remedy: &'static str,
 }
 
-/// What a run of `experiment` needs at the least, largest first; never empty, as each host has a switch, which has a route.
+/// Least memory of a run of `experiment`, largest first. Never empty, since each host has a switch, which has a route.
 pub fn footprint(experiment: &Experiment) -> Vec<Need> {
     let mut needs =
         vec![tables(experiment), samples(experiment), echoes(experiment), connections(experiment)];
@@ -89,7 +89,7 @@ fn echoes(experiment: &Experiment) -> Need {
     need::<Echo>(count, "echo requests", "a longer interval between pings, or fewer pairs")
 }
 
-/// Those that are there from the start.
+/// Memory of the connections that exist from the start.
 fn connections(experiment: &Experiment) -> Need {
     let count = |(policy, pairs): (&Connections, &shallows_scenario::Pairs)| match policy {
         Connections::Persistent { per_pair, warm_up: Some(_), .. } => {
@@ -110,7 +110,7 @@ fn arrivals(experiment: &Experiment) -> [Need; 2] {
 }
 
 impl Simulation {
-    /// What grows with the run: how many bytes its records take so far, largest first.
+    /// Memory of the run's records so far, in bytes, largest first.
     pub fn held(&self) -> Vec<Need> {
         let held: Vec<Held> = self.worlds().map(World::held).collect();
         let sum = |count: fn(&Held) -> usize| held.iter().map(count).sum::<usize>() as f64;

@@ -1,4 +1,4 @@
-//! Who watches a run: nothing that they do changes it.
+//! Observers of a run, which never change it.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use crate::network::Change;
 pub(crate) struct Observers {
     pub(crate) ports: PortTracer,
     pub(crate) flows: FlowTracer,
-    /// Of flows that are traced and have begun: where their senders are.
+    /// Senders of the traced flows that have begun, by flow.
     begun: BTreeMap<u32, Begun>,
     pub(crate) queues: Sampler,
     pub(crate) tap: Tap,
@@ -32,7 +32,7 @@ struct Begun {
 }
 
 impl Observers {
-    /// Those that `experiment` asks for.
+    /// Creates the observers that `experiment` requests.
     pub(crate) fn new(experiment: &Experiment) -> Self {
         Self {
             ports: PortTracer::new(experiment),

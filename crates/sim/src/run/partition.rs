@@ -25,7 +25,7 @@ pub(crate) struct Partition {
     is_busy: bool,
 }
 
-/// What reaches the partitions in one window: written in the one before, by any of them, and read by each for itself.
+/// Mail of one window: written in the one before by any partition, and read by each for itself.
 #[derive(Debug, Default)]
 pub(crate) struct Mail(Vec<Letterbox>);
 
@@ -39,7 +39,7 @@ struct Letterbox {
 
 #[derive(Debug, Default)]
 struct Letters {
-    /// What each has sent that had something to send.
+    /// Packets of each partition that has sent some.
     crossings: Vec<Crossings>,
     /// Empty ones, for those who send next.
     spare: Vec<Crossings>,
@@ -77,7 +77,7 @@ impl Partition {
         self.world.exchange_packets(&mut packets);
     }
 
-    /// What others have sent is on its way to the nodes of this partition.
+    /// Puts the packets that others have sent on their way to the nodes of this partition.
     pub(crate) fn read(&mut self, mail: &Mail, number: usize) {
         let store = Arc::clone(&self.store);
         let mut packets = store.lock().unwrap_or_else(PoisonError::into_inner);
@@ -86,7 +86,7 @@ impl Partition {
         self.world.exchange_packets(&mut packets);
     }
 
-    /// Likewise, while the store is in its world.
+    /// Puts them on their way while the store is in the world.
     fn read_into(&mut self, mail: &Mail, number: usize) {
         if mail.first(number) == Instant::MAX {
             return;

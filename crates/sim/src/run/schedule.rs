@@ -10,7 +10,7 @@ use crate::run::end::{Ending, step_end};
 use crate::run::partition::Mail;
 use crate::traffic::{Here, Names, Newcomer, Traffic};
 
-/// What is decided between two windows, for all partitions.
+/// Decisions between two windows, for all partitions.
 #[derive(Debug)]
 pub(crate) struct Schedule {
     division: Division,
@@ -41,7 +41,7 @@ impl World for Drawing {
     }
 }
 
-/// What all partitions together have written up.
+/// Counts of all partitions together.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RunCounts {
     /// Flows of applications that have an end.

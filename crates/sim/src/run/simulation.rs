@@ -26,7 +26,7 @@ pub struct Simulation {
     execution: Execution,
     /// One, unless the network is divided.
     partitions: Vec<Partition>,
-    /// What makes several partitions run beside each other.
+    /// Windows in which several partitions run; `None` for a single partition.
     windows: Option<Windows>,
     ending: Ending,
     /// Whether every flow is complete, so that the run goes on step by step until it is over.
@@ -90,12 +90,12 @@ impl Simulation {
         Self::divided(experiment, 1)
     }
 
-    /// Likewise, to run on so many `threads` where much happens at once, or on fewer ([`Self::adapt_threads`]). What comes out is the same on any number.
+    /// Build it for up to so many `threads` ([`Self::adapt_threads`]). Results are the same on any number.
     pub fn divided(experiment: Experiment, threads: u32) -> Self {
         Self::capturing(experiment, threads, nowhere).expect("nowhere takes everything")
     }
 
-    /// Likewise, and write each capture to what `open` gives for its name.
+    /// Build it, and write each capture to the sink that `open` returns for its name.
     ///
     /// # Errors
     ///

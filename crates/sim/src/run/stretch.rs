@@ -38,7 +38,7 @@ pub(crate) struct Limits {
     pub(crate) seconds: Option<f64>,
 }
 
-/// What a partition has written up.
+/// Counts of one partition.
 #[derive(Debug)]
 struct Entry {
     /// Nothing happens before that it knows of.

@@ -1,4 +1,4 @@
-//! What threads meet by.
+//! Synchronisation primitives of the barrier.
 
 pub(crate) use std::hint::spin_loop;
 pub(crate) use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

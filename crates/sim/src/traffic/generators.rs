@@ -1,4 +1,4 @@
-//! What makes packets: flows that arrive, and hosts that send datagrams and echo requests.
+//! Generators of packets: arriving flows, and hosts that send datagrams and echo requests.
 
 use shallows_core::event::EventQueue;
 use shallows_scenario::Experiment;

@@ -20,7 +20,7 @@ pub(crate) struct Traffic {
     sources: Vec<Option<Source>>,
     /// Flows that have arrived.
     pub(crate) arrived: u32,
-    /// Those among them that have an end.
+    /// Number of them with a size.
     pub(crate) finite: u64,
     /// Which of them are traced.
     pub(crate) choices: FlowChoices,
@@ -33,9 +33,9 @@ pub(crate) struct Traffic {
 pub(crate) enum Here {
     /// All of a network that is one partition.
     All,
-    /// Those whose flows are drawn ahead for all partitions.
+    /// Workloads whose flows are drawn ahead for all partitions.
     Drawn,
-    /// Those that react, at the hosts of one partition.
+    /// Workloads that react, at the hosts of one partition.
     Applications(LocalHosts),
 }
 
@@ -153,7 +153,7 @@ impl Traffic {
         self.sources.iter().flatten().filter(|source| !source.is_idle).count() as u64
     }
 
-    /// What has become of the queries that were asked here, by workload.
+    /// Outcomes of the queries that began here, by workload.
     pub(crate) fn queries(&self) -> impl Iterator<Item = &[QueryRecord]> {
         self.sources.iter().map(|source| source.as_ref().map_or(&[][..], |source| source.workload.queries()))
     }

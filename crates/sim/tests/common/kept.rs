@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use shallows_sim::Sink;
 
-/// What is written is read again.
+/// Reads the written files again.
 #[derive(Clone, Default)]
 struct Kept(Arc<Mutex<Vec<u8>>>);
 
@@ -20,7 +20,7 @@ impl Files {
         Ok(Box::new(kept))
     }
 
-    /// What each holds.
+    /// Contents of each.
     pub(crate) fn contents(&self) -> Vec<(String, Vec<u8>)> {
         self.0.iter().map(|(name, kept)| (name.clone(), kept.bytes().clone())).collect()
     }

@@ -15,7 +15,7 @@ pub(crate) fn finished(experiment: Experiment, threads: u32, step: u64) -> Left 
 }
 
 #[allow(dead_code, reason = "some tests only divide")]
-/// What a run leaves in which events reach switches in this way.
+/// Results of a run in which events reach switches in this way.
 pub(crate) fn executed(experiment: &Experiment, execution: Execution, step: u64) -> Left {
     let mut files = Files::default();
     let open = |name: &str| files.open(name);
@@ -23,7 +23,7 @@ pub(crate) fn executed(experiment: &Experiment, execution: Execution, step: u64)
     left(simulation.expect("memory takes it"), step, &files)
 }
 
-/// What a run in the partitions of this `division` leaves.
+/// Results of a run in the partitions of this `division`.
 pub(crate) fn in_partitions(experiment: &Experiment, division: Division, step: u64) -> Left {
     let mut files = Files::default();
     let simulation = Simulation::of_partitions(experiment.clone(), division, |name| files.open(name));

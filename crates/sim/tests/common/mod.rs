@@ -16,7 +16,7 @@ pub(crate) fn no_files(path: &str) -> Result<String, String> {
     Err(format!("nobody expects the file {path}"))
 }
 
-/// What the run of `text`, changed by `sets`, reports; conservation laws are checked at its end.
+/// Report of the run of `text`, changed by `sets`; conservation laws are checked at its end.
 #[allow(dead_code, reason = "some tests only parse")]
 pub(crate) fn run(text: &str, sets: &[(&str, &str)]) -> Report {
     let mut simulation = Simulation::new(parse(text, sets));

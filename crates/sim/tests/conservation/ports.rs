@@ -6,7 +6,7 @@ pub(crate) fn one_of(choices: &'static [&'static str]) -> impl Strategy<Value = 
     prop::sample::select(choices)
 }
 
-/// What a port is made of, as keys of a table.
+/// Configuration of a port, as keys of a table.
 #[derive(Clone, Debug)]
 pub(crate) struct Port {
     pub(crate) port: String,

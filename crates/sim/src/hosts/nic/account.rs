@@ -1,9 +1,9 @@
-//! What a NIC counts of one endpoint: its bytes in the queue, and how far its burst is.
+//! Account of one endpoint at its NIC: bytes in the queue, and progress of the burst.
 
 use shallows_core::{Bytes, Instant};
 use shallows_transport::Pacer;
 
-/// What a NIC counts of one endpoint.
+/// Account of one endpoint.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Account {
     /// Bytes of its data packets in the NIC's queue; counted with backpressure only.

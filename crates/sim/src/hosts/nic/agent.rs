@@ -13,7 +13,7 @@ pub(crate) trait HostAgent: Debug + Send {
     /// The host takes up a packet of any kind, or several merged ones, of `bytes` on the wire.
     fn on_packet(&mut self, now: Instant, bytes: Bytes);
 
-    /// Of these, `data` bytes belong to a connection, by the slot of its receiver, and echo the timestamp `echo`, zero if none. Called
+    /// The host takes up `data` bytes of a connection, named by the slot of its receiver, that echo the timestamp `echo`, zero if none. Called
     /// after [`Self::on_packet`]. Returns the window to advertise from now on, if the agent sets windows.
     fn on_data(&mut self, now: Instant, connection: u32, data: Bytes, echo: Instant) -> Option<Bytes>;
 

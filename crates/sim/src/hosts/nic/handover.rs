@@ -8,12 +8,12 @@ use shallows_transport::{SmallQueue, Tso};
 use crate::hosts::nic::account::Account;
 use crate::hosts::packet::DataPacket;
 
-/// What a NIC pulls packets from, such as an endpoint of a connection. It knows its window, its rate and its data; the [`Handover`] decides about bursts and backpressure.
+/// Source from which a NIC pulls packets, such as an endpoint. It knows its window, rate and data; the [`Handover`] decides about bursts and backpressure.
 pub(crate) trait PacketSource {
     /// The packet that it sends now, if its own rules let it send one.
     fn poll_transmit(&mut self, now: Instant) -> Option<(Header, DataPacket)>;
 
-    /// What the NIC counts of it.
+    /// Its account at the NIC.
     fn account(&mut self) -> &mut Account;
 
     /// Whether `queued` bytes of it in the NIC's queue are as many as may wait there.

@@ -28,7 +28,7 @@ pub(crate) struct InboxAt {
     pub(crate) queue: u32,
 }
 
-/// What waits in one queue.
+/// Waiting packets of one queue.
 #[derive(Debug)]
 pub(crate) struct Inbox {
     waiting: Vec<Arrived>,
@@ -57,7 +57,7 @@ pub(crate) struct Arrived {
     pub(crate) bytes: Bytes,
 }
 
-/// What is to be done with what waits.
+/// Action on the waiting packets.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Taking {
     /// Nothing yet.
@@ -228,7 +228,7 @@ fn joins(before: &mut Arrived, next: &Arrived, packets: &mut Packets) -> bool {
     true
 }
 
-/// What must be the same: addresses, class, and what switches wrote. ECN bits that differ end a merge (`inet_gro_receive`).
+/// Fields that merged packets must share: addresses, class, and marks. ECN bits that differ end a merge (`inet_gro_receive`).
 fn like(header: Header) -> Header {
     header.with_size(0)
 }
@@ -283,7 +283,7 @@ mod tests {
         Arrived::one(header, packet)
     }
 
-    /// What results: slot, first byte, bytes, packets.
+    /// Merged packets: slot, first byte, bytes, packets.
     fn merged(mut arrived: Vec<Arrived>, packets: &mut Packets) -> Vec<(u32, u64, u16, u32)> {
         merge(&mut arrived, packets);
         assert_eq!(packets.len(), arrived.len(), "nothing else is kept");

@@ -37,7 +37,7 @@ pub(crate) struct Nic {
     agent_timer_at: Instant,
 }
 
-/// What follows from the arrival of a packet.
+/// Consequence of a packet's arrival.
 #[derive(Debug)]
 pub(crate) enum Incoming {
     /// The host takes it up.

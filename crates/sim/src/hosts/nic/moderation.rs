@@ -25,10 +25,10 @@ pub(crate) struct Moderation {
     down: u8,
     /// Steps since it was last content; at [`TIRED`] it rests.
     tired: u8,
-    /// What is being measured: since when, and how much has come.
+    /// Current measurement: its start, and counts since then.
     since: Instant,
     count: Count,
-    /// What was measured before.
+    /// Rates of the previous measurement.
     before: Rates,
 }
 
@@ -88,7 +88,7 @@ impl Default for Moderation {
 }
 
 impl Moderation {
-    /// What is the most now.
+    /// Current limits on wait and packets.
     pub(crate) fn limits(&self) -> Limits {
         let (micros, packets) = LEVELS[self.level];
         Limits { time: Duration::from_micros(micros), packets }

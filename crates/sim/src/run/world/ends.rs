@@ -12,7 +12,7 @@ use crate::network::{Change, Driver, LinkAt};
 use crate::run::crossing::Exits;
 use crate::run::observers::Observers;
 
-/// What packets say, observers, and the exits to other partitions of the network.
+/// Contents of packets, observers, and the exits to other partitions of the network.
 #[derive(Debug)]
 pub(super) struct Ends {
     pub(super) packets: Packets,

@@ -1,4 +1,4 @@
-//! What a world has measured, and how much of that there is while it lives.
+//! Measurements of a world, and their size while it lives.
 
 use shallows_core::Instant;
 use shallows_measure::{Measured, Tally, Tap};
@@ -33,7 +33,7 @@ impl World {
         self.outside.network.links().len()
     }
 
-    /// What it has caught of packets that are captured.
+    /// Captured packets.
     pub(crate) fn tap(&mut self) -> &mut Tap {
         &mut self.outside.ends.observers.tap
     }
@@ -43,7 +43,7 @@ impl World {
         &self.outside.generators.arrivals.traffic
     }
 
-    /// What it has measured by the `end` of the run, beside its flows, and these.
+    /// Measurements at the `end` of the run without its flows, and the flows.
     pub(crate) fn into_measured(self, end: Instant) -> (Measured, Flows) {
         let Self { hosts, outside: Outside { network, ends, generators, .. }, .. } = self;
         let queries = generators.arrivals.traffic.queries().map(<[_]>::to_vec).collect();

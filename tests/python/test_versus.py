@@ -8,9 +8,9 @@ import pytest
 
 from fake_claims import ALONG_LOAD, WITHOUT_AXIS, claim, run_with, runs_along_load, runs_at
 from shallows.errors import ShallowsError
-from shallows.figures.beside import Beside
-from shallows.reproduction.beside import beside
+from shallows.figures.versus import Versus
 from shallows.reproduction.expected import Experiment
+from shallows.reproduction.versus import versus
 
 TWO_SCHEMES = runs_along_load(a=[3.0, 1.0], b=[2.0, 4.0])
 CLAIMS = [
@@ -21,9 +21,9 @@ CLAIMS = [
 """The paper's points of scheme b; a number without a place; a change, which is no point of a metric."""
 
 
-def drawn(experiment: Experiment, claims: list[Any], runs: list[Any]) -> Beside:
-    """What is drawn; something is."""
-    found = beside(experiment, claims, runs)
+def drawn(experiment: Experiment, claims: list[Any], runs: list[Any]) -> Versus:
+    """Return the comparison of an experiment with its paper; it must exist."""
+    found = versus(experiment, claims, runs)
     assert found is not None
     return found
 
@@ -65,7 +65,7 @@ def test_seeds_are_counted() -> None:
     ids=["nothing to show", "no axis"],
 )
 def test_nothing_is_drawn_without_a_metric_or_an_axis(experiment: Experiment, claims: list[Any]) -> None:
-    assert beside(experiment, claims, TWO_SCHEMES) is None
+    assert versus(experiment, claims, TWO_SCHEMES) is None
 
 
 def test_runs_without_a_scheme_are_a_line_called_ours() -> None:
@@ -125,4 +125,4 @@ def test_a_value_divided_by_zero_is_not_a_number() -> None:
 def test_a_run_without_another_to_divide_by_is_refused() -> None:
     runs = runs_along_load(a=[2.0, 4.0], b=[3.0, 2.0])
     with pytest.raises(ShallowsError, match=r"no run of x matches \{'scheme': 'a'\} for"):
-        beside(NORMALISED, [], runs[1:])
+        versus(NORMALISED, [], runs[1:])

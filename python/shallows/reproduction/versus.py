@@ -7,8 +7,8 @@ from statistics import fmean
 
 from shallows.comparison.intervals import over_seeds
 from shallows.errors import ShallowsError
-from shallows.figures.beside import Beside, Line, Panel
 from shallows.figures.swept import Swept
+from shallows.figures.versus import Line, Panel, Versus
 from shallows.reproduction.expected import Claim, Experiment
 from shallows.reproduction.judging import Measured
 from shallows.runs.results import describe, on_axis
@@ -18,7 +18,7 @@ BOUND = "ideal_"
 """Prefix of bounds, before the metric that they bound: one line for all schemes."""
 
 
-def beside(experiment: Experiment, claims: Sequence[Claim], runs: Sequence[Measured]) -> Beside | None:
+def versus(experiment: Experiment, claims: Sequence[Claim], runs: Sequence[Measured]) -> Versus | None:
     """Tabulate each shown metric, and each with published points, against the axis.
 
     None if nothing is to be shown.
@@ -57,7 +57,7 @@ def beside(experiment: Experiment, claims: Sequence[Claim], runs: Sequence[Measu
             drawn.append(Line("ideal", len(lines), _ours(where, bounds[metric], every)))
         panels.append(Panel(title(metric, unit=not experiment.normalised), drawn))
     counts = Counter((_line(run, axis), where(run)) for run in runs)
-    return Beside(swept.label, swept.is_wide, panels, sorted(set(counts.values())))
+    return Versus(swept.label, swept.is_wide, panels, sorted(set(counts.values())))
 
 
 UNITS = {"us": "µs", "ms": "ms", "gbps": "Gb/s", "bytes": "bytes"}

@@ -1,4 +1,4 @@
-"""A reproduced experiment: what the paper published beside what was measured."""
+"""A reproduced experiment: what the paper published versus our measurements."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,8 +32,8 @@ class Panel:
 
 
 @dataclass(frozen=True)
-class Beside:
-    """Ours beside the paper's, as numbers."""
+class Versus:
+    """Our values versus the paper's, as numbers."""
 
     axis: str
     is_wide: bool
@@ -43,7 +43,7 @@ class Beside:
     """Over how many seeds the means are; several numbers if points differ in that."""
 
 
-def draw(found: Beside) -> "Figure":
+def draw(found: Versus) -> "Figure":
     """A panel for each metric.
 
     Ours are lines through means over seeds, with bars over their intervals; the paper's points are filled.
