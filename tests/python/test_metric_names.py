@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 import shallows as sh
+from drawn import data
 from fake_claims import WITHOUT_AXIS, claim, only_check, runs_of
 from shallows.reproduction import claim_types
 from shallows.reproduction.judging import DOES_NOT_HOLD, HOLDS
@@ -79,6 +80,15 @@ def test_metrics_and_settings_number_workloads_alike(beside_datagrams: Path, tmp
     assert of_bin == measure(run, "fct_us.all.p99@1") == run.summary["fct_us"]["all"]["p99"]
     with pytest.raises(sh.ShallowsError, match="no complete flow"):
         measure(run, "fct_us.30000_to_1000000.p99@1")
+
+
+def test_the_figure_of_queries_beside_datagrams_counts_their_servers(
+    beside_datagrams: Path, tmp_path: Path
+) -> None:
+    run = sh.run(beside_datagrams, out=tmp_path / "run")
+    goodput, *_ = sh.figures.incast([run]).axes
+    (line,) = goodput.get_lines()
+    assert data(line)[0] == [3]
 
 
 @pytest.mark.parametrize(
