@@ -194,6 +194,14 @@ def folder_of(path: str | Path) -> Path:
     return folder
 
 
+def is_folder(path: Path) -> bool:
+    """Whether there is a folder; no name of any length or character is an error."""
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):
+        return False
+
+
 def is_file(path: Path) -> bool:
     """Whether there is a regular file; no name of any length or character is an error."""
     try:

@@ -507,6 +507,28 @@ def test_commands_refuse_folders_with_names_that_no_system_has(
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("serve", "NAME"),
+        ("import", "hpcc", "NAME", "-o", "a.toml"),
+        ("import", "htsim", "NAME", "-o", "a.toml"),
+        ("export", "hpcc", "NAME"),
+        ("reproduce", "hcf", "--experiments", "NAME"),
+        ("merge", "SCENARIO", "NAME"),
+        ("explain", "NAME"),
+    ],
+)
+def test_a_path_that_is_too_long_is_an_error_of_ours_wherever_a_folder_may_be_named(
+    command: tuple[str, ...], scenario: Path, shell: Shell
+) -> None:
+    words = {"SCENARIO": str(scenario), "NAME": "z" * 300}
+    done = shell(*(words.get(word, word) for word in command))
+    assert done.returncode in {1, 2}
+    assert done.stderr.startswith("shallows: ")
+    assert "Traceback" not in done.stderr
+
+
 def test_a_folder_may_have_a_name_with_unusual_spaces_and_letters(tmp_path: Path) -> None:
     # A no-break space and a letter for private use are not printable to Python, but no control characters.
     for name in ("a\xa0b", "é", "\ue000"):

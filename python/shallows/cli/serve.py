@@ -3,6 +3,7 @@
 import argparse
 from pathlib import Path
 
+from shallows.bounded import is_folder
 from shallows.cli.console import console
 from shallows.errors import ShallowsError
 from shallows.reports.serve import ADDRESS, open_server
@@ -11,7 +12,7 @@ from shallows.reports.serve import ADDRESS, open_server
 def run(options: argparse.Namespace) -> int:
     """Serve a folder until Ctrl-C."""
     folder = Path(options.folder)
-    if not folder.is_dir():
+    if not is_folder(folder):
         raise ShallowsError(f"{folder} is no folder", "name one that `run` or `sweep` writes")
     with open_server(folder, options.port) as server:
         screen = console()

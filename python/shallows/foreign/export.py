@@ -9,7 +9,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shallows.bounded import LARGEST_LIST, read_text
+from shallows.bounded import LARGEST_LIST, is_folder, read_text
 from shallows.errors import ShallowsError
 from shallows.foreign import writing
 from shallows.runs.folder import check_writable, write_whole
@@ -34,7 +34,7 @@ def hpcc(source: Path, what: str) -> str:
     ShallowsError
         If this source does not have it.
     """
-    if source.is_dir():
+    if is_folder(source):
         run = Run(source)
         if what == "topology":
             raise ShallowsError(

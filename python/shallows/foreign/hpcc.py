@@ -9,6 +9,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from shallows.bounded import is_folder
 from shallows.foreign import writing
 from shallows.foreign.hpcc_config import Config, read_config
 from shallows.foreign.hpcc_flows import read_flows
@@ -32,7 +33,7 @@ def import_hpcc(source: Path, ignored: Ignored = NOTHING, root: Path | None = No
     ShallowsError
         With file and line, if something is malformed or would be ignored.
     """
-    config = read_config(source / "config.txt" if source.is_dir() else source, root, ignored)
+    config = read_config(source / "config.txt" if is_folder(source) else source, root, ignored)
     network = read_topology(config.path("TOPOLOGY_FILE"), ignored)
     flows, notes = read_flows(config.path("FLOW_FILE"), network)
     several = len(set(flows.column("pg"))) > 1

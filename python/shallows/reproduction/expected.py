@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from shallows.bounded import parse_toml, quoted, read_text
+from shallows.bounded import is_folder, parse_toml, quoted, read_text
 from shallows.errors import ShallowsError, did_you_mean
 from shallows.figure_names import FIGURES
 from shallows.reproduction import claim_types, like
@@ -192,7 +192,7 @@ def find(paper: str, experiments: Path | None) -> Paper:
     """
     # In a checkout, experiments are beside `python/shallows`.
     parent = experiments or Path(__file__).resolve().parents[3] / "experiments"
-    if not parent.is_dir():
+    if not is_folder(parent):
         raise ShallowsError(
             f"there is no folder {parent}",
             "name that of the checkout with --experiments DIR; installed packages come without it",

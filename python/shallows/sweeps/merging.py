@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from shallows.bounded import parse_json, read_text
+from shallows.bounded import is_folder, parse_json, read_text
 from shallows.errors import ShallowsError
 from shallows.runs.folder import RunFolder, check_writable, failure
 from shallows.runs.manifest import files_of, holds, unfit
@@ -35,7 +35,7 @@ def gather(
         If two folders hold different results of one point, or one cannot be read or written.
     """
     for folder in folders:
-        if not folder.is_dir():
+        if not is_folder(folder):
             raise ShallowsError(f"{folder} is no folder", "name the folders that the shards have written")
     check_writable(parent)
     missing, problems = [], []

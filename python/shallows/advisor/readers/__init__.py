@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from shallows.advisor.configuration import Switch
-from shallows.bounded import read_text
+from shallows.bounded import is_folder, read_text
 from shallows.collector import paused
 from shallows.errors import ShallowsError, listed
 
@@ -102,7 +102,7 @@ def format_of(text: str, name: str) -> str:
 def _files(paths: str | Path | Sequence[str | Path]) -> list[Path]:
     found: list[Path] = []
     for path in map(Path, [paths] if isinstance(paths, str | Path) else paths):
-        found += _inside(path) if _is_folder(path) else [path]
+        found += _inside(path) if is_folder(path) else [path]
     if not found:
         raise ShallowsError("no file was given", REMEDY)
     if len(found) > MOST_FILES:
@@ -110,13 +110,6 @@ def _files(paths: str | Path | Sequence[str | Path]) -> list[Path]:
             f"{len(found)} files were found", f"give the files of one switch, at most {MOST_FILES}"
         )
     return found
-
-
-def _is_folder(path: Path) -> bool:
-    try:
-        return path.is_dir()
-    except (OSError, ValueError):
-        return False
 
 
 def _inside(folder: Path) -> list[Path]:
