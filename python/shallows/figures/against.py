@@ -11,7 +11,7 @@ from shallows.errors import ShallowsError
 from shallows.figures.lines import BEHIND, Lines, Place, of_groups, side_by_side
 from shallows.figures.swept import Swept, across, values_on
 from shallows.runs import percentiles
-from shallows.runs.bins import bins
+from shallows.runs.bins import bins, defined, edges_of
 from shallows.runs.results import Run, axis_name
 from shallows.series.inputs import Runs, as_list, groups, labels, table
 
@@ -82,7 +82,7 @@ def fct(runs: Runs) -> "Figure":
     metrics.append(_Metric(timeouts, "timeouts", "timeouts", zero=True))
     told = of_groups(lines, axis.key)
     with side_by_side(told, len(metrics), 2, 0.95) as (figure, places):
-        _draw_all(figure, told, metrics, places, few)
+        _draw_all(figure, told, metrics, places, few, defined(edges_of(runs[0].scenario)))
         for place in (each for row in places for each in row):
             axis.draw(place.plot, _places(in_switches), most=2 if told.is_split else 3)
             if not place.is_last:
@@ -232,6 +232,7 @@ def _draw_all(
     metrics: Sequence[_Metric],
     places: Sequence[Sequence[Place]],
     few: Sequence[int],
+    sizes: str = "",
 ) -> None:
     for metric, row in zip(metrics, places, strict=True):
         for place in row:
@@ -244,6 +245,8 @@ def _draw_all(
         said.append(
             f"Not drawn: p99 of {min(few):,} observations or more; {percentiles.needed():,} are needed."
         )
+    if sizes:
+        said.append(f"Sizes: {sizes}.")
     style.add_note(figure, " ".join(said))
     figure.align_ylabels()
 

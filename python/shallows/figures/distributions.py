@@ -16,6 +16,7 @@ from shallows.figures.lines import (
 )
 from shallows.quantity import order, size
 from shallows.runs import percentiles
+from shallows.runs.bins import defined, edges_of
 from shallows.runs.ranks import nearest_rank
 from shallows.runs.results import Run
 from shallows.runs.steps import Series
@@ -160,6 +161,8 @@ def _flow_cdf(runs: Sequence[Run], column: str) -> "Figure":
                 is_said = column == "fct_us" or panels is places[-1]
                 _label(panels, called if is_said else "", f"share of\n{flows}")
         told.finish(figure, _plots(places), *_plots(places[:1]))
+        if note := defined(edges_of(runs[0].scenario)):
+            style.add_note(figure, f"Sizes: {note}.")
         figure.align_ylabels()
     return figure
 

@@ -19,7 +19,7 @@ from shallows.reports.chart import Axis, Chart, Level, Line
 from shallows.reports.html import Block, Section
 from shallows.reports.page import chart, render, table
 from shallows.runs import breakdown_tables, percentiles, tables
-from shallows.runs.bins import bins
+from shallows.runs.bins import bins, edges_of, titled
 from shallows.runs.folder import write_whole
 from shallows.runs.manifest import PAGE
 from shallows.runs.network import network
@@ -130,7 +130,11 @@ def _results(run: Run) -> list[Table]:
     if "up" in summary["ports"]:
         use.append(breakdown_tables.breakdown(run, "uplinks"))
     asked = [tables.queries(summary), tables.markers(summary), tables.pings(summary), tables.health(summary)]
-    measured = [tables.completion(summary), *breakdown_tables.breakdowns(run), tables.network(summary)]
+    measured = [
+        tables.completion(summary, edges_of(run.scenario)),
+        *breakdown_tables.breakdowns(run),
+        tables.network(summary),
+    ]
     return [made for made in [*measured, tables.ports(summary), *use, *asked] if made]
 
 
@@ -146,7 +150,8 @@ def _completion(run: Run, column: str) -> Chart | None:
         name: done.between("size_bytes", low, math.inf if high is None else high).ordered(column)
         for name, (low, high) in size_bins([run]).items()
     }
-    chosen = {name.replace("_", " "): values for name, values in sizes.items() if values}
+    edges = edges_of(run.scenario)
+    chosen = {titled(name, edges): values for name, values in sizes.items() if values}
     if not chosen:
         return None
     of_time = column == "fct_us"

@@ -17,7 +17,7 @@ from shallows.reports import chart as charts
 from shallows.reports.chart import Axis, Chart, Level, Line
 from shallows.reports.of_run import has_queues, near, title_of
 from shallows.runs import percentiles
-from shallows.runs.bins import bins
+from shallows.runs.bins import bins, edges_of, titled
 from shallows.runs.results import Run, axis_name
 from shallows.series.inputs import labels
 
@@ -156,10 +156,11 @@ class _Metric:
 def _metrics(runs: Sequence[Run]) -> list[_Metric]:
     sizes = bins({"fct_us": dict.fromkeys(name for run in runs for name in run.summary["fct_us"])})
     found: list[_Metric] = []
+    edges = edges_of(runs[0].scenario)
     several = [name for name in sizes if name != "all"]
     for name in several or ["all"]:
         for statistic, words in (("mean", "mean"), ("p99", "99th percentile")):
-            called = f"{name.replace('_', ' ')} flows" if name != "all" else "flows"
+            called = titled(name, edges) if name != "all" else "flows"
             found.append(
                 _Metric(
                     f"fct-{name}-{statistic}",
@@ -287,10 +288,10 @@ def _distributions(layout: Layout, notes: list[str]) -> list[Chart]:
             )
             for line, at, points in drawn
         ]
-        called = name.replace("_", " ")
+        called = titled(name, edges_of(layout.runs[0].scenario))
         x = Axis(f"completion time ({unit.name})", unit.name, log=True)
         found.append(
-            Chart(f"cdf-{name}", f"Completion times, {called} flows", "cdf", x, Axis("share of flows"), lines)
+            Chart(f"cdf-{name}", f"Completion times, {called}", "cdf", x, Axis("share of flows"), lines)
         )
     return found
 
