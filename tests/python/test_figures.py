@@ -120,6 +120,23 @@ def test_distributions_count_the_flows_of_a_size(
     assert figure.axes[0].get_ylabel() == "share of\nsmall flows"
 
 
+def test_the_tail_is_the_share_above_a_value_pale_where_few_are(heavy: list[sh.Run]) -> None:
+    whole, tail = figures.fct_cdf(heavy), figures.fct_cdf(heavy, tail=True)
+    plot = tail.axes[0]
+    assert (plot.get_yscale(), plot.get_ylabel()) == ("log", "share of\nsmall flows\nabove")
+    drawn = curves(plot)
+    assert list(drawn) == list(curves(whole.axes[0]))
+    for run, (places, shares) in zip(heavy, drawn.values(), strict=True):
+        small = run.flows.filter((pl.col("size_bytes") <= 100_000) & (pl.col("counted") == 1))["fct_us"]
+        times = small.drop_nulls()
+        # The line ends where 20 flows are slower; a pale one goes on.
+        assert round(shares[-1] * len(times)) == 20
+        assert (times.sort(descending=True)[20] / places[-1]) in (pytest.approx(1), pytest.approx(1e3))
+    assert "Pale: fewer than 20 observations above." in " ".join(tail.get_supxlabel().split())
+    queues = figures.queue_cdf(heavy, tail=True).axes[0]
+    assert (queues.get_yscale(), queues.get_ylabel()) == ("log", "share of time above")
+
+
 def test_slowdown_is_the_nearest_rank_within_a_tenth_of_the_flows(heavy: list[sh.Run]) -> None:
     figure = figures.slowdown(heavy)
     assert [plot.get_ylabel() for plot in figure.axes] == ["median\nslowdown", "99th pct.\nslowdown"]

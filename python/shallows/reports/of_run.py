@@ -40,6 +40,9 @@ PORTS = 4
 FLOWS = 4
 """Flows whose window is drawn."""
 
+MOST_CURVES = 4
+"""Marking curves that stand side by side on a page."""
+
 MORE = "Run longer, or with more seeds."
 """How to get enough observations for a percentile."""
 
@@ -74,7 +77,9 @@ def set_up(run: Run, curves: list[dict[str, Any]] | None = None) -> Section:
     built = network(run.scenario["topology"])
     said = topology.describe(run.scenario["topology"], built)
     blocks = [Block("drawing", topology.draw(built), note=said)]
-    blocks.append(table(tables.marking_curves(run.summary["marking_curves"] if curves is None else curves)))
+    marks = tables.marking_curves(run.summary["marking_curves"] if curves is None else curves)
+    # Of many curves, each is a row: a page is higher than it is wide.
+    blocks.append(table(marks.turned() if len(marks.columns) > MOST_CURVES + 1 else marks))
     blocks += [Block("note", note) for note in run.summary["notes"]]
     title = f"Settings: {describe(run.labels)}" if run.labels else "Settings"
     return Section("Set-up", [*blocks, Block("facts", settings(run.scenario), title)])
