@@ -57,6 +57,32 @@ def classes(tmp_path_factory: Folder) -> list[sh.Run]:
     return gallery_points(tmp_path_factory.mktemp("classes"), "classes", ("stop.at", "10ms"), traced, keep={})
 
 
+@pytest.fixture(scope="module")
+def classed(tmp_path_factory: Folder) -> list[sh.Run]:
+    """Three schemes whose flows are in two classes of service."""
+    changes = ("workload.0.class", "{ kind = 'random', weights = [1, 3] }"), ("workload.0.flows", "300")
+    port = ("switch.port", "{ kind = 'dwrr', queues = 2, quantum = '1p' }")
+    keep: dict[str, list[Any]] = {"workload.0.load": [0.8], "seed": [1]}
+    return gallery_points(tmp_path_factory.mktemp("classed"), "load", *changes, port, keep=keep)
+
+
+def test_classes_are_drawn_with_their_means_and_goodput(classed: list[sh.Run]) -> None:
+    figure = figures.classes(classed)
+    mean, tail, goodput = figure.axes
+    factor = {"µs": 1, "ms": 1e3}[re.findall(r"\((.*)\)", mean.get_ylabel())[0]]
+    for run, name in zip(classed, curves(mean), strict=True):
+        rows = run.by("class")
+        assert curves(mean)[name][0] == [0, 1]
+        assert curves(mean)[name][1] == pytest.approx((rows["fct_mean_us"] / factor).to_list())
+        assert curves(goodput)[name][1] == pytest.approx(rows["goodput_gbps"].to_list())
+    assert [text.get_text() for text in tail.texts] == ["too few for a p99:\n2,000 are needed"]
+
+
+def test_one_class_is_no_figure_of_classes(heavy: list[sh.Run]) -> None:
+    with pytest.raises(sh.ShallowsError, match="are all in one class"):
+        figures.classes(heavy)
+
+
 def test_fct_is_drawn_as_the_mean_of_seeds_by_size_against_load(loads: list[sh.Run]) -> None:
     figure = figures.fct(loads)
     assert len(figure.axes) == 8
@@ -370,6 +396,7 @@ FIXTURES = {
     "slowdown-cdf": "heavy",
     "incast": "blocks",
     "query-cdf": "blocks",
+    "classes": "classed",
     "queue": "heavy",
     "queue-cdf": "heavy",
     "heat-map": "heavy",
