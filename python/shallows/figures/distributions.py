@@ -294,7 +294,7 @@ def queue_cdf(runs: Runs, ports: Sequence[str] = (), *, tail: bool = False) -> "
     >>> import shallows as sh
     >>> run = sh.run(sh.example("incast"), {"measure.sample_queues": "50us"}, out=folder / "queue-cdf")
     >>> sh.figures.queue_cdf(run).axes[0].get_xlabel()
-    'backlog (KB)'
+    'backlog of switch0->host0 (KB)'
     """
     import numpy as np
 

@@ -246,8 +246,11 @@ def _queues(run: Run) -> "tuple[dict[str, Series], dict[str, Series]]":
         ports = busiest([run], most=PORTS - 1)
     except ShallowsError:
         return {}, {}  # no port ever had a backlog
-    pools = pools_beside(run, ports[:1])
-    return backlogs(run, ports), backlogs(run, pools) if pools else {}
+    drawn, pools = backlogs(run, ports), pools_beside(run, ports[:1])
+    beside = backlogs(run, pools) if pools else {}
+    # Where a single port was busy, its pool would only repeat it.
+    longest = max(series.max() for series in drawn.values())
+    return drawn, {name: series for name, series in beside.items() if series.max() > longest}
 
 
 def _windows(run: Run) -> "dict[str, Series]":

@@ -320,14 +320,21 @@ def _queues(layout: Layout, notes: list[str]) -> list[Chart]:
             "The page of a single point has them."
         )
         return []
-    made = [_over_time(layout, name, place, first, share) for name, (place, *_) in drawn.items()]
-    return [each for each in made if each]
+    made: list[Chart] = []
+    longest = 0.0
+    for name, (place, *_) in drawn.items():
+        chart, top = _over_time(layout, name, place, first, share)
+        # Where a single port was busy, its pool would only repeat it.
+        if top > longest:
+            made.append(chart)
+        longest = max(longest, top)
+    return made
 
 
 def _over_time(
     layout: Layout, name: str, place: str, first: Mapping[tuple[str, At], Run], share: int
-) -> Chart | None:
-    """Return the backlog of one port or pool in each run."""
+) -> tuple[Chart, float]:
+    """Return a chart of the backlog of one port or pool in each run, and the longest of all in bytes."""
     from shallows.series.backlogs import backlogs
     from shallows.series.thresholds import Thresholds, thresholds
 
@@ -338,8 +345,6 @@ def _over_time(
         with suppress(ShallowsError):  # a network without this port
             series[key] = backlogs(fresh, [place])[place]
             known[key] = thresholds(fresh, place)
-    if not any(each.max() for each in series.values()):
-        return None
     top = max(each.max() for each in series.values())
     end = max(float(each.times[-1]) for each in series.values())
     window = charts.window(series.values())
@@ -355,7 +360,7 @@ def _over_time(
     note = " ".join(filter(None, ["Of the first seed.", above, over_time.note]))
     x, y = Axis(f"time ({time.name})", time.name), Axis(f"backlog ({size.name})", size.name)
     title = title_of(name, [place])
-    return Chart(name, title, "steps", x, y, lines, shown, note, window, over_time.most)
+    return Chart(name, title, "steps", x, y, lines, shown, note, window, over_time.most), top
 
 
 def _levels(known: "Mapping[tuple[str, At], Thresholds]", looks: Sequence[str]) -> list[Level]:
