@@ -7,6 +7,7 @@ FIGURES = {
     "slowdown-cdf": "distribution of slowdowns by size of flow",
     "incast": "goodput and time of queries against the number of servers",
     "query-cdf": "distribution of the times that queries take",
+    "classes": "completion times and goodput of each class of service",
     "queue": "backlog of ports and pools over time",
     "queue-cdf": "distribution of backlogs",
     "heat-map": "backlog of all ports over time",

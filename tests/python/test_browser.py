@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -132,6 +133,38 @@ def test_charts_answer_to_the_pointer_keys_and_choices(browser: "Browser", sweep
     assert opened.page.locator(curve).first.get_attribute("d") != before
     opened.page.get_by_role("button", name="show the tail").first.click()
     opened.page.get_by_role("button", name="show all").wait_for()
+    assert opened.complaints == []
+
+
+def test_charts_with_the_same_lines_share_a_legend(browser: "Browser", sweep: str) -> None:
+    opened = Opened(browser, sweep)
+    shared = opened.page.locator(".legend.shared")
+    assert shared.get_by_role("button").count() == 2
+    assert opened.page.locator("figure[data-chart='goodput'] .legend").get_by_role("button").count() == 0
+    assert opened.complaints == []
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_chart_downloads_as_a_drawing_a_picture_and_numbers(
+    browser: "Browser", sweep: str, tmp_path: Path, theme: Any
+) -> None:
+    opened = Opened(browser, sweep, color_scheme=theme)
+    figure = opened.page.locator("figure[data-chart='goodput']")
+    files = {}
+    for kind in ("SVG", "PNG", "CSV"):
+        with opened.page.expect_download() as download:
+            figure.get_by_role("button", name=kind, exact=True).click()
+        files[kind] = tmp_path / download.value.suggested_filename
+        download.value.save_as(files[kind])
+        assert files[kind].name.endswith(f"goodput.{kind.lower()}")
+    drawing = ElementTree.parse(files["SVG"]).getroot()  # noqa: S314 — our own
+    words = {text.text for text in drawing.iter("{http://www.w3.org/2000/svg}text")}
+    assert {"Goodput", "dctcp", "reno"} <= words
+    assert files["PNG"].read_bytes().startswith(b"\x89PNG")
+    header, *rows = files["CSV"].read_text().splitlines()
+    assert header == "line,load (%),goodput (Gb/s),low,high"
+    assert {row.split(",")[0] for row in rows} == {"dctcp", "reno"}
+    assert all(len(row.split(",")) == 5 for row in rows)
     assert opened.complaints == []
 
 

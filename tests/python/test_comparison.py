@@ -230,8 +230,9 @@ def test_runs_that_met_other_flows_are_noted(tmp_path: Path) -> None:
 
 
 def test_pairs_that_all_met_the_same_flows_are_noted(tmp_path: Path) -> None:
-    (note,) = compare_two(tmp_path, {"seeds": (1,)}, {"seeds": (1,)}).notes
+    note, sizes = compare_two(tmp_path, {"seeds": (1,)}, {"seeds": (1,)}).notes
     assert note.partition(" pairs")[0] == "all of the 1"
+    assert sizes == "sizes of flows: small ≤ 100 KB < medium ≤ 10 MB < large"
 
 
 def test_unfinished_flows_of_both_schemes_are_noted_once(tmp_path: Path) -> None:
@@ -261,7 +262,7 @@ def test_a_note_on_several_points_names_the_first_and_counts_the_others(tmp_path
 
 def test_runs_of_two_builds_are_noted(tmp_path: Path) -> None:
     notes = compare_two(tmp_path, {"seeds": (1,)}, {"seeds": (1,), "source_hash": "x"}).notes
-    assert notes[1:] == ["2 builds of the engine made these runs: a difference may be theirs"]
+    assert notes[1:-1] == ["2 builds of the engine made these runs: a difference may be theirs"]
 
 
 def chance_notes(comparison: Comparison) -> list[str]:

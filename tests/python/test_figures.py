@@ -57,6 +57,32 @@ def classes(tmp_path_factory: Folder) -> list[sh.Run]:
     return gallery_points(tmp_path_factory.mktemp("classes"), "classes", ("stop.at", "10ms"), traced, keep={})
 
 
+@pytest.fixture(scope="module")
+def classed(tmp_path_factory: Folder) -> list[sh.Run]:
+    """Three schemes whose flows are in two classes of service."""
+    changes = ("workload.0.class", "{ kind = 'random', weights = [1, 3] }"), ("workload.0.flows", "300")
+    port = ("switch.port", "{ kind = 'dwrr', queues = 2, quantum = '1p' }")
+    keep: dict[str, list[Any]] = {"workload.0.load": [0.8], "seed": [1]}
+    return gallery_points(tmp_path_factory.mktemp("classed"), "load", *changes, port, keep=keep)
+
+
+def test_classes_are_drawn_with_their_means_and_goodput(classed: list[sh.Run]) -> None:
+    figure = figures.classes(classed)
+    mean, tail, goodput = figure.axes
+    factor = {"µs": 1, "ms": 1e3}[re.findall(r"\((.*)\)", mean.get_ylabel())[0]]
+    for run, name in zip(classed, curves(mean), strict=True):
+        rows = run.by("class")
+        assert curves(mean)[name][0] == [0, 1]
+        assert curves(mean)[name][1] == pytest.approx((rows["fct_mean_us"] / factor).to_list())
+        assert curves(goodput)[name][1] == pytest.approx(rows["goodput_gbps"].to_list())
+    assert [text.get_text() for text in tail.texts] == ["too few for a p99:\n2,000 are needed"]
+
+
+def test_one_class_is_no_figure_of_classes(heavy: list[sh.Run]) -> None:
+    with pytest.raises(sh.ShallowsError, match="are all in one class"):
+        figures.classes(heavy)
+
+
 def test_fct_is_drawn_as_the_mean_of_seeds_by_size_against_load(loads: list[sh.Run]) -> None:
     figure = figures.fct(loads)
     assert len(figure.axes) == 8
@@ -118,6 +144,23 @@ def test_distributions_count_the_flows_of_a_size(
     for place, share in list(zip(places, shares, strict=True))[1::7]:
         assert share == pytest.approx((small <= place * factor * (1 + 1e-9)).sum() / len(small))
     assert figure.axes[0].get_ylabel() == "share of\nsmall flows"
+
+
+def test_the_tail_is_the_share_above_a_value_pale_where_few_are(heavy: list[sh.Run]) -> None:
+    whole, tail = figures.fct_cdf(heavy), figures.fct_cdf(heavy, tail=True)
+    plot = tail.axes[0]
+    assert (plot.get_yscale(), plot.get_ylabel()) == ("log", "share of\nsmall flows\nabove")
+    drawn = curves(plot)
+    assert list(drawn) == list(curves(whole.axes[0]))
+    for run, (places, shares) in zip(heavy, drawn.values(), strict=True):
+        small = run.flows.filter((pl.col("size_bytes") <= 100_000) & (pl.col("counted") == 1))["fct_us"]
+        times = small.drop_nulls()
+        # The line ends where 20 flows are slower; a pale one goes on.
+        assert round(shares[-1] * len(times)) == 20
+        assert (times.sort(descending=True)[20] / places[-1]) in (pytest.approx(1), pytest.approx(1e3))
+    assert "Pale: fewer than 20 observations above." in " ".join(tail.get_supxlabel().split())
+    queues = figures.queue_cdf(heavy, tail=True).axes[0]
+    assert (queues.get_yscale(), queues.get_ylabel()) == ("log", "share of time above")
 
 
 def test_slowdown_is_the_nearest_rank_within_a_tenth_of_the_flows(heavy: list[sh.Run]) -> None:
@@ -353,6 +396,7 @@ FIXTURES = {
     "slowdown-cdf": "heavy",
     "incast": "blocks",
     "query-cdf": "blocks",
+    "classes": "classed",
     "queue": "heavy",
     "queue-cdf": "heavy",
     "heat-map": "heavy",

@@ -62,7 +62,7 @@ def bars(plot: Axes) -> list[tuple[float, float]]:
 
 def note(figure: Figure) -> str:
     """Return the text below all panels."""
-    return figure.get_supxlabel()
+    return " ".join(figure.get_supxlabel().split())
 
 
 def test_bars_are_the_intervals_of_student_over_three_seeds(make: Callable[[Lines], list[sh.Run]]) -> None:
@@ -82,7 +82,8 @@ def test_bars_are_the_intervals_of_student_over_three_seeds(make: Callable[[Line
         assert low * factor == pytest.approx(mean * (1 - half), rel=1e-4)
         assert high * factor == pytest.approx(mean * (1 + half), rel=1e-4)
     assert figure.axes[0].get_ylim()[1] * factor > mean * (1 + half)
-    assert note(figure) == "Means of 3 seeds; bars: 95 % intervals."
+    sizes = "Sizes: small ≤ 100 KB < medium ≤ 10 MB < large."
+    assert note(figure) == f"Means of 3 seeds; bars: 95 % intervals. {sizes}"
 
 
 def test_one_or_two_seeds_have_no_bar_and_the_figure_says_so(loads: list[sh.Run]) -> None:

@@ -35,6 +35,8 @@ def page(tmp_path: Path) -> str:
         "build": {"version": "1"},
     }
     (tmp_path / "claims.json").write_text(json.dumps(document))
+    (tmp_path / "x-fct-cdf.png").write_bytes(b"picture")
+    (tmp_path / "x.png").write_bytes(b"drawn by the browser")
     return reports.write(tmp_path).read_text(encoding="utf-8")
 
 
@@ -50,3 +52,15 @@ def test_a_drawing_has_our_values_with_intervals_beside_the_papers(page: str) ->
     assert found
     ours, theirs = json.loads(found[1])["charts"][0]["lines"]
     assert (ours["points"], ours["bars"], theirs["points"]) == ([[0.4, 12]], [[0.4, 11, 17]], [[0.4, 10]])
+
+
+def test_figures_of_an_experiment_are_pictures_of_the_page(page: str) -> None:
+    assert re.findall(r'<img src="data:image/png;base64,([^"]*)"', page) == ["cGljdHVyZQ=="]
+    assert "Fig. 2: distribution of completion times by size of flow" in page
+
+
+def test_columns_without_a_cell_are_left_out(page: str) -> None:
+    columns = re.findall(r"<th[^>]*>([^<]*)</th>", page)
+    # No check has an interval.
+    assert "interval" not in columns
+    assert {"paper", "ours"} <= {*columns}

@@ -9,8 +9,10 @@ from shallows.advisor.configured import differences
 from shallows.advisor.goals import value_text
 from shallows.advisor.recommendation import Beside, Standing
 from shallows.advisor.rules import alpha_text, seconds
+from shallows.advisor.simulated import BINS
 from shallows.comparison.verdicts import LEGEND, SYMBOLS, Judgement
 from shallows.quantity import digits, percent, signed
+from shallows.runs.bins import defined
 from shallows.runs.table import NOTHING, Table
 from shallows.series.metric import Metric
 
@@ -128,7 +130,7 @@ def decisions(found: Answer) -> Table:
     judged = [one.judgement.change for each in recommended.standings for one in each.beside]
     known = any(each and math.isfinite(each.low) and math.isfinite(each.high) for each in judged)
     by = "by paired intervals that hold together with 95 %" if known else "too few seeds for intervals"
-    note = f"Versus the setting above: {LEGEND}; {by}. Left: not dropped in the race."
+    note = f"Versus the setting above: {LEGEND}; {by}. Left: not dropped in the race. Sizes: {defined(BINS)}."
     return Table("All settings", columns, rows, names=1, note=note)
 
 
@@ -166,7 +168,7 @@ def classes(found: Answer) -> Table:
     ]
     recommended = found.recommendation
     load = percent(recommended.decided_by.load) if recommended else ""
-    return Table(f"Before and after, at {load} load", columns, rows, names=2)
+    return Table(f"Before and after, at {load} load", columns, rows, names=2, note=f"Sizes: {defined(BINS)}.")
 
 
 def _change(judged: Judgement) -> list[str]:

@@ -15,8 +15,8 @@ from shallows.series.inputs import choose_runs
 def run(options: argparse.Namespace) -> int:
     """`shallows plot`."""
     name: str = options.figure
-    # Ports or flows to draw, for figures that can choose.
-    choices = {kind: chosen for kind in ("ports", "flows") if (chosen := getattr(options, kind))}
+    # Ports or flows to draw, and the view of the tail, for figures that have them.
+    choices = {kind: chosen for kind in ("ports", "flows", "tail") if (chosen := getattr(options, kind))}
     draw = getattr(figures, name.replace("-", "_"))
     for option in choices:
         if option not in signature(draw).parameters:

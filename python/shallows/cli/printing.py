@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from shallows.cli.console import print_notes, print_problems, print_table, print_warnings
 from shallows.runs import breakdown_tables, tables
+from shallows.runs.bins import edges_of
 from shallows.runs.results import Run
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ def print_results(
 ) -> None:
     """The tables at the end of a run, its problems and warnings, and its cost."""
     summary = finished.summary
-    print_table(tables.completion(summary), screen)
+    print_table(tables.completion(summary, edges_of(finished.scenario)), screen)
     for told in breakdown_tables.breakdowns(finished, by):
         print_table(told, screen)
     print_table(tables.network(summary), screen)

@@ -12,6 +12,7 @@ from shallows.comparison.samples import Sample
 from shallows.comparison.verdicts import judge
 from shallows.errors import ShallowsError
 from shallows.quantity import finite, percent
+from shallows.runs.bins import defined, edges_of
 from shallows.runs.index import Runs
 from shallows.runs.results import Run
 from shallows.series.metric import PER_FLOW, TOTALS, Metric
@@ -129,6 +130,7 @@ class _Comparer:
         self._note_work()
         self._note_builds()
         self._note_chance(rows)
+        self._note_sizes()
         return Comparison(
             self.baseline,
             self.confidence,
@@ -246,6 +248,11 @@ class _Comparer:
             finite(change.high) if change else None,
             result.groups,
         )
+
+    def _note_sizes(self) -> None:
+        runs = [run for seeds in self.found.runs[self.baseline].values() for run in seeds.values()]
+        if said := defined(edges_of(runs[0].scenario)):
+            self._note(f"sizes of flows: {said}")
 
     def _note_work(self) -> None:
         same = "all" if self.same_work == self.pairs else f"{self.same_work}"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from shallows.late import names_of
 
 if TYPE_CHECKING:
-    from shallows.figures.against import fct, incast
+    from shallows.figures.against import classes, fct, incast
     from shallows.figures.distributions import (
         fct_cdf,
         ping,
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "STYLE",
+    "classes",
     "cwnd",
     "fct",
     "fct_cdf",
@@ -49,6 +50,7 @@ __all__ = [
 
 _HOMES = {
     "STYLE": "shallows.figures.style",
+    "classes": "shallows.figures.against",
     "cwnd": "shallows.figures.over_time",
     "fct": "shallows.figures.against",
     "fct_cdf": "shallows.figures.distributions",

@@ -11,7 +11,8 @@ from shallows.errors import ShallowsError
 from shallows.figures.lines import BEHIND, Lines, Place, of_groups, side_by_side
 from shallows.figures.swept import Swept, across, values_on
 from shallows.runs import percentiles
-from shallows.runs.bins import bins
+from shallows.runs.bins import bins, defined, edges_of
+from shallows.runs.breakdown import breakdown
 from shallows.runs.results import Run, axis_name
 from shallows.series.inputs import Runs, as_list, groups, labels, table
 
@@ -73,7 +74,7 @@ def fct(runs: Runs) -> "Figure":
         flows = f"{size.replace('_', ' ')} flows:\n"
         for drawn, words, label in zip(both, ("mean", "p99"), (f"{flows}FCT ({unit.name})", ""), strict=True):
             full = f"{size.replace('_', ' ')} FCT\n{words} ({unit.name})"
-            metrics.append(_Metric(drawn, label, full, unit.size))
+            metrics.append(_Metric(drawn, label, full, unit.size, is_tail=words == "p99"))
     in_switches, in_nics = points(_loss("switches")), points(_loss("nics"))
     own = any(_values(in_nics))
     called = "packets lost (%)\n(thin: in hosts)" if own else "packets\nlost (%)"
@@ -82,7 +83,7 @@ def fct(runs: Runs) -> "Figure":
     metrics.append(_Metric(timeouts, "timeouts", "timeouts", zero=True))
     told = of_groups(lines, axis.key)
     with side_by_side(told, len(metrics), 2, 0.95) as (figure, places):
-        _draw_all(figure, told, metrics, places, few)
+        _draw_all(figure, told, metrics, places, few, defined(edges_of(runs[0].scenario)))
         for place in (each for row in places for each in row):
             axis.draw(place.plot, _places(in_switches), most=2 if told.is_split else 3)
             if not place.is_last:
@@ -134,7 +135,7 @@ def incast(runs: Runs) -> "Figure":
     tail = f"99th pct.\ntime ({unit.name})"
     metrics = [
         _Metric(points("goodput_gbps"), "goodput\n(Gb/s)", "goodput\n(Gb/s)"),
-        _Metric(times, tail, tail, unit.size),
+        _Metric(times, tail, tail, unit.size, is_tail=True),
         _Metric(points("with_timeout", 100), "with timeout\n(%)", "with timeout\n(%)"),
     ]
     told = of_groups(lines, *counting)
@@ -145,6 +146,63 @@ def incast(runs: Runs) -> "Figure":
         for place in (each for row in places for each in row):
             style.scale(place.plot, "x", servers.values())
             place.plot.set_xlabel("servers" if place.is_last else "")
+    return figure
+
+
+def classes(runs: Runs) -> "Figure":
+    """Completion times, mean and 99th percentile, and goodput of each class of service.
+
+    One line for each scheme, and bars, as of `fct`.
+
+    Parameters
+    ----------
+    runs
+        Finished runs whose flows are in several classes of service.
+
+    Returns
+    -------
+    Figure
+        A matplotlib figure, one column wide.
+
+    Examples
+    --------
+    >>> import shallows as sh
+    >>> run = sh.run(sh.example("incast"), {"workload.1.class": 1}, out=folder / "classes")
+    >>> sh.figures.classes(run).axes[-1].get_xlabel()
+    'class of service'
+    """
+    runs = as_list(runs)
+    lines = groups(runs)
+    rows = {id(run): breakdown(run, "class").rows for run in runs}
+    numbers = sorted({int(row["class"]) for found in rows.values() for row in found})
+    if len(numbers) == 1:
+        raise ShallowsError("the flows of these runs are all in one class", "give workloads a `class`")
+
+    def points(key: str) -> Points:
+        found: Points = {}
+        for name, members in lines.items():
+            line = found.setdefault(name, {})
+            for row in (each for run in members for each in rows[id(run)]):
+                if row[key] is not None:
+                    line.setdefault(float(row["class"]), []).append(float(row[key]))
+        return found
+
+    few: list[int] = []
+    mean, tail = points("fct_mean_us"), _with_enough(points("fct_p99_us"), points("completed"), few)
+    unit = style.time_unit([*_values(mean), *_values(tail)])
+    words = [f"{each}\nFCT ({unit.name})" for each in ("mean", "99th pct.")]
+    metrics = [
+        _Metric(mean, words[0], words[0], unit.size),
+        _Metric(tail, words[1], words[1], unit.size, is_tail=True),
+        _Metric(points("goodput_gbps"), "goodput\n(Gb/s)", "goodput\n(Gb/s)"),
+    ]
+    told = of_groups(lines)
+    with side_by_side(told, len(metrics), 1, 0.95) as (figure, places):
+        _draw_all(figure, told, metrics, places, few)
+        for place in (each for row in places for each in row):
+            place.plot.set_xticks(numbers, [str(number) for number in numbers])
+            place.plot.set_xlim(numbers[0] - 0.5, numbers[-1] + 0.5)
+            place.plot.set_xlabel("class of service" if place.is_last else "")
     return figure
 
 
@@ -222,6 +280,8 @@ class _Metric:
     full_label: str
     unit: float = 1
     zero: bool = False
+    is_tail: bool = False
+    """Whether a point is missing because it would rest on too few observations."""
     thin: Points | None = None
     """Other points of the same schemes, of which thin lines show the means."""
 
@@ -232,6 +292,7 @@ def _draw_all(
     metrics: Sequence[_Metric],
     places: Sequence[Sequence[Place]],
     few: Sequence[int],
+    sizes: str = "",
 ) -> None:
     for metric, row in zip(metrics, places, strict=True):
         for place in row:
@@ -244,6 +305,8 @@ def _draw_all(
         said.append(
             f"Not drawn: p99 of {min(few):,} observations or more; {percentiles.needed():,} are needed."
         )
+    if sizes:
+        said.append(f"Sizes: {sizes}.")
     style.add_note(figure, " ".join(said))
     figure.align_ylabels()
 
@@ -281,9 +344,8 @@ def _draw(place: Place, told: Lines, metric: _Metric) -> None:
         for interval in filter(None, map(over_seeds, line.values())):
             ends += [interval.low / metric.unit, interval.high / metric.unit]
     if not drawn:
-        style.say_empty(
-            plot, "" if told.is_split else f"too few for a p99:\n{percentiles.needed():,} are needed"
-        )
+        few = f"too few for a p99:\n{percentiles.needed():,} are needed"
+        style.say_empty(plot, "" if told.is_split else few if metric.is_tail else "no flow is complete")
         return
     style.scale(plot, "y", [value / metric.unit for value in drawn], zero=metric.zero, more=ends)
     if told.is_split:

@@ -1,6 +1,7 @@
 """Figures of distributions: completion times, slowdowns, queues, round-trip times, starvation."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import shallows.figures.style as style
@@ -16,6 +17,7 @@ from shallows.figures.lines import (
 )
 from shallows.quantity import order, size
 from shallows.runs import percentiles
+from shallows.runs.bins import defined, edges_of
 from shallows.runs.ranks import nearest_rank
 from shallows.runs.results import Run
 from shallows.runs.steps import Series
@@ -34,6 +36,11 @@ if TYPE_CHECKING:
 POINTS = 400
 """Most points of a distribution's line."""
 
+DECADES = 4
+"""Of the share above a value, over which so many points are spread."""
+
+PALE = f"Pale: fewer than {percentiles.FEWEST_BEYOND} observations above."
+
 SIZE_GROUPS = 10
 """Parts, equal in flows, of the horizontal axis of `slowdown`."""
 
@@ -45,7 +52,7 @@ MOST_SHARES = 5
 """Times the mean that the axis of `shares` goes to."""
 
 
-def fct_cdf(runs: Runs) -> "Figure":
+def fct_cdf(runs: Runs, *, tail: bool = False) -> "Figure":
     r"""Distribution of completion times: a panel for each size of flows, a line for each scheme.
 
     Flows of runs that differ in nothing but their seed are taken together.
@@ -54,6 +61,8 @@ def fct_cdf(runs: Runs) -> "Figure":
     ----------
     runs
         Finished runs.
+    tail
+        Draw the share above each value on a logarithmic axis, so that the slowest are seen.
 
     Returns
     -------
@@ -67,16 +76,18 @@ def fct_cdf(runs: Runs) -> "Figure":
     >>> [plot.get_ylabel() for plot in sh.figures.fct_cdf(run).axes]
     ['share of\nsmall flows']
     """
-    return _flow_cdf(as_list(runs), "fct_us")
+    return _flow_cdf(as_list(runs), "fct_us", tail=tail)
 
 
-def slowdown_cdf(runs: Runs) -> "Figure":
+def slowdown_cdf(runs: Runs, *, tail: bool = False) -> "Figure":
     """Distribution of slowdowns: completion time over that of the same flow alone.
 
     Parameters
     ----------
     runs
         Finished runs.
+    tail
+        Draw the share above each value on a logarithmic axis, so that the slowest are seen.
 
     Returns
     -------
@@ -90,10 +101,10 @@ def slowdown_cdf(runs: Runs) -> "Figure":
     >>> sh.figures.slowdown_cdf(run).axes[-1].get_xlabel()
     'slowdown'
     """
-    return _flow_cdf(as_list(runs), "slowdown")
+    return _flow_cdf(as_list(runs), "slowdown", tail=tail)
 
 
-def query_cdf(runs: Runs) -> "Figure":
+def query_cdf(runs: Runs, *, tail: bool = False) -> "Figure":
     """Distribution of the times that queries or blocks take, a line for each scheme.
 
     Queries of runs that differ in nothing but their seed are taken together; those without an answer are left
@@ -103,6 +114,8 @@ def query_cdf(runs: Runs) -> "Figure":
     ----------
     runs
         Finished runs with queries, blocks or rounds of an incast with `think_time`.
+    tail
+        Draw the share above each value on a logarithmic axis, so that the slowest are seen.
 
     Returns
     -------
@@ -124,7 +137,9 @@ def query_cdf(runs: Runs) -> "Figure":
     lines = {line: times for line, times in lines.items() if len(times)}
     if not lines:
         raise ShallowsError("no query of these runs is complete", "let them run for longer: stop.at")
-    return _time_cdf(of_groups({line: members[line] for line in lines}), lines, "completion time", "queries")
+    return _time_cdf(
+        of_groups({line: members[line] for line in lines}), lines, "completion time", "queries", tail=tail
+    )
 
 
 def _answered(run: Run) -> "pl.Series":
@@ -135,7 +150,7 @@ def _answered(run: Run) -> "pl.Series":
     return asked.filter((pl.col("counted") == 1) & pl.col("completion_us").is_not_null())["completion_us"]
 
 
-def _flow_cdf(runs: Sequence[Run], column: str) -> "Figure":
+def _flow_cdf(runs: Sequence[Run], column: str, *, tail: bool) -> "Figure":
     lines = {name: completed(members) for name, members in groups(runs).items()}
     sizes = {}
     for name, bounds in size_bins(runs).items():
@@ -152,14 +167,20 @@ def _flow_cdf(runs: Sequence[Run], column: str) -> "Figure":
             if column == "fct_us":
                 unit = style.time_unit(value for values in drawn.values() for value in values)
                 called = f"completion time ({unit.name})"
-            _draw_cdf(panels, told, {line: _ranks(values / unit.size) for line, values in drawn.items()})
+            curves = {line: _ranks(values / unit.size, tail=tail) for line, values in drawn.items()}
+            counts = {line: len(values) for line, values in drawn.items()}
+            _draw_cdf(panels, told, curves, counts if tail else None)
+            above = "\nabove" if tail else ""
             if told.is_split:
-                _label(panels, f"{flows}:\n{called}", "share" if panels is places[0] else "")
+                _label(panels, f"{flows}:\n{called}", f"share{above}" if panels is places[0] else "")
             else:
                 # The slowdown is the same in all panels.
                 is_said = column == "fct_us" or panels is places[-1]
-                _label(panels, called if is_said else "", f"share of\n{flows}")
+                _label(panels, called if is_said else "", f"share of\n{flows}{above}")
         told.finish(figure, _plots(places), *_plots(places[:1]))
+        said = defined(edges_of(runs[0].scenario))
+        if notes := [*([f"Sizes: {said}."] if said else []), *([PALE] if tail else [])]:
+            style.add_note(figure, " ".join(notes))
         figure.align_ylabels()
     return figure
 
@@ -250,7 +271,7 @@ def _slowdowns(flows: "pl.DataFrame", low: int, high: int) -> "NDArray[np.float6
     return within(flows, low, high)["slowdown"].drop_nulls().to_numpy()
 
 
-def queue_cdf(runs: Runs, ports: Sequence[str] = ()) -> "Figure":
+def queue_cdf(runs: Runs, ports: Sequence[str] = (), *, tail: bool = False) -> "Figure":
     """Distribution over time of backlogs: a line for each scheme and port.
 
     Parameters
@@ -260,6 +281,8 @@ def queue_cdf(runs: Runs, ports: Sequence[str] = ()) -> "Figure":
     ports
         Ports or pools: names, patterns such as `switch0->*`, or kinds such as `to-host`. By default, the
         port of a switch that had the longest queue.
+    tail
+        Draw the share above each value on a logarithmic axis, so that the slowest are seen.
 
     Returns
     -------
@@ -271,7 +294,7 @@ def queue_cdf(runs: Runs, ports: Sequence[str] = ()) -> "Figure":
     >>> import shallows as sh
     >>> run = sh.run(sh.example("incast"), {"measure.sample_queues": "50us"}, out=folder / "queue-cdf")
     >>> sh.figures.queue_cdf(run).axes[0].get_xlabel()
-    'backlog (KB)'
+    'backlog of switch0->host0 (KB)'
     """
     import numpy as np
 
@@ -295,7 +318,7 @@ def queue_cdf(runs: Runs, ports: Sequence[str] = ()) -> "Figure":
         times = [steps.times + start for steps, start in zip(line, starts, strict=True)]
         together = Series(np.concatenate(times), np.concatenate([steps.values for steps in line]))
         values, shares = together.distribution()
-        curves[name] = _few((values / unit.size).tolist(), shares.tolist())
+        curves[name] = _few((values / unit.size).tolist(), shares.tolist(), tail=tail)
     names = list(dict.fromkeys(str(each["port"]) for each in which.values()))
     if len(names) == 1 and len(found) > 1:
         # The axis names the port of all lines.
@@ -311,16 +334,20 @@ def queue_cdf(runs: Runs, ports: Sequence[str] = ()) -> "Figure":
         for key, each in known.items()
         for _, value in style.near(each, top)[0]
     }
-    return _one_cdf(told, curves, f"backlog{of} ({unit.name})", "time", linear=True, marks=sorted(marks))
+    known_counts: dict[str, int] | None = {} if tail else None  # a share of time has no observations
+    name = f"backlog{of} ({unit.name})"
+    return _one_cdf(told, curves, name, "time", known_counts, linear=True, marks=sorted(marks))
 
 
-def ping(runs: Runs) -> "Figure":
+def ping(runs: Runs, *, tail: bool = False) -> "Figure":
     """Distribution of the round-trip times of pings: a line for each scheme and class of service.
 
     Parameters
     ----------
     runs
         Finished runs with a workload of kind `ping`.
+    tail
+        Draw the share above each value on a logarithmic axis, so that the slowest are seen.
 
     Returns
     -------
@@ -348,7 +375,7 @@ def ping(runs: Runs) -> "Figure":
             which[key] = _labels(members[0]) | {"class": f"{number}"}
     if not found:
         raise ShallowsError("no echo of these runs came back", "let them run for longer: stop.at")
-    return _time_cdf(of_labels(which), found, "round-trip time", "echoes")
+    return _time_cdf(of_labels(which), found, "round-trip time", "echoes", tail=tail)
 
 
 def starvation(runs: Runs) -> "Figure":
@@ -457,11 +484,12 @@ def _draw_histogram(plot: "Axes", name: str, values: Sequence[float], bins: Sequ
     style.name_panel(plot, name)
 
 
-def _time_cdf(told: Lines, lines: "dict[str, pl.Series]", name: str, of: str) -> "Figure":
+def _time_cdf(told: Lines, lines: "dict[str, pl.Series]", name: str, of: str, *, tail: bool) -> "Figure":
     """The distribution of times in µs, each line in order."""
     unit = style.time_unit(value for values in lines.values() for value in values)
-    curves = {line: _ranks(values / unit.size) for line, values in lines.items()}
-    return _one_cdf(told, curves, f"{name} ({unit.name})", of)
+    curves = {line: _ranks(values / unit.size, tail=tail) for line, values in lines.items()}
+    counts = {line: len(values) for line, values in lines.items()} if tail else None
+    return _one_cdf(told, curves, f"{name} ({unit.name})", of, counts)
 
 
 def _one_cdf(
@@ -469,13 +497,14 @@ def _one_cdf(
     curves: dict[str, Curve],
     name: str,
     of: str,
+    counts: Mapping[str, int] | None = None,
     *,
     linear: bool = False,
     marks: Sequence[tuple[float, Any]] = (),
 ) -> "Figure":
     """A figure of one distribution; `marks` are places on its axis, with colours."""
     with one_below_the_other(told, 1, 1.5) as (figure, (places,)):
-        _draw_cdf(places, told, curves, linear=linear)
+        _draw_cdf(places, told, curves, counts, linear=linear)
         for place in places:
             for at, color in marks:
                 place.plot.axvline(at, color=color, linewidth=0.9, linestyle=":", marker="", zorder=1.5)
@@ -483,7 +512,10 @@ def _one_cdf(
                 place.plot.set_xlim(right=max(place.plot.get_xlim()[1], 1.03 * max(at for at, _ in marks)))
         if marks:
             style.add_note(figure, "Dotted: marking thresholds.")
-        _label(places, name, "share" if told.is_split else f"share of {of}")
+        above = " above" if counts is not None else ""
+        _label(places, name, f"share{above}" if told.is_split else f"share of {of}{above}")
+        if counts:
+            style.add_note(figure, PALE)
         told.finish(figure, _plots([places]), *_plots([places[:1]]))
     return figure
 
@@ -505,13 +537,13 @@ def _plots(places: Sequence[Sequence[Place]]) -> "list[Axes]":
     return [place.plot for row in places for place in row]
 
 
-def _ranks(ordered: "pl.Series") -> Curve:
+def _ranks(ordered: "pl.Series", *, tail: bool = False) -> Curve:
     """The empirical distribution of values in order."""
     total = len(ordered)
-    return _few(ordered.to_list(), [(rank + 1) / total for rank in range(total)])
+    return _few(ordered.to_list(), [(rank + 1) / total for rank in range(total)], tail=tail)
 
 
-def _few(values: Sequence[float], shares: Sequence[float]) -> Curve:
+def _few(values: Sequence[float], shares: Sequence[float], *, tail: bool = False) -> Curve:
     """As many points as can be seen, both ends among them: between two lies at most one part of `POINTS`.
 
     Before a value that has more than that alone, the one below it is kept, too: the curve rises where it did.
@@ -522,6 +554,9 @@ def _few(values: Sequence[float], shares: Sequence[float]) -> Curve:
         return values, shares
     share = np.asarray(shares)
     part = np.floor(share * POINTS)
+    if tail:
+        # Parts of equal length on a logarithmic axis of the rest.
+        part = np.floor(-np.log10(np.maximum(1 - share, 1e-9)) * POINTS / DECADES)
     enters = np.diff(part, prepend=-1) > 0
     is_step = np.diff(share, append=np.inf) > 1 / POINTS
     kept = np.flatnonzero(enters | is_step)
@@ -529,22 +564,45 @@ def _few(values: Sequence[float], shares: Sequence[float]) -> Curve:
 
 
 def _draw_cdf(
-    places: Sequence[Place], told: Lines, curves: dict[str, Curve], *, linear: bool = False
+    places: Sequence[Place],
+    told: Lines,
+    curves: dict[str, Curve],
+    counts: Mapping[str, int] | None = None,
+    *,
+    linear: bool = False,
 ) -> None:
+    """Draw distributions; with `counts`, of observations if they are known, the share above each value."""
     index = {name: number for number, name in enumerate(curves)}
+    is_tail = counts is not None
     for place in places:
         for name in [*place.behind, *place.names]:
             if name in curves:
                 look = told.looks[name] | {"markevery": style.marks(index[name], 5), "label": name}
                 values, shares = curves[name]
                 # From zero upwards at the first value, as a distribution rises.
-                steps = [*values[:1], *values], [0.0, *shares]
-                is_behind = name in place.behind
-                place.plot.plot(*steps, drawstyle="steps-post", **(BEHIND if is_behind else look))
+                at, below = [*values[:1], *values], [0.0, *shares]
+                if name in place.behind:
+                    place.plot.plot(at, _above(below, is_tail), drawstyle="steps-post", **BEHIND)
+                    continue
+                least = percentiles.FEWEST_BEYOND / counts[name] if counts and name in counts else 0.0
+                firm = sum(1 - share >= least - 1e-9 for share in below) if is_tail else len(below)
+                if firm < len(below):
+                    pale = look | {"label": "_pale", "marker": "", "alpha": 0.35}
+                    place.plot.plot(at, _above(below, is_tail), drawstyle="steps-post", **pale)
+                place.plot.plot(at[:firm], _above(below[:firm], is_tail), drawstyle="steps-post", **look)
         drawn = [value for values, _ in curves.values() for value in values]
         if linear:
             place.plot.set_xlim(0, max(drawn) * 1.03 or 1)
         else:
             style.scale(place.plot, "x", drawn)
+        if is_tail:
+            rests = [1 - share for _, shares in curves.values() for share in shares if share < 1]
+            style.scale(place.plot, "y", [1.0, *(rest for rest in rests if rest > 1e-9)])
+            continue
         names = ["0", "", "0.5", "", "1"]
         place.plot.set(ylim=(0, 1.03), yticks=[0, 0.25, 0.5, 0.75, 1], yticklabels=names)
+
+
+def _above(shares: Sequence[float], is_tail: bool) -> list[float]:
+    """Return shares as they are, or what is left above them; nothing left has no place on a log axis."""
+    return [1 - share if share < 1 else math.nan for share in shares] if is_tail else [*shares]

@@ -114,7 +114,10 @@ def _panels(runs: Sequence[Run], ports: Sequence[str]) -> list[_Panel]:
             called = ", ".join(filter(None, [label, name]))
             place = schemes.index(scheme)
             shown.append(_Panel(called, place, name not in known, series, thresholds(run, name)))
-    return shown
+    longest = max(panel.series.max() for panel in shown if not panel.is_pool or ports)
+    # Where a single port was busy, its pool would only repeat it.
+    repeats = not ports and all(panel.series.max() <= longest for panel in shown if panel.is_pool)
+    return [panel for panel in shown if not (repeats and panel.is_pool)]
 
 
 def heat_map(runs: Runs, ports: Sequence[str] = ()) -> "Figure":

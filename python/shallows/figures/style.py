@@ -31,7 +31,7 @@ LEGEND_LINE = 0.157
 LEGEND_LINES = 2
 """For which a figure has room; of more, it grows."""
 
-NOTE_CHARACTERS = 72
+NOTE_CHARACTERS = 66
 """What a line of a note below all panels holds."""
 
 SUFFIXES = {".pdf", ".png", ".svg"}
@@ -260,12 +260,20 @@ def near(thresholds: Sequence[tuple[str, float]], top: float) -> tuple[list[tupl
 
 def draw_thresholds(plot: "Axes", thresholds: Sequence[tuple[str, float]], unit: "Unit") -> None:
     """Draw marking thresholds, in bytes, as dashed lines with their names: the lowest below its line."""
+    from matplotlib.patheffects import withStroke
+
     for place, (name, value) in enumerate(sorted(thresholds, key=lambda each: each[1])):
         height = value / unit.size
         plot.axhline(height, color="0.3", linewidth=0.7, linestyle=(0, (4, 2)), marker="", zorder=2.5)
         below = place == 0 and len(thresholds) > 1
-        look: dict[str, Any] = {"va": "top" if below else "bottom", "fontsize": 6, "color": "0.3"}
+        look: dict[str, Any] = {
+            "va": "top" if below else "bottom",
+            "fontsize": 6,
+            "color": "0.3",
+            "zorder": 4,
+        }
         where = (0.995, height)
+        look["path_effects"] = [withStroke(linewidth=1.5, foreground="white")]
         plot.annotate(
             f"{name} = {size(value)}", where, xycoords=plot.get_yaxis_transform(), ha="right", **look
         )

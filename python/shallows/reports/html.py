@@ -1,5 +1,6 @@
 """The HTML text of a page: whatever is not ours is escaped here."""
 
+import base64
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -133,7 +134,13 @@ class Page:
     def _before_charts(self) -> str:
         missing = f'<p class="warning">{text(self.missing)}</p>' if self.missing else ""
         without = "The charts are drawn by JavaScript, which is switched off."
-        return f'{missing}<noscript><p class="warning">{without}</p></noscript>\n<div class="charts">\n'
+        return (
+            f'{missing}<noscript><p class="warning">{without}</p></noscript>\n{SHARED}<div class="charts">\n'
+        )
+
+
+SHARED = '<div class="legend shared" role="group" aria-label="Lines of several charts"></div>\n'
+"""The legend of charts with the same lines."""
 
 
 def _notices(notices: str) -> str:
@@ -150,7 +157,7 @@ def _chart(block: Block) -> str:
         f'<figure class="chart" data-chart="{text(block.content.name)}"><h3>{text(block.title)}</h3>\n'
         '<div class="choices"></div><div class="legend" role="group" aria-label="Lines"></div>\n'
         f'<div class="plot" tabindex="0" role="img" aria-label="{axes}"></div>\n'
-        f"{note}</figure>\n"
+        f'<div class="downloads"></div>{note}</figure>\n'
     )
 
 
@@ -161,6 +168,15 @@ def _paragraph(block: Block) -> str:
 def _drawing(block: Block) -> str:
     # By `reports.topology`, which escapes what it is given.
     return f'<figure class="drawing">{block.content}<figcaption>{text(block.note)}</figcaption></figure>\n'
+
+
+def _picture(block: Block) -> str:
+    """A PNG within the page."""
+    data = base64.b64encode(block.content).decode("ascii")
+    return (
+        f'<figure class="picture"><h3>{text(block.title)}</h3>\n'
+        f'<img src="data:image/png;base64,{data}" alt="{text(block.title)}"></figure>\n'
+    )
 
 
 def _facts(block: Block) -> str:
@@ -243,6 +259,7 @@ SHOWN = {
     "note": _paragraph,
     "warning": _paragraph,
     "drawing": _drawing,
+    "picture": _picture,
     "facts": _facts,
     "code": _code,
     "details": _details,

@@ -1,15 +1,19 @@
 """The report of a paper that was reproduced: its claims, and what was measured beside what it published."""
 
+import re
 from collections import Counter
+from glob import escape
 from pathlib import Path
 from typing import Any
 
 from shallows.comparison.intervals import said_of_bars
+from shallows.figure_names import FIGURES
 from shallows.quantity import digits
 from shallows.reports import chart as charts
 from shallows.reports.chart import Axis, Chart, Line
 from shallows.reports.html import Block, Cell, Section
 from shallows.reports.page import chart, render
+from shallows.reproduction.beside import title
 from shallows.reproduction.judging import CANNOT_TELL, DOES_NOT_HOLD, HOLDS
 from shallows.reproduction.written import mixed, read_documents
 from shallows.runs.folder import write_whole
@@ -50,7 +54,7 @@ def page(folder: Path) -> str:
             Section("Warnings", _warnings(documents)),
             Section("Claims", _claims(list(claims.values()))),
             Section("Why not", _causes(list(claims.values()))),
-            Section("Figures", _figures(drawings, named)),
+            Section("Figures", [*_figures(drawings, named), *_pictures(folder, named)]),
             Section("Everywhere", [_everywhere(list(claims.values()))]),
             Section(
                 "To get this again",
@@ -87,7 +91,7 @@ def _claims(claims: list[dict[str, Any]]) -> list[Block]:
         holding = sum(check["verdict"] == HOLDS for check in claim["checks"])
         rows.append(
             [
-                Cell(claim["id"], detail=claim["metric"]),
+                Cell(claim["id"], detail=_metric(claim)),
                 Cell(claim["source"]),
                 Cell(claim["said"], claim["verdict"]),
                 Cell(f"{holding} of {len(claim['checks'])}"),
@@ -98,7 +102,22 @@ def _claims(claims: list[dict[str, Any]]) -> list[Block]:
             ]
         )
     columns = ["claim", "source", "verdict", "places", "such as at", "paper", "ours", "interval"]
-    return [Block("table", {"columns": columns, "rows": rows}, names=3)] if rows else []
+    return [Block("table", _filled(columns, rows), names=3)] if rows else []
+
+
+def _filled(columns: list[str], rows: list[list[Cell]]) -> dict[str, Any]:
+    """Return the content of a table without columns that are empty in all rows."""
+    kept = [place for place in range(len(columns)) if any(row[place].text for row in rows)]
+    return {
+        "columns": [columns[place] for place in kept],
+        "rows": [[row[place] for place in kept] for row in rows],
+    }
+
+
+def _metric(claim: dict[str, Any]) -> str:
+    """Return a claim's metric in words, with its unit if numbers are shown without one of their own."""
+    shown = "".join(check["shown"]["ours"] for check in claim["checks"])
+    return title(claim["metric"], unit=claim["kind"] == "value" and not {"%", "B"} & {*shown})
 
 
 def _causes(claims: list[dict[str, Any]]) -> list[Block]:
@@ -112,7 +131,7 @@ def _everywhere(claims: list[dict[str, Any]]) -> Block:
     rows = [
         [
             Cell(claim["id"]),
-            Cell(claim["metric"]),
+            Cell(_metric(claim)),
             Cell(check["said"], check["verdict"]),
             Cell(_place(check["place"])),
             Cell(check["paper"]),
@@ -123,8 +142,7 @@ def _everywhere(claims: list[dict[str, Any]]) -> Block:
         for check in claim["checks"]
     ]
     columns = ["claim", "metric", "verdict", "at", "paper", "ours", "interval"]
-    content = {"columns": columns, "rows": rows}
-    return Block("folded", content, f"Every claim at every place ({len(rows)})", names=3)
+    return Block("folded", _filled(columns, rows), f"Every claim at every place ({len(rows)})", names=3)
 
 
 def _place(place: float | str | None) -> str:
@@ -158,6 +176,22 @@ def _figures(drawings: dict[str, Any], named: dict[str, list[str]]) -> list[Bloc
             break
         blocks.append(chart(each))
     return blocks
+
+
+MOST_PICTURES = 40
+"""Figures that the page shows; others are files beside it."""
+
+
+def _pictures(folder: Path, named: dict[str, list[str]]) -> list[Block]:
+    """Return the figures that were drawn of each experiment's runs, as the page's own pictures."""
+    blocks = []
+    for name, of in named.items():
+        for file in sorted(folder.glob(f"{escape(name)}-*.png")):
+            figure = re.sub(r"-[0-9]+$", "", file.stem.removeprefix(f"{name}-"))
+            where = ", ".join(map(_called, of)) or name
+            if figure in FIGURES:
+                blocks.append(Block("picture", file.read_bytes(), f"{where}: {FIGURES[figure]}"))
+    return blocks[:MOST_PICTURES]
 
 
 def _called(figure: str) -> str:

@@ -19,7 +19,7 @@ from shallows.reports.chart import Axis, Chart, Level, Line
 from shallows.reports.html import Block, Section
 from shallows.reports.page import chart, render, table
 from shallows.runs import breakdown_tables, percentiles, tables
-from shallows.runs.bins import bins
+from shallows.runs.bins import bins, edges_of, titled
 from shallows.runs.folder import write_whole
 from shallows.runs.manifest import PAGE
 from shallows.runs.network import network
@@ -40,6 +40,9 @@ PORTS = 4
 
 FLOWS = 4
 """Flows whose window is drawn."""
+
+MOST_CURVES = 4
+"""Marking curves that stand side by side on a page."""
 
 MORE = "Run longer, or with more seeds."
 """How to get enough observations for a percentile."""
@@ -75,7 +78,9 @@ def set_up(run: Run, curves: list[dict[str, Any]] | None = None) -> Section:
     built = network(run.scenario["topology"])
     said = topology.describe(run.scenario["topology"], built)
     blocks = [Block("drawing", topology.draw(built), note=said)]
-    blocks.append(table(tables.marking_curves(run.summary["marking_curves"] if curves is None else curves)))
+    marks = tables.marking_curves(run.summary["marking_curves"] if curves is None else curves)
+    # Of many curves, each is a row: a page is higher than it is wide.
+    blocks.append(table(marks.turned() if len(marks.columns) > MOST_CURVES + 1 else marks))
     blocks += [Block("note", note) for note in run.summary["notes"]]
     title = f"Settings: {describe(run.labels)}" if run.labels else "Settings"
     return Section("Set-up", [*blocks, Block("facts", settings(run.scenario), title)])
@@ -131,7 +136,11 @@ def _results(run: Run) -> list[Table]:
     if "up" in summary["ports"]:
         use.append(breakdown_tables.breakdown(run, "uplinks"))
     asked = [tables.queries(summary), tables.markers(summary), tables.pings(summary), tables.health(summary)]
-    measured = [tables.completion(summary), *breakdown_tables.breakdowns(run), tables.network(summary)]
+    measured = [
+        tables.completion(summary, edges_of(run.scenario)),
+        *breakdown_tables.breakdowns(run),
+        tables.network(summary),
+    ]
     return [made for made in [*measured, tables.ports(summary), *use, *asked] if made]
 
 
@@ -147,7 +156,8 @@ def _completion(run: Run, column: str) -> Chart | None:
         name: done.between("size_bytes", low, math.inf if high is None else high).ordered(column)
         for name, (low, high) in size_bins([run]).items()
     }
-    chosen = {name.replace("_", " "): values for name, values in sizes.items() if values}
+    edges = edges_of(run.scenario)
+    chosen = {titled(name, edges): values for name, values in sizes.items() if values}
     if not chosen:
         return None
     of_time = column == "fct_us"
@@ -237,8 +247,11 @@ def _queues(run: Run) -> "tuple[dict[str, Series], dict[str, Series]]":
         ports = busiest([run], most=PORTS - 1)
     except ShallowsError:
         return {}, {}  # no port ever had a backlog
-    pools = pools_beside(run, ports[:1])
-    return backlogs(run, ports), backlogs(run, pools) if pools else {}
+    drawn, pools = backlogs(run, ports), pools_beside(run, ports[:1])
+    beside = backlogs(run, pools) if pools else {}
+    # Where a single port was busy, its pool would only repeat it.
+    longest = max(series.max() for series in drawn.values())
+    return drawn, {name: series for name, series in beside.items() if series.max() > longest}
 
 
 def _windows(run: Run) -> "dict[str, Series]":

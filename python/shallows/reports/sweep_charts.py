@@ -17,7 +17,7 @@ from shallows.reports import chart as charts
 from shallows.reports.chart import Axis, Chart, Level, Line
 from shallows.reports.of_run import has_queues, near, title_of
 from shallows.runs import percentiles
-from shallows.runs.bins import bins
+from shallows.runs.bins import bins, edges_of, titled
 from shallows.runs.results import Run, axis_name
 from shallows.series.inputs import labels
 
@@ -156,10 +156,11 @@ class _Metric:
 def _metrics(runs: Sequence[Run]) -> list[_Metric]:
     sizes = bins({"fct_us": dict.fromkeys(name for run in runs for name in run.summary["fct_us"])})
     found: list[_Metric] = []
+    edges = edges_of(runs[0].scenario)
     several = [name for name in sizes if name != "all"]
     for name in several or ["all"]:
         for statistic, words in (("mean", "mean"), ("p99", "99th percentile")):
-            called = f"{name.replace('_', ' ')} flows" if name != "all" else "flows"
+            called = titled(name, edges) if name != "all" else "flows"
             found.append(
                 _Metric(
                     f"fct-{name}-{statistic}",
@@ -287,10 +288,10 @@ def _distributions(layout: Layout, notes: list[str]) -> list[Chart]:
             )
             for line, at, points in drawn
         ]
-        called = name.replace("_", " ")
+        called = titled(name, edges_of(layout.runs[0].scenario))
         x = Axis(f"completion time ({unit.name})", unit.name, log=True)
         found.append(
-            Chart(f"cdf-{name}", f"Completion times, {called} flows", "cdf", x, Axis("share of flows"), lines)
+            Chart(f"cdf-{name}", f"Completion times, {called}", "cdf", x, Axis("share of flows"), lines)
         )
     return found
 
@@ -319,14 +320,21 @@ def _queues(layout: Layout, notes: list[str]) -> list[Chart]:
             "The page of a single point has them."
         )
         return []
-    made = [_over_time(layout, name, place, first, share) for name, (place, *_) in drawn.items()]
-    return [each for each in made if each]
+    made: list[Chart] = []
+    longest = 0.0
+    for name, (place, *_) in drawn.items():
+        chart, top = _over_time(layout, name, place, first, share)
+        # Where a single port was busy, its pool would only repeat it.
+        if top > longest:
+            made.append(chart)
+        longest = max(longest, top)
+    return made
 
 
 def _over_time(
     layout: Layout, name: str, place: str, first: Mapping[tuple[str, At], Run], share: int
-) -> Chart | None:
-    """Return the backlog of one port or pool in each run."""
+) -> tuple[Chart, float]:
+    """Return a chart of the backlog of one port or pool in each run, and the longest of all in bytes."""
     from shallows.series.backlogs import backlogs
     from shallows.series.thresholds import Thresholds, thresholds
 
@@ -337,8 +345,6 @@ def _over_time(
         with suppress(ShallowsError):  # a network without this port
             series[key] = backlogs(fresh, [place])[place]
             known[key] = thresholds(fresh, place)
-    if not any(each.max() for each in series.values()):
-        return None
     top = max(each.max() for each in series.values())
     end = max(float(each.times[-1]) for each in series.values())
     window = charts.window(series.values())
@@ -354,7 +360,7 @@ def _over_time(
     note = " ".join(filter(None, ["Of the first seed.", above, over_time.note]))
     x, y = Axis(f"time ({time.name})", time.name), Axis(f"backlog ({size.name})", size.name)
     title = title_of(name, [place])
-    return Chart(name, title, "steps", x, y, lines, shown, note, window, over_time.most)
+    return Chart(name, title, "steps", x, y, lines, shown, note, window, over_time.most), top
 
 
 def _levels(known: "Mapping[tuple[str, At], Thresholds]", looks: Sequence[str]) -> list[Level]:

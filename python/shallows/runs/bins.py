@@ -1,7 +1,9 @@
 """The size bins of flows, by which completion times are told apart."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+from shallows.quantity import parse_size, size
 
 
 def bins(summary: Mapping[str, Any]) -> list[str]:
@@ -14,3 +16,33 @@ def bins(summary: Mapping[str, Any]) -> list[str]:
         return named.index(name) if name in named else len(named) + max(edges) + (name[0] == "a")
 
     return sorted(summary["fct_us"], key=place)
+
+
+def edges_of(scenario: Mapping[str, Any]) -> list[str]:
+    """Return the edges of the size bins of a resolved scenario, such as `100KB`."""
+    return list(scenario.get("measure", {}).get("bins", []))
+
+
+def defined(edges: Sequence[str]) -> str:
+    """Define the names of size bins, for the note of a table or figure; other bins have their edges as names.
+
+    >>> defined(["100KB", "10MB"])
+    'small ≤ 100 KB < medium ≤ 10 MB < large'
+    """
+    if len(edges) != 2:
+        return ""
+    low, high = (size(parse_size(edge)) for edge in edges)
+    return f"small ≤ {low} < medium ≤ {high} < large"
+
+
+def titled(name: str, edges: Sequence[str]) -> str:
+    """Return the flows of a size bin in words, with its edge.
+
+    >>> [titled(name, ["100KB", "10MB"]) for name in ("small", "large", "all")]
+    ['small flows (≤ 100 KB)', 'large flows (> 10 MB)', 'all flows']
+    """
+    flows = f"{name.replace('_', ' ')} flows"
+    if len(edges) != 2 or name not in {"small", "medium", "large"}:
+        return flows
+    sign, edge = {"small": ("≤", edges[0]), "medium": ("≤", edges[1]), "large": (">", edges[1])}[name]
+    return f"{flows} ({sign} {size(parse_size(edge))})"

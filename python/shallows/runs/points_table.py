@@ -5,6 +5,7 @@ from typing import Any
 
 from shallows.quantity import count, digits, percent
 from shallows.runs import percentiles
+from shallows.runs.bins import defined, edges_of
 from shallows.runs.results import Run, axis_name
 from shallows.runs.table import NOTHING, Table
 
@@ -35,11 +36,14 @@ def points(runs: Iterable[Run]) -> Table:
         if columns.index("unfinished") in kept
         else []
     )
+    columns_kept = [columns[index] for index in kept]
+    if {"small p99 µs", "large mean µs"} & {*columns_kept}:
+        notes += dict.fromkeys(filter(None, (defined(edges_of(run.scenario)) for run in runs)))
     if any(_few_small(run.summary) for run in runs):
         notes.append(percentiles.note([percentiles.RANK]))
     return Table(
         "Results",
-        [columns[index] for index in kept],
+        columns_kept,
         [[row[index] for index in kept] for row in rows],
         names=len(axes),
         note="; ".join(notes),

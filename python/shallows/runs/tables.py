@@ -1,11 +1,11 @@
 """Results of one run as tables, for the terminal and for reports."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from shallows.quantity import count, digits, duration, percent, rate, size
 from shallows.runs import percentiles
-from shallows.runs.bins import bins
+from shallows.runs.bins import bins, defined
 from shallows.runs.breakdown_tables import PORTS
 from shallows.runs.table import NOTHING, Table
 
@@ -64,8 +64,8 @@ def _fires(curve: dict[str, Any]) -> str:
     return f"from {min(able)} busy" if curve["scope"] == "pool" else f"up to {max(able)} busy"
 
 
-def completion(summary: Mapping[str, Any]) -> Table:
-    """Flow completion times and slowdowns by size."""
+def completion(summary: Mapping[str, Any], edges: Sequence[str] = ()) -> Table:
+    """Tabulate flow completion times and slowdowns by size; `edges` are those of the size bins."""
     rows = []
     missing: set[float] = set()
     for name in bins(summary):
@@ -85,7 +85,13 @@ def completion(summary: Mapping[str, Any]) -> Table:
         "slowdown",
         "p99 slowdown",
     ]
-    return Table("Flow completion times", columns, rows, note=percentiles.note(missing))
+    return Table(
+        "Flow completion times", columns, rows, note=_notes(defined(edges), percentiles.note(missing))
+    )
+
+
+def _notes(*notes: str) -> str:
+    return "; ".join(filter(None, notes))
 
 
 RANKS = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "p999": 0.999}

@@ -48,6 +48,11 @@ def _plot(parser: argparse.ArgumentParser) -> None:
         help="a port or pool, a pattern such as 'switch0->*', or a kind such as to-host; may be repeated",
     )
     parser.add_argument(
+        "--tail",
+        action="store_true",
+        help="of a distribution, the share above each value on a logarithmic axis",
+    )
+    parser.add_argument(
         "--flow",
         dest="flows",
         action="append",

@@ -5,7 +5,7 @@
   // So many times as long an answer may take.
   const PATIENCE = 15;
   // What report.js fills, and not the server; what is for readers without scripts is text here, and elements where none runs.
-  const OURS = ".plot, .legend, .choices, noscript";
+  const OURS = ".plot, .legend, .choices, .downloads, noscript";
   const sub = () => document.querySelector(".sub");
 
   // Whether two elements differ in words alone; and to make one say what the other says. Whoever reads it does not notice: what is

@@ -159,11 +159,13 @@
   }
 
   class Plot {
-    constructor(figure, chart) {
-      Object.assign(this, { figure, chart, area: figure.querySelector(".plot") });
+    // `isShared`: its lines are in a legend for several charts; `shared`: that legend, of the first of them.
+    constructor(figure, chart, isShared, shared) {
+      Object.assign(this, { figure, chart, isShared, shared, area: figure.querySelector(".plot") });
       this.own = echarts.init(this.area, null, { renderer: "svg" });
       if (chart.window < 1 && !state.zoom.has(chart.name)) state.zoom.set(chart.name, [0, 100 * chart.window]);
       this.tools();
+      this.downloads();
       this.own.on("datazoom", () => this.zoomed());
       this.area.addEventListener("keydown", (event) => this.key(event));
       this.area.addEventListener("dblclick", () => this.zoom(0, 100));
@@ -196,21 +198,81 @@
       }
     }
 
-    legend() {
-      const legend = this.figure.querySelector(".legend"), names = new Map(this.lines.map((line) => [line.name, line]));
-      const focused = legend.contains(document.activeElement) && document.activeElement.dataset.line;
-      legend.replaceChildren();
-      for (const [name, line] of names.size > 1 || this.chart.kind === "points" ? names : []) {
-        const entry = $("button", { type: "button", title: "Show or hide" }, this.swatch(line), name);
-        entry.dataset.line = name;
-        entry.setAttribute("aria-pressed", String(!state.hidden.has(name)));
-        entry.addEventListener("click", () => {
-          state.hidden.has(name) ? state.hidden.delete(name) : state.hidden.add(name);
-          plots.forEach((plot) => plot.draw());
-        });
-        legend.append(entry);
-        if (focused === name) entry.focus();
+    downloads() {
+      const place = this.figure.querySelector(".downloads"), page = document.querySelector("h1").textContent;
+      const name = `${page}-${this.chart.name}`.replace(/[^\p{L}\p{N}._-]+/gu, "-");
+      const button = (kind, title, act) => {
+        const made = $("button", { type: "button", className: "tool", textContent: kind.toUpperCase(), title });
+        made.addEventListener("click", () => act((blob) => {
+          const link = $("a", { href: URL.createObjectURL(blob), download: `${name}.${kind}` });
+          link.click();
+          setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+        }));
+        return made;
+      };
+      const svg = () => this.picture().text;
+      place.replaceChildren(
+        button("svg", "Download as a drawing", (save) => save(new Blob([svg()], { type: "image/svg+xml" }))),
+        button("png", "Download as a picture", (save) => this.raster(save)),
+        button("csv", "Download the numbers that are drawn", (save) => save(new Blob([this.csv()], { type: "text/csv" }))),
+      );
+    }
+    // The chart with its title and the names of its lines, which are elements of the page otherwise.
+    picture() {
+      const [width, height] = [this.own.getWidth(), this.own.getHeight()], colors = { text: css("--text"), back: css("--back") };
+      const escaped = (text) => text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+      const chosen = Object.entries(this.chart.choices).filter(([, values]) => values.length > 1).map(([axis]) => `${axis} ${this.choice(axis)}`);
+      const title = [this.figure.querySelector("h3").textContent, ...chosen].join(", ");
+      const names = new Map(this.lines.filter((line) => !state.hidden.has(line.name)).map((line) => [line.name, line]));
+      const parts = [`<text x="10" y="20" font-size="14" font-weight="600">${escaped(title)}</text>`];
+      let [x, y] = [10, 34];
+      for (const [name, line] of names.size > 1 ? names : []) {
+        const wide = 46 + 7 * name.length;
+        if (x > 10 && x + wide > width) [x, y] = [10, y + 18];
+        const swatch = new XMLSerializer().serializeToString(this.swatch(line)).replace("<svg", `<svg x="${x}" y="${y}" width="30" height="12"`);
+        parts.push(swatch, `<text x="${x + 36}" y="${y + 10}" font-size="12">${escaped(name)}</text>`);
+        x += wide;
       }
+      const top = names.size > 1 ? y + 20 : 30, total = top + height;
+      const drawn = new XMLSerializer().serializeToString(this.area.querySelector("svg")).replace("<svg", `<svg y="${top}"`);
+      const font = escaped(getComputedStyle(document.body).fontFamily);
+      const text = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${total}" viewBox="0 0 ${width} ${total}" font-family="${font}" fill="${colors.text}">`
+        + `<rect width="${width}" height="${total}" fill="${colors.back}"/>${parts.join("")}${drawn}</svg>`;
+      return { text, width, height: total };
+    }
+    raster(save) {
+      const { text, width, height } = this.picture(), image = new Image(), canvas = $("canvas", { width: 2 * width, height: 2 * height });
+      image.addEventListener("load", () => {
+        canvas.getContext("2d").drawImage(image, 0, 0, 2 * width, 2 * height);
+        canvas.toBlob(save, "image/png");
+      });
+      image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
+    }
+    // A row for each point of the lines that are shown, of those over time all that the page holds.
+    csv() {
+      const cell = (value) => (value === null || value === undefined ? "" : /[",\n]/.test(String(value)) ? `"${String(value).replaceAll('"', '""')}"` : String(value));
+      const { chart } = this, rows = [["line", chart.x.name || "place", chart.y.name, "low", "high"]];
+      for (const line of this.lines) {
+        if (state.hidden.has(line.name)) continue;
+        for (const [x, y, low, high] of line.points) {
+          const [, below, above] = line.bars.find(([place]) => place === x) || [];
+          rows.push([line.name, chart.x.names.length ? chart.x.names[x] : x, y, low ?? below, high ?? above]);
+        }
+      }
+      return rows.map((row) => row.map(cell).join(",")).join("\n") + "\n";
+    }
+
+    legend() {
+      const legend = this.figure.querySelector(".legend"), named = (lines) => new Map(lines.map((line) => [line.name, line]));
+      const focused = document.activeElement?.dataset.line, holder = [legend, this.shared].find((each) => each?.contains(document.activeElement));
+      legend.replaceChildren();
+      const names = named(this.lines);
+      if (!this.isShared && (names.size > 1 || this.chart.kind === "points")) this.entries(legend, names, this.chart.kind);
+      if (this.shared) {
+        this.shared.replaceChildren();
+        this.entries(this.shared, named(this.chart.lines), "points");
+      }
+      [...(holder?.children || [])].find((entry) => focused !== undefined && entry.dataset.line === focused)?.focus();
       const tool = (text, title, act) => {
         const made = $("button", { type: "button", className: "tool", textContent: text, title });
         made.addEventListener("click", act);
@@ -223,8 +285,20 @@
         });
       if (state.zoom.has(this.chart.name)) tool("whole axis", "Zoom out (0, or a double click)", () => this.zoom(0, 100));
     }
-    swatch(line) {
-      const shown = look(line, this.chart.kind), svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+    entries(legend, names, kind) {
+      for (const [name, line] of names) {
+        const entry = $("button", { type: "button", title: "Show or hide" }, this.swatch(line, kind), name);
+        entry.dataset.line = name;
+        entry.setAttribute("aria-pressed", String(!state.hidden.has(name)));
+        entry.addEventListener("click", () => {
+          state.hidden.has(name) ? state.hidden.delete(name) : state.hidden.add(name);
+          plots.forEach((plot) => plot.draw());
+        });
+        legend.append(entry);
+      }
+    }
+    swatch(line, kind = this.chart.kind) {
+      const shown = look(line, kind), svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
       svg.setAttribute("viewBox", "0 0 24 12");
       svg.setAttribute("aria-hidden", "true");
       const path = (d, more) => {
@@ -233,9 +307,9 @@
         svg.append(made);
       };
       if (!line.published) path("M0,6H24", { "stroke-dasharray": shown.dash.join(" ") });
-      if (this.chart.kind === "points" && outlines[shown.symbol])
+      if (kind === "points" && outlines[shown.symbol])
         path(outlines[shown.symbol], { fill: line.published ? shown.color : css("--back"), "stroke-width": 1.4 });
-      else if (this.chart.kind === "points") path(shown.symbol.slice(7), { transform: "translate(7 1)", fill: shown.color, "stroke-width": 0.5 });
+      else if (kind === "points") path(shown.symbol.slice(7), { transform: "translate(7 1)", fill: shown.color, "stroke-width": 0.5 });
       return svg;
     }
 
@@ -379,7 +453,24 @@
     plots = [];
     if (typeof echarts === "undefined") return;
     const charts = new Map(data.charts.map((chart) => [chart.name, chart]));
-    for (const figure of document.querySelectorAll("figure.chart")) plots.push(new Plot(figure, charts.get(figure.dataset.chart)));
+    for (const grid of document.querySelectorAll(".charts")) {
+      const figures = [...grid.querySelectorAll("figure.chart")], lines = common(figures.map((figure) => charts.get(figure.dataset.chart)));
+      let shared = grid.previousElementSibling;
+      for (const figure of figures) {
+        const chart = charts.get(figure.dataset.chart), isShared = namesOf(chart) === lines;
+        plots.push(new Plot(figure, chart, isShared, isShared ? shared : null));
+        if (isShared) shared = null;
+      }
+    }
+  }
+
+  const namesOf = (chart) => JSON.stringify([...new Set(chart.lines.map((line) => line.name))].sort());
+  // The lines that most charts of a grid have, if these are several charts and lines.
+  function common(charts) {
+    const counts = new Map();
+    for (const chart of charts) if (new Set(chart.lines.map((line) => line.name)).size > 1) counts.set(namesOf(chart), (counts.get(namesOf(chart)) || 0) + 1);
+    const [most] = [...counts].sort((one, other) => other[1] - one[1]);
+    return most && most[1] > 1 ? most[0] : null;
   }
 
   // Other numbers in the same charts, which stay where they are.
