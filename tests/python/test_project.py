@@ -83,13 +83,7 @@ def test_every_target_of_the_makefile_is_made_of_existing_files() -> None:
 
 def test_a_wheel_needs_neither_marimo_nor_node() -> None:
     done = subprocess.run(
-        [
-            "make",
-            "--dry-run",
-            "--always-make",
-            "--old-file=python/shallows/reports/static/echarts.js",
-            "wheel",
-        ],
+        ["make", "--dry-run", "--always-make", f"--old-file={CHARTS}", "wheel"],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -114,10 +108,7 @@ def test_the_metadata_of_the_package_are_complete() -> None:
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     assert [each["name"] for each in citation["authors"]] == [each["name"] for each in PROJECT["authors"]]
     assert set(PROJECT["keywords"]) <= set(citation["keywords"])
-    version = tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))["workspace"]["package"][
-        "version"
-    ]
-    assert citation["version"] == version
+    assert citation["version"] == WORKSPACE["package"]["version"]
 
 
 def test_base_images_have_no_host_in_their_names() -> None:
@@ -140,9 +131,7 @@ def test_hooks_run_programs_of_the_checkout() -> None:
 
 
 def test_rust_is_of_the_version_that_the_crates_need() -> None:
-    needed = tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))["workspace"]["package"][
-        "rust-version"
-    ]
+    needed = WORKSPACE["package"]["rust-version"]
     for path in (*YAML, ROOT / "Dockerfile"):
         text = path.read_text(encoding="utf-8")
         found = re.findall(
