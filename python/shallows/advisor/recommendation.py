@@ -318,7 +318,8 @@ def _reasons(
     )
     if race.rounds < FEWEST_SEEDS:
         found.append(
-            f"{race.rounds} seeds decide nothing: the first of all settings is shown. Allow a larger budget."
+            f"Nothing is decided by {_seeds(race.rounds)}: the first of all settings is shown. "
+            "Allow a larger budget."
         )
     elif equals:
         others = f"{', '.join(equals[:6])}{' and others' if len(equals) > 6 else ''}"
@@ -329,7 +330,7 @@ def _reasons(
             "defaults."
         )
     found.append(
-        f"{len(race.kept)} of {len(race.candidates)} settings are left after {race.rounds} seeds: "
+        f"{len(race.kept)} of {len(race.candidates)} settings are left after {_seeds(race.rounds)}: "
         f"{race.ended}."
         + (
             f" Dropped settings are beaten, by intervals that hold together with {percent(CONFIDENCE)}."
@@ -338,3 +339,7 @@ def _reasons(
         )
     )
     return tuple(found)
+
+
+def _seeds(count: int) -> str:
+    return f"{count} seed{'' if count == 1 else 's'}"
