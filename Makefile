@@ -65,6 +65,7 @@ $(OLDEST)/.installed: requirements-oldest.txt
 	rm -rf $(OLDEST)
 	$(PYTHON) -m venv $(OLDEST)
 	$(OLDEST)/bin/python -m pip --disable-pip-version-check --quiet --no-input install --require-hashes -r requirements-oldest.txt
+	@printf '#!/bin/sh\nexec "$$(dirname "$$0")/python" -m shallows "$$@"\n' > $(OLDEST)/bin/shallows && chmod +x $(OLDEST)/bin/shallows
 	@touch $@
 
 # Known vulnerabilities of dependencies, which needs a network: cargo-deny and pip-audit fetch their advisories.
