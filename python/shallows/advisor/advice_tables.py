@@ -44,7 +44,7 @@ def numbers(found: Answer) -> Table:
     rows = []
     for name, mine, theirs, _ in _settings(found, chosen, today):
         rows.append([name, *([theirs[0]] if today else []), *mine])
-    return Table("What to set", columns, rows)
+    return Table("Best so far" if found.undecided else "What to set", columns, rows)
 
 
 def reasons(found: Answer) -> list[tuple[str, str]]:

@@ -311,11 +311,12 @@ def _reasons(
             state
         ]
         found.append(f"{objective.goal.text}: {value}{between}; the goal {sentence}.")
-    found.append(
-        f"It was chosen by {decided_by.text}: "
-        f"{value_text(decided_by.metric, race.value(decided_by, chosen.name))}"
-        f"{' (mean time of large flows)' if decided_by.metric == THROUGHPUT.metric else ''}."
-    )
+    if race.rounds >= FEWEST_SEEDS:
+        found.append(
+            f"It was chosen by {decided_by.text}: "
+            f"{value_text(decided_by.metric, race.value(decided_by, chosen.name))}"
+            f"{' (mean time of large flows)' if decided_by.metric == THROUGHPUT.metric else ''}."
+        )
     if race.rounds < FEWEST_SEEDS:
         found.append(
             f"Nothing is decided by {_seeds(race.rounds)}: the first of all settings is shown. "
