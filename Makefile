@@ -53,7 +53,7 @@ test: $(VENV)/.built $(VENV)/.dev $(CHARTS)
 # The fast tests of Python with the oldest versions that pyproject.toml allows, in an environment of its own.
 OLDEST := target/oldest
 oldest: $(VENV)/.built $(CHARTS) $(OLDEST)/.installed
-	PYTHONPATH=python $(OLDEST)/bin/python -m pytest tests/python/test_api.py tests/python/test_breakdown.py \
+	PYTHONPATH=$(CURDIR)/python $(OLDEST)/bin/python -m pytest tests/python/test_api.py tests/python/test_breakdown.py \
 		tests/python/test_chart.py tests/python/test_comparison.py tests/python/test_comparison_tables.py \
 		tests/python/test_docs.py tests/python/test_figures.py tests/python/test_figures_swept.py \
 		tests/python/test_flow_measures.py tests/python/test_inputs.py tests/python/test_intervals.py \
