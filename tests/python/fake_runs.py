@@ -72,7 +72,7 @@ def fake_run(end_us: float = 10_000.0, **found: Any) -> sh.Run:
         "scenario": {"tcp": TCP, "topology": TOPOLOGY, "measure": {"bins": BINS, "traces": []}},
     }
     if "labels" in found:
-        found["environment"] = {"labels": found.pop("labels")}
+        found["environment"] = found.get("environment", {}) | {"labels": found.pop("labels")}
     return FakeRun(Path(found.pop("path", "by-hand")), known | found)
 
 

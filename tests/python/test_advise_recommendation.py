@@ -322,7 +322,7 @@ def test_of_equals_the_first_is_taken_and_the_others_are_named() -> None:
 def test_two_seeds_decide_nothing() -> None:
     found = recommend(made_up({"a": (500, 4000, 0.0), "b": (400, 3000, 0.0)}, 2, "throughput"))
     assert found.candidate.name == "a"
-    assert any("2 seeds decide nothing" in reason for reason in found.reasons)
+    assert any("Nothing is decided by 2 seeds" in reason for reason in found.reasons)
     assert found.equals == ("b",)
 
 

@@ -430,3 +430,23 @@ def test_shards_are_merged_by_function(sweep: Path, tmp_path: Path) -> None:
     found = sh.merge(sweep, [tmp_path / "one"], tmp_path / "whole", {"workload.0.flows": 5})
     assert len(found) == 7
     assert found.failed == [(lost, "in none of these folders")]
+
+
+def test_hpcc_files_are_exported_from_runs_scenarios_and_their_paths(scenario: Path, tmp_path: Path) -> None:
+    made = sh.Scenario.load(scenario)
+    run = made.run(out=tmp_path / "run")
+    results: list[sh.Run | Path | str] = [run, run.path, str(run.path)]
+    written = [
+        sh.export_hpcc(given, fct=tmp_path / f"{place}.txt")[0].read_text()
+        for place, given in enumerate(results)
+    ]
+    assert len(written[0].splitlines()) == 60
+    assert len(set(written)) == 1
+    scenarios: list[sh.Scenario | Path | str] = [made, scenario, str(scenario)]
+    networks = [
+        sh.export_hpcc(given, topology=tmp_path / f"network{place}.txt")[0].read_text()
+        for place, given in enumerate(scenarios)
+    ]
+    assert len(set(networks)) == 1
+    with pytest.raises(sh.ShallowsError, match="is no run's folder"):
+        sh.export_hpcc(made, fct=tmp_path / "none.txt")

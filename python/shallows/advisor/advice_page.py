@@ -49,13 +49,13 @@ def page(found: Answer) -> str:
     if recommendation is None or found.race is None:
         first = Section("Decision", [Block("text", f"{found.headline}."), Block("note", RULES_NOTE)])
         return _render(found, [first, rules, assumed])
-    chosen = recommendation.candidate
+    chosen, made = recommendation.candidate, tables.numbers(found)
     watch = Section("On the real fabric", [Block("note", WATCH_NOTE), Block("facts", _watch(recommendation))])
     return _render(
         found,
         [
             Section("Decision", [Block("text", decision(found)), *_reasons(recommendation)]),
-            Section("What to set", [*_rows(tables.numbers(found)), *_limits_note(found)]),
+            Section(made.title, [*_rows(made), *_limits_note(found)]),
             Section("Frontier", [*map(chart, _frontiers(recommendation))]),
             Section("Configuration", _configuration(found)),
             Section("Before and after", _rows(tables.classes(found))),

@@ -44,7 +44,7 @@ def numbers(found: Answer) -> Table:
     rows = []
     for name, mine, theirs, _ in _settings(found, chosen, today):
         rows.append([name, *([theirs[0]] if today else []), *mine])
-    return Table("What to set", columns, rows)
+    return Table("Best so far" if found.undecided else "What to set", columns, rows)
 
 
 def reasons(found: Answer) -> list[tuple[str, str]]:
@@ -130,7 +130,7 @@ def decisions(found: Answer) -> Table:
     judged = [one.judgement.change for each in recommended.standings for one in each.beside]
     known = any(each and math.isfinite(each.low) and math.isfinite(each.high) for each in judged)
     by = "by paired intervals that hold together with 95 %" if known else "too few seeds for intervals"
-    note = f"Versus the setting above: {LEGEND}; {by}. Left: not dropped in the race. Sizes: {defined(BINS)}."
+    note = f"Versus the first setting: {LEGEND}; {by}. Left: not dropped in the race. Sizes: {defined(BINS)}."
     return Table("All settings", columns, rows, names=1, note=note)
 
 
@@ -154,7 +154,11 @@ def _row(each: Standing, is_first: bool) -> list[str]:
 
 def classes(found: Answer) -> Table:
     """Tabulate the recommendation versus the previous setting, by class."""
-    columns = ["class", "number", found.before, "recommended", "change", "95 % interval", "verdict"]
+    changes = [each.judgement.change for each in found.classes]
+    known = any(each and (math.isfinite(each.low) or math.isfinite(each.high)) for each in changes)
+    between = "95 % interval" if known else "no interval"
+    name = "best so far" if found.undecided else "recommended"
+    columns = ["class", "number", found.before, name, "change", between, "verdict"]
     rows = [
         [
             each.name,

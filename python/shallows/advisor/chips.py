@@ -176,9 +176,9 @@ def chips() -> list[Chip]:
     --------
     >>> import shallows as sh
     >>> [each.name for each in sh.chips()][:2]
-    ['trident', 'trident-plus']
+    ['trident-plus', 'trident2']
     >>> sh.chip("tomahawk").memory.value
-    16056768
+    16777280
     """
     return list(catalogue())
 

@@ -314,14 +314,16 @@ def _reasons(
             state
         ]
         found.append(f"{objective.goal.text}: {value}{between}; the goal {sentence}.")
-    found.append(
-        f"It was chosen by {decided_by.text}: "
-        f"{value_text(decided_by.metric, race.value(decided_by, chosen.name))}"
-        f"{' (mean time of large flows)' if decided_by.metric == THROUGHPUT.metric else ''}."
-    )
+    if race.rounds >= FEWEST_SEEDS:
+        found.append(
+            f"It was chosen by {decided_by.text}: "
+            f"{value_text(decided_by.metric, race.value(decided_by, chosen.name))}"
+            f"{' (mean time of large flows)' if decided_by.metric == THROUGHPUT.metric else ''}."
+        )
     if race.rounds < FEWEST_SEEDS:
         found.append(
-            f"{race.rounds} seeds decide nothing: the first of all settings is shown. Allow a larger budget."
+            f"Nothing is decided by {_seeds(race.rounds)}: the first of all settings is shown. "
+            "Allow a larger budget."
         )
     elif equals:
         others = f"{', '.join(equals[:6])}{' and others' if len(equals) > 6 else ''}"
@@ -332,7 +334,7 @@ def _reasons(
             "defaults."
         )
     found.append(
-        f"{len(race.kept)} of {len(race.candidates)} settings are left after {race.rounds} seeds: "
+        f"{len(race.kept)} of {len(race.candidates)} settings are left after {_seeds(race.rounds)}: "
         f"{race.ended}."
         + (
             f" Each dropped setting is worse, by intervals that hold together with {percent(CONFIDENCE)}."
@@ -341,3 +343,7 @@ def _reasons(
         )
     )
     return tuple(found)
+
+
+def _seeds(count: int) -> str:
+    return f"{count} seed{'' if count == 1 else 's'}"

@@ -15,7 +15,7 @@ from shallows.foreign import writing
 from shallows.runs.folder import check_writable, write_whole
 from shallows.runs.network import Network, network
 from shallows.runs.results import Run
-from shallows.runs.source import Source
+from shallows.runs.source import HasSource, ScenarioLike, Source, source_of
 
 if TYPE_CHECKING:
     from shallows._core import Experiment
@@ -26,7 +26,7 @@ SERVICE_PORT = 5_001
 """Where receivers listen unless a flow says another."""
 
 
-def hpcc(source: Path, what: str) -> str:
+def hpcc(source: ScenarioLike | Run, what: str) -> str:
     """The text of HPCC's file `fct`, `flow` or `topology`, from a run's folder or a scenario file.
 
     Raises
@@ -34,21 +34,22 @@ def hpcc(source: Path, what: str) -> str:
     ShallowsError
         If this source does not have it.
     """
-    if is_folder(source):
-        run = Run(source)
+    if isinstance(source, str | Path) and is_folder(Path(source)):
+        source = Run(source)
+    if isinstance(source, Run):
+        run = source
         if what == "topology":
             raise ShallowsError(
-                f"{source} is a run; topologies are exported from scenarios",
-                f"name {source / 'scenario.toml'}",
+                f"{run.path} is a run; topologies are exported from scenarios",
+                f"name {run.path / 'scenario.toml'}",
             )
         return fct(run) if what == "fct" else _flows_of_run(run)
     if what == "fct":
-        raise ShallowsError(
-            f"{source} is no run's folder", "run the scenario first, and name the run's folder"
-        )
-    scenario = Source.read(source)
+        name = source.source.file if isinstance(source, HasSource) else source
+        raise ShallowsError(f"{name} is no run's folder", "run the scenario first, and name the run's folder")
+    scenario = source_of(source)
     experiment = scenario.parse()
-    return topology(experiment) if what == "topology" else _flows_of_scenario(source, experiment)
+    return topology(experiment) if what == "topology" else _flows_of_scenario(scenario, experiment)
 
 
 def node_ids(hosts: Sequence[str], switches: Sequence[str]) -> list[int]:
@@ -94,26 +95,27 @@ def _decimal(number: int, places: int) -> str:
     return f"{Decimal(number).scaleb(-places).normalize():f}"
 
 
-def _flows_of_scenario(source: Path, experiment: "Experiment") -> str:
+def _flows_of_scenario(source: Source, experiment: "Experiment") -> str:
     workloads = json.loads(experiment.resolved())["workload"]
     if not all(workload["kind"] == "trace" and isinstance(workload["class"], int) for workload in workloads):
         raise ShallowsError(
-            f"the flows of {source} are drawn as it runs", "run it, and export the run: its flows are known"
+            f"the flows of {source.file} are drawn as it runs",
+            "run it, and export the run: its flows are known",
         )
     built = _network(experiment)
     rows = []
     for workload in workloads:
         numbers = {name: number for number, name in enumerate(built.hosts)}
-        listed = source.parent / workload["path"]
+        listed = source.folder / workload["path"]
         text = read_text(listed, remedy="the engine has read it a moment ago: try again", most=LARGEST_LIST)
         for row in csv.DictReader(io.StringIO(text, newline=""), skipinitialspace=True):
-            rows.append(_listed(row, numbers, workload["class"], source))
+            rows.append(_listed(row, numbers, workload["class"], source.file))
     ids = node_ids(built.hosts, built.switches)
     return _flow_lines(sorted(rows, key=lambda row: row[0]), ids)
 
 
 def _listed(
-    row: Mapping[str, str | None], hosts: Mapping[str, int], common: int, source: Path
+    row: Mapping[str, str | None], hosts: Mapping[str, int], common: int, source: str
 ) -> tuple[int, int, int, int, int, int]:
     """Start in ps, source, destination, class, port and bytes of a row that the engine has read."""
     cells = {(name or "").strip(): (text or "").strip() for name, text in row.items()}

@@ -8,6 +8,8 @@ from shallows.errors import ShallowsError
 from shallows.foreign import export, hpcc, htsim
 from shallows.foreign.ignoring import Ignored
 from shallows.foreign.writing import Imported, write
+from shallows.runs.results import Run
+from shallows.runs.source import ScenarioLike
 
 
 @dataclass(frozen=True)
@@ -93,19 +95,19 @@ def import_htsim(
 
 
 def export_hpcc(
-    source: str | Path,
+    source: ScenarioLike | Run,
     *,
     fct: str | Path | None = None,
     flow: str | Path | None = None,
     topology: str | Path | None = None,
     force: bool = False,
 ) -> list[Path]:
-    """Write HPCC's `fct.txt`, `flow.txt` or `topology.txt` from a run's folder or a scenario file.
+    """Write HPCC's `fct.txt`, `flow.txt` or `topology.txt` from a run or a scenario.
 
     Parameters
     ----------
     source
-        Folder of a run, or path of a scenario file.
+        A run or its folder, or a scenario or its file.
     fct, flow, topology
         Files to write; at least one.
     force
@@ -124,7 +126,7 @@ def export_hpcc(
     wanted = {"fct": fct, "flow": flow, "topology": topology}
     if not any(wanted.values()):
         raise ShallowsError("nothing to write", "name a file with -o (fct.txt), --flow or --topology")
-    texts = {Path(path): export.hpcc(Path(source), what) for what, path in wanted.items() if path}
+    texts = {Path(path): export.hpcc(source, what) for what, path in wanted.items() if path}
     return export.write(texts, force=force)
 
 

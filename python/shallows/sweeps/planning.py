@@ -34,7 +34,7 @@ class Plan:
     >>> import shallows as sh
     >>> found = sh.plan(sh.example("incast"), {"stop.at": "30ms"}, out=folder / "planned")
     >>> len(found.points), found.needs.left
-    (5, 5)
+    (4, 4)
     """
 
     path: Path

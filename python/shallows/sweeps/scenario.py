@@ -282,7 +282,7 @@ class Scenario:
         >>> import shallows as sh
         >>> short = sh.Scenario.load(sh.example("incast"), {"stop.at": "30ms"})
         >>> short.sweep(out=folder / "sweep", jobs=1)[0].labels
-        {'scheme': 'DCTCP'}
+        {'scheme': 'DCTCP K=30KB'}
         """
         return sweep(self, None, out, jobs, engine, address, verify=verify)
 

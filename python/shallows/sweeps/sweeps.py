@@ -157,7 +157,7 @@ class Sweep(Sequence[Run]):
         >>> import shallows as sh
         >>> path = sh.sweep(sh.example("incast"), {"stop.at": "30ms"}, out=folder / "again").path
         >>> [run.labels["scheme"] for run in sh.Sweep.load(path)][:2]
-        ['DCTCP', 'ECN*']
+        ['DCTCP K=30KB', 'DCTCP K=65KB']
         """
         folder = folder_of(path)
         runs, problems = readable_in(folder)
