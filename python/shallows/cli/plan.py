@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from shallows.bounded import parse_toml
 from shallows.cli.codes import OK
 from shallows.cli.console import Status, console, print_table
-from shallows.cli.sweeping import read_points, read_source
+from shallows.cli.sweeping import print_curves, read_points, read_source
 from shallows.errors import ShallowsError
 from shallows.quantity import count, duration, size
 from shallows.runs.executing import default_folder, is_reusable
@@ -35,6 +35,8 @@ def run(options: argparse.Namespace) -> int:
     parent, mine = (alone.folder, [alone]) if alone else read_points(options)[::2]
     screen = console(stderr=options.json)
     estimate.refuse_what_cannot_fit(mine, estimate.from_finished(mine), options.jobs)
+    if not options.json:
+        print_curves(mine, screen)
     with Status() as status:
         costs = estimate.sample(mine, lambda line: status.show(line, line), options.jobs)
     needs = estimate.add_up(mine, costs, options.jobs)
@@ -52,8 +54,6 @@ def run(options: argparse.Namespace) -> int:
     elif alone and experiment:
         screen.print(f"{parent}: one run, {_cost(alone, costs[0])}", soft_wrap=True)
         screen.print(f"it runs {told(experiment, cores())}", soft_wrap=True)
-        for note in experiment.notes():
-            screen.print(note, soft_wrap=True, highlight=False)
     else:
         print_table(_table(mine, costs), screen)
         screen.print(f"{parent}: {len(mine)} points, {needs}", soft_wrap=True)
@@ -83,7 +83,16 @@ def _alone(source: Source, experiment: "Experiment", options: argparse.Namespace
     folder = Path(options.out) if options.out else default_folder(experiment, Path("runs"))
     is_finished = is_reusable(folder, experiment.hash)
     damage = None if is_finished else unfit(folder)
-    return Point(source, experiment.hash, folder, is_finished, damage, need=need_of(experiment))
+    return Point(
+        source,
+        experiment.hash,
+        folder,
+        is_finished,
+        damage,
+        need=need_of(experiment),
+        curves=experiment.marking_curves(),
+        notes=(*experiment.notes(),),
+    )
 
 
 def _cost(point: Point, cost: "estimate.Cost | None") -> str:
