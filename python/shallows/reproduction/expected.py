@@ -12,6 +12,7 @@ from typing import Any
 
 from shallows.bounded import parse_toml, quoted, read_text
 from shallows.errors import ShallowsError, did_you_mean
+from shallows.examples import FOLDER
 from shallows.figure_names import FIGURES
 from shallows.reproduction import claim_types, like
 from shallows.reproduction.claim_types import Rule
@@ -190,12 +191,11 @@ def find(paper: str, experiments: Path | None) -> Paper:
     ShallowsError
         If the folder does not exist, or its `expected.toml` is invalid.
     """
-    # In a checkout, experiments are beside `python/shallows`.
-    parent = experiments or Path(__file__).resolve().parents[3] / "experiments"
+    parent = experiments or FOLDER
     if not parent.is_dir():
         raise ShallowsError(
             f"there is no folder {parent}",
-            "name that of the checkout with --experiments DIR; installed packages come without it",
+            "name a folder of papers with --experiments DIR",
         )
     known = sorted(path.parent.name for path in parent.glob(f"*/{FILE}"))
     if paper not in known:
