@@ -195,7 +195,7 @@ def find(paper: str, experiments: Path | None) -> Paper:
     if not parent.is_dir():
         raise ShallowsError(
             f"there is no folder {parent}",
-            "name a folder of papers with --experiments DIR",
+            "name a folder of papers with --experiments DIR, or leave it out for those of the package",
         )
     known = sorted(path.parent.name for path in parent.glob(f"*/{FILE}"))
     if paper not in known:
