@@ -183,6 +183,11 @@ class Paper:
         return [claim for claim in mine if claim.is_quick or not quick]
 
 
+def papers(folder: Path = FOLDER) -> list[str]:
+    """Return the names of the papers in a folder, by default in the package."""
+    return sorted(path.parent.name for path in folder.glob(f"*/{FILE}"))
+
+
 def find(paper: str, experiments: Path | None) -> Paper:
     """Find a paper and read its claims.
 
@@ -197,7 +202,7 @@ def find(paper: str, experiments: Path | None) -> Paper:
             f"there is no folder {parent}",
             "name a folder of papers with --experiments DIR, or leave it out for those of the package",
         )
-    known = sorted(path.parent.name for path in parent.glob(f"*/{FILE}"))
+    known = papers(parent)
     if paper not in known:
         near = did_you_mean(paper, known)
         raise ShallowsError(

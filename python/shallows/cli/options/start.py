@@ -20,7 +20,7 @@ def _examples(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "name",
         nargs="?",
-        metavar="NAME",
+        metavar="EXAMPLE",
         help="an example to copy into this folder, or a group to list; default: list all",
     )
     add_json(parser)
