@@ -84,6 +84,8 @@ def test_a_script_for_each_shell_names_commands_and_options(shell: Shell, name: 
         (["run", "--th"], ["--threads"]),
         (["run", "lo"], ["load.toml"]),
         (["report", "lo"], ["loads"]),
+        (["examples", "gallery/l"], ["gallery/load"]),
+        (["reproduce", "mq"], ["mq-ecn"]),
     ],
 )
 def test_bash_completes_commands_figures_options_files_and_folders(

@@ -39,6 +39,77 @@ def test_a_plan_lists_points_and_what_they_cost_and_runs_none(
     assert planned["memory_mb"] >= 2 * 15  # two Python interpreters
 
 
+def test_plan_and_sweep_print_the_marking_curves_of_each_scheme(shell: Shell, sweep: Path) -> None:
+    for command in ("plan", "sweep"):
+        said = shell(command, sweep).stdout
+        assert said.count("Marking curves, ") == 2
+        assert "threshold, queue" in said.partition("Marking curves, dctcp\n")[2].partition("\n\n")[0]
+        assert "\nMarking curves, reno\nno marker anywhere: full buffers drop\n" in said
+        # The note is below the first table alone.
+        assert said.count("BDP: the link's rate") == 1
+
+
+def test_marking_curves_of_a_swept_threshold_are_named_by_its_value(shell: Shell, scenario: Path) -> None:
+    axes = '[sweep]\naxes = { "switch.markers.0.k" = ["15KB", "65KB"], seed = [1, 2] }\n'
+    scenario.write_text(scenario.read_text() + axes)
+    said = shell("plan", scenario).stdout
+    assert re.findall("Marking curves.*", said) == ["Marking curves, k 15KB", "Marking curves, k 65KB"]
+
+
+def test_at_most_eight_tables_of_marking_curves_are_printed(shell: Shell, scenario: Path) -> None:
+    values = [f"{15 + number}KB" for number in range(10)]
+    scenario.write_text(
+        f'{scenario.read_text()}[sweep]\naxes = {{ "switch.markers.0.k" = {json.dumps(values)} }}\n'
+    )
+    said = shell("plan", scenario).stdout
+    assert said.count("Marking curves, k ") == 8
+    assert "and 2 more: `shallows run` with --scheme or --set prints those of one run" in said
+
+
+def test_a_plan_prints_what_a_run_says_of_computed_values(shell: Shell, sweep: Path) -> None:
+    pool = 'set = { "switch.markers" = ["bcc"] }'
+    sweep.write_text(sweep.read_text().replace('name = "dctcp"\nset = {}', f'name = "dctcp"\n{pool}'))
+    ran = shell("run", sweep, "--scheme", "dctcp").stdout
+    (note,) = [line for line in ran.splitlines() if line.startswith("bcc at to-host ports")]
+    assert note in shell("plan", sweep).stdout.splitlines()
+
+
+def test_a_run_of_one_scheme_has_its_keys_and_its_name(shell: Shell, sweep: Path, tmp_path: Path) -> None:
+    assert shell("run", sweep, "--scheme", "reno", "--out", "reno").returncode == 0
+    run = sh.Run(tmp_path / "reno")
+    assert run.summary["marking_curves"] == []
+    assert run.labels == {"scheme": "reno"}
+    # It is the very run that the sweep has with the same values.
+    point = next(p for p in plan(Source.read(sweep), None)[1] if p.source.labels["scheme"] == "reno")
+    same = [
+        f"{key}={value}"
+        for key, value in point.source.overrides
+        if key not in {"tcp.congestion", "switch.markers"}
+    ]
+    arguments = [word for text in same for word in ("--set", text)]
+    assert shell("run", sweep, "--scheme", "reno", *arguments, "--out", "same").returncode == 0
+    assert json.loads((tmp_path / "same/env.json").read_text())["hash"] == point.hash
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("tahoe", "has no scheme 'tahoe'\n  its schemes are: dctcp, reno"),
+        ("ren", "has no scheme 'ren'; did you mean 'reno'?"),
+    ],
+)
+def test_an_unknown_scheme_is_refused(shell: Shell, sweep: Path, name: str, message: str) -> None:
+    refused = shell("run", sweep, "--scheme", name)
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert message in refused.stderr
+
+
+def test_a_scheme_that_cannot_run_is_refused_with_its_line(shell: Shell, sweep: Path) -> None:
+    sweep.write_text(sweep.read_text().replace('"tcp.congestion" = "reno"', '"tcp.congestion" = "rino"'))
+    refused = shell("run", sweep, "--scheme", "reno")
+    assert 'scheme "reno", tcp.congestion' in refused.stderr
+
+
 INFERRED = Cost(1e6, 10.0, 100.0, "inferred")
 
 
@@ -64,10 +135,11 @@ def test_a_scenario_without_a_sweep_is_one_run(shell: Shell, scenario: Path, tmp
     hops = sh.Run(folder).summary["engine"]["packet_hops"]
     assert point["packet_hops"] == hops
     said = shell("plan", scenario, "--set", "workload.0.flows=30").stdout
-    assert re.fullmatch(
-        r"runs/small-\w+-s1: one run, [\d.]+ k packet-hops, about .* s and .* MB of memory "
+    assert said.startswith("\nMarking curves\n")
+    assert re.search(
+        r"\n\nruns/small-\w+-s1: one run, [\d.]+ k packet-hops, about .* s and .* MB of memory "
         r"\(judged by a trial of 0\.5 s\)\n"
-        r"it runs on one thread, however many there are: no link joins two switches\n",
+        r"it runs on one thread, however many there are: no link joins two switches\n\Z",
         said,
     )
     for arguments, expected in [

@@ -524,7 +524,7 @@ def test_what_is_not_there_is_said_with_what_is(folder: Path, shell: Shell) -> N
     parent = folder.parent
     assert "has no paper 'yours'\n  the papers are: mine" in error("yours", "--experiments", parent)
     assert "has no figure '7'\n  its figures are: 1" in error("mine", "7", "--experiments", parent)
-    assert "name that of the checkout with --experiments DIR" in error("mine", "--experiments", "nowhere")
+    assert "or leave it out for those of the package" in error("mine", "--experiments", "nowhere")
 
 
 def test_the_claims_of_the_testbed_are_about_runs_that_there_are(tmp_path: Path) -> None:

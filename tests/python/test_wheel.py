@@ -36,6 +36,17 @@ def test_the_wheel_holds_the_package_and_no_path_of_the_checkout() -> None:
         "reports/static/echarts.txt",
     ]:
         assert f"shallows/{name}" in names
+    experiments = {
+        name.removeprefix("shallows/") for name in names if name.startswith("shallows/experiments/")
+    }
+    assert experiments == {
+        str(path.relative_to(ROOT))
+        for path in (ROOT / "experiments").rglob("*")
+        if path.suffix in {".toml", ".cdf", ".json"}
+        or path.name == "README.md"
+        or (path.is_file() and path.relative_to(ROOT).parts[1] == "foreign")
+    }
+    assert len(names) == len(set(names))
     licences = {name.partition(".dist-info/licenses/")[2] for name in names if ".dist-info/licenses/" in name}
     assert licences == {"LICENSE", "licences/engine.txt", "python/shallows/reports/static/echarts.txt"}
     assert not [name for name in names if not re.match(r"shallows(-[^/]+\.dist-info)?/", name)]
@@ -75,3 +86,6 @@ def test_without_a_compiler_it_runs_the_demo(tmp_path: Path) -> None:
     assert "not a release build" not in doctor
     assert "report: " in run("shallows", "demo")
     assert list(tmp_path.glob("**/report.html"))
+    assert run("shallows", "examples", "testbed/mixed").split() == ["mixed.toml", "mixed.cdf"]
+    assert "mixed" in run("shallows", "plan", "mixed.toml", "--set", "workload.0.flows=20")
+    assert "claims hold" in run("shallows", "reproduce", "bcc", "table1", "--quick")

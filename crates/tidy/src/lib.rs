@@ -21,7 +21,7 @@ pub fn root() -> PathBuf {
         .expect("the workspace is two levels up")
 }
 
-/// Every file below `folder` with one of these extensions, generated folders left out.
+/// Every file below `folder` with one of these extensions, generated folders and symbolic links left out.
 ///
 /// # Panics
 ///
@@ -32,7 +32,7 @@ pub fn files(folder: &Path, extensions: &[&str]) -> Vec<PathBuf> {
         let path = entry.expect("the source can be read").path();
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let generated = ["target", "runs", "demo-out", "__pycache__", "node_modules"].contains(&name);
-        if generated || name.starts_with('.') {
+        if generated || name.starts_with('.') || path.is_symlink() {
             continue;
         }
         if path.is_dir() {

@@ -7,6 +7,8 @@ import shtab
 
 from shallows.cli.codes import OK
 from shallows.cli.parser import command_line
+from shallows.examples import examples
+from shallows.reproduction.expected import papers
 
 FOLDERS = {"DIR"}
 FILES = {"SCENARIO.toml", "FABRIC.toml", "CONFIG", "FILE", "FILE.cm", "FILE.topo", "SOURCE", "fct.txt"}
@@ -21,6 +23,10 @@ def run(options: argparse.Namespace) -> int:
             action.complete = shtab.DIRECTORY  # type: ignore[attr-defined]
         elif action.metavar in FILES:
             action.complete = shtab.FILE  # type: ignore[attr-defined]
+        elif action.metavar == "EXAMPLE":
+            action.choices = [each.name for each in examples()]
+        elif action.metavar == "PAPER":
+            action.choices = papers()
     print(shtab.complete(parser, options.shell))
     return OK
 

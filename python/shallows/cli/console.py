@@ -6,16 +6,18 @@ Results go to standard output, everything else to standard error.
 import sys
 import time
 from collections.abc import Iterable
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self
 
-from rich.console import Console, ConsoleOptions, RenderableType
+from rich.console import Console, ConsoleOptions, JustifyMethod, RenderableType
 from rich.live import Live
 from rich.segment import Segment
 from rich.table import Table as RichTable
 from rich.text import Text
 
 from shallows.bounded import printable
+from shallows.cli import fitting
 from shallows.cli.streams import below, escaped
 from shallows.quantity import count, digits, duration
 from shallows.runs.table import Table
@@ -51,17 +53,42 @@ class _Console(Console):
 
 
 def print_table(table: Table, to: Console) -> None:
-    """Print a table."""
-    drawn = RichTable(box=None, pad_edge=False, header_style="dim")
-    for index, column in enumerate(table.columns):
-        name = index < table.names
-        drawn.add_column(Text(printable(column)), justify="left" if name else "right", no_wrap=True)
-    for row in table.rows:
-        drawn.add_row(*(Text(printable(cell)) for cell in row))
+    """Print a table within the width of the console: wrapped, in blocks of columns, or stacked."""
+    table = replace(
+        table,
+        columns=[*map(printable, table.columns)],
+        rows=[[*map(printable, row)] for row in table.rows],
+    )
     to.print(Text(f"\n{table.title}", style="bold"))
-    to.print(drawn)
+    fitted = fitting.blocks(table, to.width)
+    for number, block in enumerate(fitted):
+        if number:
+            to.print()
+        to.print(_drawn(table, block))
+    if not fitted:
+        _print_stacked(table, to)
     if table.note:
         to.print(Text(table.note), style="dim")
+
+
+def _drawn(table: Table, block: fitting.Block) -> RichTable:
+    drawn = RichTable(box=None, pad_edge=False, header_style="dim")
+    for index, width in zip(block.columns, block.widths, strict=True):
+        side: JustifyMethod = "left" if index < table.names else "right"
+        drawn.add_column(Text(table.columns[index]), justify=side, width=width, overflow="fold")
+    for row in table.rows:
+        drawn.add_row(*(Text(row[index]) for index in block.columns))
+    return drawn
+
+
+def _print_stacked(table: Table, to: Console) -> None:
+    """Print each row as lines of heading and cell, with an empty line between rows."""
+    for number, row in enumerate(table.rows):
+        if number:
+            to.print()
+        for heading, cell in zip(table.columns, row, strict=True):
+            if cell:
+                to.print(Text.assemble((f"{heading}: " if heading else "", "dim"), cell))
 
 
 def print_warnings(warnings: list[str], to: Console) -> None:
@@ -109,7 +136,7 @@ class Status:
     def show(self, live: str, line: str) -> None:
         """Show the state: `live` on a terminal (may have several lines), `line` in a log."""
         if self.live:
-            self.live.update(Text(live, no_wrap=True, overflow="ellipsis"), refresh=True)
+            self.live.update(Text(live, overflow="fold"), refresh=True)
         elif time.monotonic() - self.last >= LINE_EVERY_S:
             self.last = time.monotonic()
             print(line, file=sys.stderr, flush=True)

@@ -10,7 +10,6 @@ from shallows import figures, reports
 from shallows.cli.codes import FAILED, OK
 from shallows.cli.console import console, print_table
 from shallows.cli.sweeping import run_sweep
-from shallows.errors import ShallowsError
 from shallows.quantity import digits, duration, percent
 from shallows.runs import points_table
 from shallows.runs.folder import check_writable
@@ -19,8 +18,6 @@ from shallows.runs.running import example
 from shallows.runs.source import Source
 from shallows.sweeps.points import plan
 from shallows.sweeps.sweeps import choose_engine
-
-BCC_F2 = Path("experiments/demo/bcc-f2.toml")
 
 
 @dataclass(frozen=True)
@@ -67,17 +64,11 @@ def _incast() -> Demo:
 
 
 def _bcc() -> Demo:
-    scenario = Path(__file__).parents[3] / BCC_F2
-    if not scenario.is_file():
-        raise ShallowsError(
-            "the full demo is part of the source tree, not of the installed package",
-            "run `make demo` in a clone, or `shallows demo` for the small one",
-        )
     question = (
         "24 servers send web search traffic to 8 others, whose switch ports share 3 MB of buffer. "
         "What does DCTCP's marking threshold cost or save as the load grows?"
     )
-    return Demo(question, scenario, describe_thresholds, has_figure=True)
+    return Demo(question, example("demo/bcc-f2"), describe_thresholds, has_figure=True)
 
 
 def describe_incast(runs: Sequence[Run]) -> str:

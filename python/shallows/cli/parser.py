@@ -13,93 +13,144 @@ from typing import Any, NamedTuple
 from shallows.cli.lazy import Command, Options, Parser, add
 
 
+class Listed(NamedTuple):
+    """A command in the list of all: its module, its line of help, and an example."""
+
+    module: str
+    text: str
+    example: str
+
+
 class Group(NamedTuple):
     """Commands that are listed together."""
 
     options: str
-    """Module of `shallows.cli.options` with the options of these commands."""
-    commands: dict[str, tuple[str, str]]
-    """Line of help and example of each command, by name."""
+    """Module with the options of these commands."""
+    commands: dict[str, Listed]
 
 
 GROUPS = {
     "first steps": Group(
-        "start",
+        "shallows.cli.options.start",
         {
-            "demo": ("answer a small question within ten seconds", "shallows demo"),
-            "doctor": ("show what this machine can do, and what is missing", "shallows doctor"),
-            "completion": (
+            "demo": Listed(
+                "shallows.cli.demo", "answer a small question within ten seconds", "shallows demo"
+            ),
+            "examples": Listed(
+                "shallows.cli.examples",
+                "list the scenarios in the package, or copy one here",
+                "shallows examples gallery/load",
+            ),
+            "doctor": Listed(
+                "shallows.cli.doctor", "show what this machine can do, and what is missing", "shallows doctor"
+            ),
+            "completion": Listed(
+                "shallows.cli.completion",
                 "print a script that completes commands in your shell",
                 'eval "$(shallows completion bash)"',
             ),
-            "schema": (
+            "schema": Listed(
+                "shallows.cli.schema",
                 "print the JSON Schema of scenario files, for editors",
                 "shallows schema > scenario.schema.json",
             ),
         },
     ),
     "run experiments": Group(
-        "experiments",
+        "shallows.cli.options.experiments",
         {
-            "run": (
+            "run": Listed(
+                "shallows.cli.run",
                 "run a scenario and write its results into a folder",
                 "shallows run load.toml --set workload.0.load=0.6",
             ),
-            "sweep": ("run every point of a scenario's [sweep] table", "shallows sweep load.toml --jobs 4"),
-            "plan": ("estimate the time and memory of a run or a sweep", "shallows plan load.toml"),
-            "merge": (
+            "sweep": Listed(
+                "shallows.cli.sweep",
+                "run every point of a scenario's [sweep] table",
+                "shallows sweep load.toml --jobs 4",
+            ),
+            "plan": Listed(
+                "shallows.cli.plan",
+                "estimate the time and memory of a run or a sweep",
+                "shallows plan load.toml",
+            ),
+            "merge": Listed(
+                "shallows.cli.merge",
                 "gather the points that shards of a sweep have run",
                 "shallows merge load.toml shard-1 shard-2",
             ),
-            "testbed": (
+            "testbed": Listed(
+                "shallows.cli.testbed",
                 "run a scenario with the real TCP of Linux",
                 "shallows testbed run two-flows.toml",
             ),
         },
     ),
     "look at results": Group(
-        "results",
+        "shallows.cli.options.results",
         {
-            "report": ("print finished results and write report.html", "shallows report runs/load"),
-            "plot": ("draw a figure of finished runs, as PDF and PNG", "shallows plot fct runs/load"),
-            "serve": ("show a folder in the browser, live during a sweep", "shallows serve runs/load"),
+            "report": Listed(
+                "shallows.cli.report",
+                "print finished results and write report.html",
+                "shallows report runs/load",
+            ),
+            "plot": Listed(
+                "shallows.cli.plot",
+                "draw a figure of finished runs, as PDF and PNG",
+                "shallows plot fct runs/load",
+            ),
+            "serve": Listed(
+                "shallows.cli.serve",
+                "show a folder in the browser, live during a sweep",
+                "shallows serve runs/load",
+            ),
         },
     ),
     "compare and decide": Group(
-        "results",
+        "shallows.cli.options.results",
         {
-            "compare": (
+            "compare": Listed(
+                "shallows.cli.compare",
                 "test which scheme or value is better, over all seeds",
                 "shallows compare runs/load --baseline DCTCP",
             ),
-            "reproduce": (
+            "reproduce": Listed(
+                "shallows.cli.reproduce",
                 "run a paper's experiments and check its claims",
                 "shallows reproduce bcc 4 --quick",
             ),
         },
     ),
     "switches and advice": Group(
-        "switches",
+        "shallows.cli.options.switches",
         {
-            "explain": (
+            "explain": Listed(
+                "shallows.cli.explain",
                 "explain the queues and buffers of a switch configuration",
                 "shallows explain config_db.json --chip tomahawk2",
             ),
-            "advise": (
+            "advise": Listed(
+                "shallows.cli.advise",
                 "recommend switch settings for a fabric and its traffic",
                 "shallows advise fabric.toml --budget 20min",
             ),
-            "chips": ("list switching chips, with the source of each number", "shallows chips tomahawk2"),
+            "chips": Listed(
+                "shallows.cli.chips",
+                "list switching chips, with the source of each number",
+                "shallows chips tomahawk2",
+            ),
         },
     ),
     "import and export": Group(
-        "exchange",
+        "shallows.cli.options.exchange",
         {
-            "import": (
+            "import": Listed(
+                "shallows.cli.import",
                 "make a scenario from another simulator's files",
                 "shallows import hpcc config.txt -o imported.toml",
             ),
-            "export": (
+            "export": Listed(
+                "shallows.cli.export",
                 "write files of other simulators and switch vendors",
                 "shallows export switch config_db.json --to eos",
             ),
@@ -122,15 +173,15 @@ def command_line() -> argparse.ArgumentParser:
     parser.add_argument("--version", action=_Version, nargs=0, help="print what is installed and stop")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, parser_class=Command)
     for group in GROUPS.values():
-        for name, (text, example) in group.commands.items():
+        for name, listed in group.commands.items():
             options = None if name in WITHOUT_OPTIONS else _options_of(group, name)
-            add(commands, name, f"shallows.cli.{name}", text, options, example)
+            add(commands, name, listed.module, listed.text, options, listed.example)
     return parser
 
 
 def _options_of(group: Group, name: str) -> Options:
     def options(parser: argparse.ArgumentParser) -> None:
-        import_module(f"shallows.cli.options.{group.options}").COMMANDS[name](parser)
+        import_module(group.options).COMMANDS[name](parser)
 
     return options
 
@@ -162,9 +213,9 @@ class _Overview(Parser):
         lines = [self.format_usage(), f"{self.description}\n"]
         for title, group in GROUPS.items():
             lines.append(f"{title}:")
-            lines += [f"  {name:<12}{text}" for name, (text, _) in group.commands.items()]
-            _, example = next(iter(group.commands.values()))
-            lines.append(f"  {'':12}example: {example}\n")
+            lines += [f"  {name:<12}{listed.text}" for name, listed in group.commands.items()]
+            first = next(iter(group.commands.values()))
+            lines.append(f"  {'':12}example: {first.example}\n")
         options = self._get_formatter()
         options.start_section("options")
         options.add_arguments(self._get_optional_actions())

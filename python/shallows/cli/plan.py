@@ -6,7 +6,7 @@ import sys
 
 from shallows.cli.codes import OK
 from shallows.cli.console import Status, console, print_table
-from shallows.cli.sweeping import read_source
+from shallows.cli.sweeping import print_curves, read_source
 from shallows.quantity import count, duration, size
 from shallows.runs.threads import cores, told
 from shallows.sweeps import estimate
@@ -24,13 +24,13 @@ def run(options: argparse.Namespace) -> int:
             shard=options.shard,
             say=lambda line: status.show(line, line),
         )
+    if not options.json:
+        print_curves(found.points, screen)
     if options.json:
         print(json.dumps(found.document(), ensure_ascii=False))
     elif found.experiment:
         screen.print(f"{found.path}: one run, {_cost(found)}", soft_wrap=True)
         screen.print(f"it runs {told(found.experiment, cores())}", soft_wrap=True)
-        for note in found.experiment.notes():
-            screen.print(note, soft_wrap=True, highlight=False)
     else:
         print_table(found.table, screen)
         screen.print(f"{found.path}: {len(found.points)} points, {found.needs}", soft_wrap=True)

@@ -21,6 +21,7 @@ from shallows.runs.manifest import PAGE, holds, unfit
 from shallows.runs.results import Run
 from shallows.runs.source import Source
 from shallows.runs.threads import Threads, threads_of
+from shallows.sweeps.points import of_scheme
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -32,6 +33,8 @@ def run(options: argparse.Namespace) -> int:
     """`shallows run`."""
     threads = threads_of(options.threads)
     source = Source.read(options.scenario, tuple(options.overrides), options.seed)
+    if options.scheme is not None:
+        source = of_scheme(source, options.scheme)
     experiment = source.parse()
     folder = Path(options.out) if options.out is not None else default_folder(experiment, Path("runs"))
     screen = console(stderr=options.json)

@@ -8,7 +8,7 @@ from typing import Any
 from shallows import reports
 from shallows.cli.codes import EMPTY, FAILED, OK
 from shallows.cli.console import console, print_table, print_warnings
-from shallows.cli.sweeping import read_points, run_sweep
+from shallows.cli.sweeping import print_curves, read_points, run_sweep
 from shallows.runs import points_table
 from shallows.sweeps import estimate
 from shallows.sweeps.points import Outcome, finished_runs
@@ -22,6 +22,7 @@ def run(options: argparse.Namespace) -> int:
     screen = console(stderr=options.json)
     if options.engine == "local":
         estimate.refuse_what_cannot_fit(mine, estimate.from_finished(mine), options.jobs)
+    print_curves(mine, screen)
     outcomes = run_sweep(parent, points, engine, screen, mine, replaces=False)
     if options.json:
         print(json.dumps({"points": [_describe(outcome) for outcome in outcomes]}, ensure_ascii=False))

@@ -1,18 +1,21 @@
 """What the commands of sweeps share: their points, and running them with a live view."""
 
 import argparse
+import json
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from shallows.cli.console import Status, bar
+from shallows.cli.console import Status, bar, print_table
 from shallows.quantity import count, duration
+from shallows.runs import tables
 from shallows.runs.manifest import MANIFEST
-from shallows.runs.results import Run, describe
+from shallows.runs.results import Run, axis_name, describe
 from shallows.runs.source import Source
 from shallows.sweeps import estimate
 from shallows.sweeps.points import Outcome, Point, Shard, enter, plan
@@ -70,6 +73,41 @@ def run_sweep(
             print(f"failed: {describe(outcome.point.source.labels)}: {outcome.error}", file=sys.stderr)
     _say_what_is_empty([outcome.run for outcome in outcomes if outcome.run])
     return outcomes
+
+
+MOST_CURVES = 8
+"""Number of tables of marking curves that a terminal shows."""
+
+
+def print_curves(points: Sequence[Point], screen: "Console") -> None:
+    """Print the marking curves of the points and what `auto` resolved to, once for all that share them.
+
+    Titles name the schemes and values whose points share a table.
+    """
+    shared: dict[tuple[str, tuple[str, ...]], list[Point]] = {}
+    for point in points:
+        shared.setdefault((point.curves, point.notes), []).append(point)
+    for number, ((curves, notes), group) in enumerate([*shared.items()][:MOST_CURVES]):
+        of = _what_is_common(group, points)
+        table = tables.marking_curves(json.loads(curves), f"Marking curves{of and f', {of}'}")
+        # The note explains the rows once.
+        print_table(table if number == 0 else replace(table, note=""), screen)
+        for note in notes:
+            screen.print(note, soft_wrap=True, highlight=False)
+    if (more := len(shared) - MOST_CURVES) > 0:
+        screen.print(f"and {more} more: `shallows run` with --scheme or --set prints those of one run")
+    screen.print()
+
+
+def _what_is_common(group: Sequence[Point], points: Sequence[Point]) -> str:
+    """Name the schemes and values of a group on each axis of which it has not all."""
+    parts = []
+    for axis in points[0].source.labels:
+        mine, every = (list(dict.fromkeys(p.source.labels[axis] for p in of)) for of in (group, points))
+        if len(mine) < len(every):
+            name = "" if axis == "scheme" else f"{axis_name(axis)} "
+            parts.append(name + " or ".join(map(str, mine)))
+    return ", ".join(parts)
 
 
 def _others(parent: Path, points: Sequence[Point]) -> int:

@@ -12,6 +12,7 @@ from typing import Any
 
 from shallows.bounded import is_folder, parse_toml, quoted, read_text
 from shallows.errors import ShallowsError, did_you_mean
+from shallows.examples import FOLDER
 from shallows.figure_names import FIGURES
 from shallows.reproduction import claim_types, like
 from shallows.reproduction.claim_types import Rule
@@ -182,6 +183,11 @@ class Paper:
         return [claim for claim in mine if claim.is_quick or not quick]
 
 
+def papers(folder: Path = FOLDER) -> list[str]:
+    """Return the names of the papers in a folder, by default in the package."""
+    return sorted(path.parent.name for path in folder.glob(f"*/{FILE}"))
+
+
 def find(paper: str, experiments: Path | None) -> Paper:
     """Find a paper and read its claims.
 
@@ -190,14 +196,13 @@ def find(paper: str, experiments: Path | None) -> Paper:
     ShallowsError
         If the folder does not exist, or its `expected.toml` is invalid.
     """
-    # In a checkout, experiments are beside `python/shallows`.
-    parent = experiments or Path(__file__).resolve().parents[3] / "experiments"
+    parent = experiments or FOLDER
     if not is_folder(parent):
         raise ShallowsError(
             f"there is no folder {parent}",
-            "name that of the checkout with --experiments DIR; installed packages come without it",
+            "name a folder of papers with --experiments DIR, or leave it out for those of the package",
         )
-    known = sorted(path.parent.name for path in parent.glob(f"*/{FILE}"))
+    known = papers(parent)
     if paper not in known:
         near = did_you_mean(paper, known)
         raise ShallowsError(

@@ -91,7 +91,7 @@ def reproduce(
     out
         Folder of runs, figures and claims; default: `runs/PAPER`, or `runs/PAPER-quick` for reduced runs.
     experiments
-        Folder of the papers; default: the checkout's.
+        Folder of the papers; default: the package's.
     jobs
         Number of points to run at the same time; default: one per core, or one with real TCP.
     run_sweep

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from shallows.bounded import folder_of
+from shallows import examples
+from shallows.bounded import folder_of, is_file
 from shallows.errors import ShallowsError
 from shallows.runs.executing import default_folder, execute, is_reusable
 from shallows.runs.manifest import is_run_of
@@ -89,14 +90,12 @@ def run_source(
 
 
 def example(name: str) -> Path:
-    """Path of a scenario that comes with the package.
+    """Path of a scenario in the package, by its name in `shallows examples`.
 
-    >>> example("incast").name
-    'incast.toml'
+    `incast` is the scenario of `shallows demo`.
+
+    >>> example("incast").name, example("gallery/load").name
+    ('incast.toml', 'load.toml')
     """
-    folder = Path(__file__).parents[1] / "scenarios"
-    path = folder / f"{name}.toml"
-    if not path.is_file():
-        known = ", ".join(sorted(other.stem for other in folder.glob("*.toml")))
-        raise ShallowsError(f"there is no example {name!r}", f"the examples are: {known}")
-    return path
+    path = Path(__file__).parents[1] / "scenarios" / f"{name}.toml"
+    return path if "/" not in name and is_file(path) else examples.find(name).path

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from shallows import _core
-from shallows.bounded import read_text
+from shallows.bounded import is_file, read_text
 from shallows.errors import ShallowsError
 from shallows.runs.toml_text import called
 
@@ -36,6 +36,10 @@ class Source:
                 "name its file; `Scenario.from_dict` takes a dictionary, and a `Scenario` has its own `run`",
             )
         remedy = "name a scenario file, TOML in UTF-8, or try `shallows demo` first"
+        parts = Path(path).parts
+        if parts[:1] == ("experiments",) and is_file(Path(__file__).parents[1].joinpath(*parts)):
+            name = "/".join(parts[1:]).removesuffix(".toml")
+            remedy = f"`shallows examples {name}` copies it into this folder"
         return cls(str(path), read_text(path, remedy=remedy), overrides, seed)
 
     def parse(self, base: Path | None = None) -> _core.Experiment:

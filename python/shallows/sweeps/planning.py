@@ -151,4 +151,13 @@ def _point(source: Source, experiment: "Experiment", folder: Path | None) -> Poi
     folder = folder or default_folder(experiment, Path("runs"))
     is_finished = is_reusable(folder, experiment.hash)
     damage = None if is_finished else unfit(folder)
-    return Point(source, experiment.hash, folder, is_finished, damage, need=need_of(experiment))
+    return Point(
+        source,
+        experiment.hash,
+        folder,
+        is_finished,
+        damage,
+        need=need_of(experiment),
+        curves=experiment.marking_curves(),
+        notes=(*experiment.notes(),),
+    )

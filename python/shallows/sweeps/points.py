@@ -20,7 +20,7 @@ from typing import Any
 
 from shallows import _core
 from shallows.bounded import parse_toml
-from shallows.errors import ScenarioError, ShallowsError
+from shallows.errors import ScenarioError, ShallowsError, did_you_mean
 from shallows.runs.executing import default_folder, is_reusable
 from shallows.runs.folder import check_writable, lease_soon, write_whole
 from shallows.runs.index import INDEX, points_of, read_index
@@ -48,6 +48,10 @@ class Point:
     """Stamp of the folder when the sweep was planned."""
     need: Need | None = None
     """The memory that it needs at least; nothing where it runs with real TCP."""
+    curves: str = "[]"
+    """Its marking curves, as JSON."""
+    notes: tuple[str, ...] = ()
+    """What the engine chose for keys that are `auto`."""
 
     @property
     def has_results(self) -> bool:
@@ -132,7 +136,19 @@ def plan(source: Source, out: Path | None, *, verify: bool = False) -> tuple[Pat
         is_finished = is_reusable(folder, content_hash, verify=verify)
         damage = None if is_finished else unfit(folder, verify=verify)
         need = need_of(experiment, describe(labels)) if point.dilation is None else None
-        points.append(Point(point, content_hash, folder, is_finished, damage, stamp(folder), need))
+        points.append(
+            Point(
+                point,
+                content_hash,
+                folder,
+                is_finished,
+                damage,
+                stamp(folder),
+                need,
+                experiment.marking_curves(),
+                (*experiment.notes(),),
+            )
+        )
     if not points:
         raise ShallowsError(
             f"{source.file}: sweep.where and sweep.exclude leave no point", "check which way they compare"
@@ -153,6 +169,33 @@ def sweep_source(scenario: ScenarioLike, overrides: Mapping[str, object] | None 
     if source.seed is None:
         return source
     return replace(source, overrides=(*source.overrides, ("seed", str(source.seed))), seed=None)
+
+
+def of_scheme(source: Source, name: str) -> Source:
+    """Return a scenario with the keys of one scheme of its `[sweep]` table; its own overrides come last.
+
+    Raises
+    ------
+    ScenarioError
+        If the scheme cannot run.
+    ShallowsError
+        If there is no such scheme.
+    """
+    _refuse_changed_table(source)
+    schemes = {scheme: changes for scheme, changes in _read_table(source).schemes if scheme is not None}
+    if name not in schemes:
+        near = did_you_mean(name, schemes)
+        raise ShallowsError(
+            f"{source.file} has no scheme {name!r}" + (f"; {near}" if near else ""),
+            f"its schemes are: {', '.join(schemes)}" if schemes else "leave out --scheme",
+        )
+    overrides = (*((key, toml_value(value)) for key, value in schemes[name].items()), *source.overrides)
+    found = replace(source, overrides=overrides, labels={"scheme": name})
+    try:
+        found.parse()
+    except ScenarioError as error:
+        raise ScenarioError(_locate(str(error), found, name, (), {})) from None
+    return found
 
 
 def _place_of(point: Source, experiment: _core.Experiment, parent: Path) -> tuple[str, Path]:

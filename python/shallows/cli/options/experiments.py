@@ -12,6 +12,9 @@ def _run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seed", type=seed, metavar="N", help="root of all random streams; default: the file's"
     )
+    parser.add_argument(
+        "--scheme", metavar="NAME", help="with the keys of this scheme of the [sweep] table; --set comes last"
+    )
     parser.add_argument("--out", metavar="DIR", help="folder of the results; default: runs/NAME-HASH-sSEED")
     parser.add_argument("--force", action="store_true", help="replace the folder if it exists")
     parser.add_argument(

@@ -107,7 +107,7 @@ def _compare(parser: argparse.ArgumentParser) -> None:
 
 
 def _reproduce(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("paper", metavar="PAPER", help="its folder in experiments/, such as bcc")
+    parser.add_argument("paper", metavar="PAPER", help="its name in `shallows examples`, such as bcc")
     parser.add_argument("figure", nargs="?", metavar="FIGURE", help="one figure or table; default: all")
     parser.add_argument("--quick", action="store_true", help="a reduced run, which checks the orderings")
     parser.add_argument(
@@ -116,7 +116,7 @@ def _reproduce(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out", metavar="DIR", help="folder of runs, figures and claims; default: runs/PAPER"
     )
-    parser.add_argument("--experiments", metavar="DIR", help="folder of the papers; default: the checkout's")
+    parser.add_argument("--experiments", metavar="DIR", help="folder of the papers; default: the package's")
     add_json(parser)
 
 

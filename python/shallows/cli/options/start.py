@@ -16,12 +16,23 @@ def _demo(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _examples(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "name",
+        nargs="?",
+        metavar="EXAMPLE",
+        help="an example to copy into this folder, or a group to list; default: list all",
+    )
+    add_json(parser)
+
+
 def _completion(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("shell", choices=["bash", "zsh", "fish"], metavar="SHELL", help="bash, zsh or fish")
 
 
 COMMANDS = {
     "demo": _demo,
+    "examples": _examples,
     "doctor": add_json,
     "completion": _completion,
 }

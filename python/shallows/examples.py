@@ -1,0 +1,118 @@
+"""Scenarios in the package: a gallery, demos, fabrics, models and papers, each with a title from its file."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from shallows.bounded import parse_toml, read_text
+from shallows.errors import ShallowsError, did_you_mean
+
+FOLDER = (Path(__file__).parent / "experiments").resolve()
+"""All experiments; in a checkout, those of the repository."""
+
+FIRST = ("demo", "gallery", "advisor", "models")
+"""Groups that are listed first, in this order."""
+
+WITHOUT_COMMENTS = {
+    "advisor/roce-400g.json": "A 400 Gb/s leaf in SONiC's words, with lossless classes: for `explain`."
+}
+"""Titles of files whose format has no comments."""
+
+REMEDY = "install the package again"
+
+
+@dataclass(frozen=True)
+class Example:
+    """A file of the package that a command can be tried on."""
+
+    name: str
+    """Name of its group and its own, such as `gallery/load`."""
+    path: Path
+
+    @property
+    def group(self) -> str:
+        """The folder in which it is."""
+        return self.name.partition("/")[0]
+
+    @property
+    def title(self) -> str:
+        """The first sentence of the comment at the top of the file."""
+        if known := WITHOUT_COMMENTS.get(f"{self.group}/{self.path.name}"):
+            return known
+        comment = re.match(r"(?:#.*\n)*", read_text(self.path, remedy=REMEDY))
+        lines = [line.lstrip("# ") for line in comment[0].splitlines()] if comment else []
+        return re.split(r"(?<=[.?])\s+(?=[\"A-Z]|\w+/)", " ".join(lines), maxsplit=1)[0]
+
+    @property
+    def files(self) -> list[Path]:
+        """The file, and those of its folder that it names, such as distributions of flow sizes."""
+        if self.path.suffix != ".toml":
+            return [self.path]
+        document = parse_toml(read_text(self.path, remedy=REMEDY))
+        named = [
+            self.path.parent / text for text in dict.fromkeys(_texts(document)) if re.search(r"\.\w+$", text)
+        ]
+        return [self.path, *(file for file in named if file.is_file())]
+
+
+def examples() -> list[Example]:
+    """Return all examples, by group.
+
+    >>> examples()[0].name
+    'demo/bcc-f2'
+    """
+    paths = [*FOLDER.glob("*/*.toml"), *(FOLDER / name for name in WITHOUT_COMMENTS)]
+    found = [
+        Example(f"{path.parent.name}/{path.stem}", path) for path in paths if path.name != "expected.toml"
+    ]
+    places = {group: place for place, group in enumerate(FIRST)}
+    return sorted(found, key=lambda each: (places.get(each.group, len(FIRST)), each.name))
+
+
+def find(name: str) -> Example:
+    """Return the example with this name.
+
+    Raises
+    ------
+    ShallowsError
+        If there is none.
+    """
+    known = {each.name: each for each in examples()}
+    if name not in known:
+        near = did_you_mean(name, known)
+        raise ShallowsError(
+            f"there is no example {name!r}" + (f"; {near}" if near else ""), "`shallows examples` lists them"
+        )
+    return known[name]
+
+
+def copy(example: Example, folder: Path) -> list[Path]:
+    """Copy an example into a folder, with the files that it names.
+
+    Raises
+    ------
+    ShallowsError
+        If one of these files exists; then none is written.
+    """
+    copies = {file: folder / file.name for file in example.files}
+    for target in copies.values():
+        if target.exists() or target.is_symlink():
+            raise ShallowsError(
+                f"{target} exists, and is not overwritten", "rename it, or work in another folder"
+            )
+    for file, target in copies.items():
+        try:
+            target.write_bytes(file.read_bytes())
+        except OSError as error:
+            raise ShallowsError(
+                f"{target} cannot be written: {error.strerror}", "work in a folder of your own"
+            ) from None
+    return [*copies.values()]
+
+
+def _texts(value: object) -> list[str]:
+    """All texts in a TOML document."""
+    if isinstance(value, str):
+        return [value]
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return [text for each in inner for text in _texts(each)]
