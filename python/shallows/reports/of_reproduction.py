@@ -117,7 +117,8 @@ def _filled(columns: list[str], rows: list[list[Cell]]) -> dict[str, Any]:
 def _metric(claim: dict[str, Any]) -> str:
     """Return a claim's metric in words, with its unit if numbers are shown without one of their own."""
     shown = "".join(check["shown"]["ours"] for check in claim["checks"])
-    return title(claim["metric"], unit=claim["kind"] == "value" and not {"%", "B"} & {*shown})
+    has_own = {"%", "B"} & {*shown}
+    return title(claim["metric"], unit=claim["kind"] in {"value", "ordering"} and not has_own)
 
 
 def _causes(claims: list[dict[str, Any]]) -> list[Block]:
