@@ -67,7 +67,7 @@ class Answer:
     race: Race | None = None
     recommendation: Recommendation | None = None
     undecided: Undecided | None = None
-    """What the race left open; None if it decided."""
+    """Open decision of the race; None if it decided."""
     effects: list[Effect] = field(default_factory=list)
     switch: Switch | None = None
     """The current configuration."""

@@ -272,7 +272,7 @@ def _with_enough(tails: Points, counts: Points, few: list[int]) -> Points:
 
 @dataclass(frozen=True)
 class _Metric:
-    """What is drawn along the axis, and what its panel says."""
+    """Metric drawn along the axis, with the labels of its panel."""
 
     points: Points
     label: str

@@ -76,7 +76,7 @@ impl<T: Copy + Default> Network<T> {
         packets
     }
 
-    /// Of packets that were taken for hosts so many arrived in the window; some of them are unread and put back.
+    /// Counts the packets taken for hosts that arrived in the window, and puts the unread ones back.
     pub(crate) fn give_back(&mut self, packets: Vec<Arriving<T>>, count: usize, unread: &[usize]) {
         self.events += (count - unread.len()) as u64;
         self.visits += 1;
@@ -249,7 +249,7 @@ impl<T: Copy + Default> Network<T> {
         self.calendar.place(link.bucket, Arriving { at: leaves.way.arrival, header, payload, wire: place });
     }
 
-    /// Likewise, where somebody watches or the link leads to another partition.
+    /// Sends a departing packet from a watched port, or into another partition.
     #[inline(never)]
     fn depart_watched(
         &mut self,

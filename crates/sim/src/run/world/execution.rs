@@ -9,7 +9,7 @@ use crate::run::world::World;
 /// Packets that reach hosts before one whose connection the processor begins to load: as long as memory takes to answer.
 const AHEAD: usize = 4;
 
-/// Likewise for what finds that connection.
+/// Packets that reach hosts before one whose entry in the table of connections the processor begins to load.
 const AHEAD_OF_NAME: usize = 2 * AHEAD;
 
 impl World {
