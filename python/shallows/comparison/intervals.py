@@ -53,7 +53,7 @@ FEWEST_SEEDS = 3
 
 
 def over_seeds(values: Sequence[float], confidence: float = 0.95) -> Interval | None:
-    """Return the interval of a mean over seeds, as bars of figures show it and claims use it.
+    """Return the interval of a mean over seeds; bars of figures and claims use it.
 
     None for fewer than three seeds, or if a value is not finite.
 

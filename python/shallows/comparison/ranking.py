@@ -223,7 +223,7 @@ class _Front:
             return "dominated", dominated_by, []
         settled = self.apart[index] | self.beats[index] | self.beats[:, index]
         settled |= ~np.array(self.valued) | (np.arange(len(self.places)) == index)
-        # A dominated value can be ignored: the value that beats it is told apart from this one, or is listed.
+        # A dominated value is ignored: the value that beats it is distinguished from this one or listed.
         settled |= self.counts.any(axis=0)
         still_open = [self.places[each] for each in np.flatnonzero(~settled)]
         return "cannot tell" if still_open else "Pareto-optimal", [], still_open

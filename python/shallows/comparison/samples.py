@@ -120,7 +120,7 @@ def read(run: Run, cool_down: float, wanted: Collection[str] = ()) -> Sample:
             if where.key == "workload":
                 asked = measured.filter(measured["workload"].is_in(where.values))
                 series |= _of_part({"query_us.all": _series(asked, "time")}, where.text)
-        # The network decides when an answer leaves; in an open loop it does not decide when a request does.
+        # Answers start when the network delivers requests; open-loop requests do not depend on the network.
         asked = flows.filter(flows["query"].is_null())
     work = [asked.select("source", "destination", "size_bytes", "arrival_us")]
     if queries is not None:
