@@ -36,7 +36,7 @@ class NoSpaceError(ShallowsError):
 
 
 class ClaimLostError(ShallowsError):
-    """Another process has taken over or removed the output of this one."""
+    """Another process has taken over or removed the output folder of this one."""
 
 
 NAMED = 12
