@@ -22,7 +22,7 @@ from shallows.runs.table import Table
 PAGE = "advice.html"
 
 GREY = 7
-"""Most rounds that get their own grey, for dropped candidates."""
+"""Colour number of dropped candidates; remaining ones that are not named use the number before it."""
 
 LIMITS = (1, 4, 8)
 """Numbers of busy ports for which a queue's limit is drawn."""

@@ -216,7 +216,7 @@ def _of_classes(fabric: Fabric, standard: Candidate) -> Iterator[Candidate]:
 
 
 def _defaults(fabric: Fabric) -> Iterator[Candidate]:
-    """Yield vendors' defaults. A threshold beyond the pool is kept; it never fires, as in such a switch."""
+    """Yield vendors' defaults. A threshold beyond the pool is kept; it never marks, as in such a switch."""
     alpha = chosen_alpha(fabric)
     count = len(fabric.classes)
     yield Candidate("no ECN", "SONiC's lossy queues: no WRED profile", "default", (None,) * count, alpha)

@@ -35,7 +35,7 @@ class Scope:
 
 
 NOWHERE = Scope(queue=-1)
-"""Scope of a line that is understood and unused, such as a profile that no queue names."""
+"""Scope of a line without effect, such as a profile that no queue uses."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class Threshold:
 
 @dataclass(frozen=True)
 class Curve:
-    """Probability of marking or dropping a packet, by the backlog that it finds.
+    """Probability of marking or dropping a packet, by the backlog at its arrival.
 
     Zero below the minimum, one above the maximum, and in between linear from 0 to `probability`.
     """
@@ -329,7 +329,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Default:
-    """A default that applies because nobody set a value."""
+    """A default that applies because the configuration sets no value."""
 
     what: str
     """The setting, with its queue or profile."""

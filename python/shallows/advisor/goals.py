@@ -1,4 +1,4 @@
-"""An operator's goals in a small language: `p99 of small flows below 1 ms at 80 % load, then throughput`.
+"""Operators' goals in a small language: `p99 of small flows below 1 ms at 80 % load, then throughput`.
 
     goals     = goal { "," "then" goal }
     goal      = number [ "below" quantity ] [ "at" percent "load" ]
@@ -22,7 +22,7 @@ SHAPE = '"p99 of small flows below 1 ms at 80 % load, then throughput, then loss
 REMEDY = f"write goals such as {SHAPE}; docs/advisor.md has the words"
 
 DEFAULT = "loss below 0.1 %, then throughput, then p99 of small flows"
-"""Default goals: BCC (INFOCOM '20) §IV-A prefers low loss, 0.1 % being too much, to throughput."""
+"""Default goals: BCC (INFOCOM '20) §IV-A ranks low loss above throughput; 0.1 % is too much."""
 
 _GOAL = re.compile(
     r"(?P<what>.+?)(?: below (?P<bound>\S+(?: ?\S+)?))?(?: at (?P<load>[0-9.]+) ?% load)?", re.IGNORECASE

@@ -1,4 +1,4 @@
-"""Converts units between vendors: cells, times, percent and bytes, where the inputs are known.
+"""Conversion of units between vendors: cells, times, percent and bytes, where the inputs are known.
 
 Writers express only their vendor's units. A threshold in cells, in percent of a queue's limit, or in
 microseconds needs the chip, the memory or the rate to become bytes. An unknown conversion leaves the value
