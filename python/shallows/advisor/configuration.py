@@ -136,7 +136,7 @@ class Marking:
 
     @property
     def marks_ect(self) -> bool:
-        """Whether any of its curves marks."""
+        """Return whether any of its curves marks."""
         return any(curve.marks_ect for curve in self.curves)
 
     def marking_curve(self) -> Curve | None:
@@ -200,7 +200,7 @@ class Scheduler:
 
     @property
     def has_rates(self) -> bool:
-        """Whether a queue has a guaranteed rate or an upper limit."""
+        """Return whether a queue has a guaranteed rate or an upper limit."""
         said = (self.shape, self.shape_percent, self.guaranteed, self.guaranteed_percent)
         return any(each is not None for each in said)
 

@@ -236,7 +236,7 @@ def _half_width(values: "NDArray[np.float64]", confidence: float, around: float 
 
 
 def is_dependent(stretches: "NDArray[np.float64]") -> bool:
-    """Whether consecutive values are significantly autocorrelated.
+    """Return whether consecutive values are significantly autocorrelated.
 
     The significance level is one in twenty; the first autocorrelation of n independent values has the
     standard deviation 1/sqrt(n).

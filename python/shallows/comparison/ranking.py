@@ -230,7 +230,7 @@ class _Front:
 
 
 def _is_as_good(metric: Metric, judgement: Judgement, *, of_other: bool) -> bool:
-    """Whether an interval that contains zero has its estimate on the right side, or both values are equal."""
+    """Return whether a change without a verdict is zero, or has its estimate on the favourable side."""
     change = judgement.change
     if change is None or judgement.reason not in {INCLUDES_ZERO, SAME}:
         return False

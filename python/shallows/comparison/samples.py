@@ -66,7 +66,7 @@ class Sample:
     """Offered work, independent of the time of arrival."""
 
     def met_the_same(self, other: "Sample") -> bool:
-        """Whether another run met the same flows and queries at the same times."""
+        """Return whether another run met the same flows and queries at the same times."""
         return len(self.work) == len(other.work) and all(
             mine.equals(theirs) for mine, theirs in zip(self.work, other.work, strict=True)
         )

@@ -112,7 +112,7 @@ def estimate(metric: Metric, samples: Sequence[Sample]) -> float | None:
 
 
 def is_measured(metric: Metric, sample: Sample) -> bool:
-    """Whether a run has flows that the metric covers. Empty size bins have no series."""
+    """Return whether a run has flows that the metric covers. Empty size bins have no series."""
     return metric.is_total or metric.series in sample.series
 
 

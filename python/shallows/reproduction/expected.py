@@ -127,12 +127,12 @@ class Claim:
 
     @property
     def in_percent(self) -> bool:
-        """Whether its number is a relative change."""
+        """Return whether its number is a relative change."""
         return self.versus is not None and self.change == "relative"
 
     @property
     def is_quick(self) -> bool:
-        """Whether reduced runs judge it."""
+        """Return whether reduced runs judge it."""
         return self.kind in {"ordering", "computed"} if self.quick is None else self.quick
 
 

@@ -35,7 +35,7 @@ class Measured:
         return self.labels.get("seed")
 
     def is_at(self, where: Selection) -> bool:
-        """Whether the selection contains the run."""
+        """Return whether the selection contains the run."""
         return all(self.on(axis) == value for axis, value in where.items())
 
     def on(self, axis: str) -> Any:
