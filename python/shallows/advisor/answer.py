@@ -67,7 +67,7 @@ class Answer:
     race: Race | None = None
     recommendation: Recommendation | None = None
     undecided: Undecided | None = None
-    """What the race left open; None if it decided."""
+    """Rivals and further effort of an undecided race; None if the race decided."""
     effects: list[Effect] = field(default_factory=list)
     switch: Switch | None = None
     """The current configuration."""

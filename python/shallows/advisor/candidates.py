@@ -1,7 +1,7 @@
 """Candidate settings to simulate: rules, vendors' defaults, and values between them, as the chip supports.
 
-The order is fixed: rules, defaults, values between. Of two equally good candidates the earlier one is
-recommended, so a number with a reason precedes one without.
+The order is fixed: the current setting, rules, defaults, values between. The earlier of two equally good
+candidates is recommended, so numbers with a reason come first.
 """
 
 from collections.abc import Iterator, Sequence

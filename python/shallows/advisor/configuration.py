@@ -155,7 +155,7 @@ class Allotment:
 
     pool: str | None = None
     reserved: Threshold | None = None
-    """Reserved buffer, which no other queue can take."""
+    """Reserved buffer, which no other queue can use."""
 
     alpha: Fraction | None = None
     """Dynamic threshold: limit of alpha times the free memory (Choudhury and Hahne 1998)."""

@@ -97,7 +97,7 @@ class Fabric:
     flows: int
     """Number of flows per run, all classes together."""
     notes: tuple[str, ...] = ()
-    """Assumptions where the file is silent."""
+    """Assumptions about values that the file lacks."""
     every_second: str | None = None
     """Transport of every second host instead of its classes', if any."""
 

@@ -30,7 +30,7 @@ def headroom(rate: int, metres: Fraction, mtu: int) -> int | None:
 
 
 def pauses(resolved: Resolved) -> Iterator[Finding]:
-    """Find lossless queues whose senders are paused before they see a mark."""
+    """Find lossless queues that pause their senders before the marking curve ends."""
     for classes in together(resolved.classes):
         each = classes[0]
         limit, curve = each.group_limit, each.curve

@@ -71,7 +71,7 @@ TAIL = Goal("p99 of small flows", Metric("fct_us.small.p99"))
 THROUGHPUT = Goal("throughput", Metric("fct_us.large.mean"))
 LOSS = Goal("loss", Metric("loss_rate_in_switches"))
 AXES = (TAIL, THROUGHPUT, LOSS)
-"""Axes of the Pareto front, whatever the goals.
+"""Axes of the Pareto front, for any goals.
 
 Throughput is measured as in papers, by the mean time of large flows.
 """

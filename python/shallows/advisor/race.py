@@ -1,6 +1,6 @@
 """Race of candidates: each round adds one seed to every remaining candidate, and drops the beaten ones.
 
-Under one seed all candidates meet the same flows, so differences are paired (`comparison.verdicts`). A
+All candidates have the same flows under one seed, so differences are paired (`comparison.verdicts`). A
 candidate is dropped if another is better in one measure and, in all others, not worse by more than the
 indifference zone. All intervals hold jointly: Bonferroni over all remaining pairs, all measures, and all
 looks so far. docs/design.md gives the reasons.

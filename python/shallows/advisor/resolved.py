@@ -69,7 +69,7 @@ class Limit:
 
     dynamic: bool
     of_chip: bool = False
-    """Whether the chip's memory stands in for pools of unknown size."""
+    """Whether the chip's memory replaces a pool of unknown size."""
 
     alpha: Fraction | None = None
     """Alpha of a dynamic limit."""

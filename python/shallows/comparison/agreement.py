@@ -232,7 +232,7 @@ def document(found: Sequence[Agreement], pairs: int, notes: Sequence[str]) -> di
 
 
 def reject_invalid(real: Sequence[Run]) -> None:
-    """Reject invalid runs: those whose machine did not keep up.
+    """Reject invalid runs, in which the machine did not keep up.
 
     Raises
     ------

@@ -43,7 +43,7 @@ class Standing:
     """Verdict versus the first value: `first`, `worse` or `cannot tell`."""
     reason: str
     front: Front | None
-    """Whether another value beats this one in all metrics together; null with a single metric."""
+    """State versus all other values in all metrics together; null with a single metric."""
     dominated_by: list[str]
     open_with: list[str]
     """Values that this one cannot be distinguished from: neither beats the other, nor is each worse in a
@@ -62,7 +62,7 @@ class Ranking:
 
     @property
     def kept(self) -> list[Standing]:
-        """Return the values that no other beats."""
+        """Return the values that are, or may be, Pareto-optimal."""
         return [each for each in self.standings if each.front in {"Pareto-optimal", "cannot tell"}]
 
 
@@ -197,8 +197,8 @@ class _Front:
         reached = self.beats.copy()
         for middle in range(len(places)):
             reached |= np.outer(reached[:, middle], reached[middle])
-        # In a cycle of chance verdicts each value would beat the other, and none would remain; such verdicts
-        # do not count.
+        # Chance verdicts may form a cycle in which each value beats another. Such verdicts do not count, because
+        # no value would remain.
         self.counts = self.beats & ~reached.T
 
     def _meet(self, race: Race, one: int, other: int) -> None:

@@ -323,7 +323,7 @@ def _claim(path: Path, number: int, table: Any) -> Claim:
 
 
 def _check_metric(path: Path, what: str, metric: str, *, runs: bool) -> None:
-    """Reject a name that is no metric; `check_metrics` later checks it against the scenarios."""
+    """Reject an unknown metric; `findings.check_selections` later checks it against the scenarios."""
     try:
         (check if runs else check_computed)(metric)
     except ShallowsError as error:
