@@ -105,7 +105,7 @@ def decision(found: Answer) -> str:
 
 
 def _beside(other: Standing) -> str:
-    """Describe the difference of another setting."""
+    """Describe how another setting differs from the recommended one."""
     said = []
     for each in other.beside:
         if each.verdict == "cannot tell":
@@ -146,7 +146,7 @@ def _configuration(found: Answer) -> list[Block]:
 
 
 def _rows(made: Table) -> list[Block]:
-    # The section already has this title.
+    # The section's heading already shows the title.
     return [replace(table(made), title="")] if made.rows else []
 
 

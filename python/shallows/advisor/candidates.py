@@ -57,7 +57,7 @@ class Candidate:
     origin: str
     """Origin: `rule`, `default`, `between` or `today`."""
     queues: tuple[Curve | None, ...]
-    """Marking of each class's queue; None marks nothing."""
+    """Marking of each class's queue; None for no marking."""
     alpha: float
     pool: Curve | None = None
     sojourn: float | None = None

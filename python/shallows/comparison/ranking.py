@@ -197,8 +197,8 @@ class _Front:
         reached = self.beats.copy()
         for middle in range(len(places)):
             reached |= np.outer(reached[:, middle], reached[middle])
-        # Chance verdicts may form a cycle in which each value beats another. Such verdicts do not count, because
-        # no value would remain.
+        # Chance verdicts may form a cycle in which each value beats another. Such verdicts do not count;
+        # otherwise no value would remain.
         self.counts = self.beats & ~reached.T
 
     def _meet(self, race: Race, one: int, other: int) -> None:

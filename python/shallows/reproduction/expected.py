@@ -67,11 +67,11 @@ class Experiment:
     show: Sequence[str] = ()
     """Metrics drawn against the axis, besides those with published points."""
     normalised: Selection = field(default_factory=dict)
-    """Runs that all drawn values are divided by, since papers show schemes relative to one."""
+    """Runs by which all drawn values are divided, for papers that show schemes relative to one."""
     draw: Sequence[Drawing] = ()
     quick: Quick = field(default_factory=Quick)
     runs: bool = True
-    """Whether anything is simulated; otherwise claims concern data that scenarios have before they run."""
+    """Whether anything is simulated; otherwise its claims are about properties of unrun scenarios."""
     testbed: int | None = None
     """Dilation with real TCP; None for simulations."""
 

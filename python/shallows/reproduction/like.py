@@ -32,7 +32,7 @@ def completed(name: str, tables: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def claims(name: str, table: Mapping[str, Any], listed: Sequence[Any]) -> list[dict[str, Any]]:
-    """Return the inherited claims of a variant; its `causes` replace theirs, by id.
+    """Return the inherited claims of a variant; their causes, by id, are those in its `causes`.
 
     Raises
     ------
