@@ -165,7 +165,7 @@ def folder_of(path: str | Path) -> Path:
     Raises
     ------
     ShallowsError
-        If the name has a control character, is not UTF-8, or is longer than the system allows.
+        If it is neither text nor a `Path`, has a control character, is not UTF-8, or is too long.
     """
     if not isinstance(path, str | Path):
         raise ShallowsError(

@@ -184,7 +184,7 @@ class Race:
         write_index(self.folder / RUNS, self.points)
 
     def go_on(self, names: Sequence[str], count: int, progress: Progress, on_round: OnRound) -> None:
-        """Run `count` more seeds of these candidates, and seeds that they lack, and look."""
+        """Run `count` more seeds of these candidates and the seeds that they lack, then drop beaten ones."""
         last = self.rounds + count
         lacking: dict[int, list[str]] = {}
         for name in names:

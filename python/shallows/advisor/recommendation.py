@@ -91,9 +91,9 @@ def recommend(race: Race) -> Recommendation:
     """Choose among the remaining candidates.
 
     Candidates that keep all bounds come first, then undecided ones; if all miss a bound, the one that misses
-    it least. Among these the goals decide in their order: the best wins, unless an earlier candidate in the
-    fixed order is not beaten, by interval, by more than `race.DELTA`. With fewer than three seeds the first
-    wins. Weighted goals are compared by logarithms.
+    it least. Among these the goals decide in their order: the best wins, unless intervals show that none
+    beats an earlier candidate of the fixed order by more than `race.DELTA`. With fewer than three seeds the
+    first candidate wins. Weighted goals are compared by logarithms.
     """
     kept = [each for each in race.candidates if each.name in race.kept]
     bounded, checked = _bounded(race)

@@ -39,7 +39,7 @@ class Variation:
 
 @dataclass(frozen=True)
 class Effect:
-    """Effect on the recommendation."""
+    """Effect of a variation on the recommendation."""
 
     what: Variation
     value: float | None

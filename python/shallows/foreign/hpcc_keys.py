@@ -123,10 +123,11 @@ LISTS = {"AGENT_NODE", "NO_CC_NODE"}
 
 
 def read(path: Path, notes: list[str]) -> dict[str, Line]:
-    """Return a line for each key with its effective values; the last line of a repeated key counts.
+    """Return a line for each key with its effective values.
 
-    HPCC reads word by word: a key, then its values; it skips all other words and has no comments. So it reads
-    keys even in lines that begin with `#` or `//`; a note reports these.
+    The last line of a repeated key counts; lines of one map are combined. HPCC reads word by word: a key, and
+    its values; it skips all other words and has no comments. So it reads keys even in lines that begin with
+    `#` or `//`; a note reports these.
     """
     found: dict[str, Line] = {}
     for line in read_lines(path):

@@ -223,7 +223,7 @@ def _find(place: int, number: int, matrix: Matrix) -> int:
 
 
 def _check_unbounded(connection: Connection, matrix: Matrix) -> None:
-    """Reject an unbounded flow (size 0) that is a message, waits for a trigger, or fires one."""
+    """Reject an unbounded flow (size 0) in a matrix with messages, or with a trigger to await or fire."""
     if matrix.has_messages:
         raise matrix.error(connection.line, "a message of size 0", "htsim stops here too: give it a size")
     for name in ("trigger", "send_done_trigger", "recv_done_trigger"):
