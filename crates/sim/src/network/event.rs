@@ -21,7 +21,7 @@ pub(crate) enum Class {
     SenderTimer,
     /// A receiver's timer expires: place of the receiver.
     ReceiverTimer,
-    /// A connection is opened before measurement: index in the list of warm-ups.
+    /// Persistent connections are primed before their first flow: index 0.
     WarmUp,
     /// A flow arrives: index of a workload.
     Arrival,
