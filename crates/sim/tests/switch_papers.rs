@@ -76,7 +76,7 @@ fn the_threshold_of_mq_ecn_is_the_share_of_a_queue_among_those_that_are_busy() {
         let tolerance = if queues == 8 { 0.15 } else { 0.02 };
         let close = settled.is_empty() || (mean / share - 1.0).abs() < tolerance;
         assert!(close, "{queues} queues: {mean} B instead of {share}");
-        // Over the last time it never changes, the value must be the share.
+        // If it never changes after 100 ms, the last value before that is the share.
         let last = report.port_trace("switch0->host8", "threshold_bytes", Some(0)).last().unwrap().1;
         assert!((last / share - 1.0).abs() < 2.0 * tolerance, "{queues} queues: {last} B instead of {share}");
     }
