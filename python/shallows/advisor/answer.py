@@ -201,7 +201,7 @@ def answer(
         Wall time in seconds. A started round completes.
     clock
         Returns the time in seconds.
-    on_round, on_what_if
+    on_round, on_sensitivity
         Callbacks for progress.
     most_rounds
         Most rounds of the race.

@@ -13,8 +13,8 @@ from shallows.reports import chart as charts
 from shallows.reports.chart import Axis, Chart, Line
 from shallows.reports.html import Block, Cell, Section
 from shallows.reports.page import chart, render
-from shallows.reproduction.beside import title
 from shallows.reproduction.judging import CANNOT_TELL, DOES_NOT_HOLD, HOLDS
+from shallows.reproduction.versus import title
 from shallows.reproduction.written import mixed, read_documents
 from shallows.runs.folder import write_whole
 from shallows.runs.manifest import PAGE

@@ -6,7 +6,7 @@ from typing import Any
 
 from shallows.bounded import folder_of, parse_json, read_text
 from shallows.errors import ShallowsError
-from shallows.runs.claims import writer_of
+from shallows.runs.leases import writer_of
 from shallows.runs.manifest import finished_hash, is_run, unfit
 from shallows.runs.results import Run, describe
 
