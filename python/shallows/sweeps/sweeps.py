@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 ENGINES = ("local", "ray")
 
 Engine = Callable[[Mapping[int, Point]], Generator[State, None, None]]
-"""Function that runs points. Raises `ConnectionError` if a cluster is lost, `NoSpaceError` if a disk is full."""
+"""Function that runs points. Raises `ConnectionError` for a lost cluster, `NoSpaceError` for a full disk."""
 
 
 OnUpdate = Callable[[dict[int, dict[str, Any]], list[Outcome]], None]
