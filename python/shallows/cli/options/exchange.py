@@ -106,4 +106,4 @@ COMMANDS = {
     "import": _import,
     "export": _export,
 }
-"""What adds the options of each command, by its name."""
+"""Functions that add the options of each command, by its name."""

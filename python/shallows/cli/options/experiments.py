@@ -164,4 +164,4 @@ COMMANDS = {
     "merge": _merge,
     "testbed": _testbed,
 }
-"""What adds the options of each command, by its name."""
+"""Functions that add the options of each command, by its name."""

@@ -127,4 +127,4 @@ COMMANDS = {
     "compare": _compare,
     "reproduce": _reproduce,
 }
-"""What adds the options of each command, by its name."""
+"""Functions that add the options of each command, by its name."""

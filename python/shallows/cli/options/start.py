@@ -36,4 +36,4 @@ COMMANDS = {
     "doctor": add_json,
     "completion": _completion,
 }
-"""What adds the options of each command, by its name."""
+"""Functions that add the options of each command, by its name."""

@@ -56,4 +56,4 @@ COMMANDS = {
     "advise": _advise,
     "chips": _chips,
 }
-"""What adds the options of each command, by its name."""
+"""Functions that add the options of each command, by its name."""
