@@ -1,4 +1,4 @@
-"""The command line: one module for each command, and what they share."""
+"""Command line: one module for each command, and shared modules."""
 
 import argparse
 import os
@@ -14,7 +14,7 @@ from shallows.cli.streams import escaping
 from shallows.errors import DefectError, ScenarioError, ShallowsError
 
 _received: list[int] = []
-"""Signals that are to end this command, since it began."""
+"""SIGINT and SIGTERM signals that this command received."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -40,13 +40,13 @@ def _main(arguments: Sequence[str] | None) -> int:
         print(f"\nshallows: interrupted; {kept}", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
-        # Whoever read our output has left (`shallows schema | head`); Python would complain at exit.
+        # The reader closed the pipe (`shallows schema | head`); Python would print an error at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     except SystemExit:
         raise
     except BaseException:
-        # A native module that is being imported turns what a handler raises into a panic of its own.
+        # During the import of a native module, an exception from a signal handler becomes a panic.
         if _received:
             return 128 + _received[-1]
         raise
@@ -63,7 +63,7 @@ def _interrupt(number: int, _frame: object) -> NoReturn:
 
 
 def _run(options: argparse.Namespace) -> int:
-    """Check the names of folders, then run the command, which is a module with a function `run`."""
+    """Check the names of folders, then call `run` of the command's module."""
     from shallows.bounded import folder_of
 
     for folder in (getattr(options, "out", None), *getattr(options, "folders", ())):

@@ -1,4 +1,4 @@
-"""`shallows advise`."""
+"""Command `shallows advise`."""
 
 import argparse
 import json
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def run(options: argparse.Namespace) -> int:
-    """`shallows advise`."""
+    """Run `shallows advise` and return its exit code."""
     found = advising.prepare(options.fabric, options.config, options.to)
     screen = console(stderr=options.json)
     _print_rules(found, screen)
@@ -119,14 +119,14 @@ class AdviseStatus(Status):
     def on_round(
         self, progress: Progress, running: Mapping[int, dict[str, Any]], outcomes: "Sequence[Outcome]"
     ) -> None:
-        """Show how far the race is."""
+        """Show the progress of the race."""
         line = f"round {progress.round}, {progress.kept} of {progress.of} settings left"
         self._show(line, running, outcomes)
 
     def on_variation(
         self, what: Variation, running: Mapping[int, dict[str, Any]], outcomes: "Sequence[Outcome]"
     ) -> None:
-        """Show which variation runs."""
+        """Show the running variation."""
         self._show(f"sensitivity: {what.name} {what.level}", running, outcomes)
 
     def _show(self, line: str, running: Mapping[int, dict[str, Any]], outcomes: "Sequence[Outcome]") -> None:

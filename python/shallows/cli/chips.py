@@ -1,4 +1,4 @@
-"""`shallows chips`."""
+"""Command `shallows chips`."""
 
 import argparse
 import json
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def run(options: argparse.Namespace) -> int:
-    """`shallows chips`."""
+    """Run `shallows chips` and return its exit code."""
     found = [chip(options.name)] if options.name is not None else chips()
     if options.json:
         documents = [each.document() for each in found]
@@ -34,7 +34,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _print(of: Chip, screen: "Console") -> None:
-    """A chip: each number, and below it how certain it is and who says so."""
+    """Print a chip: each number, with its certainty and source below."""
     screen.print(Text(of.title, style="bold"))
     screen.print(Text(f"names: {', '.join((of.name, *of.aliases))}"))
     lines: list[tuple[str, str, str, str]] = [
@@ -74,7 +74,7 @@ def _all(chips: Sequence[Chip]) -> Table:
 
 
 def _facts(of: Chip) -> list[tuple[str, Sourced[Any]]]:
-    """Names and numbers of what is known."""
+    """Return the known facts of a chip by name."""
     facts: list[tuple[str, Sourced[Any] | None]] = [
         ("cell, B", of.cell),
         ("usable memory, B", of.memory),

@@ -1,3 +1,3 @@
-"""Exit codes. 3: all went well and a run measured nothing; 130 is what shells use for Ctrl-C."""
+"""Exit codes. 3: no error, but a run measured nothing or is invalid; 130: Ctrl-C, as in shells."""
 
 OK, FAILED, USAGE, EMPTY, INTERRUPTED = 0, 1, 2, 3, 130

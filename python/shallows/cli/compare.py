@@ -1,4 +1,4 @@
-"""`shallows compare`."""
+"""Command `shallows compare`."""
 
 import argparse
 import json
@@ -16,7 +16,7 @@ from shallows.runs.folder import check_writable, write_whole
 
 
 def run(options: argparse.Namespace) -> int:
-    """`shallows compare`."""
+    """Run `shallows compare` and return its exit code."""
     if options.out is not None:
         check_writable(Path(options.out))
     if options.verify:
@@ -36,7 +36,7 @@ def run(options: argparse.Namespace) -> int:
         print(document)
     else:
         tables = comparison_tables.rankings(found, everything=options.all)
-        # Many tables, each versus the baseline, say less than their order.
+        # For many variants, the ranking is more useful than a table for each versus the baseline.
         if options.all or not found.is_large:
             tables += comparison_tables.verdicts(found, everything=options.all)
         for table in tables:

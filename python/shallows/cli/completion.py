@@ -1,4 +1,4 @@
-"""`shallows completion`: a script with which a shell completes commands, options and files."""
+"""Command `shallows completion`: shell scripts that complete commands, options and files."""
 
 import argparse
 from collections.abc import Iterator
@@ -12,11 +12,11 @@ from shallows.reproduction.expected import papers
 
 FOLDERS = {"DIR"}
 FILES = {"SCENARIO.toml", "FABRIC.toml", "CONFIG", "FILE", "FILE.cm", "FILE.topo", "SOURCE", "fct.txt"}
-"""Names of arguments in help that are folders, and files."""
+"""Metavars of arguments that are files; those in `FOLDERS` are folders."""
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the script for a shell."""
+    """Print the completion script of a shell."""
     parser = command_line()
     for action in _actions(parser):
         if action.metavar in FOLDERS:
@@ -32,7 +32,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
-    """Arguments of a parser and of all commands within it."""
+    """Yield the arguments of a parser and of all its subcommands."""
     for action in parser._actions:
         yield action
         if isinstance(action, argparse._SubParsersAction):

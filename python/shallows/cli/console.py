@@ -1,4 +1,4 @@
-"""The terminal: tables, paragraphs and live progress.
+"""Terminal output: tables, paragraphs and live progress.
 
 Results go to standard output, everything else to standard error.
 """
@@ -23,14 +23,14 @@ from shallows.quantity import count, digits, duration
 from shallows.runs.table import Table
 
 PLAIN_WIDTH = 120
-"""Columns where no terminal says how many there are."""
+"""Width in columns without a terminal."""
 
 LINE_EVERY_S = 5.0
-"""Without a terminal, progress is a line from time to time."""
+"""Time between two lines of progress without a terminal."""
 
 
 def console(*, stderr: bool = False) -> Console:
-    """A console as wide as the terminal, or wide enough for every table where there is none."""
+    """Return a console as wide as the terminal, or `PLAIN_WIDTH` columns wide without one."""
     stream = below(sys.stderr if stderr else sys.stdout)
     return _Console(
         file=stream,
@@ -44,10 +44,10 @@ def console(*, stderr: bool = False) -> Console:
 
 
 class _Console(Console):
-    """Of escape sequences, only its own reach the terminal: colours, and the cursor of live progress."""
+    """A console that escapes control characters in text; its own colours and cursor movements stay."""
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """What is drawn, piece by piece."""
+        """Yield the rendered segments with their text escaped."""
         for piece in super().render(renderable, options):
             yield piece if piece.control else piece._replace(text=escaped(piece.text))
 
@@ -92,28 +92,25 @@ def _print_stacked(table: Table, to: Console) -> None:
 
 
 def print_warnings(warnings: list[str], to: Console) -> None:
-    """Print what the reader of the results should know."""
+    """Print warnings about the results."""
     for warning in warnings:
         to.print(Text.assemble(("warning: ", "bold yellow"), warning))
 
 
 def print_problems(problems: list[dict[str, str]], to: Console) -> None:
-    """Print what was to be measured and was not."""
+    """Print measurements that were requested but are missing."""
     for problem in problems:
         to.print(Text.assemble(("problem: ", "bold red"), problem["text"]))
 
 
 def print_notes(notes: Iterable[str], to: Console) -> None:
-    """Print what is worth knowing and no cause for concern."""
+    """Print notes, which need no action."""
     for note in notes:
         to.print(Text.assemble(("note: ", "bold"), printable(note)))
 
 
 class Status:
-    """Live progress: a line that renews itself on a terminal, else a line every few seconds.
-
-    Lines come from `render`, which is called with nothing and returns text.
-    """
+    """Live progress: renewed in place on a terminal, otherwise one line every `LINE_EVERY_S`."""
 
     def __init__(self) -> None:
         self.console = console(stderr=True)
@@ -134,7 +131,7 @@ class Status:
             self.live.stop()
 
     def show(self, live: str, line: str) -> None:
-        """Show the state: `live` on a terminal (may have several lines), `line` in a log."""
+        """Show progress: `live`, which may have several lines, on a terminal; otherwise `line`."""
         if self.live:
             self.live.update(Text(live, overflow="fold"), refresh=True)
         elif time.monotonic() - self.last >= LINE_EVERY_S:
@@ -151,13 +148,13 @@ class RunStatus(Status):
         self.start = time.monotonic()
 
     def update(self, progress: dict[str, Any]) -> None:
-        """Show how far the run is."""
+        """Show the progress of the run."""
         line = f"{self.name}: {describe_progress(progress, time.monotonic() - self.start)}"
         self.show(f"{bar(progress['fraction'])} {line}", line)
 
 
 def describe_progress(progress: dict[str, Any], elapsed: float) -> str:
-    """Simulated time, speed and time left."""
+    """Return progress in words: simulated time, flows, speed and remaining time."""
     fraction = progress["fraction"]
     parts = [
         f"{fraction * 100:3.0f} %",
@@ -171,7 +168,7 @@ def describe_progress(progress: dict[str, Any], elapsed: float) -> str:
 
 
 def bar(fraction: float, width: int = 24) -> str:
-    """A bar that is full at one.
+    """Return a progress bar that is full at a fraction of 1.
 
     >>> bar(0.5, 8)
     '━━━━────'

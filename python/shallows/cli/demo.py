@@ -1,4 +1,4 @@
-"""`shallows demo`: a question, its sweep, and the answer in a table, a figure and a paragraph."""
+"""Command `shallows demo`: a question, its sweep, and the answer in a table, a figure and a paragraph."""
 
 import argparse
 import time
@@ -22,7 +22,7 @@ from shallows.sweeps.sweeps import choose_engine
 
 @dataclass(frozen=True)
 class Demo:
-    """A question and how it is answered."""
+    """A question with its scenario, and the function that answers it from the runs."""
 
     question: str
     scenario: Path
@@ -31,7 +31,7 @@ class Demo:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run a demo and print what it shows; returns the exit code."""
+    """Run a demo, print its answer, and return the exit code."""
     chosen = _bcc() if options.full else _incast()
     parent = Path(options.out) / chosen.scenario.stem
     check_writable(parent)
@@ -72,7 +72,7 @@ def _bcc() -> Demo:
 
 
 def describe_incast(runs: Sequence[Run]) -> str:
-    """Which scheme has the best and the worst slowest answer, in words."""
+    """Name the schemes with the shortest and the longest time of the slowest response."""
     ordered = sorted(runs, key=_slowest)
     best, worst = ordered[0], ordered[-1]
     shortest, longest = _slowest(best), _slowest(worst)
@@ -88,7 +88,7 @@ def describe_incast(runs: Sequence[Run]) -> str:
 
 
 def describe_thresholds(runs: Sequence[Run]) -> str:
-    """What a high threshold saves for large flows and costs small ones, in words."""
+    """Describe how a high threshold speeds up large flows and slows down small ones."""
     high, low, reno = (_by_load(runs, name) for name in dict.fromkeys(map(_name, runs)))
     light, heavy = min(high), max(high)
     above, below, neither = _name(high[light]), _name(low[light]), _name(reno[light])
@@ -106,7 +106,7 @@ def describe_thresholds(runs: Sequence[Run]) -> str:
 
 
 def _tail_sentence(runs: dict[float, Run], name: str) -> str:
-    """How far the 99th percentile of small flows grows with load, and where it leaps if it does."""
+    """Describe how the 99th percentile of small flows grows with load, and where it first triples."""
     light, heavy = min(runs), max(runs)
     start = _tail(runs[light])
     leap = next((load for load in sorted(runs) if _tail(runs[load]) > 3 * start), None)
@@ -139,7 +139,7 @@ def _loss(run: Run) -> str:
 
 
 def _change(run: Run, other: Run) -> str:
-    """By how much one run's large flows are faster than another's."""
+    """Return by how much one run's large flows are faster or slower than another's."""
     times = [float(each.summary["fct_us"]["large"]["mean"]) for each in (run, other)]
     saved = 1 - times[0] / times[1]
     return f"{percent(abs(saved))} {'faster' if saved >= 0 else 'slower'}"

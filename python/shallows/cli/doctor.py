@@ -1,4 +1,4 @@
-"""`shallows doctor`: what this machine can do, and what is missing."""
+"""Command `shallows doctor`: checks of the installation, the machine and optional tools."""
 
 import argparse
 import json
@@ -23,7 +23,7 @@ NS3_HEADERS = ["/usr/include/ns3.37/ns3/core-module.h", "/usr/include/ns3/core-m
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print one line for each thing that matters; returns the exit code."""
+    """Print one line for each check, and return the exit code."""
     checks = [_installation(), _machine(), _folder(), *_optional_tools(), _self_test()]
     show([("ok" if is_fine else "missing", name, finding) for is_fine, name, finding in checks], options)
     return 0 if all(is_fine for is_fine, name, _ in checks if name in {"folder", "engine"}) else 1
@@ -73,7 +73,7 @@ def _optional_tools() -> list[tuple[bool, str, str]]:
 
 
 def _self_test() -> tuple[bool, str, str]:
-    """Run an example for about a second."""
+    """Run an example repeatedly for about a second."""
     experiment = Source.read(example("incast")).parse()
     hops, start = 0, time.perf_counter()
     while (elapsed := time.perf_counter() - start) < SELF_TEST_S:

@@ -1,4 +1,4 @@
-"""`shallows examples`."""
+"""Command `shallows examples`."""
 
 import argparse
 import json

@@ -1,4 +1,4 @@
-"""`shallows explain`."""
+"""Command `shallows explain`."""
 
 import argparse
 import json
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 SHOWN = 8
-"""Notes, unread values, defaults and findings of one kind that fit on a screen; --json has all."""
+"""Most notes, unread values, defaults and findings of one kind that are printed; `--json` has all."""
 
 ROWS = 40
-"""Of a table, likewise."""
+"""Most rows of a table that are printed; `--json` has all."""
 
 COLOURS = {"error": "bold red", "warning": "bold yellow", "note": "bold"}
 
 
 def run(options: argparse.Namespace) -> int:
-    """`shallows explain`."""
+    """Run `shallows explain` and return its exit code."""
     found = explain(
         options.files,
         fabric=options.fabric,
@@ -79,14 +79,14 @@ def _print(found: Explanation, screen: "Console") -> None:
 
 
 def _short(table: Table) -> Table:
-    """As many of its rows as fit."""
+    """Return a table with at most `ROWS` rows."""
     more = len(table.rows) - ROWS
     note = f"and {more:,} more rows: --json has all" if more > 0 else ""
     return replace(table, rows=table.rows[:ROWS], note=" ".join(part for part in (note, table.note) if part))
 
 
 def _print_findings(findings: Sequence[Finding], screen: "Console", most: int | None = None) -> None:
-    """Each, some of a kind; reason and remedy once for all that have the same."""
+    """Print findings, at most `SHOWN` of each code; consecutive findings share one reason and remedy."""
     counted: Counter[str] = Counter()
     kept: list[Finding] = []
     for finding in findings[:most]:

@@ -1,4 +1,4 @@
-"""`shallows export hpcc`."""
+"""Command `shallows export hpcc`."""
 
 import argparse
 
@@ -7,7 +7,7 @@ from shallows.foreign.importing import export_hpcc
 
 
 def run(options: argparse.Namespace) -> int:
-    """`shallows export hpcc`."""
+    """Run `shallows export hpcc` and return its exit code."""
     for path in export_hpcc(
         options.source, fct=options.out, flow=options.flow, topology=options.topology, force=options.force
     ):

@@ -1,4 +1,4 @@
-"""`shallows export switch`."""
+"""Command `shallows export switch`."""
 
 import argparse
 import sys
@@ -9,7 +9,7 @@ from shallows.cli.codes import OK
 
 
 def run(options: argparse.Namespace) -> int:
-    """`shallows export switch`."""
+    """Run `shallows export switch` and return its exit code."""
     made = export_switch(
         options.sources,
         options.to,

@@ -1,8 +1,8 @@
-"""Tables that fit the width of a terminal, with nothing cut off.
+"""Fitting of tables into the width of a terminal without cutting cells.
 
-A table that is too wide gets headings and names on several lines. If its numbers still do not fit, its
-columns continue in further blocks below, each of which repeats the names. A table of text, or one whose names
-alone fill the width, is stacked: the console prints each row as lines `heading: cell`.
+In a table that is too wide, headings and names wrap. If its numbers still do not fit, its columns continue in
+further blocks below, and each block repeats the names. A table of text, or one whose names fill the width, is
+stacked: the console prints each row as lines `heading: cell`.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,7 +13,7 @@ from rich.cells import cell_len
 from shallows.runs.table import Table
 
 GAP = 2
-"""Blanks between columns."""
+"""Number of blanks between columns."""
 
 LEAST_NAME = 12
 """Width below which a name is not wrapped further."""
@@ -63,7 +63,7 @@ def _sum(widths: Sequence[int]) -> int:
 
 
 def _between(least: Sequence[int], natural: Sequence[int], width: int) -> list[int]:
-    """Widths from the least on, to which the room that is left is added from the first column on."""
+    """Return column widths: the least ones, with the remaining width given to the first columns."""
     widths, left = [], width - _sum(least)
     for low, high in zip(least, natural, strict=True):
         more = min(left, high - low)
@@ -73,12 +73,12 @@ def _between(least: Sequence[int], natural: Sequence[int], width: int) -> list[i
 
 
 def _natural(table: Table, index: int) -> int:
-    """The width of a column on one line."""
+    """Return the width of a column without wrapping."""
     return max(map(cell_len, (table.columns[index], *_cells(table, index))), default=0)
 
 
 def _least(table: Table, index: int) -> int:
-    """The width of a column whose heading is wrapped between words, and its cells too if they are names."""
+    """Return the width of a column with its heading wrapped between words, and its cells, too, if names."""
     cells = _cells(table, index)
     if index >= table.names:
         return max([*map(cell_len, cells), _longest_word(table.columns[index])])

@@ -1,4 +1,4 @@
-"""Folders that a command is given."""
+"""Folders given to a command."""
 
 from pathlib import Path
 
@@ -7,11 +7,11 @@ from shallows.runs.results import Run
 
 
 def find_runs(folders: list[str]) -> list[Run]:
-    """The runs in these folders: each is a run's own, or holds runs.
+    """Return the runs in these folders; each is the folder of a run or contains runs.
 
     Raises
     ------
     ShallowsError
-        If one of them is neither.
+        If a folder holds no run, or a run cannot be read.
     """
     return [run for folder in folders for run in runs_in(Path(folder))]

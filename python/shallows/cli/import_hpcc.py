@@ -1,4 +1,4 @@
-"""`shallows import hpcc`."""
+"""Command `shallows import hpcc`."""
 
 import argparse
 
@@ -7,7 +7,7 @@ from shallows.foreign.importing import import_hpcc
 
 
 def run(options: argparse.Namespace) -> int:
-    """`shallows import hpcc`."""
+    """Run `shallows import hpcc` and return its exit code."""
     made = import_hpcc(
         options.source,
         options.out,

@@ -1,4 +1,4 @@
-"""`shallows import htsim`."""
+"""Command `shallows import htsim`."""
 
 import argparse
 
@@ -7,7 +7,7 @@ from shallows.foreign.importing import import_htsim
 
 
 def run(options: argparse.Namespace) -> int:
-    """`shallows import htsim`."""
+    """Run `shallows import htsim` and return its exit code."""
     made = import_htsim(
         options.source,
         options.out,

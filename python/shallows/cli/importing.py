@@ -1,4 +1,4 @@
-"""What the commands that import share."""
+"""Output that the import commands share."""
 
 import argparse
 
@@ -8,7 +8,7 @@ from shallows.foreign.importing import Written
 
 
 def print_imported(made: Written, options: argparse.Namespace) -> int:
-    """Print the written files of an import, and its differences from the other simulator's model."""
+    """Print the files that an import wrote, and the differences from the other simulator's model."""
     screen = console()
     print_notes(made.notes, screen)
     for path in made.files:

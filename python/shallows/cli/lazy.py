@@ -1,4 +1,4 @@
-"""Parsers of the command line: they suggest a near name for a wrong one, and commands are built when used."""
+"""Parsers of the command line, which suggest near names and are built on first use."""
 
 import argparse
 from collections.abc import Callable
@@ -7,11 +7,11 @@ from typing import Any, TypeAlias
 from shallows.errors import did_you_mean
 
 Options = Callable[[argparse.ArgumentParser], None]
-"""Adds the options of a command to its parser."""
+"""Function that adds the options of a command to its parser."""
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that adds the nearest allowed name to the error about a wrong one."""
+    """A parser whose error for a wrong name suggests the nearest allowed one."""
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         try:
@@ -22,13 +22,13 @@ class Parser(argparse.ArgumentParser):
 
 
 class Command(Parser):
-    """A command's parser, built on first use: building all of them takes longer than most answers."""
+    """Parser of a command, built on first use, as building all of them takes longer than most commands."""
 
     def __init__(self, options: Options, module: str, example: str, **of: Any) -> None:
         self._late = (options, module, example, of)
 
     def __getattr__(self, name: str) -> Any:
-        # Python calls this for attributes that do not exist yet.
+        # Python calls this for missing attributes: the first access builds the parser.
         if "_late" not in self.__dict__:
             raise AttributeError(name)
         options, module, example, of = self.__dict__.pop("_late")
@@ -44,7 +44,7 @@ Commands: TypeAlias = "argparse._SubParsersAction[Command]"
 def add(
     commands: Commands, name: str, module: str, text: str, options: Options | None = None, example: str = ""
 ) -> None:
-    """Add a command; `text` is its line in the list of commands, and its description."""
+    """Add a command; `text` is its line of help and its description."""
     commands.add_parser(
         name,
         help=text,
@@ -60,5 +60,5 @@ def _no_options(_: argparse.ArgumentParser) -> None:
 
 
 def add_kinds(parser: argparse.ArgumentParser, kind: str) -> Commands:
-    """Add the commands within a command, such as `import hpcc`."""
+    """Add subcommands to a command, such as `import hpcc`."""
     return parser.add_subparsers(title=f"{kind.lower()}s", metavar=kind, required=True, parser_class=Command)

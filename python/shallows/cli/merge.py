@@ -1,4 +1,4 @@
-"""`shallows merge`."""
+"""Command `shallows merge`."""
 
 import argparse
 import sys
@@ -13,7 +13,7 @@ from shallows.sweeps.sweeps import merge
 
 
 def run(options: argparse.Namespace) -> int:
-    """`shallows merge`."""
+    """Run `shallows merge` and return its exit code."""
     found = merge(read_source(options), options.folders, options.out or None, verify=options.verify)
     screen = console()
     if found.runs:

@@ -1,8 +1,8 @@
-"""The command line: its commands in groups, each with a line of help and an example.
+"""Parser of the command line: commands in groups, each with a line of help and an example.
 
-Each command has a module, whose `run` gets the options and returns the exit code. It is imported when
-the command runs, and with it the engine and the libraries for tables and figures: `--help` waits for none.
-The options of a command are in `shallows.cli.options`, and are imported when the command is named.
+Each command has a module with a function `run`, which takes the options and returns the exit code. The module
+is imported only when the command runs, so `--help` loads neither the engine nor libraries for tables and
+figures. Options are in `shallows.cli.options`, imported when their command is parsed.
 """
 
 import argparse
@@ -14,7 +14,7 @@ from shallows.cli.lazy import Command, Options, Parser, add
 
 
 class Listed(NamedTuple):
-    """A command in the list of all: its module, its line of help, and an example."""
+    """A command: its module, its line of help, and an example."""
 
     module: str
     text: str
@@ -22,7 +22,7 @@ class Listed(NamedTuple):
 
 
 class Group(NamedTuple):
-    """Commands that are listed together."""
+    """A group of commands that `shallows --help` lists together."""
 
     options: str
     """Module with the options of these commands."""
@@ -163,7 +163,7 @@ WITHOUT_OPTIONS = {"schema"}
 
 
 def command_line() -> argparse.ArgumentParser:
-    """The parser of all commands."""
+    """Return the parser of all commands."""
     parser = _Overview(
         prog="shallows",
         description="A laboratory for congestion control in shallow-buffered datacenter networks.",
@@ -187,9 +187,9 @@ def _options_of(group: Group, name: str) -> Options:
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
-    """The options of a command.
+    """Parse the arguments of a command.
 
-    A program of the user's follows `--`, whatever options stand before it: argparse takes one only right
+    The program of `testbed shell` follows `--`. It is split off first, as argparse accepts it only directly
     after the scenario.
 
     >>> parse(["testbed", "shell", "a.toml", "--out", "b", "--", "h0", "ping", "10.0.0.2"]).program
@@ -207,7 +207,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 class _Overview(Parser):
-    """The parser of all commands; its help lists them in groups, each group with an example."""
+    """Parser of all commands; its help lists them in groups, each group with an example."""
 
     def format_help(self) -> str:
         lines = [self.format_usage(), f"{self.description}\n"]
@@ -224,7 +224,7 @@ class _Overview(Parser):
 
 
 class _Version(argparse.Action):
-    """Prints what is installed; nothing else imports the engine."""
+    """Action that prints the installed version; it imports the engine only when used."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
         from shallows.about import label

@@ -1,4 +1,4 @@
-"""`shallows plan`."""
+"""Command `shallows plan`."""
 
 import argparse
 import json
@@ -14,7 +14,7 @@ from shallows.sweeps.planning import Plan, plan
 
 
 def run(options: argparse.Namespace) -> int:
-    """`shallows plan`."""
+    """Run `shallows plan` and return its exit code."""
     screen = console(stderr=options.json)
     with Status() as status:
         found = plan(

@@ -1,4 +1,4 @@
-"""`shallows plot`."""
+"""Command `shallows plot`."""
 
 import argparse
 from inspect import signature
@@ -13,9 +13,9 @@ from shallows.series.inputs import choose_runs
 
 
 def run(options: argparse.Namespace) -> int:
-    """`shallows plot`."""
+    """Run `shallows plot` and return its exit code."""
     name: str = options.figure
-    # Ports or flows to draw, and the view of the tail, for figures that have them.
+    # Options that only some figures have.
     choices = {kind: chosen for kind in ("ports", "flows", "tail") if (chosen := getattr(options, kind))}
     draw = getattr(figures, name.replace("-", "_"))
     for option in choices:

@@ -1,4 +1,4 @@
-"""What several commands print."""
+"""Output that several commands share."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def print_results(
     finished: Run, screen: "Console", before: set[str] | None = None, by: Sequence[str] = ()
 ) -> None:
-    """The tables at the end of a run, its problems and warnings, and its cost."""
+    """Print the tables, problems, warnings and cost of a finished run; `before` has warnings to leave out."""
     summary = finished.summary
     print_table(tables.completion(summary, edges_of(finished.scenario)), screen)
     for told in breakdown_tables.breakdowns(finished, by):

@@ -1,4 +1,4 @@
-"""`shallows report`."""
+"""Command `shallows report`."""
 
 import argparse
 import json
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def run(options: argparse.Namespace) -> int:
-    """`shallows report`."""
+    """Run `shallows report` and return its exit code."""
     screen = console(stderr=options.json)
     described = []
     is_sound = True
@@ -52,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _problems_inside(folder: Path, *, verify: bool) -> list[ShallowsError]:
-    """Why runs cannot be read that are in sweeps inside a folder."""
+    """Return the errors of unreadable runs in the sweeps inside a folder."""
     runs = [run for index in sorted(folder.glob(f"*/{INDEX}")) for run in inside_sweep(index.parent)]
     return [problem for run in runs if (problem := unfit(run, verify=verify))]
 
@@ -60,7 +60,7 @@ def _problems_inside(folder: Path, *, verify: bool) -> list[ShallowsError]:
 def _describe(
     folder: Path, runs: Sequence[Run], page: Path, missing: Sequence[str], problems: Sequence[ShallowsError]
 ) -> dict[str, Any]:
-    """A folder for JSON: its runs with labels and summaries, its page, and what is missing or damaged."""
+    """Return a folder as a JSON object: page, runs with labels and summaries, missing points, problems."""
     return {
         "folder": str(folder),
         "report": str(page),
@@ -76,7 +76,7 @@ def _check_by(runs: list[Run], folder: Path, by: list[str]) -> None:
 
 
 def _print_tables(runs: list[Run], folder: Path, screen: "Console", by: list[str]) -> None:
-    """Those of a run, or of a sweep."""
+    """Print the tables of the run in this folder, or of the sweep."""
     first = runs[0]
     if first.path != folder:
         screen.print(

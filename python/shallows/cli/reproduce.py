@@ -1,4 +1,4 @@
-"""`shallows reproduce`: the experiments of a paper, and which of its claims they bear out."""
+"""Command `shallows reproduce`: experiments of a paper, and the verdicts on its claims."""
 
 import argparse
 import json
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def run(options: argparse.Namespace) -> int:
-    """`shallows reproduce`."""
+    """Run `shallows reproduce` and return its exit code."""
     screen = console(stderr=options.json)
     found = reproduce(
         options.paper,
@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _show(found: Reproduction, screen: "Console") -> None:
-    """A row for each claim, and causes of those that do not hold."""
+    """Print a row for each claim, and the causes of those that do not hold."""
     rows = []
     for finding in found.findings:
         bad = [check for check in finding.checks if check.verdict == finding.verdict]

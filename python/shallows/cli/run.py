@@ -1,4 +1,4 @@
-"""`shallows run`."""
+"""Command `shallows run`."""
 
 import argparse
 import json
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def run(options: argparse.Namespace) -> int:
-    """`shallows run`."""
+    """Run `shallows run` and return its exit code."""
     threads = threads_of(options.threads)
     source = Source.read(options.scenario, tuple(options.overrides), options.seed)
     if options.scheme is not None:
@@ -71,7 +71,7 @@ def _simulate(
     *,
     verify: bool,
 ) -> Run:
-    """Run it, and show how that goes."""
+    """Simulate an experiment with live progress."""
     if problem := unfit(folder, verify=verify):
         print(f"{problem.message}: it is run again", file=sys.stderr)
     if writer := writer_of(folder):

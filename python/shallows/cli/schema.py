@@ -1,4 +1,4 @@
-"""`shallows schema`."""
+"""Command `shallows schema`."""
 
 import argparse
 import json

@@ -1,4 +1,4 @@
-"""`shallows serve`."""
+"""Command `shallows serve`."""
 
 import argparse
 from pathlib import Path

@@ -1,7 +1,7 @@
-"""Standard output and standard error, on which nothing that others named moves a terminal's cursor.
+"""Standard output and standard error with control characters escaped.
 
-Names come from files, options and results. A terminal must not take them for commands, and JSON must keep
-them: a control character is written as JSON escapes it, with its number.
+Names from files, options and results may contain terminal control sequences. Each control character is
+written as a JSON escape with its number, so that terminals ignore it and JSON output keeps it.
 """
 
 import re
@@ -13,13 +13,13 @@ from typing import Any, TextIO, cast
 _COMMANDS = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 but tabs and line feeds, DEL, and C1: ECMA-48 §5
     r"\u2028\u2029"  # end lines
-    r"\u202a-\u202e\u2066-\u2069"  # turn the order of letters: Unicode UAX 9, §2
-    r"\ud800-\udfff]"  # bytes of a file's name that are no UTF-8 (PEP 383)
+    r"\u202a-\u202e\u2066-\u2069"  # change the direction of text: Unicode UAX 9, §2
+    r"\ud800-\udfff]"  # bytes of file names that are not UTF-8 (PEP 383)
 )
 
 
 def escaped(text: str) -> str:
-    r"""A text in which nothing commands a terminal.
+    r"""Return a text with its control characters escaped.
 
     >>> escaped("\x1b[31mred\n")
     '\\u001b[31mred\n'
@@ -29,7 +29,10 @@ def escaped(text: str) -> str:
 
 @contextmanager
 def escaping() -> Iterator[None]:
-    """Within, all that is printed is escaped; `below` gives the streams to what escapes by itself."""
+    """Escape all output to standard output and standard error while the context is open.
+
+    Code that escapes its own output writes to the stream that `below` returns.
+    """
     streams = sys.stdout, sys.stderr
     sys.stdout, sys.stderr = (cast(TextIO, _Escaping(stream)) for stream in streams)
     try:
@@ -39,12 +42,12 @@ def escaping() -> Iterator[None]:
 
 
 def below(stream: TextIO) -> TextIO:
-    """The stream that is written to in the end."""
+    """Return the stream below an escaping one."""
     return stream.stream if isinstance(stream, _Escaping) else stream
 
 
 class _Escaping:
-    """A stream that escapes what is written to it."""
+    """A stream that escapes control characters before writing to another stream."""
 
     def __init__(self, stream: TextIO) -> None:
         self.stream = stream

@@ -1,4 +1,4 @@
-"""`shallows sweep`."""
+"""Command `shallows sweep`."""
 
 import argparse
 import json
@@ -16,7 +16,7 @@ from shallows.sweeps.sweeps import choose_engine
 
 
 def run(options: argparse.Namespace) -> int:
-    """`shallows sweep`."""
+    """Run `shallows sweep` and return its exit code."""
     engine = choose_engine(options.engine, options.jobs, options.address)
     parent, points, mine = read_points(options, verify=options.verify)
     screen = console(stderr=options.json)
@@ -26,7 +26,7 @@ def run(options: argparse.Namespace) -> int:
     outcomes = run_sweep(parent, points, engine, screen, mine, replaces=False)
     if options.json:
         print(json.dumps({"points": [_describe(outcome) for outcome in outcomes]}, ensure_ascii=False))
-    # Also what other shards have finished: the last of them writes the page of the whole sweep.
+    # Include points of other shards, so that the last shard writes the page of the whole sweep.
     if done := finished_runs(points):
         if not options.json:
             print_table(points_table.points(done), screen)
@@ -36,7 +36,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _exit_code(outcomes: Sequence[Outcome]) -> int:
-    """A failure counts more than a point that measured nothing."""
+    """Return the exit code; a failed point takes precedence over one that measured nothing."""
     if not all(outcome.run for outcome in outcomes):
         return FAILED
     return EMPTY if any(outcome.run and outcome.run.measured_nothing for outcome in outcomes) else OK

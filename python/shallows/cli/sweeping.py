@@ -1,4 +1,4 @@
-"""What the commands of sweeps share: their points, and running them with a live view."""
+"""Functions shared by the commands of sweeps: reading points, and running them with a live view."""
 
 import argparse
 import json
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 
 def read_source(options: argparse.Namespace) -> Source:
-    """The scenario of a sweep, with what is asked to be different."""
+    """Read the scenario of a sweep, with the overrides of `--set`."""
     return Source.read(options.scenario, tuple(options.overrides))
 
 
 def read_points(
     options: argparse.Namespace, *, verify: bool = False
 ) -> tuple[Path, list[Point], list[Point]]:
-    """The folder of a sweep, its points, and those that are asked for."""
+    """Return the folder of a sweep, all of its points, and those of the requested shard."""
     shard = Shard.parse(options.shard) if options.shard else Shard(1, 1)
     out = Path(options.out) if options.out else None
     parent, points = plan(read_source(options), out, verify=verify)
@@ -49,9 +49,9 @@ def run_sweep(
     *,
     replaces: bool = True,
 ) -> list[Outcome]:
-    """Run the points of a sweep, or some of them, with a live view, and say which failed.
+    """Run the points of a sweep, or only `mine`, with a live view; print the failed ones.
 
-    Unless it `replaces` another sweep, the folder of one is refused.
+    Raises if the folder holds another sweep, unless `replaces` is set.
     """
     mine = points if mine is None else mine
     costs = estimate.from_finished(mine)
@@ -76,7 +76,7 @@ def run_sweep(
 
 
 MOST_CURVES = 8
-"""Number of tables of marking curves that a terminal shows."""
+"""Most tables of marking curves that are printed."""
 
 
 def print_curves(points: Sequence[Point], screen: "Console") -> None:
@@ -100,7 +100,7 @@ def print_curves(points: Sequence[Point], screen: "Console") -> None:
 
 
 def _what_is_common(group: Sequence[Point], points: Sequence[Point]) -> str:
-    """Name the schemes and values of a group on each axis of which it has not all."""
+    """Name a group by its schemes and values, on those axes where it lacks some values."""
     parts = []
     for axis in points[0].source.labels:
         mine, every = (list(dict.fromkeys(p.source.labels[axis] for p in of)) for of in (group, points))
@@ -111,13 +111,13 @@ def _what_is_common(group: Sequence[Point], points: Sequence[Point]) -> str:
 
 
 def _others(parent: Path, points: Sequence[Point]) -> int:
-    """How many runs are in a sweep's folder that are none of its points."""
+    """Count the runs in a sweep's folder that are not its points."""
     ours = {point.folder.name for point in points}
     return sum(path.parent.name not in ours for path in parent.glob(f"*/{MANIFEST}"))
 
 
 def _say_what_is_empty(runs: Sequence[Run]) -> None:
-    """Points with problems, by their labels, and how many measured nothing."""
+    """Print the problems of points, and the number of points that measured nothing."""
     for run in runs:
         if run.problems:
             texts = "; ".join(problem["text"] for problem in run.problems)
@@ -139,7 +139,7 @@ class SweepStatus(Status):
         self.start = time.monotonic()
 
     def update(self, running: dict[int, dict[str, Any]], outcomes: Sequence[Outcome]) -> None:
-        """Show how far the sweep is: points that are done, and those that run."""
+        """Show the progress of the sweep and of its running points."""
         elapsed = time.monotonic() - self.start
         line = describe_sweep(self.points, running, outcomes, elapsed)
         done = len(outcomes) + sum(progress["fraction"] for progress in running.values())
@@ -150,7 +150,7 @@ class SweepStatus(Status):
 def describe_sweep(
     points: int, running: dict[int, dict[str, Any]], outcomes: Sequence[Outcome], elapsed: float
 ) -> str:
-    """Points that are done, failed and running, speed, and time left, in words."""
+    """Return in words the numbers of done, failed and running points, the speed and the remaining time."""
     failed = sum(outcome.run is None for outcome in outcomes)
     ran = [outcome.run for outcome in outcomes if outcome.run and not outcome.reused]
     hops = sum(run.summary["engine"]["packet_hops"] for run in ran)

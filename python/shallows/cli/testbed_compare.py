@@ -1,4 +1,4 @@
-"""`shallows testbed compare`: a scenario simulated and with real TCP, and how far the two are apart."""
+"""Command `shallows testbed compare`: a scenario simulated and with real TCP, and their agreement."""
 
 import argparse
 import json
@@ -19,7 +19,7 @@ from shallows.runs.source import Source
 
 
 def run(options: argparse.Namespace) -> int:
-    """`shallows testbed compare`."""
+    """Run `shallows testbed compare` and return its exit code."""
     source = Source.read(options.scenario, tuple(options.overrides), options.seed)
     name = source.parse().name
     screen = console(stderr=options.json)
@@ -40,7 +40,7 @@ def run(options: argparse.Namespace) -> int:
     else:
         print_table(found.table, screen)
         screen.print()
-    # What Linux does otherwise is the same in each of them.
+    # The differences of Linux are the same in every run.
     differences = [note for note in found.real[0].summary["notes"] if note.startswith("Linux does otherwise")]
     print_notes([*found.notes, *differences], screen)
     paths = [

@@ -1,4 +1,4 @@
-"""`shallows testbed doctor`: what real TCP this machine can carry, and what is missing."""
+"""Command `shallows testbed doctor`: checks of the testbed's requirements, and a trial run."""
 
 import argparse
 import math
@@ -32,16 +32,16 @@ kind = "long-lived"
 senders = "0..2"
 receivers = "2..3"
 """
-"""Two senders share 100 Mb/s for a second."""
+"""Scenario of the trial: two senders share 100 Mb/s for a second."""
 
 UNPACED = (("topology.rate", "10Gbps"), ("workload.0.senders", "0..1"))
-"""The same with one sender, and more than a switch of software carries."""
+"""Overrides of the trial: one sender, and a rate beyond the capacity of a software switch."""
 
 CONTROLS = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print one line for each thing that matters; returns the exit code."""
+    """Print one line for each check, and return the exit code."""
     checks = [_program(), *_tools(), _privileges(), _controls()]
     if all(is_fine for is_fine, *_ in checks):
         checks += [_trial(), _reach()]

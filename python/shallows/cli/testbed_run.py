@@ -1,4 +1,4 @@
-"""`shallows testbed run`."""
+"""Command `shallows testbed run`."""
 
 import argparse
 import json
@@ -16,7 +16,7 @@ from shallows.runs.source import Source
 
 
 def run(options: argparse.Namespace) -> int:
-    """`shallows testbed run`; an invalid run has the exit code of a run without numbers."""
+    """Run `shallows testbed run` and return its exit code, which is `EMPTY` for an invalid run."""
     overrides = (*options.overrides, *captures_of(options.pcap))
     source = Source.read(options.scenario, overrides, options.seed)
     experiment = source.parse()

@@ -1,4 +1,4 @@
-"""`shallows testbed shell`: a network that stands, for programs of the user's."""
+"""Command `shallows testbed shell`: a testbed network for the user's own programs."""
 
 import argparse
 import os
@@ -19,13 +19,13 @@ from shallows.runs.table import Table
 
 
 def run(options: argparse.Namespace) -> int:
-    """`shallows testbed shell`; returns the exit code of the command."""
+    """Run `shallows testbed shell` and return the exit code of the user's command."""
     source = Source.read(options.scenario, (*options.overrides, *captures_of(options.pcap)))
     experiment = source.parse()
     captures = Path(options.out) if options.pcap else None
     if captures:
         check_writable(captures)
-    # What the user's programs print is theirs.
+    # Standard output belongs to the user's programs.
     screen = console(stderr=True)
     with os.fdopen(os.memfd_create("queues"), "rb") as page, _served(experiment.name, page.fileno(), options):
         done = stand(source, options.program, page.fileno(), options.dilate, captures)
@@ -45,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
 
 @contextmanager
 def _served(name: str, page: int, options: argparse.Namespace) -> Iterator[None]:
-    """Show what stands in the browser as long as it does, if that is wanted."""
+    """Serve a page of the network while the context is open, if `--serve` is given."""
     if options.serve is None:
         yield
         return

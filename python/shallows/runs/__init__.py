@@ -1,1 +1,1 @@
-"""Running a scenario, and reading what the run has left."""
+"""Running scenarios and reading the results of runs."""

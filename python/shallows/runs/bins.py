@@ -1,4 +1,4 @@
-"""The size bins of flows, by which completion times are told apart."""
+"""Size bins of flows: completion times are reported for each bin."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -7,11 +7,11 @@ from shallows.quantity import parse_size, size
 
 
 def bins(summary: Mapping[str, Any]) -> list[str]:
-    """Names of the size bins from small to large, after that of all flows together."""
+    """Return the names of the size bins: `all` first, then from small to large."""
     named = ["all", "small", "medium", "large"]
 
     def place(name: str) -> int:
-        # Other bins are called after their edges in bytes: `0_to_1000`, `1000_to_5000`, `above_5000`.
+        # Other bins are named after their edges in bytes: `0_to_1000`, `1000_to_5000`, `above_5000`.
         edges = [int(part) for part in name.split("_") if part.isdecimal()]
         return named.index(name) if name in named else len(named) + max(edges) + (name[0] == "a")
 

@@ -1,4 +1,4 @@
-"""The results of a run by what had them: workloads, classes, groups of hosts, ports, queues, and uplinks."""
+"""Results of a run grouped by workload, class, group of hosts, port, queue or uplink."""
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -31,15 +31,15 @@ class Measured(Protocol):
 
 @dataclass(frozen=True)
 class Breakdown:
-    """A row for each workload, class, or whatever results are grouped by."""
+    """Grouped results: one row for each group, such as a workload or a class."""
 
     kinds: dict[str, type]
-    """Names of the columns in their order, and the type of their values; each may be missing."""
+    """Column names in order, each with the type of its values; any value may be None."""
     rows: list[Row]
 
 
 def by(run: Measured, what: str) -> "pl.DataFrame":
-    """The results by `what`, as a frame; `Run.by` explains it."""
+    """Return the results grouped by `what` as a frame; `Run.by` documents the columns."""
     from shallows.runs.frames import frame
 
     found = breakdown(run, what)
@@ -47,7 +47,7 @@ def by(run: Measured, what: str) -> "pl.DataFrame":
 
 
 def breakdown(run: Measured, what: str) -> Breakdown:
-    """The results by `what`; `Run.by` explains it."""
+    """Return the results grouped by `what`; `Run.by` documents the columns."""
     if not isinstance(what, str) or what not in WAYS:
         raise ShallowsError(f"cannot group results by {what!r}", f"ask for one of: {', '.join(WAYS)}")
     return WAYS[what](run)
@@ -115,7 +115,7 @@ FLOWS = {
     "timeouts": int,
     "retransmits": int,
 }
-"""Columns of flows, and the type of each."""
+"""Columns of results grouped by flows, with their types."""
 
 
 def _mean(values: Sequence[float]) -> float | None:
@@ -123,7 +123,7 @@ def _mean(values: Sequence[float]) -> float | None:
 
 
 def _percentile(ordered: Sequence[float], rank: float) -> float | None:
-    """The value of this rank, as in `summary.json`; none of no values."""
+    """Return the value of this rank by the rule of `summary.json`; None if there are no values."""
     return ordered[place_of(rank, len(ordered))] if ordered else None
 
 
@@ -136,13 +136,13 @@ def _of_queues(run: Measured) -> Breakdown:
 
 
 SUMMED = ["received", "sent", "sent_bytes", "marked", "dropped"]
-"""Counters that are added up over ports."""
+"""Counters that are summed over ports."""
 
 
 def _of_ports(run: Measured, keys: dict[str, type]) -> Breakdown:
-    """Ports, or queues, that are alike: what they have done together, and how busy their links were."""
+    """Return counters and link utilisation for each kind of port or queue."""
     simulated_s = float(run.summary["simulated_s"])
-    # The queues of a port are one row, unless each is looked at.
+    # Sum the queues of a port into one row, unless the results are grouped by queue.
     ports = _added(_rows(run, [*keys, "port", "rate_bps", *SUMMED, LONGEST]), [*keys, "port"])
     members: dict[tuple[Any, ...], list[Row]] = {}
     for port in ports:
@@ -151,7 +151,7 @@ def _of_ports(run: Measured, keys: dict[str, type]) -> Breakdown:
     for together, alike in zip(_added(ports, keys), members.values(), strict=True):
         carried = [port["sent_bytes"] * 8 / simulated_s for port in alike]
         rates = [port["rate_bps"] for port in alike]
-        known = None not in rates  # by an earlier version
+        known = None not in rates  # runs of earlier versions have no rates
         use = {
             "ports": len(alike),
             "utilisation": sum(carried) / sum(rates) if known else None,
@@ -163,11 +163,11 @@ def _of_ports(run: Measured, keys: dict[str, type]) -> Breakdown:
 
 
 LONGEST = "max_backlog_bytes"
-"""The counter that is no sum."""
+"""Counter that is combined by its maximum, not by its sum."""
 
 
 def _added(rows: Sequence[Row], keys: Collection[str]) -> list[Row]:
-    """Counters of rows with the same keys together, in the order in which these occur."""
+    """Merge the counters of rows with the same keys; rows keep the order of their first occurrence."""
     found: dict[tuple[Any, ...], Row] = {}
     for row in rows:
         key = tuple(row[name] for name in keys)
@@ -181,7 +181,7 @@ def _added(rows: Sequence[Row], keys: Collection[str]) -> list[Row]:
 
 
 def _rows(run: Measured, names: Sequence[str]) -> list[Row]:
-    """Rows of `counters.parquet`, of which those by an earlier version have no rates."""
+    """Return these columns of `counters.parquet` as rows; None for a column that an earlier version lacks."""
     counters = run.columns("counters")
     nothing = [None] * len(counters)
     columns = [counters.values(name) if name in counters.names else nothing for name in names]
@@ -189,7 +189,7 @@ def _rows(run: Measured, names: Sequence[str]) -> list[Row]:
 
 
 def _of_uplinks(run: Measured) -> Breakdown:
-    """How evenly each leaf has used its uplinks: ECMP chooses one for a flow, whatever its size."""
+    """Return how evenly each leaf used its uplinks. ECMP picks one for each flow, whatever its size."""
     sent: dict[str, int] = {}
     for row in _rows(run, ["port", "kind", "sent_bytes"]):
         if row["kind"] == "up":
@@ -223,4 +223,4 @@ WAYS: dict[str, Callable[[Measured], Breakdown]] = {
     "queue": _of_queues,
     "uplinks": _of_uplinks,
 }
-"""By what results can be told."""
+"""Functions that group results, by the name that `Run.by` takes."""

@@ -11,7 +11,10 @@ from shallows.runs.table import NOTHING, Table
 
 
 def breakdowns(run: Run, asked: Sequence[str] = ()) -> list[Table]:
-    """Results by what is asked for; if nothing is, by workload, class or group where there are several."""
+    """Return a table for each grouping in `asked`.
+
+    By default, group by workload, class and group of hosts wherever the run has more than one.
+    """
     if asked:
         return [breakdown(run, what) for what in asked]
     told = [what for what in ("workload", "class", "group", "to_group") if what in run.columns("flows").names]
@@ -19,7 +22,7 @@ def breakdowns(run: Run, asked: Sequence[str] = ()) -> list[Table]:
 
 
 def breakdown(run: Run, what: str) -> Table:
-    """Tables of `Run.by` for people."""
+    """Return the results of `Run.by` as a table of text."""
     found = by(run, what)
     shown = {name: heading for name, heading in HEADINGS.items() if name in found.kinds}
     few = {
@@ -75,10 +78,10 @@ WAYS = {
     "queue": "queue",
     "uplinks": "leaf: how evenly it used its uplinks",
 }
-"""By what results are told, in the titles of tables."""
+"""Groupings as named in the titles of tables."""
 
 NAMES = {"workload", "kind", "class", "group", "to_group", "queue", "leaf"}
-"""Columns of these tables that say which."""
+"""Columns that identify a row."""
 
 HEADINGS = {
     "workload": "workload",
@@ -108,7 +111,7 @@ HEADINGS = {
     "max_over_mean": "largest",
     "variation": "deviation",
 }
-"""Headings of columns; `Run.by` has the columns that are not here."""
+"""Headings of columns; columns without a heading appear only in `Run.by`."""
 
 PORTS = {
     "nic": "hosts' NICs",

@@ -1,7 +1,7 @@
-"""A process of our own that does one thing after another and reports through a pipe.
+"""Child process that runs functions one after another and reports through a pipe.
 
-Not `multiprocessing`'s: its children run the caller's main script once more, which a script without
-`if __name__ == "__main__"` does not survive, nor a notebook.
+`multiprocessing` is not used because its children import the caller's main script again. That fails in
+notebooks and in scripts without `if __name__ == "__main__"`.
 """
 
 import contextlib
@@ -15,18 +15,18 @@ from typing import IO, Any
 
 
 class Child:
-    """A process of its own that runs the functions it is given, until one raises or it is ended.
+    """Child process that runs functions in order, until one raises or the process is ended.
 
     Parameters
     ----------
     output
-        A file for what it prints; where ours goes if not given.
+        File for the child's output; inherited from this process if not given.
     """
 
     def __init__(self, output: IO[bytes] | None = None) -> None:
         self.pipe, theirs = Pipe()
         code = f"from shallows.runs.child import serve; serve({theirs.fileno()})"
-        # It imports what we can import, also where a path was added by hand.
+        # The child must find the same modules, including those on paths added to `sys.path`.
         environment = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
         self.process = subprocess.Popen(
             [sys.executable, "-c", code],
@@ -40,20 +40,20 @@ class Child:
 
     @property
     def lives(self) -> bool:
-        """Whether it has not ended."""
+        """Whether the process is running."""
         return self.process.poll() is None
 
     def give(self, function: Callable[..., None], *arguments: object) -> None:
-        """Have it run a function, once those before have returned.
+        """Queue a function, which runs after those given before have returned.
 
-        That is one at the top of a module; it gets `send` and then the arguments, pickled. What it hands to
-        `send` is received here.
+        The function must be at the top level of a module. It is called with `send` and these arguments,
+        pickled. `receive` returns the messages that it passes to `send`.
         """
-        with contextlib.suppress(BrokenPipeError):  # it is gone already: `receive` will say so
+        with contextlib.suppress(BrokenPipeError):  # the process has ended: `receive` will raise
             self.pipe.send((function, arguments))
 
     def receive(self) -> Iterator[Any]:
-        """Return the messages sent since the last call; raise `EOFError` once the process has ended."""
+        """Yield the messages sent since the last call; raise `EOFError` once the process has ended."""
         while self.pipe.poll():
             try:
                 yield self.pipe.recv()
@@ -61,12 +61,15 @@ class Child:
                 raise EOFError from None
 
     def end(self) -> int:
-        """Wait for its end and return its exit code."""
+        """Wait until the process ends, and return its exit code."""
         self.pipe.close()
         return self.process.wait()
 
     def stop(self, patience_s: float = 0.0) -> None:
-        """End it; what it was writing goes. With patience it has so long to find that nobody listens."""
+        """Terminate the process, which removes the run it is writing.
+
+        With `patience_s`, wait that long for it to notice the closed pipe, then kill it.
+        """
         self.pipe.close()
         if patience_s:
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -78,8 +81,8 @@ class Child:
 
 
 def serve(pipe_number: int) -> None:
-    """Run the process."""
-    # Ctrl-C reaches the whole group of processes; the parent decides. When it ends us, or dies, we tidy up.
+    """Run the functions received on this pipe; main loop of a `Child`."""
+    # Ctrl-C reaches the whole process group, but only the parent acts on it. SIGTERM runs cleanup handlers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, _leave)
     pipe = Connection(pipe_number)
@@ -88,9 +91,9 @@ def serve(pipe_number: int) -> None:
             function, arguments = pipe.recv()
             function(pipe.send, *arguments)
     except (BrokenPipeError, ConnectionResetError, EOFError):
-        pass  # the parent wants nothing more, or is gone
+        pass  # the parent closed the pipe or has ended
     finally:
-        # Nothing is left to tidy up: whoever ends us now must not interrupt the interpreter's own ending.
+        # Cleanup is done: a late SIGTERM must not interrupt the interpreter's shutdown.
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
 
 

@@ -1,4 +1,4 @@
-"""Executes an experiment and writes its folder, whoever asked for it."""
+"""Execution of an experiment, and writing of its folder."""
 
 import json
 import platform
@@ -20,7 +20,7 @@ from shallows.runs.source import Source
 from shallows.runs.threads import Threads
 
 STEP_MS = 100
-"""Wall time between two looks at the progress, and so the longest wait for Ctrl-C."""
+"""Wall time between two progress reports, in ms; also the longest delay of Ctrl-C."""
 
 ONE_THREAD = Threads(1)
 
@@ -28,16 +28,15 @@ OnProgress = Callable[[dict[str, Any]], None]
 
 
 def default_folder(experiment: _core.Experiment, parent: Path) -> Path:
-    """Where the run of this experiment belongs, unless the user names a place."""
+    """Return the default folder of an experiment's run."""
     return parent / run_name(experiment.name, experiment.hash, experiment.seed)
 
 
 def is_reusable(folder: Path, content_hash: str, *, verify: bool = False) -> bool:
-    """Whether this folder already holds what the run of this hash would give.
+    """Return whether this folder already holds the run of this hash.
 
-    `verify` compares its files' hashes.
-
-    A build with local changes reuses nothing: only a commit says what made the results.
+    `verify` compares the hashes of its files, too. The result is always false in a build with local changes,
+    as no commit identifies the code of its results.
     """
     return not build()["dirty"] and holds(folder, content_hash, verify=verify)
 
@@ -52,12 +51,12 @@ def execute(
 ) -> Run:
     """Run an experiment on these threads and write its folder, which replaces an older one.
 
-    `lease` is the right to do that, if there is one already.
+    `lease` is the lease on the folder, if the caller holds one.
 
     Raises
     ------
     ShallowsError
-        If it cannot be written, or the machine has not the memory that the run needs.
+        If the folder cannot be written, or the run needs more memory than the machine has.
     """
     refuse_too_large([need_of(experiment)])
     environment = environment_of(source, experiment)
@@ -79,10 +78,10 @@ def store(
     produce: Callable[[Path], dict[str, Any]],
     lease: Lease | None = None,
 ) -> Run:
-    """Have the results of an experiment produced, and write its folder, as `execute` does.
+    """Write the folder of an experiment from the results of `produce`.
 
-    `produce` writes tables into the folder that it is given, and returns the summary; `environment` says what
-    made them.
+    `produce` receives the folder, writes the tables into it and returns the summary. `environment` is the
+    origin of the results, for `env.json`.
     """
     with RunFolder(destination, lease) as folder:
         path = folder.path

@@ -1,7 +1,7 @@
-"""Run folders: complete or absent.
+"""Run folders, which are either complete or absent.
 
-A run writes into a temporary folder beside its own, which takes its name when all is written and on the disk.
-So a folder with a run's name is always a finished run, whatever was killed when.
+A run writes into a temporary folder beside its own, which is renamed once all is written and on disk. So a
+folder with a run's name is always a finished run, even if a process was killed.
 """
 
 import contextlib
@@ -24,17 +24,17 @@ from shallows.runs.manifest import is_run, is_run_of, others_in, unfit
 from shallows.runs.process import Process, me
 
 LOOK_S = 0.5
-"""Between two looks at a lease of another process."""
+"""Time between two checks of another process's lease."""
 
 SOON_S = 0.02
-"""Between two looks at a lease of what takes a moment to write."""
+"""Time between two checks of a lease on a folder that takes only a moment to write."""
 
 LONG_S = 3600.0
-"""No text file takes so long to write."""
+"""Age at which a partial text file is certainly abandoned."""
 
 
 def run_name(name: str, content_hash: str, seed: int) -> str:
-    """Name of a run's folder: what it is called, what it depends on, its seed.
+    """Return the name of a run's folder, made of the run's name, content hash and seed.
 
     >>> run_name("web search, 40 %", "0123456789abcdef", 7)
     'web-search-40-0123456789ab-s7'
@@ -44,9 +44,9 @@ def run_name(name: str, content_hash: str, seed: int) -> str:
 
 
 def refuse_existing(folder: Path, content_hash: str, *, force: bool = False, verify: bool = False) -> None:
-    """Raise if a run that is about to start may not have this folder; `force` lets it replace a run.
+    """Raise if a new run may not write this folder; `force` permits it to replace any run.
 
-    One that is damaged may be replaced by the same run; `verify` looks for damage in what its files hold.
+    A damaged run may be replaced by the same run; `verify` also detects damaged contents of files.
     """
     if not (folder.exists() or folder.is_symlink()):
         return
@@ -68,7 +68,7 @@ def refuse_existing(folder: Path, content_hash: str, *, force: bool = False, ver
 
 
 def _is_replaceable(folder: Path) -> bool:
-    """Whether a run of ours is in this folder, or nothing."""
+    """Return whether this folder holds a run of Shallows, or is empty."""
     return is_run(folder) or (folder.is_dir() and not any(folder.iterdir()))
 
 
@@ -77,7 +77,7 @@ def _foreign(folder: Path) -> ShallowsError:
 
 
 def check_writable(folder: Path) -> None:
-    """Create a folder where there is none, and raise if files cannot be written into it."""
+    """Create a folder if it is missing; raise if files cannot be written into it."""
     for place in (folder, *folder.parents):
         if place.exists() and not place.is_dir():
             raise ShallowsError(
@@ -93,8 +93,8 @@ def check_writable(folder: Path) -> None:
 
 
 def failure(what: str, error: OSError, remedy: str) -> ShallowsError:
-    """The error of whoever could not write something, as `what` says."""
-    # Errors of the engine, and of `shutil`, say their number in words only.
+    """Return the error for a failed write; `what` begins the message."""
+    # Errors of the engine and of `shutil` have their number in the text only.
     said = re.search(r"\b(?:os error|Errno) ([0-9]+)\b", str(error))
     number = error.errno if error.errno is not None else int(said[1]) if said else None
     kind = NoSpaceError if number in {errno.ENOSPC, errno.EDQUOT} else ShallowsError
@@ -102,7 +102,7 @@ def failure(what: str, error: OSError, remedy: str) -> ShallowsError:
 
 
 def write_whole(path: Path, text: str | Iterable[str]) -> Path:
-    """Write a text, or its parts one by one, into a file that is complete and on the disk, or as it was."""
+    """Write a text, or its parts, into a file atomically: it is complete and on disk, or unchanged."""
     try:
         with _beside(path, text) as partial:
             sync(partial)
@@ -116,12 +116,12 @@ def write_whole(path: Path, text: str | Iterable[str]) -> Path:
 
 
 def write_note(path: Path, text: str) -> None:
-    """As `write_whole`, for what may be lost with the power.
+    """Write a text into a file atomically, without waiting for the disk: a power failure may lose it.
 
     Raises
     ------
     OSError
-        If it cannot be written.
+        If the file cannot be written.
     """
     with _beside(path, text) as partial:
         partial.rename(path)
@@ -129,7 +129,7 @@ def write_note(path: Path, text: str) -> None:
 
 @contextlib.contextmanager
 def _beside(path: Path, text: str | Iterable[str]) -> Iterator[Path]:
-    """A file of this text that nobody else has, beside where it shall be; it goes if it is not renamed."""
+    """Write a text into a temporary file beside `path`, which is removed unless it is renamed."""
     partial = path.with_name(f".{path.name}.{me().tag}.partial")
     try:
         with partial.open("w", encoding="utf-8") as file:
@@ -142,10 +142,10 @@ def _beside(path: Path, text: str | Iterable[str]) -> Iterator[Path]:
 
 
 def remove_left(folder: Path, names: str, now: float | None = None) -> None:
-    """Remove what killed processes have left of text files whose names match a pattern.
+    """Remove partial text files of killed processes whose names match a pattern.
 
-    Of other machines nobody can ask: what they have left goes after an hour, if the time of the file system
-    is known.
+    Whether a process on another machine has ended is unknown, so its files are removed after an hour, if
+    `now`, the time of the file system, is given.
     """
     for partial in folder.glob(f".{names}.*.partial"):
         with contextlib.suppress(OSError):
@@ -156,7 +156,7 @@ def remove_left(folder: Path, names: str, now: float | None = None) -> None:
 
 
 def sync(path: Path) -> None:
-    """Wait until a file, or what a folder lists, is on the disk."""
+    """Wait until a file, or the list of a folder's files, is on disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -167,15 +167,15 @@ def sync(path: Path) -> None:
 class RunFolder:
     """A folder that appears only when it is complete.
 
-    Entering leases it, which also shows that the place can be written; leaving without `commit` removes what
-    was written.
+    Entering takes a lease, which fails if the parent cannot be written. Leaving without `commit` removes the
+    written files.
 
     Parameters
     ----------
     final
-        Where the finished folder shall be.
+        Path of the finished folder.
     lease
-        The right to write it; by default it is taken here.
+        Lease on the folder, if the caller holds one.
     """
 
     def __init__(self, final: Path, lease: Lease | None = None) -> None:
@@ -198,18 +198,18 @@ class RunFolder:
         self.lease.release()
 
     def is_lost(self) -> bool:
-        """Whether another process has taken it over, or it was removed."""
+        """Return whether another process has taken the folder over, or it was removed."""
         return self.lease.is_lost()
 
     def commit(self) -> None:
-        """Give the folder its name; an older run of that name goes, but not what users have put beside it.
+        """Rename the folder to its final name. It replaces an older run, but keeps files that users added.
 
         Raises
         ------
         OSError
-            If that cannot be, such as when the lease is lost.
+            If the folder cannot be renamed, or the lease is lost.
         ShallowsError
-            If what is there is no run of ours, or what was written is not whole.
+            If the existing folder is not a run, or the written folder is incomplete.
         """
         if problem := unfit(self.path):
             raise problem
@@ -218,7 +218,7 @@ class RunFolder:
                 raise _foreign(self.final)
             _copy_others(self.final, self.path)
         self._sync()
-        # What another process writes now may have the same path.
+        # Another process that has taken the lease may be writing at the same path.
         if self.is_lost():
             raise FileNotFoundError(errno.ENOENT, "another process has taken it over", str(self.path))
         old = self.lease.aside
@@ -236,18 +236,18 @@ class RunFolder:
 
     def _sync(self) -> None:
         inside = [path for path in self.path.rglob("*") if not path.is_symlink()]
-        with ThreadPoolExecutor() as pool:  # asked together, a disk writes them together
+        with ThreadPoolExecutor() as pool:  # concurrent fsyncs let the disk combine the writes
             list(pool.map(sync, [path for path in inside if path != self.path / leases.FILE]))
         sync(self.path)
 
 
 def lease_or_wait(final: Path) -> Lease:
-    """Lease a run's folder, once whoever has it proves to be dead.
+    """Lease a run's folder; if its lease may have expired, wait until that is certain.
 
     Raises
     ------
     ShallowsError
-        If another process is writing it.
+        If another process is writing the folder, or it cannot be written.
     """
     check_writable(final.parent)
     watch = Watch()
@@ -266,12 +266,12 @@ def lease_or_wait(final: Path) -> Lease:
 
 
 def lease_soon(final: Path) -> Lease:
-    """Lease what takes only a moment to write, once whoever writes it now is done.
+    """Lease a folder that takes only a moment to write; wait while another process writes it.
 
     Raises
     ------
     ShallowsError
-        If its folder cannot be written.
+        If the parent folder cannot be written.
     """
     watch = Watch()
     try:
@@ -283,7 +283,7 @@ def lease_soon(final: Path) -> Lease:
 
 
 def _copy_others(old: Path, new: Path) -> None:
-    """Copy what users have put beside a run: if this is killed, the old folder still has all of it."""
+    """Copy files that users added to a run. Copies, not moves, leave the old folder complete if killed."""
     for path in others_in(old, new):
         if path.name == leases.FILE:
             continue

@@ -1,4 +1,4 @@
-"""Tables of a run as frames, which say what their ways to other libraries need."""
+"""Tables of a run as polars frames, whose conversion to pandas names the packages that are missing."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,7 +12,7 @@ class Frame(pl.DataFrame):
     """A polars frame as it is read from a run's folder."""
 
     def to_pandas(self, *arguments: Any, **options: Any) -> Any:
-        """The same as a pandas frame; see polars for its parameters.
+        """Convert to a pandas frame; polars documents the parameters.
 
         Raises
         ------
@@ -29,11 +29,11 @@ class Frame(pl.DataFrame):
 
 
 KINDS = {int: pl.Int64, float: pl.Float64, str: pl.String}
-"""Names of column types in polars."""
+"""Polars types of columns, by Python type."""
 
 
 def frame(rows: Sequence[Mapping[str, Any]], kinds: Mapping[str, type]) -> pl.DataFrame:
-    """Make a frame of rows with columns of these names and types. Each value may be missing.
+    """Return a frame of these rows with columns of these names and types. Any value may be None.
 
     >>> dict(frame([{"port": "a"}, {"port": None}], {"port": str}).schema)
     {'port': String}

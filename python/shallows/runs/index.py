@@ -1,4 +1,4 @@
-"""Runs inside a folder: a run's own, or those that `sweep.json` of a sweep lists."""
+"""Runs inside a folder: the run of the folder, or those that a sweep's `sweep.json` lists."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -14,11 +14,11 @@ INDEX = "sweep.json"
 """File that lists the points of a sweep, finished or not."""
 
 Runs = Run | str | Path | Sequence[Run | str | Path]
-"""A run, a sweep, the path of either, or a list of these."""
+"""A run, a sweep, the path of either, or a sequence of these."""
 
 
 def runs_of(given: Runs) -> list[Run]:
-    """Return finished runs: those given, and those in the given folders.
+    """Return the given runs, and the runs in the given folders.
 
     Raises
     ------
@@ -37,14 +37,14 @@ def runs_of(given: Runs) -> list[Run]:
 
 
 def inside_sweep(folder: Path) -> list[Path]:
-    """Folders of runs inside this one: in the sweep's order if a sweep wrote it, else by name."""
+    """Return the folders of runs inside a folder: in the sweep's order if a sweep wrote it, else by name."""
     return [path for path, _ in points_of(folder)] or sorted(
         path for path in folder.glob("*") if not path.name.startswith(".") and is_run(path)
     )
 
 
 def points_of(folder: Path) -> list[tuple[Path, dict[str, Any]]]:
-    """Folder and labels of each point of the sweep that wrote this folder; nothing if none did."""
+    """Return folder and labels of each point of the sweep in this folder; empty if there is no sweep."""
     try:
         points = read_index(folder)["points"]
         return [(folder / point["folder"], point["labels"]) for point in points if "folder" in point]
@@ -53,7 +53,7 @@ def points_of(folder: Path) -> list[tuple[Path, dict[str, Any]]]:
 
 
 def read_index(folder: Path) -> dict[str, Any]:
-    """Read a sweep's `sweep.json`; empty if there is none, or it cannot be read."""
+    """Read a sweep's `sweep.json`; return an empty dictionary if it is missing or cannot be read."""
     try:
         document = parse_json(read_text(folder / INDEX, remedy=""))
     except (ShallowsError, ValueError):
@@ -62,7 +62,7 @@ def read_index(folder: Path) -> dict[str, Any]:
 
 
 def missing_in(folder: Path, runs: Iterable[Run] | None = None) -> list[str]:
-    """Points of the sweep in this folder that are not finished, or not among these runs, in words."""
+    """Describe the points of the sweep in this folder that are unfinished, or not among `runs` if given."""
     known = None if runs is None else {run.path for run in runs}
     return [
         describe(labels)
@@ -72,12 +72,12 @@ def missing_in(folder: Path, runs: Iterable[Run] | None = None) -> list[str]:
 
 
 def runs_in(folder: Path) -> list[Run]:
-    """The run whose folder this is, or those inside it.
+    """Return the run of this folder, or the finished runs inside it.
 
     Raises
     ------
     ShallowsError
-        If there is none, or one that is there cannot be read; it says what is missing.
+        If there is no run, or one of the runs cannot be read.
     """
     runs, problems = readable_in(folder)
     if problems:
@@ -86,14 +86,14 @@ def runs_in(folder: Path) -> list[Run]:
 
 
 def readable_in(folder: Path, *, verify: bool = False) -> tuple[list[Run], list[ShallowsError]]:
-    """The runs that are here, or inside, and can be read; why others cannot.
+    """Return the readable runs in this folder, and the reasons for which others cannot be read.
 
-    `verify` compares hashes of their files, not only sizes.
+    `verify` compares the hashes of their files, not only sizes.
 
     Raises
     ------
     ShallowsError
-        If nothing is there.
+        If the folder holds no run.
     """
     runs, problems = [], []
     for path in [folder] if is_run(folder) else inside_sweep(folder):
@@ -107,7 +107,7 @@ def readable_in(folder: Path, *, verify: bool = False) -> tuple[list[Run], list[
 
 
 def _nothing_in(folder: Path) -> ShallowsError:
-    """Why there is no finished run in a folder."""
+    """Return the error for a folder without a finished run."""
     if writer := writer_of(folder):
         return ShallowsError(
             f"{folder} is not finished: {writer} is writing it",
@@ -126,5 +126,5 @@ def _nothing_in(folder: Path) -> ShallowsError:
 
 
 def finished_in(folder: Path) -> list[Run]:
-    """Finished runs of the sweep in this folder."""
+    """Return the finished runs of the sweep in this folder."""
     return [Run(path) for path in inside_sweep(folder) if finished_hash(path)]

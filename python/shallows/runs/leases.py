@@ -29,7 +29,7 @@ FILE = ".lease.json"
 """File in a leased folder that names its process."""
 
 LEFT = re.compile(r"\.(.+)\.([0-9]+)\.(partial|replaced)")
-"""Name of a folder that is written, or was moved aside for it: name of the run, number of the lease."""
+"""Name of a folder that is being written or was moved aside: name of the run, number of the lease."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Lease:
 
 
 class Watch:
-    """Detection of expired leases. Those of other machines need two looks, `EXPIRY_S` apart."""
+    """Detection of expired leases. A lease of another machine needs two checks, `EXPIRY_S` apart."""
 
     def __init__(self) -> None:
         self.seen: dict[Path, tuple[object, float]] = {}
@@ -84,14 +84,14 @@ class Watch:
         return path.suffix == ".partial" and not self.is_over(path)
 
     def lives(self, final: Path) -> bool:
-        """Return whether this run's folder has a lease that was seen to change."""
+        """Return whether this run's folder has a lease that was renewed since the first check."""
         return any(path in self.renewed for path in left_of(final.parent).get(final.name, []))
 
 
 def take(final: Path, watch: Watch) -> Lease | None:
     """Lease a run's folder; return None if another process holds the lease.
 
-    Removes what killed processes have left of the folder, and restores a run that they had moved aside.
+    Removes the partial folders of killed processes, and restores a run that they had moved aside.
 
     Raises
     ------
@@ -110,7 +110,7 @@ def take(final: Path, watch: Watch) -> Lease | None:
         lease = Lease(final, path, json.dumps({"process": me().describe(), "token": os.urandom(8).hex()}))
         (path / FILE).write_text(lease.content, encoding="utf-8")
         leases = _leases(final)
-        # Between the two looks the holder may have released the lease and another process taken it.
+        # Between the two checks the holder may have released the lease and another process taken it.
         if max(leases) != number + 1 or (other and other in leases.values() and not watch.is_over(other)):
             shutil.rmtree(path, ignore_errors=True)
             return None
@@ -127,7 +127,7 @@ def left_of(parent: Path) -> dict[str, list[Path]]:
     """Return the hidden folders of running and killed processes in a folder, by the name of the run."""
     found: dict[str, list[Path]] = {}
     for entry in os.scandir(parent):
-        # Files of that kind are `write_whole`'s.
+        # Files with such a name belong to `write_whole`.
         if (match := LEFT.fullmatch(entry.name)) and entry.is_dir(follow_symlinks=False):
             found.setdefault(match[1], []).append(Path(entry.path))
     return found
@@ -174,7 +174,7 @@ def _stamp(path: Path) -> object:
 
 
 def _tidy(final: Path, mine: Path) -> None:
-    """Remove what other processes have left of a folder that this process has leased."""
+    """Remove other processes' partial folders of a run that this process has leased."""
     for path in sorted(left_of(final.parent).get(final.name, [])):
         if path.suffix == ".replaced" and not (final.exists() or final.is_symlink()):
             path.rename(final)

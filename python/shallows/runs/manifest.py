@@ -1,6 +1,6 @@
-"""Whether a run's folder is whole: `manifest.json`, which is written last, names its files, sizes and hashes.
+"""Completeness of a run's folder: `manifest.json`, written last, lists its files with sizes and hashes.
 
-It covers results, not the page that `shallows report` renews, nor what a user puts beside them.
+It lists results. It does not list the page that `shallows report` renews, or files that users add.
 """
 
 import hashlib
@@ -18,14 +18,14 @@ from shallows.runs.formats import READABLE
 MANIFEST = "manifest.json"
 
 PAGE = "report.html"
-"""Page of a run. It can be made again, so no manifest lists it."""
+"""Page of a run. Manifests do not list it, as it can be made again."""
 
 DOCUMENTS = {MANIFEST, "env.json", "resolved.json", "scenario.toml", "summary.json"}
-"""Files of every run, beside its tables and captures."""
+"""Files that every run has, except its tables and captures."""
 
 
 def write_manifest(folder: Path, content_hash: str) -> None:
-    """List the files of a run that is complete but for this."""
+    """Write the manifest of a run whose other files are complete."""
     files = {
         path.name: {"bytes": path.stat().st_size, "blake2b": _hash(path)}
         for path in sorted(folder.iterdir())
@@ -36,21 +36,21 @@ def write_manifest(folder: Path, content_hash: str) -> None:
 
 
 def finished_hash(folder: Path) -> str | None:
-    """Content hash of the finished run in this folder; nothing if there is none, or it is not whole."""
+    """Return the content hash of the finished run in this folder; None if there is none or it is damaged."""
     environment, manifest = _read(folder / "env.json"), _read(folder / MANIFEST)
     return None if _damage(folder, environment, manifest) else str(manifest["hash"])
 
 
 def holds(folder: Path, content_hash: str, *, verify: bool = False) -> bool:
-    """Check whether the finished run of this hash is in this folder, in a format that this version reads.
+    """Return whether the finished run of this hash is in this folder, in a format that this version reads.
 
-    `verify` reads all of its files, and compares their hashes.
+    `verify` also reads all of its files and compares their hashes.
     """
     return finished_hash(folder) == content_hash and not (verify and unfit(folder, verify=True))
 
 
 def files_of(folder: Path) -> set[str]:
-    """Names of the files that the manifest in this folder lists; none if it cannot be read."""
+    """Return the names of the files in this folder's manifest; empty if it cannot be read."""
     return set(_files(_read(folder / MANIFEST)))
 
 
@@ -67,7 +67,7 @@ def others_in(folder: Path, successor: Path) -> list[Path]:
 
 
 def stamp(folder: Path) -> object:
-    """Something that changes when another run takes this folder's place; nothing if it holds none."""
+    """Return a value that changes when another run replaces this folder; None if it holds no run."""
     try:
         found = (folder / MANIFEST).stat()
     except OSError:
@@ -76,14 +76,14 @@ def stamp(folder: Path) -> object:
 
 
 def unfit(folder: Path, *, verify: bool = False) -> ShallowsError | None:
-    """Why the run in this folder cannot be read: another version wrote it, or it is damaged.
+    """Return why the run in this folder cannot be read: another version wrote it, or it is damaged.
 
-    Nothing if it can, or if there is none. `verify` compares the hashes of its files too, not only sizes.
+    Returns None if it can be read, or if there is no run. `verify` compares hashes of its files, too.
     """
     if not is_run(folder):
         return None
     environment, manifest = _read(folder / "env.json"), _read(folder / MANIFEST)
-    # Before folders had a format, this had no such key.
+    # The oldest folders have no key `format`.
     if environment and environment.get("format", 0) not in READABLE:
         return ShallowsError(
             f"{folder} was written by another version of Shallows, {environment.get('version', 'unknown')}",
@@ -98,7 +98,7 @@ def unfit(folder: Path, *, verify: bool = False) -> ShallowsError | None:
 
 
 def check(folder: Path, *, verify: bool = False) -> None:
-    """Raise if there is no finished run in a folder, or it cannot be read."""
+    """Raise if a folder holds no finished run, or the run cannot be read."""
     if problem := unfit(folder, verify=verify):
         raise problem
     if finished_hash(folder) is None:
@@ -108,7 +108,7 @@ def check(folder: Path, *, verify: bool = False) -> None:
 
 
 def check_file(folder: Path, name: str) -> None:
-    """Raise if a file of a run is not what was written, by its hash: a flipped bit is damage, too."""
+    """Raise if the hash of a run's file differs from the manifest."""
     known = _files(_read(folder / MANIFEST)).get(name)
     problem = (
         _altered(folder / name, known) if known else f"{name} cannot be read: {MANIFEST} does not list it"
@@ -120,11 +120,11 @@ def check_file(folder: Path, name: str) -> None:
 
 
 def is_run(folder: Path) -> bool:
-    """Whether a run of ours is in this folder, whole or not, of whatever version."""
+    """Return whether this folder holds a run of Shallows, complete or not, of any version."""
     manifest, environment = _read(folder / MANIFEST), _read(folder / "env.json")
     if isinstance(environment.get("hash"), str) or manifest.keys() >= {"hash", "files"}:
         return True
-    # A name that we give has part of a hash in it; others may have put their files where ours were removed.
+    # A run's name contains part of a hash. Its files may be gone, and a user's files be there instead.
     if not re.search(r"-[0-9a-f]{12}-s[0-9]+\Z", folder.name):
         return False
     try:
@@ -135,7 +135,7 @@ def is_run(folder: Path) -> bool:
 
 
 def is_run_of(folder: Path, content_hash: str) -> bool:
-    """Whether what is in this folder was the run of this hash, whole or not."""
+    """Return whether this folder holds the run of this hash, complete or not."""
     if any(_read(folder / name).get("hash") == content_hash for name in (MANIFEST, "env.json")):
         return True
     return is_run(folder) and f"-{content_hash[:12]}-s" in folder.name
@@ -146,7 +146,7 @@ def _looks_ours(path: Path) -> bool:
 
 
 def _files(manifest: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return the entries of a manifest by file name; empty if the manifest is not ours."""
+    """Return the entries of a manifest by file name; empty if the manifest is invalid."""
     files = manifest.get("files")
     if not (isinstance(manifest.get("hash"), str) and isinstance(files, dict) and "env.json" in files):
         return {}
@@ -182,7 +182,7 @@ def _difference(folder: Path, manifest: dict[str, Any]) -> str:
 
 
 def _altered(path: Path, known: dict[str, Any]) -> str:
-    """How a file differs from what was written; nothing if it does not."""
+    """Describe how a file differs from the written one; empty if it does not."""
     try:
         same = path.is_file() and _hash(path) == known["blake2b"]
     except OSError as error:
@@ -191,7 +191,7 @@ def _altered(path: Path, known: dict[str, Any]) -> str:
 
 
 def _hash(path: Path) -> str:
-    """As `b2sum -l 256` prints it."""
+    """Return the BLAKE2b hash of a file, as `b2sum -l 256` prints it."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=32)).hexdigest()
 
@@ -199,7 +199,7 @@ def _hash(path: Path) -> str:
 def _again(folder: Path, environment: dict[str, Any], *options: str) -> str:
     """Return the command that repeats a damaged run, or one of another version.
 
-    A sweep may need options to detect the damage. A run needs `--force`: its hash may have changed.
+    A sweep may need options to detect the damage. A run needs `--force`, as its hash may have changed.
     """
     try:
         if environment["labels"]:
@@ -217,7 +217,7 @@ def _again(folder: Path, environment: dict[str, Any], *options: str) -> str:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """A document of ours; empty if it is not there or cannot be read."""
+    """Read a JSON object; return an empty dictionary if it is missing or cannot be read."""
     try:
         document = parse_json(read_text(path, remedy=""))
     except (ShallowsError, ValueError):

@@ -1,4 +1,4 @@
-"""One run with real TCP: the program that carries it, and what it leaves in the folder."""
+"""Testbed runs with real TCP: starting the testbed's program and writing its results."""
 
 import hashlib
 import json
@@ -27,12 +27,12 @@ PROGRAM = "shallows-testbed"
 
 
 def program() -> Path:
-    """Where the testbed's program is: beside Python, or on the path.
+    """Return the path of the testbed's program: beside the Python executable, or on `PATH`.
 
     Raises
     ------
     ShallowsError
-        If it is not there.
+        If it is in neither place.
     """
     beside = Path(sys.executable).parent / PROGRAM
     found = str(beside) if beside.is_file() else shutil.which(PROGRAM)
@@ -45,19 +45,19 @@ def program() -> Path:
 
 
 def measured_hash(experiment: _core.Experiment, dilation: int = 1) -> str:
-    """The hash of a run with real TCP, which is never that of a simulation of the same experiment."""
+    """Return the content hash of a testbed run, which differs from that of the experiment's simulation."""
     dilated = f" dilated {dilation}" if dilation > 1 else ""
     return hashlib.sha256(f"testbed {experiment.hash}{dilated}".encode()).hexdigest()
 
 
 def measured_folder(experiment: _core.Experiment, parent: Path, dilation: int = 1) -> Path:
-    """Where it belongs, unless the user names a place."""
+    """Return the default folder of a testbed run."""
     content_hash = measured_hash(experiment, dilation)
     return parent / run_name(f"{experiment.name}-testbed", content_hash, experiment.seed)
 
 
 def unable() -> str | None:
-    """Why nobody can run anything with real TCP here; nothing if one can."""
+    """Return why this machine cannot run the testbed; None if it can."""
     try:
         program()
     except ShallowsError as error:
@@ -179,19 +179,21 @@ def run_testbed(
 
 
 def carried(source: Source, folder: Path) -> dict[str, Any]:
-    """The summary of what is carried at links of any rate, however late: no result of anything.
+    """Return the summary of a trial run, which accepts links that are faster than the switch keeps up with.
+
+    It measures the machine; its results are not valid.
 
     Raises
     ------
     ShallowsError
-        If this machine cannot carry it.
+        If this machine cannot carry the network.
     """
     summary: dict[str, Any] = _carry(program(), source, folder, 1, None, trial=True)["summary"]
     return summary
 
 
 def captures_of(ports: Sequence[str] | None) -> tuple[tuple[str, str], ...]:
-    """Overrides by which what these ports send is captured, and nothing else; none for no ports.
+    """Return the override that captures the packets sent by these ports only; empty without ports.
 
     >>> captures_of(["to-host"])
     (('measure.captures', '[{ports = ["to-host"]}]'),)
@@ -202,28 +204,28 @@ def captures_of(ports: Sequence[str] | None) -> tuple[tuple[str, str], ...]:
 def stand(
     source: Source, command: Sequence[str], page: int, dilation: int = 1, captures: Path | None = None
 ) -> dict[str, Any]:
-    """Have the network of a scenario stand while a command runs, by default a shell.
+    """Keep the network of a scenario up while a command runs; an empty command starts a shell.
 
-    The file with the descriptor `page` shows it meanwhile (`standing.read`). What the scenario captures goes
-    into the folder `captures`; without one, nowhere.
+    Meanwhile the program writes the state of the network into the file with descriptor `page`, which
+    `standing.read` parses. Captured packets are written into the folder `captures`, if it is given.
 
     Returns
     -------
     dict
-        `code`, that of the command; `ports`, what each has carried; `health`; `differences`, what Linux does
-        otherwise than the scenario says.
+        `code`: exit code of the command; `ports`: counters of each port; `health`; `differences`: where Linux
+        differs from the scenario.
 
     Raises
     ------
     ScenarioError
-        If it asks for what Linux cannot do.
+        If the scenario needs something that Linux cannot do.
     ShallowsError
-        If this machine cannot carry it.
+        If this machine cannot carry the network.
     """
     binary = program()
     kept = str(captures.resolve()) if captures else None
     request = json.dumps({"scenario": _asked(source, dilation), "command": list(command), "captures": kept})
-    # In memory, as files would be left by a process that is killed.
+    # Files in memory, as a killed process would leave files on disk.
     with (
         os.fdopen(os.memfd_create("request"), "w+") as asked,
         os.fdopen(os.memfd_create("answer"), "w+") as answer,
@@ -239,7 +241,7 @@ def stand(
 
 
 def _asked(source: Source, dilation: int, trial: bool = False) -> dict[str, Any]:
-    """A scenario, as the program wants it; of a trial, links may be faster than the switch keeps up with."""
+    """Return the program's request for a scenario; a `trial` permits links too fast for the switch."""
     return {
         "text": source.text,
         "file": source.file,
@@ -259,7 +261,7 @@ def _carry(
     on_progress: OnProgress | None,
     trial: bool = False,
 ) -> dict[str, Any]:
-    """Have the program run a scenario. It dies with us, and leaves nothing behind."""
+    """Run a scenario in the testbed's program, which is killed when this function ends."""
     request = {"scenario": _asked(source, dilation, trial), "folder": str(folder.resolve())}
     said: dict[str, Any] = {}
     with (
@@ -302,7 +304,7 @@ def _done(said: dict[str, Any], source: Source, end: str) -> dict[str, Any]:
 
 
 def _told(process: "subprocess.Popen[str]", request: str) -> Iterator[str]:
-    """Hand a program its request; what it says, line by line."""
+    """Write a request to the program's standard input, and yield its output line by line."""
     if process.stdin and process.stdout:
         with process.stdin as pipe:
             pipe.write(request)

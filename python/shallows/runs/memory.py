@@ -1,4 +1,4 @@
-"""Memory: what there is, what a run needs of it, and what it has taken."""
+"""Memory: available, needed by a run, and used."""
 
 import contextlib
 import json
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from shallows._core import Experiment, Simulation
 
 SCARCE_MB = 200.0
-"""With less than this left, a run that holds more than that ends before the machine ends something."""
+"""Free memory below which a run ends if it has recorded more than is left."""
 
 
 @dataclass(frozen=True)
@@ -27,13 +27,13 @@ class Need:
     most: str = ""
     """The largest part of the memory, with its size, if it was estimated before the run was built."""
     remedy: str = ""
-    """How it needs less."""
+    """Change of the scenario that reduces the memory."""
     label: str = ""
-    """Which point of a sweep it is."""
+    """Label of the point of a sweep."""
 
 
 def need_of(experiment: "Experiment", label: str = "") -> Need:
-    """The memory that a run needs at least, by what its scenario counts."""
+    """Return a lower bound on the memory of a run, computed from its scenario."""
     needs = json.loads(experiment.footprint())
     most = needs[0]
     said = f"{most['what']} take {size(most['bytes'])}"
@@ -41,14 +41,15 @@ def need_of(experiment: "Experiment", label: str = "") -> Need:
 
 
 def refuse_too_large(needs: Sequence[Need], at_once: int = 1) -> None:
-    """Raise if the largest runs, as many as run at the same time, need more memory than is free.
+    """Raise if the `at_once` largest runs together need more memory than is free.
 
-    `plan`, `run` and `sweep` refuse by this rule alone, before a run is built.
+    `plan`, `run` and `sweep` all apply this check before they build a run.
 
     Raises
     ------
     ShallowsError
-        With the number of runs that fits, or with what needs most, and how it needs less.
+        The message gives the largest part of the memory; the remedy gives the number of runs that fits, or
+        a change of the scenario.
     """
     together = sorted(needs, key=lambda need: need.bytes, reverse=True)[:at_once]
     needed, free = sum(need.bytes for need in together), available_mb() * 1e6
@@ -71,12 +72,12 @@ def refuse_too_large(needs: Sequence[Need], at_once: int = 1) -> None:
 
 
 def refuse_growth(simulation: "Simulation", simulated_s: float) -> None:
-    """Raise if memory is nearly used up, and what the run has recorded is more than what is left.
+    """Raise if less than `SCARCE_MB` is free and the run has recorded more than is left.
 
     Raises
     ------
     ShallowsError
-        With what was recorded, and how it becomes less.
+        The message gives the size of the recorded data; the remedy, a change of the scenario.
     """
     free = available_mb()
     if free >= SCARCE_MB:
@@ -92,13 +93,13 @@ def refuse_growth(simulation: "Simulation", simulated_s: float) -> None:
 
 
 def available_mb() -> float:
-    """Memory that is free for us: the machine's, or less if a control group or `ulimit -v` limits us."""
+    """Return the free memory: the machine's, or less if a control group or `ulimit -v` limits the process."""
     meminfo = _numbers(Path("/proc/meminfo"))
     free = meminfo["MemAvailable"] * 1024 if "MemAvailable" in meminfo else float("inf")
     for folder in _control_groups():
         with contextlib.suppress(OSError, ValueError):
             limit, usage = _limit(folder)
-            # Pages of files that nobody has used lately can be had back.
+            # The kernel can reclaim inactive page cache.
             statistics = _numbers(folder / "memory.stat")
             idle = statistics.get("total_inactive_file", statistics.get("inactive_file", 0))
             free = min(free, limit - usage + idle)
@@ -110,14 +111,20 @@ def available_mb() -> float:
 
 
 def _limit(folder: Path) -> tuple[int, int]:
-    """Return limit and use of a control group, version 2 or 1; without a limit (`max`), None."""
+    """Return limit and usage of a control group, version 2 or 1, in bytes.
+
+    Raises
+    ------
+    ValueError
+        If there is no limit (`max`).
+    """
     names = ("memory.max", "memory.current"), ("memory.limit_in_bytes", "memory.usage_in_bytes")
     limit, usage = names[0] if (folder / names[0][0]).exists() else names[1]
     return int((folder / limit).read_text()), int((folder / usage).read_text())
 
 
 def _control_groups() -> list[Path]:
-    """Folders of our control group and those around it, of version 1 or 2."""
+    """Return the folders of the process's control group and its parents, version 1 or 2."""
     found: list[Path] = []
     with contextlib.suppress(OSError):
         for line in Path("/proc/self/cgroup").read_text().splitlines():
@@ -130,7 +137,7 @@ def _control_groups() -> list[Path]:
 
 
 def _numbers(path: Path) -> dict[str, int]:
-    """Lines of a name and a number."""
+    """Parse lines of a name and a number; return an empty dictionary if the file cannot be read."""
     try:
         lines = [line.replace(":", " ").split() for line in path.read_text().splitlines()]
     except OSError:
@@ -139,15 +146,15 @@ def _numbers(path: Path) -> dict[str, int]:
 
 
 def forget_peak() -> None:
-    """Let the peak be that from now on, where the system can: a process may run one thing after another."""
+    """Reset the peak of `peak_memory_mb`, where the system can: a process may execute several runs."""
     with contextlib.suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # proc(5): resets VmHWM
 
 
 def peak_memory_mb() -> float:
-    """The most memory that this process has used since it began, or since `forget_peak`."""
+    """Return the peak memory of this process since its start, or since `forget_peak`."""
     try:
-        # Linux's getrusage counts what was there before exec: the memory of the process that started us.
+        # On Linux, getrusage includes the memory before exec, which is that of the parent process.
         status = Path("/proc/self/status").read_text(encoding="ascii")
         return int(status.partition("VmHWM:")[2].split()[0]) * 1024 / 1e6
     except (OSError, LookupError):

@@ -1,4 +1,4 @@
-"""The network of a scenario as the engine builds it: nodes, and the cables between them."""
+"""Network of a scenario as the engine builds it: nodes and the cables between them."""
 
 import json
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ class Cable(NamedTuple):
     """Link between two nodes, in both directions."""
 
     one: int
-    """The number of a node: hosts come first, then switches. A host, if there is one, is this end."""
+    """Number of a node; hosts are numbered first, then switches. If one end is a host, it is this one."""
     other: int
     rate_bps: int
     delay_ps: int
@@ -21,7 +21,7 @@ class Cable(NamedTuple):
 
 @dataclass(frozen=True)
 class Network:
-    """Nodes by name, in order of their numbers; cables: that of each host in their order, then the others."""
+    """Names of nodes in order of their numbers; cables of hosts in the order of hosts, then the others."""
 
     hosts: list[str]
     switches: list[str]
@@ -29,17 +29,17 @@ class Network:
     """Number of switches between each switch and the nearest host."""
     cables: list[Cable]
     ports: dict[str, str]
-    """The kind of each port, those of hosts first, then those of each switch."""
+    """Kind of each port by name; ports of hosts come first, then those of each switch."""
     host_delay_ps: int
     """Delay of each packet in its sending host, and again in its receiving host."""
 
     def delay_ps(self, cable: Cable) -> int:
-        """How long a packet is on its way over a cable, with what it spends in a host at its end."""
+        """Return the delay of a packet over a cable, including the delay in a host at its end."""
         return cable.delay_ps + (self.host_delay_ps if cable.one < len(self.hosts) else 0)
 
 
 def network(topology: Mapping[str, Any]) -> Network:
-    """The network of a resolved scenario's `topology`.
+    """Return the network of a resolved scenario's `topology`.
 
     >>> pair = network({"kind": "star", "hosts": 2, "rate": "10Gbps", "link_delay": "1us"})
     >>> pair.hosts, pair.switches, pair.tiers, pair.cables[1]
@@ -50,7 +50,7 @@ def network(topology: Mapping[str, Any]) -> Network:
     Raises
     ------
     ScenarioError
-        If the engine would not build it.
+        If the engine rejects the topology.
     """
     told = json.loads(_core.network(json.dumps(topology)))
     cables = [Cable(*each) for each in told["cables"]]

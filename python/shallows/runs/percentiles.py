@@ -1,7 +1,7 @@
-"""The rule for percentiles (docs/statistics.md): 20 observations must lie above one, so a p99 needs 2,000.
+"""Rule for percentiles (docs/statistics.md): 20 observations must lie above one, so a p99 needs 2,000.
 
-Tables, figures, pages, warnings and verdicts all apply it. Each counts the observations behind the number
-that it shows: those of one run, or those of all seeds together where seeds are pooled or averaged.
+Tables, figures, pages, warnings and verdicts all apply it. The count is that of one run, or that of all seeds
+together if the shown number pools or averages seeds.
 """
 
 from collections.abc import Iterable
@@ -9,14 +9,14 @@ from fractions import Fraction
 from math import ceil
 
 RANK = 0.99
-"""The tail that verdicts are about."""
+"""Rank of the percentile that verdicts use."""
 
 FEWEST_BEYOND = 20
 """Fewest observations above a percentile."""
 
 
 def needed(rank: float = RANK) -> int:
-    """Fewest observations for the percentile of this rank.
+    """Return the fewest observations for the percentile of this rank.
 
     >>> needed(), needed(0.5), needed(0.999)
     (2000, 40, 20000)
@@ -25,7 +25,7 @@ def needed(rank: float = RANK) -> int:
 
 
 def suffices(count: int, rank: float = RANK) -> bool:
-    """Whether so many observations are enough for the percentile of this rank.
+    """Return whether `count` observations are enough for the percentile of this rank.
 
     >>> suffices(2_000), suffices(1_999), suffices(1_999, 0.95)
     (True, False, True)
@@ -34,7 +34,7 @@ def suffices(count: int, rank: float = RANK) -> bool:
 
 
 def known(value: float | None, count: int, rank: float = RANK) -> float | None:
-    """Return a percentile of so many observations; None if they are too few.
+    """Return `value`, a percentile of `count` observations; None if they are too few.
 
     >>> known(7.0, 2_000), known(7.0, 1_999)
     (7.0, None)
@@ -43,7 +43,7 @@ def known(value: float | None, count: int, rank: float = RANK) -> float | None:
 
 
 def too_few(count: int, rank: float = RANK, of: str = "flows") -> str:
-    """State why a percentile is missing.
+    """Return the reason for which a percentile is missing.
 
     >>> too_few(60)
     '60 flows: 2,000 are needed'
@@ -52,7 +52,7 @@ def too_few(count: int, rank: float = RANK, of: str = "flows") -> str:
 
 
 def note(ranks: Iterable[float]) -> str:
-    """State the rule below a table or figure that lacks percentiles of these ranks.
+    """Return the note below a table or figure that lacks percentiles of these ranks.
 
     >>> note([0.99, 0.5])
     'p50 needs 40 observations, p99 needs 2,000: 20 must lie above it'

@@ -1,4 +1,4 @@
-"""Results of the runs of a sweep as one table, a row for each."""
+"""Results of a sweep as one table with a row for each run."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -24,7 +24,7 @@ RESULTS = [
 
 
 def points(runs: Iterable[Run]) -> Table:
-    """One row for each run of a sweep: its labels and its main results."""
+    """Return a table with one row for each run: its labels and main results."""
     runs = list(runs)
     axes = list(dict.fromkeys(axis for run in runs for axis in run.labels))
     rows = [[*(_label(run.labels.get(axis)) for axis in axes), *_main_results(run.summary)] for run in runs]
@@ -65,7 +65,7 @@ def _label(value: object) -> str:
 
 
 def _few_small(summary: Mapping[str, Any]) -> bool:
-    """Whether small flows have a p99 that rests on too few of them."""
+    """Return whether the run has small flows, but too few for a p99."""
     times = summary["fct_us"].get("small") or {"count": 0}
     return times["count"] > 0 and not percentiles.suffices(times["count"])
 

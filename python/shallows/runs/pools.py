@@ -1,4 +1,4 @@
-"""Which ports share a pool, and of which pools a trace knows all that happened."""
+"""Pools that ports share, and pools whose changes are completely traced."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 POOL_BYTES = "pool_bytes"
 
 SHARED = {POOL_BYTES, "buffer_threshold_bytes"}
-"""Readings of a port that describe its pool; they also change with other ports of the pool."""
+"""Quantities in a port's trace that describe its pool; they also change with other ports of the pool."""
 
 
 class Recorded(Protocol):
@@ -38,12 +38,12 @@ class Recorded(Protocol):
 
 
 def pool_of(run: Recorded) -> dict[str, str]:
-    """The pool of each port, called as in `queues.parquet`."""
+    """Return the pool of each port, named as in `queues.parquet`."""
     return pools_of(run.counters["port"].unique(maintain_order=True), run.scenario["switch"]["buffer"])
 
 
 def pools_of(ports: Iterable[str], buffer: Mapping[str, Any]) -> dict[str, str]:
-    """The pool of each port, by the ports in order and the `switch.buffer` of a resolved scenario.
+    """Return the pool of each port, from the ports in order and a resolved scenario's `switch.buffer`.
 
     >>> pools_of(["s->a", "s->b", "s->c"], {"kind": "dynamic-threshold", "ports_per_pool": 2})
     {'s->a': 's.pool0', 's->b': 's.pool0', 's->c': 's.pool1'}
@@ -55,16 +55,16 @@ def pools_of(ports: Iterable[str], buffer: Mapping[str, Any]) -> dict[str, str]:
         node = port.split("->")[0]
         place = counted.get(node, 0)
         counted[node] = place + 1
-        # Ports share the pools of their switch in their order.
+        # Pools are assigned to the ports of a switch in their order.
         found[port] = f"{node}.pool{place // per_pool if per_pool else 0}"
     return found
 
 
 def traced_pools(run: Recorded) -> "pl.DataFrame":
-    """Return the bytes over time of the pools whose every change a trace has: `time_us`, `name`, `bytes`.
+    """Return the bytes over time of completely traced pools: `time_us`, `name`, `bytes`.
 
-    A port tells of its pool when it changes itself; so all ports of a pool must be traced that had packets,
-    unless readings are at intervals.
+    A port's trace has the pool's bytes at changes of that port only. So all ports of the pool that had
+    packets must be traced, unless the traces are at intervals.
     """
     import polars as pl
 
@@ -82,7 +82,7 @@ def traced_pools(run: Recorded) -> "pl.DataFrame":
 
 
 def refuse_shared(run: Recorded, name: str, quantity: str) -> None:
-    """Raise if a port's trace does not know all changes of what it tells of its pool."""
+    """Raise if a quantity describes a shared pool, and the port's trace lacks changes by other ports."""
     own = pool_of(run)
     alone = list(own.values()).count(own.get(name, "")) == 1
     if quantity in SHARED and not alone and not _at_intervals(run):

@@ -1,4 +1,4 @@
-"""Which process it is that writes something, told apart from those of other machines and containers."""
+"""Identity of a process that writes a folder, unique across machines and containers."""
 
 import contextlib
 import hashlib
@@ -13,21 +13,21 @@ from typing import Any, Self
 
 @dataclass(frozen=True)
 class Process:
-    """A process, wherever it runs.
+    """A process on any machine.
 
-    Its number says little: another machine or container has the same numbers, and a number is given again.
+    A process number alone is ambiguous: machines and containers share numbers, and numbers are reused.
     """
 
     host: str
     number: int
     space: str
-    """Namespace of process numbers; in equal ones, a number denotes the same process."""
+    """Namespace of process numbers: within one namespace, a number denotes one process."""
     started: str
-    """When it began, in ticks since its machine did; empty where that cannot be asked."""
+    """Start time in clock ticks since boot; empty if unknown."""
 
     @classmethod
     def parse(cls, document: Any) -> Self | None:
-        """The process of this description; nothing if it describes none."""
+        """Return the process of a description; None if the description is invalid."""
         try:
             found = cls(**document)
         except TypeError:
@@ -37,27 +37,27 @@ class Process:
 
     @property
     def tag(self) -> str:
-        """Short, for names of files: no other process has it."""
+        """Short name for files, unique to this process."""
         return f"{self.space}-{self.number}-{self.started}"
 
     @classmethod
     def of_tag(cls, tag: str) -> Self | None:
-        """The process that has this tag; nothing if it is none."""
+        """Return the process with this tag; None if the tag is invalid."""
         found = re.fullmatch(r"([0-9a-f]{16})-([0-9]+)-([0-9]*)", tag)
         return cls("", int(found[2]), found[1], found[3]) if found else None
 
     def describe(self) -> dict[str, Any]:
-        """For a file; `parse` reads it."""
+        """Return a description that can be written as JSON; `parse` reads it."""
         return asdict(self)
 
     def is_here(self) -> bool:
-        """Whether it is certain that it runs: in our space of numbers."""
+        """Return whether the process certainly runs; false if it is in another namespace."""
         if self.space != me().space or not self.started:
             return False
         return _started(self.number) == self.started
 
     def is_gone(self) -> bool:
-        """Whether it is certain that it has ended: it was in our space of numbers, and is not there now."""
+        """Return whether the process has certainly ended; false if it is in another namespace."""
         if self.space != me().space:
             return False
         try:
@@ -65,7 +65,7 @@ class Process:
         except (ProcessLookupError, OverflowError):
             return True
         except OSError:
-            pass  # another user's
+            pass  # the process belongs to another user
         return bool(self.started) and _started(self.number) != self.started
 
     def __str__(self) -> str:
@@ -73,7 +73,7 @@ class Process:
 
 
 def me() -> Process:
-    """The one that asks."""
+    """Return the current process."""
     return _describe(os.getpid())
 
 
@@ -83,7 +83,7 @@ def _describe(number: int) -> Process:
 
 
 def _space() -> str:
-    """A name for the numbers of processes that are seen from here: of this boot and this namespace."""
+    """Return the name of the namespace of process numbers: it identifies the boot and the PID namespace."""
     said = [socket.gethostname()]
     with contextlib.suppress(OSError):
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii")
@@ -92,14 +92,14 @@ def _space() -> str:
 
 
 def _started(number: int) -> str:
-    """When the process of this number began; empty if there is none, or /proc does not tell."""
+    """Return the start time of a process in ticks since boot; empty if there is none or /proc is unusable."""
     try:
-        # In a namespace of its own, /proc may still be that of the machine.
+        # In a PID namespace, /proc may still be that of the whole machine.
         if str(Path("/proc/self").readlink()) != str(os.getpid()):
             return ""
         said = Path(f"/proc/{number}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return ""
     state, *others = said.rpartition(")")[2].split()
-    # One that was killed is there until its parent has heard of it, and in containers some never ask.
+    # A killed process stays a zombie until its parent waits for it; some parents in containers never do.
     return "" if state in {"Z", "X"} else others[18]

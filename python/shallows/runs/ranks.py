@@ -1,4 +1,4 @@
-"""The percentile of observations, by nearest rank."""
+"""Percentiles of observations by nearest rank."""
 
 import math
 from collections.abc import Sequence
@@ -13,20 +13,20 @@ if TYPE_CHECKING:
 
 
 def place_of(rank: float, count: int) -> int:
-    """The place, from 0, of this percentile among so many values in ascending order.
+    """Return the index of a percentile among `count` values in ascending order.
 
-    It is that of the smallest value that a share `rank` of them does not exceed. `rank` is above 0 and at
-    most 1, and counts as the decimal number that it is written as: 0.99 of 100 values are 99.
+    The percentile is the smallest value that at least a share `rank` of the values does not exceed. `rank` is
+    above 0 and at most 1, and taken as the decimal number that it prints as: 0.99 of 100 values is 99.
 
     >>> place_of(0.99, 100), place_of(0.5, 3)
     (98, 1)
     """
-    # Ranks that were computed may be a rounding error too high.
+    # Rounding removes the floating-point error of computed ranks.
     return math.ceil(round(Fraction(repr(float(rank))) * count, 9)) - 1
 
 
 def nearest_rank(groups: "Groups", rank: float) -> float:
-    """The percentile of all groups together, which have a value or more; `place_of` explains `rank`."""
+    """Return the percentile of all groups together, which must have a value; `place_of` explains `rank`."""
     import numpy as np
 
     together = np.concatenate(groups)

@@ -10,11 +10,11 @@ if TYPE_CHECKING:
     import polars as pl
 
 IDLE = {"port": "backlog_bytes", "pool": "pool_bytes"}
-"""Quantities of samples; they are zero until a packet arrives."""
+"""Sampled quantity of a port and of a pool; both are zero until a packet arrives."""
 
 
 def of_port(run: Recorded, name: str, quantity: str | None = None, queue: int | None = None) -> Series:
-    """A quantity of a port, one of its queues, or a pool; `Run.series` explains it."""
+    """Return a quantity of a port, queue or pool over time; `Run.series` documents it."""
     import polars as pl
 
     kind = "port" if name in ports_of(run) else "pool"
@@ -53,7 +53,7 @@ def _of_pool(run: Recorded, name: str) -> Series:
 
 
 def _traced(run: Recorded, name: str) -> "pl.DataFrame":
-    """The rows of a port's trace; none if it was not traced."""
+    """Return the rows of a port's trace; an empty frame if it was not traced."""
     import polars as pl
 
     if run.traces is None:
@@ -62,7 +62,7 @@ def _traced(run: Recorded, name: str) -> "pl.DataFrame":
 
 
 def _sampled(run: Recorded, name: str, quantity: str) -> "pl.DataFrame | None":
-    """Samples of a port or pool, perhaps without a row: then it was always empty."""
+    """Return the samples of a port or pool; None if not sampled. Without a row, a port was always empty."""
     import polars as pl
 
     if run.queues is None:
@@ -90,7 +90,7 @@ def _unknown(
 
 
 def ports_of(run: Recorded) -> dict[str, str]:
-    """Every port of a run, and its kind."""
+    """Return the kind of each port of a run, by the port's name."""
     pairs = run.counters.select("port", "kind").unique(maintain_order=True)
     return dict(pairs.iter_rows())
 

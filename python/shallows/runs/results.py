@@ -63,11 +63,11 @@ SHOWN = {
     "queries": ["workload", "counted", "completion_us"],
     "pings": ["class", "rtt_us"],
 }
-"""Columns of tables that the results of every run are shown from."""
+"""Columns of the tables from which summaries and reports are computed."""
 
 
 class Document(dict[str, Any]):
-    """An object of a document of a run. A missing key is an error with the nearest keys."""
+    """An object in a JSON file of a run. A missing key raises an error that lists the nearest keys."""
 
     def __init__(self, path: Path, found: Mapping[str, Any]) -> None:
         super().__init__(found)
@@ -83,7 +83,7 @@ class Document(dict[str, Any]):
 class Run:
     """A finished run.
 
-    Tables are read when they are first asked for.
+    Tables are read on first access.
 
     Parameters
     ----------
@@ -132,12 +132,14 @@ class Run:
         return shown.facts(f"Run of {summary['name']}", rows)
 
     def verify(self) -> None:
-        """Read every file, and raise if one is not what was written.
+        """Read every file of the run and compare it with the hash in its manifest.
+
+        Sizes of files are checked when the run is opened, without this method.
 
         Raises
         ------
         ShallowsError
-            If one is not; it says which, and how to get it again. Files' sizes are always checked.
+            If a file differs; the message names the file and the command that repeats the run.
         """
         check(self.path, verify=True)
 
@@ -159,7 +161,7 @@ class Run:
 
     @property
     def measured_nothing(self) -> bool:
-        """Whether all that its scenario asks for is empty."""
+        """Whether the run measured nothing that its scenario requests."""
         return any(problem["code"] == "nothing-measured" for problem in self.problems)
 
     @cached_property
@@ -192,59 +194,61 @@ class Run:
 
     @cached_property
     def queries(self) -> "pl.DataFrame | None":
-        """One row for each query, block or round, if the scenario has a workload that asks."""
+        """One row for each query, block or round; None if no workload of the scenario has any."""
         return self._optional_table("queries")
 
     @cached_property
     def queues(self) -> "pl.DataFrame | None":
-        """Samples of ports and pools, if the scenario asks for them with `measure.sample_queues`."""
+        """Samples of ports and pools; None unless the scenario sets `measure.sample_queues`."""
         return self._optional_table("queues")
 
     @cached_property
     def markers(self) -> "pl.DataFrame | None":
-        """One row for each marker of each port, with the packets that it chose; none without markers."""
+        """One row for each marker of each port, with the packets it selected; None without markers."""
         return self._optional_table("markers")
 
     @cached_property
     def traces(self) -> "pl.DataFrame | None":
-        """Each change of the state of traced ports, if the scenario asks for it with `measure.traces`."""
+        """Changes of the state of traced ports; None unless the scenario sets `measure.traces`."""
         return self._optional_table("traces")
 
     @cached_property
     def flow_traces(self) -> "pl.DataFrame | None":
-        """Each change of what traced senders keep, if the scenario asks for it with `measure.flow_traces`."""
+        """Changes of the state of traced senders; None unless the scenario sets `measure.flow_traces`."""
         return self._optional_table("flow_traces")
 
     @cached_property
     def pings(self) -> "pl.DataFrame | None":
-        """One row for each echo request, if the scenario has a workload of kind `ping`."""
+        """One row for each echo request; None unless the scenario has a workload of kind `ping`."""
         return self._optional_table("pings")
 
     def series(self, name: str, quantity: str | None = None, queue: int | None = None) -> "Series":
         """Return a quantity of a port or pool over time; means, quantiles and windows are weighted by time.
 
-        It is read from `traces`, where the port was traced, and else from `queues`. Their rows are no samples
-        at equal distances: a mean of a column would be another number.
+        Values come from `traces` if the port was traced, otherwise from `queues`. Rows of these tables are
+        not equally spaced in time, so the mean of a column differs from the mean over time.
 
         Parameters
         ----------
         name
-            The port, as in `counters`, or the pool, as in `queues`.
+            Name of a port, as in `counters`, or of a pool, as in `queues`.
         quantity
-            One of those in `traces`; by default a port's `backlog_bytes`, or a pool's `pool_bytes`. What a
-            port tells of its pool changes with other ports: all of them must be traced, or read at intervals.
+            A quantity in `traces`; by default `backlog_bytes` of a port or `pool_bytes` of a pool. A quantity
+            of a port's pool also changes with the pool's other ports, so all of them must be traced, or the
+            trace must be at intervals.
         queue
-            The number of one of the port's queues; by default, the port as a whole.
+            Number of one of the port's queues; the whole port by default.
 
         Returns
         -------
         Series
-            To the end of the run, from its beginning or, for what is not zero at rest, its first row.
+            Values until the end of the run. They begin with the run for a backlog or pool, which starts at
+            zero, otherwise with the first row.
 
         Raises
         ------
         ShallowsError
-            If it was not recorded; the error says what was, or what records it.
+            If the quantity was not recorded; the remedy is the list of those recorded, or a setting.
 
         Examples
         --------
@@ -261,25 +265,25 @@ class Run:
         return of_port(self, name, quantity, queue)
 
     def by(self, what: str) -> "pl.DataFrame":
-        """The results by what had them. docs/results.md explains the columns.
+        """Return the results in groups. docs/results.md explains the columns.
 
         Parameters
         ----------
         what
-            `workload` or `class` for flows, `group` or `to_group` for those that groups of hosts send or
-            get; `port` for kinds of ports, `queue` for their queues; `uplinks`
-            for how evenly each leaf has used its own.
+            Grouping. Flows: `workload`, `class`, `group` (of the sending host) or `to_group` (of the
+            receiving host). Ports: `port` (by kind), `queue` (by kind and queue) or `uplinks` (by leaf:
+            how evenly it used its uplinks).
 
         Returns
         -------
         polars.DataFrame
-            A row for each. Times are in µs, goodput is in Gb/s; utilisation is the share of what the links
-            could have carried during the run.
+            One row for each group. Times are in µs and goodput in Gb/s; utilisation is the bits sent, divided
+            by the bits that the links could have carried during the run.
 
         Raises
         ------
         ShallowsError
-            If results cannot be grouped by that.
+            If there is no such grouping, or the scenario has no groups of hosts.
 
         Examples
         --------
@@ -296,17 +300,17 @@ class Run:
 
     @property
     def captures(self) -> dict[str, Path]:
-        """Files of packets by name, if the scenario asks for them with `measure.captures`."""
+        """Packet captures (pcapng files) by name; empty unless the scenario sets `measure.captures`."""
         return {path.stem: path for path in sorted(self.path.glob("*.pcapng"))}
 
     def has(self, table: str) -> bool:
-        """Whether it has written a table of this name; nothing is read."""
+        """Return whether the run has a table of this name, without reading it."""
         return (self.path / f"{table}.parquet").exists()
 
     def columns(self, table: str) -> "Columns":
-        """The columns of a table that results are shown from, as the engine reads them.
+        """Return the `SHOWN` columns of a table, read by the engine.
 
-        Of a short run, all results are shown before a library for tables would be loaded.
+        This avoids importing polars, which takes longer than showing the results of a short run.
         """
         if table not in self._columns:
             from shallows._core import Columns
@@ -320,7 +324,7 @@ class Run:
         return self._columns[table]
 
     def __getstate__(self) -> dict[str, Any]:
-        # For another process: what the engine has read stays in this one.
+        # Columns that the engine has read cannot be pickled.
         return vars(self) | {"_columns": {}}
 
     def _optional_table(self, name: str) -> "pl.DataFrame | None":
@@ -360,7 +364,7 @@ class Run:
 
 
 def describe(labels: dict[str, Any]) -> str:
-    """A run's place in its sweep, in words.
+    """Return the labels of a run in words.
 
     >>> describe({"scheme": "reno", "workload.0.load": 0.4})
     'reno, load 0.4'
@@ -380,7 +384,7 @@ def axis_name(axis: str) -> str:
 
 
 def place_on(labels: Mapping[str, Any], axis: str) -> Any:
-    """A run's place on an axis, as `on_axis`; the first, or None.
+    """Return the first value of `on_axis`; None if the run has no such axis.
 
     >>> place_on({"scheme": "reno"}, "scheme"), place_on({"scheme": "reno"}, "load")
     ('reno', None)
@@ -389,7 +393,7 @@ def place_on(labels: Mapping[str, Any], axis: str) -> Any:
 
 
 def on_axis(labels: Mapping[str, Any], axis: str) -> list[Any]:
-    """A run's place on an axis, called by its key or the key's last word; several if keys end alike.
+    """Return the values of the axes whose key, or whose key's last word, is `axis`.
 
     >>> on_axis({"scheme": "reno", "workload.0.load": 0.4}, "load")
     [0.4]

@@ -1,4 +1,4 @@
-"""Runs a scenario file from Python: `shallows.run`, and the scenarios that come with the package."""
+"""Running a scenario file from Python: `shallows.run`, and the example scenarios of the package."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -30,30 +30,29 @@ def run(
     scenario
         Path of the scenario file, or a `Scenario`.
     overrides
-        Values that differ from the file's, by dotted key, as `--set` gives them.
+        Values that replace those of the file, by dotted key, like `--set`.
     seed
         Root of all random streams; the file's if not given.
     out
-        Folder for the results. By default, one under `runs/` that is named after scenario, content hash and
-        seed. If it already holds this very run, its results are returned.
+        Folder for the results. By default, a folder under `runs/` named after scenario, content hash and
+        seed. If the folder already holds this run, its stored results are returned.
     threads
-        On how many threads; `"auto"` uses the number that is fastest at the moment, at most one per core.
-        Results are the same on any number.
+        Number of threads; `"auto"` uses the number that is fastest at the moment, at most one per core.
+        Results do not depend on it.
     cached
-        Whether a stored run is returned instead of a new one. `False` simulates again, as measures of speed
-        need it.
+        Whether stored results may be returned. `False` always simulates, for measurements of speed.
 
     Returns
     -------
     Run
-        Summary, tables and path of the finished run.
+        The finished run, with its summary, tables and path.
 
     Raises
     ------
     ScenarioError
         If the scenario cannot run.
     ShallowsError
-        If its file cannot be read or its results cannot be written.
+        If the scenario file cannot be read or the results cannot be written.
 
     Examples
     --------
@@ -74,7 +73,7 @@ def run_source(
     *,
     cached: bool = True,
 ) -> Run:
-    """Run it, unless it is `cached`: its folder holds this very run."""
+    """Run a source; with `cached`, return the stored run if the folder already holds it."""
     asked = threads_of(threads)
     if not isinstance(out, str | Path | None):
         raise ShallowsError(f"out is {called(out)}, and no path", "name the folder for the results")
@@ -90,7 +89,7 @@ def run_source(
 
 
 def example(name: str) -> Path:
-    """Path of a scenario in the package, by its name in `shallows examples`.
+    """Return the path of an example scenario by its name in `shallows examples`.
 
     `incast` is the scenario of `shallows demo`.
 

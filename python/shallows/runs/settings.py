@@ -5,11 +5,11 @@ from typing import Any
 from shallows.quantity import digits
 
 ORDER = ["topology", "switch", "host", "tcp", "workload", "measure", "stop", "seed"]
-"""Sections as a packet meets them."""
+"""Order of the sections of a scenario."""
 
 
 def settings(scenario: dict[str, Any]) -> list[tuple[str, str]]:
-    """The settings of each section in one line, as the scenario file would say them."""
+    """Return the name of each section with its settings in one line, worded as in the scenario file."""
     found = []
     for section in sorted(scenario.keys() - {"name"}, key=_place):
         content = scenario[section]

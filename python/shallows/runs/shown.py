@@ -4,11 +4,11 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 MOST_ROWS, LONGEST = 20, 200
-"""Rows of a table, and characters of a cell, that a notebook gets; the rest is counted."""
+"""Most rows of a table, and most characters of a cell; a last line counts the rows beyond."""
 
 
 def facts(title: str, rows: Iterable[tuple[str, str]]) -> str:
-    """A table of two columns: names, and what is to be said of each.
+    """Return an HTML table of two columns: names and their values.
 
     >>> facts("Run <b>", [("seed", "1")])
     '<table><caption>Run &lt;b&gt;</caption><tbody><tr><th>seed</th><td>1</td></tr></tbody></table>'
@@ -19,7 +19,7 @@ def facts(title: str, rows: Iterable[tuple[str, str]]) -> str:
 
 
 def grid(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table with a header; of many rows the first.
+    """Return an HTML table with a header and the first `MOST_ROWS` rows.
 
     >>> grid("Two", ["a"], [["1"], ["<i>"]])[-77:]
     '</thead><tbody><tr><td>1</td></tr><tr><td>&lt;i&gt;</td></tr></tbody></table>'
@@ -32,7 +32,7 @@ def grid(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> s
 
 
 def text(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Format a table as text, with aligned columns; of many rows the first.
+    """Format a table as text, with aligned columns and the first `MOST_ROWS` rows.
 
     >>> print(text("Two", ["a", "longer"], [["1", "2"], ["333", "4"]]))
     Two

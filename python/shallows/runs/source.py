@@ -1,4 +1,4 @@
-"""A scenario as its file gives it, with what was asked to be different: what a run is made from."""
+"""Source of a run: the text of a scenario file, with overrides and a seed."""
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,7 +12,7 @@ from shallows.runs.toml_text import called
 
 @dataclass(frozen=True)
 class Source:
-    """A scenario as its file gives it, and what was asked to be different."""
+    """The text of a scenario file, with the changes that were requested."""
 
     file: str
     text: str
@@ -21,9 +21,9 @@ class Source:
     labels: dict[str, Any] = field(default_factory=dict)
     """Place of this run in its sweep: its scheme and its value on each axis."""
     dilation: int | None = None
-    """With real TCP, its time dilated so many times; nothing for a simulation."""
+    """Time dilation factor of a testbed run; None for a simulation."""
     base: Path | None = None
-    """Folder of the files that it names; by default that of its own file."""
+    """Folder for relative paths in the scenario; the scenario file's own folder by default."""
 
     @classmethod
     def read(
@@ -43,27 +43,27 @@ class Source:
         return cls(str(path), read_text(path, remedy=remedy), overrides, seed)
 
     def parse(self, base: Path | None = None) -> _core.Experiment:
-        """Parse and check it; `base` replaces the folder of the files that it names."""
+        """Parse and check the scenario; `base` replaces the folder for relative paths."""
         return _core.parse(self.text, self.file, str(base or self.folder), list(self.overrides), self.seed)
 
     @property
     def source(self) -> "Source":
-        """The source itself: functions take it in place of a `Scenario`."""
+        """The source itself, so that functions accept it in place of a `Scenario`."""
         return self
 
     @property
     def folder(self) -> Path:
-        """Folder of the files that it names."""
+        """Folder for relative paths in the scenario."""
         return self.base or Path(self.file).resolve().parent
 
 
 @runtime_checkable
 class HasSource(Protocol):
-    """A `Scenario`, for functions of rooms that do not know the class."""
+    """Type of a `Scenario`, for modules that cannot import the class."""
 
     @property
     def source(self) -> Source:
-        """Its text and what differs from that."""
+        """Text of the scenario, with its overrides and seed."""
         ...
 
 
@@ -79,7 +79,7 @@ def source_of(
     Raises
     ------
     ShallowsError
-        If it is neither, or the file cannot be read.
+        If `scenario` is neither a path nor a `Scenario`, or the file cannot be read.
     """
     if not isinstance(scenario, HasSource):
         return Source.read(scenario, overrides, seed)

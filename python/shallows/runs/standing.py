@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from threading import Event, Thread
 
 EVERY_S = 0.2
-"""So often the switch writes its page (`SHOW` in `carry.rs`)."""
+"""Interval at which the switch writes its page (`SHOW` in `carry.rs`)."""
 
 KEPT = 300
-"""States that are remembered: a minute of the machine's time."""
+"""Number of states kept: one minute of the machine's time."""
 
 MOST_BYTES = 1 << 20
 """Largest page in bytes; the largest network of the testbed needs a fiftieth of it."""
@@ -21,7 +21,7 @@ MOST_BYTES = 1 << 20
 
 @dataclass(frozen=True)
 class Port:
-    """A port: what waits there, and what it has done since the network stands."""
+    """A port: backlog in bytes, and counts of packets since the network is up."""
 
     name: str
     backlog: int
@@ -32,11 +32,11 @@ class Port:
 
 @dataclass(frozen=True)
 class State:
-    """The network at some time of its own."""
+    """State of the network at a time in network time."""
 
     time_s: float
     health: str
-    """How late frames were, in words."""
+    """Lateness of frames, in words."""
     complaints: tuple[str, ...]
     """Reasons for which the run is invalid."""
     ports: tuple[Port, ...]
@@ -60,32 +60,32 @@ def parse(text: str) -> State | None:
 
 
 def _port(line: str) -> Port | None:
-    """A line of a page; names may have blanks, numbers have none."""
+    """Parse a port's line of a page; names may contain blanks."""
     found = re.fullmatch(r"(.*?) +(\d+) +(\d+) +(\d+) +(\d+)", line)
     return Port(found[1], *map(int, found.groups()[1:])) if found else None
 
 
 def read(page: int) -> State | None:
-    """The state on the page with this descriptor; nothing while it is being written."""
+    """Return the state on the page with this descriptor; None while the page is being written."""
     text = os.pread(page, MOST_BYTES, 0)
     first = text.split(b"\n", 1)[0]
-    # Its first byte is blank until all of it is there (`sys/shell.rs`).
+    # The first byte is blank until the whole page is written (`sys/shell.rs`).
     if text.startswith(b" ") or os.pread(page, len(first), 0) != first:
         return None
     return parse(text.decode(errors="replace"))
 
 
 class Watch:
-    """The states of the last minute, the last one last."""
+    """States of the last minute, in order of time."""
 
     def __init__(self, page: int) -> None:
         self.page = page
         self.states: deque[State] = deque(maxlen=KEPT)
         self.heard = time.monotonic()
-        """When the last one came."""
+        """Time of the last new state, by `time.monotonic`."""
 
     def look(self) -> None:
-        """Read the page; what is there already is no new state."""
+        """Read the page, and append its state if it is new."""
         state = read(self.page)
         if state and not (self.states and self.states[-1].time_s == state.time_s):
             self.states.append(state)
@@ -93,13 +93,13 @@ class Watch:
 
     @property
     def silent_s(self) -> float:
-        """For how long nothing has been heard."""
+        """Time since the last new state, in seconds."""
         return time.monotonic() - self.heard
 
 
 @contextmanager
 def watching(page: int) -> Iterator[Watch]:
-    """Read a page again and again while something else is done."""
+    """Read a page periodically in a thread while the context is open."""
     watch, ended = Watch(page), Event()
 
     def look() -> None:

@@ -1,7 +1,7 @@
-"""Quantities that keep their value until they change: weighted by time, and drawn in few parts.
+"""Series of a quantity that is constant between changes: statistics over time, and reduction for drawing.
 
-A mean over the rows of `traces.parquet` or `queues.parquet` would weight a value by how often it was written
-down; here each counts for as long as it held.
+A mean over the rows of `traces.parquet` or `queues.parquet` would weight each value by the number of rows
+that have it. `Series` weights each value by the time for which it held.
 """
 
 import math
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     Numbers = NDArray[np.float64]
 
 FINEST = 2**40
-"""Parts of a time axis beyond which changes count as simultaneous."""
+"""Most parts of equal length that a time axis is divided into; closer changes share a part."""
 
 
 MOST_WINDOWS = 10_000_000
-"""Rows of a frame that a series makes."""
+"""Most rows of the frame that `Series.resampled` returns."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,9 +32,9 @@ class Series:
     Parameters
     ----------
     times
-        When it changed, in µs and in order; first when it begins, last when it ends.
+        Times of changes in µs, ascending; the first is the beginning of the series, the last its end.
     values
-        What it was from then on. The last one holds for no time.
+        Value from each time on, of the same length as `times`. The last value has no duration.
 
     Examples
     --------
@@ -46,7 +46,7 @@ class Series:
     >>> queue.mean(), queue.max(), queue.time_at(0)
     (900.0, 3000.0, 10.0)
 
-    Of a run:
+    The backlog of a port of a run:
 
     >>> run = sh.run(sh.example("incast"), {"measure.sample_queues": "50us"}, out=folder / "series")
     >>> run.series("switch0->host0").max() == run.queues.filter(name="switch0->host0")["bytes"].max()
@@ -58,10 +58,10 @@ class Series:
 
     @classmethod
     def read(cls, frame: "pl.DataFrame", value: str, end: float, before: float | None = None) -> "Series":
-        """From a table with `time_us`, in any order; the last value holds until the end of the run.
+        """Read a series from column `value` of a table with `time_us`, in any order.
 
-        `before` is what it was from the beginning of the run until its first row; without it, it begins
-        there.
+        The last value holds until `end`, in µs. `before` is the value from the beginning of the run until the
+        first row; without it, the series begins with the first row.
         """
         import numpy as np
 
@@ -75,11 +75,11 @@ class Series:
 
     @property
     def length_us(self) -> float:
-        """How long it was observed."""
+        """Length of the series in µs."""
         return float(self.times[-1] - self.times[0])
 
     def mean(self) -> float:
-        """The mean over time.
+        """Return the mean over time.
 
         >>> import numpy as np
         >>> Series(np.array([0.0, 9.0, 10.0]), np.array([0.0, 50.0, 50.0])).mean()
@@ -88,19 +88,19 @@ class Series:
         return float(self._areas()[-1] / self.length_us)
 
     def std(self) -> float:
-        """The standard deviation over time."""
+        """Return the standard deviation over time."""
         return math.sqrt(max(Series(self.times, self.values**2).mean() - self.mean() ** 2, 0.0))
 
     def min(self) -> float:
-        """The lowest value."""
+        """Return the lowest value."""
         return float(self.values[:-1].min())
 
     def max(self) -> float:
-        """The highest value."""
+        """Return the highest value."""
         return float(self.values[:-1].max())
 
     def quantile(self, share: float) -> float:
-        """The smallest value that was not exceeded for such a share of the time.
+        """Return the smallest value that the series does not exceed for at least `share` of the time.
 
         >>> import numpy as np
         >>> queue = Series(np.array([0.0, 9.0, 10.0]), np.array([0.0, 50.0, 50.0]))
@@ -117,19 +117,19 @@ class Series:
         return float(values[np.searchsorted(shares, share)])
 
     def share_above(self, limit: float) -> float:
-        """The share of time for which it was above a limit."""
+        """Return the share of time for which the value was above `limit`."""
         values, shares = self.distribution()
         below = shares[values <= limit]
         return 1.0 - float(below[-1]) if below.size else 1.0
 
     def time_at(self, value: float) -> float:
-        """For how long it had this value, in µs: `time_at(0)` of a queue is for how long it was empty."""
+        """Return the total time at this value, in µs; `time_at(0)` of a backlog is the time it was empty."""
         import numpy as np
 
         return float(np.diff(self.times)[self.values[:-1] == value].sum())
 
     def distribution(self) -> "tuple[Numbers, Numbers]":
-        """Values in order, and the share of time for which none was larger."""
+        """Return the distinct values in ascending order, and for each the share of time at or below it."""
         import numpy as np
 
         held = np.diff(self.times)
@@ -139,7 +139,7 @@ class Series:
         return values[last], total[last] / total[-1]
 
     def between(self, begin_us: float, end_us: float | None = None) -> "Series":
-        """The same from one time to another; without that, to the end.
+        """Return the part of the series from `begin_us` to `end_us`, by default to its end.
 
         >>> import numpy as np
         >>> whole = Series(np.array([0.0, 10.0, 20.0]), np.array([0.0, 50.0, 50.0]))
@@ -163,23 +163,23 @@ class Series:
         )
 
     def at(self, times: "Numbers") -> "Numbers":
-        """The values that hold at these times."""
+        """Return the values at these times."""
         import numpy as np
 
         return self.values[np.maximum(np.searchsorted(self.times, times, side="right") - 1, 0)]
 
     def resampled(self, every_us: float) -> "pl.DataFrame":
-        """A row for each window of time, in which plain means of columns are means over time.
+        """Return a frame with one row for each time window, so that column means are means over time.
 
         Parameters
         ----------
         every_us
-            The length of a window. The last one ends with the series, and may be shorter.
+            Length of a window in µs. The last window ends with the series and may be shorter.
 
         Returns
         -------
         DataFrame
-            `time_us`, when the window begins; `mean` over its time; `min` and `max`.
+            `time_us`: beginning of the window; `mean` over its time; `min` and `max`.
 
         Examples
         --------
@@ -204,10 +204,10 @@ class Series:
         return pl.DataFrame({"time_us": edges[:-1], "mean": mean, "min": low, "max": high})
 
     def parts(self, most: int) -> "Parts":
-        """Reduce the steps for a drawing to at most `most` parts: all changes, or else intervals of time.
+        """Reduce the series to at most `most` parts for drawing: one for each change, or intervals of time.
 
-        A part in which there is at most one change ends there instead, so that what is idle costs nothing,
-        and the others can be shorter: as short as `most` permits. Means, and so the area, are exact.
+        Intervals have equal lengths, as short as `most` permits. Those with at most one change are merged
+        and end at the change, so idle times take few parts. The mean of each part is exact.
         """
         import numpy as np
 
@@ -225,12 +225,12 @@ class Series:
         return Parts(edges, *self._over(edges), 2 * self.length_us / count)
 
     def _edges(self, changes: "Numbers", count: int) -> "Numbers":
-        """Where parts meet, of which so many would have equal lengths."""
+        """Return the edges of parts, from `count` intervals of equal length; idle intervals are merged."""
         import numpy as np
 
         begin, end, length = self.times[0], self.times[-1], self.length_us / count
         part = ((changes - begin) / length).astype(np.int64)
-        # As the ends are rounded, so that each change is between those of its part.
+        # Correct for rounding of the ends, so that each change lies inside its part.
         part += changes >= begin + length * (part + 1)
         part -= changes < begin + length * part
         found, place, number = np.unique(part, return_inverse=True, return_counts=True)
@@ -239,7 +239,7 @@ class Series:
         return np.unique(np.concatenate([[begin, end], changes[number[place] == 1], np.minimum(ends, end)]))
 
     def _over(self, edges: "Numbers") -> "tuple[Numbers, Numbers, Numbers]":
-        """Between each two neighbouring edges: the mean, the lowest and the highest value."""
+        """Return mean, lowest and highest value between neighbouring edges."""
         import numpy as np
 
         low = self.at(edges[:-1])
@@ -249,21 +249,21 @@ class Series:
         np.minimum.at(low, place[inside], self.values[inside])
         np.maximum.at(high, place[inside], self.values[inside])
         areas = np.interp(edges, self.times, self._areas())
-        # What held for the whole part is its mean to the last bit.
+        # A value that held for a whole part must be its mean exactly, despite rounding.
         return np.clip(np.diff(areas) / np.diff(edges), low, high), low, high
 
     def _areas(self) -> "Numbers":
-        """The area below it up to each of its times."""
+        """Return the integral of the series up to each of its times."""
         import numpy as np
 
         return np.append(0.0, np.cumsum(self.values[:-1] * np.diff(self.times)))
 
     def highest(self, edges: "Numbers") -> "Numbers":
-        """The highest value between each two neighbouring edges."""
+        """Return the highest value between neighbouring edges."""
         return self._over(edges)[2]
 
     def settled(self, share: float) -> float:
-        """The time by which so much of the area under it has passed."""
+        """Return the first time by which `share` of the integral of the series is reached."""
         import numpy as np
 
         areas = self._areas()
@@ -272,12 +272,12 @@ class Series:
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """Parts of time one after the other, and of each the mean over time, the lowest and the highest value."""
+    """Consecutive parts of a series, with the mean over time, lowest and highest value of each."""
 
     edges: "Numbers"
-    """Where they begin, and where the last one ends: one more than there are parts."""
+    """Beginning of each part, and the end of the last one; one more than there are parts."""
     mean: "Numbers"
     low: "Numbers"
     high: "Numbers"
     longest_us: float
-    """No part with several values is longer; 0 where each has one."""
+    """Upper bound on the length of a part with several values, in µs; 0 if every part has one value."""

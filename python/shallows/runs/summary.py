@@ -1,4 +1,4 @@
-"""The summary of a run: a read-only mapping with typed attributes for the keys of every run."""
+"""Summary of a run: a read-only mapping with typed attributes for the keys that every run has."""
 
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
@@ -12,7 +12,7 @@ DAMAGED = "the folder is damaged: run its scenario again"
 
 
 class MissingKeyError(ShallowsError, KeyError):
-    """A key that a document of a run does not have."""
+    """Error for a key that a document of a run lacks."""
 
 
 def missing(path: Path, place: str, key: object, known: Mapping[str, Any]) -> MissingKeyError:
@@ -89,8 +89,8 @@ class Section(Mapping[str, Any]):
 class Summary(Section):
     """The results of a run in numbers, read from `summary.json`.
 
-    The keys of every run are also attributes. A key that the run lacks raises a `ShallowsError`, which is a
-    `KeyError` too, with the nearest keys; `get` returns a default instead. docs/results.md lists all keys.
+    Keys that every run has are also attributes. A missing key raises a `ShallowsError`, which is also a
+    `KeyError` and lists the nearest keys; `get` returns a default instead. docs/results.md lists all keys.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A table of text, for the terminal and for reports."""
+"""Tables of text, for the terminal and for reports."""
 
 from dataclasses import dataclass, replace
 
@@ -7,7 +7,7 @@ NOTHING = "–"
 
 @dataclass(frozen=True)
 class Table:
-    """A table of text. The first columns are names and set left, the others numbers and set right."""
+    """A table of text. The first `names` columns are left-aligned names, the others right-aligned numbers."""
 
     title: str
     columns: list[str]
@@ -18,7 +18,7 @@ class Table:
     def turned(self) -> "Table":
         """Return the table with its columns as rows; the first cell of each row names a column.
 
-        What is the same in all rows is said once, in the note.
+        Columns with the same value in all rows move to the note.
 
         >>> Table("", ["", "a", "b"], [["x", "1", "2"], ["y", "3", "3"]]).turned()
         Table(title='', columns=['', 'x'], rows=[['a', '1'], ['b', '2']], names=1, note='All have y: 3.')

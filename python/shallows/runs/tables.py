@@ -11,9 +11,9 @@ from shallows.runs.table import NOTHING, Table
 
 
 def marking_curves(curves: Iterable[dict[str, Any]], title: str = "Marking curves") -> Table:
-    """Where each kind of port starts to mark, where it marks everything, and what its buffer allows.
+    """Tabulate the marking curves: lower and upper thresholds of each marker, and the limits of its buffer.
 
-    One column for each marker of each kind of port: there are few of them, and terminals are narrow.
+    There is one column for each marker of each kind of port, because there are few and terminals are narrow.
     """
     curves = list(curves)
     if not curves:
@@ -60,17 +60,17 @@ def _fires(curve: dict[str, Any]) -> str:
         return "yes"
     if not able:
         return "never"
-    # A pool fills as more of its ports are busy; a queue may grow the less.
+    # As more ports are busy, a pool fills further, but each queue may grow less.
     return f"from {min(able)} busy" if curve["scope"] == "pool" else f"up to {max(able)} busy"
 
 
 def completion(summary: Mapping[str, Any], edges: Sequence[str] = ()) -> Table:
-    """Tabulate flow completion times and slowdowns by size; `edges` are those of the size bins."""
+    """Tabulate flow completion times and slowdowns by size; `edges` are the edges of the size bins."""
     rows = []
     missing: set[float] = set()
     for name in bins(summary):
         times = summary["fct_us"][name]
-        slow = {"count": times["count"]} | summary["slowdown"].get(name, {})
+        slow = {"count": times["count"], **summary["slowdown"].get(name, {})}
         numbers = _numbers(times, ("mean", "p50", "p95", "p99", "max"), missing)
         numbers += _numbers(slow, ("mean", "p99"), missing)
         rows.append([name.replace("_", " "), f"{times['count']:,}", *map(digits, numbers)])
@@ -99,7 +99,10 @@ RANKS = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "p999": 0.999}
 
 
 def _numbers(described: dict[str, Any], keys: Iterable[str], missing: set[float]) -> list[float | None]:
-    """Return these numbers without percentiles of too few observations, whose ranks it adds to `missing`."""
+    """Return the values of these keys; None for percentiles of too few observations.
+
+    The ranks of these percentiles are added to `missing`.
+    """
     found = []
     for key in keys:
         value = described.get(key)
@@ -124,7 +127,7 @@ def markers(summary: Mapping[str, Any]) -> Table | None:
 
 
 def queries(summary: Mapping[str, Any]) -> Table | None:
-    """Completion times of queries by workload; nothing where none are asked."""
+    """Tabulate the completion times of queries by workload; None if the run has no queries."""
     measured = summary.get("queries")
     if not measured:
         return None
@@ -155,7 +158,7 @@ def queries(summary: Mapping[str, Any]) -> Table | None:
 
 
 def pings(summary: Mapping[str, Any]) -> Table | None:
-    """Round-trip times of echoes by class of service; nothing without a workload of kind `ping`."""
+    """Tabulate round-trip times of echoes by class of service; None without a workload of kind `ping`."""
     measured = summary.get("ping_rtt_us")
     if not measured:
         return None
@@ -196,7 +199,7 @@ def _lost(summary: Mapping[str, Any], place: str) -> str:
 
 
 def ports(summary: Mapping[str, Any]) -> Table | None:
-    """Where packets were lost and marked, by kind of port; nothing where one kind of port did all of it."""
+    """Tabulate losses and marks by kind of port; None if at most one kind had any, and NICs had none."""
     kinds = summary["ports"]
     busy = [name for name, kind in kinds.items() if kind["dropped"] or kind["marked"]]
     if len(busy) < 2 and "nic" not in busy:
@@ -240,7 +243,7 @@ def health(summary: Mapping[str, Any]) -> Table | None:
 
 
 def engine(summary: Mapping[str, Any]) -> str:
-    """One line: what the run cost."""
+    """Return the cost of the run in one line: packet-hops, wall time, speed and memory."""
     cost = summary["engine"]
     return (
         f"{count(cost['packet_hops'])} packet-hops in {duration(cost['wall_s'])} "

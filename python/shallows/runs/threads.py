@@ -1,4 +1,4 @@
-"""On how many threads one run is divided."""
+"""Number of threads of one run."""
 
 import json
 import os
@@ -9,20 +9,20 @@ from shallows.errors import ShallowsError
 
 
 def cores() -> int:
-    """How many cores this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @dataclass(frozen=True)
 class Threads:
-    """The threads of one run: `most`, or the fastest number up to `most` if it `adapts`."""
+    """Number of threads of one run: exactly `most`, or the fastest number up to `most` if `adapts`."""
 
     most: int = 1
     adapts: bool = False
 
 
 def threads_of(asked: int | str) -> Threads:
-    """The threads that `auto`, or a number, stands for.
+    """Parse a number of threads or `auto`.
 
     >>> threads_of(3) == threads_of("3") == Threads(3)
     True
@@ -32,7 +32,7 @@ def threads_of(asked: int | str) -> Threads:
     Raises
     ------
     ShallowsError
-        If it is neither.
+        If `asked` is neither `auto` nor a number from 1 to 1024.
     """
     if asked == "auto":
         return Threads(cores(), adapts=True)
@@ -43,7 +43,7 @@ def threads_of(asked: int | str) -> Threads:
 
 
 def told(experiment: _core.Experiment, threads: int) -> str:
-    """How a run is divided, in words."""
+    """Describe in words how a run is divided into threads."""
     division = json.loads(experiment.division(threads))
     if reason := division.get("undivided"):
         return f"on one thread, however many there are: {reason}"

@@ -1,4 +1,4 @@
-"""Python values as the text of TOML: scenarios made of dictionaries, and overrides by dotted key."""
+"""Conversion of Python values to TOML: scenarios from dictionaries, and overrides by dotted key."""
 
 import json
 import re
@@ -11,11 +11,11 @@ from shallows.bounded import MOST_DIGITS
 from shallows.errors import ShallowsError
 
 MOST_LEVELS = 32
-"""Lists and tables inside one another that a scenario may have."""
+"""Deepest nesting of lists and tables in a scenario."""
 
 
 def toml_value(value: object, levels: int = MOST_LEVELS) -> str:
-    """A Python value as the text of a TOML value; numbers of NumPy, arrays and paths too.
+    """Return a Python value as TOML; numbers, arrays of NumPy and paths are accepted, too.
 
     >>> toml_value({"kind": "dctcp", "g": 0.0625, "on": [True, 3]})
     '{kind = "dctcp", g = 0.0625, on = [true, 3]}'
@@ -23,7 +23,7 @@ def toml_value(value: object, levels: int = MOST_LEVELS) -> str:
     Raises
     ------
     ShallowsError
-        If no scenario has such a value.
+        If a scenario cannot have such a value.
     """
     if not levels:
         raise ShallowsError(
@@ -38,7 +38,7 @@ def toml_value(value: object, levels: int = MOST_LEVELS) -> str:
                 f"a whole number of more than {MOST_DIGITS} digits means nothing", "name a smaller one"
             )
         case int() | float():
-            return (int if isinstance(value, int) else float).__repr__(value)  # NumPy's names their type
+            return (int if isinstance(value, int) else float).__repr__(value)  # NumPy's repr names the type
         case str() | PurePath():
             return _quote(str(value))
         case list() | tuple():
@@ -47,7 +47,7 @@ def toml_value(value: object, levels: int = MOST_LEVELS) -> str:
             items = (f"{_key(key)} = {toml_value(item, levels - 1)}" for key, item in value.items())
             return "{" + ", ".join(items) + "}"
         case date() | time_of_day():
-            return str(value)  # no scenario has them, and the engine says so
+            return str(value)  # the engine rejects dates
     if callable(plain := getattr(value, "tolist", None)):
         return toml_value(plain(), levels - 1)
     raise ShallowsError(
@@ -57,7 +57,7 @@ def toml_value(value: object, levels: int = MOST_LEVELS) -> str:
 
 
 def toml_document(document: Mapping[str, object]) -> str:
-    """A whole scenario as the text of its file: a line for each value, a header for each table.
+    """Return a scenario as the text of its file: a line for each value, a header for each table.
 
     >>> print(toml_document({"workload": [{"kind": "poisson"}], "seed": 1, "tcp": {"congestion": "reno"}}))
     seed = 1
@@ -85,7 +85,7 @@ def _lines(table: Mapping[str, object]) -> list[str]:
 
 
 def override_texts(overrides: Mapping[str, object] | None) -> tuple[tuple[str, str], ...]:
-    """Overrides by dotted key as `--set` gives them.
+    """Return overrides as pairs of dotted key and TOML value, as `--set` gives them.
 
     >>> override_texts({"workload.0.load": 0.6})
     (('workload.0.load', '0.6'),)
@@ -113,14 +113,14 @@ def _key(key: object) -> str:
 
 
 def _quote(text: str) -> str:
-    """A string of TOML: as one of JSON, but that neither DEL nor half of a pair may be in it."""
+    """Return a TOML string: a JSON string without DEL characters or lone surrogates."""
     if not text.isascii() and re.search("[\ud800-\udfff]", text):
         raise ShallowsError(f"{text!a} is no text: half of a character is in it", "name it without that")
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def called(value: object) -> str:
-    """A value of the wrong type, in a message.
+    """Return a value of the wrong type as text for an error message.
 
     >>> called(None), called(b"x"), called({1})
     ('None', "b'x' (bytes)", '{1} (set)')

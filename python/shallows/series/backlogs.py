@@ -1,4 +1,4 @@
-"""Backlogs of chosen ports and pools, of the busiest ports, and of the pools that these share."""
+"""Backlogs of selected ports and pools; choice of the busiest ports and their shared pools."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def choose_ports(run: Run, wanted: Sequence[str], known: Iterable[str]) -> list[str]:
-    """Return the matching names: names, patterns such as `switch0->*`, or kinds such as `to-host`."""
+    """Return the names that match a name, a pattern such as `switch0->*`, or a kind such as `to-host`."""
     kinds = ports_of(run)
     names = list(dict.fromkeys(known))
     chosen: dict[str, None] = {}
@@ -32,14 +32,14 @@ def backlogs(run: Run, ports: Sequence[str]) -> dict[str, Series]:
     """Return the backlog over time of the matching ports and pools."""
     known = backlog_table(run)["name"].unique(maintain_order=True).to_list()
     if run.queues is not None:
-        known = [*ports_of(run), *known]  # a port that was never found with a backlog has no row
+        known = [*ports_of(run), *known]  # samples have no rows of ports that were always empty
     return {name: of_port(run, name) for name in choose_ports(run, ports, known)}
 
 
 def busiest(runs: Iterable[Run], most: int) -> list[str]:
-    """Return the ports with the longest queues over all runs; host ports only if there are no others.
+    """Return the `most` ports with the longest queues over all runs; NICs only if no switch port has one.
 
-    Of each run only numbers are kept, so an iterator may open runs whose tables together are too large.
+    `runs` may be an iterator that opens one run at a time: no tables are kept.
     """
     longest: dict[str, float] = {}
     kinds: dict[str, str] = {}
@@ -58,7 +58,7 @@ def busiest(runs: Iterable[Run], most: int) -> list[str]:
 
 
 def _longest(run: Run) -> dict[str, float]:
-    """Return the longest queue of each port that ever had one, in bytes."""
+    """Return the largest backlog in bytes of each port that had one."""
     import polars as pl
 
     ports = backlog_table(run).filter(pl.col("kind") == "port")
@@ -67,7 +67,7 @@ def _longest(run: Run) -> dict[str, float]:
 
 
 def pools_beside(run: Run, ports: Sequence[str]) -> list[str]:
-    """Return the recorded pools that these ports of switches share with others, in the order of the ports."""
+    """Return the recorded pools that switch ports among these share with others, in the order of ports."""
     import polars as pl
 
     kinds, own = ports_of(run), pool_of(run)

@@ -1,4 +1,4 @@
-"""Complete flows by size."""
+"""Completed flows by size."""
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def completed(runs: Iterable[Run]) -> "pl.DataFrame":
-    """Return the complete and counted flows of several runs."""
+    """Return the completed flows of several runs that arrived after the warm-up."""
     import polars as pl
 
     columns = ["size_bytes", "fct_us", "slowdown", "counted"]
@@ -23,7 +23,7 @@ def completed(runs: Iterable[Run]) -> "pl.DataFrame":
 
 
 def size_bins(runs: Sequence[Run]) -> dict[str, tuple[int, int | None]]:
-    """Return the names of the size bins that occur, with their bounds in bytes."""
+    """Return lower and upper bound in bytes of each size bin of these runs, by name; None is no bound."""
     edges = [0, *map(parse_size, runs[0].scenario["measure"]["bins"]), None]
     if any(run.scenario["measure"]["bins"] != runs[0].scenario["measure"]["bins"] for run in runs):
         raise ShallowsError("these runs have different size bins", "give them the same measure.bins")
@@ -33,7 +33,7 @@ def size_bins(runs: Sequence[Run]) -> dict[str, tuple[int, int | None]]:
 
 
 def within(flows: "pl.DataFrame", low: int, high: int | None) -> "pl.DataFrame":
-    """Return flows above one size and up to another."""
+    """Return flows larger than `low` and at most `high` bytes."""
     import polars as pl
 
     inside = pl.col("size_bytes") > low

@@ -1,4 +1,4 @@
-"""Metrics of a run's flows: goodput, fairness, concurrency, starvation. `measures` maps names to them."""
+"""Metrics of a run's flows: goodput, fairness, concurrency, starvation; `measures` maps names to them."""
 
 import math
 import re
@@ -26,20 +26,20 @@ LARGE = 1_000_000
 """Bytes above which a flow is large (DCTCP §2.2)."""
 
 CAUGHT_UP = 0.8
-"""Share of the mean over all flows from which a flow counts as caught up."""
+"""Fraction of the traced flows' mean goodput at which a flow counts as caught up."""
 
 SLICE_MS = 5
-"""Interval of the goodput in `catch_up_ms`."""
+"""Averaging interval of the goodput in `catch_up_ms`."""
 
 CONVERGENCE_WINDOW_US = 2_000
-"""Interval over which a class's goodput is averaged: about 160 full packets at 1 Gbit/s."""
+"""Averaging interval of a class's goodput: about 160 full packets at 1 Gbit/s."""
 
 CONVERGED = 0.9
-"""Share of its goodput in the second half of the run from which a class counts as converged."""
+"""Fraction of a class's goodput in the second half of the run at which the class counts as converged."""
 
 
 def goodput_gbps(run: Run, _: None, where: Host | Flows) -> float:
-    """Return in-order application bytes over simulated time, to a host or of a class or group, in Gbit/s."""
+    """Return the goodput to a host, or of a class or group, over the simulated time, in Gbit/s."""
     import polars as pl
 
     if isinstance(where, Flows):
@@ -61,7 +61,7 @@ def goodput_ratio(run: Run, _: None, pair: Pair) -> float:
 
 
 def convergence_ms(run: Run, _: None, where: Flows) -> float:
-    """Return the time from a class's or group's first flow until it has its share, to a tenth, in ms."""
+    """Return the time from the first flow of a class or group until it has converged (`CONVERGED`), in ms."""
     import numpy as np
     import polars as pl
 
@@ -86,12 +86,12 @@ def convergence_ms(run: Run, _: None, where: Flows) -> float:
 
 
 def flow_gbps(run: Run, _: None, where: Flows) -> float:
-    """Return the mean goodput of the flows, from arrival to the end of the run, in Gbit/s."""
+    """Return the mean goodput per flow, each from its arrival to the end of the run, in Gbit/s."""
     return float(_goodputs(run, where).mean())
 
 
 def jain(run: Run, _: None, where: Flows) -> float:
-    """Return Jain's index of the same goodputs."""
+    """Return Jain's index of the goodputs of flows, each from its arrival to the end of the run."""
     return _index(_goodputs(run, where))
 
 
@@ -110,7 +110,7 @@ def jain_over(run: Run, slices: Window, span: Span) -> float:
 
 
 def catch_up_ms(run: Run, _: None, traced: Traced) -> float:
-    """Return the time until a flow has four fifths of the traced flows' mean goodput over 5 ms, in ms."""
+    """Return the time from a flow's arrival until it has caught up (`CAUGHT_UP`), in ms."""
     import numpy as np
     import polars as pl
 
@@ -124,17 +124,17 @@ def catch_up_ms(run: Run, _: None, traced: Traced) -> float:
 
 
 def concurrent(run: Run, share: float, window: Window, *, above: int = 0, busy: bool = False) -> float:
-    """Return the number of a host's concurrent flows per window, over all hosts after the warm-up.
+    """Return a percentile of the number of concurrent flows per host and window, after the warm-up.
 
-    A request and its answer count as one, because they would share a connection. With `busy` only windows
-    count in which a host has such a flow.
+    Only flows larger than `above` bytes count. A request and its response count as one flow, because they
+    would share a connection. With `busy`, windows in which a host has no such flow are left out.
     """
     import numpy as np
     import polars as pl
 
     length, end = window.us, float(run.summary["simulated_s"]) * 1e6
     window.check_steps(end)
-    last = int(end // length) - 1  # what is left may be shorter
+    last = int(end // length) - 1  # ignore a shorter window at the end
     if last < 0:
         raise UnknownMetric(f"{run.path} is shorter than {window.text}", "name a shorter time")
     flows = run.flows.filter((pl.col("size_bytes") > above) & (pl.col("counted") == 1))
@@ -177,7 +177,7 @@ def part(run: Run, flows: "pl.DataFrame", where: Flows) -> "pl.DataFrame":
     Raises
     ------
     ShallowsError
-        If no flow is selected; the error lists the existing workloads, classes or groups.
+        If no flow is selected; the message lists the existing workloads, classes and groups.
     """
     known = where.key in flows.columns
     mine = flows.filter(flows[where.key].is_in(where.values)) if known else flows.clear()
@@ -221,12 +221,12 @@ def _acked(run: Run, times: "Numbers") -> "dict[int, Numbers]":
 
 
 def acked_packets_over(run: Run, number: "OverFlows", last: Window) -> float:
-    """Summarise the traced flows' last acknowledged data, in full segments."""
+    """Return a statistic of `acked_packets` over the last `last.us` µs."""
     return number(acked_packets(run, last.us))
 
 
 def acked_packets(run: Run, last_us: float) -> "pl.Series":
-    """Return each traced flow's data acknowledged in the last `last_us`, in full segments."""
+    """Return each traced flow's data acknowledged in the last `last_us` µs of the run, in full segments."""
     import polars as pl
 
     flow_traces = table(run, "flow_traces")
@@ -243,7 +243,7 @@ def acked_packets(run: Run, last_us: float) -> "pl.Series":
 
 
 def gaps(column: str, run: Run, number: "OverFlows", where: Flows) -> float:
-    """Summarise the longest gaps of the counted flows of a workload, class or group."""
+    """Return a statistic of the longest gaps of the counted flows of a workload, class or group."""
     found = _flows(run, where, counted=True)[column].drop_nulls()
     if found.is_empty():
         raise ShallowsError(f"no flow of {where.text!r} in {run.path} was sent", "let it run longer")
@@ -259,7 +259,7 @@ class Moment:
 
     @classmethod
     def parse(cls, words: Sequence[str]) -> Self:
-        """Read `at_5120` or `min_5120`, in µs."""
+        """Parse `at_5120` or `min_5120`, in µs."""
         kind, _, number = ".".join(words).partition("_")
         if kind not in {"min", "at"} or not NUMBER.fullmatch(number):
             raise UnknownMetric(
@@ -268,7 +268,7 @@ class Moment:
         return cls(int(number), kind == "min")
 
     def check(self, offered: Offered) -> None:
-        """Reject a time after the run."""
+        """Reject a time after the end of the run."""
         refuse_after_end(self.us, offered, f"{self.us} µs")
 
 
@@ -297,18 +297,18 @@ class Bin:
 
     @classmethod
     def mean(cls, words: Sequence[str]) -> Self:
-        """Read `small`: the mean."""
+        """Parse a bin such as `small`, with the mean."""
         return cls._of(words, [], lambda values: float(values.mean()))
 
     @classmethod
     def percentile(cls, words: Sequence[str]) -> Self:
-        """Read `small.p99`: a percentile."""
+        """Parse a bin with a percentile, such as `small.p99`."""
         share = percentiles.parse(words[-1] if len(words) > 1 else "")
         return cls._of(words[:-1], words, lambda values: nearest_rank([values], share))
 
     @classmethod
     def statistic(cls, words: Sequence[str]) -> Self:
-        """Read `small.p99`, `small.mean` or `small.max`."""
+        """Parse a bin with a statistic: `small.p99`, `small.mean` or `small.max`."""
         if len(words) > 1 and percentiles.is_percentile(words[-1]):
             return cls.percentile(words)
         last = one_of(words[1:], {"mean", "max"}, "number over flows other than a percentile")
@@ -339,25 +339,25 @@ def _check_bin(name: str, scenario: Mapping[str, Any]) -> None:
 
 
 def gbps_of_bin(run: Run, of: Bin) -> float:
-    """Return the mean of size over time, over complete flows of a bin, in Gbit/s."""
+    """Return the mean of size over completion time of the completed flows of a bin, in Gbit/s."""
     flows, sizes, kept = _complete(run, of.name)
     return of.number(sizes[kept] * 8 / flows["fct_us"].cast(float).to_numpy()[kept] / 1e3)
 
 
 def ideal_gbps_of_bin(run: Run, of: Bin) -> float:
-    """Return the mean of size over time in the bound of `ideal.py`, in Gbit/s."""
+    """Return the mean of size over ideal completion time (`ideal.py`) of a bin's flows, in Gbit/s."""
     _, sizes, kept = _complete(run, of.name)
     return of.number(sizes[kept] * 8 / ideal.completion_us(run)[kept] / 1e3)
 
 
 def ideal_fct_us_of_bin(run: Run, of: Bin) -> float:
-    """Return a percentile of the ideal times of a bin's complete flows, in µs."""
+    """Return a percentile of `ideal_us` of a bin's completed flows, in µs."""
     flows, _, kept = _complete(run, of.name)
     return of.number(flows["ideal_us"].cast(float).to_numpy()[kept])
 
 
 def times(column: str, run: Run, of: Bin, where: Flows) -> float:
-    """Summarise a column over complete flows of a bin, of some workloads, a class or a group."""
+    """Return a statistic of a column over the selected completed flows of a bin."""
     import polars as pl
 
     flows, _, kept = _complete(run, of.name)
@@ -371,7 +371,7 @@ def times(column: str, run: Run, of: Bin, where: Flows) -> float:
 
 
 def _complete(run: Run, bin_name: str) -> "tuple[pl.DataFrame, Numbers, Any]":
-    """Return flows with a size, their sizes, and which are complete, counted and in a bin."""
+    """Return flows with a size, their sizes, and a mask of completed, counted flows of a bin."""
     import polars as pl
 
     flows = run.flows.drop_nulls("size_bytes").sort("arrival_us", maintain_order=True)
@@ -384,7 +384,7 @@ def _complete(run: Run, bin_name: str) -> "tuple[pl.DataFrame, Numbers, Any]":
 
 
 def _bin(run: Run, name: str, sizes: Any) -> Any:
-    """Return which of these sizes are in a bin, as in `summary.json`."""
+    """Return a mask of the sizes in a bin, with the bounds of `summary.json`."""
     import numpy as np
 
     if name == "all":

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def windows(run: Run, flows: Sequence[int] = (), most: int | None = None) -> dict[str, Series]:
-    """Return the congestion windows of these flows, or of the first `most` traced ones (default: all)."""
+    """Return the congestion windows of these flows, or of the first `most` traced flows (default: all)."""
     import polars as pl
 
     flow_traces = table(run, "flow_traces").filter(pl.col("quantity") == "cwnd_bytes")
@@ -20,13 +20,13 @@ def windows(run: Run, flows: Sequence[int] = (), most: int | None = None) -> dic
     lines = {}
     for flow in chosen if flows else chosen[:most]:
         one = flow_traces.filter(pl.col("flow") == flow)
-        # Lines start at a flow's arrival and stop at its end.
+        # A series ends when its flow ends.
         lines[f"flow {flow}"] = Series.read(one, "value", _flow_end(run, flow))
     return lines
 
 
 def acked_bytes(run: Run, flow: int, flow_traces: "pl.DataFrame") -> "pl.DataFrame":
-    """Return a flow's trace, with a row for its last acknowledgement, which the trace lacks."""
+    """Return a flow's acknowledged bytes over time, with a row for its end, which the trace lacks."""
     import polars as pl
 
     one = flow_traces.filter(pl.col("flow") == flow).select("time_us", "value")

@@ -1,8 +1,8 @@
 """Ideal completion times of a finished run's flows: a lower bound that no scheme attains.
 
-Senders have full knowledge and share links max-min fairly at any time, as a fluid. A flow uses all spines at
-once, so only the links of hosts and of whole leaves limit it. Each flow takes its fluid time plus the latency
-of its path (`ideal_us` of flows.parquet, beyond its bytes).
+Flows are fluid and share links max-min fairly at any time. A flow uses all spines at once, so only the links
+of its hosts and the total uplink capacity of its leaves limit it. Its completion time is its fluid time plus
+the latency of its path (`ideal_us` of flows.parquet minus the time of its bytes).
 """
 
 import hashlib
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Indices = NDArray[np.int64]
 
 STEP_S = 10e-6
-"""Interval between computations of shares: a hundredth of a megabyte's time at 10 Gbit/s."""
+"""Least time between two computations of shares: about a hundredth of the time of 1 MB at 10 Gbit/s."""
 
 
 @dataclass(frozen=True)
@@ -34,13 +34,13 @@ class Fluid:
     bits: "Numbers"
     """Size on the wire in bits."""
     links: "Indices"
-    """Numbers of each flow's links; a number may repeat."""
+    """Link numbers of each flow, one row per flow; a number may repeat."""
     capacities_bps: "Numbers"
-    """Capacity by link number."""
+    """Capacity in bit/s by link number."""
 
     @property
     def digest(self) -> bytes:
-        """Return a digest of the flows, which is the same for all schemes of one seed."""
+        """A digest of the flows, which is the same for all schemes of one seed."""
         parts = (self.arrivals_s, self.bits, self.links, self.capacities_bps)
         return hashlib.sha256(b"".join(part.tobytes() for part in parts)).digest()
 
@@ -55,7 +55,7 @@ def completion_us(run: Run) -> "Numbers":
     Raises
     ------
     ShallowsError
-        If the topology is a graph, or has links that differ.
+        If the topology is neither a star nor a leaf-spine, or has links that differ.
     """
     import numpy as np
 
@@ -77,10 +77,10 @@ def completion_us(run: Run) -> "Numbers":
 
 
 def schedule(fluid: Fluid, step_s: float = 0.0) -> "Numbers":
-    """Return the time that each flow takes from its first service, in seconds.
+    """Return the time of each flow from the beginning of its service to its end, in seconds.
 
     Shares change with each arrival and each end. With `step_s` they change at most once per step, and a flow
-    that arrives between two steps is served from the second on.
+    that arrives during a step is served from the next step on.
     """
     import numpy as np
 
@@ -119,7 +119,7 @@ def shares(links: "Indices", capacities_bps: "Numbers") -> "Numbers":
     import numpy as np
 
     count, links = len(capacities_bps), np.sort(links, axis=1)
-    # A link that a flow names twice carries the flow once.
+    # A link that a flow lists twice carries the flow once.
     once = np.column_stack([np.ones(len(links), dtype=bool), links[:, 1:] != links[:, :-1]])
     links = np.where(once, links, count)
     free = np.append(capacities_bps, np.inf)
@@ -130,7 +130,7 @@ def shares(links: "Indices", capacities_bps: "Numbers") -> "Numbers":
         fair = free / np.maximum(crossing, 1)
         fair[count] = np.inf
         least = fair[mine].min(axis=1)
-        # A link limits all its flows if none of them gets less elsewhere.
+        # A link is the bottleneck of all its flows if no other link gives one of them less.
         lowest = np.full(count + 1, np.inf)
         for column in mine.T:
             np.minimum.at(lowest, column, least)
@@ -146,7 +146,7 @@ def shares(links: "Indices", capacities_bps: "Numbers") -> "Numbers":
 
 
 def _links(topology: dict, sources: "Indices", destinations: "Indices") -> "tuple[Indices, Numbers]":  # type: ignore[type-arg]
-    """Return the links of each flow: those of its hosts and, between leaves, of whole leaves."""
+    """Return the links of each flow and all capacities: links of hosts, and total uplinks of leaves."""
     import numpy as np
 
     kind = topology["kind"]
@@ -158,7 +158,7 @@ def _links(topology: dict, sources: "Indices", destinations: "Indices") -> "tupl
     built = network(topology)
     hosts, leaves = len(built.hosts), built.tiers.count(0)
     below, above = built.cables[:hosts], built.cables[hosts:]
-    # Leaves are the first switches.
+    # Leaves are numbered before spines.
     leaf = np.array([cable.other - hosts for cable in below])
     trunks = np.zeros(leaves)
     for cable in above:

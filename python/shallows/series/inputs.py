@@ -21,11 +21,11 @@ NEEDED = {
     "pings": 'add a workload of kind "ping"',
     "queries": 'add a workload of kind "block-transfer", "partition-aggregate", or "incast" with think_time',
 }
-"""Scenario key that each table needs."""
+"""Scenario setting that records each table."""
 
 
 def as_list(runs: Runs) -> list[Run]:
-    """Return the runs of a run, a sweep, a folder, or a list of these."""
+    """Return the given runs, and those of given sweeps and folders, as a list."""
     found = runs_of(runs)
     if not found:
         raise ShallowsError("no run was given", "name the folder of a run")
@@ -33,7 +33,7 @@ def as_list(runs: Runs) -> list[Run]:
 
 
 def table(run: Run, name: str) -> "pl.DataFrame":
-    """Return a table that not every run has."""
+    """Return an optional table of a run; raise if the run lacks it."""
     found: pl.DataFrame | None = getattr(run, name)
     if found is None:
         raise ShallowsError(f"{run.path} has no {name}.parquet", f"{NEEDED[name]}, and run it again")
@@ -41,7 +41,7 @@ def table(run: Run, name: str) -> "pl.DataFrame":
 
 
 def labels(run: Run) -> dict[str, Any]:
-    """Return the labels of a run: its point in its sweep, or the values of `--set` if it ran alone."""
+    """Return the labels of a run: its place in its sweep, or its `--set` values without a sweep."""
     if run.labels:
         return run.labels
     changes = (override.partition("=") for override in run.environment.get("overrides", []))
@@ -56,9 +56,9 @@ def _value(text: str) -> Any:
 
 
 def groups(runs: Sequence[Run], *without: str) -> dict[str, list[Run]]:
-    """Group runs by their labels, without their seed and these axes.
+    """Group runs by their labels, ignoring the seed and the axes in `without`.
 
-    Groups stand in the order of the sweep, whatever the order of the runs, so that each keeps its colour.
+    Groups are in the order of the sweep, whatever the order of the runs, so that each keeps its colour.
     """
     several = len({run.summary["name"] for run in runs}) > 1
     axes = {axis for run in runs for axis in labels(run)} - {"seed", *without}
@@ -72,7 +72,7 @@ def groups(runs: Sequence[Run], *without: str) -> dict[str, list[Run]]:
         places = {name: place_in_sweep(members[0], telling) for name, members in found.items()}
         found = {name: found[name] for name in sorted(found, key=places.__getitem__)}
     if len(found) > 1 and "" in found:
-        # The unchanged scenario is named beside the changed ones.
+        # A run without changes gets the name of its scenario.
         found = {name or members[0].summary["name"]: members for name, members in found.items()}
     return found
 
@@ -81,9 +81,9 @@ Place = tuple[str, *tuple[tuple[int, float, str], ...]]
 
 
 def place_in_sweep(run: Run, axes: Iterable[str]) -> Place:
-    """Return where a run stands in the order of its sweep, along these axes.
+    """Return a sort key: the place of a run in its sweep along these axes, schemes first.
 
-    Values that the scenario lists stand in its order, schemes first; other numbers and names are sorted.
+    Values that the scenario lists keep its order; other values follow, sorted as numbers or names.
     """
     listed_values = _swept(run)
     found = []
@@ -124,7 +124,7 @@ def choose_runs(runs: Sequence[Run], conditions: Iterable[tuple[str, str]]) -> l
     Raises
     ------
     ShallowsError
-        If no run has these values; the error lists the existing ones.
+        If no run has these values; the message lists the existing values.
     """
     kept = list(runs)
     for axis, value in conditions:
@@ -141,7 +141,7 @@ def choose_runs(runs: Sequence[Run], conditions: Iterable[tuple[str, str]]) -> l
 
 
 def _equal(text: str, place: str) -> bool:
-    """Whether two texts are equal, or denote the same number or quantity.
+    """Return whether two texts are equal, or denote the same number or quantity.
 
     >>> _equal("0.80", "0.8"), _equal("2ms", "2000us"), _equal("2ms", "2"), _equal("a", "b")
     (True, True, False, False)
@@ -155,7 +155,7 @@ def _equal(text: str, place: str) -> bool:
 
 
 def _on(run: Run, axis: str) -> list[str]:
-    """Return the run's value on an axis, as text."""
+    """Return the run's values on an axis as text."""
     return [str(value) for value in on_axis(labels(run), axis)]
 
 

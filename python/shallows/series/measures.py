@@ -1,7 +1,7 @@
-"""Metrics of a run by name, as claims use them.
+"""Metrics of a run by name, for claims.
 
 A name is a path into `summary.json`, such as `fct_us.small.p99`, or `KIND.WORDS@WHERE` for a port, a host, a
-class, one flow or several. docs/claims.md lists them.
+class, one flow or several. docs/claims.md lists the names.
 """
 
 import json
@@ -67,7 +67,7 @@ class Kind:
     needs: Sequence[Callable[[Offered], None]] = ()
     """Requirements on the scenario, besides those of the name's parts."""
     together: Callable[[Any, Any], None] = lambda *_: None
-    """Check that rejects parts that exclude each other."""
+    """Check that the words and the place fit together."""
 
     def read(self, metric: Metric) -> tuple[Any, Any]:
         """Return the parsed words and place of a metric."""
@@ -152,7 +152,7 @@ def measure(run: Run, name: str) -> float:
 
 
 def check(name: str, offered: Offered | None = None) -> None:
-    """Reject a name that is no metric of any run, or of no run of a scenario.
+    """Raise if a name is not a metric, or not a metric of this scenario's runs.
 
     Parameters
     ----------
@@ -164,8 +164,8 @@ def check(name: str, offered: Offered | None = None) -> None:
     Raises
     ------
     ShallowsError
-        Before anything runs. `measure` reports what only a run can show, such as a bin without complete
-        flows.
+        If the name is invalid. Errors that depend on results, such as a bin without complete flows, are
+        raised by `measure`.
 
     Examples
     --------
@@ -260,11 +260,11 @@ SUMMARY: Mapping[str, Sequence[Level]] = {
 """Numbers of `summary.json`, by the first word of their paths: the words that may follow."""
 
 COMPUTED = ("curves", "scenario", "buffer")
-"""First words of paths into data that a scenario has before it runs."""
+"""First words of paths into data that are known before a run."""
 
 
 def _check_path(name: str, offered: Offered | None) -> None:
-    """Reject a path that no `summary.json` has."""
+    """Raise if a path does not exist in the `summary.json` of any run."""
     first, *words = name.split(".")
     if first == "marking_curves":
         if offered is not None and not _is_number(_follow(offered.curves, ".".join(words))):
@@ -284,7 +284,7 @@ def _check_path(name: str, offered: Offered | None) -> None:
 
 
 def check_computed(name: str) -> None:
-    """Reject a name that is no path into data that a scenario has before it runs.
+    """Raise if a name is not a path into data that are known before a run.
 
     Raises
     ------
@@ -307,7 +307,7 @@ def compute(source: Source, name: str) -> float:
 
 
 def _buffer(scenario: dict[str, Any], curves: list[dict[str, Any]]) -> dict[str, float]:
-    """Return each switch port's share of its pool, and the number of ports whose thresholds fill it."""
+    """Return the pool's bytes per port, and the number of ports whose marking thresholds fill the pool."""
     buffer, rate = scenario["switch"]["buffer"], scenario["topology"]["rate"]
     if "pool" not in buffer:
         return {}
@@ -318,7 +318,7 @@ def _buffer(scenario: dict[str, Any], curves: list[dict[str, Any]]) -> dict[str,
 
 
 _NOWHERE = object()
-"""Marks a path that leads nowhere; `None` stands for a number for which nothing was measured."""
+"""Result for a path that does not exist; `None` is a number that was not measured."""
 
 
 def _follow(document: Any, path: str) -> Any:

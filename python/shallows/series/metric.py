@@ -14,17 +14,17 @@ from shallows.series import percentiles
 from shallows.series.offered import Offered
 
 TOTALS = ("goodput_gbps", "loss_rate_in_switches", "loss_rate_in_nics")
-"""Metrics of whole runs that comparisons use."""
+"""Metrics of whole runs for comparisons."""
 
 PER_FLOW = "timeouts_per_flow"
 
 GROUPS: tuple[Literal["group"], Literal["to_group"]] = ("group", "to_group")
-"""Columns of `flows.parquet` with the groups of senders and receivers, where hosts are in groups."""
+"""Columns of `flows.parquet` with the groups of senders and receivers, if hosts are in groups."""
 
 MOST_WORKLOADS, MOST_CLASSES = 1 << 16, 64
 
 MOST_STEPS = 1_000_000
-"""Most slices of time into which a metric may divide a run."""
+"""Most time slices into which a metric may divide a run."""
 
 
 @dataclass(frozen=True)
@@ -42,12 +42,12 @@ class Metric:
 
     @property
     def head(self) -> str:
-        """Return the name without its place."""
+        """Name without its place."""
         return self.name.partition("@")[0]
 
     @property
     def where(self) -> str:
-        """Return the place, flow or time of the metric; empty for a whole run."""
+        """Place, flow or time after the `@`; empty for a whole run."""
         return self.name.partition("@")[2]
 
     @property
@@ -57,17 +57,17 @@ class Metric:
 
     @property
     def kind(self) -> str:
-        """Return the first word, which ends with the unit."""
+        """First word of the name, such as `fct_us`."""
         return percentiles.words(self.head)[0]
 
     @property
     def words(self) -> list[str]:
-        """Return the words after the kind."""
+        """Words after the kind."""
         return percentiles.words(self.head)[1:]
 
     @property
     def flows(self) -> "Flows | None":
-        """Return the flows that the name selects, if any.
+        """Flows that the name selects; None for a whole run.
 
         Raises
         ------
@@ -107,7 +107,7 @@ class Metric:
 
     @property
     def series(self) -> str:
-        """Return the name of the observations, for comparisons: `fct_us.small@0`."""
+        """Name of the observations, for comparisons: `fct_us.small@0`."""
         *rest, last = [self.kind, *self.words]
         series = ".".join(rest) if last in {"mean", "p99"} and rest else self.head
         return Metric(series).at(self.where).name
@@ -129,7 +129,7 @@ class Metric:
 
     @property
     def is_relative(self) -> bool:
-        """Whether values are compared by ratio, which needs a metric that is rarely zero."""
+        """Whether values are compared by ratio; false for metrics that are often zero."""
         return not self.is_loss and self.kind != PER_FLOW
 
     @property
@@ -139,7 +139,7 @@ class Metric:
 
     @property
     def title(self) -> str:
-        """Return the title of the metric in tables and figures.
+        """Title of the metric in tables and figures.
 
         >>> Metric("fct_us.0_to_1000.p99@2").title, Metric("slowdown.all.mean@to_group=old").title
         ('FCT 0 to 1000 p99, workload 2', 'slowdown all mean, to group old')
@@ -206,13 +206,13 @@ def refuse_after_end(begin_us: float, offered: Offered, text: str) -> None:
 
 @dataclass(frozen=True)
 class Flows:
-    """Flows of a metric: those of workloads, of a class, or of a group's senders or receivers."""
+    """Selection of flows: by workload, class, or group of senders or receivers."""
 
     text: str
     key: Literal["workload", "class", "group", "to_group"]
     """Column of `flows.parquet`."""
     places: tuple[range, ...] = ()
-    """Numbers of workloads, as in the scenario, or of classes."""
+    """Numbers of workloads, in the scenario's order, or of classes."""
     group: str = ""
 
     @classmethod
@@ -251,12 +251,12 @@ class Flows:
 
     @property
     def values(self) -> list[int] | list[str]:
-        """Return the selected values of the column."""
+        """Selected values of the column."""
         return [self.group] if self.group else [each for place in self.places for each in place]
 
     @property
     def title(self) -> str:
-        """Return the selection in words: `workload 2..5`, `class 1`, `to group old`."""
+        """Selection in words: `workload 2..5`, `class 1`, `to group old`."""
         return f"{self.key.replace('_', ' ')} {self.group or self.text.removeprefix('class')}"
 
     def check(self, offered: Offered) -> None:
@@ -297,7 +297,7 @@ def _no_flows(text: str) -> UnknownMetric:
 
 @dataclass(frozen=True)
 class Host:
-    """A host by number; its metrics cover received data."""
+    """A host by number; its metrics cover data that it receives."""
 
     number: int
 
@@ -309,7 +309,7 @@ class Host:
 
 
 def host_or_flows(text: str) -> Host | Flows:
-    """Parse a host by number, a class or a group."""
+    """Parse the number of a host, a class or a group."""
     if re.fullmatch("[0-9]{1,9}", text):
         return Host(int(text))
     flows = Flows.parse(text)
@@ -368,7 +368,7 @@ class Recorded:
         return cls(name, duration_us(begin) if at else 0.0)
 
     def check(self, offered: Offered) -> None:
-        """Reject a port or pool that the network lacks, or that the scenario does not record."""
+        """Reject a port or pool that does not exist, or is not recorded."""
         pool = self.name in offered.pools.values()
         if not pool:
             Port(self.name).check(offered)
@@ -386,7 +386,7 @@ class Recorded:
 
 
 def _like(name: str, offered: Offered) -> list[str]:
-    """Return known ports, those of the same node first."""
+    """Return all ports, beginning with those of the same node."""
     node = name.split("->")[0]
     return sorted(offered.network.ports, key=lambda port: port.split("->")[0] != node)
 
@@ -414,7 +414,7 @@ class Traced:
 
 @dataclass(frozen=True)
 class Window:
-    """A length of time."""
+    """A length of time, such as `10ms`."""
 
     us: float
     text: str
@@ -436,7 +436,7 @@ class Window:
         Raises
         ------
         UnknownMetric
-            If there are more than a million.
+            If there are more than `MOST_STEPS`.
         """
         if span_us / self.us > MOST_STEPS:
             raise UnknownMetric(
@@ -447,7 +447,7 @@ class Window:
 
 @dataclass(frozen=True)
 class Span:
-    """A part of the run, in seconds."""
+    """A part of the run, written in seconds."""
 
     begin_us: float
     end_us: float
@@ -474,5 +474,5 @@ class Span:
         slices.check_steps(length)
 
     def check(self, offered: Offered) -> None:
-        """Reject a part after the end of the run."""
+        """Reject a span that ends after the run."""
         refuse_after_end(self.end_us, offered, f"{self.end_us / 1e6:g} s")

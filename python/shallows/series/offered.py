@@ -1,4 +1,4 @@
-"""Data that a scenario offers to metrics before it runs: workloads, size bins, ports and recordings."""
+"""Subjects of metrics that are known before a run: workloads, size bins, ports and recordings."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,21 +12,21 @@ from shallows.runs.network import Network, network
 from shallows.runs.pools import pools_of
 
 SENDS_NO_FLOWS = {"udp", "ping"}
-"""Kinds of workloads whose packets belong to no flow."""
+"""Kinds of workloads without flows."""
 
 ASKS = {"partition-aggregate", "block-transfer"}
-"""Kinds of workloads with queries; an `incast` has them with a `think_time`."""
+"""Kinds of workloads with queries; an `incast` with `think_time` also has queries."""
 
 
 class Offered:
-    """Possible subjects of a run's metrics, from its resolved scenario alone.
+    """Subjects of the metrics of a scenario's runs, derived from the resolved scenario.
 
     Parameters
     ----------
     scenario
         Resolved scenario, as in `resolved.json`.
     curves
-        Its effective marking curves, as in `summary.json`.
+        Effective marking curves of the scenario, as in `summary.json`.
 
     Examples
     --------
@@ -42,21 +42,21 @@ class Offered:
 
     @classmethod
     def of(cls, experiment: _core.Experiment) -> "Offered":
-        """Read the offer of a parsed scenario."""
+        """Return the subjects of a parsed scenario."""
         return cls(json.loads(experiment.resolved()), json.loads(experiment.marking_curves()))
 
     @cached_property
     def workloads(self) -> list[str]:
-        """Return the kind of each workload, in the scenario's order."""
+        """Kind of each workload, in the scenario's order."""
         return [each["kind"] for each in self.scenario["workload"]]
 
     def sends_flows(self, place: int) -> bool:
-        """Whether a workload exists at this place and sends flows."""
+        """Return whether workload number `place` exists and sends flows."""
         return place < len(self.workloads) and self.workloads[place] not in SENDS_NO_FLOWS
 
     @cached_property
     def asking(self) -> list[int]:
-        """Return the places of workloads with queries."""
+        """Numbers of the workloads with queries."""
         return [
             place
             for place, each in enumerate(self.scenario["workload"])
@@ -65,7 +65,7 @@ class Offered:
 
     @cached_property
     def classes(self) -> set[int] | None:
-        """Return the classes of service of flows; None where a rule or a list of flows decides."""
+        """Classes of service of flows; None if a rule or a flow list determines them."""
         sending = [each for each in self.scenario["workload"] if each["kind"] not in SENDS_NO_FLOWS]
         if any(not isinstance(each["class"], int) or each["kind"] == "trace" for each in sending):
             return None
@@ -73,38 +73,38 @@ class Offered:
 
     @cached_property
     def ping_classes(self) -> set[int]:
-        """Return the classes of service of pings."""
+        """Classes of service of pings."""
         return {each["class"] for each in self.scenario["workload"] if each["kind"] == "ping"}
 
     @cached_property
     def groups(self) -> list[str]:
-        """Return the names of the host groups; empty without `[[host.group]]`."""
+        """Names of the host groups; empty without `[[host.group]]`."""
         named = [group["name"] for group in self.scenario.get("host", {}).get("group", [])]
         return ["default", *named] if named else []
 
     @cached_property
     def bins(self) -> list[str]:
-        """Return the names of the size bins, after that of all flows together."""
+        """Names of the size bins, beginning with `all`."""
         return ["all", *bin_names(self.scenario)]
 
     @cached_property
     def markers(self) -> set[str]:
-        """Return the kinds of the markers of all ports."""
+        """Kinds of the markers of all ports."""
         return set(_marker_kinds(self.scenario))
 
     @cached_property
     def network(self) -> Network:
-        """Return hosts, switches and ports."""
+        """Hosts, switches and ports of the topology."""
         return network(self.scenario["topology"])
 
     @cached_property
     def pools(self) -> dict[str, str]:
-        """Return the pool of each port."""
+        """Pool of each port."""
         return pools_of(self.network.ports, self.scenario["switch"]["buffer"])
 
     @cached_property
     def end_us(self) -> float | None:
-        """Return the latest end of the run in µs, if the scenario states one."""
+        """Latest end of the run in µs; None without `stop.at`."""
         at = self.scenario.get("stop", {}).get("at")
         return None if at is None else 1e6 * order(at)
 
@@ -114,13 +114,13 @@ class Offered:
         return self.scenario["measure"].get("sample_queues") is not None
 
     def traces_port(self, port: str) -> bool:
-        """Whether a port's backlog is traced."""
+        """Return whether a port's backlog is traced."""
         kind = self.network.ports[port]
         wanted = [each for trace in self.scenario["measure"]["traces"] for each in trace["ports"]]
         return any(pattern == kind or fnmatchcase(port, pattern) for pattern in wanted)
 
     def may_trace_flow(self, flow: int | None = None) -> bool:
-        """Whether a flow with this number, or any flow, may be traced; only the run draws them."""
+        """Return whether this flow, or any flow, may be traced; samples of flows are drawn during the run."""
         traces = self.scenario["measure"]["flow_traces"]
         return any(flow is None or flow in (trace.get("flows") or [flow]) for trace in traces)
 

@@ -6,11 +6,11 @@ from decimal import Decimal
 from shallows.errors import UnknownMetric
 
 NAMED = re.compile(r"p\.?\d.*", re.ASCII)
-"""Words meant as a percentile, valid or not."""
+"""Words that look like a percentile, valid or not."""
 
 IN_PERCENT = re.compile(r"\d{1,2}(\.\d+)?|100(\.0+)?", re.ASCII)
 NINES = re.compile(r"99\d+", re.ASCII)
-"""Papers' way to write 99.9 and 99.99 %: without the point."""
+"""Notation of papers for 99.9 and 99.99 %, without the point: `999` and `9999`."""
 
 
 def words(name: str) -> list[str]:
@@ -23,7 +23,7 @@ def words(name: str) -> list[str]:
 
 
 def is_percentile(word: str) -> bool:
-    """Whether a part of a metric's name is a percentile.
+    """Return whether a part of a metric's name looks like a percentile.
 
     >>> is_percentile("p50"), is_percentile("p101"), is_percentile("peak_us")
     (True, True, False)
@@ -39,7 +39,7 @@ def parse(word: str) -> float:
     Raises
     ------
     UnknownMetric
-        If it is above 100 or not above 0, or is ambiguous.
+        If the word is not a percentile above 0 and up to 100.
 
     Examples
     --------

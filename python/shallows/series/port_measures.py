@@ -1,4 +1,4 @@
-"""Metrics of a run's ports; `measures` maps names to them."""
+"""Metrics of a run's ports; `measures.PLACED` maps names to them."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -43,7 +43,7 @@ def _peak_us(series: "Series") -> float:
 
 
 def backlog(run: Run, number: "Callable[[Series], float]", where: Recorded) -> float:
-    """Return a statistic over time of the backlog of a port or pool, optionally from a time on."""
+    """Return a statistic over time of the backlog of a port or pool, from `where.begin_us` on."""
     series = of_port(run, where.name)
     end_us = float(run.summary["simulated_s"]) * 1e6
     if where.begin_us >= end_us:
@@ -78,7 +78,7 @@ def retransmitted_share(run: Run, _: None, port: Port) -> float:
 
 
 def payload(scenario: Mapping[str, Any]) -> int:
-    """Return the data in a full segment (docs/scenario.md), for a scenario with equal hosts."""
+    """Return the payload of a full segment in bytes (docs/scenario.md); raise if hosts differ."""
     mtu, timestamps = scenario["topology"]["mtu"], scenario["tcp"]["timestamps"]
     groups = scenario.get("host", {}).get("group", [])
     if any((group["mtu"], group["tcp"]["timestamps"]) != (mtu, timestamps) for group in groups):

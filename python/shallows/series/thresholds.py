@@ -5,13 +5,13 @@ from shallows.runs.recorded import ports_of
 from shallows.runs.results import Run
 
 Thresholds = list[tuple[str, float]]
-"""Names such as `K`, and bytes of backlog."""
+"""Pairs of a name, such as `K`, and a backlog in bytes."""
 
 
 def thresholds(run: Run, name: str) -> Thresholds:
-    """Return the thresholds of the markers that watch a port, its queues, or a pool; each once.
+    """Return the distinct thresholds of the markers of a port, its queues, or a pool.
 
-    A marker that cannot fire has none.
+    Markers that cannot fire are left out.
     """
     kinds = ports_of(run)
     is_port = name in kinds
@@ -28,7 +28,7 @@ def thresholds(run: Run, name: str) -> Thresholds:
 
 
 def _queues(run: Run) -> int:
-    """Number of queues of a switch's port."""
+    """Return the number of queues of a switch port."""
     port = run.scenario.get("switch", {}).get("port") or {}
     queues = port.get("queues", 1)
     return queues if isinstance(queues, int) else len(queues)

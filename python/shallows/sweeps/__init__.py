@@ -1,1 +1,1 @@
-"""Many runs: the points of a sweep, and who runs them."""
+"""Sweeps: their points, and the engines that run them."""

@@ -1,9 +1,9 @@
-"""The engine of a sweep that uses a Ray cluster: a task for each point.
+"""Engine of a sweep on a Ray cluster, with one task for each point.
 
-Machines of a cluster may share no files. A task is sent the scenario and the files that it names, and sends
-the finished folder back; only the machine that asked writes into the sweep's folder, as a local sweep does.
+Machines of a cluster need not share files. A task receives the scenario with its input files and returns the
+finished folder, which the machine that started the sweep writes into the sweep's folder.
 
-Ray's driver is a process of its own: Ray ends its driver when the cluster dies.
+Ray's driver is a child process, because Ray ends its driver when the cluster fails.
 """
 
 import contextlib
@@ -34,13 +34,13 @@ from shallows.sweeps.points import Point
 from shallows.sweeps.sharing import LOOK_S, Ended, Share
 
 RETRIES = 5
-"""How often a point is begun again whose worker or machine was lost. One that fails by itself is not."""
+"""Number of retries after a worker or machine is lost. A point that fails by itself is not retried."""
 
 REPORT_EVERY_S = 1.0
-"""Wall time between two notes of how far a task is."""
+"""Wall time between two progress reports of a task."""
 
 SILENT_S = 10.0
-"""A point of which nothing was noted for so long does not run: its worker is gone, or writes its results."""
+"""Time without a report after which a point is not shown as running: its worker is lost or writes results."""
 
 KNOCK_S = 10.0
 
@@ -56,19 +56,19 @@ def check_ray() -> None:
 def run_on_ray(
     points: Mapping[int, Point], jobs: int | None = None, address: str | None = None
 ) -> Generator[State, None, None]:
-    """Run points on a Ray cluster; as `run_here`.
+    """Run points on a Ray cluster, at most `jobs` at a time; yields states like `run_here`.
 
     Raises
     ------
     ConnectionError
-        If there is no such cluster, or it is lost.
+        If there is no cluster at this address, or it is lost.
     NoSpaceError
-        If there is no space for a point on this machine.
+        If this machine has no space for a point.
     """
     if not points:
         return
     address = address or os.environ.get("RAY_ADDRESS") or "local"
-    # Ray prints much, and to where results go.
+    # Ray's output would mix with results on standard output.
     log = tempfile.NamedTemporaryFile(prefix="shallows-ray-", suffix=".log", delete=False)  # noqa: SIM115
     with log:
         driver = Child(log)
@@ -99,13 +99,13 @@ def run_on_ray(
             if stopped and left:
                 raise stopped
     finally:
-        driver.stop(patience_s=20)  # Ray shuts down in its own time
+        driver.stop(patience_s=20)  # Ray takes seconds to shut down
         if not (keep_log and left):
             Path(log.name).unlink()
 
 
 def drive(send: Send, points: dict[int, Point], jobs: int | None, address: str) -> None:
-    """Hand out points, write their results and report progress."""
+    """Start tasks, write their results and report progress; runs in the driver process."""
     import ray
 
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
@@ -115,7 +115,7 @@ def drive(send: Send, points: dict[int, Point], jobs: int | None, address: str) 
     try:
         _knock(address)
         ray.init(address=address, configure_logging=False, log_to_driver=False, **started)
-    except (OSError, RuntimeError, ValueError) as error:  # whichever: versions and modes differ
+    except (OSError, RuntimeError, ValueError) as error:  # the type depends on Ray's version and mode
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         send(("stopped", ConnectionError(f"there is no Ray cluster at {address}: {reason}")))
         return
@@ -139,7 +139,7 @@ def drive(send: Send, points: dict[int, Point], jobs: int | None, address: str) 
 
 
 class _Tasks:
-    """The tasks of points that run on a cluster, at most so many at a time."""
+    """Tasks on a cluster, at most `most` at a time."""
 
     def __init__(self, ray: Any, share: Share, most: int) -> None:
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
@@ -149,24 +149,24 @@ class _Tasks:
         self.task = ray.remote(num_cpus=1, max_retries=RETRIES, retry_exceptions=False)(run_far)
         self.ray, self.share, self.most = ray, share, most
         self.points: dict[Any, int] = {}
-        """Numbers of points, by what the cluster calls their tasks."""
+        """Number of each running point, by Ray's reference to its task."""
 
     def hand_out(self) -> None:
-        """Begin as many points as there may be."""
+        """Start tasks for points until `most` of them run."""
         while len(self.points) < self.most and (index := self.share.begin()) is not None:
             point = self.share.points[index]
             try:
                 inputs = _pack_inputs(point.source)
-            except (OSError, ScenarioError, ShallowsError) as error:  # changed since it was planned
+            except (OSError, ScenarioError, ShallowsError) as error:  # files have changed since planning
                 self.share.end(index, Ended.by(error))
                 continue
             named = self.task.options(name=f"point-{index + 1}")
             self.points[named.remote(self.board, index, point.source, point.hash, inputs)] = index
 
     def take_in(self) -> None:
-        """Write the folders of points that have ended, or wait for a moment."""
+        """Write the folders of points that have ended; wait at most `LOOK_S` for one."""
         if not self.points:
-            time.sleep(LOOK_S)  # others run what is left
+            time.sleep(LOOK_S)  # other processes run the remaining points
             return
         done, _ = self.ray.wait(list(self.points), timeout=LOOK_S)
         for reference in done:
@@ -174,7 +174,7 @@ class _Tasks:
             self.share.end(index, _receive(self.ray, reference, self.share.leases[index]))
 
     def running(self) -> dict[int, dict[str, Any]]:
-        """How far each point is that runs."""
+        """Return the progress of each running point."""
         seen: dict[int, dict[str, Any]] = {}
         with contextlib.suppress(self.ray.exceptions.RayError):
             seen = self.ray.get(self.board.read.remote(), timeout=LOOK_S)
@@ -182,24 +182,24 @@ class _Tasks:
 
 
 def _knock(address: str) -> None:
-    """Raise `OSError` if nobody listens at HOST:PORT; Ray would try for minutes."""
+    """Raise `OSError` if nothing listens at HOST:PORT, as Ray itself would retry for minutes."""
     host, colon, port = address.rpartition(":")
     if colon and port.isdecimal() and "//" not in host:
         socket.create_connection((host, int(port)), KNOCK_S).close()
 
 
 class Board:
-    """Where points under way note how far they are."""
+    """Ray actor that collects the progress of running points."""
 
     def __init__(self) -> None:
         self.seen: dict[int, tuple[float, dict[str, Any]]] = {}
 
     def note(self, index: int, progress: dict[str, Any]) -> None:
-        """Keep the newest progress of a point."""
+        """Store the latest progress of a point."""
         self.seen[index] = time.monotonic(), progress
 
     def read(self) -> dict[int, dict[str, Any]]:
-        """All that was noted lately: a worker that was killed notes nothing."""
+        """Return the progress of points that reported recently; a killed worker does not."""
         now = time.monotonic()
         return {index: progress for index, (at, progress) in self.seen.items() if now - at < SILENT_S}
 
@@ -234,7 +234,7 @@ def run_far(
 
 
 def _pack_inputs(source: Source) -> dict[str, bytes]:
-    """Files that a scenario names by a path relative to its own: their contents, by that path."""
+    """Return the contents of a scenario's input files by their paths relative to the scenario."""
     base = source.folder
     paths = _paths(json.loads(source.parse().resolved()))
     named = [path for path in paths if not Path(path).is_absolute() and (base / path).is_file()]
@@ -243,7 +243,7 @@ def _pack_inputs(source: Source) -> dict[str, bytes]:
 
 
 def _paths(resolved: object) -> set[str]:
-    """Values of all keys `path` in a resolved scenario."""
+    """Return the values of all keys `path` in a resolved scenario."""
     if isinstance(resolved, dict):
         here = {value for key, value in resolved.items() if key == "path" and isinstance(value, str)}
         return here.union(*map(_paths, resolved.values()))
@@ -251,7 +251,7 @@ def _paths(resolved: object) -> set[str]:
 
 
 def _unpack_inputs(inputs: Mapping[str, bytes], place: Path) -> Path:
-    """Write input files below a folder, and return the folder that their paths are relative to."""
+    """Write input files below a folder; return the folder to which their paths are relative."""
     up = max((PurePosixPath(path).parts.count("..") for path in inputs), default=0)
     base = place.joinpath("inputs", *["below"] * up)
     base.mkdir(parents=True)
@@ -271,7 +271,7 @@ def _pack(folder: Path) -> bytes:
 
 
 def _receive(ray: Any, reference: Any, lease: Lease) -> Ended:
-    """Write the folder of a task that has ended; says what became of it."""
+    """Write the folder of a task that has ended, and return its outcome."""
     try:
         failed, packed = ray.get(reference)
     except (ray.exceptions.RaySystemError, ray.exceptions.LocalRayletDiedError):

@@ -1,6 +1,6 @@
-"""Which points of a sweep are left out: `sweep.where` and `sweep.exclude`, small expressions over its axes.
+"""Conditions that leave out points of a sweep: `sweep.where` and `sweep.exclude`, expressions over axes.
 
-They are parsed into a tree of which only what is named here is understood; nothing of it is run.
+Expressions are parsed by Python's parser and evaluated by this module, which rejects all other syntax.
 """
 
 import ast
@@ -16,7 +16,7 @@ from shallows.runs.results import axis_name
 Value = Quantity | str | bool
 
 LONGEST, DEEPEST = 500, 60
-"""Characters of a condition, and how many parts may stand inside each other."""
+"""Most characters of a condition, and its deepest nesting."""
 
 COMPARED: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
     ast.Lt: operator.lt,
@@ -30,7 +30,7 @@ COMPARED: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
 SIGNS = str.maketrans({"×": "*", "÷": "/", "−": "-", "≤": "<=", "≥": ">=", "≠": "!="})
 
 UNQUOTED = re.compile(r"""("[^"]*"|'[^']*')|\b([0-9][0-9_]*(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?+[A-Za-z]+)\b""")
-"""A text, or a number with a unit; `1e` of `1e-3` is none."""
+"""Match of a quoted text, or of a number with a unit; `1e` in `1e-3` is not a match."""
 
 
 class Condition:
@@ -46,7 +46,7 @@ class Condition:
     Raises
     ------
     ValueError
-        If it is not understood; its text says why.
+        If the expression is invalid; the message gives the reason.
 
     Examples
     --------
@@ -63,22 +63,22 @@ class Condition:
                     self.names.setdefault(name, []).append(axis)
         if len(text) > LONGEST:
             raise ValueError(f"it has more than {LONGEST} characters")
-        # `90KB` is no number to Python's parser, `"90KB"` is a text.
+        # Python's parser rejects `90KB`, but accepts `"90KB"`.
         quoted = UNQUOTED.sub(lambda found: found[1] or f'"{found[2]}"', text.translate(SIGNS))
         try:
             self.tree = ast.parse(quoted.strip(), mode="eval").body
         except (SyntaxError, RecursionError, MemoryError) as error:
-            # The latter two of what is nested too deeply for Python's own parser.
+            # RecursionError and MemoryError come from expressions that are nested too deeply for the parser.
             raise ValueError(f"it is no expression: {getattr(error, 'msg', error)}") from None
         self._check(self.tree)
 
     def holds(self, labels: Mapping[str, Any]) -> bool:
-        """Whether it is true of a point.
+        """Return whether the condition holds for a point.
 
         Raises
         ------
         ValueError
-            If values of this point cannot be compared or added as it says.
+            If the condition compares or combines values of this point that do not fit together.
         """
         found = self._value(self.tree, labels)
         if not isinstance(found, bool):
@@ -86,7 +86,7 @@ class Condition:
         return found
 
     def _check(self, node: ast.expr, depth: int = 0) -> None:
-        """Refuse before any point is made what no point could have."""
+        """Raise `ValueError` for unsupported syntax or unknown axes, before any point is created."""
         if depth > DEEPEST:
             raise ValueError("it is nested too deeply")
         if isinstance(node, ast.Name):
@@ -186,7 +186,7 @@ def _compare(compared: Callable[[Any, Any], bool], one: Value, other: Value) -> 
     if type(one) is type(other) and not isinstance(one, Quantity) and compared in {operator.eq, operator.ne}:
         return compared(one, other)
     if isinstance(one, str) != isinstance(other, str) and compared in {operator.eq, operator.ne}:
-        # An axis may have both, such as "none" and "90KB".
+        # Values of an axis may have both types, such as "none" and "90KB".
         return compared is operator.ne
     raise ValueError(f"{_said(one)} and {_said(other)} cannot be compared so")
 

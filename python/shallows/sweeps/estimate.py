@@ -19,7 +19,7 @@ from shallows.sweeps.local import threads_of_each
 from shallows.sweeps.points import Point
 
 SAMPLE_S, LONGEST_S = 0.5, 5.0
-"""Wall time of a sample, and of one that has seen no progress until then."""
+"""Wall time of a trial, and the longest one while there is no progress."""
 
 SAMPLES_PER_SCHEME, MOST_SAMPLES = 3, 12
 
@@ -32,10 +32,10 @@ class Cost:
     wall_s: float
     peak_mb: float
     source: str
-    """`measured` in its finished run, `sampled` and extrapolated, or `inferred` from the nearest of those."""
+    """Origin: `measured` in a finished run, `sampled` in a trial, or `inferred` from the nearest point."""
 
     def describe(self) -> dict[str, Any]:
-        """For `--json`."""
+        """Return the cost as a JSON object, for `--json`."""
         return {
             "packet_hops": round(self.packet_hops),
             "wall_s": round(self.wall_s, 3),
@@ -54,7 +54,7 @@ class Needs:
     packet_hops: float | None
     wall_s: float | None
     memory_mb: float | None
-    """Together, of as many of the largest runs as run at the same time."""
+    """Memory of the largest runs together, as many as run at the same time."""
     basis: str
 
     def __str__(self) -> str:
@@ -68,7 +68,7 @@ class Needs:
         )
 
     def warning(self) -> str:
-        """A warning if what is extrapolated is more memory than is free; certain it is not."""
+        """Return a warning if the estimated memory is more than is free; empty otherwise."""
         free = available_mb()
         if self.memory_mb is None or self.memory_mb <= free:
             return ""
@@ -79,7 +79,7 @@ class Needs:
         )
 
     def describe(self) -> dict[str, Any]:
-        """For `--json`."""
+        """Return the remaining cost as a JSON object, for `--json`."""
         return {
             "left": self.left,
             "finished": self.finished,
@@ -93,15 +93,15 @@ class Needs:
 
 
 def from_finished(points: Sequence[Point]) -> list[Cost | None]:
-    """Return costs of finished points; others take the cost of the nearest one of their scheme."""
+    """Return the costs of finished points; other points get the cost of the nearest one of their scheme."""
     return _fill(points, _measured(points))
 
 
 def sample(points: Sequence[Point], say: Callable[[str], None], jobs: int | None = None) -> list[Cost | None]:
-    """As `from_finished`, after some points of each scheme have run for a moment.
+    """Run short trials of some points of each scheme, then return costs like `from_finished`.
 
-    As many run at the same time, on as many threads, as when the sweep runs, so that they find the machine
-    as busy as the sweep will.
+    Trials run as many points at a time, on as many threads, as the sweep will, so the machine has the same
+    load. `say` receives a line before each group of trials.
     """
     known = _measured(points)
     chosen = _choose(points, known)
@@ -111,7 +111,7 @@ def sample(points: Sequence[Point], say: Callable[[str], None], jobs: int | None
         group = chosen[first : first + beside]
         numbers = str(first + 1) if len(group) == 1 else f"{first + 1} to {first + len(group)}"
         say(f"trying point {numbers} of {len(chosen)}")
-        # Where fewer are left to try, some are tried twice: the machine must have the sweep's load.
+        # If fewer points are left, some run twice, because the machine must have the sweep's load.
         tried = [*group, *itertools.islice(itertools.cycle(chosen), beside - len(group))]
         costs = _try([points[index].source for index in tried], threads)
         known |= {index: cost for index, cost in zip(group, costs, strict=False) if cost}
@@ -119,14 +119,14 @@ def sample(points: Sequence[Point], say: Callable[[str], None], jobs: int | None
 
 
 def side_by_side(points: int, jobs: int | None) -> int:
-    """How many of so many points compute at the same time: more than there are cores take turns."""
+    """Return how many of `points` compute at the same time: at most one for each core."""
     return max(min(jobs or cores(), cores(), points), 1)
 
 
 def time_left(elapsed: float, worked: float, left: float) -> float | None:
-    """The time that so many points take that are left, if it goes on as it went.
+    """Return the remaining time for `left` points after `worked` points took `elapsed`.
 
-    `plan`, the live view of a sweep and `serve` use it. Nothing until a twentieth of a point is done.
+    `plan`, the live view of a sweep and `serve` use it. None until a twentieth of a point is done.
 
     >>> time_left(10.0, worked=1.0, left=4.0), time_left(10.0, worked=0.01, left=4.0)
     (40.0, None)
@@ -157,7 +157,7 @@ def _fill(points: Sequence[Point], known: dict[int, Cost]) -> list[Cost | None]:
 
 
 def _choose(points: Sequence[Point], known: dict[int, Cost]) -> list[int]:
-    """The first, the last and one in the middle of each scheme, as it is along axes that costs differ."""
+    """Choose the first, middle and last point of each scheme for trials, as costs vary along axes."""
     chosen = []
     for scheme in dict.fromkeys(map(_scheme, points)):
         mine = [i for i, point in enumerate(points) if _scheme(point) == scheme and i not in known]
@@ -173,7 +173,7 @@ def _scheme(point: Point) -> Any:
 
 
 def _try(sources: Sequence[Source], threads: int) -> list[Cost | None]:
-    """Run points for a moment, all at once; nothing for those that do not get far enough, or fail."""
+    """Run trials of points concurrently; None for a point that makes no progress or fails."""
     start = time.perf_counter()
     children = [Child() for _ in sources]
     costs: list[Cost | None] = [None] * len(sources)
@@ -190,14 +190,14 @@ def _try(sources: Sequence[Source], threads: int) -> list[Cost | None]:
                 if seen:
                     costs[index] = _cost(seen, time.perf_counter() - start)
     finally:
-        # Until the last has been seen, all keep the machine busy.
+        # All children run until the last trial ends, to keep the load constant.
         for child in children:
             child.stop()
     return costs
 
 
 def _cost(seen: dict[str, Any], lasted: float) -> Cost:
-    """Extrapolate the cost of a run from a trial that took `lasted` seconds with its start."""
+    """Extrapolate the cost of a run from a trial that took `lasted` seconds, including its start."""
     fraction, wall = seen["fraction"], seen["wall_s"]
     grown = max(seen["memory_mb"] - seen["middle_mb"], 0.0) / max(fraction - seen["middle"], 1e-9)
     return Cost(
@@ -209,7 +209,7 @@ def _cost(seen: dict[str, Any], lasted: float) -> Cost:
 
 
 def run_briefly(send: Callable[[dict[str, Any] | None], None], source: Source, threads: int) -> None:
-    """Simulate for a moment and say how far that went; then go on until the process is ended."""
+    """Simulate for a moment and send the progress; then continue until the process is ended."""
     simulation = source.parse().simulate(threads=threads)
     simulation.adapt_threads()
     start = time.perf_counter()
@@ -234,7 +234,7 @@ def add_up(points: Sequence[Point], costs: Sequence[Cost | None], jobs: int | No
     at_once, beside = max(min(jobs or cores(), len(todo)), 1), side_by_side(len(todo), jobs)
     hops = wall = memory = None
     if known:
-        # Points that nothing is known of are taken to be like the average of the others.
+        # Points of unknown cost count as the average of the others.
         scale = len(todo) / len(known)
         hops = sum(cost.packet_hops for cost in known) * scale
         together = sum(cost.wall_s for cost in known) / beside
@@ -251,26 +251,26 @@ def add_up(points: Sequence[Point], costs: Sequence[Cost | None], jobs: int | No
 
 
 def refuse_what_cannot_fit(points: Sequence[Point], costs: Sequence[Cost | None], jobs: int | None) -> None:
-    """Raise if the largest points that would run at the same time need more memory than there is.
+    """Raise if the largest points that would run at the same time need more memory than is free.
 
-    A point needs what its scenario counts, or what a finished point of its scheme has taken, if that is more:
-    `costs` are those of `from_finished`. What a trial extrapolates is not certain, and refuses nothing.
+    The need of a point is the lower bound from its scenario, or the memory that a finished point of its
+    scheme took, if that is more. `costs` come from `from_finished`; trials are too uncertain.
 
     Raises
     ------
     ShallowsError
-        With the number of jobs that fits, if one does.
+        The remedy gives the number of jobs that fits, if there is one.
     """
     todo = [(point, cost) for point, cost in zip(points, costs, strict=True) if not point.is_finished]
     found = [_need(point, cost) for point, cost in todo]
     known = [need for need in found if need]
     if known:
-        # Points that nothing is known of are taken to be like the smallest of the others.
+        # Points of unknown need count as the smallest of the others.
         least = min(known, key=lambda need: need.bytes)
         refuse_too_large([need or least for need in found], jobs or cores())
 
 
 def _need(point: Point, cost: Cost | None) -> Need | None:
-    """The larger of what a point needs at least, and of what it has taken, or one like it."""
+    """Return the larger of a point's lower bound and its cost, measured or inferred; None without either."""
     taken = Need(cost.peak_mb * 1e6, label=describe(point.source.labels)) if cost else None
     return max(filter(None, (point.need, taken)), key=lambda need: need.bytes, default=None)

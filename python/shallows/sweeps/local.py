@@ -1,7 +1,7 @@
-"""The engine of a sweep that uses this machine: processes, one per core, that run one point after another.
+"""Engine of a sweep on this machine: one process per core, each running one point after another.
 
-Where fewer run than there are cores, they share the cores as threads. A point that dies takes nothing with
-it.
+If fewer points run than there are cores, each point uses several threads. A crash of one point does not
+affect the others.
 """
 
 import time
@@ -22,19 +22,20 @@ ATTEMPTS = 3
 """Most measurements of a point with real TCP; the first valid one is kept."""
 
 FRESH_S = 10.0
-"""So long a process takes further points: to start one takes as long as a small run does, and is nothing
-beside a long one. A new process has none of the memory that the old one has come to hold."""
+"""Age up to which a process runs further points. Starting a process takes as long as a small run, so short
+runs share one; after long runs, a new process frees the memory of the old one."""
 
 
 def run_here(points: Mapping[int, Point], jobs: int | None = None) -> Generator["State", None, None]:
-    """Run points, at most `jobs` at a time; says again and again what runs and what has ended since.
+    """Run points, at most `jobs` at a time; yields running points and new outcomes periodically.
 
-    Closing the iterator ends what runs.
+    Closing the iterator ends the running points.
 
     Raises
     ------
     ShallowsError
-        If there is no space for a point, once what runs has ended; if the folder of the sweep is gone.
+        If the disk has no space for a point, after running points have ended; or if the sweep's folder was
+        removed.
     """
     share = Share(points)
     threads = threads_of_each(len(points), jobs)
@@ -63,7 +64,7 @@ def run_here(points: Mapping[int, Point], jobs: int | None = None) -> Generator[
 
 
 def threads_of_each(points: int, jobs: int | None) -> int:
-    """On how many threads each point runs, at most: as many as there are cores, together.
+    """Return the most threads of each point, so that all points together use each core once.
 
     >>> threads_of_each(points=100, jobs=cores()), threads_of_each(points=1, jobs=None) == cores()
     (1, True)
@@ -73,11 +74,11 @@ def threads_of_each(points: int, jobs: int | None) -> int:
 
 
 State = tuple[dict[int, dict[str, Any]], dict[int, Ended]]
-"""Progress of each point that runs, by its number; what became of each that ended."""
+"""Progress of each running point and outcome of each newly ended point, by number of the point."""
 
 
 class _Worker:
-    """A process that runs one point after another."""
+    """A child process that runs one point after another."""
 
     def __init__(self) -> None:
         self._start()
@@ -86,15 +87,15 @@ class _Worker:
         self.child, self.since = Child(), time.monotonic()
 
     def begin(self, source: Source, lease: Lease, threads: int) -> None:
-        """Run a point."""
-        if not self.child.lives:  # killed while it had nothing to do
+        """Start a point."""
+        if not self.child.lives:  # killed while idle
             self._start()
         self.progress: dict[str, Any] = {"fraction": 0.0, "packet_hops": 0}
         self.is_simulation = source.dilation is None
         self.child.give(run_point, source, lease, threads)
 
     def ended(self) -> Ended | None:
-        """Take in what the process has said since; what became of its point, if that was all."""
+        """Read the process's messages; return the outcome of its point, or None while it runs."""
         try:
             for kind, content in self.child.receive():
                 if kind == "progress":
@@ -107,16 +108,16 @@ class _Worker:
         return None
 
     def may_go_on(self, ended: Ended) -> bool:
-        """Whether it may run a further point: not after a failure, nor when it has measured real TCP."""
+        """Return whether the process may run another point: not after a failure or a testbed run."""
         return not ended.error and self.is_simulation and time.monotonic() - self.since < FRESH_S
 
 
 def run_point(
     send: Callable[[tuple[str, Any]], None], source: Source, lease: Lease, threads: int = 1
 ) -> None:
-    """Run one point on up to so many threads and say how that goes, and last what became of it.
+    """Run one point on at most `threads` threads; send its progress, then its outcome.
 
-    One with real TCP has as many threads as it needs.
+    A testbed run ignores `threads`.
     """
 
     def tell(progress: dict[str, Any]) -> None:

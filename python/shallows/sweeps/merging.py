@@ -1,4 +1,4 @@
-"""Shards of a sweep, gathered into one folder."""
+"""Merging of a sweep's shards into one folder."""
 
 import shutil
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from shallows.runs.results import describe
 from shallows.sweeps.points import Point
 
 NO_RESULTS = {"env.json", "scenario.toml"}
-"""Files in which runs of one hash may differ: what tells of the machine, and remarks in a scenario."""
+"""Files in which runs of one hash may differ: origin of the results, and comments in a scenario."""
 
 MACHINE = ("wall_s", "packet_hops_per_s", "peak_rss_mb")
 """Keys of a summary that depend on the machine, not on the scenario."""
@@ -22,12 +22,14 @@ MACHINE = ("wall_s", "packet_hops_per_s", "peak_rss_mb")
 def gather(
     points: Sequence[Point], folders: Sequence[Path], parent: Path, *, verify: bool = False
 ) -> tuple[list[Point], list[ShallowsError]]:
-    """Copy each point's finished folder from where it is whole.
+    """Copy each point's folder into `parent` from a shard's folder that has it finished.
+
+    `verify` compares the hashes of files, too.
 
     Returns
     -------
     tuple
-        The points that are nowhere; why folders of points cannot be read. `verify` compares hashes of files.
+        The points that no folder holds, and the errors of copies that cannot be read.
 
     Raises
     ------
@@ -65,7 +67,7 @@ def _refuse_conflicts(point: Point, copies: list[Path]) -> None:
 
 
 def different(one: Path, other: Path) -> str | None:
-    """Name of a file of results in which two finished runs differ; nothing if they are the same."""
+    """Return the first file of results in which two finished runs differ; None if they are the same."""
     for name in sorted((files_of(one) | files_of(other)) - NO_RESULTS):
         if not ((one / name).is_file() and (other / name).is_file()):
             return name
@@ -92,10 +94,10 @@ def _results(path: Path) -> Any:
 def _copy(run: Path, final: Path) -> None:
     with RunFolder(final) as folder:
         try:
-            hidden = shutil.ignore_patterns(".*")  # what a kill may have left of its lease
+            hidden = shutil.ignore_patterns(".*")  # lease files left by killed processes
             shutil.copytree(run, folder.path, dirs_exist_ok=True, ignore=hidden)
             folder.commit()
-        except OSError as error:  # shutil's own, too
+        except OSError as error:  # including shutil.Error
             raise failure(
                 f"{run} could not be copied to {final}",
                 error,

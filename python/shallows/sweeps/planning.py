@@ -1,4 +1,4 @@
-"""Estimates the cost of a run or a sweep before it runs: packet-hops, time and memory."""
+"""Estimates of the cost of a run or sweep before it runs: packet-hops, time and memory."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -41,11 +41,11 @@ class Plan:
     """Folder of the run, or of the sweep."""
     points: Sequence[Point]
     costs: Sequence[Cost | None]
-    """Cost of each point; none where a short trial measured nothing."""
+    """Cost of each point; None if it is unknown."""
     needs: Needs
-    """What the points that have not run need together."""
+    """Cost of the unfinished points together."""
     experiment: "Experiment | None" = None
-    """The run, if the scenario has no `[sweep]` table."""
+    """Experiment of the run, if the scenario has no `[sweep]` table."""
 
     def __repr__(self) -> str:
         return f"Plan({str(self.path)!r}, {len(self.points)} points, {self.needs})"
@@ -92,14 +92,15 @@ def plan(
 ) -> Plan:
     """Estimate packet-hops, time and memory of a run, or of each point of a `[sweep]` table.
 
-    Finished points give their cost. A few others of each scheme run for half a second; the rest is inferred.
+    Costs of finished points are read. A few other points of each scheme run for half a second; the costs of
+    the rest are inferred from the nearest point of their scheme.
 
     Parameters
     ----------
     scenario
         Path of the scenario file, or a `Scenario`.
     overrides
-        Values that differ from the file's, by dotted key.
+        Values that replace those of the file, by dotted key.
     out
         Folder of the run or sweep, as for `run` and `sweep`.
     jobs

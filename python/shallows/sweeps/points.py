@@ -41,25 +41,25 @@ class Point:
     hash: str
     folder: Path
     is_finished: bool
-    """Whether its folder is there and will be used instead of a run."""
+    """Whether the folder already holds the point's results, so that it does not run again."""
     damage: ShallowsError | None = None
-    """Why its folder is there, and will not be used."""
+    """Reason for which an existing folder is not used."""
     stamp: object = None
     """Stamp of the folder when the sweep was planned."""
     need: Need | None = None
-    """The memory that it needs at least; nothing where it runs with real TCP."""
+    """Lower bound on the point's memory; None for a testbed run."""
     curves: str = "[]"
-    """Its marking curves, as JSON."""
+    """Marking curves as JSON."""
     notes: tuple[str, ...] = ()
-    """What the engine chose for keys that are `auto`."""
+    """Values that were computed from the scenario, with their formulas."""
 
     @property
     def has_results(self) -> bool:
-        """Whether its folder is there now."""
+        """Whether the folder holds the point's finished run at present."""
         return holds(self.folder, self.hash)
 
     def was_made_since(self) -> bool:
-        """Whether its folder is there now, and was not when the sweep was planned."""
+        """Return whether the folder was finished after the sweep was planned."""
         return self.has_results and stamp(self.folder) != self.stamp
 
 
@@ -82,7 +82,7 @@ class Shard:
 
     @classmethod
     def parse(cls, text: str) -> "Shard":
-        """A shard as the command line gives it.
+        """Parse a shard as given on the command line.
 
         >>> Shard.parse("2/8")
         Shard(index=2, count=8)
@@ -93,20 +93,22 @@ class Shard:
         return cls(int(index), int(count))
 
     def of(self, points: Sequence[Point]) -> list[Point]:
-        """Points that are this shard's.
+        """Return the points of this shard.
 
-        Neighbours, which cost about the same, go to different shards.
+        Neighbouring points, whose costs are similar, belong to different shards.
         """
         return list(points[self.index - 1 :: self.count])
 
 
 def plan(source: Source, out: Path | None, *, verify: bool = False) -> tuple[Path, list[Point]]:
-    """All points of a sweep, checked, and the folder that holds theirs; `verify` compares hashes of files.
+    """Return the folder of a sweep and all of its points, checked.
+
+    `verify` compares the hashes of finished points' files.
 
     Raises
     ------
     ScenarioError
-        If a point cannot run; then none does.
+        If a point cannot run.
     ShallowsError
         If there is no `[sweep]` table, or it is wrong.
     """
@@ -199,14 +201,14 @@ def of_scheme(source: Source, name: str) -> Source:
 
 
 def _place_of(point: Source, experiment: _core.Experiment, parent: Path) -> tuple[str, Path]:
-    """The hash of a point's run, and its folder."""
+    """Return the content hash and the folder of a point's run."""
     if point.dilation is None:
         return experiment.hash, default_folder(experiment, parent)
     return measured_hash(experiment, point.dilation), measured_folder(experiment, parent, point.dilation)
 
 
 def _refuse_changed_table(source: Source) -> None:
-    """The table is that of the file: what would change it would be ignored."""
+    """Raise if an override changes the `[sweep]` table, as the table is read from the file only."""
     for key, value in source.overrides:
         if key.partition(".")[0] == "sweep":
             raise ShallowsError(
@@ -223,12 +225,12 @@ class _Table:
     schemes: list[tuple[str | None, dict[str, Any]]]
     axes: dict[str, list[Any]]
     together: dict[str, dict[str, list[Any]]]
-    """Values of each key, for axes that set several keys."""
+    """Values of each key, by axis, for axes that set several keys."""
     conditions: list[tuple[str, Condition]]
-    """`where` or `exclude`, and what it says."""
+    """Conditions, each with its key: `where` or `exclude`."""
 
     def has(self, labels: Mapping[str, Any]) -> bool:
-        """Whether a point is one of the sweep's."""
+        """Return whether all conditions keep the point with these labels."""
         for key, condition in self.conditions:
             try:
                 if condition.holds(labels) is (key == "exclude"):
@@ -259,7 +261,7 @@ def _conditions(file: str, table: Mapping[str, Any], axes: Sequence[str]) -> lis
 
 
 def _read_table(source: Source) -> _Table:
-    """The table, checked as far as can be without the engine."""
+    """Read the `[sweep]` table and check everything that does not need the engine."""
 
     def refuse(message: str) -> ShallowsError:
         return ShallowsError(f"{source.file}: {message}", "docs/scenario.md shows a [sweep] table")
@@ -298,7 +300,7 @@ def _read_table(source: Source) -> _Table:
 
 
 def _misfit(axes: dict[str, list[Any]], together: object) -> str:
-    """Describe the error in keys that change together; None if there is none."""
+    """Describe an error in `sweep.together`; empty if there is none."""
     if not isinstance(together, dict) or not all(
         isinstance(keys, dict) and axis in axes for axis, keys in together.items()
     ):
@@ -323,7 +325,7 @@ def _is_scheme(scheme: object) -> bool:
 def _locate(
     message: str, point: Source, scheme: str | None, axes: Iterable[str], named: Mapping[str, Any]
 ) -> str:
-    """The engine's message, which knows overrides only, with their places in the `[sweep]` table."""
+    """Return the engine's message with overrides replaced by their places in the `[sweep]` table."""
     lines = point.text.splitlines()
     for key, value in point.overrides:
         line = next((number for number, text in enumerate(lines, 1) if f'"{key}"' in text), None)
@@ -348,7 +350,7 @@ def _refuse_duplicates(points: list[Point]) -> None:
 def write_index(parent: Path, points: Sequence[Point]) -> None:
     """Write `sweep.json`: each point's labels and folder, finished or not.
 
-    It says nothing that depends on what has run where, so that shards may write it over each other.
+    Its contents do not depend on which points have run, so shards write identical files.
     """
     described = [{"labels": point.source.labels, "folder": point.folder.name} for point in points]
     document = {"points": described, "settings": settings_of(points)}
@@ -356,9 +358,9 @@ def write_index(parent: Path, points: Sequence[Point]) -> None:
 
 
 def settings_of(points: Sequence[Point]) -> str:
-    """A hash of what the points of a sweep set; no build of the engine changes it.
+    """Return a hash of the settings of all points, which does not depend on the build of the engine.
 
-    A sweep has one text, and of each point the keys that it changes.
+    It covers the text of the scenario, and the overrides of each point.
     """
     said = [[point.source.text, point.source.overrides] for point in points[:1]]
     said += [[point.source.overrides] for point in points[1:]]
@@ -366,10 +368,10 @@ def settings_of(points: Sequence[Point]) -> str:
 
 
 def enter(parent: Path, points: Sequence[Point], *, replaces: bool = False) -> None:
-    """Write `sweep.json` of a sweep that is about to run, unless the folder is another sweep's.
+    """Write `sweep.json` of a sweep that is about to run, unless the folder belongs to another sweep.
 
-    A sweep may have gained or lost points, or another build of the engine may run it. `replaces` takes
-    the folder from another sweep, whose runs stay. One process at a time looks and writes.
+    The same sweep may have gained or lost points, or run with another build. `replaces` permits replacing
+    another sweep's `sweep.json`; its runs stay. A lease prevents concurrent writes.
 
     Raises
     ------
@@ -387,7 +389,7 @@ def enter(parent: Path, points: Sequence[Point], *, replaces: bool = False) -> N
 
 
 def _refuse_other(parent: Path, points: Sequence[Point]) -> None:
-    """Raise if the folder holds a sweep of other settings that has no point in common with these."""
+    """Raise if the folder holds a sweep with other settings and no point in common with these."""
     there = points_of(parent)
     ours = {point.folder for point in points}
     if not there or any(path in ours for path, _ in there):
@@ -405,11 +407,11 @@ def _refuse_other(parent: Path, points: Sequence[Point]) -> None:
 
 
 def _said(folder: Path, count: int, labels: Mapping[str, Any]) -> str:
-    """A sweep in words, by its first point."""
+    """Describe a sweep by its first point."""
     name = re.sub(r"-[0-9a-f]{12}-s[0-9]+.*", "", folder.name)
     return f'"{name}" of {count} points from {describe(dict(labels))} on'
 
 
 def finished_runs(points: Iterable[Point]) -> list[Run]:
-    """Results that are there, whoever ran them."""
+    """Return the finished runs of these points, including those of other processes."""
     return [Run(point.folder) for point in points if point.has_results]

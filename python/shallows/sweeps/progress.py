@@ -1,7 +1,7 @@
-"""How far a sweep is, in a file beside its points, for whoever wants to watch.
+"""Progress of a sweep, in files beside its points.
 
-Each process that runs points of a sweep keeps one, and removes it when all of its points are there. It is for
-watching alone: what is finished is what has a folder.
+Each process that runs points writes one file, and removes it at the end unless a point failed. The files
+serve display only: a point is finished if its folder is complete.
 """
 
 import contextlib
@@ -23,16 +23,16 @@ from shallows.sweeps.estimate import time_left
 from shallows.sweeps.points import Outcome, Point
 
 EVERY_S = 1.0
-"""Between two writes of the file."""
+"""Time between two writes of the file."""
 
 SILENT_S = 30.0
-"""A process on another machine that has written nothing for so long is taken for dead."""
+"""Time without a write after which a process on another machine counts as ended."""
 
 FILES = ".progress.*.json"
 
 
 class Recorder:
-    """Keeps the file of this process while it runs points of a sweep."""
+    """Writer of this process's progress file while it runs points of a sweep."""
 
     def __init__(self, points: Sequence[Point]) -> None:
         self.points = points
@@ -48,7 +48,7 @@ class Recorder:
             with contextlib.suppress(ShallowsError, OSError):
                 if not _is_running(_read(path)):
                     path.unlink()
-        # Their names have a process in them, so that nobody writes them again.
+        # Names of progress files contain a process, so no later write would clean up a partial file.
         remove_left(self.folder, FILES)
         return self
 
@@ -63,7 +63,7 @@ class Recorder:
                 self.path.unlink(missing_ok=True)
 
     def update(self, running: Mapping[int, dict[str, Any]], outcomes: Sequence[Outcome]) -> None:
-        """Take in what runs and what has ended; written from time to time."""
+        """Record running points and outcomes; writes the file at most every `EVERY_S`."""
         self.running, self.outcomes = running, outcomes
         if time.monotonic() - self.written >= EVERY_S:
             self.written = time.monotonic()
@@ -90,29 +90,29 @@ class Recorder:
             "updated": time.time(),
             "ended": ended,
         }
-        # A disk that is full ends the points themselves, with an error of theirs.
+        # If the disk is full, the points themselves fail with an error.
         with contextlib.suppress(OSError):
             write_note(self.path, json.dumps(document) + "\n")
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a sweep is, all of its processes together."""
+    """Progress of a sweep over all of its processes."""
 
     points: Mapping[str, dict[str, Any]]
     """Labels of each point by the name of its folder."""
     done: Sequence[str]
     running: Mapping[str, float]
-    """How far each point is that runs, from 0 to 1."""
+    """Progress of each running point, from 0 to 1, by the name of its folder."""
     failed: Mapping[str, str]
-    """Return the error of each failed point."""
+    """Error of each failed point, by the name of its folder."""
     hops_per_s: float
     left_s: float | None
-    """Time until all of it is done, if its pace stays; none if nothing runs."""
+    """Remaining time at the present pace; None if no point runs."""
 
 
 def read(folder: Path) -> Progress:
-    """How far the sweep in this folder is."""
+    """Read the progress of the sweep in this folder."""
     points = {path.name: labels for path, labels in points_of(folder)}
     done = [name for name in points if finished_hash(folder / name)]
     documents = []
@@ -145,7 +145,7 @@ def read(folder: Path) -> Progress:
 
 
 def _left_s(document: dict[str, Any], done: Sequence[str]) -> float | None:
-    """Time that a process still needs for its points, by what it has done since it began."""
+    """Return the remaining time of a process for its points, extrapolated from its work so far."""
     worked = document["ran"] + len(document["failed"]) + sum(each["fraction"] for each in document["running"])
     waiting = len({*document["points"]} - {*done} - {each["folder"] for each in document["failed"]})
     left = waiting - sum(each["fraction"] for each in document["running"])

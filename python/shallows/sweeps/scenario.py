@@ -1,4 +1,4 @@
-"""Scenarios as Python sees them: load one or write one, change it, run it."""
+"""Scenarios in Python: loading, writing, changing and running them."""
 
 import json
 from collections.abc import Mapping
@@ -22,18 +22,19 @@ WRITTEN = "scenario.toml"
 
 
 class Scenario:
-    """A scenario, checked and ready to run. It never changes: what would change it gives another.
+    """A scenario, checked and ready to run. It is immutable: methods that change it return a new one.
 
-    Two are equal if they would give the same results: by what they say with all defaults, the contents of the
-    files that they name, and the seed. They can be keys of a dictionary, be copied and be pickled.
+    Two scenarios are equal if they give the same results: their settings with all defaults, their input files
+    and their seeds are the same. Scenarios are hashable and can be pickled.
 
     Parameters
     ----------
     source
-        The text of its file, and what is different from that. `Scenario.load` reads one, `Scenario.from_dict`
-        writes one.
+        Text of the scenario file, with overrides and seed. `Scenario.load` reads it from a file,
+        `Scenario.from_dict` writes it from a dictionary.
     base
-        Folder of the files that it names, such as flow sizes; by default that of its own file.
+        Folder for relative paths in the scenario, such as those of flow sizes; by default the folder of the
+        scenario file.
 
     Examples
     --------
@@ -51,7 +52,7 @@ class Scenario:
     """
 
     def __init__(self, source: Source, base: Path | None = None) -> None:
-        # Where it was when it was read: a notebook may go elsewhere before it runs.
+        # Resolve the folder now, as a notebook may change the working directory before the run.
         self._source = replace(source, base=(base or source.folder).resolve())
         self._experiment = self._source.parse()
 
@@ -84,21 +85,21 @@ class Scenario:
         Parameters
         ----------
         path
-            The file.
+            Path of the scenario file.
         overrides
-            Values that differ from the file's, by dotted key, as `--set` gives them.
+            Values that replace those of the file, by dotted key, like `--set`.
         seed
             Root of all random streams; the file's if not given.
 
         Returns
         -------
         Scenario
-            What `run` will run.
+            The checked scenario.
 
         Raises
         ------
         ScenarioError
-            If the scenario cannot run: a wrong key, unit or value, with its place and what is allowed.
+            If a key, unit or value is wrong; the message gives its place and the allowed values.
         ShallowsError
             If the file cannot be read.
         """
@@ -108,24 +109,24 @@ class Scenario:
     def from_dict(
         cls, document: Mapping[str, object], seed: int | None = None, base: str | Path | None = None
     ) -> "Scenario":
-        """Make a scenario of a dictionary that says what its file would say (docs/scenario.md).
+        """Return a scenario from a dictionary with the keys of a scenario file (docs/scenario.md).
 
         Parameters
         ----------
         document
-            Tables are dictionaries, `[[workload]]` is a list of them. Quantities are text with a unit, as in
-            files: `"10Gbps"`, `"10us"`, `"65KB"`.
+            Tables are dictionaries; `[[workload]]` is a list of dictionaries. Quantities are text with a
+            unit, as in files: `"10Gbps"`, `"10us"`, `"65KB"`.
         seed
-            Root of all random streams; that of the dictionary, or 1, if not given.
+            Root of all random streams; by default that of the dictionary, or 1.
         base
-            Folder of the files that it names; by default the one in which Python runs.
+            Folder for relative paths in the scenario; the working directory by default.
 
         Raises
         ------
         ScenarioError
-            If the scenario cannot run. Lines and columns are those of `text`.
+            If the scenario cannot run. Lines and columns in the message refer to `text`.
         ShallowsError
-            If a value is none that a scenario can have.
+            If a scenario cannot have such a value.
 
         Examples
         --------
@@ -152,22 +153,22 @@ class Scenario:
         return cls(Source(WRITTEN, toml_document(document) + "\n", (), seed), Path(base or "."))
 
     def override(self, overrides: Mapping[str, object]) -> "Scenario":
-        """The same scenario with other values, by dotted key; of the same key the last counts.
+        """Return the scenario with other values, by dotted key; the last override of a key applies.
 
         Raises
         ------
         ScenarioError
-            If that cannot run.
+            If the changed scenario cannot run.
         """
         return self.copy(overrides)
 
     def copy(self, overrides: Mapping[str, object] | None = None, seed: int | None = None) -> "Scenario":
-        """The same scenario, with other values by dotted key, or under another seed.
+        """Return the scenario with other values by dotted key, or with another seed.
 
         Raises
         ------
         ScenarioError
-            If that cannot run.
+            If the changed scenario cannot run.
 
         Examples
         --------
@@ -181,17 +182,17 @@ class Scenario:
 
     @property
     def source(self) -> Source:
-        """The text, overrides and seed, as functions of the package read them."""
+        """Text, overrides and seed of the scenario."""
         return self._source
 
     @property
     def text(self) -> str:
-        """The scenario file, without what is different from it."""
+        """Text of the scenario file, without overrides."""
         return self._source.text
 
     @cached_property
     def hash(self) -> str:
-        """Hash of all that its results depend on, as in their `env.json`: of the engine's sources, too."""
+        """Hash of everything that the results depend on, including the engine's sources, as in `env.json`."""
         return self._experiment.hash
 
     @property
@@ -206,13 +207,13 @@ class Scenario:
 
     @cached_property
     def resolved(self) -> dict[str, Any]:
-        """The scenario with every default spelled out, as `resolved.json` has it."""
+        """The scenario with every default spelled out, as in `resolved.json`."""
         document: dict[str, Any] = json.loads(self._experiment.resolved())
         return document
 
     @cached_property
     def marking_curves(self) -> list[dict[str, Any]]:
-        """Where each kind of port starts to mark, in bytes, packets, time and bandwidth-delay products."""
+        """Marking thresholds of each kind of port, in bytes, packets, time and bandwidth-delay products."""
         curves: list[dict[str, Any]] = json.loads(self._experiment.marking_curves())
         return curves
 
@@ -234,22 +235,22 @@ class Scenario:
         *,
         cached: bool = True,
     ) -> Run:
-        """Run it and return its results, or return those of the same run if they are stored.
+        """Run the scenario and return its results; if the same run is stored, return the stored results.
 
-        A loop that measures how long a run takes needs `cached=False`: otherwise the second call only reads.
+        Measurements of speed need `cached=False`, as a second call would otherwise only read results.
 
         Parameters
         ----------
         seed
-            Root of all random streams, instead of its own.
+            Root of all random streams; the scenario's own seed by default.
         out
-            Folder for the results. By default, one under `runs/` that is named after scenario, content hash
+            Folder for the results. By default, a folder under `runs/` named after scenario, content hash
             and seed.
         threads
             Number of threads; `"auto"` uses the number that is fastest at the moment. Results do not depend
             on it.
         cached
-            Whether a stored run is returned instead of a new one.
+            Whether stored results may be returned.
 
         Raises
         ------
@@ -275,7 +276,7 @@ class Scenario:
         Raises
         ------
         ShallowsError
-            If there is no `[sweep]` table, or as `shallows.sweep`.
+            If there is no `[sweep]` table, or for the reasons listed at `shallows.sweep`.
 
         Examples
         --------
@@ -298,7 +299,7 @@ class Scenario:
 
 
 def _again(source: Source, known: str) -> Scenario:
-    """A scenario that was pickled."""
+    """Restore a pickled scenario."""
     scenario = Scenario(source)
     if scenario.hash != known:
         raise ShallowsError(

@@ -1,7 +1,7 @@
-"""The points of a sweep, shared with whoever else runs the same ones into the same folder.
+"""Sharing of a sweep's points among processes that write into the same folder.
 
-Each is leased before it runs. One that another process has is left until the end; then it is there, or its
-lease is over and it is run here.
+Each point is leased before it runs. A point that another process has leased waits until the end. By then it
+is finished, or its lease has expired and it runs here.
 """
 
 import time
@@ -17,10 +17,10 @@ from shallows.runs.leases import Lease, Watch
 from shallows.sweeps.points import Point
 
 LOOK_S = 0.5
-"""Wall time between two looks at points that others run."""
+"""Wall time between two checks of points that other processes run."""
 
 LOOKING = 0.1
-"""Share of the time that goes into such looks, at most."""
+"""Largest share of the time spent on these checks."""
 
 
 @dataclass(frozen=True)
@@ -28,17 +28,17 @@ class Ended:
     """Outcome of a point."""
 
     error: str | None = None
-    """Why it has no results; nothing if it has."""
+    """Reason for which the point has no results; None if it has results."""
     by_another: bool = False
-    """Whether another process has run it."""
+    """Whether another process ran the point."""
     is_lost: bool = False
-    """Whether another process took it over."""
+    """Whether another process took over the lease of the point."""
     is_full: bool = False
-    """Whether there was no space for it."""
+    """Whether the disk had no space for the point."""
 
     @classmethod
     def by(cls, error: Exception) -> Self:
-        """Ended by an error."""
+        """Return the outcome of a point that ended with an error."""
         return cls(
             str(error) or type(error).__name__,
             is_lost=isinstance(error, ClaimLostError),
@@ -47,12 +47,12 @@ class Ended:
 
 
 class Share:
-    """Points of a sweep that this process has yet to run, and those that it runs.
+    """Waiting and running points of this process.
 
     Parameters
     ----------
     points
-        Those that are not finished, by number; all in one folder.
+        Unfinished points by number; all must be in one folder.
     """
 
     def __init__(self, points: Mapping[int, Point]) -> None:
@@ -61,23 +61,23 @@ class Share:
         self.leases: dict[int, Lease] = {}
         """Leases of the points that run here, by number of the point."""
         self.full: str | None = None
-        """Which point had no space; then no other is begun."""
+        """Error of a point that had no space; no further point begins after it."""
         self._ended: dict[int, Ended] = {}
         self._watch = Watch()
         self._next_look = 0.0
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing waits or runs."""
+        """Whether no point waits or runs."""
         return not (self.waiting or self.leases)
 
     def begin(self) -> int | None:
-        """Lease the next point that nobody else runs, and return its number; nothing if there is none.
+        """Lease the next point that no other process runs, and return its number; None if there is none.
 
         Raises
         ------
         ShallowsError
-            If the sweep's folder is gone, or cannot be written.
+            If the sweep's folder was removed or cannot be written.
         """
         start = time.monotonic()
         if not self.waiting or start < self._next_look:
@@ -103,18 +103,18 @@ class Share:
         return None
 
     def _lease(self, parent: Path) -> Iterable[tuple[int, Lease]]:
-        """One after the other all that can be leased."""
+        """Yield number and lease of each waiting point that can be leased."""
         left = leases.left_of(parent)
         for index in [*self.waiting]:
             point = self.points[index]
-            # To look at what has no lease costs nothing.
+            # One listing of the folder serves all points: only those without a held lease are tried.
             if any(self._watch.is_held(path) for path in left.get(point.folder.name, [])):
                 continue
             if lease := leases.take(point.folder, self._watch):
                 yield index, lease
 
     def end(self, index: int, ended: Ended) -> None:
-        """A point that ran here has ended."""
+        """Release the lease of a point that ran here, and record its outcome."""
         self.leases.pop(index).release()
         if ended.is_full:
             self._stop(str(ended.error))
@@ -129,12 +129,12 @@ class Share:
         return news
 
     def check_space(self) -> None:
-        """Raise if there was no space for a point."""
+        """Raise `NoSpaceError` if the disk had no space for a point."""
         if self.full:
             raise NoSpaceError(self.full)
 
     def close(self) -> None:
-        """Give back what runs here."""
+        """Release all leases."""
         for lease in self.leases.values():
             lease.release()
 
@@ -144,7 +144,7 @@ class Share:
 
 
 def remove_left(points: Iterable[Point]) -> None:
-    """Remove what processes that are gone have left of these points' folders, which are in one."""
+    """Remove the partial folders of these points that ended processes left."""
     named = {point.folder.name: point.folder for point in points}
     watch = Watch()
     for parent in {folder.parent for folder in named.values()}:
@@ -153,4 +153,4 @@ def remove_left(points: Iterable[Point]) -> None:
                 if lease := leases.take(named[name], watch):
                     lease.release()
         except OSError:
-            continue  # whoever writes there says so
+            continue  # the next write into this folder raises the error

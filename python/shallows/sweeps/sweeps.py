@@ -1,4 +1,4 @@
-"""Sweeps: each point once, on whatever engine, whatever happens in between."""
+"""Sweeps: running every point once on an engine, resuming an interrupted sweep, and merging shards."""
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
@@ -27,20 +27,20 @@ if TYPE_CHECKING:
 ENGINES = ("local", "ray")
 
 Engine = Callable[[Mapping[int, Point]], Generator[State, None, None]]
-"""Runs points; raises `ConnectionError` when what it runs on is gone, `NoSpaceError` without space."""
+"""Function that runs points. Raises `ConnectionError` for a lost cluster, `NoSpaceError` for a full disk."""
 
 
 OnUpdate = Callable[[dict[int, dict[str, Any]], list[Outcome]], None]
-"""Called with the progress of each running point, by its number, and all outcomes so far."""
+"""Callback that receives the progress of each running point, by its number, and all outcomes so far."""
 
 
 def choose_engine(name: str = "local", jobs: int | None = None, address: str | None = None) -> Engine:
-    """The engine of that name.
+    """Return the engine of this name.
 
     Raises
     ------
     ShallowsError
-        If there is none, what it needs is not installed, or it may run no point at all.
+        If the name is unknown, Ray is not installed, `jobs` is below 1, or the local engine gets an address.
     """
     if name not in ENGINES:
         raise ShallowsError(f"there is no engine {name!r}", f"the engines are: {', '.join(ENGINES)}")
@@ -59,14 +59,14 @@ def choose_engine(name: str = "local", jobs: int | None = None, address: str | N
 
 
 def run_points(points: Sequence[Point], engine: Engine, on_update: OnUpdate) -> list[Outcome]:
-    """Run what is not finished and return all outcomes in the order of the points.
+    """Run the unfinished points and return all outcomes in the order of the points.
 
     Raises
     ------
     KeyboardInterrupt
         After Ctrl-C; the finished points are kept.
     ShallowsError
-        If the engine is lost, or there is no space for a point; the finished points are kept.
+        If the cluster is lost or the disk is full; the finished points are kept.
     """
     outcomes = {i: _outcome(p, reused=True) for i, p in enumerate(points) if p.is_finished}
     left = {index: point for index, point in enumerate(points) if index not in outcomes}
@@ -113,7 +113,7 @@ class Sweep(Sequence[Run]):
     Parameters
     ----------
     path
-        The folder that holds the points' folders.
+        Folder that contains the points' folders.
     runs
         Finished runs in the order of the sweep.
     failed
@@ -131,7 +131,7 @@ class Sweep(Sequence[Run]):
     ) -> None:
         self.path = path
         self.runs = list(runs)
-        """Finished runs in the order of the sweep; `run.labels` says which is which."""
+        """Finished runs in the order of the sweep; `run.labels` identifies each."""
         self.failed = list(failed)
         """Labels of each point without a run, and the reason."""
         self.problems = list(problems)
@@ -218,7 +218,7 @@ def merge(
     out
         Folder of the whole sweep; default: `runs/NAME`.
     overrides
-        Values that differ from the file's, by dotted key, as for the shards.
+        Values that replace those of the file, by dotted key; the same as for the shards.
     verify
         Whether to compare the hashes of files, not only their sizes.
 
@@ -268,7 +268,7 @@ def load(path: str | Path) -> Run | Sweep:
     Returns
     -------
     Run or Sweep
-        What the folder holds.
+        The run or sweep in the folder.
 
     Raises
     ------
@@ -302,28 +302,29 @@ def sweep(
     scenario
         Path of the scenario file, or a `Scenario`.
     overrides
-        Values that differ from the file's, by dotted key; they win over schemes and axes.
+        Values that replace those of the file, by dotted key; they take precedence over schemes and axes.
     out
-        Folder for the points' folders; `runs/NAME` if not given. Points that are finished there are not run
-        again. A folder that holds another sweep, with other settings and no point in common, is refused.
+        Folder for the points' folders; `runs/NAME` by default. Points that are finished there do not run
+        again. A folder with a different sweep (other settings and no common point) is an error.
     jobs
-        How many points run at the same time: one per core if not given, and with Ray as many as fit.
+        Number of points that run at the same time; by default one per core, or as many as fit with Ray.
     engine
         `local` or `ray`.
     address
-        Of a Ray cluster. By default the environment's `RAY_ADDRESS`, or Ray is started on this machine.
+        Address of a Ray cluster. By default the environment variable `RAY_ADDRESS`; without it, Ray is
+        started on this machine.
     verify
-        Whether to read the files of finished points and compare their hashes; one that differs runs again.
+        Whether to compare the hashes of finished points' files; points with differences run again.
 
     Returns
     -------
     Sweep
-        Runs with their labels, and the points that failed.
+        Finished runs with their labels, and the points that failed.
 
     Raises
     ------
     ScenarioError
-        If a point cannot run; then none does.
+        If a point cannot run; then no point runs.
     ShallowsError
         If a file cannot be read or written, the folder holds another sweep, or the cluster is lost.
 

@@ -1,1 +1,1 @@
-"""Options of the commands: one module for each group of them."""
+"""Options of the commands, in one module for each group of commands."""

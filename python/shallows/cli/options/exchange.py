@@ -106,4 +106,4 @@ COMMANDS = {
     "import": _import,
     "export": _export,
 }
-"""Functions that add the options of each command, by name of the command."""
+"""Functions that add the options of each command, by its name."""

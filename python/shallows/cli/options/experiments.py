@@ -164,4 +164,4 @@ COMMANDS = {
     "merge": _merge,
     "testbed": _testbed,
 }
-"""Functions that add the options of each command, by name of the command."""
+"""Functions that add the options of each command, by its name."""

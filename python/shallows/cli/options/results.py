@@ -127,4 +127,4 @@ COMMANDS = {
     "compare": _compare,
     "reproduce": _reproduce,
 }
-"""Functions that add the options of each command, by name of the command."""
+"""Functions that add the options of each command, by its name."""

@@ -6,7 +6,7 @@ from shallows.cli.options.values import override
 
 
 def add_scenario(parser: argparse.ArgumentParser) -> None:
-    """Add the scenario and `--set`."""
+    """Add the scenario argument and `--set`."""
     parser.add_argument("scenario", metavar="SCENARIO.toml", help="the scenario file")
     parser.add_argument(
         "--set",
@@ -55,7 +55,7 @@ def add_force(parser: argparse.ArgumentParser) -> None:
 
 
 def add_hints(parser: argparse.ArgumentParser) -> None:
-    """Add what a switch's file may leave out: `--fabric`, `--chip` and `--rate`."""
+    """Add options for values that a switch's file may leave out: `--fabric`, `--chip` and `--rate`."""
     parser.add_argument(
         "--fabric",
         metavar="FABRIC.toml",

@@ -36,4 +36,4 @@ COMMANDS = {
     "doctor": add_json,
     "completion": _completion,
 }
-"""Functions that add the options of each command, by name of the command."""
+"""Functions that add the options of each command, by its name."""

@@ -56,4 +56,4 @@ COMMANDS = {
     "advise": _advise,
     "chips": _chips,
 }
-"""Functions that add the options of each command, by name of the command."""
+"""Functions that add the options of each command, by its name."""

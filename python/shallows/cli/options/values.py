@@ -1,4 +1,4 @@
-"""Types of arguments: each turns text into a value, or says which values are allowed."""
+"""Types of arguments: each parses a text, or raises `ArgumentTypeError` with the allowed values."""
 
 import argparse
 
@@ -12,12 +12,12 @@ def override(text: str) -> tuple[str, str]:
 
 
 def names(text: str) -> list[str]:
-    """Split a list at its commas."""
+    """Split a list of names at its commas."""
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def natural(text: str) -> int:
-    """A whole number from 0 to 2^63 - 1."""
+    """Parse a whole number from 0 to 2^63 - 1."""
     from shallows.bounded import quoted, whole
 
     if (number := whole(text)) is None:
@@ -26,7 +26,7 @@ def natural(text: str) -> int:
 
 
 def seed(text: str) -> int:
-    """A whole number; the engine checks the range of seeds."""
+    """Parse a whole number; the engine checks the range of seeds."""
     from shallows.bounded import quoted, whole
 
     if (number := whole(text, most=10**30)) is None:
@@ -35,7 +35,7 @@ def seed(text: str) -> int:
 
 
 def positive(text: str) -> int:
-    """A whole number of at least 1."""
+    """Parse a whole number of at least 1."""
     number = natural(text)
     if number == 0:
         raise argparse.ArgumentTypeError("must be at least 1")
@@ -43,7 +43,7 @@ def positive(text: str) -> int:
 
 
 def dilation(text: str) -> int:
-    """A factor of dilation: 1 to 10000."""
+    """Parse a time dilation factor from 1 to 10000."""
     factor = positive(text)
     if factor > 10_000:
         raise argparse.ArgumentTypeError("must be at most 10000: a second then takes three hours")
@@ -51,14 +51,14 @@ def dilation(text: str) -> int:
 
 
 def port(text: str) -> int:
-    """A TCP port; 0 stands for a free one."""
+    """Parse a TCP port; 0 selects a free port."""
     if (number := natural(text)) > 65_535:
         raise argparse.ArgumentTypeError(f"{text} is not a port: at most 65535")
     return number
 
 
 def budget(text: str) -> float:
-    """A time in seconds."""
+    """Parse a time such as `90s`, `20min` or `2h`; return it in seconds."""
     from shallows.bounded import quoted
 
     for unit, scale in (("min", 60.0), ("h", 3600.0), ("s", 1.0)):
