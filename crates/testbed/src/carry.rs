@@ -147,7 +147,7 @@ struct Carrier<'a> {
     fabric: &'a mut Fabric,
     packets: &'a mut Packets,
     interfaces: &'a [u32],
-    /// The time of the network.
+    /// Clock of network time.
     clock: Clock,
     /// Measured lateness and losses.
     health: &'a mut Health,

@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     /// Returns a segment of one byte from host 0, port 1024, to host 1, port 5001: ECT(0), DSCP 10, ACK. Its IPv4 checksum is computed
-    /// by hand: 4500 + 0029 ... see [`the_checksum_is_that_of_rfc_1071`].
+    /// by hand below.
     fn frame() -> Vec<u8> {
         let mut frame = vec![0xff; 12];
         frame.extend([0x08, 0x00]);

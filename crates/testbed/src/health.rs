@@ -85,7 +85,7 @@ impl Lateness {
 /// Bounds of a valid run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bounds {
-    /// How many times slower than the machine's the network's time passes.
+    /// Ratio of the machine's time to the network's.
     pub dilation: Dilation,
     /// Bound on the 99th percentile of lateness: the transmission time of a full packet on the slowest link of a switch, but at least 50
     /// us.

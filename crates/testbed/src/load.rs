@@ -80,7 +80,7 @@ struct Connection {
     begin: u64,
     /// Counters of the kernel before the flow.
     before: Info,
-    /// When data of the flow came last, and the longest time without.
+    /// Time of the flow's last arrival of data; `gap` is the longest time without.
     last: Instant,
     gap: Duration,
 }

@@ -59,11 +59,11 @@ pub struct Request {
 /// Reason why a run failed.
 #[derive(Debug)]
 pub enum Failure {
-    /// The scenario, or parts of it.
+    /// Error in the scenario.
     Scenario(String),
-    /// Keys of the scenario that Linux cannot follow.
+    /// Keys of the scenario that Linux cannot carry out.
     Refused(Vec<Refusal>),
-    /// This machine, or this user.
+    /// Problem of this machine or user.
     Machine(String),
 }
 

@@ -81,7 +81,7 @@ fn cubic_growth(experiment: &Experiment, dilation: Dilation) -> Option<String> {
     let Congestion::Cubic(cubic) = &experiment.tcp().congestion else { return None };
     let factor = f64::from(dilation.factor());
     let linux = 0.4 * factor * factor * factor;
-    // As near as one can be told to write it.
+    // C may be rounded in the scenario.
     let is_linux = (cubic.c / linux - 1.0).abs() < 1e-3;
     (!is_linux).then(|| {
         format!("tcp.congestion.c: Linux' CUBIC grows by the machine's seconds, as with C = {linux} here")
