@@ -126,7 +126,7 @@ impl HostNamespaces {
                     .collect::<io::Result<Vec<_>>>()
             })?;
             let answerers: Vec<_> = callers.iter().map(|_| accept(&listener)).collect::<io::Result<_>>()?;
-            // The end that closes first stores metrics when the other has closed as well and its FIN has arrived.
+            // The end that closes first stores metrics when the other has closed; the other one, when that is acknowledged.
             callers.iter().try_for_each(|caller| caller.shutdown(Shutdown::Write))?;
             answerers.into_iter().chain(callers).try_for_each(hear_the_end)?;
         }

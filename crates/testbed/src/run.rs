@@ -126,7 +126,7 @@ pub fn capture(experiment: &Experiment, plan: &LinuxPlan, folder: &Path) -> io::
     })
 }
 
-/// Checks a scenario, acquires the rights to run it, and registers its congestion control with the kernel until the last value is dropped.
+/// Checks a scenario, acquires the rights to run it, and registers its congestion control until the returned [`Registered`] is dropped.
 ///
 /// # Errors
 ///

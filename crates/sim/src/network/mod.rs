@@ -356,7 +356,7 @@ impl<T: Copy + Default> Network<T> {
         }
     }
 
-    /// Returns payloads that the port of a link has dropped to the driver.
+    /// Gives the payloads that the port of a link has dropped back to the driver.
     #[cold]
     fn reclaim(&mut self, place: u32, driver: &mut impl Driver<T>) {
         self.tally.packets_dropped += self.dropped.len() as u64;

@@ -77,7 +77,7 @@ impl<T: Copy + Default> Network<T> {
         packets
     }
 
-    /// Returns the packets from [`Self::take_for_hosts`], `count` of which were due; those in `unread` are placed again.
+    /// Gives back the packets from [`Self::take_for_hosts`], `count` of which were due; those in `unread` are placed again.
     pub(crate) fn give_back(&mut self, packets: Vec<Arriving<T>>, count: usize, unread: &[usize]) {
         self.events += (count - unread.len()) as u64;
         self.visits += 1;
