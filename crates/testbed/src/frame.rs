@@ -48,7 +48,7 @@ pub fn parse(frame: &[u8], hosts: u32, framing: u16) -> Option<Parsed> {
     Some(Parsed { header, data: data as u16 })
 }
 
-/// Kind of a TCP segment. SYN and FIN count as data, as in the simulation; a SYN-ACK counts as an acknowledgement.
+/// Returns the kind of a TCP segment. SYN and FIN count as data, as in the simulation; a SYN-ACK counts as an acknowledgement.
 fn kind(flags: Flags, data: &[u8]) -> PacketKind {
     let opens = flags.contains(Flags::SYN) && !flags.contains(Flags::ACK);
     if data.is_empty() && !opens && !flags.contains(Flags::FIN) {

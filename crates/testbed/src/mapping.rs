@@ -137,7 +137,7 @@ fn congestion(experiment: &Experiment, available: &[&str], refusals: &mut Vec<Re
     name
 }
 
-/// Configuration of Pulser's brake (bpf/pulser.bpf.c); empty for all other congestion controls.
+/// Returns the configuration of Pulser's brake (bpf/pulser.bpf.c); empty for all other congestion controls.
 fn told(experiment: &Experiment) -> Vec<u32> {
     let Congestion::Pulser(config) = experiment.tcp().congestion else { return Vec::new() };
     vec![

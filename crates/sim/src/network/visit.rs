@@ -34,13 +34,13 @@ impl<T: Copy + Default> Network<T> {
         self.by_window
     }
 
-    /// Number of arrivals at nodes that run by window, and of departures from them.
+    /// Returns the number of arrivals at nodes that run by window, and of departures from them.
     #[inline]
     pub(crate) fn events(&self) -> u64 {
         self.events
     }
 
-    /// Number of visits: one per switch and window, and one per window for all hosts together.
+    /// Returns the number of visits: one per switch and window, and one per window for all hosts together.
     pub(crate) fn visits(&self) -> u64 {
         self.visits
     }

@@ -76,7 +76,7 @@ pub(super) fn of(experiment: &Experiment, dilation: Dilation) -> Vec<String> {
     told.chain(dilated(experiment, dilation)).collect()
 }
 
-/// Note on CUBIC's growth, which follows the machine's seconds.
+/// Returns a note on CUBIC's growth, which follows the machine's seconds.
 fn cubic_growth(experiment: &Experiment, dilation: Dilation) -> Option<String> {
     let Congestion::Cubic(cubic) = &experiment.tcp().congestion else { return None };
     let factor = f64::from(dilation.factor());
@@ -88,7 +88,7 @@ fn cubic_growth(experiment: &Experiment, dilation: Dilation) -> Option<String> {
     })
 }
 
-/// Note on the ticks of CUBIC's clock and HyStart's delay, which follow the machine's clock.
+/// Returns a note on the ticks of CUBIC's clock and HyStart's delay, which follow the machine's clock.
 fn cubic_clock(experiment: &Experiment, dilation: Dilation) -> Option<String> {
     let Congestion::Cubic(cubic) = &experiment.tcp().congestion else { return None };
     let [tick, hold] = [4, 28].map(|ms| dilation.network(Duration::from_millis(ms)));
@@ -105,8 +105,8 @@ fn cubic_clock(experiment: &Experiment, dilation: Dilation) -> Option<String> {
     })
 }
 
-/// Note on probes and timers: Linux' tail loss probes wait for a single segment at least as long as a timeout, and all timers of RACK-TLP
-/// for another 2 ms, rounded up to ticks (`tcp_schedule_loss_probe`, `tcp_rack_mark_lost`; TCP_TIMEOUT_MIN).
+/// Returns a note on probes and timers: Linux' tail loss probes wait for a single segment at least as long as a timeout, and all timers of
+/// RACK-TLP for another 2 ms, rounded up to ticks (`tcp_schedule_loss_probe`, `tcp_rack_mark_lost`; TCP_TIMEOUT_MIN).
 fn probes(experiment: &Experiment, dilation: Dilation) -> Option<String> {
     let tcp = experiment.tcp();
     let slacks = [TICK, TICK * 2].map(|real| dilation.network(real));
@@ -121,7 +121,7 @@ fn probes(experiment: &Experiment, dilation: Dilation) -> Option<String> {
     })
 }
 
-/// Note on delayed acknowledgements, whose delay also depends on the minimum timeout (`TCP_DELACK_MIN`, `tcp_delack_max`).
+/// Returns a note on delayed acknowledgements, whose delay also depends on the minimum timeout (`TCP_DELACK_MIN`, `tcp_delack_max`).
 fn delayed_ack(experiment: &Experiment, dilation: Dilation) -> Option<String> {
     let tcp = experiment.tcp();
     let most = linux_delayed_ack(dilation.real(tcp.rto.minimum), TICK);
@@ -164,7 +164,7 @@ fn is_linux_dctcp(dctcp: &dctcp::Config) -> bool {
     dctcp.arithmetic == dctcp::Arithmetic::Segments && dctcp.window_end == dctcp::WindowEnd::Reached
 }
 
-/// Notes on timers of a kernel that do not dilate with the network.
+/// Returns notes on timers of a kernel that do not dilate with the network.
 fn dilated(experiment: &Experiment, dilation: Dilation) -> Vec<String> {
     if dilation == Dilation::NONE {
         return Vec::new();
