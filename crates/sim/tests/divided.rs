@@ -152,7 +152,7 @@ fn two_cores_are_twice_as_fast_where_two_partitions_do_the_same_and_no_faster_wh
     };
     assert_eq!(faster(&pairs("4Gbps", "4Gbps")), [(1, 1.0), (2, 2.0), (9, 2.0)]);
     let [(1, one), (2, two), (9, nine)] = faster(&pairs("4Gbps", "1Mbps"))[..] else { panic!() };
-    // The slower pair sends one of some 6,600 packets.
+    // The slower pair sends two packets, the faster one some 6,600.
     assert!(one == 1.0 && two > 1.0 && two < 1.001 && nine == two, "{one} {two} {nine}");
     // Samples of all ports each microsecond are no work of any partition.
     let seen = faster(&pairs_with("4Gbps", "1Mbps", &[("measure.sample_queues", "1us")]));

@@ -143,8 +143,8 @@ fn any_number_of_threads_and_any_steps_give_the_same_bytes() {
     assert_same("until a time", &unbounded, &[2, 4], 10_000);
 }
 
-/// The cable between two switches fails, and routes avoid it only later. Another becomes slow. Then the first returns, longer, and a host
-/// is disconnected for a while.
+/// Adds changes: the cable between two switches fails, and routes avoid it only later. Another becomes slow. Then the first returns,
+/// longer, and a host is disconnected for a while.
 fn changing(experiment: Experiment) -> Experiment {
     let network = &experiment.network;
     let cable = |name: &str| {

@@ -10,7 +10,7 @@ fn ping_mean(report: &Report) -> f64 {
     report.summary()["ping_rtt_us"]["all"]["mean"].as_f64().expect("it pings")
 }
 
-/// MQ-ECN §2.2: eight flows into 1 Gbit/s over this number of queues, and a ping. Base round-trip time 88 us.
+/// Runs MQ-ECN §2.2: eight flows into 1 Gbit/s over this number of queues, and a ping. Base round-trip time 88 us.
 fn eight_flows(queues: u32, marker: &str) -> Report {
     let text = format!(
         "

@@ -24,7 +24,7 @@ pub(super) enum Hearing {
 
 /// Next action of a connection after its flow.
 pub(super) enum Next {
-    /// It takes a waiting flow.
+    /// The connection takes a waiting flow.
     Flow(u32),
     Idle,
     Closed,

@@ -76,7 +76,7 @@ impl<T: Copy + Default> Network<T> {
     }
 }
 
-/// The nodes of a site, and the near ends of the links that leave them.
+/// Builds the nodes of a site, and the near ends of the links that leave them.
 fn near_ends<T: Copy + Default>(
     experiment: &Experiment,
     site: &Site,

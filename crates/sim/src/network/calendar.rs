@@ -136,7 +136,7 @@ impl<T: Copy> Calendar<T> {
         std::mem::take(&mut self.buckets[slot * self.count + number as usize])
     }
 
-    /// Returns a bucket from [`Self::take_due`] that was not taken.
+    /// Puts back a bucket from [`Self::take_due`] that was not taken.
     pub(crate) fn keep(&mut self, number: u32) {
         let slot = self.slot();
         if !self.buckets[slot * self.count + number as usize].is_empty() {
@@ -145,14 +145,14 @@ impl<T: Copy> Calendar<T> {
         }
     }
 
-    /// Returns an emptied bucket for reuse, after its packets have been processed.
+    /// Keeps a bucket for reuse, after its packets have been processed.
     #[inline]
     pub(crate) fn recycle(&mut self, mut packets: Vec<Arriving<T>>) {
         packets.clear();
         self.spare.push(packets);
     }
 
-    /// Returns the list from [`Self::take_due`] for reuse, after its buckets have been taken or kept.
+    /// Keeps the list from [`Self::take_due`] for reuse, after its buckets have been taken or put back.
     pub(crate) fn recycle_due(&mut self, mut due: Vec<u32>) {
         due.clear();
         let slot = self.slot();

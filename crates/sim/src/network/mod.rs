@@ -161,7 +161,7 @@ impl<T: Copy + Default> Change<'_, T> {
         }
     }
 
-    /// Number of the link and packet that starts to leave, if the link is captured.
+    /// Returns the number of the link and the packet that starts to leave, if the link is captured.
     pub fn captured(&self) -> Option<(u32, Header, T)> {
         let (header, payload) = self.leaves.filter(|_| self.link.watch.captured)?;
         Some((self.link.number, header, payload))
@@ -356,7 +356,7 @@ impl<T: Copy + Default> Network<T> {
         }
     }
 
-    /// Returns payloads that the port of a link has dropped to the driver.
+    /// Gives the payloads that the port of a link has dropped back to the driver.
     #[cold]
     fn reclaim(&mut self, place: u32, driver: &mut impl Driver<T>) {
         self.tally.packets_dropped += self.dropped.len() as u64;

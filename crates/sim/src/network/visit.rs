@@ -34,13 +34,13 @@ impl<T: Copy + Default> Network<T> {
         self.by_window
     }
 
-    /// Number of arrivals at nodes that run by window, and of departures from them.
+    /// Returns the number of arrivals at nodes that run by window, and of departures from them.
     #[inline]
     pub(crate) fn events(&self) -> u64 {
         self.events
     }
 
-    /// Number of visits: one per switch and window, and one per window for all hosts together.
+    /// Returns the number of visits: one per switch and window, and one per window for all hosts together.
     pub(crate) fn visits(&self) -> u64 {
         self.visits
     }
@@ -77,7 +77,7 @@ impl<T: Copy + Default> Network<T> {
         packets
     }
 
-    /// Returns the packets from [`Self::take_for_hosts`], `count` of which were due; those in `unread` are placed again.
+    /// Gives back the packets from [`Self::take_for_hosts`], `count` of which were due; those in `unread` are placed again.
     pub(crate) fn give_back(&mut self, packets: Vec<Arriving<T>>, count: usize, unread: &[usize]) {
         self.events += (count - unread.len()) as u64;
         self.visits += 1;

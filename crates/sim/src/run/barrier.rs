@@ -25,7 +25,7 @@ pub(crate) struct Barrier {
 }
 
 impl Barrier {
-    /// Barrier of `threads` threads, each of which spins `looks` times before it sleeps.
+    /// Returns a barrier of `threads` threads, each of which spins `looks` times before it sleeps.
     pub(crate) fn new(threads: usize, looks: u32) -> Self {
         Self {
             threads,

@@ -41,7 +41,7 @@ fn need<T>(count: f64, what: &str, remedy: &'static str) -> Need {
     Need { what: format!("{count:.0} {what}"), bytes: count * size_of::<T>() as f64, remedy }
 }
 
-/// Memory of routing tables: a route from every switch to every switch with hosts, for each epoch with routes of its own.
+/// Returns the memory of routing tables: a route from every switch to every switch with hosts, for each epoch with routes of its own.
 fn tables(experiment: &Experiment) -> Need {
     let first = &experiment.network.routing;
     let mut tables: Vec<_> =
@@ -52,7 +52,7 @@ fn tables(experiment: &Experiment) -> Need {
     need::<[u32; 2]>(routes, "routes of switches", "fewer switches")
 }
 
-/// Memory of buckets and bins, by kind of port.
+/// Returns the memory of buckets and bins, by kind of port.
 fn ports(experiment: &Experiment) -> impl Iterator<Item = Need> {
     let network = &experiment.network;
     network.ports.iter().enumerate().map(|(number, port)| {
@@ -89,7 +89,7 @@ fn echoes(experiment: &Experiment) -> Need {
     need::<Echo>(count, "echo requests", "a longer interval between pings, or fewer pairs")
 }
 
-/// Memory of the connections that exist from the start.
+/// Returns the memory of the connections that exist from the start.
 fn connections(experiment: &Experiment) -> Need {
     let count = |(policy, pairs): (&Connections, &shallows_scenario::Pairs)| match policy {
         Connections::Persistent { per_pair, warm_up: Some(_), .. } => {

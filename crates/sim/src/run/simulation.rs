@@ -34,7 +34,7 @@ pub struct Simulation {
     captures: Captures,
     /// Whether the choice between several partitions per thread and one is still open.
     on_trial: bool,
-    /// Whether the run is over because all its traffic has ended; only for a single partition, `windows` has it for several.
+    /// Whether the run is over because all its traffic has ended. Used for a single partition; `windows` has it for several.
     finished: bool,
     done: bool,
 }

@@ -17,7 +17,7 @@ pub(crate) type Clock = std::time::Instant;
 #[derive(Debug)]
 pub(crate) struct Stretch {
     board: Vec<Entry>,
-    /// One is read and the other written in a window; they change roles in the next.
+    /// Mail of two windows: one is read and the other written in a window, and they swap roles in the next.
     mail: [Mail; 2],
     /// Last instant of the window; `NONE` if the stretch or the run is over.
     until: AtomicU64,

@@ -36,7 +36,7 @@ pub fn echo_reply(probe: &Probe, index: u32, request: &Header) -> Header {
     header(probe, back, request.size().0 as u16)
 }
 
-/// Common parts of requests and replies.
+/// Completes the common parts of requests and replies.
 fn header(probe: &Probe, between: Header, size: u16) -> Header {
     let ecn = if probe.ecn { Ecn::Ect } else { Ecn::NotEct };
     between.with_size(size).with_ecn(ecn).with_class(probe.class).with_kind(PacketKind::Probe)

@@ -60,11 +60,11 @@ pub(crate) struct Arrived {
 /// Action on the waiting packets.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Taking {
-    /// Keep waiting.
+    /// The packets keep waiting.
     Waits,
-    /// Keep waiting, and schedule an interrupt.
+    /// The packets keep waiting, and an interrupt must be scheduled at this time.
     Until(Instant),
-    /// Take them now.
+    /// The host takes the packets now.
     Now,
 }
 
@@ -179,7 +179,7 @@ impl Inbox {
         waiting
     }
 
-    /// Returns the vector of [`Self::empty`] for reuse of its memory.
+    /// Gives back the vector of [`Self::empty`] for reuse of its memory.
     pub(crate) fn recycle(&mut self, mut taken: Vec<Arrived>) {
         taken.clear();
         self.waiting = taken;

@@ -98,7 +98,7 @@ impl Nic {
         self.inboxes.queue(queue).empty(now, gro, packets)
     }
 
-    /// Returns the vector of [`Self::take_up`] for reuse of its memory.
+    /// Gives back the vector of [`Self::take_up`] for reuse of its memory.
     pub(crate) fn recycle(&mut self, queue: u32, taken: Vec<Arrived>) {
         self.inboxes.queue(queue).recycle(taken);
     }

@@ -8,7 +8,7 @@ use shallows_core::{Duration, Instant};
 /// How switches advance in time. Only the speed of a run depends on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Execution {
-    /// Choose by recent traffic.
+    /// By recent traffic.
     #[default]
     Adaptive,
     /// Always by events.
