@@ -47,7 +47,9 @@ def test_every_fabric_of_the_cookbook_is_raced(path: Path, tmp_path: Path) -> No
     race = raced(fabric, candidates(fabric)[:3], tmp_path, 1)
     found = recommend(race)
     assert found.candidate in race.candidates
-    assert all(each.value is not None for standing in found.standings for each in standing.beside)
+    # Twenty flows have no p99.
+    told = [each for standing in found.standings for each in standing.beside]
+    assert all((each.value is None) == each.objective.metric.is_percentile for each in told)
 
 
 # With flows enough that a queue without marks is seen to cost something.

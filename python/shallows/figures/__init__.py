@@ -1,4 +1,4 @@
-"""Figures from finished runs, one column wide. They read results; they never simulate.
+"""Figures of finished runs, one column wide. They read results and never simulate.
 
 Each function takes runs and returns a matplotlib figure; `save` writes it with fonts that publishers accept.
 
@@ -69,5 +69,5 @@ _HOMES = {
 }
 
 if not TYPE_CHECKING:
-    # Pages take units and colours from here, and draw in the browser.
+    # Import on first use: pages use units and colours from here, but no matplotlib.
     __getattr__ = names_of("shallows.figures", _HOMES)

@@ -1,4 +1,4 @@
-"""Figures of sweeps: a result against load, or against the number of servers."""
+"""Figures of sweeps: results against load, another swept number, or the number of servers."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -21,21 +21,20 @@ if TYPE_CHECKING:
 
 Metric = Callable[[Run], "float | None"]
 Points = dict[str, dict[float, list[float]]]
-"""By line, by place on the horizontal axis: the values of all seeds."""
+"""Values of all seeds, by name of the line and position on the horizontal axis."""
 
 COUNTS_SERVERS = {"fan out", "servers", "workers", "senders"}
-"""Axes of a sweep that change how many servers answer a query."""
+"""Axes of a sweep that change the number of servers of a query."""
 
 
 def fct(runs: Runs) -> "Figure":
-    """Completion times by size of flow, mean and 99th percentile, and losses and timeouts, against load.
+    """Draw completion times by size bin (mean and 99th percentile), losses and timeouts against load.
 
-    Losses are those in switches; where NICs of hosts lost packets, thin lines show these.
+    Losses are those in switches; thin lines show losses in NICs, if there are any.
 
-    One line for each scheme. Runs that differ in nothing but their seed are one point, the mean of theirs;
-    from three seeds on with a bar over its 95 % interval. If the load does not vary, the longest axis of
-    numbers or quantities is the figure's. Of more than eight lines, a swept quantity is a scale of colours,
-    and what has no numbers has a panel for each.
+    Each scheme has a line. A point is the mean of runs that differ only in their seed; from three seeds on, a
+    bar shows its 95 % interval. If the load does not vary, the horizontal axis is the longest axis of numbers
+    or quantities. With more than eight lines, a swept quantity is shown by colour, and schemes have panels.
 
     Parameters
     ----------
@@ -63,7 +62,7 @@ def fct(runs: Runs) -> "Figure":
         return _collect(lines, lambda run: axis.place(labels(run)[axis.key]), metric)
 
     few: list[int] = []
-    # A size of flows that no run has gets no row.
+    # Size bins without flows get no row.
     times = [run.summary["fct_us"] for run in runs]
     sizes = bins({"fct_us": {name: 0 for found in times for name in found if found[name]["count"]}})[1:]
     metrics: list[_Metric] = []
@@ -94,10 +93,9 @@ def fct(runs: Runs) -> "Figure":
 
 
 def incast(runs: Runs) -> "Figure":
-    """Goodput of queries or blocks, their 99th percentile, and those with a timeout, against servers.
+    """Draw goodput, 99th percentile and timeouts of queries or blocks against the number of servers.
 
-    The number of servers is read from the queries themselves. One line for each scheme,
-    and bars, as of `fct`.
+    The number of servers is read from the queries. Lines and bars are those of `fct`.
 
     Parameters
     ----------
@@ -150,9 +148,9 @@ def incast(runs: Runs) -> "Figure":
 
 
 def classes(runs: Runs) -> "Figure":
-    """Completion times, mean and 99th percentile, and goodput of each class of service.
+    """Draw completion times (mean and 99th percentile) and goodput of each class of service.
 
-    One line for each scheme, and bars, as of `fct`.
+    Lines and bars are those of `fct`.
 
     Parameters
     ----------
@@ -208,7 +206,7 @@ def classes(runs: Runs) -> "Figure":
 
 def _horizontal_axis(runs: Sequence[Run]) -> Swept:
     places = [labels(run) for run in runs]
-    # Where some runs have no place on an axis, it is none for all of them.
+    # Only axes that all runs have can be the figure's axis.
     everywhere = [{axis: place[axis] for axis in place if all(axis in p for p in places)} for place in places]
     axis = across(everywhere)
     if axis is None:
@@ -220,7 +218,7 @@ def _horizontal_axis(runs: Sequence[Run]) -> Swept:
 
 
 def _servers(run: Run) -> float:
-    """How many servers answer each query of a run."""
+    """Return the number of servers of each query of a run."""
     asked = table(run, "queries").select("workload", "responses").unique().sort("workload")
     workloads = run.scenario["workload"]
     found = {
@@ -258,9 +256,9 @@ def _collect(lines: dict[str, list[Run]], place: Callable[[Run], float], metric:
 
 
 def _with_enough(tails: Points, counts: Points, few: list[int]) -> Points:
-    """Return the points that rest on enough observations for a p99, all seeds together.
+    """Return the points that have enough observations for a p99, over all seeds.
 
-    The number of observations of each of the others is added to `few`.
+    The numbers of observations of the other points are added to `few`.
     """
     kept: Points = {}
     for name, line in tails.items():
@@ -272,18 +270,22 @@ def _with_enough(tails: Points, counts: Points, few: list[int]) -> Points:
 
 @dataclass(frozen=True)
 class _Metric:
+<<<<<<< HEAD
     """Metric drawn along the axis, with the labels of its panel."""
+=======
+    """A metric with its values and labels."""
+>>>>>>> w-re
 
     points: Points
     label: str
-    """In columns that say above what they show."""
+    """Label of the vertical axis if the title of the column names the statistic."""
     full_label: str
     unit: float = 1
     zero: bool = False
     is_tail: bool = False
-    """Whether a point is missing because it would rest on too few observations."""
+    """Whether points with too few observations are left out."""
     thin: Points | None = None
-    """Other points of the same schemes, of which thin lines show the means."""
+    """Second metric of the same schemes, whose means are drawn as thin lines."""
 
 
 def _draw_all(
@@ -312,12 +314,12 @@ def _draw_all(
 
 
 def _counts(metrics: Sequence[_Metric]) -> list[int]:
-    """How many seeds there are at each point."""
+    """Return the number of seeds at each point."""
     return [len(seeds) for metric in metrics for line in metric.points.values() for seeds in line.values()]
 
 
 def _draw(place: Place, told: Lines, metric: _Metric) -> None:
-    """One line through the means over seeds, and bars over their intervals where there are some."""
+    """Draw lines through the means over seeds, with bars for intervals."""
     plot, ends = place.plot, []
     for name in place.behind:
         plot.plot(*_means(metric.points[name], metric.unit), **BEHIND)
@@ -333,12 +335,12 @@ def _draw(place: Place, told: Lines, metric: _Metric) -> None:
             plot.errorbar(
                 list(known), means, [below, above], fmt="none", zorder=look.get("zorder", 2), **bars
             )
-        # Without points, a line outside of its panel would have no place in the layout.
+        # Only lines with points may extend beyond the panel: the layout cannot place empty ones.
         plot.plot(*_means(line, metric.unit), label=name, clip_on=not line, **look)
         if metric.thin:
             thin = _means(metric.thin[name], metric.unit)
             plot.plot(*thin, clip_on=False, **look | {"linewidth": 0.6, "marker": ""})
-    # All parts have the same scale, so that they can be compared.
+    # All parts share a scale, so that they can be compared.
     drawn = [value for points in (metric.points, metric.thin or {}) for value in _all_means(points)]
     for line in metric.points.values():
         for interval in filter(None, map(over_seeds, line.values())):
@@ -353,7 +355,7 @@ def _draw(place: Place, told: Lines, metric: _Metric) -> None:
 
 
 def _means(line: Mapping[float, Sequence[float]], unit: float) -> tuple[list[float], list[float]]:
-    """Places, and the mean over seeds at each."""
+    """Return the positions of a line, and the mean over seeds at each."""
     return list(line), [math.fsum(seeds) / len(seeds) / unit for seeds in line.values()]
 
 

@@ -37,32 +37,32 @@ POINTS = 400
 """Most points of a distribution's line."""
 
 DECADES = 4
-"""Of the share above a value, over which so many points are spread."""
+"""Decades of the share above a value over which `POINTS` are spread."""
 
 PALE = f"Pale: fewer than {percentiles.FEWEST_BEYOND} observations above."
 
 SIZE_GROUPS = 10
-"""Parts, equal in flows, of the horizontal axis of `slowdown`."""
+"""Number of parts of the horizontal axis of `slowdown`, each with the same number of flows."""
 
 GAP_BINS = 24
 
 Curve = tuple[Sequence[float], Sequence[float]]
 
 MOST_SHARES = 5
-"""Times the mean that the axis of `shares` goes to."""
+"""End of the axis of `shares`, as a multiple of the mean."""
 
 
 def fct_cdf(runs: Runs, *, tail: bool = False) -> "Figure":
-    r"""Distribution of completion times: a panel for each size of flows, a line for each scheme.
+    r"""Draw the distribution of completion times: a panel for each size bin, a line for each scheme.
 
-    Flows of runs that differ in nothing but their seed are taken together.
+    Flows of runs that differ only in their seed are pooled.
 
     Parameters
     ----------
     runs
         Finished runs.
     tail
-        Draw the share above each value on a logarithmic axis, so that the slowest are seen.
+        Whether to draw the share above each value on a logarithmic axis, which shows the slowest flows.
 
     Returns
     -------
@@ -80,19 +80,19 @@ def fct_cdf(runs: Runs, *, tail: bool = False) -> "Figure":
 
 
 def slowdown_cdf(runs: Runs, *, tail: bool = False) -> "Figure":
-    """Distribution of slowdowns: completion time over that of the same flow alone.
+    """Draw the distribution of slowdowns: completion time over the time of the same flow on idle links.
 
     Parameters
     ----------
     runs
         Finished runs.
     tail
-        Draw the share above each value on a logarithmic axis, so that the slowest are seen.
+        Whether to draw the share above each value on a logarithmic axis, which shows the slowest flows.
 
     Returns
     -------
     Figure
-        As of `fct_cdf`.
+        A matplotlib figure like that of `fct_cdf`.
 
     Examples
     --------
@@ -105,17 +105,16 @@ def slowdown_cdf(runs: Runs, *, tail: bool = False) -> "Figure":
 
 
 def query_cdf(runs: Runs, *, tail: bool = False) -> "Figure":
-    """Distribution of the times that queries or blocks take, a line for each scheme.
+    """Draw the distribution of the completion times of queries or blocks, with a line for each scheme.
 
-    Queries of runs that differ in nothing but their seed are taken together; those without an answer are left
-    out.
+    Queries of runs that differ only in their seed are pooled; unfinished queries are left out.
 
     Parameters
     ----------
     runs
         Finished runs with queries, blocks or rounds of an incast with `think_time`.
     tail
-        Draw the share above each value on a logarithmic axis, so that the slowest are seen.
+        Whether to draw the share above each value on a logarithmic axis, which shows the slowest queries.
 
     Returns
     -------
@@ -143,7 +142,7 @@ def query_cdf(runs: Runs, *, tail: bool = False) -> "Figure":
 
 
 def _answered(run: Run) -> "pl.Series":
-    """How long the queries of a run took that have their answer and are counted, in µs."""
+    """Return the completion times of a run's finished queries after the warm-up, in µs."""
     import polars as pl
 
     asked = table(run, "queries")
@@ -186,11 +185,11 @@ def _flow_cdf(runs: Sequence[Run], column: str, *, tail: bool) -> "Figure":
 
 
 def slowdown(runs: Runs) -> "Figure":
-    """Slowdown against the size of flows: median and 99th percentile.
+    """Draw the median and 99th percentile of the slowdown against flow size, with a line for each scheme.
 
-    The horizontal axis is linear in the number of flows: between two ticks lie a tenth of all flows, and
-    ticks name their largest sizes. One line for each scheme; seeds are taken together. A point covers the
-    sizes since the point before it: of fewer flows than a percentile needs, neighbouring tenths are one.
+    The horizontal axis is linear in the number of flows: a tenth of all flows lies between two ticks, and
+    each tick is labelled with its largest size. Seeds are pooled. A point covers the sizes since the previous
+    point; tenths with fewer flows than a percentile needs are merged with the next.
 
     Parameters
     ----------
@@ -227,7 +226,7 @@ def slowdown(runs: Runs) -> "Figure":
                 for name in place.behind:
                     place.plot.plot(*drawn[name], **BEHIND)
                 for name in place.names:
-                    # Without points, a line outside of its panel would have no place in the layout.
+                    # Only lines with points may extend beyond the panel: the layout cannot place empty ones.
                     outside: dict[str, Any] = {"clip_on": not drawn[name][0]}
                     place.plot.plot(*drawn[name], label=name, **outside, **told.looks[name])
                 found = [value for _, values in drawn.values() for value in values]
@@ -250,9 +249,9 @@ def slowdown(runs: Runs) -> "Figure":
 
 
 def _by_size(flows: "pl.DataFrame", edges: Sequence[int], percentile: float) -> Curve:
-    """Return a percentile of the slowdown by size, and the number of the edge that closes each part.
+    """Return the number of each part's upper edge, and a percentile of the slowdown of its flows.
 
-    Neighbouring parts are one where a part has too few flows for the percentile.
+    A part with too few flows for the percentile is merged with the next.
     """
     parts: list[tuple[float, int, int]] = []
     low = -1
@@ -261,7 +260,7 @@ def _by_size(flows: "pl.DataFrame", edges: Sequence[int], percentile: float) -> 
             parts.append((float(place), low, edge))
             low = edge
     if parts and low < edges[-1]:
-        # The largest flows join the part before them.
+        # Too few largest flows are merged into the part before.
         parts[-1] = (float(len(edges)), parts[-1][1], edges[-1])
     found = [(place, nearest_rank([_slowdowns(flows, *ends)], percentile)) for place, *ends in parts]
     return [place for place, _ in found], [value for _, value in found]
@@ -272,7 +271,7 @@ def _slowdowns(flows: "pl.DataFrame", low: int, high: int) -> "NDArray[np.float6
 
 
 def queue_cdf(runs: Runs, ports: Sequence[str] = (), *, tail: bool = False) -> "Figure":
-    """Distribution over time of backlogs: a line for each scheme and port.
+    """Draw the distribution of backlogs over time, with a line for each scheme and port.
 
     Parameters
     ----------
@@ -280,9 +279,9 @@ def queue_cdf(runs: Runs, ports: Sequence[str] = (), *, tail: bool = False) -> "
         Finished runs with `measure.sample_queues` or `measure.traces`.
     ports
         Ports or pools: names, patterns such as `switch0->*`, or kinds such as `to-host`. By default, the
-        port of a switch that had the longest queue.
+        switch port with the longest queue.
     tail
-        Draw the share above each value on a logarithmic axis, so that the slowest are seen.
+        Whether to draw the share above each value on a logarithmic axis, which shows the longest queues.
 
     Returns
     -------
@@ -313,7 +312,7 @@ def queue_cdf(runs: Runs, ports: Sequence[str] = (), *, tail: bool = False) -> "
     unit = style.size_unit([max(steps.values.max() for line in found.values() for steps in line)])
     curves = {}
     for name, line in found.items():
-        # Seeds one after the other, as if they were one run.
+        # Concatenate the seeds in time.
         starts = np.cumsum([0.0, *(steps.times[-1] for steps in line[:-1])])
         times = [steps.times + start for steps, start in zip(line, starts, strict=True)]
         together = Series(np.concatenate(times), np.concatenate([steps.values for steps in line]))
@@ -321,7 +320,7 @@ def queue_cdf(runs: Runs, ports: Sequence[str] = (), *, tail: bool = False) -> "
         curves[name] = _few((values / unit.size).tolist(), shares.tolist(), tail=tail)
     names = list(dict.fromkeys(str(each["port"]) for each in which.values()))
     if len(names) == 1 and len(found) > 1:
-        # The axis names the port of all lines.
+        # The axis label names the only port, so names of lines need not.
         short = {key: key.removesuffix(f", {names[0]}") for key in found}
         curves = {short[key]: each for key, each in curves.items()}
         which = {short[key]: each for key, each in which.items()}
@@ -340,14 +339,14 @@ def queue_cdf(runs: Runs, ports: Sequence[str] = (), *, tail: bool = False) -> "
 
 
 def ping(runs: Runs, *, tail: bool = False) -> "Figure":
-    """Distribution of the round-trip times of pings: a line for each scheme and class of service.
+    """Draw the distribution of round-trip times of pings, with a line for each scheme and class of service.
 
     Parameters
     ----------
     runs
         Finished runs with a workload of kind `ping`.
     tail
-        Draw the share above each value on a logarithmic axis, so that the slowest are seen.
+        Whether to draw the share above each value on a logarithmic axis, which shows the slowest echoes.
 
     Returns
     -------
@@ -379,10 +378,9 @@ def ping(runs: Runs, *, tail: bool = False) -> "Figure":
 
 
 def starvation(runs: Runs) -> "Figure":
-    """How long flows starve: of each flow, the longest time between acknowledgements of new data.
+    """Draw histograms of each flow's longest time between acknowledgements of new data.
 
-    A histogram for each scheme, one above the other, with the same bins; seeds are taken together. A line
-    marks the longest.
+    Schemes have one panel each, with the same bins; seeds are pooled.
 
     Parameters
     ----------
@@ -425,15 +423,15 @@ def starvation(runs: Runs) -> "Figure":
 
 
 def shares(runs: Runs) -> "Figure":
-    """How evenly flows share: packets of each that were acknowledged in the last interval of its trace.
+    """Draw histograms of the packets that each traced flow has acknowledged in the last trace interval.
 
-    A histogram for each scheme, one above the other, with the same bins; seeds are taken together. The last
-    bin holds whatever is more than `MOST_SHARES` times the mean.
+    Narrow histograms mean fair sharing. Schemes have one panel each, with the same bins; seeds are pooled.
+    The last bin includes all values above `MOST_SHARES` times the mean.
 
     Parameters
     ----------
     runs
-        Finished runs with `measure.flow_traces` at an interval.
+        Finished runs with `measure.flow_traces` at one interval.
 
     Returns
     -------
@@ -485,7 +483,7 @@ def _draw_histogram(plot: "Axes", name: str, values: Sequence[float], bins: Sequ
 
 
 def _time_cdf(told: Lines, lines: "dict[str, pl.Series]", name: str, of: str, *, tail: bool) -> "Figure":
-    """The distribution of times in µs, each line in order."""
+    """Draw the distribution of times in µs; the values of each line are sorted."""
     unit = style.time_unit(value for values in lines.values() for value in values)
     curves = {line: _ranks(values / unit.size, tail=tail) for line, values in lines.items()}
     counts = {line: len(values) for line, values in lines.items()} if tail else None
@@ -502,7 +500,7 @@ def _one_cdf(
     linear: bool = False,
     marks: Sequence[tuple[float, Any]] = (),
 ) -> "Figure":
-    """A figure of one distribution; `marks` are places on its axis, with colours."""
+    """Draw a figure of one distribution; `marks` are positions of dotted vertical lines, with colours."""
     with one_below_the_other(told, 1, 1.5) as (figure, (places,)):
         _draw_cdf(places, told, curves, counts, linear=linear)
         for place in places:
@@ -525,7 +523,7 @@ def _labels(run: Run) -> dict[str, Any]:
 
 
 def _label(places: Sequence[Place], across: str, up: str) -> None:
-    """Say what the axes of these panels are, where it can be read."""
+    """Label the axes of these panels: horizontal axes in the last row, vertical ones in the first column."""
     for place in places:
         if place.is_last:
             place.plot.set_xlabel(across)
@@ -538,15 +536,15 @@ def _plots(places: Sequence[Sequence[Place]]) -> "list[Axes]":
 
 
 def _ranks(ordered: "pl.Series", *, tail: bool = False) -> Curve:
-    """The empirical distribution of values in order."""
+    """Return the empirical distribution of sorted values."""
     total = len(ordered)
     return _few(ordered.to_list(), [(rank + 1) / total for rank in range(total)], tail=tail)
 
 
 def _few(values: Sequence[float], shares: Sequence[float], *, tail: bool = False) -> Curve:
-    """As many points as can be seen, both ends among them: between two lies at most one part of `POINTS`.
+    """Thin out a distribution: neighbouring points are at most a share of 1 / `POINTS` apart.
 
-    Before a value that has more than that alone, the one below it is kept, too: the curve rises where it did.
+    Both ends of a larger step are kept, so that the curve rises at the right value.
     """
     import numpy as np
 
@@ -555,7 +553,7 @@ def _few(values: Sequence[float], shares: Sequence[float], *, tail: bool = False
     share = np.asarray(shares)
     part = np.floor(share * POINTS)
     if tail:
-        # Parts of equal length on a logarithmic axis of the rest.
+        # Parts of equal length on a logarithmic axis of the share above.
         part = np.floor(-np.log10(np.maximum(1 - share, 1e-9)) * POINTS / DECADES)
     enters = np.diff(part, prepend=-1) > 0
     is_step = np.diff(share, append=np.inf) > 1 / POINTS
@@ -571,7 +569,11 @@ def _draw_cdf(
     *,
     linear: bool = False,
 ) -> None:
-    """Draw distributions; with `counts`, of observations if they are known, the share above each value."""
+    """Draw distributions, or with `counts` the share above each value.
+
+    `counts` has the number of observations of each line, if known: the part of a line with fewer than
+    `percentiles.FEWEST_BEYOND` observations above is pale.
+    """
     index = {name: number for number, name in enumerate(curves)}
     is_tail = counts is not None
     for place in places:
@@ -579,7 +581,7 @@ def _draw_cdf(
             if name in curves:
                 look = told.looks[name] | {"markevery": style.marks(index[name], 5), "label": name}
                 values, shares = curves[name]
-                # From zero upwards at the first value, as a distribution rises.
+                # The curve starts at zero at the first value.
                 at, below = [*values[:1], *values], [0.0, *shares]
                 if name in place.behind:
                     place.plot.plot(at, _above(below, is_tail), drawstyle="steps-post", **BEHIND)
@@ -604,5 +606,5 @@ def _draw_cdf(
 
 
 def _above(shares: Sequence[float], is_tail: bool) -> list[float]:
-    """Return shares as they are, or what is left above them; nothing left has no place on a log axis."""
+    """Return shares, or with `is_tail` the shares above; zero becomes NaN, as the axis is logarithmic."""
     return [1 - share if share < 1 else math.nan for share in shares] if is_tail else [*shares]

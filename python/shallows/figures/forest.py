@@ -1,4 +1,4 @@
-"""The figure of a comparison: each change with its interval, and on which side of zero it lies."""
+"""Forest plot of a comparison: each change with its interval."""
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -20,41 +20,41 @@ MARKS: dict[str, dict[str, Any]] = {
     "worse": {"marker": "s", "color": "#D55E00", "markerfacecolor": "#D55E00"},
     "cannot tell": {"marker": "D", "color": "#606060", "markerfacecolor": "white"},
 }
-"""Told apart by shape and filling too, for print in black and white."""
+"""Markers of the verdicts; shape and filling also differ, for print in black and white."""
 
 FIRST: dict[str, Any] = {"marker": "^", "color": "black", "markerfacecolor": "black"}
-"""The place that is first in the ranking."""
+"""Marker of the first place in the ranking."""
 
 LEFT = {"Pareto-optimal", "cannot tell"}
-"""What places are in all metrics together if no other is told to beat them."""
+"""Verdicts over all metrics of places that no other place demonstrably beats."""
 
 SMALL = 4.0
-"""Ratio of the ends of the scale up to which it is labelled in percent."""
+"""Ratio of the ends of the scale below which labels are in percent."""
 
 
 MOST_DRAWN = 100
-"""Places of a ranking that are drawn, best first: a page that can be turned."""
+"""Most places of a ranking that are drawn, best first."""
 
 ROW = 0.15
-"""Inches of a row."""
+"""Height of a row in inches."""
 
 NAME_CHARACTERS = 34
-"""What a line of a place's name holds."""
+"""Most characters in a line of a place's name."""
 
 
 def draw(comparison: Comparison) -> "Figure":
-    """The main metrics that are compared by ratios, one panel for each scheme.
+    """Draw the changes of the main metrics with their intervals, one panel for each scheme.
 
-    Of more than six, one row for each in the order of the ranking, beside the one that is first; names of
-    those that no other beats are bold. The figure is as high as it has rows.
+    A comparison of more than six places shows one row for each place in the order of the ranking, with its
+    change versus the first. Names of places that no other place beats are bold.
 
-    The scale is logarithmic: on it half and twice are equally far from no change. An interval without a limit
-    ends in an arrow.
+    The scale is logarithmic, so that half and twice are equally far from no change. An interval without a
+    limit ends in an arrow.
 
     Parameters
     ----------
     comparison
-        What `compare` has found.
+        Result of `compare`.
 
     Returns
     -------
@@ -104,7 +104,7 @@ def _draw_schemes(comparison: Comparison) -> "Figure":
 
 
 def _draw_rankings(comparison: Comparison) -> "Figure":
-    """A panel for each point of the rest of the sweep, a row for each place."""
+    """Draw a panel for each ranking, with a row for each place."""
     import matplotlib.pyplot as plt
 
     metric = Metric(comparison.rankings[0].metrics[0])
@@ -165,7 +165,7 @@ def _draw_rankings(comparison: Comparison) -> "Figure":
 def _limits(
     changes: Iterable[tuple[float | None, float | None, float | None]],
 ) -> tuple[float, float, tuple[float, float]]:
-    """The lowest and highest ratio, and ends of the scale that leave some room."""
+    """Return the lowest and highest ratio, and the ends of the scale with a margin."""
     ends = [1 + end for change in changes for end in change if end is not None and end > -1]
     low, high = min(*ends, 1.0), max(*ends, 1.0)
     low, high = (low, high) if high > low else (low / 1.01, high * 1.01)
@@ -173,7 +173,7 @@ def _limits(
 
 
 def _heights(rows: Sequence[Row]) -> dict[tuple[str, str], float]:
-    """Where each metric of each point goes, from the top; a point's own name goes above its metrics."""
+    """Return the heights of metrics by point, from the top; names of points are above their metrics."""
     heights: dict[tuple[str, str], float] = {}
     height = 0.0
     for point in dict.fromkeys(describe(row.point) for row in rows):
@@ -192,7 +192,7 @@ def _draw_row(
     height: float,
     limits: tuple[float, float],
 ) -> None:
-    """A change, and the line between its limits."""
+    """Draw a change as a marker, and its interval as a line."""
     change, low, high = found
     ends = [limits[0], limits[1]]
     for side, (end, arrow) in enumerate(((low, "<"), (high, ">"))):
@@ -200,7 +200,7 @@ def _draw_row(
             plot.plot(limits[side], height, marker=arrow, color=look["color"], markersize=3, clip_on=False)
         else:
             ends[side] = 1 + end
-    # Without both limits nothing is known but the estimate.
+    # Without limits there is no interval to draw.
     if not low is high is None:
         plot.plot(ends, [height, height], color=look["color"], linestyle="-", linewidth=1.0, marker="")
     if change is not None:
@@ -208,7 +208,7 @@ def _draw_row(
 
 
 def _label_ratios(plot: "Axes", low: float, high: float, most: int) -> None:
-    """Percent where changes are small, factors where they are large."""
+    """Label the horizontal axis: in percent for small changes, as factors for large ones."""
     from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
     if high / low < SMALL:

@@ -1,8 +1,7 @@
-"""How the lines of a figure are told apart: by looks, by a scale of colours, or each in a panel of its own.
+"""Distinction of a figure's lines: by style, by a colour scale, or by separate panels.
 
-Eight looks stay apart in grey and for the colour-blind. More lines than that are never drawn in a colour that
-another has: where a quantity was swept, its values are colours of a scale; what else differs has panels side
-by side, in which grey lines show the others.
+Eight styles are distinguishable in grey and for the colour-blind. With more lines, the values of a swept
+quantity become colours of a scale, and schemes get panels side by side, in which grey lines show the others.
 """
 
 import contextlib
@@ -22,37 +21,37 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_LOOKS = 8
-"""Lines that colours, markers and dashes tell apart."""
+"""Most lines that are distinguished by colours, markers and dashes."""
 
 BESIDE = 8
-"""Panels of single lines that fit beside each other in the width of a page."""
+"""Most panels of single lines side by side on a page."""
 
 MOST_ROWS = 20
-"""Rows of such panels that fit on a page."""
+"""Most rows of such panels on a page."""
 
 LOW = 0.66
-"""Inches: the height of such a panel."""
+"""Height of such a panel in inches."""
 
 PAGE_WIDTH = 7.0
-"""Inches: both columns of a two-column paper."""
+"""Width of both columns of a two-column paper, in inches."""
 
 BEHIND: dict[str, Any] = {"color": "0.82", "linewidth": 0.6, "marker": "", "linestyle": "-", "zorder": 1.2}
-"""How lines look of which another panel tells."""
+"""Style of lines that belong to another panel."""
 
 Look = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Lines:
-    """The lines of a figure by name, each with its look, and in which of its parts it is."""
+    """Lines of a figure by name, with their styles and their division into parts."""
 
     looks: dict[str, Look]
     parts: dict[str, list[str]]
-    """Names of lines by the title of the part; one part without a title where all share their panels."""
+    """Names of lines by title of the part; a single part without a title if all lines share panels."""
     scale: Swept | None = None
-    """What the colours say, where they are no names."""
+    """Axis that the colours represent; None if colours identify lines."""
     values: Sequence[Any] = ()
-    """What is on that scale."""
+    """Values on that axis."""
 
     @property
     def is_split(self) -> bool:
@@ -60,11 +59,11 @@ class Lines:
         return len(self.parts) > 1
 
     def behind(self, part: str) -> list[str]:
-        """Lines that a part shows in grey: the others, where each has a part of its own."""
+        """Return the lines that a part shows in grey: all others, if each line has its own part."""
         return [] if self.scale or not self.is_split else [name for name in self.looks if name != part]
 
     def finish(self, figure: "Figure", plots: "Sequence[Axes]", *named: "Axes") -> None:
-        """Say above all panels what looks or colours mean; `named` are panels that have all names."""
+        """Add a legend or a colour bar above all panels; `named` are panels that have all lines."""
         if self.scale:
             self.scale.add_bar(figure, plots, self.values, _colours())
         elif not self.is_split:
@@ -72,10 +71,10 @@ class Lines:
 
 
 def of_labels(lines: Mapping[str, Mapping[str, Any]]) -> Lines:
-    """Decide how these lines are told apart, each with what distinguishes it, by axis.
+    """Choose how to distinguish lines, which are given by name with their labels by axis.
 
-    Up to eight have looks. Of more, the longest axis of numbers becomes a scale of colours, and places on
-    the others parts; without such an axis each line is a part.
+    Up to eight lines have styles. With more, the longest axis of numbers becomes a colour scale, and values
+    of the other axes become parts; without an axis of numbers, each line is a part.
     """
     names = list(lines)
     if len(names) <= MOST_LOOKS:
@@ -101,7 +100,7 @@ def of_labels(lines: Mapping[str, Mapping[str, Any]]) -> Lines:
 
 
 def of_groups(groups: Mapping[str, Sequence[Run]], *without: str) -> Lines:
-    """Lines through groups of runs; axes that lines are drawn along do not tell them apart."""
+    """Choose how to distinguish groups of runs; `without` are the axes along which lines are drawn."""
     found: dict[str, dict[str, Any]] = {}
     for name, members in groups.items():
         known = {axis: value for axis, value in labels(members[0]).items() if axis not in {"seed", *without}}
@@ -110,7 +109,7 @@ def of_groups(groups: Mapping[str, Sequence[Run]], *without: str) -> Lines:
 
 
 def _colours() -> "Colormap":
-    """Viridis, without the end that is too light for white paper: its lightness alone tells it apart."""
+    """Return the colour map viridis without its light end, which is hard to see on white paper."""
     import matplotlib as mpl
     import numpy as np
     from matplotlib.colors import ListedColormap
@@ -120,25 +119,25 @@ def _colours() -> "Colormap":
 
 @dataclass(frozen=True)
 class Place:
-    """A panel: which lines it has, and which stand in grey behind them."""
+    """A panel with the names of its lines, and of lines drawn in grey behind them."""
 
     plot: "Axes"
     names: Sequence[str]
     behind: Sequence[str]
     is_first: bool
-    """Whether it has the names and numbers of the vertical axis."""
+    """Whether its vertical axis has labels."""
     is_last: bool
-    """Whether it has those of the horizontal one."""
+    """Whether its horizontal axis has labels."""
 
 
 @contextlib.contextmanager
 def side_by_side(
     lines: Lines, count: int, columns: int, height: float
 ) -> "Iterator[tuple[Figure, list[list[Place]]]]":
-    """Panels of several metrics along one axis: of each metric one for each part.
+    """Create panels of several metrics along one axis, one for each metric and part.
 
-    One part has its metrics in so many columns. Parts stand beside each other, a metric in each row, and are
-    wrapped.
+    With a single part, metrics are arranged in `columns`. With several, parts are side by side and wrap, with
+    one metric in each row. Yields the figure, and for each metric its panels.
     """
     if not lines.is_split:
         with style.panels(-(-count // columns), columns, height, sharex=True) as (figure, plots):
@@ -180,7 +179,10 @@ def side_by_side(
 def one_below_the_other(
     lines: Lines, count: int, height: float
 ) -> "Iterator[tuple[Figure, list[list[Place]]]]":
-    """Panels of which each has a horizontal axis of its own: parts in rows, what is drawn in columns."""
+    """Create panels with different horizontal axes: parts in rows, metrics in columns.
+
+    Yields the figure, and for each metric its panels.
+    """
     if not lines.is_split:
         with style.panels(count, 1, height) as (figure, plots):
             yield figure, [[Place(plot, list(lines.looks), [], True, True)] for plot in plots]

@@ -1,4 +1,4 @@
-"""Figures over time: queues and pools, windows, goodput, all ports at once."""
+"""Figures over time: queues and pools, congestion windows, goodput, heat maps of ports."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,42 +20,42 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
 
 MOST_LINES = 6
-"""Lines of a panel that can be followed, unless more are asked for."""
+"""Most lines of a panel by default."""
 
 PARTS = 400
-"""Parts of a line over time: as many as a printed column can show."""
+"""Parts of a line over time: more would not be visible in a printed column."""
 
 FIELDS = 200
-"""Parts of a row of a heat map."""
+"""Number of fields in a row of a heat map."""
 
 TALLEST = 8.0
-"""Inches that all maps of a page have together."""
+"""Greatest height of all heat maps together, in inches."""
 
 NAME_HEIGHT = 0.11
-"""Inches of a name beside a row."""
+"""Height of a row's name in inches."""
 
 MARKS = 6
-"""Markers of a line over time."""
+"""Number of markers of a line over time."""
 
 GOODPUT_SLICES = 50
-"""Parts of the run over which goodput is averaged."""
+"""Number of intervals of the run over which goodput is averaged."""
 
 
 def queue(runs: Runs, ports: Sequence[str] = ()) -> "Figure":
-    """Backlog of ports and pools over time, a panel for each run and port.
+    """Draw the backlog of ports and pools over time, with a panel for each run and port.
 
-    Of more changes than can be seen, parts of equal time are drawn: a line through their means over time, and
-    a band from the lowest to the highest value. No peak is lost, and the area below the line is exact. Dashed
-    lines are marking thresholds.
+    If there are more changes than can be seen, the line shows means over intervals, and a band shows the
+    lowest to the highest value. All peaks are visible, and the area below the line is exact. Dashed lines are
+    marking thresholds.
 
     Parameters
     ----------
     runs
         Finished runs with `measure.sample_queues`, which covers all ports, or `measure.traces`, which
-        covers those it names at every change.
+        records every change of selected ports.
     ports
         Ports or pools: names, patterns such as `switch0->*`, or kinds such as `to-host`. By default, the
-        two ports of switches with the longest queues (of several runs, the one), and their pools.
+        two switch ports with the longest queues (only one for several runs), and their pools.
 
     Returns
     -------
@@ -74,7 +74,7 @@ def queue(runs: Runs, ports: Sequence[str] = ()) -> "Figure":
     with style.panels(len(shown), 1, 0.85, sharex=True) as (figure, plots):
         time = style.time_axis(plots[-1], end)
         for plot, panel in zip(plots, shown, strict=True):
-            # Ports share a scale, and pools: what is higher in the figure was longer.
+            # All ports share one scale, and all pools another, so that heights can be compared.
             top = max(other.series.max() for other in shown if other.is_pool == panel.is_pool)
             unit = style.size_unit([top])
             color = style.look(panel.place)["color"]
@@ -92,18 +92,18 @@ def queue(runs: Runs, ports: Sequence[str] = ()) -> "Figure":
 
 @dataclass(frozen=True)
 class _Panel:
-    """The backlog of one port or pool of a run."""
+    """A panel with the backlog of one port or pool of a run."""
 
     label: str
     place: int
-    """Of its scheme among all, for the colour."""
+    """Number of its scheme, which determines the colour."""
     is_pool: bool
     series: Series
     thresholds: Thresholds
 
 
 def _panels(runs: Sequence[Run], ports: Sequence[str]) -> list[_Panel]:
-    """Return what to draw: the same ports of every run, and by default the pools that these share."""
+    """Return the panels: the same ports of every run, and by default their shared pools."""
     chosen = ports or busiest(runs, most=2 if len(runs) == 1 else 1)
     schemes = list(groups(runs))
     shown = []
@@ -115,23 +115,23 @@ def _panels(runs: Sequence[Run], ports: Sequence[str]) -> list[_Panel]:
             place = schemes.index(scheme)
             shown.append(_Panel(called, place, name not in known, series, thresholds(run, name)))
     longest = max(panel.series.max() for panel in shown if not panel.is_pool or ports)
-    # Where a single port was busy, its pool would only repeat it.
+    # If only one port of a pool was busy, the pool's panel would repeat the port's.
     repeats = not ports and all(panel.series.max() <= longest for panel in shown if panel.is_pool)
     return [panel for panel in shown if not (repeats and panel.is_pool)]
 
 
 def heat_map(runs: Runs, ports: Sequence[str] = ()) -> "Figure":
-    """The backlog of every port over time, as shades: which ports are congested, when, and with which others.
+    """Draw a heat map of the backlog of every port over time, which shows ports that are congested together.
 
-    Each field is the highest backlog of its part of the time. One map for each run, with the same shades.
+    Each field is the highest backlog in its interval. Each run has a map, with the same colours.
 
     Parameters
     ----------
     runs
         Finished runs with `measure.sample_queues` or `measure.traces`.
     ports
-        Ports: names, patterns such as `leaf0->*`, or kinds such as `to-host`. By default, all those
-        of switches that ever had a backlog.
+        Ports: names, patterns such as `leaf0->*`, or kinds such as `to-host`. By default, all switch ports
+        that ever had a backlog.
 
     Returns
     -------
@@ -181,7 +181,7 @@ def heat_map(runs: Runs, ports: Sequence[str] = ()) -> "Figure":
 
 
 def _name_rows(plot: "Axes", names: Sequence[str], most: int) -> None:
-    """Name ports beside their rows; of many, as many as can be read."""
+    """Label rows with the names of ports, at most `most` of them."""
     step = -(-len(names) // most)
     plot.set_yticks(range(0, len(names), step), names[::step], fontsize=6)
     plot.tick_params(axis="y", length=0)
@@ -189,14 +189,14 @@ def _name_rows(plot: "Axes", names: Sequence[str], most: int) -> None:
 
 
 def cwnd(runs: Runs, flows: Sequence[int] = ()) -> "Figure":
-    """Congestion windows over time: a panel for each run, a line for each flow.
+    """Draw congestion windows over time, with a panel for each run and a line for each flow.
 
     Parameters
     ----------
     runs
         Finished runs with `measure.flow_traces`.
     flows
-        Numbers of flows. By default, the first six that were traced.
+        Numbers of flows; by default, the first six traced flows.
 
     Returns
     -------
@@ -219,18 +219,17 @@ def cwnd(runs: Runs, flows: Sequence[int] = ()) -> "Figure":
 
 
 def goodput(runs: Runs, flows: Sequence[int] = ()) -> "Figure":
-    """Goodput over time: a panel for each run, a line for each flow, or for each class if there are several.
+    """Draw goodput over time, with a panel for each run and a line for each flow or class of service.
 
-    It is what was acknowledged in each fiftieth of the run. The last bytes of a flow that has ended count
-    when their acknowledgement came.
+    Goodput is the acknowledged bytes in each fiftieth of the run.
 
     Parameters
     ----------
     runs
         Finished runs with `measure.flow_traces`.
     flows
-        Numbers of flows, to see them one by one. By default the classes of service, if traced flows have
-        several; otherwise the six flows with the most bytes.
+        Numbers of flows. By default, lines are classes of service if traced flows have several, otherwise
+        the six flows with the most bytes.
 
     Returns
     -------
@@ -273,7 +272,7 @@ def goodput(runs: Runs, flows: Sequence[int] = ()) -> "Figure":
 
 
 def _each(runs: Sequence[Run]) -> list[tuple[str, str, Run]]:
-    """Return every run with the name of its scheme, and with what distinguishes it; seeds apart."""
+    """Return each run after the name of its scheme and its label, which includes the seed if needed."""
     named = []
     for name, members in groups(runs).items():
         for run in members:
@@ -285,16 +284,16 @@ def _each(runs: Sequence[Run]) -> list[tuple[str, str, Run]]:
 def _draw_over_time(
     shown: Sequence[tuple[str, dict[str, Series], float]], what: str, unit: style.Unit
 ) -> "Figure":
-    """A panel for each entry: its name, its lines, and the end of its time axis.
+    """Draw a panel for each entry of `shown`: its name, its lines, and the end of its time axis.
 
-    Of more lines than can be told apart, each has a panel of its own, which has its name.
+    With more than `MOST_LOOKS` lines, each line has its own panel, titled with its name.
     """
     import numpy as np
 
     end = max(last for _, _, last in shown)
     names = list(dict.fromkeys(name for _, lines, _ in shown for name in lines))
     is_split = len(names) > MOST_LOOKS
-    # Of each panel: its name, its lines, and those with which it shares its scale.
+    # For each panel: its name, its lines, and the lines with which it shares a scale.
     drawn = [(label, lines, lines) for label, lines, _ in shown]
     if is_split:
         drawn = [
@@ -310,11 +309,11 @@ def _draw_over_time(
                 place = 0 if is_split else names.index(name)
                 look = style.look(place) | {"linewidth": 1.0, "markersize": 3.5}
                 line = _draw_parts(plot, series, time, unit, label=name, **look)
-                # Evenly in time: along a line that goes up and down there would be too many.
+                # Space markers evenly in time; by points, steep parts of a line would have too many.
                 at = [end / time.size * (mark + (place % 6 + 0.5) / 6) / MARKS for mark in range(MARKS)]
                 times = np.asarray(line.get_xdata())
                 line.set_markevery(sorted({int(i) for i in np.searchsorted(times, at) if 0 < i < len(times)}))
-            # Each run has a scale of its own: schemes differ by orders of magnitude.
+            # Each run has its own scale, as schemes differ by orders of magnitude.
             style.scale(plot, "y", [max(series.max() for series in alike.values()) / unit.size])
             if not is_split:
                 plot.set_ylabel(f"{what} ({unit.name})")
@@ -327,7 +326,7 @@ def _draw_over_time(
 
 
 def _draw_parts(plot: "Axes", series: Series, time: style.Unit, unit: style.Unit, **look: Any) -> "Line2D":
-    """A line through the means of parts of the time, and where they have several values a band around it."""
+    """Draw a line through means over intervals, with a band where an interval has several values."""
     import numpy as np
 
     parts = series.parts(2 * PARTS)

@@ -1,4 +1,4 @@
-"""Queues of simulation and of real TCP over each other."""
+"""Figure of queues in simulation and with real TCP, overlaid."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 NAMES = ("simulated", "real TCP")
 
 SHOWN = 400
-"""Parts of a line over time: as many as a printed column can show."""
+"""Most parts of a line over time: more would not be visible in a printed column."""
 
 
 def queues(simulated: Sequence[Run], real: Sequence[Run]) -> "Figure":
-    """The fullest port of a switch: some time of the first run of each, and its distribution in all of them.
+    """Draw the backlog of the busiest switch port: over time in first runs, and its distribution in all runs.
 
     Parameters
     ----------
@@ -28,8 +28,8 @@ def queues(simulated: Sequence[Run], real: Sequence[Run]) -> "Figure":
     Returns
     -------
     Figure
-        A matplotlib figure, one column wide: above, the backlog over a tenth of the time after the warm-up;
-        below, the share of all that time up to a backlog.
+        A matplotlib figure, one column wide. The upper panel shows the backlog over a tenth of the time after
+        the warm-up, the lower panel the distribution over all of that time.
     """
     import numpy as np
 
@@ -48,7 +48,7 @@ def queues(simulated: Sequence[Run], real: Sequence[Run]) -> "Figure":
             over_time.plot(parts.edges / time.size, mean, drawstyle="steps-post", label=name, **look)
             for number, series in enumerate(side):
                 values, shares = series.distribution()
-                label = f"_{name} {number}" if number else name  # what begins so is not in the legend
+                label = f"_{name} {number}" if number else name  # `_` hides a line in the legend
                 distribution.plot(values / unit.size, shares, drawstyle="steps-post", label=label, **look)
         over_time.set_ylabel(f"backlog ({unit.name})")
         over_time.set_ylim(bottom=0)

@@ -1,4 +1,4 @@
-"""How every figure looks: panels, lines that stay apart in grey, scales, legends, files."""
+"""Style of figures: panels, lines that are distinguishable in grey, scales, legends and files."""
 
 import contextlib
 import io
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
 STYLE = Path(__file__).parents[1] / "shallows.mplstyle"
 
 WIDTH = 3.35
-"""Inches: a column of a two-column paper."""
+"""Width of a column of a two-column paper, in inches."""
 
 LEGEND_CHARACTERS = 56
-"""What a line of the legend holds at the style's font size and column width."""
+"""Most characters in a line of the legend, at the style's font size and column width."""
 
 LEGEND_LINE = 0.157
-"""Inches: a line of the legend, and the space below it."""
+"""Height of a line of the legend and the space below it, in inches."""
 
 LEGEND_LINES = 2
-"""For which a figure has room; of more, it grows."""
+"""Lines of a legend that fit a figure; more lines increase its height."""
 
 NOTE_CHARACTERS = 66
-"""What a line of a note below all panels holds."""
+"""Most characters in a line of a note below all panels."""
 
 SUFFIXES = {".pdf", ".png", ".svg"}
 """Suffixes that name the only format of a figure's file."""
@@ -40,16 +40,16 @@ SUFFIXES = {".pdf", ".png", ".svg"}
 DEFAULT_FORMATS = ("pdf", "png")
 
 NOTE_LINE = 0.13
-"""Inches: a line of it."""
+"""Height of a line of a note, in inches."""
 
 
 @contextlib.contextmanager
 def panels(
     rows: int, columns: int = 1, height: float = 1.2, *, width: float = WIDTH, most: int = 10, **options: Any
 ) -> "Iterator[tuple[Figure, list[Axes]]]":
-    """An empty figure and its panels, row by row; whatever is drawn within the context has our style.
+    """Create a figure and its panels, row by row; everything drawn within the context has our style.
 
-    A page holds no more than `most` rows.
+    Raises `ShallowsError` for more than `most` rows.
     """
     import matplotlib.pyplot as plt
 
@@ -61,33 +61,33 @@ def panels(
     with plt.style.context(STYLE):
         size = (width, 0.65 + height * rows)
         figure, grid = plt.subplots(rows, columns, squeeze=False, figsize=size, **options)
-        # The figure is the caller's: pyplot neither keeps it alive nor shows it a second time in a notebook.
+        # Closed figures are not kept alive by pyplot, and not shown a second time in a notebook.
         plt.close(figure)
         yield figure, [plot for row in grid for plot in row]
 
 
 def look(index: int) -> dict[str, Any]:
-    """Colour, marker and dashes of the line with this index: readable in grey, also beyond eight lines."""
+    """Return colour, marker and dashes of the line with this index; they stay distinct beyond eight lines."""
     import matplotlib
 
     cycle = matplotlib.rc_params_from_file(STYLE, use_default_template=False)["axes.prop_cycle"].by_key()
     number = len(cycle["color"])
     again, place = divmod(index, number)
     chosen = {"color": cycle["color"][place], "marker": cycle["marker"][place]}
-    # The second time around, each marker meets another dash.
+    # When colours and markers repeat, each gets another dash.
     chosen["linestyle"] = cycle["linestyle"][(place + again) % number]
-    # Open markers, later lines below: points that coincide stay visible.
+    # Open markers, with later lines below, keep coinciding points visible.
     return chosen | {"markerfacecolor": "white", "zorder": 3 - 0.05 * index}
 
 
 def marks(index: int, number: int) -> tuple[float, float]:
-    """Where a line with many points has so many markers, evenly along it, beside those of other lines."""
+    """Return matplotlib's `markevery` for `number` markers, evenly along a line, apart from other lines'."""
     return (0.3 * (index % 4 + 0.5) / (4 * number), 1 / number)
 
 
 @dataclass(frozen=True)
 class Unit:
-    """What numbers are divided by, and what the axis then says."""
+    """A unit of an axis: its name, and its size by which numbers are divided."""
 
     name: str
     size: float
@@ -101,7 +101,7 @@ SIZES = {"B": 1.0, "KB": 1e3, "MB": 1e6, "GB": 1e9}
 
 
 def time_unit(values: Iterable[float]) -> Unit:
-    """The unit in which an axis with these microseconds is read best.
+    """Return the most readable unit for an axis with these times in µs.
 
     >>> time_unit([0.0, 20_000.0])
     Unit(name='ms', size=1000.0)
@@ -112,7 +112,7 @@ def time_unit(values: Iterable[float]) -> Unit:
 
 
 def size_unit(values: Iterable[float]) -> Unit:
-    """The unit in which an axis with these bytes is read best.
+    """Return the most readable unit for an axis with these sizes in bytes.
 
     >>> size_unit([720_000]).name, size_unit([0, 3e6]).name
     ('KB', 'MB')
@@ -123,14 +123,14 @@ def size_unit(values: Iterable[float]) -> Unit:
 def _fitting(values: Iterable[float], units: Mapping[str, float]) -> Unit:
     positive = [value for value in values if value > 0]
     low, high = (min(positive), max(positive)) if positive else (1.0, 1.0)
-    # Of a logarithmic axis the middle counts, of a linear one the end.
+    # Use the middle of a logarithmic axis, and the end of a linear one.
     typical = math.sqrt(low * high) if high > 100 * low else high
     found = [Unit(*unit) for unit in units.items()]
     return ([unit for unit in found if typical >= unit.size] or found[:1])[-1]
 
 
 def time_axis(plot: "Axes", end_us: float) -> Unit:
-    """Make the horizontal axis one of time from the beginning of the run, and return its unit."""
+    """Set up the horizontal axis for times from the beginning of the run, and return its unit."""
     from matplotlib.ticker import MaxNLocator
 
     unit = time_unit([end_us])
@@ -143,19 +143,19 @@ def time_axis(plot: "Axes", end_us: float) -> Unit:
 def scale(
     plot: "Axes", which: str, values: Iterable[float], *, zero: bool = False, more: Iterable[float] = ()
 ) -> None:
-    """Make an axis logarithmic if the values span more than a decade, and linear from zero if not.
+    """Set the scale of an axis: logarithmic if values span more than a decade, otherwise linear from zero.
 
     Parameters
     ----------
     plot, which
         The panel, and `x` or `y`.
     values
-        What is drawn along the axis.
+        Values along the axis.
     zero
-        Whether zeros are among what the axis must show even if it is logarithmic.
+        Whether a logarithmic axis must also show zeros.
     more
-        Ends of intervals, which must fit too, but do not decide. One that reaches far below all values, or
-        below zero, leaves a logarithmic axis at its end.
+        Ends of intervals, which must fit but do not determine the kind of scale. Ends far below all values
+        are ignored, so such intervals extend beyond the axis.
     """
     from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
 
@@ -188,23 +188,23 @@ def scale(
 
 
 FEW_TICKS = 4
-"""Ticks that fit a low panel."""
+"""Most ticks of a low panel."""
 
 
 def keep_few_ticks(plot: "Axes") -> None:
-    """Of the vertical axis of a low panel: its first tick, and every so many."""
+    """Reduce the ticks of the vertical axis of a low panel to `FEW_TICKS`."""
     from matplotlib.ticker import FixedLocator
 
     low, high = plot.get_ylim()
     ticks = [tick for tick in plot.get_yticks() if low <= tick <= high]
     if len(ticks) > FEW_TICKS:
-        # The second one of an axis that begins with zero is too close to it.
+        # On an axis that begins with zero, the second tick is too close to the first.
         kept = ticks[:1] + ticks[2:][:: -(-len(ticks) // FEW_TICKS)] if ticks[0] == 0 else ticks[::2]
         plot.yaxis.set_major_locator(FixedLocator(kept))
 
 
 def decades(low: float, high: float) -> list[float]:
-    """Powers of ten within the range, with 2 and 5 between where they are few; every second where many."""
+    """Return the powers of ten in a range; with multiples such as 2 and 5 if few, only some if many."""
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
     span = math.log10(high / low)
     factors = (1, 2, 5) if span <= 1.5 else (1, 3) if span <= 2.2 else (1,)
@@ -214,19 +214,19 @@ def decades(low: float, high: float) -> list[float]:
 
 
 def plain_numbers() -> "Formatter":
-    """Numbers as tables write them, without an exponent or an offset."""
+    """Return a formatter that writes numbers as in tables, without exponent or offset."""
     from matplotlib.ticker import FuncFormatter
 
     return FuncFormatter(lambda value, _: digits(value))
 
 
 def add_legend(figure: "Figure", *plots: "Axes") -> None:
-    """A legend of these panels' lines above all panels, where it covers nothing; none for a single line."""
+    """Add a legend of these panels' lines above all panels; none for a single line."""
     lines = {
         name: handle for plot in plots for handle, name in zip(*plot.get_legend_handles_labels(), strict=True)
     }
     if len(lines) > 1:
-        # As many columns as fit: a column is as wide as the longest name and its line.
+        # The number of columns that fit: a column is as wide as the longest name with its sample line.
         columns = max(1, min(len(lines), LEGEND_CHARACTERS // (max(map(len, lines)) + 8)))
         names = [textwrap.fill(name, LEGEND_CHARACTERS - 8) for name in lines]
         height = math.ceil(sum(name.count("\n") + 1 for name in names) / columns)
@@ -236,12 +236,12 @@ def add_legend(figure: "Figure", *plots: "Axes") -> None:
 
 
 def wrapped(text: str, characters: int) -> str:
-    """A text in lines of so many characters."""
+    """Wrap a text into lines of at most `characters`."""
     return textwrap.fill(text, max(characters, 8))
 
 
 def add_note(figure: "Figure", text: str) -> None:
-    """Say something below all panels that a reader must know wherever the figure goes."""
+    """Add a note below all panels, as part of the figure."""
     lines = wrapped(text, int(NOTE_CHARACTERS * figure.get_figwidth() / WIDTH))
     # Panels keep their size.
     figure.set_figheight(figure.get_figheight() + NOTE_LINE * (lines.count("\n") + 1))
@@ -249,11 +249,11 @@ def add_note(figure: "Figure", text: str) -> None:
 
 
 CLOSE = 3.0
-"""A threshold up to so many times the longest queue is drawn; a higher one would flatten the queue."""
+"""Largest drawn threshold, as a multiple of the longest queue; higher ones would flatten the queue."""
 
 
 def near(thresholds: Sequence[tuple[str, float]], top: float) -> tuple[list[tuple[str, float]], list[str]]:
-    """Return the thresholds to draw, and words for those far above all that is drawn."""
+    """Return the thresholds to draw, and texts for those too high to draw."""
     drawn = [(name, value) for name, value in thresholds if value <= CLOSE * top]
     return drawn, [f"{name} = {size(value)}" for name, value in thresholds if value > CLOSE * top]
 
@@ -280,7 +280,7 @@ def draw_thresholds(plot: "Axes", thresholds: Sequence[tuple[str, float]], unit:
 
 
 def say_empty(plot: "Axes", text: str) -> None:
-    """Say within an empty panel why nothing is drawn."""
+    """Write into an empty panel why nothing is drawn."""
     plot.set_yticks([])
     plot.grid(visible=False)
     look: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 6.5, "color": "0.35"}
@@ -288,21 +288,21 @@ def say_empty(plot: "Axes", text: str) -> None:
 
 
 def name_panel(plot: "Axes", text: str) -> None:
-    """Say above a panel what it shows."""
+    """Set the title of a panel, if there is one."""
     if text:
         plot.set_title(text, loc="right", pad=2.5, fontsize=7.5)
 
 
 def name_columns(plots: "Sequence[Axes]", names: Sequence[str]) -> None:
-    """Say above the first row of panels what its columns show."""
+    """Set the titles of columns above the first row of panels."""
     for plot, name in zip(plots, names, strict=True):
         plot.set_title(name, pad=3, fontsize=7.5)
 
 
 def save(figure: "Figure", stem: str | Path, formats: Iterable[str] | None = None) -> list[Path]:
-    """Write a figure in some formats beside each other, and return the files.
+    """Write a figure in several formats beside each other, and return the paths.
 
-    The same results give the same bytes: files carry no date.
+    The same results give the same bytes, as files contain no date.
 
     Parameters
     ----------
@@ -328,7 +328,7 @@ def save(figure: "Figure", stem: str | Path, formats: Iterable[str] | None = Non
     dates = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
     with plt.style.context(STYLE):
         for path in paths:
-            # Drawn in memory first: what fails half-way leaves no half of a file.
+            # Draw in memory first, so that a failure leaves no partial file.
             drawn = io.BytesIO()
             figure.savefig(drawn, format=path.suffix.removeprefix("."), metadata=dates.get(path.suffix))
             try:

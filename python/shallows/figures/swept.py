@@ -1,4 +1,4 @@
-"""An axis of a sweep as that of a drawing: where values are, in which unit, and whether they span decades."""
+"""Axis of a sweep as the axis or colour scale of a figure: positions, unit, and linear or logarithmic."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 WIDE = 30
-"""An axis whose last place is more than so many times its first is logarithmic."""
+"""Ratio of largest to smallest value above which an axis is logarithmic."""
 
 FEW = 6
-"""Ticks of a scale of colours."""
+"""Most ticks of a colour bar."""
 
 BAR_HEIGHT = 0.2
-"""Inches that a figure grows by for one."""
+"""Height in inches that a colour bar adds to a figure."""
 
 THIN = "\N{THIN SPACE}"
-"""Between a number and its unit on an axis."""
+"""Space between a number and its unit on an axis."""
 
 
 @dataclass(frozen=True)
@@ -45,33 +45,33 @@ class Swept:
     key: str
     unit: Unit
     is_wide: bool
-    """Whether it is logarithmic."""
+    """Whether the axis is logarithmic."""
 
     @classmethod
     def of(cls, key: str, values: Iterable[Any]) -> "Swept":
-        """The axis with this key, of all the values that are drawn along it or told apart by it."""
+        """Return the axis with this key for all values that the figure shows."""
         known = list(values)
         places = sorted(map(order, known))
         return cls(key, _unit(key, known), 0 < WIDE * places[0] < places[-1])
 
     @property
     def name(self) -> str:
-        """What it is called, without its unit."""
+        """Name of the axis without its unit."""
         return axis_name(self.key)
 
     @property
     def label(self) -> str:
-        """What it is called, and its unit."""
+        """Name of the axis with its unit."""
         return self.name + (f" ({self.unit.name})" if self.unit.name else "")
 
     def place(self, value: Any) -> float:
-        """Where a value is, in the unit of the axis."""
+        """Return the position of a value, in the unit of the axis."""
         return order(value) / self.unit.size
 
     def draw(self, plot: "Axes", places: Iterable[float], most: int) -> None:
-        """Make it the horizontal axis of a panel, through all these places, with at most so many ticks.
+        """Set up the horizontal axis of a panel for these positions, with at most `most` ticks.
 
-        Where sizes or times span decades, each tick says its own unit.
+        On a logarithmic axis of sizes or times, each tick has its own unit.
         """
         from matplotlib.ticker import FixedLocator, MaxNLocator, NullFormatter
 
@@ -92,7 +92,7 @@ class Swept:
         plot.xaxis.set_minor_formatter(NullFormatter())
 
     def shades(self, values: Iterable[Any]) -> dict[str, float]:
-        """Where each value is on a scale of colours, from 0 to 1."""
+        """Return the position of each value on the colour scale, from 0 to 1."""
         places = {str(value): self._on_scale(self.place(value)) for value in values}
         low, high = min(places.values()), max(places.values())
         return {value: (place - low) / (high - low) for value, place in places.items()}
@@ -103,7 +103,7 @@ class Swept:
     def add_bar(
         self, figure: "Figure", plots: "Sequence[Axes]", values: Iterable[Any], colours: "Colormap"
     ) -> None:
-        """Say above these panels which value has which colour."""
+        """Add a colour bar above these panels."""
         from matplotlib.cm import ScalarMappable
         from matplotlib.colors import LogNorm, Normalize
         from matplotlib.ticker import MaxNLocator, NullLocator
@@ -111,7 +111,7 @@ class Swept:
         places = sorted(map(self.place, values))
         low, high = places[0], places[-1]
         kind = LogNorm if self.is_wide else Normalize
-        # Panels keep their size.
+        # Add the bar's height to the figure, so that panels keep their size.
         figure.set_figheight(figure.get_figheight() + BAR_HEIGHT)
         bar = figure.colorbar(
             ScalarMappable(kind(low, high), colours), ax=plots, location="top", aspect=40, pad=0.02
@@ -159,7 +159,7 @@ def _unit(key: str, values: Sequence[Any]) -> Unit:
 
 
 def is_numeric(values: Iterable[Any]) -> bool:
-    """Whether all values are numbers or quantities, of the same kind.
+    """Return whether all values are numbers or quantities of the same kind.
 
     >>> is_numeric([1, 2.5]), is_numeric(["9KB", "1MB"]), is_numeric(["9KB", "9p"]), is_numeric(["dctcp"])
     (True, True, False, False)
@@ -171,12 +171,12 @@ def is_numeric(values: Iterable[Any]) -> bool:
 
 
 def values_on(points: Iterable[Mapping[str, Any]], axis: str) -> list[Any]:
-    """The values on an axis, each once, in the order of the points."""
+    """Return the distinct values on an axis, in the order of the points."""
     return list({str(point.get(axis)): point.get(axis) for point in points}.values())
 
 
 def across(points: Sequence[Mapping[str, Any]]) -> str | None:
-    """The axis to draw along: the load, or else the longest one of numbers; None if no number varies."""
+    """Return the horizontal axis: the load, or else the longest axis of numbers; None if no number varies."""
     axes = dict.fromkeys(axis for point in points for axis in point if axis not in {"seed", "scheme"})
     found = {axis: values_on(points, axis) for axis in axes}
     numeric = [axis for axis, values in found.items() if len(values) > 1 and is_numeric(values)]

@@ -1,4 +1,4 @@
-"""A reproduced experiment: what the paper published versus our measurements."""
+"""Figure of a reproduced experiment: published values versus our measurements."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,18 +14,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Line:
-    """One line of a panel: ours, with the intervals over seeds, and the paper's points."""
+    """A line of a panel: our values with intervals over seeds, and the paper's points."""
 
     name: str
     index: int
     ours: Sequence[tuple[float, float, float | None, float | None]]
-    """Place, mean over seeds, and the ends of its interval, if there is one."""
+    """Position, mean over seeds, and the ends of its interval, if there is one."""
     paper: Sequence[tuple[float, float]] = ()
 
 
 @dataclass(frozen=True)
 class Panel:
-    """A metric against the axis."""
+    """A panel with one metric against the axis."""
 
     title: str
     lines: Sequence[Line]
@@ -33,20 +33,20 @@ class Panel:
 
 @dataclass(frozen=True)
 class Versus:
-    """Our values versus the paper's, as numbers."""
+    """Contents of the figure: our values versus the paper's."""
 
     axis: str
     is_wide: bool
     """Whether the axis is logarithmic."""
     panels: Sequence[Panel]
     seeds: Sequence[int]
-    """Over how many seeds the means are; several numbers if points differ in that."""
+    """Number of seeds of the means; several numbers if points differ."""
 
 
 def draw(found: Versus) -> "Figure":
-    """A panel for each metric.
+    """Draw a panel for each metric.
 
-    Ours are lines through means over seeds, with bars over their intervals; the paper's points are filled.
+    Our values are lines through means over seeds, with bars for intervals; the paper's points are filled.
     """
     with style.panels(len(found.panels), 1, 1.0, sharex=True) as (figure, plots):
         for plot, panel in zip(plots, found.panels, strict=True):
@@ -67,7 +67,7 @@ def draw(found: Versus) -> "Figure":
 
 
 def _draw_ours(plot: "Axes", line: Line) -> list[float]:
-    """Means and their bars; returns the means."""
+    """Draw our means and their bars; return the means."""
     look = style.look(line.index)
     places, means, *_ = (list(column) for column in zip(*line.ours, strict=True))
     known = [
@@ -83,7 +83,7 @@ def _draw_ours(plot: "Axes", line: Line) -> list[float]:
 
 
 def _draw_theirs(plot: "Axes", line: Line) -> list[float]:
-    """Points that the paper published, of which it returns the numbers."""
+    """Draw the points that the paper published; return their values."""
     look = style.look(line.index)
     if line.paper:
         theirs = {"color": look["color"], "marker": look["marker"], "linestyle": "none", "zorder": 4}

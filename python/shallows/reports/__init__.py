@@ -1,7 +1,7 @@
-"""Reports: one HTML file that needs nothing else, of a run, a sweep, or a paper that was reproduced.
+"""Reports: a self-contained HTML file about a run, a sweep or a reproduced paper.
 
-`found` says what a folder holds, `of_run`, `of_sweep` and `of_reproduction` what is said of it, `page` writes
-that down. Charts are drawn in the browser by ECharts, from few numbers that `chart` has chosen.
+`found` detects the kind of a folder. `of_run`, `of_sweep` and `of_reproduction` choose the contents, and
+`page` renders them. ECharts draws charts in the browser, from a limited number of points chosen by `chart`.
 """
 
 from typing import TYPE_CHECKING
@@ -25,5 +25,5 @@ _HOMES = {
 }
 
 if not TYPE_CHECKING:
-    # A run writes its page without what those of sweeps and papers need.
+    # Import on first use: the page of a run needs no modules of sweeps and papers.
     __getattr__ = names_of("shallows.reports", _HOMES)

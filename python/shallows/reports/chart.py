@@ -1,4 +1,4 @@
-"""Charts as numbers for the browser: few enough to react at once, chosen so that what matters stays."""
+"""Charts as data for the browser, thinned so that it reacts fast while tails and peaks stay visible."""
 
 import ast
 import math
@@ -15,40 +15,40 @@ if TYPE_CHECKING:
     from shallows.runs.steps import Parts, Series
 
 MOST_POINTS = 20_000
-"""Drawn on a page, all charts together."""
+"""Most points drawn on a page, over all charts."""
 
 CDF_POINTS = 8_000
-"""Of these, for all distributions of a page."""
+"""Share of `MOST_POINTS` for all distributions of a page."""
 
 SERIES_POINTS = 8_000
-"""And for all that is drawn over time."""
+"""Share of `MOST_POINTS` for all lines over time."""
 
 SERIES_HELD = 40_000
-"""What the page holds of that, so that one can look closer."""
+"""Most points over time that a page contains, for zooming in."""
 
 METRIC_POINTS = MOST_POINTS - CDF_POINTS - SERIES_POINTS
 
 FINEST_CDF = 400
-"""Steps of a distribution: more cannot be seen."""
+"""Most steps of a distribution: more would not be visible."""
 
 COARSEST_CDF, COARSEST_SERIES = 24, 320
-"""With fewer points a line would say something else: then it is left out, and the page says so."""
+"""Fewest points of a line; with fewer it would be misleading, so the page leaves it out with a note."""
 
 Point = tuple[float, ...]
-"""Where, and how much. Over time, perhaps also the lowest and the highest value until the next point."""
+"""Position and value; over time also the lowest and highest value until the next point, if they differ."""
 
 
 @dataclass(frozen=True)
 class Axis:
-    """An axis: its name with the unit, whether it may be logarithmic, names instead of numbers."""
+    """An axis: its name with the unit, whether it may be logarithmic, and names instead of numbers."""
 
     name: str
     unit: str = ""
     log: bool = False
     names: Sequence[str] = ()
-    """Places 0, 1, … are called so."""
+    """Names of positions 0, 1, …, if the axis has names."""
     start: float = 0.0
-    """Where it begins, over time."""
+    """Beginning of a time axis."""
 
 
 @dataclass(frozen=True)
@@ -60,13 +60,13 @@ class Line:
     """Number of its colour, marker and dashes, as in figures."""
     points: Sequence[Point]
     bars: Sequence[tuple[float, float, float]] = ()
-    """Place, and both ends of the interval there."""
+    """Position, and both ends of the interval."""
     at: Mapping[str, str] = field(default_factory=dict)
-    """Which choices of the chart show it."""
+    """Choices of the chart that show the line."""
     shade: float | None = None
-    """Instead of a look, where its value is on a scale of colours, from 0 to 1."""
+    """Position on the colour scale, from 0 to 1, which replaces the look."""
     published: bool = False
-    """Points alone, without a line: what a paper has published, or places that are in no order."""
+    """Whether to draw filled points without a line: a paper's values, or places without an order."""
 
 
 @dataclass(frozen=True)
@@ -77,14 +77,14 @@ class Level:
     value: float
     at: Mapping[str, str] = field(default_factory=dict)
     lines: Sequence[str] = ()
-    """Lines whose threshold it is: it is hidden with them. Of no line, it is always shown."""
+    """Lines that have this threshold; it is hidden with them, and always shown if empty."""
     look: int | None = None
-    """The look of its line, if it belongs to one."""
+    """Look of its line, if the threshold belongs to a single line."""
 
 
 @dataclass(frozen=True)
 class Chart:
-    """One chart. `kind` is `points` (a metric along an axis), `cdf`, or `steps` (over time)."""
+    """A chart. `kind` is `points` (a metric along an axis), `cdf`, or `steps` (over time)."""
 
     name: str
     title: str
@@ -95,20 +95,20 @@ class Chart:
     levels: Sequence[Level] = ()
     note: str = ""
     window: float = 1.0
-    """How much of the horizontal axis is shown at first."""
+    """Share of the horizontal axis that is shown at first."""
     most: int | None = None
-    """How many points of a line over time are drawn at once: of more, means of parts of the time are."""
+    """Most points of a line over time drawn at once; with more, means over intervals are drawn."""
 
     @property
     def size(self) -> int:
-        """How many points are drawn at once."""
+        """Number of points drawn at once."""
         points = (len(line.points) for line in self.lines)
         at_once = sum(count if self.most is None else min(count, self.most) for count in points)
         return at_once + sum(len(line.bars) for line in self.lines)
 
     @property
     def choices(self) -> dict[str, list[str]]:
-        """What of it can be chosen, such as the load, and the values that there are."""
+        """Values that the reader can choose, by name of the axis."""
         found: dict[str, dict[str, None]] = {}
         for line in self.lines:
             for axis, value in line.at.items():
@@ -116,7 +116,7 @@ class Chart:
         return {axis: list(values) for axis, values in found.items()}
 
     def document(self) -> dict[str, Any]:
-        """For the browser."""
+        """Return the chart as a JSON object for the browser."""
         return {
             "name": self.name,
             "kind": self.kind,
@@ -142,13 +142,13 @@ class Chart:
 
 
 def _numbers(values: Iterable[float], precision: int = 6) -> list[float | None]:
-    """To so many digits: more cannot be seen, and would only make the file larger."""
+    """Round to `precision` digits, as more would only make the file larger; None for infinite values."""
     return [None if finite(value) is None else float(f"{value:.{precision}g}") for value in values]
 
 
 @cache
 def looks() -> list[dict[str, Any]]:
-    """Colours, markers and dashes in the order of `shallows.mplstyle`, read without matplotlib.
+    """Return colours, markers and dashes in the order of `shallows.mplstyle`, read without matplotlib.
 
     >>> looks()[1]
     {'color': '#D55E00', 'marker': 's', 'dash': [4, 2]}
@@ -164,7 +164,7 @@ def looks() -> list[dict[str, Any]]:
 
 
 def _dash(line: "str | tuple[int, Sequence[float]]") -> list[float]:
-    """Dashes in the browser, where lines are twice as wide as in print."""
+    """Return the dash pattern of a line for the browser; named styles get patterns for its wider lines."""
     named: dict[str, list[float]] = {"-": [], "--": [4, 2], ":": [1, 1.5], "-.": [6, 1.5, 1, 1.5]}
     return named[line] if isinstance(line, str) else list(line[1])
 
@@ -178,11 +178,10 @@ class Ordered(Protocol):
 
 
 def distribution(ordered: Ordered, most: int = FINEST_CDF) -> list[Point]:
-    """Points of the empirical distribution; all of them where they are few.
+    """Return about `most` points of the empirical distribution; all of them if there are fewer.
 
-    Of many, every such rank that between two neighbours lies at most one `most`-th of all values, and the
-    last hundredth and thousandth as finely again: a tail is what one looks for. Each point is exact: a value
-    that occurred, and the share that is no larger.
+    Ranks are evenly spaced, and more closely in the last tenth, hundredth and thousandth, to show the tail.
+    Each point is exact: an observed value, and the share of values at or below it.
 
     >>> distribution([1.0, 2.0, 3.0, 4.0])
     [(1.0, 0.25), (2.0, 0.5), (3.0, 0.75), (4.0, 1.0)]
@@ -204,35 +203,35 @@ def distribution(ordered: Ordered, most: int = FINEST_CDF) -> list[Point]:
 
 
 def time_unit_of(ordered: Iterable[Ordered]) -> Unit:
-    """The unit in which these microseconds are read best."""
+    """Return the most readable unit for these times in µs."""
     return time_unit(end for each in ordered for end in (each[0], each[len(each) - 1]))
 
 
 SETTLED = 0.99
-"""Share of the area under a queue's backlog after which there is little to see."""
+"""Share of the area under a queue's backlog that the initial window must contain."""
 
 
 def window(drawn: "Collection[Series]") -> float:
-    """How much of a time axis to show at first: all, unless most of it comes after almost everything."""
+    """Return the share of a time axis to show at first: all, unless at least half has almost no backlog."""
     end = max(float(series.times[-1]) for series in drawn)
     settled = 1.1 * max(series.settled(SETTLED) for series in drawn) / end
     return settled if 0 < settled < 0.5 else 1.0
 
 
 def coarseness(most: int) -> float:
-    """The largest share of values between two points of such a distribution."""
+    """Return the largest share of values between two points of a `distribution` with `most` points."""
     return 1 / (most * 6 // 10)
 
 
 class OverTime:
-    """Lines over time: what a page holds of each, what is drawn of it at once, and what to say of that.
+    """Lines over time, reduced to their share of a page's points.
 
     Parameters
     ----------
     drawn
-        Some of them.
+        Series of one chart.
     share_of
-        How many lines there are over time on the page.
+        Number of lines over time on the page, over all charts.
     """
 
     def __init__(self, drawn: "Sequence[Series]", share_of: int) -> None:
@@ -241,7 +240,7 @@ class OverTime:
 
     @property
     def note(self) -> str:
-        """How lines were thinned; nothing if all of their changes are drawn."""
+        """Note on how lines were thinned; empty if all changes are drawn."""
         if all(len(parts.edges) <= self.most for parts in self._parts):
             return ""
         longest = max(parts.longest_us for parts in self._parts)
@@ -253,7 +252,7 @@ class OverTime:
         )
 
     def points(self, time: float, size: float) -> list[list[Point]]:
-        """Of each line, in these units: when a part begins, its mean, and the ends of several values."""
+        """Return the points of each line in these units: time, mean, and extremes if they differ."""
         return [_points(parts, time, size) for parts in self._parts]
 
 

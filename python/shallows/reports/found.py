@@ -1,4 +1,4 @@
-"""What a folder holds: a run, a sweep, a paper that was reproduced, or something that is not finished."""
+"""Reports for any results folder: of a run, a sweep or a reproduced paper."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,12 +15,14 @@ from shallows.sweeps.sweeps import Sweep
 
 
 def write(folder: Path, runs: Sequence[Run] | None = None) -> Path:
-    """Write `report.html` of whatever a folder holds into it; of these runs, if they were read before.
+    """Write `report.html` into a folder of a run, sweep or reproduction.
+
+    `runs` are the folder's runs, if they were read before.
 
     Raises
     ------
     ShallowsError
-        If there is nothing finished in it, or nothing that can be read; it says what is missing.
+        If the folder has no finished run, or none can be read.
     """
     if holds_claims(folder):
         return write_reproduction(folder)
@@ -44,12 +46,12 @@ def report(what: Run | Sweep | str | Path) -> Path:
     Returns
     -------
     Path
-        The page.
+        Path of the page.
 
     Raises
     ------
     ShallowsError
-        If the folder holds nothing finished, or nothing that can be read.
+        If the folder has no finished run, or none can be read.
 
     Examples
     --------
@@ -61,5 +63,5 @@ def report(what: Run | Sweep | str | Path) -> Path:
 
 
 def holds_claims(folder: Path) -> bool:
-    """Whether `shallows reproduce` has written it."""
+    """Return whether `shallows reproduce` has written this folder."""
     return any(folder.glob(CLAIMS))

@@ -1,4 +1,4 @@
-"""The HTML text of a page: whatever is not ours is escaped here."""
+"""HTML text of pages, with all foreign text escaped."""
 
 import base64
 import os
@@ -11,7 +11,7 @@ _ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&#34;", 
 
 
 def text(value: object) -> str:
-    """A value as text between tags or within quotes.
+    """Escape a value for use between tags or in quoted attributes.
 
     >>> text("<b>")
     '&lt;b&gt;'
@@ -20,7 +20,7 @@ def text(value: object) -> str:
 
 
 def path(relative: str) -> str:
-    """A path below the page as the reference of a link: RFC 3986 has `#`, `?` and `%` for itself."""
+    """Return a path relative to the page as a link target, with reserved characters quoted (RFC 3986)."""
     return text(quote(os.fsencode(relative)))
 
 
@@ -30,25 +30,25 @@ class Cell:
 
     text: str
     verdict: str = ""
-    """`better`, `worse`, `cannot tell`; `holds`, `does not hold`."""
+    """Verdict: `better`, `worse`, `cannot tell`, `holds` or `does not hold`."""
     title: str = ""
-    """What is shown when one points at it."""
+    """Tooltip of the cell."""
     detail: str = ""
-    """A second, smaller line."""
+    """Second line in a smaller font."""
     link: str = ""
-    """What a click on it opens: a path from the page, as the file system has it."""
+    """Target of a link: a path relative to the page, not quoted."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """A part of a section. `kind` says how it is shown: the functions of `SHOWN`."""
+    """A part of a section. `kind` selects a function of `SHOWN`, or is `chart`."""
 
     kind: str
     content: Any
     title: str = ""
     note: str = ""
     names: int = 1
-    """Of tables: how many columns are names."""
+    """Number of first columns of a table that are names."""
 
 
 @dataclass
@@ -60,13 +60,13 @@ class Section:
 
     @property
     def name(self) -> str:
-        """Its anchor."""
+        """Anchor of the section."""
         return self.title.lower().replace(" ", "-")
 
 
 @dataclass(frozen=True)
 class Page:
-    """What a page shows, and what its browser gets."""
+    """Contents of a page, with its style, scripts and data."""
 
     title: str
     kind: str
@@ -77,12 +77,12 @@ class Page:
     scripts: Sequence[str]
     data: str
     missing: str
-    """What is said above charts that cannot be drawn."""
+    """Warning above charts that cannot be drawn; empty if they can."""
     notices: str
     label: str
 
     def html(self) -> str:
-        """Its text."""
+        """Return the page as HTML text."""
         menu = "".join(f'<a href="#{text(each.name)}">{text(each.title)}</a>' for each in self.sections)
         return "\n".join(
             [
@@ -125,7 +125,7 @@ class Page:
             if block.kind != "chart":
                 blocks.append(SHOWN[block.kind](block))
                 continue
-            # Charts in a row share a grid.
+            # Consecutive charts share a grid.
             blocks += [self._before_charts()] if before != "chart" else []
             blocks += [_chart(block), *(["</div>\n"] if after != "chart" else [])]
         head = f'<section id="{text(section.name)}">\n<h2>{text(section.title)}</h2>\n'
@@ -140,7 +140,7 @@ class Page:
 
 
 SHARED = '<div class="legend shared" role="group" aria-label="Lines of several charts"></div>\n'
-"""The legend of charts with the same lines."""
+"""Legend that charts with the same lines share."""
 
 
 def _notices(notices: str) -> str:
@@ -166,12 +166,12 @@ def _paragraph(block: Block) -> str:
 
 
 def _drawing(block: Block) -> str:
-    # By `reports.topology`, which escapes what it is given.
+    # The content is SVG from `reports.topology`, which escapes names.
     return f'<figure class="drawing">{block.content}<figcaption>{text(block.note)}</figcaption></figure>\n'
 
 
 def _picture(block: Block) -> str:
-    """A PNG within the page."""
+    """Return an embedded PNG."""
     data = base64.b64encode(block.content).decode("ascii")
     return (
         f'<figure class="picture"><h3>{text(block.title)}</h3>\n'
@@ -208,9 +208,9 @@ def _folded(block: Block) -> str:
 
 
 def _rows(block: Block) -> str:
-    """A table, and the note below it."""
+    """Return a table with the note below it."""
     columns, names = block.content["columns"], block.names
-    # Of names alone: words, that a narrow screen shows one below the other.
+    # A table of names only is text: narrow screens show its cells one below the other.
     prose = columns if names == len(columns) and names > 2 else ()
     heads = "".join(
         f'<th scope="col"{_of_name(place, names)}>{text(column)}</th>' for place, column in enumerate(columns)
@@ -268,4 +268,4 @@ SHOWN = {
     "folded": _folded,
     "progress": _progress,
 }
-"""What makes HTML of a block of each kind; charts are made by the page, which knows what is beside them."""
+"""Functions that render blocks by kind; charts are rendered by `Page`, as consecutive ones share a grid."""

@@ -1,4 +1,4 @@
-"""A network as boxes and links between them: hosts are told apart only where few of them differ."""
+"""Network as boxes and links for a drawing, in which alike hosts share a box."""
 
 from collections import Counter
 from collections.abc import Callable, Collection
@@ -8,31 +8,35 @@ from shallows.quantity import rate, time
 from shallows.runs.network import Network
 
 MOST_COLUMNS = 5
-"""Boxes beside each other; of more, the first ones and the last are drawn."""
+"""Most boxes side by side; with more, only the first ones and the last are drawn."""
 
 
 @dataclass(frozen=True)
 class Link:
-    """Links alike between two boxes, or a group that is drawn as one."""
+    """Links between two boxes that are drawn as one."""
 
     ends: tuple[str, str]
     rate: str
-    """As it is shown; of a group from the lowest to the highest."""
+    """Rate as text; for a group with different rates, from the lowest to the highest."""
     delay: str
 
 
 @dataclass
 class Boxes:
-    """Switches, boxes of hosts with the number in each, and what connects them."""
+    """Switches, boxes of hosts with the number of hosts in each, and links."""
 
     tiers: dict[str, int]
-    """Of each switch how far it is from the nearest host."""
+    """Distance of each switch from the nearest host."""
     hosts: dict[str, int]
     links: Counter[Link] = field(default_factory=Counter)
 
 
 def boxes(network: Network) -> Boxes:
-    """Hosts with the same link to the same switch are one box; of many, all hosts of a switch."""
+    """Return the boxes of a network.
+
+    Hosts with equal links to the same switch share a box. If there would be too many boxes, all hosts of a
+    switch share one.
+    """
     found = Boxes(dict(zip(network.switches, network.tiers, strict=True)), {})
     names = [*network.hosts, *network.switches]
     mine: dict[str, tuple[str, int, int]] = {}
@@ -54,6 +58,6 @@ def boxes(network: Network) -> Boxes:
 
 
 def _span(values: Collection[int], say: Callable[[int], str]) -> str:
-    """A rate or a delay of several links: from the lowest to the highest."""
+    """Return the rates or delays of several links as text, from the lowest to the highest."""
     low, high = min(values), max(values)
     return say(low) if low == high else f"{say(low)} – {say(high)}"

@@ -1,4 +1,4 @@
-"""The pages of a folder that is served: a list of what is in it, its runs, and its sweeps while they run."""
+"""Pages of a served folder: a list of its contents, its runs, and live pages of its sweeps."""
 
 import os
 import time
@@ -23,17 +23,17 @@ from shallows.sweeps import progress
 from shallows.sweeps.progress import Progress
 
 PATIENCE = 4
-"""Charts that took long to draw are drawn anew only after so many times that time."""
+"""Minimum age of charts before they are drawn again, as a multiple of the drawing time."""
 
 LIVE = Live(every_ms=2000, gone="The server has ended. `shallows serve` starts it again.")
 
 
 class LeadsOutError(ShallowsError):
-    """A folder from which more would be shown than what is served."""
+    """Error for a link or path that leads out of the served folder."""
 
 
 class Site:
-    """Pages of a folder and of what is inside it."""
+    """Pages of a folder and of the folders inside it."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder.absolute()
@@ -41,7 +41,7 @@ class Site:
         self.drawn: dict[Path, _Drawn] = {}
 
     def page(self, path: str) -> str | None:
-        """The page at a path, such as `/fig2/`; nothing if there is none."""
+        """Return the page at a path, such as `/fig2/`; None if there is none."""
         folder = self._at(path)
         if folder is None:
             return None
@@ -55,10 +55,10 @@ class Site:
         return self._list(folder)
 
     def _at(self, path: str) -> Path | None:
-        """The folder at a path; nothing if there is none."""
+        """Return the folder at a path; None if there is none."""
         folder = self.folder
         for part in filter(None, path.split("/")):
-            # Only what is listed, so that no path leads out; nor may a symbolic link.
+            # Accept only names of existing folders, so `..` cannot lead out; links are checked below.
             inside = (
                 {}
                 if part.startswith(".")
@@ -81,12 +81,12 @@ class Site:
         )
 
     def _checked(self, folder: Path) -> Path:
-        """The folder, of which everything may be shown.
+        """Return the folder after checking that its whole contents may be shown.
 
         Raises
         ------
         LeadsOutError
-            If a link inside it, or a point that its sweep names, is elsewhere.
+            If a link inside it, or a point of its sweep, leads out of the served folder.
         """
         for path in _shown(folder):
             if self._leads_out(path):
@@ -94,7 +94,7 @@ class Site:
         return folder
 
     def _list(self, folder: Path) -> str | None:
-        """A page of links to sweeps and runs inside a folder; none if there are none."""
+        """Return a page of links to sweeps and runs inside a folder; None if there are none."""
         inside = [
             each for each in sorted(folder.iterdir()) if each.is_dir() and not each.name.startswith(".")
         ]
@@ -149,7 +149,7 @@ class Site:
         )
 
     def _charts(self, folder: Path, runs: Sequence[Run]) -> Sequence[Chart]:
-        """Drawn anew when runs have been added, but no more often than their drawing takes time."""
+        """Return the charts of a sweep, drawn again after new runs if the old ones are old enough."""
         names = [run.path for run in runs]
         last = self.drawn.get(folder)
         if last and (last.runs == names or time.monotonic() < last.until):
@@ -162,7 +162,7 @@ class Site:
 
 
 def _shown(folder: Path) -> Iterator[Path]:
-    """What the page of a folder reads: all of a run's, and of a sweep its list and its points."""
+    """Yield the paths that a page of a folder reads and that may lead out: links, and points of a sweep."""
     if not (folder / INDEX).is_file():
         yield from _links(folder)
         return
@@ -174,7 +174,7 @@ def _shown(folder: Path) -> Iterator[Path]:
 
 
 def _links(folder: Path) -> Iterator[Path]:
-    """Every symbolic link below a folder."""
+    """Yield every symbolic link below a folder."""
     for entry in os.scandir(folder):
         if entry.is_symlink():
             yield Path(entry)
@@ -183,7 +183,7 @@ def _links(folder: Path) -> Iterator[Path]:
 
 
 class _Drawn:
-    """Charts of a sweep, of which runs, and until when they will do."""
+    """Charts of a sweep, the runs in them, and the time until which they are reused."""
 
     def __init__(self, runs: list[Path], charts: Sequence[Chart], until: float) -> None:
         self.runs, self.charts, self.until = runs, charts, until
@@ -201,7 +201,7 @@ def _in_words(state: Progress) -> str:
 
 
 def _progress(state: Progress, missing: Sequence[str]) -> list[Block]:
-    """A bar for the whole, one for each point that runs, and what failed."""
+    """Return progress bars of the sweep and each running point, errors, and the number of waiting points."""
     worked = len(state.done) + sum(state.running.values())
     bars = [("all points", worked / max(len(state.points), 1))]
     bars += [

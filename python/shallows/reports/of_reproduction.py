@@ -1,4 +1,4 @@
-"""The report of a paper that was reproduced: its claims, and what was measured beside what it published."""
+"""Report of a reproduced paper: verdicts on its claims, and our measurements beside published values."""
 
 import re
 from collections import Counter
@@ -21,7 +21,7 @@ from shallows.runs.manifest import PAGE
 
 
 def write_reproduction(folder: Path) -> Path:
-    """Write `report.html` into the folder of a reproduction, from the claims that are there.
+    """Write `report.html` into the folder of a reproduction, from its files of claims.
 
     Raises
     ------
@@ -32,7 +32,7 @@ def write_reproduction(folder: Path) -> Path:
 
 
 def page(folder: Path) -> str:
-    """The report, as HTML."""
+    """Return the report as HTML."""
     documents = read_documents(folder)
     if len({(each["paper"], each["quick"]) for each in documents}) > 1:
         raise mixed(folder)
@@ -84,7 +84,7 @@ def _warnings(documents: list[dict[str, Any]]) -> list[Block]:
 
 
 def _claims(claims: list[dict[str, Any]]) -> list[Block]:
-    """A row for each claim, at the place that decides."""
+    """Return a table with a row for each claim, at the first place with the claim's verdict."""
     rows = []
     for claim in claims:
         shown = next(check for check in claim["checks"] if check["verdict"] == claim["verdict"])
@@ -122,7 +122,7 @@ def _metric(claim: dict[str, Any]) -> str:
 
 
 def _causes(claims: list[dict[str, Any]]) -> list[Block]:
-    """Why claims do not hold, or cannot be told."""
+    """Return the causes of claims that do not hold or cannot be decided."""
     bad = [(claim["id"], claim["cause"] or "The cause is not known.") for claim in claims]
     kept = [pair for pair, claim in zip(bad, claims, strict=True) if claim["verdict"] != HOLDS]
     return [Block("facts", kept)] if kept else []
@@ -151,7 +151,7 @@ def _place(place: float | str | None) -> str:
 
 
 def _figures(drawings: dict[str, Any], named: dict[str, list[str]]) -> list[Block]:
-    """Ours as lines, the paper's as filled points; a chart for each panel."""
+    """Return a chart for each panel, with our values as lines and the paper's as filled points."""
     made = []
     for name, found in drawings.items():
         where = ", ".join(_called(figure) for figure in named.get(name, [])) or name
@@ -180,11 +180,11 @@ def _figures(drawings: dict[str, Any], named: dict[str, list[str]]) -> list[Bloc
 
 
 MOST_PICTURES = 40
-"""Figures that the page shows; others are files beside it."""
+"""Most figures in the page; further ones are files beside it."""
 
 
 def _pictures(folder: Path, named: dict[str, list[str]]) -> list[Block]:
-    """Return the figures that were drawn of each experiment's runs, as the page's own pictures."""
+    """Return the figures of each experiment's runs as embedded pictures."""
     blocks = []
     for name, of in named.items():
         for file in sorted(folder.glob(f"{escape(name)}-*.png")):
@@ -200,7 +200,7 @@ def _called(figure: str) -> str:
 
 
 def _links(folder: Path, experiments: list[str]) -> list[Block]:
-    """Reports of the sweeps behind the figures, where they are written."""
+    """Return links to the reports of the figures' sweeps, or a note on how to write them."""
     there = [(name, f"{name}/{PAGE}") for name in experiments if (folder / name / PAGE).is_file()]
     missing = [
         name for name in experiments if (folder / name).is_dir() and not (folder / name / PAGE).is_file()

@@ -1,4 +1,4 @@
-"""The report of one run."""
+"""Report of one run."""
 
 import json
 import math
@@ -33,19 +33,19 @@ if TYPE_CHECKING:
     from shallows.runs.steps import Series
 
 Share = Callable[["Sequence[Series]"], charts.OverTime]
-"""What lines over time get of a page."""
+"""Function that reduces the lines of a chart over time to their share of a page's points."""
 
 PORTS = 4
-"""Ports and pools whose backlog is drawn."""
+"""Most ports and pools whose backlog is drawn."""
 
 FLOWS = 4
-"""Flows whose window is drawn."""
+"""Most flows whose congestion window is drawn."""
 
 MOST_CURVES = 4
-"""Marking curves that stand side by side on a page."""
+"""Most marking curves side by side on a page."""
 
 MORE = "Run longer, or with more seeds."
-"""How to get enough observations for a percentile."""
+"""Remedy for too few observations for a percentile."""
 
 
 def write_run(run: Run, folder: Path | None = None) -> Path:
@@ -54,7 +54,7 @@ def write_run(run: Run, folder: Path | None = None) -> Path:
 
 
 def page(run: Run) -> str:
-    """The report of one run, as HTML."""
+    """Return the report of one run as HTML."""
     summary = run.summary
     text = read_text(run.path / "scenario.toml", remedy=DAMAGED)
     place = f"{describe(run.labels)} · " if run.labels else ""
@@ -74,12 +74,12 @@ def page(run: Run) -> str:
 
 
 def set_up(run: Run, curves: list[dict[str, Any]] | None = None) -> Section:
-    """The network, its marking curves (of a sweep, those of all its schemes), and every setting."""
+    """Return the section with the network, its settings, and `curves`, by default the run's marking curves."""
     built = network(run.scenario["topology"])
     said = topology.describe(run.scenario["topology"], built)
     blocks = [Block("drawing", topology.draw(built), note=said)]
     marks = tables.marking_curves(run.summary["marking_curves"] if curves is None else curves)
-    # Of many curves, each is a row: a page is higher than it is wide.
+    # Many curves become rows, as a page is higher than it is wide.
     blocks.append(table(marks.turned() if len(marks.columns) > MOST_CURVES + 1 else marks))
     blocks += [Block("note", note) for note in run.summary["notes"]]
     title = f"Settings: {describe(run.labels)}" if run.labels else "Settings"
@@ -87,7 +87,7 @@ def set_up(run: Run, curves: list[dict[str, Any]] | None = None) -> Section:
 
 
 def again(runs: list[Run], commands: list[str], text: str) -> Section:
-    """How to get the same results, and what made these."""
+    """Return the section with the commands that repeat the results, and with their origin."""
     blocks = [
         Block("code", "\n".join(commands)),
         Block("facts", setup.made_by(runs)),
@@ -101,12 +101,12 @@ def again(runs: list[Run], commands: list[str], text: str) -> Section:
 
 
 def _observations(summary: Mapping[str, Any]) -> list[Block]:
-    """What is as it should be and yet worth knowing."""
+    """Return the observations of a run as notes."""
     return [Block("note", text) for text in summary.get("observations", [])]
 
 
 def warnings(summary: Mapping[str, Any]) -> list[str]:
-    """What a reader should know: what was not measured, what misleads, and percentiles of too few samples."""
+    """Return missing measurements, warnings, and percentiles with too few samples, as sentences."""
     few = ", ".join(f"{count:,} {what}" for what, count in few_samples([summary]).items())
     problems = [problem["text"] for problem in summary.get("problems", [])]
     said = [f"Too few for a p99, which needs {percentiles.needed():,}: {few}. {MORE}"] if few else []
@@ -124,7 +124,7 @@ def few_samples(seeds: Sequence[Mapping[str, Any]]) -> dict[str, int]:
         few = {
             name: counts[name] for name in names if counts[name] and not percentiles.suffices(counts[name])
         }
-        # If all of them together are too few, so is each of their kinds.
+        # If all together are too few, so is each bin or workload.
         for name in ["all"] if "all" in few else few:
             found[what if name == "all" else f"{name.replace('_', ' ')} {what}"] = few[name]
     return found
@@ -150,7 +150,7 @@ def _charts(run: Run) -> list[Chart]:
 
 
 def _completion(run: Run, column: str) -> Chart | None:
-    """Distributions of completion times or slowdowns, a line for each size of flows."""
+    """Return a chart of the distributions of completion times or slowdowns, with a line for each size bin."""
     done = run.columns("flows").between("counted", above=0).between(column)
     sizes = {
         name: done.between("size_bytes", low, math.inf if high is None else high).ordered(column)
@@ -169,7 +169,7 @@ def _completion(run: Run, column: str) -> Chart | None:
 
 
 def _distributions(drawn: Mapping[str, Sequence[float]], unit: Unit) -> list[Line]:
-    """A line for each of these, whose values are in ascending order."""
+    """Return a line for each distribution; values are in ascending order."""
     points = (charts.distribution(values) for values in drawn.values())
     return [
         Line(name, index, [(value / unit.size, share) for value, share in each])
@@ -212,12 +212,12 @@ def _times(
 
 
 def has_queues(run: Run) -> bool:
-    """Whether it has sampled or traced any, found out without reading a table."""
+    """Return whether the run has samples or traces of ports, without reading a table."""
     return run.has("queues") or run.has("traces")
 
 
 def _over_time(run: Run) -> list[Chart]:
-    """Return queues, the shared buffer, and windows; all their lines share what a page holds."""
+    """Return charts of queues, the shared buffer and windows; their lines share the points of a page."""
     ports, pools = _queues(run)
     flows = _windows(run)
     share = partial(charts.OverTime, share_of=len(ports) + len(pools) + len(flows))
@@ -231,7 +231,7 @@ def _over_time(run: Run) -> list[Chart]:
 
 
 def title_of(name: str, ports: Sequence[str]) -> str:
-    """Return the title of a chart of queues or of a pool, with the name of what it shows."""
+    """Return the title of a chart of queues or of a pool, with the names of ports or pools."""
     if name == "pool":
         return f"Shared buffer over time: {', '.join(ports)}"
     return f"Queue over time: {ports[0]}" if len(ports) == 1 else "Queues over time"
@@ -249,13 +249,13 @@ def _queues(run: Run) -> "tuple[dict[str, Series], dict[str, Series]]":
         return {}, {}  # no port ever had a backlog
     drawn, pools = backlogs(run, ports), pools_beside(run, ports[:1])
     beside = backlogs(run, pools) if pools else {}
-    # Where a single port was busy, its pool would only repeat it.
+    # If only one port of a pool was busy, the pool's chart would repeat the port's.
     longest = max(series.max() for series in drawn.values())
     return drawn, {name: series for name, series in beside.items() if series.max() > longest}
 
 
 def _windows(run: Run) -> "dict[str, Series]":
-    """Congestion windows of the first flows that were traced."""
+    """Return the congestion windows of the first traced flows."""
     from shallows.series.flow_series import windows
 
     if run.flow_traces is None or run.flow_traces.is_empty():
@@ -290,7 +290,7 @@ def near(known: Sequence[Level], top: float, unit: Unit) -> tuple[list[Level], s
 def _steps(
     name: str, title: str, what: str, drawn: "dict[str, Series]", share: Share, window: float = 1.0
 ) -> Chart:
-    """Lines over time."""
+    """Return a chart of lines over time."""
     end = max(float(series.times[-1]) for series in drawn.values())
     time, of = time_unit([end * window]), size_unit([max(series.max() for series in drawn.values())])
     over_time = share([*drawn.values()])
@@ -301,7 +301,7 @@ def _steps(
 
 
 def _levels(run: Run, names: Sequence[str]) -> list[Level]:
-    """Return the marking thresholds of ports or pools; one that all have is named without them."""
+    """Return the marking thresholds of ports or pools; names omit the owners of a threshold that all have."""
     from shallows.series.thresholds import thresholds
 
     owners: dict[tuple[str, float], list[str]] = {}

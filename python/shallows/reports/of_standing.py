@@ -1,4 +1,4 @@
-"""The page of a network that stands in the testbed: queues, marks and drops, live."""
+"""Live page of a testbed network that is up: queues, marks and drops."""
 
 from collections.abc import Sequence
 
@@ -10,23 +10,23 @@ from shallows.runs.standing import EVERY_S, KEPT, State, Watch
 from shallows.runs.table import Table
 
 SILENT_S = 2.0
-"""After so long without a word the page says that nothing is heard."""
+"""Time without a new state after which the page shows a warning."""
 
 MOST_LINES = 8
-"""Ports in the chart: as many as there are colours."""
+"""Most ports in the chart: the number of colours."""
 
 LIVE = Live(every_ms=1000, gone="The network has gone: its shell has ended.")
 
 
 class Page:
-    """Pages of one network; a port keeps its colour while it is drawn."""
+    """Page of a network; a port keeps its colour while it is drawn."""
 
     def __init__(self, name: str, watch: Watch) -> None:
         self.name, self.watch = name, watch
         self.looks: dict[str, int] = {}
 
     def at(self, path: str) -> str | None:
-        """The page at a path; there is only `/`."""
+        """Return the page at a path; None for any path but `/`."""
         return self._now() if path == "/" else None
 
     def _now(self) -> str:
@@ -67,7 +67,7 @@ class Page:
         return [chart(self._backlogs(states, used))]
 
     def _backlogs(self, states: Sequence[State], used: Sequence[str]) -> Chart:
-        """Those of the ports that come first, in the order of the table."""
+        """Return a chart of the longest queues; `used` are ports by longest queue."""
         chosen = {*used[:MOST_LINES]}
         drawn = [port.name for port in states[-1].ports if port.name in chosen]
         self.looks = {name: look for name, look in self.looks.items() if name in drawn}

@@ -1,4 +1,4 @@
-"""The report of a sweep: verdicts, each metric along its axis, distributions, queues."""
+"""Report of a sweep: verdicts, metrics along the axis, distributions and queues."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 from shallows.comparison.rows import Row
 
 MOST_COMPARED = 400
-"""Runs of which verdicts are computed for a report: those of larger sweeps take minutes."""
+"""Most runs for which a report computes verdicts; larger sweeps would take minutes."""
 
 MOST_OPEN = 40
-"""Rows of results; more are shown when asked for."""
+"""Most rows of results in an open table; with more rows, the table is folded."""
 
 
 def write_sweep(runs: Sequence[Run], folder: Path, text: str = "", missing: Sequence[str] = ()) -> Path:
@@ -42,19 +42,19 @@ def write_sweep(runs: Sequence[Run], folder: Path, text: str = "", missing: Sequ
     Parameters
     ----------
     runs
-        Its finished runs.
+        Finished runs of the sweep.
     folder
-        Where it is written; runs are linked from there.
+        Folder of the page; links to runs are relative to it.
     text
-        Says in words what the sweep shows.
+        Result of the sweep in words.
     missing
-        Points that are not finished.
+        Unfinished points.
     """
     return write_whole(folder / PAGE, page(runs, folder, text, missing))
 
 
 def page(runs: Sequence[Run], folder: Path, text: str = "", missing: Sequence[str] = ()) -> str:
-    """The report of a sweep, as HTML."""
+    """Return the report of a sweep as HTML."""
     first = runs[0]
     scenario = read_text(first.path / "scenario.toml", remedy=DAMAGED)
     asked = [setup.question(scenario), text]
@@ -85,7 +85,7 @@ def _missing(points: Sequence[str]) -> list[Block]:
 
 
 def count_warnings(runs: Sequence[Run]) -> list[str]:
-    """Points that measured nothing; each problem and warning once, with the number of runs that have it."""
+    """Return warnings about the runs; each problem and warning once, with the number of runs that have it."""
     problems = Counter(problem["text"] for run in runs for problem in run.problems)
     warnings = Counter(warning for run in runs for warning in run.summary["warnings"])
     counts = [*problems.most_common(), *warnings.most_common()]
@@ -94,7 +94,7 @@ def count_warnings(runs: Sequence[Run]) -> list[str]:
 
 
 def _few_samples(runs: Sequence[Run]) -> list[str]:
-    """Name what is too rare for a p99 at some points; all seeds of a point count together, as in verdicts."""
+    """Return a warning about points with too few observations for a p99; seeds of a point are pooled."""
     points: dict[tuple[tuple[str, str], ...], list[Mapping[str, Any]]] = {}
     for run in runs:
         place = tuple((axis, str(value)) for axis, value in run.labels.items() if axis != "seed")
@@ -118,12 +118,12 @@ def _empty(runs: Sequence[Run]) -> list[str]:
 
 
 def _some(names: Sequence[str]) -> str:
-    """The first few."""
+    """Return the first names of a list as text."""
     return "; ".join(names[:8]) + (f"; and {len(names) - 8} more" if len(names) > 8 else "")
 
 
 def _verdicts(runs: Sequence[Run]) -> list[Block]:
-    """A table for each scheme versus the baseline: metrics down, points across."""
+    """Return a table for each scheme versus the baseline, with metrics as rows and points as columns."""
     if len({run.labels.get("scheme") for run in runs}) < 2:
         return []
     if len(runs) > MOST_COMPARED:
@@ -156,7 +156,7 @@ def _notes(found: "Comparison") -> list[Block]:
 
 
 def _ranking(runs: Sequence[Run]) -> list[Block]:
-    """Of a sweep over values, all its places together, not one slice of them."""
+    """Return a ranking of all places of a sweep over values; empty if only schemes vary."""
     axes = ranked.comparable_axes(runs)
     if axes in ([], ["scheme"]):
         return []
@@ -168,7 +168,7 @@ def _ranking(runs: Sequence[Run]) -> list[Block]:
         return [Block("note", f"The places cannot be compared: {error.message}.")]
     if found.rankings:
         return [*ranked.blocks(found), *_notes(found)]
-    # Of few places, and no schemes, each versus the first.
+    # Few places without schemes are compared with the first.
     return [*_tables(found), *_notes(found)] if "scheme" not in axes else []
 
 
@@ -228,12 +228,12 @@ def _results(runs: Sequence[Run]) -> list[Block]:
 
 
 def _set_up(runs: Sequence[Run]) -> Section:
-    """That of the first run, the marking curves of all that differ in them, and what else differs."""
+    """Return the set-up of the first run, with all distinct marking curves and the axes of the sweep."""
     curves: dict[str, dict[str, Any]] = {}
     for run in runs:
         where = f", {run.labels['scheme']}" if "scheme" in run.labels else ""
         for curve in run.summary["marking_curves"]:
-            # The same for every load and seed: a column each would say nothing.
+            # Curves that are equal for all loads and seeds share a column.
             curves.setdefault(repr(curve), curve | {"port": f"{curve['port']}{where}"})
     section = set_up(runs[0], list(curves.values()))
     section.blocks.insert(1, Block("facts", _varied(runs)))
@@ -241,7 +241,7 @@ def _set_up(runs: Sequence[Run]) -> Section:
 
 
 def _varied(runs: Sequence[Run]) -> list[tuple[str, str]]:
-    """The axes of the sweep, and the values on them."""
+    """Return the axes of the sweep with their values."""
     axes = dict.fromkeys(axis for run in runs for axis in run.labels)
     return [
         (f"swept: {axis}", ", ".join(dict.fromkeys(str(run.labels.get(axis)) for run in runs)))

@@ -1,7 +1,7 @@
-"""A page: blocks of text, tables, drawings and charts, and with them all that the browser needs.
+"""HTML pages with blocks of text, tables, drawings and charts, and all styles and scripts.
 
-Nothing is fetched, and only our own scripts may run: a Content-Security-Policy names them by their hashes, so
-that nothing in a name or a scenario can become one.
+Pages fetch nothing. A Content-Security-Policy permits only our own scripts, by their hashes, so that text
+from a name or a scenario cannot run as a script.
 """
 
 import base64
@@ -21,25 +21,25 @@ from shallows.runs.table import Table
 STATIC = Path(__file__).with_name("static")
 
 LIBRARY = STATIC / "echarts.js"
-"""Built by `make charts`; not under version control."""
+"""ECharts, built by `make charts`; not under version control."""
 
 NOTICES = LIBRARY.with_suffix(".txt")
-"""Licences and notices of what is in it, which go where it goes; made with it (`web/build.mjs`)."""
+"""Licences and notices of ECharts, built with it (`web/build.mjs`); every page with the library has them."""
 
 MISSING = "Charts are missing: this checkout has not built them. `make charts` does."
 
 
 @dataclass(frozen=True)
 class Live:
-    """How a page is renewed while it is read (`live.js`)."""
+    """Settings of a page that renews itself (`live.js`)."""
 
     every_ms: int
     gone: str
-    """What it says when its server has."""
+    """Message when the server has ended."""
 
 
 def table(made: Table, links: Sequence[str] = ()) -> Block:
-    """A table of text; the first cell of a row may be a link."""
+    """Return the block of a table; `links` are those of the rows' first cells."""
     rows = [[Cell(text) for text in row] for row in made.rows]
     for row, link in zip(rows, links, strict=False):
         row[0] = replace(row[0], link=link)
@@ -53,7 +53,7 @@ def render(
     sections: Sequence[Section],
     live: Live | None = None,
 ) -> str:
-    """The HTML text of a page, which renews itself if it is `live`."""
+    """Return the HTML text of a page, which renews itself if `live` is given."""
     sections = [section for section in sections if section.blocks]
     charts = [block.content for section in sections for block in section.blocks if block.kind == "chart"]
     drawn = sum(chart.size for chart in charts)
@@ -84,7 +84,7 @@ def render(
 
 
 def island(document: dict[str, Any]) -> str:
-    r"""JSON that can stand inside a script element: nothing in it ends the element, or begins another.
+    r"""Return JSON for a script element, escaped so that it can neither end the element nor begin another.
 
     >>> island({"name": "</script><!--"})
     '{"name":"\\u003c/script\\u003e\\u003c!--"}'
@@ -96,12 +96,12 @@ def island(document: dict[str, Any]) -> str:
 
 
 def chart(made: Chart) -> Block:
-    """A chart."""
+    """Return the block of a chart."""
     return Block("chart", made, made.title, made.note)
 
 
 def library() -> str:
-    """The text of ECharts; nothing in a checkout that has not built it."""
+    """Return the script of ECharts; empty in a checkout that has not built it."""
     return _static(LIBRARY.name) if LIBRARY.is_file() else ""
 
 
@@ -111,11 +111,11 @@ def _static(name: str) -> str:
 
 
 def _policy(scripts: Sequence[str], *, live: bool) -> str:
-    """Our scripts may run, by their hashes (CSP Level 3 §2.3.1), and nothing may be fetched."""
+    """Return a policy that permits these scripts by their hashes (CSP Level 3 §2.3.1), and no fetching."""
     hashes = [
         f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'" for text in scripts
     ]
-    # ECharts sets styles of elements that it creates: they may, scripts may not.
+    # Inline styles are permitted because ECharts sets styles of the elements that it creates.
     parts = ["default-src 'none'", f"script-src {' '.join(hashes)}", "style-src 'unsafe-inline'"]
     parts += ["img-src data:", "base-uri 'none'", "form-action 'none'"]
     return "; ".join([*parts, *(["connect-src 'self'"] if live else [])])

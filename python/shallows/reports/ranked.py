@@ -1,4 +1,4 @@
-"""Many places of a sweep on its page: their order, and those that no other beats, in tables and a chart."""
+"""Rankings on the page of a sweep: the order of all places and the Pareto-optimal ones, with a chart."""
 
 from collections.abc import Sequence
 
@@ -16,17 +16,17 @@ from shallows.runs.summary import DAMAGED
 from shallows.series.metric import Metric
 
 OF_THE_WORK = {"workload", "stop", "measure"}
-"""Tables of a scenario that say what is asked of a network: runs that differ there are not compared."""
+"""Tables of a scenario that determine traffic and measurement; runs that differ in them are not compared."""
 
 DOMINATED = 7
-"""The grey of `shallows.mplstyle`, which is the last of its looks."""
+"""Number of the grey style in `shallows.mplstyle`, its last one."""
 
 MOST_NAMED = DOMINATED
-"""Places that have a colour of their own in the chart: all but the grey."""
+"""Most places with their own colour in the chart: all colours but grey."""
 
 
 def comparable_axes(runs: Sequence[Run]) -> list[str]:
-    """The axes of a sweep whose places meet the same flows."""
+    """Return the axes of a sweep whose values have the same flows."""
     found = parse_toml(read_text(runs[0].path / "scenario.toml", remedy=DAMAGED)).get("sweep", {})
     together = found.get("together", {}) if isinstance(found, dict) else {}
     axes = dict.fromkeys(axis for run in runs for axis in run.labels if axis != "seed")
@@ -39,7 +39,7 @@ def comparable_axes(runs: Sequence[Run]) -> list[str]:
 
 
 def blocks(found: Comparison) -> list[Block]:
-    """What there is to show of each ranking."""
+    """Return the blocks that show the rankings; empty if there are none."""
     if not found.rankings:
         return []
     count = len(found.rankings[0].standings)
@@ -58,7 +58,7 @@ def blocks(found: Comparison) -> list[Block]:
 
 
 def _chart(rankings: Sequence[Ranking]) -> Chart | None:
-    """Two metrics against each other: places that are left by name, those that are dominated in grey."""
+    """Return a scatter plot of two metrics: undominated places by name, dominated ones in grey."""
     names = rankings[0].metrics[:2]
     if len(names) < 2 or any(each.metrics[:2] != names for each in rankings):
         return None

@@ -1,4 +1,4 @@
-"""Pages in the browser, on this machine only: a folder, live while a sweep runs, or a network that stands."""
+"""HTTP server on the loopback address for live pages of a folder or a testbed network."""
 
 import socket
 import sys
@@ -15,21 +15,21 @@ from shallows.errors import ShallowsError
 from shallows.reports.of_folder import LeadsOutError, Site
 
 ADDRESS = "127.0.0.1"
-"""Never another: results are nobody else's, and this is no server for the open."""
+"""Loopback address only: results are private, and the server has no authentication."""
 
 MOST_CONNECTIONS = 32
-"""At once, each with a thread; a browser opens six."""
+"""Most simultaneous connections, each with a thread; a browser opens six."""
 
 TIMEOUT_S = 10.0
-"""So long a client may take to say what it wants, and again to take the answer."""
+"""Time limit for a client's request, and again for receiving the response."""
 
 
 def open_server(
     folder: Path, port: int, most: int = MOST_CONNECTIONS, timeout_s: float = TIMEOUT_S
 ) -> ThreadingHTTPServer:
-    """A server of this folder, which listens: nothing outside it is served, wherever its symbolic links lead.
+    """Open a server of this folder, which never serves anything outside it, even through symbolic links.
 
-    It is one of pages (`open_pages`), and takes and raises the same.
+    Other parameters and errors are those of `open_pages`.
     """
     return open_pages(Site(folder).page, port, most, timeout_s)
 
@@ -40,28 +40,28 @@ def open_pages(
     most: int = MOST_CONNECTIONS,
     timeout_s: float = TIMEOUT_S,
 ) -> ThreadingHTTPServer:
-    """A server of pages, which listens.
+    """Open a server of pages, which listens on `ADDRESS`.
 
     Parameters
     ----------
     page
-        The page at a path, such as `/fig2/`; nothing if there is none.
+        Function that returns the page at a path, such as `/fig2/`, or None if there is none.
     port
-        Where; 0 is any that is free.
+        Port to listen on; 0 selects a free port.
     most
-        Connections at once; further ones are told to come again.
+        Most simultaneous connections; further ones get status 503 with `Retry-After`.
     timeout_s
-        How long a client may take for its request, and for the answer.
+        Time limit for a client's request, and again for receiving the response.
 
     Raises
     ------
     ShallowsError
-        If the port is taken.
+        If the port cannot be used.
     """
     pages = staticmethod(page)
 
     class Handler(_Handler):
-        """Answers with these."""
+        """Handler that serves these pages."""
 
         page = pages
         timeout = timeout_s
@@ -76,71 +76,71 @@ def open_pages(
 
 
 class _Server(ThreadingHTTPServer):
-    """A thread for each of a few connections, none of which can wait for ever."""
+    """Server with a thread for each connection, and limits on the number and duration of connections."""
 
     def __init__(
         self, address: tuple[str, int], handler: type["_Handler"], most: int, timeout_s: float
     ) -> None:
         self.most, self.timeout_s = most, timeout_s
         self.deadlines: dict[socket.socket, float] = {}
-        """Of open connections: until when each has to have sent its request."""
+        """Deadline for the request of each open connection, by `time.monotonic`."""
         super().__init__(address, handler)
 
     def verify_request(self, request: Any, client_address: Any) -> bool:  # noqa: ARG002
-        """Take a connection if there is room for it."""
+        """Accept a connection, or answer 503 if there are `most` already."""
         if len(self.deadlines) < self.most:
             self.deadlines[request] = time.monotonic() + self.timeout_s
             return True
-        with suppress(OSError):  # whoever does not wait for it has gone
+        with suppress(OSError):  # the client may have closed the connection
             request.send(
                 b"HTTP/1.0 503 Too many connections\r\nRetry-After: %d\r\n\r\n" % (self.timeout_s + 1)
             )
         return False
 
     def has_asked(self, request: socket.socket) -> None:
-        """Note that a request is complete: what is left to do is ours."""
+        """Remove the deadline of a connection whose request is complete."""
         self.deadlines[request] = float("inf")
 
     def service_actions(self) -> None:
-        """End, several times a second, the connections whose requests do not come.
+        """Close connections whose deadline has passed; called several times a second.
 
-        A timeout of the socket alone would begin again with every byte.
+        A socket timeout is not enough, because it restarts with every received byte.
         """
         now = time.monotonic()
         for request, deadline in self.deadlines.copy().items():
             if deadline < now:
-                with suppress(OSError):  # closed meanwhile
+                with suppress(OSError):  # the connection may be closed already
                     request.shutdown(socket.SHUT_RDWR)
 
     def shutdown_request(self, request: Any) -> None:
-        """Forget a connection that ends, however it does."""
+        """Remove the deadline of a connection that ends."""
         self.deadlines.pop(request, None)
         super().shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing of clients that go away."""
+        """Report errors, except those of clients that disconnect."""
         if not isinstance(sys.exception(), (ConnectionError, TimeoutError)):
             super().handle_error(request, client_address)
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """One request: it reads pages and nothing else."""
+    """Handler of one GET request for a page."""
 
     server: _Server
     page: Callable[[str], str | None]
     server_version, sys_version = "shallows", ""
 
     def do_GET(self) -> None:
-        """Answer with a page."""
+        """Send the requested page."""
         self.server.has_asked(self.connection)
-        # A page elsewhere whose name leads here (DNS rebinding) would name that in the request.
+        # In a DNS rebinding attack, the Host header has the name of the attacker's site.
         _, port = self.request.getsockname()
         if self.headers.get("Host") not in {f"{name}:{port}" for name in (ADDRESS, "localhost")}:
             self._answer(
                 HTTPStatus.MISDIRECTED_REQUEST, "This server answers for localhost only.\n", "text/plain"
             )
             return
-        path = unquote(urlsplit(self.path).path, errors="surrogateescape")  # as Python has names of files
+        path = unquote(urlsplit(self.path).path, errors="surrogateescape")  # like Python's file names
         try:
             found = self.page(path)
         except LeadsOutError as error:
@@ -160,7 +160,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer(HTTPStatus.OK, found, "text/html")
 
     def _answer(self, status: HTTPStatus, text: str, kind: str) -> None:
-        body = text.encode(errors="replace")  # a name of a file may be no UTF-8
+        body = text.encode(errors="replace")  # file names may not be UTF-8
         self.send_response(status)
         self.send_header("Content-Type", f"{kind}; charset=utf-8")
         self.send_header("Content-Length", str(len(body)))
@@ -171,4 +171,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_: object) -> None:
-        """Say nothing: a page that renews itself would fill the screen."""
+        """Log nothing: a page that renews itself would fill the screen."""

@@ -1,4 +1,4 @@
-"""A scenario in words: what it asks, and how to get its results again."""
+"""Question of a scenario, and commands and origin of its results."""
 
 import shlex
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from shallows.runs.results import Run
 
 
 def question(scenario: str) -> str:
-    r"""What a scenario file says about itself: the comment at its head.
+    r"""Return the comment at the head of a scenario file.
 
     >>> question('# Does it fill\n# the buffer?\n\nname = "x" # no\n')
     'Does it fill the buffer?'
@@ -22,7 +22,7 @@ def question(scenario: str) -> str:
 
 
 def command(run: Run, *, of_sweep: bool = False) -> str:
-    """What to type to get a run again, or the sweep that it is part of."""
+    """Return the command that repeats a run, or with `of_sweep` its sweep."""
     environment = run.environment
     if of_sweep:
         return shlex.join(["shallows", "sweep", environment["file"]])
@@ -35,7 +35,7 @@ def command(run: Run, *, of_sweep: bool = False) -> str:
 
 
 def made_by(runs: Sequence[Run]) -> list[tuple[str, str]]:
-    """What made the results: the builds, the machines, and of one run its hash."""
+    """Return the origin of results: builds and platforms, and the content hash of a single run."""
     facts = []
     if len(runs) == 1:
         facts.append(("content hash", str(runs[0].environment["hash"])))

@@ -1,4 +1,4 @@
-"""Charts of a sweep: which of its axes goes where, and what is drawn of how many runs."""
+"""Charts of a sweep: assignment of axes to lines and choices, and limits on points."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -28,24 +28,26 @@ if TYPE_CHECKING:
 Value = Callable[[Run], "float | None"]
 
 At = tuple[tuple[str, str], ...]
-"""What must be chosen for a line to be shown: names of axes, and values."""
+"""Choices that show a line: pairs of the name of an axis and a value."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """What goes along the horizontal axis, what tells lines apart, and what one chooses among."""
+    """Assignment of a sweep's axes to the horizontal axis, to lines, and to choices of the reader."""
 
     runs: Sequence[Run]
     points: Sequence[Mapping[str, Any]]
-    """Labels of all points of the sweep, finished or not: places and looks stay when more are."""
+    """Labels of all points, finished or not, so that colours do not change when more points finish."""
     across: str | None
-    """The axis; where no number varies, schemes stand side by side."""
+    """Horizontal axis; None if no number varies: then schemes are side by side."""
     lines: str | None
+    """Axis whose values are lines."""
     chosen: Sequence[str]
+    """Axes from which the reader chooses a value."""
 
     @classmethod
     def of(cls, runs: Sequence[Run], points: Sequence[Mapping[str, Any]] = ()) -> "Layout":
-        """Schemes are lines; of the other axes the load, or else the longest one of numbers, goes across."""
+        """Assign axes: schemes are lines; the load, or else the longest axis of numbers, is horizontal."""
         points = points or [labels(run) for run in runs]
         axes = dict.fromkeys(axis for point in points for axis in point)
         varied = [axis for axis in axes if axis != "seed" and len(values_on(points, axis)) > 1]
@@ -55,7 +57,7 @@ class Layout:
         return cls(runs, points, along, lines, [axis for axis in rest if axis != lines])
 
     def line(self, run: Run) -> str:
-        """What a run's line is called."""
+        """Return the name of a run's line."""
         return self._called(labels(run))
 
     def _called(self, point: Mapping[str, Any]) -> str:
@@ -65,13 +67,13 @@ class Layout:
         return str(value) if self.lines == "scheme" else f"{axis_name(self.lines)} {value}"
 
     def names(self) -> list[str]:
-        """All lines, in the order of the sweep: a line has the same look in every chart."""
+        """Return the names of all lines in the order of the sweep; the index of a name is its style."""
         return list(dict.fromkeys([*map(self._called, self.points), *map(self.line, self.runs)]))
 
     def shade(self, name: str) -> float | None:
-        """Where a line is on a scale of colours; none where there are as many looks as values.
+        """Return the position of a line on the colour scale; None if there are enough styles for all lines.
 
-        Names, which have no place of their own, are spread over the scale in their order.
+        Names, which are not numbers, are spread over the scale in their order.
         """
         values = values_on(self.points, self.lines) if self.lines else []
         if self.lines is None or len(values) <= MOST_LOOKS:
@@ -83,18 +85,18 @@ class Layout:
         return {self._called({self.lines: value}): shades[str(value)] for value in values}.get(name)
 
     def at(self, run: Run, *, all_axes: bool = False) -> dict[str, str]:
-        """What must be chosen for a run to be shown; with `all_axes` also its place across."""
+        """Return the choices that show a run; with `all_axes`, including its horizontal position."""
         axes = [*([self.across] if all_axes and self.across else []), *self.chosen]
         return {axis_name(axis): str(labels(run).get(axis)) for axis in axes}
 
     def place(self, run: Run) -> float:
-        """Where a run is on the horizontal axis, in the unit of `axis`."""
+        """Return the position of a run on the horizontal axis, in the unit of `axis`."""
         if self.across is None:
             return float(self.names().index(self.line(run)))
         return self._swept(self.across).place(labels(run)[self.across])
 
     def axis(self) -> Axis:
-        """The horizontal axis."""
+        """Return the horizontal axis."""
         if self.across is None:
             return Axis("", names=self.names())
         swept = self._swept(self.across)
@@ -105,20 +107,20 @@ class Layout:
 
 
 def draw(runs: Sequence[Run], points: Sequence[Mapping[str, Any]] = ()) -> tuple[list[Chart], list[str]]:
-    """All charts, and what their reader should know: how they were thinned, and what is left out.
+    """Return all charts, and notes on how they were thinned and what is left out.
 
-    `points` are the labels of all points of the sweep, where some are not finished.
+    `points` are the labels of all points of the sweep, including unfinished ones.
     """
     layout = Layout.of(runs, points)
     notes: list[str] = []
     along = metrics(layout, notes)
     details = [*_distributions(layout, notes), *_queues(layout, notes)]
-    # Where schemes stand side by side, a distribution says more than its mean.
+    # Without a horizontal axis, distributions are more informative than means and come first.
     return (along + details if layout.across else details + along), notes
 
 
 def metrics(layout: Layout, notes: list[str]) -> list[Chart]:
-    """Main metrics along the axis, a line for each scheme, with intervals over seeds."""
+    """Return charts of the main metrics along the axis, with a line and intervals for each scheme."""
     found = []
     budget = charts.METRIC_POINTS
     seeds = Counter((layout.line(run), layout.place(run), *layout.at(run).items()) for run in layout.runs)
@@ -146,11 +148,11 @@ class _Metric:
     name: str
     title: str
     unit: str
-    """`time` stands for the unit that fits the values, which are in µs."""
+    """Unit of the values; `time` if they are in µs and a fitting unit is chosen."""
     log: bool
     value: Value
     count: Value | None = None
-    """Of a p99: how many observations a run has."""
+    """For a p99, the number of observations of a run."""
 
 
 def _metrics(runs: Sequence[Run]) -> list[_Metric]:
@@ -245,7 +247,7 @@ def _points(count: int) -> str:
 
 
 def _distributions(layout: Layout, notes: list[str]) -> list[Chart]:
-    """Completion times by size of flows, seeds together; the point is chosen."""
+    """Return charts of completion times by size bin, with seeds pooled; the reader chooses the point."""
     from shallows.series.completions import completed, size_bins, within
 
     groups: dict[tuple[str, At], list[Run]] = {}
@@ -265,7 +267,7 @@ def _distributions(layout: Layout, notes: list[str]) -> list[Chart]:
     looks = layout.names()
     values: dict[str, list[tuple[str, At, list[charts.Point]]]] = {}
     for (line, at), members in groups.items():
-        # One after the other: the tables of a sweep together may be too large.
+        # Read one group at a time: the tables of a whole sweep may not fit into memory.
         flows = completed([Run(run.path) for run in members])
         for name, bounds in bins.items():
             inside = within(flows, *bounds)["fct_us"]
@@ -297,7 +299,7 @@ def _distributions(layout: Layout, notes: list[str]) -> list[Chart]:
 
 
 def _queues(layout: Layout, notes: list[str]) -> list[Chart]:
-    """Return the same port of every run over time, and its pool, of the first seed; the point is chosen."""
+    """Return charts of the busiest port over time and its pool, for the first seed of each point."""
     from shallows.series.backlogs import busiest, pools_beside
 
     first: dict[tuple[str, At], Run] = {}
@@ -306,7 +308,7 @@ def _queues(layout: Layout, notes: list[str]) -> list[Chart]:
             first.setdefault((layout.line(run), tuple(layout.at(run, all_axes=True).items())), run)
     if not first:
         return []
-    # Tables of a sweep together may be too large: none stays in memory.
+    # New `Run` objects free their tables: those of a whole sweep may not fit into memory.
     try:
         ports = busiest((Run(run.path) for run in first.values()), most=1)
     except ShallowsError:
@@ -324,7 +326,7 @@ def _queues(layout: Layout, notes: list[str]) -> list[Chart]:
     longest = 0.0
     for name, (place, *_) in drawn.items():
         chart, top = _over_time(layout, name, place, first, share)
-        # Where a single port was busy, its pool would only repeat it.
+        # If only one port of a pool was busy, the pool's chart would repeat the port's.
         if top > longest:
             made.append(chart)
         longest = max(longest, top)
@@ -372,7 +374,7 @@ def _levels(known: "Mapping[tuple[str, At], Thresholds]", looks: Sequence[str]) 
     lines_at = Counter(at for _, at in known)
     made = []
     for (called, value, at), of in owners.items():
-        # The colour of a line says whose threshold it is.
+        # A threshold of a single line has its colour.
         look = looks.index(of[0]) if len(of) == 1 and len(looks) <= MOST_LOOKS else None
         is_plain = look is not None or len(of) == lines_at[at]
         made.append(Level(called if is_plain else f"{called} of {', '.join(of)}", value, dict(at), of, look))

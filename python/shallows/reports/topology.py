@@ -1,6 +1,6 @@
-"""The network as a drawing: tiers of switches, and the hosts below each.
+"""Drawing of a network: tiers of switches, with hosts below.
 
-It stays legible with thousands of hosts: those alike are one box, and long tiers are cut in the middle.
+It stays legible with thousands of hosts: alike hosts share a box, and long tiers are cut in the middle.
 """
 
 from collections import Counter
@@ -15,16 +15,16 @@ from shallows.runs.network import Network
 BOX_WIDTH, BOX_HEIGHT, GAP_X, GAP_Y, MARGIN = 104, 40, 18, 58, 10
 
 CHARACTER = 6
-"""The width of a character beside a link."""
+"""Width of a character of a link's label."""
 
 
 def draw(network: Network) -> str:
-    """A network, as SVG text."""
+    """Return a drawing of a network as SVG text."""
     return _Drawing(boxes(network)).svg()
 
 
 def describe(topology: Mapping[str, Any], network: Network) -> str:
-    """The topology of a resolved scenario in a sentence, and the network that it stands for."""
+    """Describe the topology of a resolved scenario in words."""
     kind, host_rate = topology["kind"], _rate(topology["rate"])
     differing = len(topology.get("links", [])) if kind != "graph" else 0
     but = f", but for {differing} links" if differing else ""
@@ -62,7 +62,7 @@ def describe(topology: Mapping[str, Any], network: Network) -> str:
 
 
 def _oversubscription(hosts: int, host_rate: str, uplinks: int, uplink_rate: str) -> str:
-    """How much more the hosts of a switch can send than its uplinks carry."""
+    """Return in words the ratio of the hosts' total rate to that of the uplinks of a switch."""
     ratio = hosts * parse_rate(host_rate) / (uplinks * parse_rate(uplink_rate))
     return f"{'oversubscribed' if ratio > 1 else 'not oversubscribed'}, {digits(ratio)} to 1"
 
@@ -72,7 +72,7 @@ def _rate(text: str) -> str:
 
 
 class _Drawing:
-    """Where boxes are, and what is drawn of them."""
+    """A drawing: positions of boxes, and their SVG."""
 
     def __init__(self, boxes: Boxes) -> None:
         self.boxes = boxes
@@ -82,7 +82,7 @@ class _Drawing:
         self.tiers = [tiers[tier] for tier in sorted(tiers, reverse=True)]
         self.rows = [_cut(tier) for tier in self.tiers]
         drawn = {name for row in self.rows for name in row if name}
-        # Below a switch that is not drawn are no hosts either.
+        # Hosts of a switch that is not drawn are not drawn either.
         above = {link.ends[1]: link.ends[0] for link in boxes.links if link.ends[1] in boxes.hosts}
         seen = [box for box in boxes.hosts if above[box] in drawn]
         order = {name: place for place, name in enumerate(self.rows[-1])}
@@ -109,7 +109,7 @@ class _Drawing:
         return MARGIN + free * (column + 0.5) / len(row) + column * BOX_WIDTH
 
     def svg(self) -> str:
-        """All of it. Colours are those of the page around it."""
+        """Return the drawing as SVG text; colours are defined by the page's style sheet."""
         parts = [
             f'<svg class="topology" viewBox="0 0 {self.width} {self.height}" width="{self.width}" role="img" '
             'aria-label="Topology: switches, hosts and the rates of their links">'
@@ -136,7 +136,7 @@ class _Drawing:
         return self.tiers[index]
 
     def _usual(self, *, of_hosts: bool) -> tuple[str, str] | None:
-        """Rate and delay of most links to hosts, or between switches."""
+        """Return the most frequent rate and delay of links to hosts, or between switches."""
         counts: Counter[tuple[str, str]] = Counter()
         for link, count in self.boxes.links.items():
             if (link.ends[1] in self.boxes.hosts) == of_hosts:
@@ -171,7 +171,7 @@ class _Drawing:
         across, down = (x1 + x2 + BOX_WIDTH) / 2, (y1 + y2 + BOX_HEIGHT) / 2
         if y1 == y2:
             return _text(across, down - 26, differs, "rate")
-        # Nearer to the end that is its own: a host's, or the upper switch's.
+        # Place the label nearer to the lower end, where links are further apart.
         lower = max((y1, x1), (y2, x2))
         return _text((across + lower[1] + BOX_WIDTH / 2) / 2, down + 12, differs, "rate")
 
@@ -197,14 +197,14 @@ class _Drawing:
 
 
 def _cut(names: Sequence[str]) -> list[str | None]:
-    """All names, or of many the first ones, a gap, and the last."""
+    """Return all names, or if there are many, the first ones, None for a gap, and the last."""
     if len(names) <= MOST_COLUMNS:
         return [*names]
     return [*names[: MOST_COLUMNS - 2], None, names[-1]]
 
 
 def _short(name: str) -> str:
-    """What fits into a box."""
+    """Shorten a name so that it fits into a box."""
     return name if len(name) <= 19 else f"{name[:9]}…{name[-8:]}"
 
 
