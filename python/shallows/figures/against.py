@@ -270,11 +270,7 @@ def _with_enough(tails: Points, counts: Points, few: list[int]) -> Points:
 
 @dataclass(frozen=True)
 class _Metric:
-<<<<<<< HEAD
-    """Metric drawn along the axis, with the labels of its panel."""
-=======
     """A metric with its values and labels."""
->>>>>>> w-re
 
     points: Points
     label: str
