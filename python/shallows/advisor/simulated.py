@@ -208,27 +208,29 @@ def _workloads(fabric: Fabric, load: float) -> list[dict[str, Any]]:
         for place, each in enumerate(fabric.classes)
     ]
     if fabric.incast:
-        found.append(_incast(fabric, fabric.incast, repeats(fabric, fabric.incast, load)))
+        found.append(_incast(fabric, fabric.incast, rounds(fabric, fabric.incast, load)))
     return found
 
 
-def repeats(fabric: Fabric, incast: Incast, load: float) -> int:
+def rounds(fabric: Fabric, incast: Incast, load: float) -> int:
     """Return the number of incast rounds while other flows arrive."""
     lasting = fabric.flows / (load * sum(arrivals(fabric)))
     return max(1, int(lasting / incast.every))
 
 
-def _incast(fabric: Fabric, incast: Incast, rounds: int) -> dict[str, Any]:
+def _incast(fabric: Fabric, incast: Incast, queries: int) -> dict[str, Any]:
+    """Return periodic queries that all senders answer at once, so that goals can name queries."""
     first = 1 if fabric.links.uplinks else receivers(fabric)
     count = host_count(fabric)
     senders = [(first + place) % count for place in range(count) if (first + place) % count]
     return {
-        "kind": "incast",
-        "senders": senders[: incast.senders],
-        "receivers": "0",
+        "kind": "partition-aggregate",
+        "clients": "0",
+        "workers": senders[: incast.senders],
+        "request": "0B",
         "size": f"{incast.size:.0f}B",
-        "repeats": rounds,
-        "period": _time(incast.every),
+        "queries": queries,
+        "arrivals": {"kind": "periodic", "period": _time(incast.every)},
         "class": incast.place,
         **_own_tcp(fabric, incast.place),
     }
@@ -300,8 +302,8 @@ def _together(fabric: Fabric, loads: Sequence[float]) -> Mapping[str, list[Any]]
         for place, each in enumerate(fabric.classes)
     }
     if fabric.incast:
-        found[f"workload.{len(fabric.classes)}.repeats"] = [
-            repeats(fabric, fabric.incast, load) for load in loads
+        found[f"workload.{len(fabric.classes)}.queries"] = [
+            rounds(fabric, fabric.incast, load) for load in loads
         ]
     return found
 
