@@ -1,4 +1,4 @@
-//! Compiles the congestion controls in BPF, if they are wanted: `--features ebpf`, which `make testbed` gives where clang is.
+//! Compiles the congestion controls in BPF if requested by `--features ebpf`, which `make testbed` sets if clang is installed.
 
 use std::path::PathBuf;
 use std::process::Command;

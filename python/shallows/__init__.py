@@ -7,7 +7,8 @@
 >>> result.flows["fct_us"].count()
 800
 
-Scenario files say what to run; the engine, written in Rust, runs them; this package describes and reads.
+A scenario file describes an experiment, the engine (written in Rust) simulates it, and this package reads the
+results.
 """
 
 from typing import TYPE_CHECKING
@@ -103,11 +104,11 @@ _HOMES = {
 }
 
 
-if not TYPE_CHECKING:  # types know what is imported above, and nothing else
-    # Names are looked up when they are used, so that `shallows --help` does not wait for the engine.
+if not TYPE_CHECKING:  # for a type checker, the imports above are the complete list of names
+    # Modules are imported on first use of their names, so that `shallows --help` does not load the engine.
     __getattr__ = names_of("shallows", _HOMES)
 
 
 def __dir__() -> list[str]:
-    # What a prompt completes: the public names, whether or not they were used before.
+    # For tab completion: all public names, including those that are not imported yet.
     return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})

@@ -1,9 +1,9 @@
-"""The program `shallows`, which is also `python -m shallows`."""
+"""Entry point of the commands `shallows` and `python -m shallows`."""
 
 import signal
 import sys
 
-# Until `main` has its handlers an interrupt ends the program at once; Python would print a traceback.
+# Until `main` installs its handlers, an interrupt ends the program at once, without Python's traceback.
 signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 from shallows.cli import main  # noqa: E402

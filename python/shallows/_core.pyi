@@ -1,4 +1,4 @@
-"""The engine. Documents are JSON text; tables are written as Parquet files, captures as the run goes."""
+"""The engine. Documents are JSON text; tables are written as Parquet files, and captures during the run."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -7,7 +7,7 @@ from typing import Any
 
 @cache
 def build() -> dict[str, Any]:
-    """Version, commit, whether the sources were changed since, their hash, and the build profile."""
+    """Return the version, the commit, whether sources differ from it, their hash, and the build profile."""
     from shallows import _core
 
     about: dict[str, Any] = json.loads(_core.version())
@@ -15,7 +15,7 @@ def build() -> dict[str, Any]:
 
 
 def label() -> str:
-    """One line that names the build in reports."""
+    """Return one line that identifies the build in reports."""
     about = build()
     commit = f", commit {about['commit'][:12]}" if about["commit"] else ""
     changed = " with local changes" if about["dirty"] else ""

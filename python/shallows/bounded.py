@@ -1,7 +1,7 @@
 """Bounded input: regular files of limited size, and numbers of limited length.
 
-Everything that is read from outside comes through here, so that no file hangs us or fills the memory, and no
-number takes minutes. What exceeds a bound is a user's mistake like any other, with its place and a remedy.
+All external input is read by these functions, so that no file blocks the process or exhausts its memory, and
+no number takes minutes to parse. Input beyond a bound raises an error with its place and a remedy.
 """
 
 import errno
@@ -18,43 +18,43 @@ from typing import IO, Any
 from shallows.errors import ShallowsError
 
 LARGEST_DOCUMENT = 1 << 26
-"""Bytes of a scenario, of claims, or of a document of results: hundreds of times as long as the longest."""
+"""Largest scenario, claims file or result document, in bytes: hundreds of times the longest one."""
 
 LARGEST_LIST = 1 << 28
-"""Bytes of a list of flows or links: four million lines of 64 characters."""
+"""Largest list of flows or links, in bytes: four million lines of 64 characters."""
 
 LARGEST_INPUT = 1 << 30
-"""Bytes of a file that a scenario names, as the engine has it."""
+"""Largest file that a scenario names, in bytes; the engine has the same limit."""
 
 MOST_DIGITS = 40
-"""Most digits of a number and of its exponent; 2^128 has 39."""
+"""Largest number of digits, and largest exponent of ten; 2^128 has 39 digits."""
 
 EXACT = Context(prec=4 * MOST_DIGITS)
-"""Arithmetic that rounds no product of two numbers within these bounds."""
+"""Context for decimal arithmetic; the product of two numbers within the bounds is exact."""
 
 _DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE]([+-]?[0-9]+))?", re.ASCII)
 
 
 def read_bytes(path: str | Path, *, remedy: str, most: int = LARGEST_DOCUMENT) -> bytes:
-    """A regular file.
+    """Read a regular file.
 
     Parameters
     ----------
     path
-        Its path.
+        Path of the file.
     remedy
-        What to do if it cannot be read.
+        Remedy in the error if the file cannot be read.
     most
-        How long it may be, in bytes.
+        Largest size in bytes.
 
     Raises
     ------
     ShallowsError
-        If it is none, is too long, or cannot be read.
+        If it is not a regular file, is too long, or cannot be read.
     """
     try:
         with _open(path, remedy) as file:
-            # Some files of the kernel say that they are empty and never end.
+            # Some kernel files have size 0 and never end, so the read itself is bounded.
             contents: bytes | None = file.read(most + 1)
     except (OSError, ValueError) as error:  # a path with a NUL is a ValueError
         raise _unreadable(path, error, remedy) from None
@@ -68,23 +68,23 @@ def read_bytes(path: str | Path, *, remedy: str, most: int = LARGEST_DOCUMENT) -
 def read_blocks(
     path: str | Path, *, remedy: str, longest: int, most: int = LARGEST_DOCUMENT
 ) -> Iterator[list[str]]:
-    """Read the lines of a text file in UTF-8 block by block, so that a long file takes little memory.
+    """Read the lines of a UTF-8 text file block by block, so that a long file takes little memory.
 
     Parameters
     ----------
     path
-        Its path.
+        Path of the file.
     remedy
-        What to do if it cannot be read.
+        Remedy in the error if the file cannot be read.
     longest
-        How long a line may be, in bytes.
+        Longest line in bytes.
     most
-        How long the file may be, in bytes.
+        Largest size of the file in bytes.
 
     Yields
     ------
     list of str
-        Lines without their ends.
+        Lines without line ends.
 
     Raises
     ------
@@ -111,11 +111,11 @@ def read_blocks(
 
 
 BLOCK = 1 << 16
-"""Bytes of a file that `read_blocks` reads at once."""
+"""Size in bytes of the blocks of `read_blocks`."""
 
 
 def _refuse_long(path: str | Path, contents: bytes, number: int, longest: int, remedy: str) -> None:
-    """Raise if one of these lines, of which the first has this number, is too long."""
+    """Raise an error if a line is too long; `number` is the line number of the first one."""
     if len(contents) <= longest:
         return
     for place, line in enumerate(contents.split(b"\n")):
@@ -125,7 +125,7 @@ def _refuse_long(path: str | Path, contents: bytes, number: int, longest: int, r
 
 def _open(path: str | Path, remedy: str) -> IO[bytes]:
     _refuse_special(Path(path), remedy)
-    # Without waiting, should it have become a FIFO since.
+    # Non-blocking, because a FIFO may have replaced the file since the check.
     return os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
 
 
@@ -139,7 +139,7 @@ def _too_large(path: str | Path, most: int, remedy: str) -> ShallowsError:
 
 
 def _text(path: str | Path, contents: bytes, place: int, remedy: str) -> str:
-    """Decode bytes that begin at this place of a file; a byte-order mark at its start is left out."""
+    """Decode bytes at the offset `place` of a file; a byte-order mark at its start is removed."""
     try:
         return contents.decode("utf-8-sig" if place == 0 else "utf-8")
     except UnicodeDecodeError as error:
@@ -160,12 +160,12 @@ def _refuse_special(path: Path, remedy: str) -> None:
 
 
 def folder_of(path: str | Path) -> Path:
-    """A folder to read or write, which need not exist yet.
+    """Return the path of a folder, which need not exist yet.
 
     Raises
     ------
     ShallowsError
-        If its name has a control character or is no UTF-8, or is longer than the system allows.
+        If it is neither text nor a `Path`, has a control character, is not UTF-8, or is too long.
     """
     if not isinstance(path, str | Path):
         raise ShallowsError(
@@ -177,7 +177,7 @@ def folder_of(path: str | Path) -> Path:
             f"{printable(text)!r} names no folder: it has a control character",
             "use letters, digits and - _ . /",
         )
-    if re.search(r"[\ud800-\udfff]", text):  # PEP 383: a byte that is no UTF-8, which the engine cannot name
+    if re.search(r"[\ud800-\udfff]", text):  # PEP 383: bytes that are not UTF-8; the engine rejects them
         raise ShallowsError(
             f"{text.encode(errors='replace').decode()!r} names no folder: it is not UTF-8",
             "use letters, digits and - _ . /",
@@ -195,7 +195,7 @@ def folder_of(path: str | Path) -> Path:
 
 
 def is_folder(path: Path) -> bool:
-    """Whether there is a folder; no name of any length or character is an error."""
+    """Return whether a folder exists at this path; false for names that the system rejects."""
     try:
         return path.is_dir()
     except (OSError, ValueError):
@@ -203,7 +203,7 @@ def is_folder(path: Path) -> bool:
 
 
 def is_file(path: Path) -> bool:
-    """Whether there is a regular file; no name of any length or character is an error."""
+    """Return whether a regular file exists at this path; false for names that the system rejects."""
     try:
         return path.is_file()
     except (OSError, ValueError):
@@ -211,24 +211,23 @@ def is_file(path: Path) -> bool:
 
 
 def read_text(path: str | Path, *, remedy: str, most: int = LARGEST_DOCUMENT) -> str:
-    """The text of a regular file in UTF-8, without the byte-order mark that some editors put before it.
+    """Read the text of a regular file in UTF-8, without the byte-order mark that some editors write.
 
     Raises
     ------
     ShallowsError
-        As `read_bytes`, and if it is no such text.
+        As `read_bytes`, and if the file is not UTF-8.
     """
     return _text(path, read_bytes(path, remedy=remedy, most=most), 0, remedy)
 
 
 def parse_toml(text: str) -> dict[str, Any]:
-    """A TOML document.
+    """Parse a TOML document.
 
     Raises
     ------
     ValueError
-        If it is none. Python's own parser has other errors for numbers of thousands of digits, and for
-        thousands of brackets.
+        If it is not valid TOML, has a number of thousands of digits, or is nested thousands of levels deep.
     """
     try:
         return tomllib.loads(text)
@@ -237,12 +236,12 @@ def parse_toml(text: str) -> dict[str, Any]:
 
 
 def parse_json(text: str, of_object: Callable[[dict[str, Any]], Any] | None = None) -> Any:
-    """A JSON document, in which `of_object` makes what stands for each object.
+    """Parse a JSON document; the result of `of_object`, if given, replaces each object.
 
     Raises
     ------
     ValueError
-        If it is none.
+        If it is not valid JSON.
     """
     try:
         return json.loads(text, object_hook=of_object)
@@ -251,12 +250,12 @@ def parse_json(text: str, of_object: Callable[[dict[str, Any]], Any] | None = No
 
 
 def whole(text: str, least: int = 0, most: int = 2**63 - 1) -> int | None:
-    """A whole number in a range, in digits alone; nothing if it is none.
+    """Parse a whole number within a range, in digits only; return None for other text.
 
     >>> whole("0042"), whole("-1"), whole("9" * 5_000)
     (42, None, None)
     """
-    # As many digits as any limit has: Python refuses thousands, and takes long for them.
+    # `int` rejects texts of thousands of digits, and is slow for long ones.
     if not (text.isascii() and text.isdecimal() and len(text) <= MOST_DIGITS):
         return None
     number = int(text)
@@ -264,7 +263,7 @@ def whole(text: str, least: int = 0, most: int = 2**63 - 1) -> int | None:
 
 
 def decimal(text: str) -> Decimal:
-    """A number, exactly as written.
+    """Parse a decimal number exactly.
 
     >>> decimal("1.50"), decimal("-2e3")
     (Decimal('1.50'), Decimal('-2E+3'))
@@ -272,7 +271,7 @@ def decimal(text: str) -> Decimal:
     Raises
     ------
     ValueError
-        If it is none, or beyond the bounds; the message says which.
+        If the text is not a number, or exceeds `MOST_DIGITS`; the message names the reason.
     """
     found = _DECIMAL.fullmatch(text)
     if found is None:
@@ -284,7 +283,7 @@ def decimal(text: str) -> Decimal:
 
 
 def quoted(text: str) -> str:
-    """As much of a text as a message can hold.
+    """Quote a text for a message, cut after 40 characters.
 
     >>> quoted("a" * 50)
     '"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa…"'
@@ -293,7 +292,7 @@ def quoted(text: str) -> str:
 
 
 def printable(text: str) -> str:
-    r"""A text without what moves a terminal's cursor or changes its colours.
+    r"""Replace characters that move a terminal's cursor or change its colours.
 
     >>> printable("\x1b[31mred")
     '�[31mred'

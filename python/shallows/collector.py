@@ -1,4 +1,4 @@
-"""Python's cyclic garbage collector, which traverses again and again what has been built."""
+"""Control of Python's cyclic garbage collector."""
 
 import gc
 from collections.abc import Iterator
@@ -7,11 +7,11 @@ from contextlib import contextmanager
 
 @contextmanager
 def paused() -> Iterator[None]:
-    """Build many objects, all of which are kept, in a time that grows with their number.
+    """Pause the collector while many lasting objects are created.
 
-    The collector starts after so many new objects (`gc.set_threshold`), and every few starts it traverses
-    every object of the process: half of the time to read a configuration of 80,000 lines. Reference counts
-    still free what is in no cycle. As a decorator, `@paused()`, it pauses the collector in each call.
+    The collector runs after a number of new objects (`gc.set_threshold`), and every few runs it traverses all
+    objects of the process. This takes half of the time to read a configuration of 80,000 lines. Reference
+    counts still free all objects outside cycles. The decorator `@paused()` pauses the collector in each call.
     """
     was_on = gc.isenabled()
     gc.disable()

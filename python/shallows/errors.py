@@ -1,25 +1,25 @@
-"""Errors with remedies."""
+"""Errors with remedies, and the shortening of their messages."""
 
 import math
 import re
 from collections.abc import Iterable, Sequence
 
 LONGEST_WORD, MOST_DIGITS = 400, 40
-"""Characters of a word, and digits of a number, that a message repeats as they are."""
+"""Longest word in characters, and longest number in digits, that a message repeats unchanged."""
 
 LONGEST_PATH = 4096
-"""Characters of a word in a remedy, which may be a command with paths."""
+"""Longest word in a remedy, in characters; a remedy may be a command with paths."""
 
 
 class ShallowsError(Exception):
-    """A mistake or a condition that the user can mend.
+    """An error that the user can correct.
 
     Parameters
     ----------
     message
-        What was found, in one line.
+        The error, in one line.
     remedy
-        What to do about it, in one line.
+        The way to correct it, in one line.
     """
 
     def __init__(self, message: str, remedy: str = "") -> None:
@@ -32,19 +32,19 @@ class ShallowsError(Exception):
 
 
 class NoSpaceError(ShallowsError):
-    """Nothing more can be written: no space is left, or none that this user may have."""
+    """A write failed because the disk is full or the user's quota is exhausted."""
 
 
 class ClaimLostError(ShallowsError):
-    """Another process has taken over what this one was writing, or removed it."""
+    """Another process has taken over or removed the output folder of this one."""
 
 
 NAMED = 12
-"""How many names an error lists."""
+"""Number of names that an error lists."""
 
 
 def listed(words: str, names: Sequence[object]) -> str:
-    """A remedy that names what there is.
+    """Return a remedy that lists up to `NAMED` names.
 
     >>> listed("there are", [1, 2])
     'there are: 1, 2'
@@ -54,7 +54,7 @@ def listed(words: str, names: Sequence[object]) -> str:
 
 
 def shorten(message: str, longest: int = LONGEST_WORD) -> str:
-    """A message whose words are not much longer than paths are; a number of many digits becomes one of few.
+    """Shorten the words and numbers of a message: words to `longest` characters, long numbers to six digits.
 
     >>> shorten("a load of 1" + 308 * "0")
     'a load of 1e+308'
@@ -63,7 +63,7 @@ def shorten(message: str, longest: int = LONGEST_WORD) -> str:
     >>> shorten(f"runs/{45 * '1'}-s1 is damaged") == f"runs/{45 * '1'}-s1 is damaged"
     True
     """
-    # Digits in a path are no number.
+    # Digits in a path are not a number.
     message = re.sub(rf"(?<![\w/.-])[0-9.]{{{MOST_DIGITS},}}(?![\w/-])", _rounded, message)
     return re.sub(rf"\S{{{longest + 1},}}", lambda word: f"{word[0][:longest]}…", message)
 
@@ -77,7 +77,7 @@ def _rounded(digits: "re.Match[str]") -> str:
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return a question that names the known word nearest to a mistyped one; nothing if none is near.
+    """Return a question with the known word nearest to a mistyped one; an empty text if none is near.
 
     >>> did_you_mean("fctt", ["fct", "queue"])
     "did you mean 'fct'?"
@@ -89,22 +89,22 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 
 class ScenarioError(ValueError):
-    """A scenario that cannot run; its text says what is wrong, with file, line and column."""
+    """A scenario that cannot run; the message has the error with its file, line and column."""
 
 
 class DefectError(RuntimeError):
-    """An assertion failed inside the engine: a defect of Shallows, not of the scenario."""
+    """A failed assertion in the engine: a defect of Shallows, not of the scenario."""
 
 
 class UnknownMetric(Exception):  # noqa: N818
-    """A part of a metric's name that no run has; `of` says how the metric was called.
+    """A metric's name has an unknown part; `of` adds the full name.
 
     Parameters
     ----------
     reason
-        What of its name is wrong, if it is not the whole.
+        The wrong part of the name; empty if the whole name is unknown.
     remedy
-        What to write instead.
+        The way to correct the name.
     """
 
     def __init__(self, reason: str = "", remedy: str = "docs/claims.md lists them") -> None:
@@ -113,6 +113,6 @@ class UnknownMetric(Exception):  # noqa: N818
         self.remedy = remedy
 
     def of(self, name: str) -> ShallowsError:
-        """The error for users."""
+        """Return the error for users, with the full name of the metric."""
         reason = f": {self.reason}" if self.reason else ""
         return ShallowsError(f"there is no metric {name!r}{reason}", self.remedy)

@@ -1,4 +1,4 @@
-"""Scenarios in the package: a gallery, demos, fabrics, models and papers, each with a title from its file."""
+"""Examples in the package: demos, a gallery, fabrics, models and papers, each with a title from its file."""
 
 import re
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from shallows.bounded import parse_toml, read_text
 from shallows.errors import ShallowsError, did_you_mean
 
 FOLDER = (Path(__file__).parent / "experiments").resolve()
-"""All experiments; in a checkout, those of the repository."""
+"""Folder of all experiments; in a checkout, the repository's."""
 
 FIRST = ("demo", "gallery", "advisor", "models")
 """Groups that are listed first, in this order."""
@@ -16,27 +16,27 @@ FIRST = ("demo", "gallery", "advisor", "models")
 WITHOUT_COMMENTS = {
     "advisor/roce-400g.json": "A 400 Gb/s leaf in SONiC's words, with lossless classes: for `explain`."
 }
-"""Titles of files whose format has no comments."""
+"""Titles of files in formats without comments."""
 
 REMEDY = "install the package again"
 
 
 @dataclass(frozen=True)
 class Example:
-    """A file of the package that a command can be tried on."""
+    """A file of the package to try a command on."""
 
     name: str
-    """Name of its group and its own, such as `gallery/load`."""
+    """Group and name, such as `gallery/load`."""
     path: Path
 
     @property
     def group(self) -> str:
-        """The folder in which it is."""
+        """Return the name of its folder."""
         return self.name.partition("/")[0]
 
     @property
     def title(self) -> str:
-        """The first sentence of the comment at the top of the file."""
+        """Return the first sentence of the comment at the top of the file."""
         if known := WITHOUT_COMMENTS.get(f"{self.group}/{self.path.name}"):
             return known
         comment = re.match(r"(?:#.*\n)*", read_text(self.path, remedy=REMEDY))
@@ -45,7 +45,7 @@ class Example:
 
     @property
     def files(self) -> list[Path]:
-        """The file, and those of its folder that it names, such as distributions of flow sizes."""
+        """Return the file and the files of its folder that it names, such as distributions of flow sizes."""
         if self.path.suffix != ".toml":
             return [self.path]
         document = parse_toml(read_text(self.path, remedy=REMEDY))
@@ -75,7 +75,7 @@ def find(name: str) -> Example:
     Raises
     ------
     ShallowsError
-        If there is none.
+        If there is no such example.
     """
     known = {each.name: each for each in examples()}
     if name not in known:
@@ -92,7 +92,7 @@ def copy(example: Example, folder: Path) -> list[Path]:
     Raises
     ------
     ShallowsError
-        If one of these files exists; then none is written.
+        If one of these files already exists (then none is written), or a file cannot be written.
     """
     copies = {file: folder / file.name for file in example.files}
     for target in copies.values():
@@ -111,7 +111,7 @@ def copy(example: Example, folder: Path) -> list[Path]:
 
 
 def _texts(value: object) -> list[str]:
-    """All texts in a TOML document."""
+    """Return all texts in a TOML document."""
     if isinstance(value, str):
         return [value]
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()

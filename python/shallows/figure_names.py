@@ -1,4 +1,4 @@
-"""Names of figures."""
+"""Names and contents of figures."""
 
 FIGURES = {
     "fct": "completion times by size of flow, losses and timeouts, against load",
@@ -17,4 +17,4 @@ FIGURES = {
     "shares": "histogram of what each flow got in its last interval",
     "ping": "distribution of the round-trip times of pings",
 }
-"""Names of figures, each that of a function of `shallows.figures`, and what they show."""
+"""Content of each figure by name; a function of `shallows.figures` has the same name."""

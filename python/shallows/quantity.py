@@ -1,4 +1,4 @@
-"""Numbers as people read them."""
+"""Numbers and quantities in text: parsing and formatting."""
 
 import math
 import re
@@ -9,7 +9,7 @@ from fractions import Fraction
 
 
 def size(count: float) -> str:
-    """Bytes with a decimal prefix.
+    """Format a number of bytes with a decimal prefix.
 
     >>> size(720_000), size(3_145_728), size(64)
     ('720 KB', '3.15 MB', '64 B')
@@ -18,7 +18,7 @@ def size(count: float) -> str:
 
 
 def parse_size(text: str) -> int:
-    """Bytes of a size as scenarios have it.
+    """Parse a size in a scenario's notation; return bytes.
 
     >>> parse_size("100KB"), parse_size("3MiB"), parse_size("131073B"), parse_size("102.399KB")
     (100000, 3145728, 131073, 102399)
@@ -26,13 +26,13 @@ def parse_size(text: str) -> int:
     Raises
     ------
     ValueError
-        If it is no size with a unit of bytes.
+        If it is not a size with a unit of bytes.
     """
     return round(_measured(text, "bytes"))
 
 
 def parse_time(text: str) -> float:
-    """Seconds of a time as scenarios have it.
+    """Parse a time in a scenario's notation; return seconds.
 
     >>> parse_time("10s"), parse_time("2.4ms"), parse_time("120us")
     (10.0, 0.0024, 0.00012)
@@ -40,13 +40,13 @@ def parse_time(text: str) -> float:
     Raises
     ------
     ValueError
-        If it is no time with a unit.
+        If it is not a time with a unit.
     """
     return float(_measured(text, "seconds"))
 
 
 def parse_rate(text: str) -> float:
-    """Bits per second of a rate as scenarios have it.
+    """Parse a rate in a scenario's notation; return bits per second.
 
     >>> parse_rate("10Gbps"), parse_rate("2.5Mbps")
     (10000000000.0, 2500000.0)
@@ -54,13 +54,13 @@ def parse_rate(text: str) -> float:
     Raises
     ------
     ValueError
-        If it is no rate with a unit.
+        If it is not a rate with a unit.
     """
     return float(_measured(text, "bits per second"))
 
 
 def _measured(text: str, of: str) -> Fraction:
-    """The number of base units of a quantity that measures `of`."""
+    """Return a quantity in the base unit `of`; other units raise a `ValueError`."""
     found = parse_quantity(text)
     if found.of != of:
         raise ValueError(f"{text!r} is not in {of}")
@@ -68,7 +68,7 @@ def _measured(text: str, of: str) -> Fraction:
 
 
 def rate(bits: float) -> str:
-    """Bits per second with a decimal prefix.
+    """Format a number of bits per second with a decimal prefix.
 
     >>> rate(100_000_000_000)
     '100 Gbps'
@@ -77,7 +77,7 @@ def rate(bits: float) -> str:
 
 
 def time(picoseconds: int) -> str:
-    """A time in the largest unit that needs no more than three decimals, exactly.
+    """Format a time exactly, in the largest unit that needs at most three decimals.
 
     >>> time(10_000_000), time(1_500_000_000), time(0), time(7)
     ('10 µs', '1.5 ms', '0 s', '7 ps')
@@ -95,11 +95,11 @@ def time(picoseconds: int) -> str:
 
 @dataclass(frozen=True)
 class Quantity:
-    """A number of something, exactly as it was written: 0.1 + 0.2 is 0.3."""
+    """An exact number with its base unit: 0.1 + 0.2 is 0.3."""
 
     number: Fraction
     of: str = ""
-    """`bytes`, `packets`, `seconds`, `bits per second`; nothing for a plain number."""
+    """`bytes`, `packets`, `seconds` or `bits per second`; empty for a plain number."""
 
 
 UNITS = {
@@ -116,7 +116,7 @@ UNITS = {
     "p": (1, "packets"),
     "": (1, ""),
 }
-"""Units of scenarios, what they are of their base unit, and what that measures."""
+"""Units of scenarios, each with its multiple of the base unit, and the base unit."""
 
 
 def parse_quantity(value: object) -> Quantity:
@@ -130,7 +130,7 @@ def parse_quantity(value: object) -> Quantity:
     Raises
     ------
     ValueError
-        If it is no number, or its unit is none of a scenario's.
+        If it is not a finite number, or its unit is unknown.
     """
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise ValueError(f"{value!r} is not a quantity")  # noqa: TRY004
@@ -139,12 +139,12 @@ def parse_quantity(value: object) -> Quantity:
     if found is None or found[2] not in UNITS or not math.isfinite(number := float(found[1])):
         raise ValueError(f"{value!r} is not a quantity")
     scale, of = UNITS[found[2]]
-    # By way of a double, which bounds the exponent.
+    # The conversion to a double bounds the exponent.
     return Quantity(Fraction(repr(number)) * scale, of)
 
 
 def order(value: object) -> float:
-    """Where a number or quantity is among others of its kind: in bytes, packets, seconds or bits per second.
+    """Return a number or quantity as a sort key: in bytes, packets, seconds or bits per second.
 
     >>> order(0.4), order("325KB"), order("20p"), order("2ms")
     (0.4, 325000.0, 20.0, 0.002)
@@ -158,7 +158,7 @@ def order(value: object) -> float:
 
 
 def count(number: float) -> str:
-    """A count or rate of things with a decimal prefix.
+    """Format a count, or a count per second, with a decimal prefix.
 
     >>> count(11_400_000), count(950)
     ('11.4 M', '950')
@@ -167,7 +167,7 @@ def count(number: float) -> str:
 
 
 def scaled(number: float, prefixes: Sequence[str]) -> str:
-    """Three digits, a space, and the prefix that fits."""
+    """Format a number with three significant digits, a space and the fitting prefix."""
     for prefix in prefixes[:-1]:
         if abs(number) < 999.5:
             return f"{digits(number)} {prefix}"
@@ -176,7 +176,7 @@ def scaled(number: float, prefixes: Sequence[str]) -> str:
 
 
 def digits(number: float | None, significant: int = 3) -> str:
-    """A number to three significant digits, without exponent; a dash if there is none or it is not a number.
+    """Format a number with `significant` digits, without exponent; a dash for None and NaN.
 
     >>> digits(None), digits(0), digits(0.06251), digits(103.42), digits(10_627.4)
     ('–', '0', '0.0625', '103', '10,627')
@@ -196,12 +196,12 @@ def digits(number: float | None, significant: int = 3) -> str:
 
 
 def _leading_zeros(number: float) -> int:
-    """Decimal places before the first digit that counts, of a number below one."""
+    """Return the decimal place of the first significant digit of a number below one."""
     return -int(f"{number:e}".rsplit("e", 1)[1])
 
 
 def ranges(numbers: Iterable[int]) -> str:
-    """Whole numbers in order, those in a row as a range.
+    """Format whole numbers in order, with consecutive ones as ranges.
 
     >>> ranges([5, 0, 2, 1])
     '0–2, 5'
@@ -216,7 +216,7 @@ def ranges(numbers: Iterable[int]) -> str:
 
 
 def percent(ratio: float | None) -> str:
-    """A ratio in percent.
+    """Format a ratio in percent.
 
     >>> percent(0.003391)
     '0.339 %'
@@ -225,7 +225,7 @@ def percent(ratio: float | None) -> str:
 
 
 def signed(number: float) -> str:
-    """A difference.
+    """Format a difference with its sign.
 
     >>> signed(12.34), signed(-0.5), signed(1e-9)
     ('+12.3', '−0.5', '0')
@@ -236,7 +236,7 @@ def signed(number: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Wall time.
+    """Format a wall time.
 
     >>> duration(0.5), duration(75), duration(7_380)
     ('0.5 s', '1 min 15 s', '2 h 3 min')
@@ -250,7 +250,7 @@ def duration(seconds: float) -> str:
 
 
 def finite(number: float) -> float | None:
-    """The number, or what JSON has where there is none.
+    """Return the number, or None (JSON null) if it is not finite.
 
     >>> finite(1.5), finite(float("inf"))
     (1.5, None)

@@ -244,7 +244,7 @@ def test_an_incast_of_more_hosts_than_leaves_divide_evenly_has_all_its_senders_i
     scenario = document(of, candidates(of)[0], 0.8)
     # 30 hosts are eight in each of four leaves.
     assert scenario["topology"]["hosts_per_leaf"] == 8
-    assert scenario["workload"][1]["senders"] == list(range(1, 30))
+    assert scenario["workload"][1]["workers"] == list(range(1, 30))
     sh.Scenario.from_dict(scenario)
 
 

@@ -1,7 +1,7 @@
-//! How much faster a run could be on more cores at most, computed from its partitions and windows: what `benches/scale.py` asks.
+//! Upper bound on the speed-up of a run by more cores, computed from its partitions and windows (for `benches/scale.py`).
 //!
-//! Usage: `critical_path SCENARIO LINKS CORES,CORES,… [KEY=VALUE…]`. The network is divided into partitions of at most so many directed
-//! links, or one switch. Prints JSON: by number of cores how many times as fast as on one.
+//! Usage: `critical_path SCENARIO LINKS CORES,CORES,… [KEY=VALUE…]`. The network is divided into partitions of at most LINKS directed
+//! links, or one switch. Prints JSON: the speed-up over one core, by number of cores.
 
 use std::path::Path;
 

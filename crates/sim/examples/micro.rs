@@ -1,4 +1,4 @@
-//! One hot operation, a given number of times: what `benches/micro.py` counts the instructions of.
+//! Runs one hot operation a given number of times, so that `benches/micro.py` can count its instructions.
 //!
 //! Usage: `micro event-queue|port|ecn-port|sender|connections COUNT`. Prints a checksum, so that nothing is optimised away.
 
@@ -52,7 +52,7 @@ impl Event for Tick {
     }
 }
 
-/// A thousand entities that each fire again after a random delay: the hold model of Jones (CACM '86).
+/// A thousand entities that fire again after a random delay: the hold model of Jones (CACM '86).
 struct Hold {
     stream: Stream,
     sum: u64,
@@ -76,7 +76,7 @@ fn event_queue(count: u64) -> u64 {
     world.sum
 }
 
-/// Packets through a port with a Dynamic Threshold buffer, four waiting.
+/// Sends packets through a port with a Dynamic Threshold buffer, with four packets waiting.
 fn port(count: u64, markers: &[Config]) -> u64 {
     let config = buffer::Config {
         policy: Policy::DynamicThreshold(DynamicThreshold { alpha: 1.0, counts: DtCounts::Shared }),
@@ -107,7 +107,7 @@ fn port(count: u64, markers: &[Config]) -> u64 {
     sum
 }
 
-/// A sender, its receiver and a wire without loss: segments sent, received, acknowledged.
+/// Runs a sender, its receiver and a wire without loss: segments sent, received, acknowledged.
 fn sender(count: u64) -> u64 {
     let dctcp = shallows_transport::congestion::Config::Dctcp(Default::default());
     let config = shallows_transport::Config::new(Bytes(1_448), dctcp);
@@ -133,8 +133,8 @@ fn sender(count: u64) -> u64 {
     sender.acked()
 }
 
-/// Four hosts that offer three times what their links carry, in flows of a byte: almost each opens a persistent connection, since the others
-/// wait for delayed acknowledgements.
+/// Four hosts that offer three times the capacity of their links, in flows of a byte. Almost each flow opens a persistent connection, since
+/// the others wait for delayed acknowledgements.
 const OVERLOAD: &str = r#"
     [topology]
     kind = "star"
@@ -158,7 +158,7 @@ const OVERLOAD: &str = r#"
     at = "1s"
 "#;
 
-/// So many packet-hops of that.
+/// Runs this overload for `count` packet-hops.
 fn connections(count: u64) -> u64 {
     let no_files = |_: &str| unreachable!("it names no file");
     let experiment = shallows_scenario::parse(OVERLOAD, "overload.toml", &no_files, &[], None);

@@ -1,7 +1,7 @@
-//! Packets through a busy port of each kind: what a discipline, a marker or a buffer policy costs (`benches/micro.py --ports`).
+//! Packets through a busy port of each kind, to measure the cost of a discipline, marker or buffer policy (`benches/micro.py --ports`).
 //!
-//! Usage: `ports NAME COUNT`. Prints a checksum, so that nothing is optimised away. A program of its own, since a second
-//! loop over the same port in `micro` would change what the compiler makes of the first.
+//! Usage: `ports NAME COUNT`. Prints a checksum, so that nothing is optimised away. This is a program of its own, since a second
+//! loop over the same port in `micro` would change the code that the compiler generates for the first.
 
 use shallows_core::packet::{Ecn, Header, HostId};
 use shallows_core::random::Stream;
@@ -32,10 +32,10 @@ fn main() {
     println!("{checksum}");
 }
 
-/// Queues of a port with classes, and flows through any.
+/// Number of queues of a port with classes, and of flows through any port.
 const QUEUES: usize = 8;
 
-/// The port of that name, and the policy of its buffer: one queue and Dynamic Threshold, but for what the name says.
+/// Returns the port of that name, and the policy of its buffer. By default it has one queue and Dynamic Threshold.
 fn setup(name: &str) -> Option<(port::Config, Policy)> {
     let mut config = port::Config::default();
     let mut policy = dynamic_threshold();
@@ -112,7 +112,7 @@ fn discipline(name: &str) -> Option<discipline::Config> {
     Some(discipline::Config::Composed(composed(scheduler)))
 }
 
-/// Thresholds lie where four packets wait, so that some are marked.
+/// Returns the marker of that name. Its thresholds are at four waiting packets, so that some packets are marked.
 fn marker(name: &str) -> Option<aqm::Config> {
     let red = |gauge| aqm::Config::Red {
         gauge,
@@ -142,8 +142,8 @@ fn marker(name: &str) -> Option<aqm::Config> {
     })
 }
 
-/// So many packets through the port of that name, four waiting; nothing if there is none. They take turns in flow and
-/// class.
+/// Sends `count` packets through the port of that name, with four packets waiting; `None` if there is no such port. Flows and
+/// classes take turns.
 fn run(name: &str, count: u64) -> Option<u64> {
     let (config, policy) = setup(name)?;
     let memory = buffer::Config { policy, pools: vec![Bytes(1 << 20)], reserved_rule: ReservedRule::Exact };

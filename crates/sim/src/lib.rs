@@ -1,8 +1,8 @@
 //! Runs an experiment as a discrete-event simulation and reports what happened.
 //!
-//! Four rooms, of which each knows those before it: the [`network`] of nodes and links, the [`hosts`], the [`traffic`] that they are
-//! given, and the [`run`] of all that. No model lives here, and nothing that measures: that is in `shallows_measure`. Who drives an
-//! experiment with hosts of its own takes its [`Network`].
+//! The crate has four rooms, each of which uses only those before it: [`network`] (nodes and links), [`hosts`], [`traffic`] and [`run`].
+//! It contains no model and no measurement; these are in `shallows_switch`, `shallows_transport` and `shallows_measure`. A driver with
+//! hosts of its own, such as the testbed, uses [`Network`] alone.
 #![forbid(unsafe_code)]
 
 mod hosts;

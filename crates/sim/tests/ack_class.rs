@@ -2,8 +2,8 @@
 
 mod common;
 
-/// One flow from host 0, whose acknowledgements reach host 0 through the port that 20 others fill: 10 Gb/s, 45 us there and back, and
-/// windows of ten segments of 1,448 bytes. The 20 have 300 KB on their way, of which the pipe holds 56 KB: the rest waits, 195 us.
+/// One flow from host 0, whose acknowledgements reach host 0 through the port that 20 others fill: 10 Gb/s, a round trip of 45 us, and
+/// windows of ten segments of 1,448 bytes. The 20 have 300 KB in flight, of which the path holds 56 KB: the rest waits, 195 us.
 const SCENARIO: &str = r#"
 [stop]
 at = "40ms"
@@ -36,7 +36,7 @@ senders = "2..22"
 receivers = 0
 "#;
 
-/// How long the flow takes, in microseconds.
+/// Returns the completion time of the flow in microseconds.
 fn time(sets: &[(&str, &str)]) -> f64 {
     let report = common::run(SCENARIO, sets);
     let times: Vec<_> = report.flows().filter_map(|flow| flow.completion_time).collect();
@@ -51,7 +51,7 @@ fn acknowledgements_wait_with_data_unless_they_have_a_class_that_goes_first() {
     let first = time(&[("tcp.ack_class", "1")]);
     // A window takes a round trip of 46 us alone and of 241 us behind the queue.
     assert!((4.5..6.0).contains(&(behind / alone)), "{alone} {behind}");
-    // In front, an acknowledgement waits for the rest of one packet of 1.2 us at most.
+    // With priority, an acknowledgement waits at most for the rest of one packet of 1.2 us.
     assert!((1.0..1.0 + 1.2 / 46.0 + 0.01).contains(&(first / alone)), "{alone} {first}");
 }
 

@@ -1,7 +1,7 @@
-//! Answers on the connections of their requests: what carries which acknowledgement, counted by hand.
+//! Answers on the connections of their requests: packets and their acknowledgements, counted by hand.
 //!
-//! As in `queries.rs` a segment of 1,460 bytes takes 4.4 us from host to host, alone. Receivers acknowledge every second segment at
-//! once, and a lone one after 40 ms.
+//! As in `queries.rs`, a segment of 1,460 bytes takes 4.4 us from host to host on idle links. Receivers acknowledge every second segment at
+//! once, and a single one after 40 ms.
 
 mod common;
 #[path = "common/rows.rs"]
@@ -49,7 +49,7 @@ fn sent(report: &Report) -> u64 {
     report.summary()["packets"]["sent"].as_u64().expect("a count")
 }
 
-/// When the senders of flows had every acknowledgement, counted from their arrival.
+/// Returns the time from the arrival of each flow until its sender had every acknowledgement.
 fn times(report: &Report) -> Vec<Duration> {
     report.flows().map(|flow| flow.completion_time.expect("complete")).collect()
 }
@@ -60,12 +60,12 @@ fn micros(tenths: u64) -> Duration {
 
 #[test]
 fn an_answer_carries_the_acknowledgement_of_its_request() {
-    // Request, answer, and the acknowledgement of the answer, 40 ms after that came; an acknowledgement alone is 40 bytes, 32 ns on
-    // each of two links, and 2 us.
+    // Request, answer, and the acknowledgement of the answer 40 ms after its arrival; a pure acknowledgement has 40 bytes, 32 ns on
+    // each of two links, and 2 us of propagation.
     let alone = Duration::from_millis(40) + Duration::from_nanos(2_064);
     let same = run(ASK, &[]);
     assert_eq!((sent(&same), times(&same)), (3, vec![micros(88), micros(44) + alone]));
-    // On connections of their own each waits for itself.
+    // On separate connections each acknowledgement waits for itself.
     let own = run(ASK, &[OWN]);
     assert_eq!((sent(&own), times(&own)), (4, vec![micros(44) + alone, micros(44) + alone]));
 }
@@ -73,7 +73,7 @@ fn an_answer_carries_the_acknowledgement_of_its_request() {
 #[test]
 fn the_next_request_carries_the_acknowledgement_of_the_last_answer() {
     let times = times(&run(ASK, &[PERSISTENT, ("workload.0.iterations", "3")]));
-    // An answer is acknowledged when the request that follows it is there, which leaves when the answer is.
+    // An answer is acknowledged when the next request arrives, which leaves when the answer arrives.
     assert_eq!(times[..5], [micros(88); 5]);
     assert!(times[5] > Duration::from_millis(40), "nothing follows the last");
     for iterations in ["1", "3", "20"] {
@@ -84,7 +84,7 @@ fn the_next_request_carries_the_acknowledgement_of_the_last_answer() {
 
 #[test]
 fn every_second_segment_of_an_answer_is_acknowledged_and_the_odd_one_by_the_next_request() {
-    // Eleven segments: five acknowledgements, and one that waits.
+    // Eleven segments cause five acknowledgements at once, and one that waits.
     let odd = [PERSISTENT, ("workload.0.size", "16060B")];
     assert_eq!(sent(&run(ASK, &odd)), 1 + 11 + 5 + 1);
     let twice = [odd[0], odd[1], ("workload.0.iterations", "2")];
@@ -93,7 +93,7 @@ fn every_second_segment_of_an_answer_is_acknowledged_and_the_odd_one_by_the_next
 
 #[test]
 fn a_request_that_is_acknowledged_already_changes_nothing() {
-    // Two segments are acknowledged at once: what their answer carries is no news.
+    // Two segments are acknowledged at once, so the acknowledgement in their answer is redundant.
     let report = run(ASK, &[("workload.0.request", "2920B")]);
     assert_eq!(sent(&report), 2 + 1 + 1 + 1);
     assert_eq!(report.summary()["retransmits"], 0);
@@ -101,7 +101,7 @@ fn a_request_that_is_acknowledged_already_changes_nothing() {
 
 #[test]
 fn answers_need_no_handshake_and_close_the_connection() {
-    // SYN and its answer once, and a FIN on the last segment of the answer, which is acknowledged at once.
+    // A SYN and its answer once, and a FIN on the last segment of the answer, which is acknowledged at once.
     let report = run(ASK, &[("tcp.handshake", "true"), ("tcp.fin", "true")]);
     assert_eq!(sent(&report), 2 + 3);
     assert!(times(&report)[1] < micros(100), "no delayed acknowledgement");
@@ -112,14 +112,14 @@ fn answers_need_no_handshake_and_close_the_connection() {
 #[test]
 fn a_connection_that_answers_acknowledges_no_longer_at_once() {
     let quick = ("tcp.delayed_ack.quick", "16");
-    // The first request is acknowledged at once, and so is its answer; then each direction carries what the other waits for.
+    // The first request is acknowledged at once, and so is its answer; later segments carry the acknowledgements of the other direction.
     let report = run(ASK, &[PERSISTENT, quick, ("workload.0.iterations", "4")]);
     assert_eq!(sent(&report), 2 * 4 + 2 + 1);
 }
 
 #[test]
 fn connections_are_taken_again_when_their_answer_is_there() {
-    // Queries every 2 us, each of which takes 8.8: five connections, and no more.
+    // Queries every 2 us take 8.8 us each: five connections suffice.
     let often = ("workload.0.arrivals", "{ kind = 'periodic', period = '2us' }");
     let report = run(ASK, &[PERSISTENT, often, ("workload.0.queries", "50")]);
     let summary = report.summary();
@@ -133,7 +133,7 @@ fn connections_are_taken_again_when_their_answer_is_there() {
             ("workload.0.queries", "50"),
         ],
     );
-    // One connection: one request after the other, a round trip each.
+    // On one connection, requests follow one another, a round trip each.
     let last = queued.query_outcomes().last().and_then(|query| query.completion_time);
     assert_eq!(last, Some(micros(88 * 50) - micros(20 * 49)));
     assert_eq!(sent(&queued), 2 * 50 + 1);
@@ -141,7 +141,7 @@ fn connections_are_taken_again_when_their_answer_is_there() {
 
 #[test]
 fn a_connection_that_answered_closes_its_own_side_and_no_other() {
-    // Two flows reach host 1 before the requests, and last longer: their receivers have the first places there.
+    // Two flows reach host 1 before the requests, and last longer: their receivers have the first slots there.
     let flows = "[[workload]]\nkind = 'incast'\nsenders = [2, 3]\nreceivers = 1\nsize = '1MB'\n";
     let sets = [
         ("topology.hosts", "4"),
@@ -157,8 +157,8 @@ fn a_connection_that_answered_closes_its_own_side_and_no_other() {
 
 #[test]
 fn segments_that_echo_the_same_are_merged() {
-    // Every packet is marked, so that each of the 79 segments of the answer says that the request was. With the acknowledgement of the
-    // request, which comes at once since that is the first to be marked, they are taken up by eights, each of which has one.
+    // Every packet is marked, so each of the 79 segments of the answer echoes the mark of the request. They and the acknowledgement of the
+    // request, which is sent at once because the request is the first marked packet, are coalesced in groups of eight.
     let sets = [
         ("workload.0.size", "115340B"),
         ("tcp.congestion", "dctcp"),
@@ -172,7 +172,7 @@ fn segments_that_echo_the_same_are_merged() {
 
 #[test]
 fn a_port_on_which_answers_come_is_not_taken_again_when_all_have_been() {
-    // The connection that asks has the first of 64,512 ports and keeps it. A flow each 10 us takes the others, and then the second.
+    // The connection of the request has the first of 64,512 ports and keeps it. A flow each 10 us takes the others, and then the second.
     let flows = "[[workload]]\nkind = 'incast'\nsenders = 0\nreceivers = 1\nsize = '1460B'\nstart = '100us'\n\
                  repeats = 64513\nperiod = '10us'\n";
     let report = run(&[ASK, flows].concat(), &[PERSISTENT, ("tcp.delayed_ack.segments", "1")]);
@@ -189,8 +189,8 @@ fn a_port_on_which_answers_come_is_not_taken_again_when_all_have_been() {
 
 #[test]
 fn more_connections_than_a_host_has_ports_reach_the_next_port_of_the_service() {
-    // A request each nanosecond, and the first answer after 4 us and more: all 64,515 wait at once, each on a connection of its own.
-    // 64,512 ports are from 1,024 on; then they are taken again, for another port of the one who answers.
+    // A request each nanosecond, and the first answer after more than 4 us: all 64,515 requests wait at once, each on its own connection.
+    // There are 64,512 ports from 1,024 on; then they are used again, with another port of the answering host.
     let sets = [
         ("workload.0.connections", "{ kind = 'persistent', per_pair = 65_000 }"),
         ("workload.0.arrivals", "{ kind = 'periodic', period = '1ns' }"),
@@ -220,7 +220,7 @@ fn more_connections_than_a_host_has_ports_reach_the_next_port_of_the_service() {
 
 #[test]
 fn an_aggregator_that_has_requests_of_several_queries_answers_each_on_its_own_connection() {
-    // A query each us: host 3 has all four requests before the first of its workers' answers, 8.8 us after the first came.
+    // With a query each us, host 3 has all four requests before its workers' first answer, 8.8 us after the first request.
     let sets = [
         ("topology.hosts", "4"),
         ("workload.0.workers", "'1..3'"),
@@ -234,6 +234,6 @@ fn an_aggregator_that_has_requests_of_several_queries_answers_each_on_its_own_co
         (query.responses, query.in_time, query.completion_time.is_some())
     };
     assert_eq!(report.query_outcomes().map(complete).collect::<Vec<_>>(), [(2, 2, true); 4]);
-    // A request and an answer of each of the three who are asked.
+    // A request and an answer for each of the three hosts of a query.
     assert_eq!(report.summary()["flows"]["completed"], 4 * 2 * 3);
 }

@@ -1,5 +1,5 @@
-//! Workloads that react (queries, blocks, lists that wait) run beside their hosts: in partitions, on any number of threads, with the
-//! same bytes.
+//! Workloads that react (queries, blocks, lists with dependencies) run beside their hosts, in partitions on any number of threads, with
+//! the same results.
 
 #[path = "common/kept.rs"]
 mod kept;
@@ -52,7 +52,7 @@ repeats = 4
 think_time = "3us"
 "#;
 
-/// Waves: what a host has received lets it send, and what it has sent lets it send more.
+/// Waves of flows: a host sends after it has received, and sends more after it has sent.
 const LIST: &str = "start_ns,source,destination,bytes,on_received,on_acked,after,count
 0,0,4,30000,got,,,
 0,1,4,20000,got,,,
@@ -62,7 +62,7 @@ const LIST: &str = "start_ns,source,destination,bytes,on_received,on_acked,after
 0,10,0,7000,,,back,
 ";
 
-/// The first host learns at once what the second has received.
+/// A flow of the first host that starts at once when the second has received one.
 const CROSSING: &str =
     "start_ns,source,destination,bytes,on_received,after\n0,0,4,3000,got,\n0,0,8,3000,,got\n";
 
@@ -74,7 +74,7 @@ fn listed(text: &str, list: &str) -> Experiment {
         .unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
-/// Results of a run of five partitions on some threads.
+/// Returns the results of a run of five partitions on this number of threads.
 fn in_five_partitions(experiment: &Experiment, threads: u32) -> Left {
     let division = Division::in_pieces(experiment, threads, 0).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(division.partitions(), 5);
@@ -135,7 +135,7 @@ fn what_starts_flows_at_another_host_at_once_runs_as_one_partition_and_says_why(
     assert_eq!(simulation.partitions(), 1);
     assert!(simulation.advance(u64::MAX).done);
     assert_eq!(simulation.finish().flows().filter(|flow| flow.completion_time.is_some()).count(), 2);
-    // Servers that nobody asks hear of the end of a block at its client.
+    // Servers without requests start flows when a block ends at its client.
     let unasked = BLOCKS.replace("request = \"100B\"", "");
     assert_eq!(partition_window(&listed(&[NETWORK, &unasked].concat(), LIST)), Err(Undivided::CrossesHosts));
     let once = unasked.replace("repeats = 4", "repeats = 1");
@@ -157,13 +157,13 @@ fn a_trace_of_flows_by_their_order_of_arrival_keeps_applications_in_one_partitio
     assert!(traced("{ workload = 0, every = '9us' }").is_ok());
 }
 
-/// One of these texts.
+/// Strategy for one of these texts.
 fn one_of(texts: &[&str]) -> impl Strategy<Value = String> + use<> {
     let texts: Vec<String> = texts.iter().map(|&text| text.to_owned()).collect();
     prop::sample::select(texts)
 }
 
-/// Workloads that react, of which many flows start at the same times.
+/// Workloads that react, with many flows that start at the same times.
 fn workloads() -> impl Strategy<Value = String> {
     let arrivals = one_of(&[
         "{ kind = 'poisson', mean = '40us' }",

@@ -1,10 +1,10 @@
-//! Hosts that hold their connections back: `host.nic.backpressure`.
+//! Backpressure of NICs on connections: `host.nic.backpressure`.
 
 mod common;
 
 use shallows_sim::Report;
 
-/// One flow whose only bottleneck is its own NIC: 10 Gb/s all the way, 45 us there and back.
+/// One flow whose only bottleneck is its own NIC: 10 Gb/s on every link, and a round trip of 45 us.
 const SCENARIO: &str = r#"
 [topology]
 kind = "star"
@@ -44,7 +44,7 @@ fn a_sender_loses_nothing_in_its_own_nic_and_keeps_its_link_busy() {
     let held = common::run(SCENARIO, &[]);
     assert_eq!(dropped(&held), [0, 0]);
     assert_eq!(held.summary()["retransmits"], 0);
-    // What waits: the limit of 1 MiB, and the packet that went beyond it.
+    // The queue holds the limit of 1 MiB, and the packet that exceeds it.
     let largest = largest_backlog(&held);
     assert!(((1 << 20)..=(1 << 20) + 1_500).contains(&largest), "{largest}");
     // 50 MB in segments of 1,448 bytes that take 1,500 are 41.4 ms at 10 Gb/s; slow start takes some round trips more.
@@ -63,7 +63,7 @@ fn without_backpressure_slow_start_overruns_the_nic() {
     let warned =
         free.warnings().iter().any(|warning| warning.contains("own NICs dropped more packets than switches"));
     assert!(warned, "{:?}", free.warnings());
-    // Linux' transmit queue length as simulators take it.
+    // Linux' transmit queue length, as used by simulators.
     assert_eq!(largest_backlog(&free), 1_000 * 1_500);
 }
 
@@ -73,17 +73,17 @@ fn a_smaller_limit_holds_less_and_costs_nothing_while_two_packets_wait() {
     assert!((3_001..=4_500).contains(&largest_backlog(&held)), "{}", largest_backlog(&held));
     let time = held.flows().next().and_then(|flow| flow.completion_time).expect("complete").as_secs_f64();
     assert!((0.0414..0.0420).contains(&time), "{time}");
-    // What opens a connection has left before its data comes, and takes no room.
+    // The packets of the handshake have left before data arrives, and take no room.
     let opened = common::run(SCENARIO, &[("host.nic.backpressure", "3000B"), ("tcp.handshake", "true")]);
     assert_eq!(largest_backlog(&opened), largest_backlog(&held));
-    // A window that its host does not let out does not grow beyond twice what is outstanding, which without backpressure
-    // it would.
+    // A window that backpressure holds back does not grow beyond twice the bytes in flight; without
+    // backpressure it would.
     let traced = common::run(
         SCENARIO,
         &[
             ("host.nic.backpressure", "3000B"),
             ("measure.flow_traces", "[{ flows = [0] }]"),
-            // At its end a flow has nothing left to hold back.
+            // A finite flow has nothing left to hold back at its end.
             ("workload.0", "{ kind = 'long-lived', senders = '1', receivers = 0 }"),
             ("stop.at", "5ms"),
         ],
@@ -100,11 +100,11 @@ fn buffers_that_are_larger_than_packets_leave_room_for_fewer_of_them() {
         let limit = ("host.nic.backpressure", "22800B");
         largest_backlog(&common::run(SCENARIO, &[limit, ("host.nic.buffer_overhead", overhead)]))
     };
-    // Ten buffers of 1,448 bytes and 832 are 22,800: so many wait, and the one that goes beyond. One byte more in each is one packet
-    // less.
+    // Ten buffers of 1,448 bytes and 832 are 22,800: these wait, and the one that exceeds the limit. One byte more in each buffer leaves
+    // room for one packet less.
     assert_eq!(waiting("832B"), 11 * 1_500);
     assert_eq!(waiting("833B"), 10 * 1_500);
-    // Without data beside, packets count as large as they are: fifteen, and one.
+    // Without overhead, packets count as their size: fifteen, and the one that exceeds the limit.
     assert_eq!(waiting("52B"), 16 * 1_500);
 }
 
@@ -118,7 +118,7 @@ fn connections_that_share_a_nic_share_it_evenly() {
     let delivered: Vec<f64> = report.flows().map(|flow| flow.delivered.0 as f64).collect();
     let [a, b] = delivered[..] else { panic!("{delivered:?}") };
     assert!((a / b - 1.0).abs() < 0.05, "{delivered:?}");
-    // Both have their limit waiting.
+    // Each connection has its limit of bytes in the queue.
     assert!(largest_backlog(&report) > 2 << 20);
 }
 

@@ -1,5 +1,5 @@
-//! The barrier where the threads of a run meet, under every order in which they can come, and with every value that a relaxed
-//! read may find: `loom` goes through all of them.
+//! The barrier of a run's threads under every order of their arrivals, and with every value that a relaxed
+//! read may return: `loom` explores all of them.
 
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU64, Ordering};
@@ -11,7 +11,7 @@ use barrier::Barrier;
 #[allow(dead_code)] // nothing panics here
 mod barrier;
 
-/// As `sync.rs` of the engine, but of loom.
+/// Types of `sync.rs`, from `loom`.
 mod sync {
     pub(crate) use std::thread::panicking;
 
@@ -20,10 +20,10 @@ mod sync {
     pub(crate) use loom::sync::{Condvar, Mutex};
 }
 
-/// How often a thread looks before it sleeps.
+/// Spins of a thread before it sleeps.
 const LOOKS: u32 = 1;
 
-/// Run a walk on each of several threads, in each order of at most `preemptions`.
+/// Runs a walk on each of several threads, in each order with at most `preemptions`.
 fn in_every_order(
     threads: usize,
     preemptions: Option<usize>,
@@ -45,7 +45,7 @@ fn in_every_order(
     });
 }
 
-/// As in a run: each writes up what it has done, the last to come reads that and decides, and each reads the decision.
+/// Does the steps of a run: each thread writes its count, the last to arrive reads all counts and decides, and each reads the decision.
 fn write_and_read(steps: u64, mine: usize, barrier: &Barrier, board: &[AtomicU64]) {
     let [written @ .., decision] = board else { unreachable!("it has an entry more than threads") };
     for step in 1..=steps {

@@ -1,4 +1,4 @@
-//! NICs as hosts have them: bursts (`host.nic.tso`), pacing, and packets that are taken up together.
+//! Offloads of NICs: bursts (`host.nic.tso`), pacing, and interrupt coalescing.
 
 mod common;
 #[path = "common/rows.rs"]
@@ -43,7 +43,7 @@ senders = "0"
 receivers = "1"
 "#;
 
-/// Longest backlog of a port once slow start is over, in packets.
+/// Returns the longest backlog of a port after slow start, in packets.
 fn peak(report: &Report, port: &str) -> f64 {
     let late = |(at, _): &(shallows_core::Instant, f64)| at.0 > Duration::from_millis(2).0;
     report
@@ -59,17 +59,17 @@ fn ports() -> [&'static str; 2] {
 
 #[test]
 fn a_burst_is_a_third_of_the_window_and_queues_where_the_link_is_slower() {
-    // Each acknowledgement lets a segment go, at the rate of the slow link: nothing waits.
+    // Each acknowledgement releases a segment, at the rate of the slow link: no packet waits.
     let single = common::run(WINDOW, &[]);
     assert_eq!(ports().map(|port| peak(&single, port)), [0.0, 0.0]);
-    // Every tenth of them lets ten go: one leaves the NIC at once, and nine wait. While they arrive at four times its rate,
-    // the slow link takes every fourth: at the tenth, 9 - 2 wait.
+    // Every tenth acknowledgement releases ten segments: one leaves the NIC at once, and nine wait. While they arrive at four times its
+    // rate, the slow link takes every fourth: at the tenth, 9 - 2 wait.
     let bursts = common::run(WINDOW, &[("host.nic.tso", "linux")]);
     assert_eq!(ports().map(|port| peak(&bursts, port)), [9.0, 7.0]);
     // Bursts of four segments: 3 wait, and 3 - 0.
     let small = common::run(WINDOW, &[("host.nic.tso", "5840B")]);
     assert_eq!(ports().map(|port| peak(&small, port)), [3.0, 3.0]);
-    // Bursts change when segments go, not how many.
+    // Bursts change the times of segments, not their number.
     let delivered =
         [&single, &bursts, &small].map(|report| report.flows().next().expect("a flow").delivered.0 as f64);
     assert!(delivered.iter().all(|bytes| (bytes / delivered[0] - 1.0).abs() < 0.15), "{delivered:?}");
@@ -77,9 +77,9 @@ fn a_burst_is_a_third_of_the_window_and_queues_where_the_link_is_slower() {
 
 #[test]
 fn a_connection_of_which_two_bursts_wait_hands_over_no_third() {
-    // Before the first acknowledgement there is no pacing rate, and the limit is two packets: what waits is full beyond
-    // two bursts of ten, or two segments, and a window of 200 stays where it is. When 20 are left another burst joins them; of
-    // single segments two are left when a third does.
+    // Before the first acknowledgement there is no pacing rate, and the limit is two packets: the queue is full beyond
+    // two bursts of ten, or two segments, so that most of a window of 200 stays in the host. When 20 are left another burst joins them;
+    // with single segments, when two are left.
     let waits = |tso: &str| {
         let sets = [
             ("host.nic.tso", tso),
@@ -95,7 +95,7 @@ fn a_connection_of_which_two_bursts_wait_hands_over_no_third() {
     assert_eq!(["14600B", "off"].map(waits), [30.0, 3.0]);
 }
 
-/// One flow of eighty segments, all of its first window.
+/// One flow of eighty segments, all in its first window.
 const ONCE: &str = r#"
 [topology]
 kind = "star"
@@ -122,7 +122,7 @@ receivers = 1
 size = "116800B"
 "#;
 
-/// How many acknowledgements there were, and when the flow was complete.
+/// Returns the number of acknowledgements and the completion time of the flow.
 fn acknowledged(sets: &[(&str, &str)]) -> (u64, Duration) {
     let report = common::run(ONCE, sets);
     let packets = &report.summary()["packets"];
@@ -139,23 +139,23 @@ fn packets_that_are_taken_up_together_share_an_acknowledgement() {
     // By count: eighty are ten times eight.
     let (merged, time) = acknowledged(&nic("{ time = '1ms', packets = 8 }"));
     assert_eq!((merged, time), (10, soonest));
-    // Not merged, each has its own; RFC 5681's every second one is half of them.
+    // Without merging, each segment is acknowledged; with RFC 5681's rule, every second one.
     assert_eq!(acknowledged(&nic("{ time = '1ms', packets = 8, gro = false }")), (80, soonest));
     let second = [
         ("tcp.delayed_ack.segments", "2"),
         ("host.nic.coalescing", "{ time = '1ms', packets = 8, gro = false }"),
     ];
     assert_eq!(acknowledged(&second).0, 40);
-    // At most 64 KB are merged, 44 segments: eighty that come together are two.
+    // At most 64 KB are merged, 44 segments: eighty that are coalesced become two.
     assert_eq!(acknowledged(&nic("{ time = '1ms', packets = 80 }")), (2, soonest));
-    // By time: they come every 1.2 us, so that six come within 6 us, both ends included, and the next begin anew. Fourteen
-    // times; the last two wait until 6 us after the 79th, which came 1.2 us before the last.
+    // By time: they arrive every 1.2 us, so that six arrive within 6 us, both ends included, and the next start a new wait. That happens
+    // fourteen times; the last two wait until 6 us after the 79th, which arrived 1.2 us before the last.
     let (timed, time) = acknowledged(&nic("{ time = '6us' }"));
     assert_eq!((timed, time), (14, soonest + Duration::from_nanos(4_800)));
 }
 
-/// Forty segments of a first window at 100 Gb/s, after a handshake that has measured the round trip: when they are complete, and
-/// how many packets waited in the NIC.
+/// Sends forty segments of a first window at 100 Gb/s, after a handshake that has measured the round trip. Returns the completion time
+/// and the largest backlog of the NIC in packets.
 fn first_window(sets: &[(&str, &str)]) -> (Duration, f64) {
     let own = [
         ("topology.rate", "100Gbps"),
@@ -173,9 +173,9 @@ fn first_window(sets: &[(&str, &str)]) -> (Duration, f64) {
 fn pacing_spreads_a_window_over_half_of_the_round_trip() {
     let (at_once, backlog) = first_window(&[]);
     assert_eq!(backlog, 39.0);
-    // SYN and SYN-ACK take 4 · 10 us, and 4 · 3.2 ns for their 40 bytes. In slow start twice forty segments go in that time, one
-    // every 500.16 ns. The first ten are free, the eleventh waits for nothing, and 29 follow. Without pacing 39 packets of
-    // 120 ns are before the last.
+    // SYN and SYN-ACK take 4 · 10 us, and 4 · 3.2 ns for their 40 bytes. In slow start, pacing allows twice forty segments in that time,
+    // one every 500.16 ns. The first ten are free, the eleventh does not wait, and 29 follow. Without pacing, 39 packets of
+    // 120 ns precede the last.
     let (spread, backlog) = first_window(&[("host.nic.pacing", "fq")]);
     assert_eq!(backlog, 10.0);
     assert_eq!(spread - at_once, Duration(29 * 500_160 - 39 * 120_000));
@@ -183,16 +183,16 @@ fn pacing_spreads_a_window_over_half_of_the_round_trip() {
 
 #[test]
 fn bursts_are_paced_as_a_whole() {
-    // Half of the window goes at once, and the other half when the ten segments that were not free have had their time: half
-    // of it, since they begin a round trip after the SYN. 19 packets are before the last one then.
+    // Half of the window leaves at once, and the other half after the time of the ten segments that were not free: half
+    // of it, since they begin a round trip after the SYN. 19 packets then precede the last one.
     let (at_once, _) = first_window(&[]);
     let (spread, backlog) = first_window(&[("host.nic.pacing", "fq"), ("host.nic.tso", "linux")]);
     assert_eq!(backlog, 19.0);
     assert_eq!(spread - at_once, Duration(10 * 250_080 + 19 * 120_000 - 39 * 120_000));
 }
 
-/// How long a packet waits in a NIC that adapts, in microseconds, in each of some rounds of 64 echoes. A round brings more bytes than
-/// the one before (`+`), fewer (`-`) or as many (`=`). Each echo waits alone, in both NICs, whose levels are always the same.
+/// Returns the wait of a packet in an adaptive NIC, in microseconds, for each round of 64 echoes. A round has more bytes than
+/// the previous one (`+`), fewer (`-`) or as many (`=`). Each echo waits alone, in both NICs, whose levels are always the same.
 fn waits(rounds: &str) -> Vec<u64> {
     let network = ONCE.split("[[workload]]").next().expect("it comes first");
     let (mut pings, mut sizes) = (String::new(), vec![200]);
@@ -229,23 +229,23 @@ fn waits(rounds: &str) -> Vec<u64> {
 
 #[test]
 fn a_nic_that_adapts_looks_for_the_level_that_brings_most() {
-    // Levels of 2, 8, 16, 32 and 64 us, of which the second is the first that is taken. More is better: up to the last, where it
-    // stays while nothing changes. When something does, it sets out downwards, goes on while that is better, turns where it is
-    // worse, and stays where it has come back to; until something changes again.
+    // The levels are 2, 8, 16, 32 and 64 us, and the second is the initial one. More bytes are better: the NIC goes up to the last level
+    // and stays there until the rates change. Then it goes down, continues while that is better, turns when it is worse, and stays at the
+    // level to which it has returned, until the rates change again.
     assert_eq!(waits("++++==++-+=-="), [8, 16, 32, 64, 64, 64, 64, 32, 16, 32, 32, 32, 16]);
 }
 
 #[test]
 fn a_nic_that_finds_nothing_better_wavers_and_rests_after_ten_steps() {
-    // The same is not better: it turns each time. After ten steps it rests for as many rounds, and sets out downwards.
+    // Equal rates are not better: it turns each time. After ten steps it rests for as many rounds, and then goes down.
     let expected = [[8, 16].repeat(5), vec![8; 11], vec![2, 8, 2]].concat();
     assert_eq!(waits(&"=".repeat(24)), expected);
 }
 
 #[test]
 fn more_packets_are_better_where_the_bytes_are_the_same() {
-    // A packet of 1,000 bytes each 100 us, 64 times, and then two of 500, which come within a microsecond and are taken up together:
-    // the NIC goes on from 16 us to 32, and when nothing changes any more back again.
+    // One packet of 1,000 bytes each 100 us, 64 times, and then two of 500, which arrive within a microsecond and are coalesced:
+    // the NIC goes from 16 us to 32, and back when the rates no longer change.
     let ping = |start: &str, stop: &str, payload: &str| {
         format!(
             "[[workload]]\nkind = 'ping'\nsenders = 0\nreceivers = 1\ninterval = '100us'\nstart = '{start}'\nstop = '{stop}'\n\
@@ -257,7 +257,7 @@ fn more_packets_are_better_where_the_bytes_are_the_same() {
         [ping("0us", "6400us", "972B"), ping("6400us", "25600us", "472B"), ping("6401us", "25600us", "472B")];
     let sets = [("host.nic.coalescing", "{ time = 'auto' }"), ("stop.at", "26ms")];
     let report = common::run(&[network, &pings.concat()].concat(), &sets);
-    // Those that come first, on four links: 0.8 us for each packet of 1,000 bytes and 0.4 for one of 500.
+    // Time of the first packets on four links: 0.8 us for a packet of 1,000 bytes and 0.4 us for one of 500.
     let found: Vec<u64> = rows::rows(&report, "pings")
         .iter()
         .map(|row| ["sent_us", "rtt_us"].map(|column| rows::double(&row[column]).expect("nothing is lost")))

@@ -1,4 +1,4 @@
-//! Reports and tables of runs so small that every number can be worked out.
+//! Reports and tables of runs so small that every number can be computed by hand.
 //!
 //! Links of 10 Gb/s and 1 us without framing: a full segment of 1,460 bytes, 1,500 on the wire, takes 1.2 us on each, and
 //! 4.4 us from host to host.
@@ -47,7 +47,7 @@ fn near(found: f64, expected: f64) {
     assert!((found / expected - 1.0).abs() < 1e-9, "{found}, not {expected}");
 }
 
-/// One segment, and a flow that the end of the run cuts off.
+/// One segment, and a flow that is unfinished at the end of the run.
 const CUT: &str = r#"
 [stop]
 at = "100us"
@@ -100,7 +100,7 @@ fn a_row_of_a_flow_has_its_ends_its_ports_and_its_times() {
         ref other => panic!("{column} is {other}"),
     };
     assert_eq!(["flow", "source", "destination", "size_bytes"].map(long), [0, 0, 1, 1_460]);
-    // Of a host's first connection, to the port on which all receivers listen.
+    // The ports are those of a host's first connection, and the one on which all receivers listen.
     assert_eq!((long("source_port"), long("destination_port")), (FIRST_PORT.into(), 5_001));
     near(float("arrival_us"), 10.0);
     near(float("fct_us"), 4.4);
@@ -108,7 +108,7 @@ fn a_row_of_a_flow_has_its_ends_its_ports_and_its_times() {
     // An acknowledgement of 40 bytes takes 32 ns on each of two links.
     near(float("fct_sender_us"), 4.4 + 2.0 * 1.032);
     near(float("ideal_us"), 4.4);
-    // It begins with the end of the warm-up, and counts.
+    // A flow that begins at the end of the warm-up counts.
     assert_eq!(long("counted"), 1);
     let counted = |warm_up| rows(&star(CUT, &[("measure.warm_up", warm_up)]), "flows")[0]["counted"].clone();
     assert_eq!([counted("10us"), counted("10001ns")], [Field::Long(1), Field::Long(0)]);
@@ -131,7 +131,7 @@ fn what_a_sender_waits_for_is_in_its_ideal_time_and_framing_is_too() {
 
 #[test]
 fn a_run_lasts_until_its_end_and_goodput_is_over_all_of_it() {
-    // 1,460 bytes in 100 us, of which 10 are warm-up; the other workload begins too late.
+    // 1,460 bytes in 100 us, including 10 us of warm-up; the other workload begins too late.
     let summary = star(CUT, &[("workload.1.start", "99999ns")]).summary();
     near(number(&summary["simulated_s"]), 100e-6);
     near(number(&summary["goodput_gbps"]), 1_460.0 * 8.0 / 100e3);
@@ -139,8 +139,8 @@ fn a_run_lasts_until_its_end_and_goodput_is_over_all_of_it() {
 
 #[test]
 fn markers_of_a_port_and_those_of_other_ports_draw_independently() {
-    // Nothing waits, so that a packet that counts itself sees a backlog of one packet, halfway from 0 to 2: each marker
-    // chooses half of the packets, and one of two 3/4, if neither knows what the other draws.
+    // No packet waits, so that a packet that counts itself finds a backlog of one packet, halfway from 0 to 2. Each marker
+    // chooses half of the packets, and at least one of two markers chooses 3/4 if their draws are independent.
     let red =
         "{ kind = 'red', kmin = '0p', kmax = '2p', pmax = 1.0, unit = 'packets', counts_packet = true }";
     let workload = "[[workload]]\nkind = 'udp'\nsenders = 0\nreceivers = '1..3'\necn = true\nstop = '120ms'\n\
@@ -150,17 +150,17 @@ fn markers_of_a_port_and_those_of_other_ports_draw_independently() {
     let ports = ["switch0->host1", "switch0->host2"].map(|name| report.port(name).expect("a port"));
     for port in ports {
         assert_eq!(port.received, 10_000);
-        // Within four deviations, √(n · 3/4 · 1/4) each.
+        // Four standard deviations, √(n · 3/4 · 1/4) each.
         assert!(port.marked.abs_diff(7_500) < 174, "{} of 10,000 marked", port.marked);
     }
     assert_ne!(ports[0].marked, ports[1].marked, "the same packets are chosen at both");
-    // Four markers, √(n/4) each.
+    // The sum of four markers, √(n/4) each.
     let chosen = report.summary()["markers"]["red"]["marked"].as_u64().expect("a count");
     assert!(chosen.abs_diff(20_000) < 400, "{chosen} choices");
 }
 
-/// Ten segments reach a port ten times slower than they come, which holds one and three more: six are lost. The
-/// acknowledgements of four let the other two out, which arrive beyond the gap. Only the timer repairs it.
+/// Runs ten segments into a port ten times slower than their arrivals, which holds one and three more: six are lost. The
+/// acknowledgements of four release the other two, which arrive beyond the gap. Only the timer repairs it.
 fn six_lost() -> Report {
     six_lost_with(&[])
 }
@@ -184,13 +184,13 @@ fn acknowledgements_carry_their_sack_blocks() {
     let acks = report.port("switch0->host0").expect("a port");
     assert_eq!(acks.sent, 12, "each segment arrives once");
     // One block, padded to twelve bytes (RFC 2018 §3), until the last gap is closed: with both segments beyond it, and
-    // with all but the last of those that come again.
+    // with all but the last of the retransmitted ones.
     assert_eq!(acks.sent_bytes.0, 12 * 40 + (2 + 5) * 12);
 }
 
 #[test]
 fn losses_are_counted_where_they_happen_and_over_what_came_there() {
-    // 18 segments are sent and 6 lost, all at one of two ports that packets pass.
+    // 18 segments are sent and 6 lost, all at one of the two ports that packets pass.
     let summary = six_lost().summary();
     let packets = &summary["packets"];
     let counts = ["sent", "data", "dropped", "dropped_in_nics", "dropped_in_switches", "dropped_data"];
@@ -199,15 +199,15 @@ fn losses_are_counted_where_they_happen_and_over_what_came_there() {
     near(number(&summary["loss_rate_in_switches"]), 6.0 / 30.0);
     assert_eq!(summary["loss_rate_in_nics"], 0.0);
     near(number(&summary["loss_rate_data"]), 6.0 / 18.0);
-    // A third of what came to one port, nothing at that of the acknowledgements; two ports saw nothing.
+    // A third of the arrivals is lost at one port, none at that of the acknowledgements; two ports have no arrivals.
     near(number(&summary["loss_rate_mean_over_ports"]), (6.0 / 18.0) / 2.0);
     near(number(&summary["ports"]["to-host"]["loss_rate"]), 6.0 / 30.0);
 }
 
 #[test]
 fn what_is_no_data_is_lost_too_and_is_no_data() {
-    // Ten datagrams of each of two hosts at the rate of a link, in pairs: of each pair one leaves the port of their
-    // receiver, which has room for three more, so that from the fourth on one is lost.
+    // Ten datagrams from each of two hosts at the rate of a link, in pairs: one of each pair leaves the port of their
+    // receiver, which has room for three more, so that from the fourth pair on one is lost.
     let workload = "[[workload]]\nkind = 'udp'\nsenders = '0..2'\nreceivers = 2\noverload = true\nstop = '12us'\n\
                     pattern = { kind = 'constant', rate = '10Gbps' }\n";
     let sets = [("switch.buffer.per_port", "3p"), ("stop.at", "40us")];
@@ -232,9 +232,9 @@ fn what_opens_a_connection_is_no_data() {
 
 #[test]
 fn what_a_persistent_connection_did_for_earlier_flows_is_not_counted_again() {
-    // Three flows on one connection, 2 s apart. After its timeout the window has grown to no more than the port holds, which
-    // the second flow begins with: it loses nothing. Of the last, segments arrive 1.2 + 1 + 12 + 100 us after it began and
-    // each 12 us later, and acknowledgements 100 us after them: when the run ends after 140 us there were three.
+    // Three flows on one connection, 2 s apart. After its timeout the window has grown to no more than the port holds, and
+    // the second flow begins with it: it loses nothing. Segments of the last flow arrive 1.2 + 1 + 12 + 100 us after its start and
+    // each 12 us later, and acknowledgements 100 us after them: at the end of the run, after 140 us, three have arrived.
     let sets = [
         ("workload.0.repeats", "3"),
         ("workload.0.period", "2s"),
@@ -245,12 +245,12 @@ fn what_a_persistent_connection_did_for_earlier_flows_is_not_counted_again() {
     let counts: Vec<_> =
         flows.iter().map(|flow| (flow.timeouts, flow.retransmits, flow.delivered.0)).collect();
     assert_eq!(counts, [(1, 6, 17_520), (0, 0, 17_520), (0, 0, 3 * 1_460)]);
-    // The sender has waited until then; its receiver longest for the first.
+    // The sender has waited all the time for an acknowledgement; the receiver's longest gap is that before the first segment.
     assert_eq!(flows[2].longest_ack_gap, Some(Duration::from_micros(140)));
     assert_eq!(flows[2].longest_arrival_gap, Some(Duration::from_nanos(114_200)));
 }
 
-/// Counters of a queue of a port, in these columns.
+/// Returns counters of a queue of a port, in these columns.
 fn counters<const N: usize>(report: &Report, port: &str, queue: i64, columns: [&str; N]) -> [i64; N] {
     let rows = rows(report, "counters");
     let is_it = |row: &&BTreeMap<String, Field>| {
@@ -297,14 +297,14 @@ fn each_echo_has_its_row_and_its_round_trip() {
     assert_eq!(found, expected);
     let lost = |of: &str| report.summary()["ping_rtt_us"][of]["lost"].clone();
     assert_eq!(["all", "class0", "class5"].map(lost), [json!(1), json!(0), json!(1)]);
-    // Replies are of the class of their requests.
+    // Replies have the class of their requests.
     let replies = |queue| counters(&report, "switch0->host2", queue, ["received"]);
     assert_eq!([replies(0), replies(5)], [[0], [4]]);
 }
 
 #[test]
 fn datagrams_come_in_bursts_from_their_start_to_their_stop() {
-    // 1,000 bytes on the wire are 8 us at 1 Gb/s: two in each burst of 16 us, at 5, 13, 37, 45, 69 and 77 us; at 101 us the
+    // 1,000 bytes on the wire take 8 us at 1 Gb/s: two in each burst of 16 us, at 5, 13, 37, 45, 69 and 77 us; at 101 us the
     // source has stopped.
     let udp = "[[workload]]\nkind = 'udp'\nsenders = 0\nreceivers = 1\npayload = '952B'\nstart = '5us'\nstop = '101us'\n\
                pattern = { kind = 'on-off', rate = '1Gbps', on = '16us', off = '16us' }\n";
@@ -337,7 +337,7 @@ fn what_is_alike_draws_apart() {
     assert_ne!(times(0), times(1), "two hosts that wait a little");
 }
 
-/// A persistent connection of hosts 0 and 1 each, primed within 50 us, and a flow of each at 100 us.
+/// Runs one persistent connection from each of hosts 0 and 1, primed within 50 us, with a flow at 100 us.
 fn primed(more: &[(&str, &str)]) -> Report {
     let workload = |from: u32| {
         format!(
@@ -375,7 +375,7 @@ fn a_flow_on_an_open_connection_has_its_own_class_and_its_acknowledgements_too()
         let received = |queue| counters(&report, port, queue, ["received"]);
         assert_eq!([0, 1, 2].map(received), [[1], [0], [1]], "{port}");
     }
-    // A class that does not depend on flows is there from the start.
+    // A class that does not depend on flows applies from the start.
     let report = primed(&[("workload.0.class", "1")]);
     let received = |queue| counters(&report, "switch0->host2", queue, ["received"]);
     assert_eq!([0, 1, 2].map(received), [[0], [2], [0]]);
@@ -401,13 +401,14 @@ fn flows_wait_for_their_connection_in_order_and_others_have_ports_in_turn() {
     assert_eq!(ports, [first, first + 1.0, first + 2.0]);
 }
 
-/// Ten datagrams of each of two sources at the rate of a link, in pairs; seven find no room.
+/// Ten datagrams from each of two sources at the rate of a link, in pairs; seven do not fit.
 const PAIRS: &str = "[[workload]]\nkind = 'udp'\nreceivers = 2\noverload = true\nstop = '12us'\n\
                      pattern = { kind = 'constant', rate = '10Gbps' }\n";
 
 #[test]
 fn a_queue_tells_apart_what_left_it_and_what_was_sent() {
-    // Every packet that leaves the queue is marked, and dropped: it is not ECN-capable. Its slot stays empty.
+    // Every packet that leaves the queue is marked, or dropped because it is not ECN-capable. The time of a dropped packet on the link
+    // stays idle.
     let sets = [
         ("workload.0.senders", "'0..2'"),
         ("switch.buffer.per_port", "3p"),
@@ -420,7 +421,7 @@ fn a_queue_tells_apart_what_left_it_and_what_was_sent() {
     assert_eq!(counters(&report, "switch0->host2", 0, columns), [20, 13, 13, 0, 20, 13, 4_500]);
     let packets = &report.summary()["packets"];
     assert_eq!((&packets["dropped"], &packets["dropped_at_dequeue"]), (&json!(20), &json!(13)));
-    // What is ECN-capable is sent, and no incast is told of.
+    // ECN-capable packets are sent, and no incast is notified.
     let report = star(PAIRS, &[&sets[..], &[("workload.0.ecn", "true")]].concat());
     let columns = ["sent", "marked", "incast", "dropped_at_dequeue"];
     assert_eq!(counters(&report, "switch0->host2", 0, columns), [13, 13, 0, 0]);
@@ -473,7 +474,7 @@ fn samples_and_traces_end_with_what_is_empty_and_repeat_nothing() {
         .filter(|row| row["name"] == port)
         .map(|row| long(&row["bytes"]))
         .collect();
-    // What is found empty is told once, until something waits again.
+    // An empty queue is recorded once, until a packet waits again.
     assert!(samples.len() > 2 && samples.last() == Some(&Some(0)), "{samples:?}");
     assert!(!samples.windows(2).any(|pair| pair == [Some(0), Some(0)]), "{samples:?}");
     let mut last = BTreeMap::new();
@@ -486,10 +487,10 @@ fn samples_and_traces_end_with_what_is_empty_and_repeat_nothing() {
 
 #[test]
 fn queries_are_counted_after_the_warm_up_and_described_when_complete() {
-    // Every 20 us host 0 asks hosts 1 and 2 for a segment each: two of them, one after the other, take 5.6 us.
+    // Every 20 us host 0 requests one segment from each of hosts 1 and 2, which take 5.6 us, one after the other.
     let query = "[[workload]]\nkind = 'partition-aggregate'\nclients = 0\nworkers = '1..3'\nsize = '1460B'\nrequest = '0B'\n\
                  arrivals = { kind = 'periodic', period = '20us' }\n";
-    // Of those at 20, 40, 60, 80 and 100 us the last one has no answer yet.
+    // The last of the queries at 20, 40, 60, 80 and 100 us has no answer yet.
     let sets = [("stop.at", "102us"), ("measure.warm_up", "15us")];
     let queries = &star(query, &sets).summary()["queries"]["all"];
     assert_eq!((&queries["started"], &queries["count"]), (&json!(5), &json!(4)));
@@ -510,7 +511,7 @@ fn one_query_of_a_hundred_and_fifty_is_beyond_the_99th_percentile() {
 
 #[test]
 fn a_query_is_blamed_for_its_own_timeouts_and_shares_are_of_complete_ones() {
-    // As of six lost: the first answer waits for the timer, the second loses nothing, the third is cut off.
+    // As in `six_lost`: the first answer waits for the timer, the second loses nothing, the third is unfinished.
     let query = "[[workload]]\nkind = 'partition-aggregate'\nclients = 1\nworkers = 0\nsize = '17520B'\nrequest = '0B'\n\
                  queries = 3\narrivals = { kind = 'periodic', period = '2s' }\nconnections = { kind = 'persistent' }\n";
     let report = star(query, &[&SLOW[..], &[("stop.at", "4000140us")]].concat());
@@ -536,8 +537,8 @@ fn the_gaps_of_both_ends_have_a_column_each() {
 
 #[test]
 fn jitter_takes_all_of_its_spread() {
-    // Each of two hosts waits up to 1 us. If it were up to half of that, no two round trips could differ by 1 us; as it is,
-    // of a hundred some do.
+    // Each of two hosts delays by up to 1 us. With half of that spread, no two round trips could differ by 1 us; of a
+    // hundred echoes, some do.
     let ping = "[[workload]]\nkind = 'ping'\nsenders = 0\nreceivers = 1\ninterval = '10us'\n";
     let report = star(ping, &[("host.jitter", "1us"), ("stop.at", "1ms")]);
     let times: Vec<f64> = rows(&report, "pings").iter().filter_map(|row| double(&row["rtt_us"])).collect();
@@ -571,7 +572,7 @@ fn a_sample_is_drawn_evenly_from_its_own_workload() {
         first += u32::from(chosen[1] == 8);
         same += u32::from(chosen[0] + 8 == chosen[1]);
     }
-    // Each with a probability of 1/8: a mean of 8 and a deviation of 2.6; four of them.
+    // Each with a probability of 1/8: a mean of 8 and a deviation of 2.6; the bound is four of these.
     assert!(first < 19 && same < 19, "{first} and {same} of 64");
 }
 
@@ -582,13 +583,13 @@ fn a_marker_that_marked_dropped_or_told_of_incast_has_fired() {
         let sets = [("switch.markers", marker), ("tcp.congestion", "dctcp")];
         star(incast, &sets).warnings().iter().any(|text| text.contains("never fired"))
     };
-    // Three windows of ten segments meet at one port, whose buffer has room for 100.
+    // Three windows of ten segments arrive at one port, whose buffer has room for 100.
     assert!(!said("[{ kind = 'threshold', k = '1p' }]"));
     assert!(!said(
         "[{ kind = 'red-classic', kmin = '1p', kmax = '2p', pmax = 1.0, weight = 1.0, action = 'drop' }]"
     ));
     assert!(said("[{ kind = 'threshold', k = '99p' }]"));
-    // Three arrive while one leaves: the backlog grows by twice the line rate.
+    // Three packets arrive while one leaves: the backlog grows at twice the line rate.
     let ein = "[{ kind = 'ein', high_water = '1p', samples = 2 }]";
     let counts = &star(incast, &[("switch.markers", ein)]).summary()["markers"]["ein"];
     assert_eq!((&counts["marked"], &counts["dropped"]), (&json!(0), &json!(0)));

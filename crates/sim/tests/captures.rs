@@ -1,4 +1,4 @@
-//! Captures: which packets are in them, when, and that they are the same each time.
+//! Captures: their packets, times and interfaces, and their determinism.
 
 mod common;
 #[path = "common/kept.rs"]
@@ -43,12 +43,12 @@ size = "960B"
 start = "5us"
 "#;
 
-/// The files that a run writes, by name, and its problems.
+/// Returns the files that a run writes, by name, and its problems.
 fn captured(text: &str, captures: &str) -> (Vec<(String, Vec<u8>)>, Vec<Problem>) {
     captured_with(text, &[("measure.captures", captures)])
 }
 
-/// The same of a run that differs in more.
+/// Returns files and problems of a run with the keys in `sets` changed.
 fn captured_with(text: &str, sets: &[(&str, &str)]) -> (Vec<(String, Vec<u8>)>, Vec<Problem>) {
     let experiment = common::parse(text, sets);
     let mut files = Files::default();
@@ -60,7 +60,7 @@ fn captured_with(text: &str, sets: &[(&str, &str)]) -> (Vec<(String, Vec<u8>)>, 
     (files.contents(), problems)
 }
 
-/// Names of the interfaces, and by packet its interface, time in ns and length.
+/// Returns the names of the interfaces, and for each packet its interface, time in ns and length.
 fn read(bytes: &[u8]) -> (Vec<String>, Vec<(u32, u128, u32)>) {
     let (mut names, mut packets) = (Vec::new(), Vec::new());
     let mut reader = PcapNgReader::new(bytes).expect("a section header");
@@ -90,7 +90,7 @@ fn a_packet_is_captured_when_its_first_bit_leaves_each_port() {
         interfaces[0],
         "[IfName(\"host0->switch0\"), IfDescription(\"nic\"), IfSpeed(10000000000), IfTsResol(9)]"
     );
-    // 1000 bytes at 5 us from the host; 800 ns and 10 us later from the switch. Another 10.8 us later it is there and its
+    // 1000 bytes leave the host at 5 us, and the switch 800 ns and 10 us later. Another 10.8 us later they arrive and their
     // acknowledgement of 40 bytes leaves, which takes 32 ns and 10 us. Ethernet adds 14 to each length.
     // Host ports are the first interfaces; the switch's follow in the order of hosts.
     assert_eq!(packets, [(0, 5_000, 1_014), (5, 15_800, 1_014), (2, 26_600, 54), (3, 36_632, 54)]);
@@ -102,7 +102,7 @@ fn hosts_are_captured_at_both_ends_of_their_cable_and_files_are_apart() {
     let captures = "[{ hosts = 0, name = 'a' }, { hosts = 'host2', name = 'b' }, { hosts = 1, name = 'c' }]";
     let (files, problems) = captured(SCENARIO, captures);
     let of = |file: usize| read(&files[file].1).1;
-    // Of each host what it sends is interface 0, what is sent to it interface 1.
+    // In the file of each host, its outgoing packets have interface 0 and its incoming ones interface 1.
     assert_eq!(of(0), [(0, 5_000, 1_014), (1, 36_632, 54)]);
     assert_eq!(of(1), [(1, 15_800, 1_014), (0, 26_600, 54)]);
     assert_eq!(of(2), []);
@@ -128,7 +128,7 @@ fn capturing_changes_nothing_of_the_run() {
     assert_eq!(summary(&[("measure.captures", "[{ ports = ['*'] }]")]), summary(&[]));
 }
 
-/// A disk with room for some bytes.
+/// Disk with space for some bytes.
 struct Full(usize);
 
 impl Write for Full {
@@ -160,7 +160,7 @@ fn a_full_disk_is_told_again_and_again() {
 
 #[test]
 fn what_leaves_at_the_same_time_is_in_the_order_of_ports_and_written_as_the_run_goes() {
-    // Two hosts begin at once, far from each other in the order of events of some seed.
+    // Two hosts begin at once; for some seed they are far from each other in the order of events.
     let text = SCENARIO
         .replace("senders = \"0\"", "senders = \"0..2\"")
         .replace("start = \"5us\"", "spread = \"0s\"");
@@ -168,7 +168,7 @@ fn what_leaves_at_the_same_time_is_in_the_order_of_ports_and_written_as_the_run_
         let text = text.replace("seed = 7", &format!("seed = {seed}"));
         let packets = read(&captured(&text, "[{ ports = ['nic'] }]").0[0].1).1;
         assert_eq!(packets[..2], [(0, 0, 1_014), (1, 0, 1_014)], "seed {seed}");
-        // In steps of one event each packet is in the file once it cannot be preceded any more.
+        // In steps of one event, each packet is in the file once no later event can precede it.
         let experiment = common::parse(&text, &[("measure.captures", "[{ ports = ['nic'] }]")]);
         let mut files = Files::default();
         let mut simulation = Simulation::capturing(experiment, 1, |name| files.open(name)).unwrap();
@@ -193,7 +193,7 @@ fn echoes_are_numbered_by_the_pair_that_asks_and_replies_repeat_it() {
     let mut found = Vec::new();
     while let Some(block) = reader.next_block() {
         if let Block::EnhancedPacket(packet) = block.expect("a sound block") {
-            // Behind 14 bytes of Ethernet and 20 of IP: type (RFC 792: 8 asks, 0 replies), code, checksum, identifier, number.
+            // After 14 bytes of Ethernet and 20 of IP: type (RFC 792: 8 for requests, 0 for replies), code, checksum, identifier, number.
             let icmp = &packet.data[34..];
             found.push((icmp[0], icmp[7]));
         }
@@ -203,7 +203,7 @@ fn echoes_are_numbered_by_the_pair_that_asks_and_replies_repeat_it() {
 
 #[test]
 fn a_handshake_shows_what_the_two_groups_of_its_ends_agree_on() {
-    // Kinds of options in the SYN of host 0, of those of RFC 9293 §3.2 and RFC 7323: 4 permits SACK, 8 is a timestamp.
+    // Kinds of options in the SYN of host 0, from RFC 9293 §3.2 and RFC 7323: 4 permits SACK, 8 is a timestamp.
     let options = |receiver: &str| {
         let sets = [
             ("measure.captures", "[{ ports = ['host0->switch0'] }]"),
@@ -224,7 +224,7 @@ fn a_handshake_shows_what_the_two_groups_of_its_ends_agree_on() {
             if let Block::EnhancedPacket(packet) = block { Some(packet.data.into_owned()) } else { None }
         })
         .expect("it was sent");
-        // Behind Ethernet, IP, and the 20 bytes of TCP: kinds 0 and 1 are a byte, the others say how long they are.
+        // After Ethernet, IP, and the 20 bytes of TCP: kinds 0 and 1 are one byte long, the others contain their length.
         let mut rest = &syn[54..];
         let mut kinds = Vec::new();
         while let [kind, more @ ..] = rest {

@@ -1,4 +1,4 @@
-//! Tables, bins and warnings of runs so small that every number can be worked out.
+//! Tables, bins and warnings of runs so small that every number can be computed by hand.
 //!
 //! As in `by_hand.rs`, links of 10 Gb/s and 1 us without framing: a full segment of 1,460 bytes, 1,500 on the wire, takes
 //! 1.2 us on each, and 4.4 us from host to host.
@@ -45,7 +45,7 @@ fn a_run_in_which_all_is_well_has_two_tables_and_no_warning() {
     let report = star(ONE, &[]);
     assert_eq!(report.tables(), ["flows", "counters"]);
     assert_eq!(report.warnings(), [""; 0]);
-    // One row for the queue of each port, and none for what had no queue.
+    // One row for the queue of each port, and no row for packets without a queue.
     let counters = rows(&report, "counters");
     assert_eq!(counters.len(), 4 + 4);
     assert!(counters.iter().all(|row| row["queue"] == Field::Long(0)));
@@ -89,7 +89,7 @@ fn samples_of_memory_are_named_by_their_switch() {
         (Some(us), format!("{kind:?}"), format!("{name:?}"), Some(bytes))
     };
     let (port, pool) = ("switch0->host2", "switch0.pool0");
-    // It waits from 2.2 to 3.4 us: at 3 us it is there, and at 4 us it is not.
+    // The packet waits from 2.2 to 3.4 us: samples contain it at 3 us and not at 4 us.
     assert_eq!(
         found,
         [
@@ -124,7 +124,7 @@ fn bins_are_named_by_their_edges_unless_they_are_three() {
 
 #[test]
 fn a_query_has_its_times_in_microseconds() {
-    // Every 20 us host 0 asks hosts 1 and 2 for a segment each, which take 5.6 us one after the other.
+    // Every 20 us host 0 requests one segment from each of hosts 1 and 2, which take 5.6 us one after the other.
     let query = "[[workload]]\nkind = 'partition-aggregate'\nclients = 0\nworkers = '1..3'\nsize = '1460B'\nrequest = '0B'\n\
                  arrivals = { kind = 'periodic', period = '20us' }\nqueries = 3\n";
     let rows = rows(&star(query, &[]), "queries");
@@ -141,7 +141,7 @@ fn a_query_has_its_times_in_microseconds() {
 
 #[test]
 fn tables_number_workloads_as_the_scenario_does() {
-    // Datagrams are entry 0 and echoes entry 2: neither sends flows, and both count.
+    // Datagrams are entry 0 and echoes entry 2: they have no flows, but count in the numbering.
     let udp = "[[workload]]\nkind = 'udp'\nsenders = 3\nreceivers = 1\nstop = '1us'\n\
                pattern = { kind = 'constant', rate = '1Gbps' }\n";
     let ping = "[[workload]]\nkind = 'ping'\nsenders = 3\nreceivers = 1\ninterval = '100us'\n";
@@ -194,11 +194,11 @@ fn a_port_with_two_queues_tells_each_backlog_when_it_changes() {
             .map(|(at, bytes)| (at.0 / 1_000, bytes))
             .collect()
     };
-    // Of three that come at 2.2 us and a nanosecond apart the first is sent at once; the others wait 1.2 us for it and for each other.
+    // Three packets arrive from 2.2 us on, a nanosecond apart. The first is sent at once; each other waits 1.2 us for the one before it.
     let backlog = [(2_200, 0.0), (2_201, 1_500.0), (2_202, 3_000.0), (3_400, 1_500.0), (4_600, 0.0)];
     assert_eq!(told(None), backlog);
     assert_eq!((told(Some(0)), told(Some(1))), (vec![(2_200, 0.0)], backlog.to_vec()));
-    // At intervals, what it is then: of a port that is not the first of the network.
+    // With an interval, the trace contains the current value, for a port that is not the first of the network.
     let report = star(&[udp(0, 0), udp(1, 1), udp(2, 1)].concat(), &[sets[0], sampled, sets[2]]);
     let told: Vec<_> = report
         .port_trace("switch0->host3", "backlog_bytes", None)
@@ -209,7 +209,7 @@ fn a_port_with_two_queues_tells_each_backlog_when_it_changes() {
 
 #[test]
 fn what_was_refused_before_it_had_a_queue_has_a_row_of_its_own_with_its_own_reasons() {
-    // Two sources send in class 0, whose queue holds one packet, and two in class 1, of which the port holds eight together.
+    // Two sources send in class 0, whose queue holds one packet, and two in class 1; the port holds eight packets of both.
     let source = |senders: &str, class: u32| {
         format!(
             "[[workload]]\nkind = 'udp'\nsenders = '{senders}'\nreceivers = 4\noverload = true\nstop = '60us'\nclass = {class}\n\
@@ -231,19 +231,19 @@ fn what_was_refused_before_it_had_a_queue_has_a_row_of_its_own_with_its_own_reas
         long(&row[column]).expect("a count")
     };
     let limit = |queue| count(queue, "dropped_queue_limit");
-    // Nothing that has no queue is anything but dropped, since its queue was full; what the port had no room for had one.
+    // All packets without a queue are dropped because their queue was full; packets that exceed the port's buffer have a queue.
     let refused = count(None, "received");
     assert!(refused > 0 && count(None, "enqueued") == 0 && count(None, "sent") == 0);
     assert_eq!((count(None, "dropped"), limit(None)), (refused, refused));
     assert!(limit(Some(1)) > 0, "{}", limit(Some(1)));
-    // Of four sources each sends 50 packets of 1.2 us.
+    // Each of four sources sends 50 packets of 1.2 us.
     let received: i64 = [None, Some(0), Some(1)].into_iter().map(|queue| count(queue, "received")).sum();
     assert_eq!(received, 4 * 50);
 }
 
 #[test]
 fn acknowledgements_that_markers_drop_are_warned_of() {
-    // Every packet is marked, or dropped if it is not ECN-capable: the data is sent on, its acknowledgement is not.
+    // Every packet is marked, or dropped if it is not ECN-capable: data passes, its acknowledgement does not.
     let warned = |ect: &str| -> Vec<String> {
         let sets = [
             ("tcp.congestion", "dctcp"),

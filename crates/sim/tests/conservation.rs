@@ -1,8 +1,8 @@
-//! Random small scenarios: whatever the network and however it loses, every flow completes, every byte arrives once, and
-//! the books balance.
+//! Random small scenarios: for any network and any losses, every flow completes, every byte arrives once, and
+//! the conservation laws hold.
 //!
-//! The end of each run checks the laws of every port, pool and of the whole network (`Simulation::finish`); here are those
-//! that a user sees. The scenario of a failure is printed.
+//! The end of each run checks the laws of every port, pool and of the whole network (`Simulation::finish`); the checks of this file are
+//! those visible to users. A failure prints its scenario.
 
 #[path = "conservation/groups.rs"]
 mod groups;
@@ -22,7 +22,7 @@ use shallows_measure::FlowOutcome;
 use shallows_scenario::Experiment;
 use shallows_sim::{Execution, Report, Simulation};
 
-/// More events than any of these runs needs, by far: a run that is not done by then never ends.
+/// Far more events than any of these runs needs: a run with more never ends.
 const EVENTS: u64 = 5_000_000;
 
 fn topology() -> impl Strategy<Value = String> {
@@ -34,7 +34,7 @@ fn topology() -> impl Strategy<Value = String> {
         (1u32..4, 1u32..4, 2u32..4).prop_map(|(leaves, spines, hosts)| format!(
             "kind = 'leaf-spine'\nleaves = {leaves}\nspines = {spines}\nhosts_per_leaf = {hosts}"
         )),
-        // A row of switches with parallel links, and one more switch beside it.
+        // A row of switches with parallel links, and one more switch on a branch.
         (1u32..4, 1u32..4, one_of(&["1Gbps", "10Gbps", "25Gbps"])).prop_map(|(left, right, rate)| format!(
             "kind = 'graph'\nhosts = ['l{{0..{left}}}', 'r{{0..{right}}}']\nswitches = ['x', 'y', 'z', 'beside']\n\
              links = [{{ between = ['l*', 'x'] }}, {{ between = ['r*', 'z'] }}, {{ between = ['x', 'y'], rate = '{rate}' }}, \
@@ -55,7 +55,7 @@ fn topology() -> impl Strategy<Value = String> {
 }
 
 fn buffer() -> impl Strategy<Value = String> {
-    // Alpha times the pool holds a packet of any size; otherwise nothing would ever pass.
+    // Alpha times the pool holds a packet of any size; otherwise no packet would ever pass.
     let pool = || one_of(&["30KB", "200KB", "5MB"]);
     let reserved = || one_of(&["0B", "1500B", "9500B"]);
     let rule = || one_of(&["exact", "as-released"]);
@@ -115,7 +115,7 @@ fn host() -> impl Strategy<Value = String> {
     let limit = one_of(&["2p", "100p", "1000p"]);
     (limit, backpressure, one_of(&["off", "auto", "3us"]), nic, offloads()).prop_map(
         |(limit, backpressure, jitter, nic, offloads)| {
-            // A NIC holds a burst.
+            // The limit of a NIC must hold a burst.
             let limit = if offloads.contains("tso") { "1000p" } else { limit };
             let nic = nic.map_or(String::new(), |nic| {
                 let shaper = nic.shaper.map_or(String::new(), |shaper| format!(", shaper = {shaper}"));
@@ -126,7 +126,7 @@ fn host() -> impl Strategy<Value = String> {
     )
 }
 
-/// Offloads of NICs, where there are some.
+/// Offloads of NICs, if any.
 fn offloads() -> impl Strategy<Value = String> {
     let tso = one_of(&["", ", tso = 'linux'", ", tso = '20KB'"]);
     let pacing = one_of(&["off", "fq"]);
@@ -147,7 +147,7 @@ fn offloads() -> impl Strategy<Value = String> {
 const EVERYTHING: &str =
     "flow_traces = [{ flows = [0] }, { sample = 2, every = '5us' }]\ncaptures = [{ ports = ['*'] }]";
 
-/// Records change nothing; they must not fail, whatever the ports.
+/// Records change no results; the tests check that they do not fail for any port.
 fn measure() -> impl Strategy<Value = String> {
     let trace = one_of(&[
         "",
@@ -205,12 +205,12 @@ fn tcp() -> impl Strategy<Value = String> {
             (window, avoidance, (delayed, counts)),
             [handshake, timestamps, limited],
         )| {
-            // Cubic has a congestion avoidance of its own.
+            // Cubic has its own congestion avoidance.
             let avoidance = if congestion.contains("cubic") { "" } else { avoidance };
-            // These have no answer to ECE that could take its time.
+            // These do not react to ECE, so that no time of reaction applies.
             let deaf = ["{ kind = 'reno' }", "{ kind = 'cubic' }"].contains(&congestion)
                 || congestion.contains("hystart");
-            // It needs round trips of every acknowledgement.
+            // HyStart needs the round trip of every acknowledgement.
             let timestamps = timestamps || congestion.contains("hystart");
             let reaction = if deaf || congestion.contains("as_released") { "at-once" } else { reaction };
             format!(
@@ -224,7 +224,7 @@ fn tcp() -> impl Strategy<Value = String> {
     )
 }
 
-/// Queries whose flows are as many whatever is drawn.
+/// Queries whose number of flows does not depend on random draws.
 fn queries() -> impl Strategy<Value = String> {
     let arrivals = one_of(&[
         "{ kind = 'poisson', mean = '50us' }",
@@ -234,7 +234,7 @@ fn queries() -> impl Strategy<Value = String> {
     ]);
     let clients = one_of(&["clients = 0", "clients = 'all'", "clients = 'all'\nasking = 'drawn'"]);
     let times = one_of(&["", "deadline = '30us'", "jitter = '9us'", "deadline = '30us'\njitter = '9us'"]);
-    // One above the workers is possible from three hosts on; smaller networks are rejected.
+    // One aggregator above the workers is possible from three hosts on; smaller networks are rejected.
     let level = one_of(&["", "aggregators = { count = 1, size = '3KB', deadline = '20us' }\nfan_out = 1"]);
     let request = one_of(&["'0B'", "'1600B'", "'1600B'\nanswers = 'same-connection'"]);
     (arrivals, clients, times, level, 1u32..4, request, one_of(&["100B", "9KB"])).prop_map(
@@ -287,7 +287,7 @@ fn workload() -> impl Strategy<Value = String> {
     })
 }
 
-/// Probes beside flows.
+/// Probes in addition to flows.
 fn ping() -> impl Strategy<Value = String> {
     let probe = (one_of(&["50us", "300us"]), one_of(&["0B", "56B", "500B"]), any::<bool>(), 0u32..6);
     let probe = probe.prop_map(|(interval, payload, ecn, class)| {
@@ -299,7 +299,7 @@ fn ping() -> impl Strategy<Value = String> {
     prop::option::weighted(0.2, probe).prop_map(Option::unwrap_or_default)
 }
 
-/// A scenario that a failure prints as it would stand in a file.
+/// Text of a scenario, which a failure prints as the content of a file.
 struct Text(String);
 
 impl fmt::Debug for Text {
@@ -321,8 +321,8 @@ fn scenario() -> impl Strategy<Value = Text> {
     )
 }
 
-/// Whether packets of one connection may overtake one another: in disciplines that say so, or where flows of several
-/// classes share a connection.
+/// Whether packets of one connection may be reordered: in some disciplines, or if flows of several classes
+/// share a connection.
 fn may_reorder(text: &str) -> bool {
     let hcf = ["period = '20us'", "footnote = 'absent'", "swap = 'never'"];
     let classes = text.contains("kind = 'random'") && text.contains("kind = 'persistent'");
@@ -333,7 +333,7 @@ fn count(summary: &Value, keys: [&str; 2]) -> u64 {
     summary[keys[0]][keys[1]].as_u64().unwrap_or_else(|| panic!("no {keys:?} in {summary}"))
 }
 
-/// Every flow is complete, and took at least as long as its bytes take on the fastest link of these scenarios.
+/// Checks that a flow is complete, and took at least as long as its bytes take on the fastest link of these scenarios.
 fn check_flow(flow: &FlowOutcome) {
     let size = flow.size.expect("these workloads send flows that end");
     assert_eq!(flow.delivered, size, "{flow:?}");
@@ -342,9 +342,9 @@ fn check_flow(flow: &FlowOutcome) {
     assert!(time.0 >= 80 * size.0, "{flow:?} was faster than light");
 }
 
-/// Every query is complete, counts no answer twice, and is made of flows that fit in its time.
+/// Checks that every query is complete, counts no answer twice, and consists of flows that fit in its time.
 fn check_queries(report: &Report, flows: &[FlowOutcome], text: &str) {
-    // With fct = "receiver" a flow's time ends when its answer is there, else some time later.
+    // With fct = "receiver" a flow's time ends when its last byte arrives, otherwise later.
     let at_sender = text.contains("fct = 'sender'");
     let mut outcomes = report.query_outcomes().peekable();
     let any = outcomes.peek().is_some();
@@ -382,21 +382,21 @@ fn check(report: &Report, expected: u64, text: &str) {
     assert!(count(&summary, ["engine", "packet_hops"]) <= 4 * sent, "no path is longer than four links");
     let retransmits = summary["retransmits"].as_u64().expect("a count");
     let timeouts = summary["timeouts"].as_u64().expect("a count");
-    // What was dropped was retransmitted: as a retransmission, or as another SYN after a timeout. (What primes a connection
-    // is no part of a flow.)
+    // Dropped data was sent a second time: as a retransmission, or as another SYN after a timeout. (Bytes that prime a connection
+    // belong to no flow.)
     assert!(
         primed || dropped_data <= retransmits + timeouts,
         "{dropped_data} dropped, {retransmits} retransmitted"
     );
-    // Nothing overtakes: the packets of a connection take one path, so that without loss only a timer retransmits, be it that of
-    // a probe.
+    // No reordering: the packets of a connection take one path, so that without loss only a timer, possibly that of a probe,
+    // retransmits.
     let needless = dropped == 0 && timeouts == 0 && retransmits > 0;
     let probes = text.contains("'rack'") || text.contains("preset");
     assert!(!needless || probes || may_reorder(text), "{retransmits} retransmitted for nothing");
 }
 
-/// Whether markers alone keep a run from its end. Where they drop what is not ECN-capable, retransmissions whose timers
-/// have come into step may meet at the same queue, and die there, for ever.
+/// Whether markers alone prevent the end of a run. If they drop packets that are not ECN-capable, retransmissions whose timers
+/// are synchronised may arrive at the same queue and be dropped forever.
 fn starved(report: &Report, text: &str) -> bool {
     let summary = report.summary();
     let [dropped, dropped_data] = ["dropped", "dropped_data"].map(|key| count(&summary, ["packets", key]));
@@ -411,7 +411,7 @@ fn starved(report: &Report, text: &str) -> bool {
     deaf.iter().any(|setting| text.contains(setting)) && 2 * dropped_data > again && 2 * by_markers > dropped
 }
 
-/// Whether what was drawn cannot be a scenario.
+/// Whether this error shows that the random text is no possible scenario.
 fn impossible(error: &str) -> bool {
     ["does not hold one packet", "finds nobody to ask"].iter().any(|reason| error.contains(reason))
 }
@@ -423,7 +423,7 @@ proptest! {
     fn whatever_the_scenario_every_flow_completes_and_the_books_balance(text in scenario()) {
         let experiment = match shallows_scenario::parse(&text.0, "test.toml", &|_| unreachable!("no workload names a file"), &[], None) {
             Ok(experiment) => experiment,
-            // Such as a pool below one packet of 9,000 bytes, or too few hosts for a query of two levels.
+            // Examples are a pool below one packet of 9,000 bytes, or too few hosts for a query of two levels.
             Err(error) if impossible(&error.to_string()) => {
                 return Err(TestCaseError::reject("not a scenario"));
             }
@@ -433,7 +433,7 @@ proptest! {
         let mut simulation = Simulation::new(experiment);
         let progress = simulation.advance(EVENTS);
         let report = simulation.finish();
-        // One with probes ends at a time, whether its flows are complete or not.
+        // A run with probes ends at a time, whether its flows are complete or not.
         let complete = count(&report.summary(), ["flows", "completed"]) == expected;
         if progress.done && (complete || !text.0.contains("stop.at")) {
             check(&report, expected, &text.0);
@@ -443,14 +443,14 @@ proptest! {
     }
 }
 
-/// All that a run of at most [`EVENTS`] on so many threads leaves.
+/// Returns all results of a run of at most [`EVENTS`] on this number of threads.
 fn everything(experiment: &Experiment, threads: u32) -> Vec<Vec<u8>> {
     let mut files = Files::default();
     let simulation = Simulation::capturing(experiment.clone(), threads, |name| files.open(name));
     everything_of(simulation.expect("memory takes it"), &files).1
 }
 
-/// All that a run of at most [`EVENTS`] leaves in which events reach switches in this way, and whether it has ended.
+/// Returns whether a run of at most [`EVENTS`] with this execution has ended, and all its results.
 fn executed(experiment: &Experiment, execution: Execution) -> (bool, Vec<Vec<u8>>) {
     let mut files = Files::default();
     let simulation = Simulation::executed(experiment.clone(), None, execution, |name| files.open(name));
@@ -479,7 +479,7 @@ proptest! {
             return Err(TestCaseError::reject("not a scenario"));
         };
         let [events, windows] = [Execution::Events, Execution::Windows].map(|way| executed(&experiment, way));
-        // A run that its budget of events ends does not end at the same moment.
+        // Runs that the budget of events ends do not end at the same time.
         prop_assume!(events.0 && windows.0);
         prop_assert!(events.1 == windows.1);
     }
@@ -498,7 +498,7 @@ proptest! {
     }
 }
 
-/// Traffic that never waits for other traffic, so that partitions can run in parallel.
+/// Traffic that does not depend on other traffic, so that partitions can run in parallel.
 fn unasked() -> impl Strategy<Value = String> {
     let connections = one_of(&["'new'", "{ kind = 'persistent', when_busy = 'queue' }"]);
     (1u32..60, 5u32..=95, one_of(&["100B", "20KB"]), connections).prop_map(
@@ -512,7 +512,7 @@ fn unasked() -> impl Strategy<Value = String> {
     )
 }
 
-/// A network of which most hosts are in two or three groups, which have nothing in common.
+/// Networks with most hosts in two or three groups with unrelated settings.
 fn scenario_of_groups() -> impl Strategy<Value = Text> {
     (any::<u16>(), mixed(), switch(), tcp(), measure(), unasked()).prop_map(
         |(seed, Mixed { topology, groups }, switch, tcp, measure, workload)| {

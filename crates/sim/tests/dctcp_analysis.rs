@@ -5,13 +5,13 @@
 //! the wire per second. Each window grows by one packet per round trip, so round trips here are those that packets see:
 //! the base RTT and the mean queueing delay.
 //!
-//! Two things that the analysis leaves out make the swing smaller than A. It holds alpha still; with g = 1/16 alpha decays
-//! between two cuts, and is least when a cut comes ([`Analysis::in_step`] follows it). And it cuts all windows at one moment;
-//! here they are cut within a round trip, as the packets of one flow come after those of another, and meanwhile the others
-//! grow: by a packet each at most. A gain of 1/256 and one flow are without the first and the second.
+//! Two simplifications of the analysis make the actual swing smaller than A. It holds alpha constant; with g = 1/16 alpha decays
+//! between two cuts, and is smallest at a cut ([`Analysis::in_step`] accounts for it). And it cuts all windows at one time;
+//! in the simulation they are cut within a round trip, as packets of one flow follow those of another, and meanwhile the others
+//! grow, by at most a packet each. A gain of 1/256 avoids the first effect, a single flow the second.
 //!
-//! As in the paper's ns-2 runs an acknowledgement comes for each packet and grows the window by 1/cwnd. RFC 5681's byte
-//! counting, our default, adds whole segments and begins to count anew after each cut: the last test shows what that does.
+//! As in the paper's ns-2 runs an acknowledgement is sent for each packet and grows the window by 1/cwnd. RFC 5681's byte
+//! counting, the default of Shallows, adds whole segments and restarts its count after each cut; the last test shows the effect.
 
 mod common;
 
@@ -77,9 +77,9 @@ impl Analysis {
         }
     }
 
-    /// By how much each window is cut, in packets, with alpha as it moves: windows in step, not rounded to packets. Time is in
-    /// round trips. A cut comes when a window has grown to W* + 1, and for one round trip from then on all acknowledgements
-    /// carry ECE; alpha moves once per round trip, at other moments than the cuts (RFC 8257 §3.3).
+    /// Returns the cut of each window, in packets, with alpha as it changes, for windows in step that are not rounded to packets. The
+    /// unit of time is a round trip. A cut occurs when a window has grown to W* + 1, and for one round trip from then on all
+    /// acknowledgements carry ECE; alpha changes once per round trip, at other times than the cuts (RFC 8257 §3.3).
     fn in_step(&self, gain: f64) -> f64 {
         let top = self.window + 1.0;
         let (mut alpha, mut update, mut cut) = (0.2, 0.37_f64, 0.0);
@@ -101,7 +101,7 @@ impl Analysis {
         sum / count
     }
 
-    /// The root of α²(1 − α/4) = (2W* + 1)/(W* + 1)², for which the paper writes √(2/W*) where α is small.
+    /// Returns the root of α²(1 − α/4) = (2W* + 1)/(W* + 1)², which the paper approximates by √(2/W*) for small α.
     fn alpha(&self) -> f64 {
         let right = (2.0 * self.window + 1.0) / ((self.window + 1.0) * (self.window + 1.0));
         let (mut low, mut high) = (0.0, 1.0);
@@ -113,16 +113,16 @@ impl Analysis {
     }
 }
 
-/// Backlog after 50 ms, when alpha, whose memory is 16 windows of 0.15 ms, has settled. In packets.
+/// Backlog in packets after 50 ms, when alpha, whose memory is 16 windows of 0.15 ms, has settled.
 #[derive(Clone, Copy, Debug)]
 struct Sawtooth {
     max: f64,
     min: f64,
-    /// Mean over cycles of the highest less the lowest.
+    /// Mean over cycles of the maximum less the minimum.
     amplitude: f64,
-    /// In round trips.
+    /// Length of a cycle in round trips.
     period: f64,
-    /// Marked packets by all, which is the mean of alpha.
+    /// Share of marked packets, which is the mean of alpha.
     marked: f64,
 }
 
@@ -143,7 +143,8 @@ fn simulate(flows: u32, sets: &[(&str, &str)]) -> Sawtooth {
     seen
 }
 
-/// A cycle begins when the queue, having fallen through the lower quarter of the predicted swing, rises into the upper.
+/// Measures the sawtooth. A cycle begins when the queue, having fallen through the lower quarter of the predicted swing, rises into the
+/// upper.
 fn measure(report: &Report, analysis: &Analysis) -> Sawtooth {
     let samples: Vec<(f64, f64)> = report
         .backlog("switch0->host40")
@@ -209,7 +210,7 @@ fn ten_flows_swing_no_more_than_predicted() {
 
 #[test]
 fn forty_flows_swing_at_most_a_little_more_than_predicted() {
-    // W* = 3.1 packets, where a fluid is a bold picture: √(2/W*) = 0.81, the exact root is 0.72; A = 49.7 or 59.
+    // W* = 3.1 packets, where a fluid is a rough approximation: √(2/W*) = 0.81, the exact root is 0.72; A = 49.7 or 59.
     let (analysis, seen) = (Analysis::of(40), simulate(40, &[]));
     assert!((seen.max - (K + 40.0)).abs() <= 3.0, "maximum {}", seen.max);
     assert!(seen.min > 0.0, "the port never idles: K + N − A = 30 packets");
@@ -220,16 +221,16 @@ fn forty_flows_swing_at_most_a_little_more_than_predicted() {
 #[test]
 fn the_swing_is_that_of_windows_in_step_less_what_they_grow_while_they_are_cut() {
     let seen = |flows: u32, gain: f64| {
-        // Alpha begins where it is to end: with a small gain it would take long.
+        // Alpha begins at its final value, which it would approach slowly with a small gain.
         let alpha = Analysis::of(flows).alpha();
         let kind = format!("{{ kind = 'dctcp', g = {gain}, initial_alpha = {alpha} }}");
         let swing = simulate(flows, &[("tcp.congestion", &kind)]).amplitude;
         (swing, f64::from(flows) * Analysis::of(flows).in_step(gain))
     };
-    // One window: a queue holds whole packets.
+    // One window agrees to a packet, since a queue holds whole packets.
     let (swing, in_step) = seen(1, 1.0 / 16.0);
     assert!((swing - in_step).abs() <= 1.0, "{swing}, in step {in_step}");
-    // Two are cut one right after the other. A is 11.1, alpha as it moves leaves 10.6, and with 1/256 it hardly moves.
+    // Two are cut in immediate succession. A is 11.1, the changing alpha leaves 10.6, and with 1/256 it hardly changes.
     for gain in [1.0 / 16.0, 1.0 / 256.0] {
         let (swing, in_step) = seen(2, gain);
         within("amplitude", swing, in_step, 0.03);
@@ -243,7 +244,7 @@ fn the_swing_is_that_of_windows_in_step_less_what_they_grow_while_they_are_cut()
 
 #[test]
 fn byte_counting_swings_by_whole_segments() {
-    // For large windows that changes little: growth begins a round trip later, with the first whole segment.
+    // The effect on large windows is small: growth begins a round trip later, with the first whole segment.
     let (analysis, seen) = (Analysis::of(2), simulate(2, &[("tcp.avoidance", "byte-counting")]));
     assert!((seen.max - (K + 2.0)).abs() <= 3.0, "maximum {}", seen.max);
     within("amplitude", seen.amplitude, analysis.amplitude, 0.25);
@@ -251,7 +252,7 @@ fn byte_counting_swings_by_whole_segments() {
     let (analysis, seen) = (Analysis::of(10), simulate(10, &[("tcp.avoidance", "byte-counting")]));
     assert!(seen.amplitude <= 1.15 * analysis.amplitude, "amplitude {}", seen.amplitude);
     // With W* = 3.1 windows alternate between 2 and 4 segments, all at once: at most 2N = 80 packets, above the
-    // prediction of 49.7 for windows that are fluid.
+    // prediction of 49.7 for fluid windows.
     let (analysis, seen) = (Analysis::of(40), simulate(40, &[("tcp.avoidance", "byte-counting")]));
     assert!(seen.amplitude <= 80.0 && seen.amplitude > analysis.amplitude, "amplitude {}", seen.amplitude);
 }

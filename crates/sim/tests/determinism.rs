@@ -1,10 +1,10 @@
-//! Same scenario, same seed, same bytes; and under one seed the same flows, whatever the network does to them.
+//! Same scenario, same seed, same bytes; and the same flows under one seed, whatever the network does to them.
 
 mod common;
 
 use shallows_sim::{Report, Simulation};
 
-/// A bit of everything that draws random numbers: Poisson flows, incast, datagrams, ECMP, jitter, RED.
+/// All kinds of random draws: Poisson flows, incast, datagrams, ECMP, jitter, RED.
 const SCENARIO: &str = r#"
 seed = 5
 stop.at = "3ms"
@@ -47,7 +47,7 @@ receivers = 10
 pattern = { kind = "poisson", rate = "2Gbps" }
 "#;
 
-/// Everything that a report writes.
+/// Returns all tables and the summary of a report.
 fn bytes(report: &Report) -> [Vec<u8>; 4] {
     let (mut flows, mut counters, mut queues) = (vec![], vec![], vec![]);
     report.write_table("flows", &mut flows).expect("memory can be written to");
@@ -56,7 +56,7 @@ fn bytes(report: &Report) -> [Vec<u8>; 4] {
     [flows, counters, queues, report.summary().to_string().into_bytes()]
 }
 
-/// Traffic of every scheme.
+/// Returns the offered traffic, which must not depend on the scheme.
 fn offered(report: &Report) -> Vec<(u64, u32, u32, Option<u64>)> {
     let flow = |flow: shallows_measure::FlowOutcome| {
         (flow.arrival.0, flow.source.0, flow.destination.0, flow.size.map(|size| size.0))
@@ -67,7 +67,7 @@ fn offered(report: &Report) -> Vec<(u64, u32, u32, Option<u64>)> {
 #[test]
 fn the_same_seed_gives_the_same_bytes_and_another_seed_gives_others() {
     let first = common::run(SCENARIO, &[]);
-    // The run is worth comparing: marks, drops and timeouts, and every table has rows.
+    // The comparison needs marks, drops, timeouts, and rows in every table.
     let summary = first.summary();
     assert!(summary["packets"]["marked"].as_u64() > Some(100), "{summary}");
     assert!(summary["packets"]["dropped"].as_u64() > Some(100), "{summary}");
@@ -81,7 +81,7 @@ fn the_same_seed_gives_the_same_bytes_and_another_seed_gives_others() {
 
 #[test]
 fn the_size_of_steps_changes_nothing() {
-    // With a link without delay the network cannot be divided.
+    // A link without delay prevents a division of the network.
     let whole: &[(&str, &str)] = &[("topology.uplink_delay", "0s")];
     for (sets, step) in [(whole, 1), (whole, 1_000), (&[][..], 1), (&[][..], 1_000)] {
         let all = bytes(&common::run(SCENARIO, sets));
@@ -90,7 +90,7 @@ fn the_size_of_steps_changes_nothing() {
         while !last.done {
             let progress = simulation.advance(step);
             let fired = progress.events - last.events;
-            // Where switches run by window a step ends with one.
+            // If switches run by window, a step ends with a window.
             let is_enough = if sets.is_empty() { fired >= step } else { fired == step };
             assert!(is_enough || progress.done && fired < step, "{fired} events instead of {step}");
             assert!(
@@ -119,7 +119,7 @@ fn every_scheme_meets_the_same_flows() {
 
 #[test]
 fn every_load_meets_the_same_flows_at_another_pace() {
-    // Of the Poisson workload alone: pairs and sizes in order, and times in proportion.
+    // The Poisson workload alone: pairs and sizes in order, and times in proportion.
     let (poisson, _) = SCENARIO.split_once("[[workload]]\nkind = \"incast\"").unwrap();
     let flows = |load: &str| {
         let sets = [("workload.0.load", load), ("workload.0.flows", "200"), ("stop.at", "1s")];

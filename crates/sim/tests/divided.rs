@@ -1,5 +1,5 @@
-//! Networks so small that what a division of them does can be worked out: what is added up over partitions, what each thread has, and
-//! when several run. `partitions.rs` shows that everything is the same, on networks in which much happens.
+//! Networks so small that the effects of a division can be computed by hand: sums over partitions, shares of threads, and
+//! windows on several threads. `partitions.rs` compares results in networks with much traffic.
 
 mod common;
 #[path = "common/rows.rs"]
@@ -56,7 +56,7 @@ fn experiment(workloads: &str, sets: &[(&str, &str)]) -> Experiment {
     parse(&[DUMBBELL, workloads].concat(), sets)
 }
 
-/// In so many partitions, on so many threads.
+/// Builds a simulation with one partition per switch, on this number of threads.
 fn divided(experiment: &Experiment, threads: u32) -> Simulation {
     let division = Division::in_pieces(experiment, threads, 0).expect("it has two switches");
     Simulation::of_partitions(experiment.clone(), division, nowhere).expect("nothing is captured")
@@ -72,8 +72,8 @@ fn what_partitions_count_is_added_up() {
     let experiment = experiment(WORKLOADS, &[]);
     assert_eq!(Simulation::new(experiment.clone()).partitions(), 1);
     let whole = run(&[DUMBBELL, WORKLOADS].concat(), &[]).summary();
-    // The round trip takes 206.5 us and the timer 150: the segment is sent twice, and the second acknowledgement finds nobody.
-    // Of twenty datagrams, which come in pairs, one of each pair leaves the port and two more wait: seven or eight are lost.
+    // The round trip takes 206.5 us and the timer 150: the segment is sent twice, and the second acknowledgement is stale.
+    // Twenty datagrams arrive in pairs: one of each pair leaves the port and two more wait, so that seven or eight are lost.
     let packets = &whole["packets"];
     assert_eq!((&packets["data"], &packets["stale"], &packets["sent"]), (&json!(2), &json!(1), &json!(24)));
     assert_eq!(packets["dropped"], packets["dropped_in_switches"]);
@@ -87,14 +87,14 @@ fn what_partitions_count_is_added_up() {
 
 #[test]
 fn a_division_is_as_even_as_the_links_of_its_threads() {
-    // To the left three links of hosts and four of their switch, to the right one and two: 10 of 2 · 7.
+    // The left partition has three links of hosts and four of their switch, the right one has one and two: 10 of 2 · 7.
     let experiment = experiment(WORKLOADS, &[]);
     assert_eq!(partition_window(&experiment), Ok(Duration::from_micros(100)));
     let evenness = |threads| Division::new(&experiment, threads).expect("two switches").evenness();
     assert!((evenness(2) - 10.0 / 14.0).abs() < 1e-12, "{}", evenness(2));
     assert!((evenness(1) - 1.0).abs() < 1e-12, "{}", evenness(1));
     let partitions = |links| Division::in_pieces(&experiment, 1, links).expect("two switches").partitions();
-    // Both have hosts: seven and three links are ten.
+    // Both switches have hosts; with them they have seven and three links, together ten.
     assert_eq!([0, 9, 10].map(partitions), [2, 2, 1]);
 }
 
@@ -109,7 +109,7 @@ fn what_cannot_be_divided_is_said_in_words() {
     assert_eq!(words(&[near], WORKLOADS), "a link between switches has no delay");
     let query = "[[workload]]\nkind = 'partition-aggregate'\nclients = 0\nworkers = 3\nsize = '1KB'\nqueries = 2\n\
                  arrivals = { kind = 'closed-loop', think_time = '0s' }\n";
-    // Clients and workers hear of each other by requests and answers; without requests, workers would not.
+    // Clients and workers communicate by requests and answers; without requests, workers would start flows at once.
     assert_eq!(partition_window(&experiment(query, &[])), Ok(Duration::from_micros(100)));
     let unasked = format!("{query}request = '0B'\n");
     assert_eq!(
@@ -124,12 +124,12 @@ fn what_cannot_be_divided_is_said_in_words() {
     );
 }
 
-/// Two hosts at each switch, the first of which sends the other datagrams, at each switch the same or not.
+/// Returns two hosts at each switch, the first of which sends datagrams to the other, at this rate for each switch.
 fn pairs(left: &str, right: &str) -> Experiment {
     pairs_with(left, right, &[])
 }
 
-/// The same with these keys.
+/// Returns the same network with more keys changed.
 fn pairs_with(left: &str, right: &str, more: &[(&str, &str)]) -> Experiment {
     let udp = |from: u32, rate: &str| {
         format!(
@@ -152,9 +152,9 @@ fn two_cores_are_twice_as_fast_where_two_partitions_do_the_same_and_no_faster_wh
     };
     assert_eq!(faster(&pairs("4Gbps", "4Gbps")), [(1, 1.0), (2, 2.0), (9, 2.0)]);
     let [(1, one), (2, two), (9, nine)] = faster(&pairs("4Gbps", "1Mbps"))[..] else { panic!() };
-    // A packet of a thousandth of the rate is some of 6,600.
+    // The slower pair sends two packets, the faster one some 6,600.
     assert!(one == 1.0 && two > 1.0 && two < 1.001 && nine == two, "{one} {two} {nine}");
-    // What looks at every port each microsecond is no work of any partition.
+    // Samples of all ports each microsecond are no work of any partition.
     let seen = faster(&pairs_with("4Gbps", "1Mbps", &[("measure.sample_queues", "1us")]));
     assert_eq!(seen, [(1, one), (2, two), (9, nine)]);
     let mut unfollowed = divided(&pairs("4Gbps", "4Gbps"), 1);
@@ -170,16 +170,16 @@ fn threads_run_beside_each_other_only_where_much_happens() {
         assert!(progress.events > 2 << 14, "two stretches of 16,384: {}", progress.events);
         simulation.threaded_windows()
     };
-    // Windows of 100 us: of 33 packets on four ways, each with several events, or of three.
+    // A window of 100 us has 33 packets in four directions, each with several events, or three events.
     let (dense, sparse) = (pairs("4Gbps", "4Gbps"), echoes());
     assert_eq!([1, 2].map(|threads| threaded(&sparse, threads)), [0, 0]);
     assert_eq!(threaded(&dense, 1), 0, "there is one thread");
-    // Of two hundred windows those that come after the first stretch.
+    // Of two hundred windows, those after the first stretch run on two threads.
     let windows = threaded(&dense, 2);
     assert!((50..200).contains(&windows), "{windows}");
 }
 
-/// An echo in each window.
+/// Returns a network with an echo in each window.
 fn echoes() -> Experiment {
     let sets = [("topology.left", "2"), ("topology.right", "2"), ("stop.at", "1s")];
     let ping = "[[workload]]\nkind = 'ping'\nsenders = 0\nreceivers = 1\ninterval = '100us'\n";
@@ -223,7 +223,7 @@ fn a_large_network_in_which_little_happens_becomes_one_partition_after_a_million
     let (before, after) = (plain.progress(), plain.advance(1 << 19));
     assert_eq!(plain.partitions(), 1);
     assert!(after.events >= 1 << 20 && after.now > before.now, "it has come as far: {after:?}");
-    // What is written cannot be written again.
+    // Captured packets cannot be written a second time.
     let mut captured = start(&[("measure.captures", "[{ ports = ['leaf0->host0'] }]")]);
     captured.advance((1 << 20) + 1);
     assert_eq!(captured.partitions(), 3);
@@ -231,7 +231,7 @@ fn a_large_network_in_which_little_happens_becomes_one_partition_after_a_million
 
 #[test]
 fn echoes_that_are_sent_at_once_have_the_same_order_in_every_division() {
-    // Each host asks the next, all at the same times; in other seeds they come in another order.
+    // Each host sends a request to the next, all at the same times; their order depends on the seed.
     let pings: String = (0..4)
         .map(|from| {
             let to = (from + 1) % 4;

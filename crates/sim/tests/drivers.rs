@@ -36,7 +36,7 @@ fn ports_are_those_of_the_links_and_memory_is_that_of_the_nodes() {
     let report = common::run(STAR, &[]);
     let network = Network::<u32>::new(&common::parse(STAR, &[]));
     assert_eq!(network.memories().count(), 3 + 1);
-    // Three links that leave hosts and three that lead to them, in the order of hosts.
+    // Three links from hosts and then three to hosts, in the order of the hosts.
     let rates: Vec<Rate> = (0..6).map(|link| network.rate(link)).collect();
     let slow = Rate::from_gbps(1);
     let fast = Rate::from_gbps(10);
@@ -72,6 +72,6 @@ fn a_real_frame_is_kept_as_it_is_at_the_port_that_it_leaves() {
             ));
         }
     }
-    // Of each as many bytes as are to be kept.
+    // Each frame is cut to the number of bytes to keep.
     assert_eq!(found, [(1, 7_000, 120, frame[..94].to_vec()), (0, 9_000, 14, frame[..14].to_vec())]);
 }

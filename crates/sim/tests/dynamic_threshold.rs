@@ -1,11 +1,11 @@
-//! How saturated ports divide a pool, through the whole simulator: Dynamic Threshold's fixed point, fixed parts, free
-//! sharing. (`crates/switch/src/buffer/tests.rs` has the same by plain calls.)
+//! Division of a pool among saturated ports in the whole simulator: Dynamic Threshold's fixed point, fixed parts, free
+//! sharing. (`crates/switch/src/buffer/tests.rs` tests the same by plain calls.)
 
 mod common;
 
 use shallows_sim::Report;
 
-/// Hosts 8 to 15 send to hosts 0 to 7, each four times as fast as the link there can carry.
+/// Hosts 8 to 15 send to hosts 0 to 7, each at four times the rate of the receiver's link.
 const SATURATED: &str = r#"
 stop.at = "10ms"
 
@@ -34,7 +34,7 @@ sample_queues = "130us"
 const PACKET: f64 = 1_500.0;
 const POOL: f64 = 1_500_000.0;
 
-/// Run with `ports` of them saturated.
+/// Runs the network with `ports` saturated ports.
 fn saturate(ports: u32, sets: &[(&str, &str)]) -> Report {
     let workload = |port: u32| {
         let source = "kind = 'udp'\noverload = true\npattern = { kind = 'constant', rate = '100Gbps' }";
@@ -44,7 +44,7 @@ fn saturate(ports: u32, sets: &[(&str, &str)]) -> Report {
     common::run(&format!("{SATURATED}{workloads}"), sets)
 }
 
-/// The backlogs of a port after 5 ms, when each queue, which grows by 75 Gb/s, has long met its bound.
+/// Returns the backlogs of a port after 5 ms, when each queue, which grows by 75 Gb/s, has long reached its limit.
 fn settled(report: &Report, port: u32) -> Vec<u64> {
     let samples: Vec<u64> = report
         .backlog(&format!("switch0->host{port}"))
@@ -55,8 +55,8 @@ fn settled(report: &Report, port: u32) -> Vec<u64> {
     samples
 }
 
-/// The full queue is within one packet of `expected`, and every sample finds it full or one packet short: a packet has
-/// just left and the next, which comes within half a transmission time, has not taken its place.
+/// Checks that the full queue is within one packet of `expected`, and that every sample is full or one packet less: a packet has
+/// just left, and the next, which arrives within half a transmission time, has not taken its place.
 fn exact_to_a_packet(report: &Report, ports: u32, expected: f64) {
     for port in 0..ports {
         let distances: Vec<f64> =
@@ -70,7 +70,7 @@ fn exact_to_a_packet(report: &Report, ports: u32, expected: f64) {
 
 #[test]
 fn up_to_eight_saturated_ports_settle_at_the_fixed_point() {
-    // Choudhury and Hahne (ToN '98): T = α(B − M·T), so that T = αB/(1 + αM). Packets are whole, hence one of them.
+    // Choudhury and Hahne (ToN '98): T = α(B − M·T), so that T = αB/(1 + αM), with a tolerance of one packet.
     for alpha in [0.5, 1.0, 4.0] {
         for ports in 1..=8 {
             let report = saturate(ports, &[("switch.buffer.alpha", &alpha.to_string())]);
@@ -81,7 +81,7 @@ fn up_to_eight_saturated_ports_settle_at_the_fixed_point() {
 
 #[test]
 fn reserved_bytes_come_on_top_of_the_fixed_point() {
-    // Ten packets of its own for each port; the threshold bounds what lies in the pool.
+    // Each port has ten reserved packets; the threshold limits its bytes in the pool.
     let sets = [("switch.buffer.reserved", "15KB"), ("switch.buffer.alpha", "2")];
     for ports in [1, 3, 8] {
         let fixed = 2.0 * POOL / (1.0 + 2.0 * f64::from(ports));
@@ -127,7 +127,7 @@ fn free_sharing_fills_the_pool_and_one_port_may_have_all_of_it() {
     let by_port: Vec<Vec<u64>> = (0..8).map(|port| settled(&report, port)).collect();
     for sample in 0..by_port[0].len() {
         let held: u64 = by_port.iter().map(|port| port[sample]).sum();
-        // Each port has room for its next packet for less than one transmission time.
+        // Each port lacks its next packet for less than one transmission time.
         assert!((POOL - 8.0 * PACKET..=POOL).contains(&(held as f64)), "{held}");
     }
 }

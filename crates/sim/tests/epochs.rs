@@ -31,7 +31,7 @@ bottleneck_delay = "10us"
 buffer = { kind = "static-partition", per_port = "100KB" }
 "#;
 
-/// A packet each microsecond in this time.
+/// Returns a workload with a packet each microsecond in this time.
 fn burst(from: &str, to: &str) -> String {
     format!(
         "[[workload]]\nkind = \"udp\"\nsenders = 0\nreceivers = 1\noverload = true\npayload = \"1222B\"\n\
@@ -43,7 +43,7 @@ fn ns(ns: u64) -> Instant {
     Instant::ZERO + Duration::from_nanos(ns)
 }
 
-/// The link from the first switch of a dumbbell to the second.
+/// Returns the link from the first switch of a dumbbell to the second.
 fn bottleneck(experiment: &Experiment) -> u32 {
     let number = experiment.network.links.iter().position(|link| link.name == "left->right");
     number.unwrap_or_else(|| {
@@ -60,7 +60,7 @@ fn change(experiment: &mut Experiment, changes: &[(Instant, u32, LinkState)]) {
     *experiment = experiment.clone().with_epochs(epochs).expect("it is as a link can be");
 }
 
-/// In so many partitions, if in several, on so many threads.
+/// Runs an experiment in this number of partitions and, if there are several, on this number of threads.
 fn run(experiment: &Experiment, partitions: u32, threads: u32) -> Report {
     let experiment = experiment.clone();
     let mut simulation = if partitions == 1 {
@@ -78,8 +78,8 @@ fn run(experiment: &Experiment, partitions: u32, threads: u32) -> Report {
 fn a_link_that_goes_down_loses_what_is_in_flight_what_waits_and_what_comes() {
     let bursts = [burst("0us", "20us"), burst("25us", "28us"), burst("38.5us", "42.5us")].concat();
     // Packet k of the first burst is at the first switch at k + 2 us, starts to leave it at 2 + 2k and is at the second at 14 + 2k. At
-    // 21.5 us four have arrived there, six are in flight, ten wait. The three of the second burst find the link down. Those of the
-    // third find it at half its rate and twice its delay: they leave from 40.5 us on, each in 4 us, and arrive 22 us later.
+    // 21.5 us four have arrived there, six are in flight, ten wait. The three of the second burst find the link down. The third burst
+    // finds it at half its rate and twice its delay: its packets leave from 40.5 us on, each in 4 us, and arrive 22 us later.
     for (stop, arrived) in [("78.4us", 4 + 3), ("78.6us", 4 + 4)] {
         let mut experiment = parse(&[DUMBBELL, &bursts].concat(), &[("stop.at", stop)]);
         let link = bottleneck(&experiment);
@@ -112,7 +112,7 @@ fn a_link_that_changes_its_rate_loses_nothing() {
         let report = run(&experiment, partitions, 1);
         assert_eq!(report.summary()["packets"]["dropped"], json!(0));
         // Packet 3 is on the wire until 10 us at the old rate. Then packets 4 and 5 take 10 us each, the second of them although the rate
-        // changes while it leaves. Packets 6 to 19, the last of which comes at 21 us, wait for it.
+        // changes while it leaves. Packets 6 to 19, the last of which arrives at 21 us, wait for it.
         let waits = report.port("left->right").expect("it is there");
         assert_eq!((waits.sent, waits.max_backlog.0), (20, 14 * 1_250));
     }
@@ -130,7 +130,7 @@ fn it_is_the_same_for_partitions_whenever_a_link_goes_down_and_whatever_waits_at
     ];
     for sets in cases {
         for step in 0..60 {
-            // From before anything happens on, and often when something does.
+            // The steps begin before any packet, and often coincide with events.
             let down = ns(step * 750);
             let mut experiment =
                 parse(&[DUMBBELL, &burst("0us", "20us"), &burst("0us", "31us")].concat(), &sets);

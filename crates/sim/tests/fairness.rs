@@ -1,8 +1,8 @@
-//! Symmetric senders fare alike: losses and goodput of two flows through one full buffer, over many seeds.
+//! Fairness between symmetric senders: losses and goodput of two flows through one full buffer, over many seeds.
 //!
-//! Deterministic simulators lock one of them out (Floyd and Jacobson, "On Traffic Phase Effects in Packet-Switched
-//! Gateways", 1992): packets of both come in lock-step, and always the same one finds the last place taken. The jitter of
-//! hosts, which is on unless a scenario says otherwise, prevents it.
+//! Deterministic simulators starve one of them (Floyd and Jacobson, "On Traffic Phase Effects in Packet-Switched
+//! Gateways", 1992): packets of both arrive in lock-step, and the same flow always finds the buffer full. The jitter of
+//! hosts, which is on by default, prevents it.
 
 mod common;
 
@@ -33,7 +33,7 @@ const SEEDS: u32 = 24;
 const DCTCP: [(&str, &str); 2] =
     [("tcp.congestion", "dctcp"), ("switch.markers", "[{ kind = 'threshold', k = '20p' }]")];
 
-/// Shares of the two flows of one run.
+/// Results of the two flows in one run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Outcome {
     retransmits: [u32; 2],
@@ -41,19 +41,19 @@ struct Outcome {
 }
 
 impl Outcome {
-    /// Share of the first flow in the retransmissions.
+    /// Returns the share of the first flow in the retransmissions.
     fn loss_share(&self) -> f64 {
         let [first, second] = self.retransmits.map(f64::from);
         first / (first + second)
     }
 
-    /// Share of the first flow in the delivered bytes.
+    /// Returns the share of the first flow in the delivered bytes.
     fn goodput_share(&self) -> f64 {
         let [first, second] = self.delivered.map(|bytes| bytes as f64);
         first / (first + second)
     }
 
-    /// The same with the two flows exchanged.
+    /// Returns the outcome with the two flows exchanged.
     fn mirrored(self) -> Self {
         let exchanged = |[a, b]: [u32; 2]| [b, a];
         let [a, b] = self.delivered;
@@ -75,8 +75,8 @@ fn outcomes(sets: &[(&str, &str)]) -> Vec<Outcome> {
     (1..=SEEDS).map(outcome).collect()
 }
 
-/// Mean of the shares, and four standard errors of it, estimated from their scatter: a fair simulator fails this once in
-/// 1,800 choices of seeds (Student's t with 23 degrees of freedom), and these seeds are fixed.
+/// Returns the mean of the shares, and four of its standard errors, estimated from the variance. With a fair simulator the test fails for
+/// one of 1,800 choices of seeds (Student's t with 23 degrees of freedom), and these seeds are fixed.
 fn mean_and_margin(shares: &[f64]) -> (f64, f64) {
     let n = shares.len() as f64;
     let mean = shares.iter().sum::<f64>() / n;
@@ -84,7 +84,7 @@ fn mean_and_margin(shares: &[f64]) -> (f64, f64) {
     (mean, 4.0 * (variance / n).sqrt())
 }
 
-/// The mean share is one half within a margin that is itself small, and no run is far from it.
+/// Checks that the mean share is one half within a small margin, and that no run is far from it.
 fn even(what: &str, shares: &[f64], largest_margin: f64, worst: f64) {
     let (mean, margin) = mean_and_margin(shares);
     println!("{what}: {mean:.4} ± {margin:.4}");
@@ -99,9 +99,9 @@ fn two_symmetric_reno_flows_share_loss_and_goodput_evenly() {
     let outcomes = outcomes(&[]);
     let lost: Vec<f64> = outcomes.iter().map(Outcome::loss_share).collect();
     let got: Vec<f64> = outcomes.iter().map(Outcome::goodput_share).collect();
-    // Some 270 retransmissions in a run, in bursts of a few, scatter by about 0.04; a fifth of a run's is five of that.
+    // Some 270 retransmissions per run, in bursts of a few, have a standard deviation of about 0.04 per run; 0.2 is five of these.
     even("share of retransmissions", &lost, 0.04, 0.2);
-    // Windows drift apart for tens of round trips: about 0.03.
+    // Windows drift apart for tens of round trips, which gives about 0.03.
     even("share of goodput", &got, 0.04, 0.15);
 }
 
@@ -117,7 +117,7 @@ fn without_jitter_the_order_of_equal_times_decides_and_the_seed_draws_it() {
         let outcomes = outcomes(&[scheme, &[("host.jitter", "off")]].concat());
         let first = outcomes[0];
         println!("jitter off: {first:?}");
-        // Nothing but the order of equal times is random, and the hosts are alike but for their numbers.
+        // Only the order of simultaneous events is random, and the hosts differ only in their numbers.
         assert!(outcomes.iter().all(|&outcome| outcome == first || outcome == first.mirrored()));
         // A fair coin shows the same side 24 times in a row once in eight million.
         assert!(outcomes.contains(&first.mirrored()));

@@ -1,4 +1,4 @@
-//! A fat tree: how long a flow takes by hand, and that a flow alone takes no longer.
+//! A fat tree: the completion time of a flow by hand, which equals its ideal time if it is alone.
 
 mod common;
 
@@ -36,8 +36,8 @@ size = "14480B"
 fn a_flow_across_the_core_takes_six_links_and_the_slowest_of_them_for_each_segment() {
     let report = run(ALONE, &[]);
     let flow = report.flows().next().expect("there is one");
-    // 1,500 bytes take 1.2 us at 10 Gb/s, 2.4 us at 5 and 0.6 us at 20; propagation is 2 · (1 + 2 + 3) us. The first segment is
-    // there after 2 · (1.2 + 2.4 + 0.6) + 12 us, the nine others one after the other from the first link of 5 Gb/s.
+    // 1,500 bytes take 1.2 us at 10 Gb/s, 2.4 us at 5 and 0.6 us at 20; propagation is 2 · (1 + 2 + 3) us. The first segment arrives
+    // after 2 · (1.2 + 2.4 + 0.6) + 12 us, and the nine others follow at the rate of the first link of 5 Gb/s.
     let expected = Duration::from_nanos(8_400 + 12_000 + 9 * 2_400);
     assert_eq!(flow.completion_time, Some(expected));
     let summary = report.summary();

@@ -37,7 +37,7 @@ receivers = 2
 size = "14600B"
 "#;
 
-/// The second sender of the network, whose single flow is number 1.
+/// The second sender of the network, with a single flow, number 1.
 const SECOND: &str = "[[workload]]\nkind = 'incast'\nsenders = '1'\nreceivers = 2\nsize = '14600B'\n";
 
 fn trace(report: &Report, flow: u32, quantity: &str) -> Vec<(u64, f64)> {
@@ -59,7 +59,7 @@ fn an_event_trace_shows_slow_start_acknowledgement_by_acknowledgement() {
     assert_eq!(pipe[..3], first);
     assert_eq!(trace(&report, 0, "srtt_us")[0], (RTT_NS, RTT_NS as f64 / 1e3));
     assert_eq!(trace(&report, 0, "state"), [(0, 0.0)]);
-    // Reno has no alpha, and nothing was lost: ssthresh is arbitrarily high still.
+    // Reno has no alpha, and without a loss ssthresh is still arbitrarily high.
     assert!(trace(&report, 0, "alpha").is_empty() && trace(&report, 0, "ssthresh_bytes").is_empty());
     assert!(trace(&report, 0, "cwnd").is_empty(), "an unknown quantity");
 }
@@ -89,7 +89,7 @@ fn flows_are_chosen_by_number_by_workload_or_at_random() {
     assert_eq!(traced("[{ flows = [0] }, { flows = [1, 0] }]"), [0, 1]);
     assert_eq!(traced("[{ sample = 1 }]").len(), 1);
     assert_eq!(traced("[{ sample = 5 }]"), [0, 1]);
-    // Which of two simultaneous flows is first depends on the seed: by what they are, then.
+    // The seed determines which of two simultaneous flows comes first, so the flow is found by its source.
     let report = common::run(&text, &[("measure.flow_traces", "[{ workload = 1 }]")]);
     let second = report.flows().position(|flow| flow.source.0 == 1).expect("there are two") as u32;
     assert!(report.flow_trace(second, "cwnd_bytes").next().is_some());
@@ -100,8 +100,8 @@ fn flows_are_chosen_by_number_by_workload_or_at_random() {
 
 #[test]
 fn a_timeout_shows_in_the_trace_and_as_starvation() {
-    // Four segments at once to a port that sends one and holds one: the last two are lost, and nothing follows that
-    // could reveal it. Both ends starve for the timer's 5 ms.
+    // Four segments at once to a port that sends one and holds one: the last two are lost, and no later segment
+    // reveals it. Both ends starve for the timer's 5 ms.
     let sets = [
         ("measure.flow_traces", "[{ flows = [0] }]"),
         ("switch.buffer", "{ kind = 'static-partition', per_port = '1p' }"),
@@ -123,12 +123,12 @@ fn a_timeout_shows_in_the_trace_and_as_starvation() {
 
 #[test]
 fn starvation_counts_from_the_start_of_a_flow_and_to_the_end_of_the_run() {
-    // One segment: its first acknowledgement comes after a round trip, its data after half of one.
+    // One segment: its acknowledgement arrives after a round trip, its data after half of one.
     let report = common::run(SCENARIO, &[("workload.0.size", "1460B")]);
     let flow = report.flows().next().expect("there is one");
     assert_eq!(flow.longest_ack_gap, Some(Duration::from_nanos(RTT_NS)));
     assert_eq!(flow.longest_arrival_gap, Some(Duration::from_nanos(20_000 + 2 * 1_200)));
-    // Stopped 1 ms after it began, with everything on its way lost: it has starved since the last arrival.
+    // The run stops 1 ms after the flow began, with everything in flight lost: it has starved since the last arrival.
     let cut = [
         ("stop.at", "1ms"),
         ("switch.buffer", "{ kind = 'static-partition', per_port = '1p' }"),
@@ -138,7 +138,7 @@ fn starvation_counts_from_the_start_of_a_flow_and_to_the_end_of_the_run() {
     let report = common::run(SCENARIO, &cut);
     let flow = report.flows().next().expect("there is one");
     assert_eq!(flow.completion_time, None);
-    // Of ten segments the first two pass: data at 21.2 + 22 us and 12 us later.
+    // The first two of ten segments pass: data arrives at 21.2 + 22 us and 12 us later.
     let last_arrival = Duration::from_nanos(1_200 + 20_000 + 2 * 12_000);
     assert_eq!(flow.longest_arrival_gap, Some(Duration::from_millis(1) - last_arrival));
 }
@@ -192,8 +192,8 @@ fn rows_have_their_times_in_microseconds() {
 
 #[test]
 fn only_what_acknowledges_new_data_ends_a_gap() {
-    // Nine segments at once to a port that sends one and holds three: the fifth to the ninth are lost. What comes after the timer
-    // acknowledges them one after the other; what was acknowledged twice meanwhile ended nothing.
+    // Nine segments at once to a port that sends one and holds three: the fifth to the ninth are lost. Retransmissions after the timer
+    // are acknowledged one after the other; duplicate acknowledgements before that end no gap.
     let sets = [
         ("measure.flow_traces", "[{ flows = [0] }]"),
         ("switch.buffer.per_port", "3p"),

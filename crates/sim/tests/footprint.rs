@@ -2,7 +2,7 @@
 
 use shallows_sim::{Need, footprint};
 
-/// Four hosts at a switch, `more` of the scenario, and a workload.
+/// Returns the needs of four hosts at a switch with this workload and `more` of the scenario.
 fn needs(workload: &str, more: &str) -> Vec<Need> {
     let text = format!(
         "[topology]\nkind = \"star\"\nhosts = 4\nrate = \"10Gbps\"\nlink_delay = \"1us\"\n\
@@ -22,7 +22,7 @@ const LONG: &str = "kind = \"long-lived\"";
 
 #[test]
 fn buckets_of_all_ports_are_counted() {
-    // Four ports to hosts; a bucket has a ring of four slots and more than 100 bytes in all.
+    // Four ports lead to hosts; a bucket has a ring of four slots and more than 100 bytes in total.
     for (port, each) in [
         ("kind = \"hashed-drr\"\nbuckets = 1000000", 100.0),
         ("kind = \"hcf\"\nlimit = \"20p\"\nbins = 1000000", 16.0),
@@ -45,12 +45,12 @@ fn samples_and_requests_are_as_many_as_intervals() {
 
 #[test]
 fn flows_and_queries_come_until_the_end_or_their_number() {
-    // 1 ms in the first 10 ms: eleven rounds, the first at once.
+    // Rounds of 1 ms in the first 10 ms: eleven, the first of them at 0.
     let incast = "kind = \"incast\"\nsize = \"1KB\"\nperiod = \"1ms\"\nrepeats = 4000000000";
     assert!(of(&needs(incast, "[stop]\nat = \"10ms\""), "11 flows").bytes > 0.0);
     let four = "kind = \"incast\"\nsize = \"1KB\"\nperiod = \"1ms\"\nrepeats = 4";
     assert!(of(&needs(four, ""), "4 flows").bytes > 0.0);
-    // A load of a half of 10 Gb/s in flows of 1 MB: 625 a second, a little less with headers.
+    // Half of 10 Gb/s in flows of 1 MB: 625 per second, slightly fewer with headers.
     let poisson = "kind = \"poisson\"\nload = 0.5\nsizes = { kind = \"fixed\", size = \"1MB\" }";
     let flows = of(&needs(poisson, "[stop]\nat = \"10s\""), " flows");
     let count: f64 = flows.what.split(' ').next().and_then(|text| text.parse().ok()).unwrap();

@@ -1,11 +1,11 @@
-//! Graphs with several bottlenecks: what paths packets take, and the shares that long DCTCP flows find.
+//! Graphs with several bottlenecks: paths of packets, and the shares of long DCTCP flows.
 
 mod common;
 
 use common::run;
 use shallows_sim::Report;
 
-/// By sending host, of which each has one flow: its goodput in Gb/s from one time to another, in seconds.
+/// Returns the goodput in Gb/s between two times, in seconds, by sending host; each has one flow.
 fn goodput(text: &str, from: f64, to: f64) -> Vec<f64> {
     let bytes = |until: f64| -> Vec<f64> {
         let report = run(text, &[("stop.at", format!("{}us", until * 1e6).as_str())]);
@@ -21,7 +21,7 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// DCTCP (SIGCOMM '10) Fig. 17 as ns-3 has it: 10 us links; K = 65 packets at 10 Gb/s and 20 at 1 Gb/s (§3.5).
+/// DCTCP (SIGCOMM '10) Fig. 17 as in ns-3: 10 us links; K = 65 packets at 10 Gb/s and 20 at 1 Gb/s (§3.5).
 ///
 /// Ten senders s1 cross the 10 Gb/s link from t1 to the scorpion and the 1 Gb/s link to r1; twenty s2 only the first, to a
 /// receiver each; ten s3 only the last. Twenty flows share the 26 packets that the last link and its queue hold: with the
@@ -55,7 +55,7 @@ minimum_window = 2
 rto = { min = "10ms" }
 "#;
 
-/// Fig. 17 with its flows: pairs of s2 and r2 each in a workload of its own.
+/// Returns Fig. 17 with its flows; each pair of s2 and r2 is a workload of its own.
 fn fig_17() -> String {
     let flows = |senders: &str, receivers: &str| {
         format!(
@@ -66,7 +66,7 @@ fn fig_17() -> String {
     format!("{FIG_17}{}{}{pairs}", flows("s1-*", "r1"), flows("s3-*", "r1"))
 }
 
-/// Mb/s of each flow on the wire, as the paper's throughput: of 1,500 bytes 1,448 are data. S1, S2, then S3.
+/// Returns the rate of each flow in Mb/s on the wire, as in the paper: 1,448 of 1,500 bytes are data. S1, S2, then S3.
 fn fig_17_shares(text: &str) -> Vec<f64> {
     goodput(text, 0.2, 0.7).iter().map(|share| share * 1e3 * 1_500.0 / 1_448.0).collect()
 }
@@ -77,7 +77,7 @@ fn dctcps_figure_17_is_within_six_percent_of_the_paper() {
     let groups = [&shares[..10], &shares[10..30], &shares[30..]];
     let means = groups.map(mean);
     println!("Fig. 17, Mb/s: S1, S2, S3 {means:.1?}");
-    // The paper has 46, 475 and 54 Mb/s (§4.1), of a fair share of 50, 475 and 50; ns-3's example 23, 471 and 74, below.
+    // The paper has 46, 475 and 54 Mb/s (§4.1), for a fair share of 50, 475 and 50; ns-3's example has 23, 471 and 74, as tested below.
     for (found, expected) in means.iter().zip([46.0, 475.0, 54.0]) {
         assert!((found / expected - 1.0).abs() < 0.06, "{found} for {expected}");
     }
@@ -94,8 +94,8 @@ fn dctcps_figure_17_is_within_six_percent_of_the_paper() {
 
 #[test]
 fn figure_17_is_ns3s_once_its_red_marks() {
-    // ns-3's example marks with RED on the backlog as it is: none below 20 packets at 1 Gb/s (50 at 10), 2 % at 60 (150), all
-    // above. A flow of S1 meets two such ports, and has what it has there.
+    // ns-3's example marks with RED on the instantaneous backlog: none below 20 packets at 1 Gb/s (50 at 10), 2 % at 60 (150), all
+    // above. A flow of S1 passes two such ports, and has the throughput of the example.
     let red = |low: u32| {
         format!("[{{ kind = 'red', unit = 'packets', kmin = '{low}p', kmax = '{}p', pmax = 0.02 }}]", 3 * low)
     };
@@ -114,7 +114,7 @@ fn figure_17_is_ns3s_once_its_red_marks() {
     }
 }
 
-/// Four senders share the trunk from x, three the slower one from w; one of the four goes on from y to z, where it meets
+/// Four senders share the trunk from x, three the slower one from w; one of the four continues from y to z, where it meets
 /// the three.
 const TWO_TRUNKS: &str = r#"
 stop.at = "1s"
@@ -178,14 +178,14 @@ fn long_dctcp_flows_find_the_max_min_shares_of_two_bottlenecks() {
     }
 }
 
-/// Packets that the ports of these names have sent.
+/// Returns the packets that the ports of these names have sent.
 fn sent(report: &Report, names: &[&str]) -> Vec<u64> {
     names.iter().map(|name| report.port(name).unwrap_or_else(|| panic!("no port {name}")).sent).collect()
 }
 
 #[test]
 fn parallel_links_carry_connections_and_not_packets() {
-    // Two cables from x to y, and a longer way round that nobody takes.
+    // Two cables from x to y, and a longer path that is not used.
     let text = r#"
 topology = { kind = "graph", rate = "10Gbps", hosts = ["a", "b"], switches = ["x", "y", "z"], links = [
     { between = ["a", "x"] }, { between = ["b", "y"] }, { between = ["x", "y"] }, { between = ["x", "y"] },
@@ -202,7 +202,7 @@ period = "1ms"
 "#;
     let report = run(text, &[]);
     let [first, second, round] = sent(&report, &["x->y", "x->y#2", "x->z"])[..] else { unreachable!() };
-    // Each flow is ten segments, all on one of the two; 64 fair choices, standard deviation 4 flows.
+    // Each flow has ten segments, all on one of the two cables; 64 fair choices have a standard deviation of 4 flows.
     assert_eq!((first + second, first % 10, round), (640, 0, 0));
     assert!((160..=480).contains(&first), "{first}");
 }

@@ -1,11 +1,11 @@
-//! Hosts that differ: what a connection between two of them does on the wire.
+//! Host groups: packets of connections between hosts of different groups.
 
 mod common;
 
 use shallows_core::Duration;
 use shallows_sim::{Report, Simulation};
 
-/// Two hosts of 1,500 bytes and two of 9,000 at one switch: 10 Gb/s, 1 us of propagation on each link. Windows are no limit.
+/// Two hosts with an MTU of 1,500 bytes and two with 9,000 at one switch: 10 Gb/s, 1 us of propagation on each link. Windows are no limit.
 const SIZES: &str = r#"
 [topology]
 kind = "star"
@@ -46,7 +46,7 @@ fn data(report: &Report) -> u64 {
 
 #[test]
 fn a_flow_has_the_segments_that_both_ends_can_take() {
-    // 144,800 bytes are 100 segments of 1,448, which take 1.2 us each on the wire, and the last of them once more at the
+    // 144,800 bytes are 100 segments of 1,448, which take 1.2 us each on the wire, and the last of them another 1.2 us at the
     // switch: 100 · 1.2 + 1.2 + 2 · 1 us.
     for (sender, receiver) in [("0", "1"), ("0", "3"), ("3", "0")] {
         let report =
@@ -58,8 +58,8 @@ fn a_flow_has_the_segments_that_both_ends_can_take() {
         );
         assert_eq!(report.port(&format!("host{sender}->switch0")).map(|port| port.sent), Some(100));
     }
-    // Or 16 of 8,948, which take 7.2 us, and one of 1,632 bytes, 1,684 on the wire and 1.3472 us there, which waits at the switch for
-    // the one before it: 17 · 7.2 + 1.3472 + 2 · 1 us.
+    // With large packets there are 16 segments of 8,948, which take 7.2 us, and one of 1,632 bytes, 1,684 on the wire and 1.3472 us,
+    // which waits at the switch for the one before it: 17 · 7.2 + 1.3472 + 2 · 1 us.
     let large = common::run(SIZES, &[("workload.0.senders", "2"), ("workload.0.receivers", "3")]);
     assert_eq!((data(&large), time(&large)), (17, Duration::from_nanos(125_747) + Duration(200)));
 }
@@ -80,7 +80,7 @@ fn every_flow_is_as_fast_as_its_ideal_if_it_is_alone() {
 
 #[test]
 fn packets_wait_in_the_hosts_of_a_group_that_is_slow() {
-    // 5 us in the host that sends, and 5 in the one that receives.
+    // 5 us in the sending host, and 5 us in the receiving host.
     let of = |sets: &[(&str, &str)]| time(&common::run(SIZES, sets));
     let slow = ("host.group.0.delay", "5us");
     assert_eq!(of(&[slow]) - of(&[]), Duration::from_micros(10));
@@ -94,18 +94,18 @@ fn packets_wait_in_the_hosts_of_a_group_that_is_slow() {
 
 #[test]
 fn a_nic_is_that_of_its_group() {
-    // 144,800 bytes into a NIC of 20 packets, which holds nobody back: what does not fit is lost there, and nowhere else.
+    // 144,800 bytes into a NIC of 20 packets without backpressure: the excess is lost there, and nowhere else.
     let nic = ("host.group.0.nic", "{ backpressure = 'off', limit = '20p' }");
     let lost = |sender: &str| {
         let report = common::run(SIZES, &[nic, ("workload.0.senders", sender), ("tcp.rto.min", "5ms")]);
         report.summary()["packets"]["dropped_in_nics"].as_u64().expect("a count")
     };
-    // One is sent, 20 wait, 79 are too many; some of them again.
+    // One is sent, 20 wait, and 79 are lost; some retransmissions are lost again.
     assert!(lost("0") >= 79);
     assert_eq!(lost("3"), 0);
 }
 
-/// Two senders and one queue, which marks from 30 KB on: one speaks ECN, the other does not.
+/// Two senders and one queue, which marks from 30 KB on: one sender uses ECN, the other does not.
 const MARKS: &str = r#"
 [stop]
 at = "20ms"
@@ -149,13 +149,13 @@ fn marks_go_to_those_who_agreed_on_ecn() {
             let summary = report.summary();
             ["marked", "dropped"].map(|count| summary["packets"][count].as_u64().expect("a count"))
         };
-        // DCTCP between two that speak ECN: marks, and no loss.
+        // DCTCP between two hosts that use ECN: marks, and no loss.
         let [marked, dropped] = counts("3", "2");
         assert_eq!((marked, dropped), (0, 0), "one sender alone has no queue");
         let both = "[1, 3]";
         let [marked, dropped] = counts(both, "2");
         assert!(marked > 0 && dropped > 0, "{handshake}: {marked} marked, {dropped} dropped");
-        // To a receiver that does not speak it, nothing is marked: what is above the threshold is dropped.
+        // To a receiver without ECN, nothing is marked: packets above the threshold are dropped.
         let [marked, dropped] = counts("2..4", "0");
         assert!(marked == 0 && dropped > 0, "{handshake}: {marked} marked, {dropped} dropped");
         let [marked, dropped] = counts("0, 3", "1");
@@ -175,7 +175,7 @@ fn what_no_group_changes_changes_nothing() {
     assert_ne!(tables(&[]), tables(&[same]));
 }
 
-/// All that a run on so many threads leaves: its tables and its summary.
+/// Returns tables and summary of a run on this number of threads.
 fn everything(text: &str, threads: u32) -> Vec<Vec<u8>> {
     let mut simulation = Simulation::divided(common::parse(text, &[]), threads);
     simulation.advance(u64::MAX);
@@ -190,7 +190,7 @@ fn everything(text: &str, threads: u32) -> Vec<Vec<u8>> {
 
 #[test]
 fn any_number_of_threads_gives_the_same_bytes() {
-    // Every rack has hosts of each group, so that connections of all pairs of groups cross between partitions.
+    // Every rack has hosts of each group, so that connections between all groups cross partitions.
     let text = r#"
 [topology]
 kind = "leaf-spine"

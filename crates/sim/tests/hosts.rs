@@ -1,4 +1,4 @@
-//! The two sides of a connection know of each other only what packets tell.
+//! The two sides of a connection share information only by packets.
 
 mod common;
 
@@ -15,7 +15,7 @@ link_delay = "1us"
 buffer = { kind = "static-partition", per_port = "20KB" }
 "#;
 
-/// A connection for each of 200 flows, one every 150 us from each of two hosts, each of which acknowledges late.
+/// A connection for each of 200 flows, one every 150 us from each of two hosts, with delayed acknowledgements.
 const SHORT: &str = r#"
 [tcp]
 delayed_ack = { segments = 3, timeout = "100us" }
@@ -36,7 +36,7 @@ fn a_receiver_lasts_until_it_has_acknowledged_and_its_slot_serves_again() {
     let report = common::run(&[STAR, SHORT].concat(), &[]);
     let summary = report.summary();
     assert_eq!(summary["flows"], json!({"started": 200, "completed": 200, "unbounded": 0}));
-    // A segment and a delayed acknowledgement each: one that was not sent would be a timeout.
+    // Each flow has a segment and a delayed acknowledgement; a missing one would cause a timeout.
     assert_eq!(summary["packets"]["sent"], json!(400));
     assert_eq!((&summary["timeouts"], &summary["packets"]["stale"]), (&json!(0), &json!(0)));
 }
@@ -44,7 +44,7 @@ fn a_receiver_lasts_until_it_has_acknowledged_and_its_slot_serves_again() {
 #[test]
 fn a_receiver_that_has_forgotten_a_connection_acknowledges_again_what_it_had_of_it() {
     // Datagrams at twice the rate of its link fill the port to host 0, so that some of its acknowledgements are lost. They are
-    // the last packets of connections that their receiver has left.
+    // the last packets of connections whose receivers have been removed.
     let flood = "[[workload]]\nkind = 'udp'\nsenders = '1..3'\nreceivers = 0\noverload = true\npayload = '60B'\npattern = { kind = 'poisson', rate = '10Gbps' }\n";
     let sets = [
         ("workload.0.senders", "0"),
@@ -56,9 +56,9 @@ fn a_receiver_that_has_forgotten_a_connection_acknowledges_again_what_it_had_of_
     let summary = report.summary();
     assert_eq!(summary["flows"], json!({"started": 100, "completed": 100, "unbounded": 0}));
     assert!(summary["timeouts"].as_u64() > Some(20), "{}", summary["timeouts"]);
-    // What comes again is delivered once.
+    // Retransmitted data is delivered once.
     assert!(report.flows().all(|flow| flow.delivered.0 == 1_000));
-    // Nothing was lost on the way there: each flow arrived with its first segment.
+    // No data was lost on the way: each flow arrived with its first segment.
     let received = report.port("switch0->host3").unwrap();
     assert_eq!(received.dropped.iter().sum::<u64>(), 0);
     assert!(report.flows().all(|flow| flow.completion_time.is_some_and(|time| time.as_micros_f64() < 100.0)));
@@ -108,9 +108,9 @@ fn what_arrives_for_a_connection_whose_place_another_has_is_stale() {
     };
     // The segment is sent twice, since it is acknowledged after 404 us; the second acknowledgement finds its sender closed.
     assert_eq!(packets(&flood("2ms", "2.1ms")), [2, 2, 1]);
-    // The second segment comes to the switch at 251 us, where datagrams of two hosts, of the first class, keep it from leaving until 790 us.
+    // The second segment reaches the switch at 251 us, where datagrams of two hosts, of the first class, delay it until 790 us.
     // Meanwhile the sender has begun another flow, of the first class and two windows of ten segments, whose connection has the
-    // place of the one before. Its second window is not there yet when that segment comes, stale, and is not acknowledged.
+    // slot of the previous one. When that segment arrives, stale, the second window has not arrived, and the segment is not acknowledged.
     let second = "[[workload]]\nkind = 'incast'\nsenders = 0\nreceivers = 1\nsize = '29200B'\nstart = '450us'\n\
                   tcp = { initial_window = 10, rto = { initial = '5ms', min = '5ms' } }\n";
     assert_eq!(packets(&[&flood("140us", "640us"), second].concat()), [2 + 20, 1 + 20, 1]);

@@ -4,9 +4,9 @@ mod common;
 
 const MSS: f64 = 1_448.0;
 
-/// Pulser (ANCS '19) Fig. 6: a long flow at 10 Gb/s with an RTT of 80 us, and 24 senders that begin at 120 us what takes
-/// them until about 300 us: 24 · 8 KB = 192 KB, 160 us of the link. As in the paper all links are alike; the long flow's
-/// own NIC marks, so that its window is DCTCP's and not all that fits the NIC.
+/// Pulser (ANCS '19) Fig. 6: a long flow at 10 Gb/s with an RTT of 80 us, and 24 senders that begin at 120 us and take
+/// until about 300 us: 24 · 8 KB = 192 KB, 160 us of the link. As in the paper all links are alike; the long flow's
+/// own NIC marks, so that its window is that of DCTCP and not limited only by the NIC's queue.
 const FIG_6: &str = r#"
 stop.at = "7ms"
 
@@ -45,22 +45,22 @@ size = "8KB"
 start = "5120us"
 "#;
 
-/// When the incast begins, in microseconds.
+/// Start of the incast, in microseconds.
 const BEGINS: f64 = 5_120.0;
 
 /// Course of the long flow: times in microseconds, windows in segments.
 #[derive(Debug)]
 struct Reaction {
     before: f64,
-    /// When cwnd was first at four segments or less, and at how many; when the brake was let go.
+    /// Time when cwnd was first at most four segments, and its value; `restored` is when the brake was released.
     braked: Option<(f64, f64)>,
     restored: Option<(f64, f64)>,
     /// SRTT when the incast began.
     srtt: f64,
-    /// Least and last window from then on.
+    /// Smallest window from then on; `last` is the last one.
     least: f64,
     last: f64,
-    /// When the switch ceased to notify.
+    /// Time of the last notification by the switch.
     ends: f64,
 }
 
@@ -96,9 +96,9 @@ fn pulser_brakes_within_a_round_trip_of_an_incast_and_returns_when_it_ends() {
     let braked = found.braked.expect("it brakes");
     assert!(found.before > 100.0 && braked.1 == 4.0, "{found:?}");
     assert!(braked.0 - BEGINS <= found.srtt, "{found:?}");
-    // Marks go on to cut it.
+    // Marks continue to reduce it.
     assert!(found.least > 3.0, "{found:?}");
-    // An acknowledgement takes 40 us back, and one without the notification follows the last one with it at once.
+    // An acknowledgement takes 40 us back, and one without the notification follows directly after the last one with it.
     let restored = found.restored.expect("it lets go");
     assert!((0.0..found.srtt).contains(&(restored.0 - found.ends)), "{found:?}");
     assert_eq!(restored.1, found.before, "{found:?}");
@@ -107,7 +107,7 @@ fn pulser_brakes_within_a_round_trip_of_an_incast_and_returns_when_it_ends() {
 
 #[test]
 fn dctcp_gives_way_to_an_incast_little_by_little() {
-    // What is marked is a small part of so large a window: one cut by α/2, not before the incast is nearly over.
+    // Only a small part of so large a window is marked: one cut by α/2, shortly before the end of the incast.
     let found = reaction("{ kind = 'dctcp', initial_alpha = 0.0 }");
     assert!(found.braked.is_none() && found.restored.is_none(), "{found:?}");
     assert!(found.least > 0.8 * found.before, "{found:?}");
@@ -138,7 +138,7 @@ repeats = 20
 period = "100ms"
 "#;
 
-/// Timeouts, packets dropped, and when the last flow of the slowest round ended, in milliseconds.
+/// Returns timeouts, dropped packets, and the duration of the slowest round in milliseconds.
 fn incast(receiver: &str) -> (u32, u64, f64) {
     let report = common::run(INCAST, &[("tcp.receiver", receiver)]);
     let timeouts = report.flows().map(|flow| flow.timeouts).sum();
@@ -153,7 +153,7 @@ fn incast(receiver: &str) -> (u32, u64, f64) {
 fn ictcp_spares_an_incast_of_eight_the_timeouts_of_fixed_windows() {
     let (timeouts, dropped, longest) = incast("fixed");
     assert!(timeouts > 20 && dropped > 0 && longest > 25.0);
-    // 8 · 256 KB in segments of 1,448 bytes take 1 Gb/s 17.0 ms; windows of two segments fill it from the first round trip on.
+    // 8 · 256 KB in segments of 1,448 bytes take 17.0 ms at 1 Gb/s; windows of two segments fill the link from the first round trip on.
     let (timeouts, dropped, longest) = incast("ictcp");
     assert_eq!((timeouts, dropped), (0, 0));
     assert!((17.0..17.5).contains(&longest), "{longest}");
@@ -178,8 +178,8 @@ fn one_connection_under_ictcp_grows_to_what_its_link_carries() {
 
 #[test]
 fn ictcp_counts_every_packet_of_those_that_were_merged() {
-    // The control is as above where the NIC merges up to eight packets: it leaves a tenth of the link free. If it counted one packet
-    // of each eight, it would find 7/8 of the traffic missing, grow its windows without end and lose packets at the port of 30.
+    // The control behaves as above if the NIC merges up to eight packets: it leaves a tenth of the link free. If it counted one packet
+    // of each eight, it would miss 7/8 of the traffic, grow its windows without limit and lose packets at the port of 30.
     let sets = [
         ("tcp.receiver", "ictcp"),
         ("host.nic.coalescing", "{ time = '100us', packets = 8, gro = true }"),
@@ -199,7 +199,7 @@ fn ictcp_counts_every_packet_of_those_that_were_merged() {
 
 #[test]
 fn ictcp_controls_persistent_connections_and_those_that_open_with_a_handshake() {
-    // 100 ms lie between the rounds: a window is kept over them, and doubles again.
+    // Between the rounds are 100 ms, over which a window is kept, and then doubles again.
     for sets in [[("workload.0.connections", "'persistent'")], [("tcp.handshake", "true")]] {
         let report = common::run(INCAST, &[&sets[..], &[("tcp.receiver", "ictcp")]].concat());
         assert_eq!(report.flows().filter(|flow| flow.completion_time.is_some()).count(), 160);

@@ -1,4 +1,4 @@
-//! How a run begins and ends: at a time, with the last flow, without any flow; and what it counts.
+//! Begin and end of a run: at a time, with the last flow, or without flows; and its counts.
 
 mod common;
 
@@ -84,8 +84,8 @@ fn a_run_ends_on_the_step_of_the_shortest_delay_after_its_last_flow_however_far_
 fn a_run_ends_with_the_last_acknowledgement_of_its_last_flow() {
     let summary = summary(&[INCAST], &[("stop.at", "1s")]);
     assert_eq!(summary["flows"], serde_json::json!({"started": 15, "completed": 15, "unbounded": 0}));
-    // The fifth round starts at 4 ms. 3 · 14,600 bytes need 36 us on the link and some for headers, and ACKs come back in
-    // a few more, the last at the latest after the 40 ms of a delayed one.
+    // The fifth round starts at 4 ms. 3 · 14,600 bytes need 36 us on the link and some for headers, and their acknowledgements a
+    // few more; the last comes at the latest after the 40 ms of a delayed one.
     let end = summary["simulated_s"].as_f64().unwrap();
     assert!((0.004_036..0.0441).contains(&end), "{end}");
 }
@@ -99,7 +99,8 @@ fn a_time_to_stop_cuts_flows_off_and_says_so() {
     assert_eq!(summary["flows"], serde_json::json!({"started": 9, "completed": 6, "unbounded": 0}));
     let delivered: u64 = report.flows().skip(6).map(|flow| flow.delivered.0).sum();
     assert!(delivered > 0 && delivered < 3 * 14_600, "what has arrived counts: {delivered}");
-    // Complete is what the scenario calls so, here at the receiver; some of the last ACKs of the six are still delayed.
+    // Flows are complete by the definition of the scenario, in this case at the receiver; some of the last ACKs of the six are still
+    // delayed.
     let warnings = report.warnings();
     assert!(warnings.iter().any(|warning| warning.starts_with("3 flows were not complete")), "{warnings:?}");
 }
@@ -115,7 +116,7 @@ fn flows_before_the_warm_up_ends_run_and_do_not_count() {
 
 #[test]
 fn a_run_that_stops_while_a_connection_is_being_primed_has_delivered_nothing() {
-    // The priming bytes are on their way when the flow is written behind them, and when the run stops.
+    // The priming bytes are in flight when the flow is written behind them, and when the run stops.
     let flow = "[[workload]]\nkind = 'incast'\nsenders = 0\nreceivers = 1\nsize = '1KB'\nstart = '500ns'\n\
                 connections = { kind = 'persistent', warm_up = { bytes = '1KB', from = '0s', to = '1ps' } }\n";
     let summary = summary(&[flow], &[("stop.at", "1us")]);
@@ -163,7 +164,7 @@ fn what_never_happened_is_said() {
     let report = common::run(&format!("{STAR}{INCAST}"), &markers);
     let warned = |text| report.warnings().iter().any(|warning| warning.contains(text));
     assert!(warned("no \"threshold\" marker chose any packet"));
-    // Nothing is wrong with that.
+    // A run without drops is no reason for a warning.
     assert!(!warned("no packet was dropped"));
     assert!(report.observations()[0].contains("no packet was dropped"));
 }
@@ -194,7 +195,7 @@ flows = 60
 sizes = { kind = "uniform", from = "100B", to = "200KB" }
 connections = "new"
 "#;
-    // A timer of the SYN that was overtaken must not start that of the FIN, whose time has passed. One run in fifteen met that.
+    // The pending timer of the SYN must not start that of the FIN, whose deadline has passed. One run in fifteen has this case.
     for seed in 1..=60 {
         let summary = common::run(text, &[("seed", &seed.to_string())]).summary();
         assert_eq!(summary["flows"]["completed"].as_u64(), Some(60), "seed {seed}");
@@ -211,20 +212,20 @@ interval = "1ms"
 stop = "10ms"
 "#;
 
-/// How many requests were answered, and how many were not.
+/// Returns the numbers of answered and unanswered requests.
 fn answered(summary: &Value) -> [Option<u64>; 2] {
     ["count", "lost"].map(|key| summary["ping_rtt_us"]["all"][key].as_u64())
 }
 
 #[test]
 fn a_run_of_sources_that_stop_ends_when_they_have_and_everything_has_arrived() {
-    // Steps of 1 us, the delay of each link: the last request leaves at 9 ms, and its source stops at 10 ms.
+    // Steps are 1 us long, the delay of each link: the last request leaves at 9 ms, and its source stops at 10 ms.
     let pings = summary(&[PING], &[]);
     assert_eq!((pings["simulated_s"].as_f64(), answered(&pings)), (Some(0.01), [Some(10), Some(0)]));
-    // One at 9,999 us is answered when its source has stopped: after four delays of 1 us and four transmissions of at most 0.1 us.
+    // A request at 9,999 us is answered after its source has stopped: after four delays of 1 us and four transmissions of at most 0.1 us.
     let late = summary(&[PING], &[("host.jitter", "off"), ("workload.0.start", "999us")]);
     assert_eq!((late["simulated_s"].as_f64(), answered(&late)), (Some(0.010_004), [Some(10), Some(0)]));
-    // Neither what is measured at intervals nor a request that would follow changes that.
+    // Neither samples at intervals nor a request that would follow changes the end.
     let once = [("measure.sample_queues", "300ns"), ("workload.0.interval", "1s")];
     let once = summary(&[PING], &once);
     assert_eq!((once["simulated_s"].as_f64(), answered(&once)), (Some(0.01), [Some(1), Some(0)]));
@@ -235,7 +236,7 @@ fn a_run_of_sources_that_stop_ends_when_they_have_and_everything_has_arrived() {
 
 #[test]
 fn a_run_waits_for_flows_and_for_sources_that_stop_whichever_end_later() {
-    // The flows take 44 ms, most of which is a delayed acknowledgement.
+    // The flows take 44 ms, mostly for a delayed acknowledgement.
     let alone = summary(&[INCAST], &[])["simulated_s"].as_f64();
     for (stop, end) in [("10ms", alone), ("60ms", Some(0.06))] {
         let both = summary(&[INCAST, PING], &[("workload.1.stop", stop), ("workload.1.senders", "3")]);

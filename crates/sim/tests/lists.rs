@@ -1,4 +1,4 @@
-//! Lists of flows that wait for one another, over real links.
+//! Lists of flows that depend on one another, over real links.
 //!
 //! Each flow is one full segment of 1,460 bytes, 1,500 on the wire: 1.2 us on each link at 10 Gb/s, and 1 us of propagation.
 //! Alone it takes 2 · 2.2 = 4.4 us to its receiver, and its acknowledgement of 40 bytes 2 · 1.032 us back.
@@ -25,7 +25,7 @@ delayed_ack = { segments = 1 }
 kind = "trace"
 "#;
 
-/// Results of this list.
+/// Runs this list.
 fn run(list: &str) -> Report {
     let text = format!("{STAR}path = \"list.csv\"\n");
     let read = |_: &str| Ok(list.to_owned());
@@ -35,7 +35,7 @@ fn run(list: &str) -> Report {
     simulation.finish()
 }
 
-/// When each flow arrived, in ns, by its source.
+/// Returns the source and the arrival, in ns, of each flow.
 fn arrivals(report: &Report) -> Vec<(u32, u64)> {
     let mut found: Vec<_> = report.flows().map(|flow| (flow.source.0, flow.arrival.0 / 1_000)).collect();
     found.sort_unstable();
@@ -44,8 +44,8 @@ fn arrivals(report: &Report) -> Vec<(u32, u64)> {
 
 #[test]
 fn flows_start_when_those_that_they_wait_for_are_received_or_acknowledged() {
-    // From host 0 to 4, received at 4.4 us, acknowledged at 6.464 us; the same from host 1 to 5, 2 us later. Host 2 goes
-    // when both are received, host 3 half a microsecond after host 0 knows, host 6 with the first that is received.
+    // From host 0 to 4: received at 4.4 us, acknowledged at 6.464 us. The same from host 1 to 5, 2 us later. Host 2 starts
+    // when both are received, host 3 half a microsecond after host 0 is acknowledged, host 6 with the first that is received.
     let list = "start_ns,source,destination,bytes,on_received,on_acked,after,count\n\
                 0,0,4,1460,both,known,,\n\
                 2000,1,5,1460,both,,,\n\

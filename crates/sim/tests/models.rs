@@ -1,4 +1,4 @@
-//! The example scenario of every switch mechanism: it runs, its books balance, and what it shows happens.
+//! The example scenario of every switch mechanism runs, and shows the effect that it demonstrates.
 
 use std::fs;
 use std::path::Path;
@@ -37,7 +37,7 @@ fn run(name: &str, sets: &[(&str, &str)]) -> Report {
     simulation.finish()
 }
 
-/// Bytes that each queue of the receiver's port has sent.
+/// Returns the bytes that each queue of the receiver's port has sent.
 fn sent(report: &Report) -> Vec<f64> {
     report.queues("switch0->host0").iter().map(|queue| queue.sent_bytes.0 as f64).collect()
 }

@@ -38,9 +38,9 @@ size = "1460B"
 start = "50us"
 "#;
 
-/// Two hosts send 1,500 bytes each 1.2 us to the port of host 3, which passes on one of the two. From 3.4 us on two packets wait there and fill
-/// its buffer, but for the instants 2.2 us + 1.2 us · k, at which one leaves and the next comes. The SYN of 50 us comes at 51.032 us, between
-/// two of these.
+/// Two hosts send 1,500 bytes each 1.2 us to the port of host 3, which can pass on half of them. From 3.4 us on, two packets wait there
+/// and fill its buffer, except at the instants 2.2 us + 1.2 us · k, when one leaves and the next arrives. The SYN of 50 us arrives at
+/// 51.032 us, between two of these instants.
 const FULL: &str = r#"
 [[workload]]
 kind = "udp"
@@ -51,7 +51,7 @@ overload = true
 stop = "60us"
 "#;
 
-/// The completion time of the flow, in microseconds, and its timeouts and retransmissions.
+/// Returns the completion time of the flow in microseconds, its timeouts and its retransmissions.
 fn flow(text: &str, sets: &[(&str, &str)]) -> (f64, u32, u32) {
     let report = run(text, sets);
     let flow = report.flows().next().expect("there is one");
@@ -67,7 +67,7 @@ fn a_handshake_costs_a_round_trip() {
 
 #[test]
 fn a_lost_syn_costs_the_initial_timeout_and_nothing_else() {
-    // RFC 6298 §2.1: a second, in Linux (TCP_TIMEOUT_INIT) as well. Three are ns-3's `TcpSocket::ConnTimeout`.
+    // RFC 6298 §2.1: one second, as in Linux (TCP_TIMEOUT_INIT). Three seconds are ns-3's `TcpSocket::ConnTimeout`.
     let full = [STAR, FULL].concat();
     assert_eq!(flow(&full, &[]), (1_000_008.528, 1, 0));
     assert_eq!(flow(&full, &[("tcp.lost_syn", "linux")]), (1_000_008.528, 1, 0));
@@ -76,7 +76,7 @@ fn a_lost_syn_costs_the_initial_timeout_and_nothing_else() {
 
 #[test]
 fn a_second_lost_syn_costs_twice_as_much_and_as_much_again_in_linux() {
-    // RFC 6298 §5.5: the timer doubles, 1 s + 2 s. Linux' first four wait equally long (tcp_syn_linear_timeouts).
+    // RFC 6298 §5.5: the timer doubles, 1 s + 2 s. In Linux the first four timeouts are equal (tcp_syn_linear_timeouts).
     let twice =
         [STAR, FULL, &FULL.replace("stop = \"60us\"", "start = \"1s\"\nstop = \"1000060us\"")].concat();
     assert_eq!(flow(&twice, &[]), (3_000_008.528, 2, 0));

@@ -1,11 +1,11 @@
-//! Workloads with a `tcp` of their own: the same hosts run both, and each flow is as its workload says.
+//! Workloads with their own `tcp` table: hosts run both transports, and each flow uses that of its workload.
 
 mod common;
 
 use shallows_measure::FlowOutcome;
 use shallows_sim::{Report, Simulation};
 
-/// Queries on connections that carry data both ways, persistent ones that are primed, and flows that open one each, through a port
+/// Queries on persistent, primed connections with data both ways, and flows on new connections, through a port
 /// that marks and overflows.
 const SCENARIO: &str = r#"
 [topology]
@@ -49,10 +49,10 @@ queries = 4
 connections = { kind = "persistent" }
 "#;
 
-/// In which much differs from what hosts have by default, on both sides of a connection.
+/// Transport that differs from the hosts' default in many keys, on both sides of a connection.
 const OTHER: &str = "{ congestion = 'cubic', initial_window = 4, delayed_ack = { segments = 3, timeout = '200us' }, ect = 'rfc3168' }";
 
-/// All that a run on so many threads leaves, but for what names the scenario.
+/// Returns all results of a run on this number of threads, except names of the scenario.
 fn everything(sets: &[(&str, &str)], threads: u32) -> Vec<(String, Vec<u8>)> {
     let mut simulation = Simulation::divided(common::parse(SCENARIO, sets), threads);
     simulation.advance(u64::MAX);
@@ -94,7 +94,7 @@ fn what_some_say_is_the_same_bytes_on_any_number_of_threads() {
     }
 }
 
-/// Two hosts, each with a flow of DCTCP and one of CUBIC to the same third.
+/// Two hosts, each with a flow of DCTCP and one of CUBIC to the same third host.
 const BESIDE: &str = r#"
 [topology]
 kind = "star"
@@ -134,7 +134,7 @@ fn of(report: &Report, workload: u16) -> Vec<FlowOutcome> {
 
 #[test]
 fn cubic_loses_where_dctcp_beside_it_from_the_same_host_is_marked() {
-    // What is above the threshold is marked if it is ECN-capable, else dropped; the memory holds everything.
+    // Packets above the threshold are marked if they are ECN-capable, and dropped otherwise; the memory holds all of them.
     let report = common::run(BESIDE, &[]);
     let retransmitted = |workload| of(&report, workload).iter().map(|flow| flow.retransmits).sum::<u32>();
     assert!(report.summary()["packets"]["marked"].as_u64() > Some(0));
@@ -158,8 +158,8 @@ fn a_flow_that_is_alone_in_time_is_as_if_the_other_kind_were_not_there() {
 
 #[test]
 fn hosts_of_every_group_have_what_the_workload_says_and_what_their_group_says() {
-    // Two segments: a window of two takes them at once, and one of one waits for an acknowledgement. At 10 Gb/s and 1 us a
-    // segment of 1,500 bytes takes 4.4 us and its acknowledgement of 40 bytes 2.064 us; the second segment comes 1.2 us after the
+    // Two segments: a window of two sends them at once, a window of one waits for an acknowledgement. At 10 Gb/s and 1 us a
+    // segment of 1,500 bytes takes 4.4 us and its acknowledgement of 40 bytes 2.064 us; the second segment arrives 1.2 us after the
     // first, or 4.4 us after the acknowledgement.
     const STAR: &str = r#"
         host.jitter = "off"
@@ -179,7 +179,7 @@ fn hosts_of_every_group_have_what_the_workload_says_and_what_their_group_says() 
                     from + 1
                 )
             };
-            // A first workload, of hosts' own transport, a millisecond before.
+            // A first workload, with the hosts' own transport, ends a millisecond before.
             let own = format!("start = '1ms'\ntcp = {{ {own} }}");
             let report = common::run(&[STAR, &flow(1 - from / 2, ""), &flow(from, &own)].concat(), &[]);
             let time = report

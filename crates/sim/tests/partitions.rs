@@ -1,4 +1,4 @@
-//! The same bytes on any number of threads.
+//! Results are equal, byte by byte, on any number of threads.
 
 mod common;
 #[path = "common/kept.rs"]
@@ -16,7 +16,7 @@ use shallows_scenario::{Epoch, Experiment, LinkState, Routing};
 use shallows_sim::{Division, Execution, Simulation, Undivided, nowhere, partition_window};
 use shallows_switch::port::DropReason;
 
-/// Everything that draws random numbers, observes or ends a run, on three leaves and two spines.
+/// All kinds of random draws, observers and ends, on three leaves and two spines.
 const SCENARIO: &str = r#"
 seed = 5
 
@@ -59,7 +59,7 @@ connections = { kind = "persistent", per_pair = 2, warm_up = { bytes = "3KB", fr
 tcp = { congestion = "cubic", initial_window = 4 }
 "#;
 
-/// Keys that make it end at a time.
+/// Workloads without end, for runs that end at a time.
 const UNBOUNDED: &str = r#"
 [[workload]]
 kind = "udp"
@@ -84,7 +84,7 @@ fn assert_same(name: &str, experiment: &Experiment, threads: &[u32], step: u64) 
 
 #[test]
 fn any_number_of_partitions_on_any_number_of_threads_gives_the_same_bytes() {
-    // Each switch, leaves by two, and everything with hosts apart from everything without.
+    // One partition per switch; two leaves, one leaf, and the spines; all leaves, and all spines.
     let divided: [(u32, u32, &[u32]); 3] = [(0, 5, &[1, 3, 8]), (20, 3, &[2]), (1_000, 2, &[1])];
     for sets in [[("seed", "5")], [("stop.at", "2.1ms")]] {
         let experiment = common::parse(SCENARIO, &sets);
@@ -105,7 +105,7 @@ fn any_number_of_partitions_on_any_number_of_threads_gives_the_same_bytes() {
 
 #[test]
 fn a_large_network_is_divided_further_than_into_a_partition_for_each_thread() {
-    // 32 leaves of 16 hosts and 16 spines: 2 × (512 + 512) links, and one more leaf makes it large.
+    // 32 leaves of 16 hosts and 16 spines have 2 × (512 + 512) links; one more leaf exceeds the limit.
     let leaves = |leaves: &str| {
         let sets =
             [("topology.leaves", leaves), ("topology.spines", "16"), ("topology.hosts_per_leaf", "16")];
@@ -130,7 +130,7 @@ fn any_number_of_threads_and_any_steps_give_the_same_bytes() {
     assert!(summary["timeouts"].as_u64() > Some(0), "the run is worth comparing: {summary}");
     assert_eq!(report.tables(), ["flows", "counters", "markers", "queues", "traces", "flow_traces"]);
     assert_eq!(report.problems(), []);
-    // Two by number, the four and twenty of the samples, and the 24 of the incast that the second sample has not.
+    // Two by number, 4 and 20 of the samples, and the 24 of the incast that are not in the second sample.
     let traced = (0..624).filter(|&flow| report.flow_trace(flow, "cwnd_bytes").next().is_some()).count();
     assert!((2 + 4 + 20..=2 + 4 + 20 + 24).contains(&traced), "{traced} flows are traced");
     let mut on_two = Simulation::divided(until_complete.clone(), 2);
@@ -143,8 +143,8 @@ fn any_number_of_threads_and_any_steps_give_the_same_bytes() {
     assert_same("until a time", &unbounded, &[2, 4], 10_000);
 }
 
-/// The cable between two switches dies, and routes avoid it only later; another becomes slow; then the first returns, longer, and a host
-/// is cut off for a while.
+/// Adds changes: the cable between two switches fails, and routes avoid it only later. Another becomes slow. Then the first returns,
+/// longer, and a host is disconnected for a while.
 fn changing(experiment: Experiment) -> Experiment {
     let network = &experiment.network;
     let cable = |name: &str| {
@@ -180,7 +180,7 @@ fn a_network_that_changes_gives_the_same_bytes_on_any_number_of_threads() {
     let mut simulation = Simulation::new(until_complete.clone());
     simulation.advance(u64::MAX);
     let report = simulation.finish();
-    // It is worth comparing: packets are lost in flight both ways between partitions, dropped where they wait, and where they come to.
+    // Packets must be lost in flight in both directions between partitions, in queues, and on arrival; otherwise the comparison is void.
     assert!(
         report.lost_in_flight("leaf0->spine0").data > 0 && report.lost_in_flight("spine0->leaf0").packets > 0
     );
@@ -214,13 +214,13 @@ fn a_run_that_waits_for_sources_gives_the_same_bytes() {
     let alone = common::parse(&format!("{network}{UNBOUNDED}"), &sets);
     assert_same("no flows", &alone, &[2, 3], 1_000);
     let report = common::run(&format!("{network}{UNBOUNDED}"), &sets);
-    // Two pairs ask each 50 us until 1 ms.
+    // Two pairs send a request each 50 us until 1 ms.
     let pings = &report.summary()["ping_rtt_us"]["all"];
     assert_eq!((pings["count"].as_u64(), pings["lost"].as_u64()), (Some(40), Some(0)));
     assert!(report.summary()["simulated_s"].as_f64() >= Some(0.001));
 }
 
-/// Scenarios of `experiments` that can be divided, with so few flows of each workload.
+/// Scenarios of `experiments` that can be divided, the number of workloads to shorten, and the flows of each of these.
 const DIVIDED: [(&str, usize, &str); 6] = [
     ("models/graph", 0, ""),
     ("bcc/fig4", 1, "200"),
@@ -250,7 +250,7 @@ fn experiments_give_the_same_bytes() {
 fn a_division_keeps_hosts_with_their_switch_and_is_as_even_as_switches_allow() {
     let experiment = common::parse(SCENARIO, &[]);
     assert_eq!(partition_window(&experiment), Ok(Duration::from_micros(3)));
-    // Ports of a leaf and its hosts: 4 + 4 + 2; of a spine 3. So 10 + 10 and 10 + 3 + 3 of 36.
+    // A leaf with its hosts has 4 + 4 + 2 ports, a spine 3: 10 + 10 and 10 + 3 + 3, of 36 in total.
     let division = Division::new(&experiment, 2).unwrap();
     assert_eq!(division.partitions(), 2);
     assert!((division.evenness() - 36.0 / (2.0 * 20.0)).abs() < 1e-12, "{}", division.evenness());

@@ -1,4 +1,4 @@
-//! A run says what it was to measure and did not.
+//! A run reports measurements that it was configured to make and did not.
 
 mod common;
 
@@ -25,7 +25,7 @@ const UDP: &str = "[[workload]]\nkind = 'udp'\nsenders = 1\nreceivers = 0\n\
                    pattern = { kind = 'constant', rate = '1Gbps' }\n";
 const PING: &str = "[[workload]]\nkind = 'ping'\nsenders = 1\nreceivers = 0\ninterval = '1ms'\n";
 
-/// Codes and texts after a run of these workloads.
+/// Returns codes and texts of the problems of a run with these workloads.
 fn problems(workloads: &[&str], sets: &[(&str, &str)]) -> Vec<(&'static str, String)> {
     let report = common::run(&format!("{STAR}{}", workloads.concat()), sets);
     let found: Vec<Problem> = report.problems();
@@ -54,7 +54,7 @@ fn flows_of_which_none_ends_measure_nothing() {
     assert_eq!(found[1..], [("nothing-complete", text.to_owned())]);
     let queries = problems(&[QUERY], &[("stop.at", "500us")]);
     assert!(queries[1].1.starts_with("none of the queries of workload[0] that count (1)"), "{queries:?}");
-    // Whoever looks at queues, or at another workload, has measured something.
+    // Queue samples, or another workload, give the run a measurement.
     let sampled = [("stop.at", "500us"), ("measure.sample_queues", "'10us'")];
     assert_eq!(codes(&[INCAST, INCAST], &sampled), ["nothing-complete"; 2]);
     assert_eq!(codes(&[INCAST, LONG], &[("stop.at", "500us")]), ["nothing-complete"]);
@@ -71,13 +71,13 @@ fn flows_that_all_belong_to_the_warm_up_measure_nothing() {
     assert_eq!(found[1..], [("nothing-counted", text.to_owned())]);
     assert_eq!(found[0].0, "nothing-measured");
     assert_eq!(codes(&[QUERY], &[("measure.warm_up", "1s")]), ["nothing-measured", "nothing-counted"]);
-    // For flows without end there is no warm-up.
+    // Unbounded flows have no warm-up.
     assert!(problems(&[LONG], &[("measure.warm_up", "1ms"), ("stop.at", "2ms")]).is_empty());
 }
 
 #[test]
 fn a_workload_that_sends_nothing_is_named() {
-    // One flow in 0.8 s on average, and the first after 1 us.
+    // There is one flow in 0.8 s on average, and the run ends after 1 us.
     let found = problems(&[POISSON, LONG], &[("stop.at", "1us"), ("workload.1.start", "0s")]);
     assert_eq!(found[0].0, "nothing-measured");
     assert_eq!(
@@ -92,7 +92,7 @@ fn a_workload_that_sends_nothing_is_named() {
 
 #[test]
 fn datagrams_and_echoes_that_do_not_arrive_are_none() {
-    // A link of 10 us is longer than the run.
+    // The link's delay of 10 us exceeds the run.
     let found = problems(&[UDP, PING], &[("stop.at", "5us"), ("topology.link_delay", "10us")]);
     assert_eq!(
         found[1..],
@@ -132,7 +132,7 @@ fn a_trace_of_any_flow_that_began_is_none() {
         let sets = [("stop.at", "2ms"), ("measure.flow_traces", &format!("[{choice}]"))];
         assert_eq!(problems(&[INCAST], &sets), [], "{choice}");
     }
-    // Of a workload that has not begun there is nothing.
+    // A workload that has not begun has no flow to trace.
     let late = [("stop.at", "2ms"), ("measure.flow_traces", "[{ sample = 1, workload = 1 }]")];
     let found = problems(&[INCAST, POISSON], &late);
     let text = "measure.flow_traces[0]: none of its flows began".to_owned();

@@ -1,4 +1,4 @@
-//! How far a run is, while it runs.
+//! Progress of a run while it runs.
 
 mod common;
 
@@ -28,7 +28,7 @@ const UDP: &str = "[[workload]]\nkind = 'udp'\nsenders = 0\nreceivers = 1\n\
 const FLOWS: &str =
     "[[workload]]\nkind = 'incast'\nsenders = 2\nreceivers = 3\nsize = '1KB'\nrepeats = 4\nperiod = '1ms'\n";
 
-/// Progress of a run after each event.
+/// Returns the progress of a run after each event.
 fn steps(workloads: &str, sets: &[(&str, &str)]) -> Vec<Progress> {
     let mut simulation = Simulation::new(common::parse(&[STAR, workloads].concat(), sets));
     let mut told = vec![simulation.progress()];
@@ -64,7 +64,7 @@ fn without_a_time_it_is_the_share_of_flows_that_are_complete() {
         assert!((0..=1).contains(&(progress.flows_started - progress.flows_completed)), "{progress:?}");
     }
     assert_eq!((last.flows_started, last.flows_completed, last.fraction), (4, 4, 1.0));
-    // Two links each way, of each segment and of its acknowledgement.
+    // Each segment and its acknowledgement take two links.
     assert_eq!(last.packet_hops, 4 * (2 + 2));
 }
 
@@ -72,14 +72,14 @@ fn without_a_time_it_is_the_share_of_flows_that_are_complete() {
 fn with_both_it_is_the_larger_of_the_two() {
     let of = |stop: &str| -> Vec<f64> {
         let told = steps(FLOWS, &[("stop.at", stop)]);
-        // Before the second flow, and before the fourth.
+        // Progress before the second flow, and before the fourth.
         let at =
             |started: u64| told.iter().rfind(|progress| progress.flows_started == started).expect("a step");
         vec![at(1).fraction, at(3).fraction]
     };
-    // After 5 us one of four is complete, and next to nothing of ten seconds has passed.
+    // After 5 us one of four flows is complete, and a negligible part of ten seconds has passed.
     assert_eq!(of("10s"), [0.25, 0.75]);
-    // Or, of 3.003 ms, after 2 ms two thirds.
+    // With an end at 3.003 ms, two thirds have passed after 2 ms.
     let told = steps(FLOWS, &[("stop.at", "3003us")]);
     let third = told.iter().find(|progress| progress.flows_started == 3).expect("the third begins");
     assert!((third.fraction - 2.0 / 3.003).abs() < 1e-9, "{third:?}");

@@ -1,7 +1,7 @@
 //! Queries and blocks over real links: completion times, quality and goodput in closed form.
 //!
-//! Unless a test says otherwise every request and answer is one full segment of 1,460 bytes, 1,500 on the wire: 1.2 us on
-//! each link at 10 Gb/s, and 1 us of propagation. Alone it takes 2 · 2.2 = 4.4 us from host to host.
+//! Unless a test states otherwise, every request and answer is one full segment of 1,460 bytes, 1,500 on the wire: 1.2 us on
+//! each link at 10 Gb/s, and 1 us of propagation. On idle links it takes 2 · 2.2 = 4.4 us from host to host.
 
 mod common;
 
@@ -47,7 +47,7 @@ fn time(report: &Report) -> f64 {
 
 #[test]
 fn outcomes_have_the_numbers_that_their_workloads_have_in_the_scenario() {
-    // Workload 0 sends datagrams, and no flow.
+    // Workload 0 sends datagrams and has no flow.
     let report = star(
         "kind = 'udp'\nsenders = 6\nreceivers = 7\npattern = { kind = 'constant', rate = '1Gbps' }\n\
          [[workload]]\nkind = 'partition-aggregate'\nclients = 0\nworkers = '1..3'\nrequest = '1460B'\nsize = '1460B'\n\
@@ -59,13 +59,13 @@ fn outcomes_have_the_numbers_that_their_workloads_have_in_the_scenario() {
     assert_eq!(numbers, [1]);
     let mut flows: Vec<u16> = report.flows().map(|flow| flow.workload).collect();
     flows.sort_unstable();
-    // Two requests, two answers, and the flow of its own.
+    // Two requests, two answers, and the single flow.
     assert_eq!(flows, [1, 1, 1, 1, 2]);
 }
 
 #[test]
 fn a_query_over_idle_links_takes_its_requests_and_the_last_answer() {
-    // There and back 8.8 us; each further request leaves the client 1.2 us later, and its answer comes as much later.
+    // A round trip takes 8.8 us; each further request leaves the client 1.2 us later, and its answer arrives as much later.
     for (workers, expected) in [("1", 8.8), ("1..4", 11.2), ("all", 16.0)] {
         let report = ask(&format!("workers = '{workers}'"), &[]);
         assert_eq!(time(&report), expected, "{workers}");
@@ -84,8 +84,8 @@ fn without_requests_all_answers_meet_at_the_clients_port() {
 
 #[test]
 fn two_levels_take_two_round_trips() {
-    // Requests reach the aggregators after 4.4 and 5.6 us, and their two workers each 4.4 and 5.6 us later; aggregators have
-    // their second answer 10 us after their request, and answer. The last is at the client after 5.6 + 10 + 4.4 us.
+    // Requests reach the aggregators after 4.4 and 5.6 us, and their two workers each 4.4 and 5.6 us later. Aggregators have
+    // their second answer 10 us after their request, and then answer. The last answer reaches the client after 5.6 + 10 + 4.4 us.
     let level = "workers = '3..7'\naggregators = { count = 2, hosts = '1..3', size = '1460B' }";
     let report = ask(level, &[]);
     assert!((time(&report) - 20.0).abs() < 1e-9, "{}", time(&report));
@@ -95,7 +95,7 @@ fn two_levels_take_two_round_trips() {
     assert!(report.flows().all(|flow| flow.query == Some(0)));
 }
 
-/// Host 2 is 100 us away from the switch instead of 1: its answer comes 198 us later.
+/// Host 2 is 100 us away from the switch instead of 1 us: its answer comes 198 us later.
 const FAR: (&str, &str) = ("topology.links", "[{ between = ['host2', 'switch0'], delay = '100us' }]");
 
 #[test]
@@ -107,13 +107,13 @@ fn answers_after_the_deadline_lower_the_quality() {
         assert_eq!(late, 0, "late answers arrive all the same");
         (outcome.quality(), outcome.in_time, outcome.bytes.0, time(&report))
     };
-    // Answers come after 8.8 and, requested 1.2 us later, 8.8 + 1.2 + 198 = 208 us.
+    // Answers arrive after 8.8 us and, with a request 1.2 us later, after 8.8 + 1.2 + 198 = 208 us.
     assert_eq!(quality("deadline = '8700ns'"), (0.0, 0, 0, 8.7));
     assert_eq!(quality("deadline = '8800ns'"), (0.5, 1, 1_460, 8.8), "exactly in time");
     assert_eq!(quality("deadline = '207us'"), (0.5, 1, 1_460, 207.0));
     assert_eq!(quality("deadline = '208us'"), (1.0, 2, 2_920, 208.0));
     assert_eq!(quality("deadline = '1ms'"), (1.0, 2, 2_920, 208.0), "nobody waits longer than needed");
-    // The late answer of one iteration comes in the third, and counts in none.
+    // The late answer of one iteration arrives in the third, and counts in none.
     assert_eq!(quality("deadline = '100us'\niterations = 5"), (0.5, 5, 5 * 1_460, 500.0));
 }
 
@@ -128,13 +128,13 @@ fn an_aggregator_answers_at_its_deadline_with_what_it_has() {
         );
         (outcomes(&report)[0].quality(), time(&report))
     };
-    // The aggregator of hosts 2 and 3 is asked first or second, after 4.4 or 5.6 us, waits 50 us, and answers in 4.4: the
-    // other one is done long before.
+    // The request reaches the aggregator of hosts 2 and 3 after 4.4 or 5.6 us, as the first or second. It waits 50 us, and its answer takes
+    // 4.4 us. The other aggregator is done long before.
     let (quality, time) = level("50us");
     assert_eq!(quality, 0.75);
     assert!((time - 58.8).abs() < 1e-9 || (time - 60.0).abs() < 1e-9, "{time}");
     assert_eq!(level("300us").0, 1.0);
-    // The client gives up before: what the aggregator gathers is lost, with the answer of host 3 in it.
+    // The client's deadline is earlier, so the answer of that aggregator is lost, with the answer of host 3 in it.
     let report = ask(
         "workers = '2..6'\naggregators = { count = 2, hosts = '6..8', size = '1460B', deadline = '50us' }\ndeadline = '40us'",
         &[FAR],
@@ -159,7 +159,7 @@ fn a_closed_loop_asks_again_after_its_pause() {
 
 #[test]
 fn periodic_queries_do_not_wait_for_each_other() {
-    // The far worker answers after 206.8 us; meanwhile two more queries are asked.
+    // The far worker answers after 206.8 us; meanwhile two more queries start.
     let more = "workers = 2\nqueries = 5\narrivals = { kind = 'periodic', period = '100us' }";
     let report = ask(more, &[FAR]);
     let found: Vec<(u64, Option<Duration>)> =
@@ -186,7 +186,7 @@ fn a_block_is_as_fast_as_its_slowest_part() {
         assert_eq!(block.start.0, round as u64 * 925_216_000);
     }
     assert_eq!((blocks.len(), flows.len()), (3, 12));
-    // A server that is 100 us farther away holds the whole block up by 99 us.
+    // A server that is 100 us away instead of 1 us delays the whole block by 99 us.
     let report = star(text, &[FAR, ("workload.0.repeats", "1")]);
     let late = outcomes(&report)[0].completion_time.unwrap();
     let slowest = report.flows().map(|flow| flow.completion_time.unwrap()).max().unwrap();
@@ -206,7 +206,7 @@ fn rounds_of_an_incast_wait_for_each_other() {
 
 #[test]
 fn timeouts_are_counted_for_their_query() {
-    // Seven answers of four segments meet at a port with three places: some lose their last segments, which only the timer
+    // Seven answers of four segments meet at a port with room for three packets: some lose their last segments, which only the timer
     // repairs.
     let sets = [
         ("switch.buffer", "{ kind = 'static-partition', per_port = '3p' }"),
@@ -230,7 +230,7 @@ fn timeouts_are_counted_for_their_query() {
 
 #[test]
 fn a_timeout_after_the_answer_is_there_counts_for_no_query() {
-    // Single segments are acknowledged 40 ms late, and the timer fires after 1 ms: 991 us after the end of the query.
+    // Single segments are acknowledged after 40 ms, and the timer fires after 1 ms: 991 us after the end of the query.
     let sets = [("tcp.rto", "{ initial = '1ms', min = '1ms' }"), ("workload.0.workers", "1")];
     let report = ask("", &sets);
     assert!(report.flows().all(|flow| flow.timeouts > 0), "request and answer are retransmitted");
@@ -248,7 +248,7 @@ fn queries_of_several_workloads_are_told_apart() {
     );
     let report = run(&text, &[("measure.warm_up", "1us")]);
     let summary = report.summary();
-    // The first block was asked for before the end of the warm-up.
+    // The first block was requested before the end of the warm-up.
     let counts = ["all", "workload0", "workload2"].map(|name| summary["queries"][name]["count"].as_u64());
     assert_eq!(counts, [Some(4), Some(1), Some(3)]);
     assert_eq!(report.flows().filter(|flow| flow.query.is_none()).count(), 1, "the incast is no query");
@@ -270,7 +270,7 @@ fn queries_that_the_end_of_the_run_cuts_off_are_told_of() {
     assert!(report.warnings().iter().any(|warning| warning == warned), "{:?}", report.warnings());
 }
 
-/// Open queries with everything that is drawn.
+/// Open-loop queries with all random draws.
 const DRAWN: &str = "kind = 'partition-aggregate'\nclients = 'all'\nasking = 'drawn'\nfan_out = 4\niterations = 2\n\
                      jitter = '20us'\nsizes = { kind = 'uniform', from = '1KB', to = '60KB' }\naggregators = { count = 2, size = '3KB' }\nqueries = 60\n\
                      class = { kind = 'random', weights = [1, 1] }\narrivals = { kind = 'poisson', mean = '500us' }";
@@ -306,7 +306,7 @@ fn all_flows_of_a_query_are_of_one_class() {
         let class = &mut classes[flow.query.unwrap() as usize];
         assert_eq!(*class.get_or_insert(flow.class), flow.class);
     }
-    // Of 60 fair draws: 30, standard deviation 3.9.
+    // 60 fair draws give 30, with a standard deviation of 3.9.
     let ones = classes.iter().filter(|class| **class == Some(1)).count();
     assert!((15..=45).contains(&ones), "{ones}");
 }

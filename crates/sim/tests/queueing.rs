@@ -19,7 +19,7 @@ const MEAN_SIZE: Bytes = Bytes(1_500);
 /// Loads, and packets enough for each: 3 · 11.2/√3,000,000 = 1.9 %, 3 · 21.1/√11,000,000 = 1.9 %.
 const LOADS: [(f64, u64); 3] = [(0.5, 500_000), (0.8, 3_000_000), (0.9, 11_000_000)];
 
-/// A port with all the memory that a queue may need.
+/// Returns a port with memory for any queue.
 fn port() -> (Port<u64>, SharedBuffer) {
     let policy = Policy::CompleteSharing;
     let mut buffer = SharedBuffer::new(&Config {
@@ -39,12 +39,12 @@ struct Seen {
     waited: f64,
     /// Sum of all transmission times.
     busy: Duration,
-    /// When the last bit had left.
+    /// Time at which the last bit had left.
     end: Instant,
     last_arrival: Instant,
 }
 
-/// Offer `packets` to a port at exponential intervals; `size` draws their sizes. The payload is the time of arrival.
+/// Offers `packets` to a port at exponential intervals; `size` draws their sizes. The payload is the time of arrival.
 fn serve(load: f64, packets: u64, mut size: impl FnMut() -> u16) -> Seen {
     let (mut port, mut buffer) = port();
     let mut gaps = Stream::new(1, "gaps", 0);
@@ -66,7 +66,7 @@ fn serve(load: f64, packets: u64, mut size: impl FnMut() -> u16) -> Seen {
     seen
 }
 
-/// Send what waits, up to a time; returns how long it had waited.
+/// Sends the waiting packets up to a time; returns the sum of their waiting times.
 fn transmit_until(end: Instant, port: &mut Port<u64>, buffer: &mut SharedBuffer) -> f64 {
     let mut waited = 0.0;
     while port.has_backlog() && port.busy_until() <= end {
@@ -77,7 +77,7 @@ fn transmit_until(end: Instant, port: &mut Port<u64>, buffer: &mut SharedBuffer)
     waited
 }
 
-/// Mean waiting time in units of the mean transmission time.
+/// Returns the mean waiting time in units of the mean transmission time.
 fn mean_wait(seen: &Seen, packets: u64) -> f64 {
     seen.waited / packets as f64 / RATE.transmission_time(MEAN_SIZE).0 as f64
 }
@@ -91,7 +91,7 @@ fn near(found: f64, expected: f64, tolerance: f64) {
 fn packets_of_one_size_wait_as_in_m_d_1() {
     for (load, packets) in LOADS {
         let seen = serve(load, packets, || MEAN_SIZE.0 as u16);
-        // Pollaczek and Khinchine with a service time that does not vary: ρ/(2(1 − ρ)) service times.
+        // Pollaczek and Khinchine with constant service time: ρ/(2(1 − ρ)) service times.
         near(mean_wait(&seen, packets), load / (2.0 * (1.0 - load)), 0.02);
     }
 }
@@ -100,7 +100,7 @@ fn packets_of_one_size_wait_as_in_m_d_1() {
 fn packets_of_exponential_size_wait_as_in_m_m_1() {
     for (load, packets) in LOADS {
         let mut sizes = Stream::new(1, "sizes", 0);
-        // Whole bytes, at least one; more than 43 means, which 16 bits do not hold, come once in 10¹⁸ draws.
+        // Whole bytes, at least one. Sizes above 43 means, which exceed 16 bits, occur once in 10¹⁸ draws.
         let size = || (sizes.exponential() * MEAN_SIZE.0 as f64).ceil() as u16;
         let seen = serve(load, packets, size);
         // ρ/(1 − ρ) mean service times. Rounding up adds half a byte to 1,500: less than 0.4 % at a load of 0.9.
@@ -110,8 +110,8 @@ fn packets_of_exponential_size_wait_as_in_m_m_1() {
 
 #[test]
 fn a_port_never_rests_while_something_waits() {
-    // Work conservation: what a busy port has left to send is the sum of what came, less one second per second. Lindley's
-    // recursion says when the last bit leaves, without a queue.
+    // Work conservation: the remaining work of a busy port is the sum of the arrivals less one second per second. Lindley's
+    // recursion gives the time when the last bit leaves, without a queue.
     let (load, packets) = (0.9, 100_000);
     let mut gaps = Stream::new(1, "gaps", 0);
     let mut sizes = Stream::new(2, "sizes", 0);
@@ -136,8 +136,8 @@ fn a_port_is_busy_for_the_offered_share_of_time() {
     }
 }
 
-/// Sixty-four hosts share one port that is ten times slower than their own, so that what reaches it is nearly Poisson:
-/// the packets of one host keep a tenth of a service time apart, and one in 64 is of the same host as its predecessor.
+/// Sixty-four hosts share one port that is ten times slower than their own, so that its arrivals are nearly Poisson:
+/// packets of one host are a tenth of a service time apart, and one packet in 64 has the same host as its predecessor.
 const CONCENTRATOR: &str = r#"
 [topology]
 kind = "star"
@@ -163,7 +163,7 @@ pattern = { kind = "poisson", rate = "125Mbps" }
 
 #[test]
 fn a_simulated_port_fed_by_many_sources_is_m_d_1() {
-    // 64 · 125 Mb/s of 10 Gb/s: a load of 0.8. 2.5 s hold 1,667,000 packets of 1.2 us. By the analogue of the formula
+    // 64 · 125 Mb/s of 10 Gb/s: a load of 0.8. 2.5 s contain 1,667,000 packets of 1.2 us. By the analogue of the formula
     // above for M/D/1, whose relative error is √½ of that of M/M/1 in heavy traffic, three standard errors are 1.9 %.
     let report = common::run(CONCENTRATOR, &[("stop.at", "2500ms")]);
     let seconds = report.summary()["simulated_s"].as_f64().unwrap();
@@ -172,7 +172,7 @@ fn a_simulated_port_fed_by_many_sources_is_m_d_1() {
     let load = arrivals * 1.2e-6;
     near(load, 0.8, 4.0 / (port.received as f64).sqrt());
     near(port.sent_bytes.0 as f64 * 8.0 / seconds / 10e9, load, 0.0001);
-    // Little: the mean backlog is the arrivals during a mean wait. Samples every 7 us see the time average.
+    // Little's law: the mean backlog is the arrivals during a mean wait. Samples every 7 us measure the time average.
     let samples = (seconds / 7e-6).ceil();
     let backlog = report.backlog("switch0->host64").map(|(_, bytes)| bytes.0).sum::<u64>() as f64 / samples;
     let wait = backlog / 1_500.0 / arrivals / 1.2e-6;

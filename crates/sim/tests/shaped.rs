@@ -1,4 +1,4 @@
-//! Ports behind a token bucket, as MQ-ECN's testbed has them: 995 Mbit/s on links of 1 Gbit/s, so that queues stand in the
+//! Ports behind a token bucket, as in MQ-ECN's testbed: 995 Mbit/s on links of 1 Gbit/s, so that queues build up in the
 //! switch and not in its NIC (NSDI '16: rate 99.5 %, bucket 1.67 MTU).
 
 mod common;
@@ -31,7 +31,7 @@ senders = "1"
 receivers = "0"
 "#;
 
-/// Megabits per second of data that each flow delivers in the second half of a run of 200 ms.
+/// Returns the data in Mbit/s that each flow delivers in the second half of a run of 200 ms.
 fn goodputs(sets: &[(&str, &str)]) -> Vec<f64> {
     let delivered = |stop: &str| -> Vec<u64> {
         let report = common::run(SCENARIO, &[sets, &[("stop.at", stop)]].concat());
@@ -57,8 +57,8 @@ fn one_flow_gets_what_the_shaper_lets_pass() {
 
 #[test]
 fn classes_divide_what_the_shaper_lets_pass_by_quantum() {
-    // Two flows in two queues with quanta 1 : 3. A quarter of 944.54 is 236.1, the rest 708.4. A queue stands at each of
-    // the two as long as its flow marks at 32 KB: C·RTT/7 is 3.6 KB.
+    // Two flows in two queues with quanta 1 : 3. A quarter of 944.54 is 236.1, the rest 708.4. Both queues have a backlog as long as
+    // their flows are marked at 32 KB: C·RTT/7 is 3.6 KB.
     let found = goodputs(&[
         ("switch.port", "{ kind = 'dwrr', queues = 2, quantum = ['1p', '3p'] }"),
         ("workload.0.senders", "1..3"),

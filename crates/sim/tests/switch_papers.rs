@@ -1,5 +1,5 @@
-//! Opening figures of the papers on switches, as small runs: MQ-ECN's Figures 1 and 3, BCC's Table IV and Figure 9, and where
-//! Pulser's detector fires.
+//! Opening figures of the papers on switches, as small runs: MQ-ECN's Figures 1 and 3, BCC's Table IV and Figure 9, and the
+//! trigger of Pulser's detector.
 
 mod common;
 
@@ -10,7 +10,7 @@ fn ping_mean(report: &Report) -> f64 {
     report.summary()["ping_rtt_us"]["all"]["mean"].as_f64().expect("it pings")
 }
 
-/// MQ-ECN §2.2: eight flows into 1 Gbit/s over so many queues, and a ping beside them. Base round-trip time 88 us.
+/// Runs MQ-ECN §2.2: eight flows into 1 Gbit/s over this number of queues, and a ping. Base round-trip time 88 us.
 fn eight_flows(queues: u32, marker: &str) -> Report {
     let text = format!(
         "
@@ -76,13 +76,13 @@ fn the_threshold_of_mq_ecn_is_the_share_of_a_queue_among_those_that_are_busy() {
         let tolerance = if queues == 8 { 0.15 } else { 0.02 };
         let close = settled.is_empty() || (mean / share - 1.0).abs() < tolerance;
         assert!(close, "{queues} queues: {mean} B instead of {share}");
-        // Where it never changes after 100 ms, it was right before.
+        // If it never changes after 100 ms, the last value before that is the share.
         let last = report.port_trace("switch0->host8", "threshold_bytes", Some(0)).last().unwrap().1;
         assert!((last / share - 1.0).abs() < 2.0 * tolerance, "{queues} queues: {last} B instead of {share}");
     }
 }
 
-/// MQ-ECN §2.4: one flow of service 0 and `flows` of service 1, with equal quanta; goodput of each in Mbit/s.
+/// Returns the goodput of each service in Mbit/s. MQ-ECN §2.4: one flow of service 0 and `flows` of service 1, with equal quanta.
 fn two_services(flows: u32, marker: &str) -> [f64; 2] {
     let text = format!(
         "
@@ -120,7 +120,7 @@ class = 1
 #[test]
 fn a_threshold_on_the_port_breaks_sharing_and_thresholds_on_queues_keep_it() {
     // MQ-ECN Fig. 3: with a threshold of 16 packets on the port, service 1 gets 539 Mbit/s with 4 flows against 403, and
-    // 688 with 8. A queue that is short is marked for the length of the other.
+    // 688 with 8. Packets of a short queue are marked because of the length of the other.
     let port = "{ kind = 'threshold', k = '16p', scope = 'port' }";
     let [one, four] = two_services(4, port);
     assert!(four / one > 1.15, "port: {one} and {four} Mbit/s");
@@ -135,7 +135,7 @@ fn a_threshold_on_the_port_breaks_sharing_and_thresholds_on_queues_keep_it() {
 
 #[test]
 fn a_threshold_on_the_pool_makes_one_port_pay_for_another() {
-    // MQ-ECN §2.3: per service pool. One flow to host 0, sixteen to host 1, whose backlog alone is above the threshold.
+    // MQ-ECN §2.3: per service pool. One flow to host 0, sixteen to host 1, whose backlog alone exceeds the threshold.
     let goodput = |scope| {
         let text = format!(
             "
@@ -161,8 +161,8 @@ receivers = '1..2'
     assert!(queue > 970.0 && pool < 0.9 * queue, "{queue} Mbit/s by queue, {pool} by pool");
 }
 
-/// BCC §V-B: two receivers at 100 Gbit/s, round-trip time 30 us, 325 KB for each queue, 3 MB for each pool with alpha 1;
-/// both marked at egress, and a window of at least two segments, as Linux has it.
+/// Returns the goodput of two receivers in Gbit/s. BCC §V-B: 100 Gbit/s, round-trip time 30 us, 325 KB for each queue, 3 MB for each
+/// pool with alpha 1; both marked at egress, and a window of at least two segments, as in Linux.
 fn bcc_testbed(ports_per_pool: u32, pool: &str, workloads: &str) -> [f64; 2] {
     let text = format!(
         "
@@ -207,7 +207,7 @@ per_pair = 8
     let low = bcc_testbed(1, &pool_threshold("150KB"), flows);
     for port in 0..2 {
         assert!((high[port] / without[port] - 1.0).abs() < 0.005, "{without:?} and {high:?} Gbit/s");
-        // Less than in the testbed: without TSO's bursts, sixteen flows halve at different times.
+        // The loss is smaller than in the testbed: without TSO's bursts, sixteen flows halve at different times.
         assert!(low[port] < 0.98 * without[port], "{without:?} and {low:?} Gbit/s");
     }
     println!("{without:?}, {high:?}, {low:?} Gbit/s");
@@ -218,8 +218,8 @@ per_pair = 8
 fn a_neighbour_that_fills_the_pool_costs_goodput_below_its_occupancy() {
     // BCC Fig. 9: sixteen ECN* flows, and datagrams at 200 % of the neighbour's port, which then holds half of the pool,
     // 1.5 MB. Thresholds of 500, 1600, 1650, 1700 and 1750 KB gave 8.0, 57, 77, 87 and 89 Gbit/s: with all packets
-    // marked, each flow keeps two segments in flight; from about 1.5 MB on there is room to grow. Here the last steps lie
-    // closer together: 100 KB of room are enough for smooth flows (BCC Fig. 1 shows what TSO's bursts need, 325 KB).
+    // marked, each flow keeps two segments in flight; from about 1.5 MB on there is room to grow. In simulation the last steps are
+    // closer together: 100 KB of room suffice for smooth flows (BCC Fig. 1 shows the need of TSO's bursts, 325 KB).
     let load = "
 [[workload]]
 kind = 'long-lived'
@@ -243,7 +243,7 @@ ecn = true
     assert!(open > 99.0, "{open} Gbit/s");
 }
 
-/// A star at 10 Gbit/s with DCTCP's and Pulser's markers at N samples.
+/// Runs a star at 10 Gbit/s with DCTCP's and Pulser's markers at N samples.
 fn pulser(samples: u32, stop: &str, workload: &str) -> Report {
     let text = format!(
         "
@@ -305,7 +305,7 @@ receivers = '0..1'
         let all = pulser(samples, "1s", two).port("switch0->host0").unwrap().incast;
         println!("N = {samples}: {early} packets notified in slow start");
         println!("N = {samples}: {} in the second that follows", all - early);
-        // Over ten packet times the jitter of two senders looks like a growth of 2.5 packets now and then.
+        // Over ten packet times the jitter of two senders occasionally looks like a growth of 2.5 packets.
         assert!(samples == 10 || early == all, "N = {samples}: {early} in the first 10 ms, {all} in all");
     }
 }

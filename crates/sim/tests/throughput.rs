@@ -1,5 +1,5 @@
-//! How much buffer, or how high a threshold, keeps a link busy: DCTCP's K > C·RTT/7 and Reno's one BDP, and what less
-//! of either costs.
+//! Buffer sizes and thresholds that keep a link busy (K > C·RTT/7 for DCTCP, one BDP for Reno), and the cost of
+//! smaller ones.
 
 mod common;
 
@@ -34,7 +34,7 @@ senders = "0..1"
 receivers = 119
 "#;
 
-/// Data that reached the receiver in the second half of the run, as a share of what the link carries of it.
+/// Returns the data that reached the receiver in the second half of the run, as a share of the link's capacity for data.
 fn goodput(sets: &[(&str, &str)]) -> f64 {
     let delivered = |stop: &str| {
         let report = common::run(SCENARIO, &[sets, &[("stop.at", stop)]].concat());
@@ -45,7 +45,7 @@ fn goodput(sets: &[(&str, &str)]) -> f64 {
     bytes * 8.0 / 0.2 / (10e9 * 1_460.0 / 1_500.0)
 }
 
-/// Goodput of `flows` under DCTCP with a threshold of `k` packets, over links of this delay.
+/// Returns the goodput of `flows` flows of DCTCP with a threshold of `k` packets, over links of this delay.
 fn dctcp(flows: u32, k: u32, link_delay: &str) -> f64 {
     let senders = format!("0..{flows}");
     let markers = format!("[{{ kind = 'threshold', k = '{k}p' }}]");
@@ -58,7 +58,7 @@ fn dctcp(flows: u32, k: u32, link_delay: &str) -> f64 {
     found
 }
 
-/// Goodput of one flow through a drop-tail queue of so many packets, over a path that holds 100 packets.
+/// Returns the goodput of one flow through a drop-tail queue of `buffer` packets, over a path that holds 100 packets.
 fn drop_tail(congestion: &str, buffer: u32) -> f64 {
     let buffer_spec = format!("{{ kind = 'static-partition', per_port = '{buffer}p' }}");
     // 4 · 29.67 us + 1.32 us = 120 us.
@@ -77,13 +77,13 @@ fn reno(buffer: u32) -> f64 {
     drop_tail("reno", buffer)
 }
 
-/// The same with CUBIC, whose congestion avoidance is its own.
+/// Returns the goodput of CUBIC, which has its own congestion avoidance.
 fn cubic(buffer: u32) -> f64 {
     drop_tail("cubic", buffer)
 }
 
-/// DCTCP (SIGCOMM '10) §3.3: the queue would swing between K + N and K + N − A with A = ½·√(2N(C·RTT + K)). Where that
-/// is below zero the link idles instead: of a swing that rises evenly, the mean of what is missing, over C·RTT.
+/// Returns the predicted goodput. DCTCP (SIGCOMM '10) §3.3: the queue would swing between K + N and K + N − A with
+/// A = ½·√(2N(C·RTT + K)). Below zero the link idles instead: of an evenly rising swing, the mean deficit, over C·RTT.
 fn predicted(flows: u32, k: u32, capacity: f64) -> f64 {
     let (n, k) = (f64::from(flows), f64::from(k));
     let amplitude = 0.5 * (2.0 * n * (capacity + k)).sqrt();
@@ -103,8 +103,8 @@ fn a_threshold_above_a_seventh_of_the_bdp_keeps_the_link_busy() {
 
 #[test]
 fn a_seventh_suffices_for_the_number_of_flows_that_needs_most() {
-    // K + N ≥ A for every N if K ≥ C·RTT/7; tightest at N = (C·RTT + K)/8, windows of 8 packets. With an RTT of 1 ms,
-    // C·RTT = 833 packets: 119 flows, and K = 119 is just enough.
+    // K + N ≥ A for every N if K ≥ C·RTT/7; this is tightest at N = (C·RTT + K)/8, windows of 8 packets. With an RTT of 1 ms,
+    // C·RTT = 833 packets: 119 flows, and K = 119 just suffices.
     assert!(predicted(119, 120, 833.3) >= 1.0 && predicted(119, 118, 833.3) < 1.0);
     assert!(dctcp(119, 120, "249.65us") >= 0.99);
 }
@@ -127,8 +127,8 @@ fn a_threshold_far_below_costs_what_the_analysis_says() {
 fn reno_fills_the_link_with_a_buffer_of_one_bdp() {
     // Half of a window of two BDPs is one BDP (Villamizar and Song, CCR '94).
     assert!(reno(100) >= 0.99);
-    // With a little less slow start loses a retransmission, and once the timer must fire; the window that it leaves must be
-    // one that the path can carry, or the same happens for ever.
+    // With a slightly smaller buffer slow start loses a retransmission, and the timer must fire once. The window after that must
+    // fit the path, or the same repeats forever.
     assert!(reno(90) >= 0.99);
 }
 
@@ -145,7 +145,7 @@ fn reno_fills_three_quarters_of_the_link_almost_without_a_buffer() {
 fn cubic_fills_the_link_with_less_than_half_the_buffer_of_reno() {
     // 0.7 of a window of 1.43 BDPs is one BDP (RFC 9438 §4.6). Round trips are so short that growth is Reno's (§4.3).
     assert!(cubic(45) >= 0.99);
-    // Reno's window swings from 72.5 to 145: of that swing what lies below 100 is missing, 27.5² / 2 / 72.5 / 100.
+    // Reno's window swings from 72.5 to 145; the part of that swing below 100 is missing: 27.5² / 2 / 72.5 / 100.
     let found = reno(45);
     assert!((found - 0.948).abs() < 0.02, "{found}");
 }

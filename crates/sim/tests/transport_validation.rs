@@ -41,23 +41,23 @@ const MSS: f64 = 1_460.0;
 /// 10 Gb/s in packets of 1,500 bytes.
 const PACKETS_PER_SECOND: f64 = 10e9 / 12_000.0;
 
-/// Times in seconds and values.
+/// Returns times in seconds and values of a quantity.
 fn trace(report: &Report, flow: u32, quantity: &str) -> Vec<(f64, f64)> {
     report.flow_trace(flow, quantity).map(|(at, value)| (at.as_secs_f64(), value)).collect()
 }
 
-/// The value that holds at `at`: that of the last row before.
+/// Returns the value at time `at`: that of the last row up to it.
 fn value_at(trace: &[(f64, f64)], at: f64) -> f64 {
     trace[..trace.partition_point(|row| row.0 <= at)].last().map_or(0.0, |row| row.1)
 }
 
-/// Bits per second that the sender of `flow` was acknowledged between two times.
+/// Returns the acknowledged bits per second of `flow` between two times.
 fn throughput(report: &Report, flow: u32, from: f64, to: f64) -> f64 {
     let acked = trace(report, flow, "acked_bytes");
     (value_at(&acked, to) - value_at(&acked, from)) * 8.0 / (to - from)
 }
 
-/// Where a value falls by more than a tenth: times, what it was before and what after.
+/// Returns the falls of a value by more than a tenth: time, value before and value after.
 fn falls(trace: &[(f64, f64)]) -> Vec<(f64, f64, f64)> {
     let pairs = trace.windows(2).filter(|pair| pair[1].1 < 0.9 * pair[0].1);
     pairs.map(|pair| (pair[1].0, pair[0].1, pair[1].1)).collect()
@@ -66,9 +66,9 @@ fn falls(trace: &[(f64, f64)]) -> Vec<(f64, f64, f64)> {
 #[test]
 fn renos_window_swings_between_what_fits_and_half_of_it() {
     // The path holds 100 packets and the buffer 100: the window is W = 100 + 100 + the one on the wire when the next is
-    // lost, and half of that goes on. RTT(w) = w/C while w exceeds the BDP, and each adds a packet (byte counting does so
-    // exactly), so that growth takes Σ w/C from W/2 to W = 3W²/8C; and two round trips of W/C each go by before that, the
-    // one in which the loss is found out and the one in which it is repaired.
+    // lost, and half of it remains. RTT(w) = w/C while w exceeds the BDP, and each adds a packet (byte counting does so
+    // exactly), so that growth takes Σ w/C from W/2 to W = 3W²/8C. Two round trips of W/C each precede it: the
+    // one in which the loss is detected and the one in which it is repaired.
     let buffer = "{ kind = 'static-partition', per_port = '100p' }";
     let report = common::run(
         SCENARIO,
@@ -87,7 +87,7 @@ fn renos_window_swings_between_what_fits_and_half_of_it() {
     assert!((period / expected - 1.0).abs() < 0.05, "{period} s, expected {expected}");
 }
 
-/// Share of the link that one flow uses over a path of 500 packets, where a switch does this; 4 · 149.67 + 1.32 = 600 us.
+/// Returns the share of the link that one flow uses over a path of 500 packets with this switch; 4 · 149.67 + 1.32 = 600 us.
 fn almost_unbuffered(congestion: &str, switch: (&str, &str)) -> f64 {
     let report = common::run(
         SCENARIO,
@@ -98,12 +98,12 @@ fn almost_unbuffered(congestion: &str, switch: (&str, &str)) -> f64 {
     found
 }
 
-/// It marks what finds more than one packet.
+/// Marker of packets that find more than one packet.
 const MARKED: (&str, &str) = ("switch.markers", "[{ kind = 'threshold', k = '1p' }]");
 
 #[test]
 fn reno_keeps_three_quarters_of_the_link_without_a_buffer() {
-    // The same sawtooth, cut by drops: the two packets that a growing window sends at once fit, no more.
+    // The same sawtooth, with drops: the two packets that a growing window sends at once fit, but no more.
     let buffer = ("switch.buffer", "{ kind = 'static-partition', per_port = '2p' }");
     let found = almost_unbuffered("'reno'", buffer);
     assert!((found - 0.75).abs() <= 0.03, "{found}");
@@ -118,7 +118,7 @@ fn ecn_star_keeps_three_quarters_of_the_link_with_almost_no_buffer() {
 
 #[test]
 fn dctcp_keeps_more_than_the_bound_with_almost_no_buffer() {
-    // 94 % (SIGMETRICS '11) is the worst of all numbers of flows in the fluid model. For one flow over 500 packets the
+    // 94 % (SIGMETRICS '11) is the minimum over all numbers of flows in the fluid model. For one flow over 500 packets the
     // sawtooth of SIGCOMM '10 §3.3 has A = ½·√(2(500 + 1)) = 15.8 packets, of which 15.8 − 2 are missing at the bottom:
     // 13.8²/(2·15.8)/500 = 1.2 %.
     let found = almost_unbuffered("'dctcp'", MARKED);
@@ -148,7 +148,7 @@ receivers = 2
 per_pair = 8
 "#;
 
-/// Gigabits per second that arrive between 10 and 20 ms with a threshold of `k` KB.
+/// Returns the gigabits per second that arrive between 10 and 20 ms with a threshold of `k` KB.
 fn bcc_f1(congestion: &str, k: u32) -> f64 {
     let marker = format!("[{{ kind = 'threshold', k = '{k}KB' }}]");
     let delivered = |stop: &str| {
@@ -176,13 +176,13 @@ fn sixteen_dctcp_flows_need_a_lower_threshold_than_sixteen_of_ecn_star() {
             .map(|row| row.0)
             .expect("the largest threshold suffices")
     };
-    // Theory: K = 1 BDP = 375 KB for one flow of ECN* or for flows in step, 1/7 of it, 54 KB, for DCTCP at most. Measured by
-    // the authors: 300 KB (0.8 BDP) and, with bursts of segmentation offload, which there are none of here, 250 KB.
+    // Theory: K = 1 BDP = 375 KB for one flow of ECN* or for flows in step, and at most 1/7 of it, 54 KB, for DCTCP. The authors
+    // measured 300 KB (0.8 BDP) and, with bursts of segmentation offload, which this test does not have, 250 KB.
     assert_eq!((needed(|row| row.1), needed(|row| row.2)), (325, 50));
 }
 
 /// DCTCP (SIGCOMM '10) Fig. 16: hosts at 1 Gb/s, an RTT of 100 us, K = 20. No window is below two segments, as in Linux: the
-/// acknowledgement of a lone one would wait for 40 ms.
+/// acknowledgement of a single segment would wait for 40 ms.
 const FAIRNESS: &str = r#"
 [topology]
 kind = "star"
@@ -223,8 +223,8 @@ fn dctcp_flows_share_fairly_up_to_ninety() {
 
 #[test]
 fn five_dctcp_flows_converge_as_they_come_and_go() {
-    // One more flow each second, where the paper has 30 s; over the last half of each. NICs mark as the switch does: a flow
-    // alone would meet no other queue than that of its own NIC, and its window would grow as long as it is alone.
+    // One more flow each second, where the paper has 30 s; measured over the last half of each second. NICs mark as the switch does: a
+    // flow alone would otherwise have a queue only in its own NIC, and its window would grow as long as it is alone.
     let workloads: String = (1..5)
         .map(|flow| {
             format!(
@@ -241,7 +241,7 @@ fn five_dctcp_flows_converge_as_they_come_and_go() {
         ("measure.flow_traces", "[{ flows = [0, 1, 2, 3, 4] }]"),
     ];
     let report = common::run(&text, &sets);
-    // DCTCP's authors: 20 to 30 ms. From 30 to 40 ms after it came the second flow has three quarters of its half, at least.
+    // DCTCP's authors: 20 to 30 ms. Here the second flow must have three quarters of its half 30 to 40 ms after its start.
     let second: Vec<f64> = (0..10)
         .map(|step| 1.0 + 0.01 * f64::from(step))
         .map(|at| throughput(&report, 1, at, at + 0.01) / 1e9)
@@ -295,7 +295,7 @@ receivers = 1
 start = "5s"
 "#;
 
-/// Least and largest value of alpha between two times.
+/// Returns the smallest and largest value of alpha between two times.
 fn alpha_between(report: &Report, from: f64, to: f64) -> (f64, f64) {
     let alpha = trace(report, 0, "alpha");
     let within = alpha.iter().filter(|row| (from..to).contains(&row.0)).map(|row| row.1);
@@ -309,7 +309,7 @@ fn throughputs(report: &Report, from: f64, to: f64) -> (f64, f64) {
     rates.fold((f64::MAX, f64::MIN), |(least, most), value| (least.min(value), most.max(value)))
 }
 
-/// Average of alpha: of a cycle of αW*/2 rounds that win back a cut, and `pause` more, one round is marked, so
+/// Returns the mean of alpha. One round is marked in a cycle of αW*/2 rounds that restore a cut, and `pause` more, so
 /// that α(αW*/2 + pause) = 1. The fluid of SIGCOMM '10 §3.3 has no pause: α = √(2/W*).
 fn alpha_in_theory(window: f64, pause: f64) -> f64 {
     ((pause * pause + 2.0 * window).sqrt() - pause) / window
@@ -321,7 +321,7 @@ fn mean_alpha(report: &Report, from: f64, to: f64) -> f64 {
     samples.sum::<f64>() / 10_000.0
 }
 
-/// Packets of 1,502 bytes that 50 Mb/s carry in a round trip of so many milliseconds, and in the 1 ms of the threshold.
+/// Returns the packets of 1,502 bytes that 50 Mb/s carry in a round trip of `rtt_ms`, and in the 1 ms of the threshold.
 fn ns3_window(rtt_ms: f64) -> f64 {
     50e6 / 8.0 / 1_502.0 * (rtt_ms + 1.0) / 1e3
 }
@@ -332,10 +332,10 @@ fn dctcp_over_10_ms_has_the_throughput_of_ns3_and_the_alpha_of_the_analysis() {
     // ns-3: 48 to 49 Mb/s after 5.6 s. 50 · 1,448/1,502 = 48.2.
     let (least, most) = throughputs(&report, 5.6, 15.0);
     assert!(least >= 48.0 && most <= 49.0, "{least} to {most}");
-    // ns-3's alpha is between 0.06 and 0.085 with byte queue limits below its marker, and 0.128 on average without, which is
-    // what a switch port is (evidence/fidelity.md). W* = 45.8 packets: the
-    // fluid says 0.21. Three rounds do not win anything back: the marks are one on their way, byte counting counts one
-    // whole window first, and of 3.5 packets the last half takes a round.
+    // ns-3's alpha is between 0.06 and 0.085 with byte queue limits below its marker, and 0.128 on average without them, which
+    // corresponds to a switch port (evidence/fidelity.md). W* = 45.8 packets: the
+    // fluid gives 0.21. Three rounds do not restore any window: the marks are one round under way, byte counting first counts one
+    // whole window, and of 3.5 packets the last half takes a round.
     let (found, expected) = (mean_alpha(&report, 7.0, 15.0), alpha_in_theory(ns3_window(10.0), 3.0));
     println!("alpha {found:.3}, expected {expected:.3}");
     assert!((found - expected).abs() < 0.01, "{found}, expected {expected}");
@@ -345,18 +345,18 @@ fn dctcp_over_10_ms_has_the_throughput_of_ns3_and_the_alpha_of_the_analysis() {
 #[test]
 fn dctcp_over_80_ms_climbs_as_in_ns3() {
     let report = common::run(NS3, &[("topology.bottleneck_delay", "40ms"), ("stop.at", "45s")]);
-    // ns-3: below 20 Mb/s until 14 s, since the first mark meets alpha = 1, and below 48 until 30 s.
+    // ns-3: below 20 Mb/s until 14 s, since the first mark finds alpha = 1, and below 48 until 30 s.
     assert!(throughputs(&report, 5.0, 14.0).1 < 20.0);
     assert!(throughputs(&report, 5.0, 30.0).1 < 48.0);
-    // 47.5 to 48.5 after 32 s; ours is there on average, and at worst at 46.9 in 200 ms, since alpha is larger.
+    // ns-3 has 47.5 to 48.5 after 32 s. Shallows has that on average, and at worst 46.9 in 200 ms, since alpha is larger.
     let mean = throughput(&report, 0, 32.0, 45.0) / 1e6;
     println!("{mean:.2} Mb/s, {:?}", throughputs(&report, 32.0, 45.0));
     assert!((47.5..=48.5).contains(&mean), "{mean}");
     // Alpha above 0.1 until 7.5 s, and below 0.01 from 11 to 30 s.
     assert!(alpha_between(&report, 5.1, 7.5).0 > 0.1);
     assert!(alpha_between(&report, 11.0, 30.0).1 < 0.01);
-    // Later between 0.015 and 0.025 in ns-3 with byte queue limits, and 0.057 on average without; the fluid says
-    // √(2/337) = 0.077, which pauses make less.
+    // Later between 0.015 and 0.025 in ns-3 with byte queue limits, and 0.057 on average without them. The fluid gives
+    // √(2/337) = 0.077, which pauses reduce.
     let (found, fluid) = (mean_alpha(&report, 34.0, 45.0), alpha_in_theory(ns3_window(80.0), 0.0));
     println!("alpha {found:.3}, fluid {fluid:.3}");
     assert!((found / 0.057 - 1.0).abs() < 0.05, "{found}, ns-3 0.057");
@@ -381,7 +381,7 @@ fn cubic_over_50_ms_has_the_maxima_of_ns3() {
         let falls = falls(&trace(&report, 0, "cwnd_bytes"));
         let maxima: Vec<f64> = falls.iter().map(|fall| fall.1 / 1_448.0).collect();
         println!("ECN {ecn}: maxima {maxima:.1?}");
-        // ns-3: 511 at first, with HyStart, which there is none of here; after slow start and what it did is repaired, 236
+        // ns-3: 511 at first, with HyStart, which this test does not use; after slow start and the repair of its losses 236
         // and 234, within 5 %.
         let later: Vec<f64> =
             falls.iter().filter(|fall| fall.0 > 10.0).map(|fall| fall.1 / 1_448.0).collect();
@@ -389,7 +389,7 @@ fn cubic_over_50_ms_has_the_maxima_of_ns3() {
         for (found, expected) in later.iter().zip([236.0, 234.0]) {
             assert!((found / expected - 1.0).abs() <= 0.05, "{found}, expected {expected}");
         }
-        // RFC 9438 §4.6: 0.7 of it is left.
+        // RFC 9438 §4.6: 0.7 of the window remains.
         assert!(falls.iter().all(|fall| (fall.2 / fall.1 - 0.7).abs() < 0.01 || fall.0 < 10.0), "{falls:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! Every transport runs through the simulator, and each is what it says: no two give the same results.
+//! Every transport runs in the simulator, and no two give the same results.
 
 mod common;
 
@@ -30,7 +30,7 @@ period = "30ms"
 
 const MARKERS: &str = "[{ kind = 'threshold', k = '15p' }]";
 
-/// Completion times of all flows in picoseconds, and how many timeouts and retransmissions there were.
+/// Returns the completion times of all flows in picoseconds, and the numbers of timeouts and retransmissions.
 fn outcome(sets: &[(&str, &str)]) -> (Vec<u64>, u32, u32) {
     let report = common::run(SCENARIO, sets);
     let times = report.flows().map(|flow| flow.completion_time.expect("every flow ends").0).collect();
@@ -96,7 +96,7 @@ fn no_two_ways_to_repair_losses_give_the_same_results() {
 
 #[test]
 fn without_an_incast_notification_pulser_is_dctcp() {
-    // No switch of this scenario sets it: everything else is DCTCP (Pulser §III-B).
+    // No switch of this scenario sets the notification; in all else Pulser equals DCTCP (Pulser §III-B).
     let of = |congestion| outcome(&[("tcp.congestion", congestion), ("switch.markers", MARKERS)]);
     assert_eq!(of("'pulser'"), of("'dctcp'"));
 }

@@ -1,4 +1,4 @@
-/* DCTCP (RFC 8257) as the congestion control of a kernel that has none, in BPF (struct_ops). */
+/* DCTCP (RFC 8257) for kernels without it, as a congestion control in BPF (struct_ops). */
 #include "dctcp.h"
 
 SEC("struct_ops")

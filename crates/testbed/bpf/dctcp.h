@@ -1,22 +1,22 @@
-/* DCTCP (RFC 8257), as much of it as other congestion controls have in common with it.
+/* DCTCP (RFC 8257): the functions that other congestion controls share.
  *
- * Both sides run it: the receiver echoes exactly what it sees (section 3.2), the sender cuts in proportion (section 3.3).
- * Numbers are whole 1,024ths, as the kernel cannot have others. */
+ * Both sides run it: the receiver echoes the marks exactly (section 3.2), the sender cuts in proportion (section 3.3).
+ * Fractions are whole 1,024ths, since the kernel has no floating point. */
 #include "tcp.h"
 
 enum { ONE = 1024, GAIN_SHIFT = 4, LEAST_WINDOW = 2 };
 
-/* What a connection remembers, in the place that the kernel gives to congestion controls. */
+/* State of a connection, in the memory that the kernel provides for congestion controls. */
 struct dctcp {
 	__u32 alpha;         /* DCTCP.Alpha */
 	__u32 window_end;    /* DCTCP.WindowEnd */
-	__u32 delivered, delivered_ce; /* when the window began */
-	__u32 prior_rcv_nxt; /* what had been received when a packet last told CE or not */
+	__u32 delivered, delivered_ce; /* at the start of the window */
+	__u32 prior_rcv_nxt; /* rcv_nxt at the last ECN event */
 	__u32 ce;            /* DCTCP.CE */
 	__u32 undo_cwnd;
 };
 
-/* Alpha of each connection at the end of its last window, for whoever has its socket. */
+/* Alpha of each connection at the end of its last window, readable by owners of its socket. */
 struct {
 	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -29,7 +29,7 @@ static __always_inline struct tcp_sock *tcp(struct sock *sk)
 	return (struct tcp_sock *)sk;
 }
 
-/* Where the kernel has what is remembered of a connection. */
+/* Returns the state of a connection. */
 static __always_inline void *remembered(struct sock *sk)
 {
 	return ((struct inet_connection_sock *)sk)->icsk_ca_priv;
@@ -56,14 +56,14 @@ static __always_inline void begin(struct tcp_sock *tp, struct dctcp *d)
 	begin_window(tp, d);
 }
 
-/* Section 3.3, step 9: cwnd = cwnd * (1 - Alpha / 2), once per window, which the kernel sees to. */
+/* Section 3.3, step 9: cwnd = cwnd * (1 - Alpha / 2); the kernel calls it once per window. */
 static __always_inline __u32 cut(struct dctcp *d, __u32 cwnd)
 {
 	d->undo_cwnd = cwnd;
 	return at_least(cwnd - (__u32)(((__u64)cwnd * d->alpha) >> 11), LEAST_WINDOW);
 }
 
-/* Section 3.5: a loss is answered as by any TCP. */
+/* Section 3.5: the reaction to a loss is that of conventional TCP. */
 static __always_inline void halve(struct tcp_sock *tp, struct dctcp *d, __u32 cwnd)
 {
 	d->undo_cwnd = cwnd;
@@ -82,7 +82,7 @@ static __always_inline void hear(struct sock *sk, struct dctcp *d)
 	__u32 alpha = d->alpha;
 	__u32 decay = alpha >> GAIN_SHIFT;
 
-	/* What is too little to decay vanishes. */
+	/* Below the resolution of the decay, alpha becomes zero. */
 	alpha = decay ? alpha - decay : 0;
 	if (marked)
 		alpha += (__u32)(((__u64)marked << (10 - GAIN_SHIFT)) / at_least(delivered, 1));
@@ -103,8 +103,8 @@ static __always_inline void echo(struct tcp_sock *tp, __u32 ce)
 		tp->ecn_flags &= ~TCP_ECN_DEMAND_CWR;
 }
 
-/* Section 3.2, figure 1: where marks begin or end, CE or another that has `changed`, what came before is acknowledged at once, with
- * the old echo. */
+/* Section 3.2, figure 1: when marks begin or end (CE, or another if `changed`), earlier data is acknowledged at once, with the
+ * old echo. */
 static __always_inline void see(struct sock *sk, struct dctcp *d, __u32 ce, bool changed)
 {
 	struct inet_connection_sock *icsk = (struct inet_connection_sock *)sk;

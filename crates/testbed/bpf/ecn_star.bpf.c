@@ -1,7 +1,7 @@
-/* ECN*, the papers' regular TCP with ECN, as the congestion control of a kernel, in BPF (struct_ops).
+/* ECN*, the papers' regular TCP with ECN, as a congestion control in BPF (struct_ops).
  *
- * It is Reno in all it does. That it needs ECN has the kernel send every packet as ECN-capable, acknowledgements and
- * retransmissions too, which it does for no other classic ECN; marks are echoed and answered as RFC 3168 has it. */
+ * All functions are Reno's. The flag that it needs ECN makes the kernel send every packet as ECN-capable, also acknowledgements and
+ * retransmissions, unlike with other classic ECN; echoes and reactions to marks follow RFC 3168. */
 #include "tcp.h"
 
 SEC("struct_ops")

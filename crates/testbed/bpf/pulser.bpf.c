@@ -1,10 +1,10 @@
-/* Pulser as the congestion control of a kernel, in BPF: DCTCP that brakes when a switch says that an incast begins (ANCS '19 section III).
+/* Pulser as a congestion control in BPF: DCTCP that brakes when a switch notifies it of an incast (ANCS '19 section III).
  *
- * The notification is the first bit of the flags of IPv4, which a kernel does not look at. So a program at each host's interface
- * (tcx) reads it from data, and the echo, a reserved bit of TCP, from acknowledgements; another writes the echo. They and the
- * congestion control meet in a table of connections.
+ * The notification is the first bit of the flags of IPv4, which the kernel ignores. A program at each host's interface (tcx)
+ * therefore reads it from data, and the echo, a reserved bit of TCP, from acknowledgements; another program writes the echo. They
+ * and the congestion control share a table of connections.
  *
- * What the paper leaves open is decided as in the simulation (crates/transport/src/congestion/pulser.rs). */
+ * Details that the paper leaves open are the same as in the simulation (crates/transport/src/congestion/pulser.rs). */
 #include "dctcp.h"
 
 #include <linux/if_ether.h>
@@ -12,23 +12,23 @@
 #include <linux/ip.h>
 #include <bpf/bpf_endian.h>
 
-/* The loader writes it (crates/testbed/src/mapping.rs). */
+/* Configuration, written by the loader (crates/testbed/src/mapping.rs). */
 const volatile struct {
 	__u32 safe_window;  /* cwnd while the brake is on, in segments */
-	__u32 clean_window; /* whether it takes a window without the signal to let it go, in place of an acknowledgement */
-	__u32 by_ece;       /* whether ECE is the signal, which then cuts in no other way: the authors' testbed as released */
+	__u32 clean_window; /* whether a window without the signal releases the brake, rather than an acknowledgement */
+	__u32 by_ece;       /* whether ECE is the signal, and has no other effect, as in the authors' released testbed */
 } told = { .safe_window = 4 };
 
-/* A connection, as seen from one of its ends. */
+/* Addresses and ports of a connection at one of its ends. */
 struct end {
 	__be32 here, there;
 	__be16 port_here, port_there;
 };
 
 struct notices {
-	__u32 seen;  /* whether the last data that came had the notification */
+	__u32 seen;  /* whether the last data received had the notification */
 	__u32 echo;  /* whether acknowledgements echo it */
-	__u32 heard; /* whether the last acknowledgement that came did */
+	__u32 heard; /* whether the last acknowledgement received had the echo */
 };
 
 struct {
@@ -41,8 +41,8 @@ struct {
 struct state {
 	struct dctcp dctcp;
 	__u32 saved;     /* cwnd to return to; zero while the brake is off */
-	__u32 sent;      /* what was sent by the last acknowledgement with the signal */
-	__u32 reducing;  /* whether the kernel takes cwnd to ssthresh (PRR) */
+	__u32 sent;      /* snd_nxt at the last acknowledgement with the signal */
+	__u32 reducing;  /* whether the kernel reduces cwnd to ssthresh (PRR) */
 };
 
 struct headers {
@@ -52,8 +52,8 @@ struct headers {
 
 enum {
 	NEXT = -1,             /* TCX_NEXT, which older headers lack */
-	NOTIFICATION = 0x8000, /* RFC 791 section 3.1: the flag that no standard uses */
-	ECHO = 0x0200,         /* of the 13th and 14th byte of TCP: reserved, beside AE (RFC 9293 section 3.1) */
+	NOTIFICATION = 0x8000, /* RFC 791 section 3.1: the reserved flag */
+	ECHO = 0x0200,         /* in the 13th and 14th byte of TCP: a reserved bit, next to AE (RFC 9293 section 3.1) */
 };
 
 static __always_inline bool read_headers(struct __sk_buff *skb, struct headers *h)
@@ -62,7 +62,7 @@ static __always_inline bool read_headers(struct __sk_buff *skb, struct headers *
 	       h->ip.protocol == IPPROTO_TCP && h->ip.ihl == 5;
 }
 
-/* The 13th and 14th byte of a TCP header. */
+/* Returns the 13th and 14th byte of a TCP header. */
 static __always_inline __be16 *flags_of(struct tcphdr *tcp)
 {
 	return (__be16 *)((__u8 *)tcp + 12);
@@ -124,14 +124,14 @@ static __always_inline __u32 at_most(__u32 a, __u32 b)
 	return a < b ? a : b;
 }
 
-/* cwnd, which the brake may hold above what it allows. */
+/* Returns the window that may be used: cwnd, or the safe window if the brake keeps cwnd above it. */
 static __always_inline __u32 window(struct tcp_sock *tp, struct state *s)
 {
 	return s->saved ? at_most(tp->snd_cwnd, told.safe_window) : tp->snd_cwnd;
 }
 
-/* Nothing is sent beyond the safe window. As long as more is in flight, so much is cwnd: it is from there that a reduction of the
- * kernel's would begin (PRR), which from a smaller one would send a packet for each that is delivered. */
+/* Prevents sending beyond the safe window. While more is in flight, cwnd equals it, because the kernel's reduction (PRR)
+ * starts from cwnd; from a smaller one it would send a packet for each that is delivered. */
 static __always_inline void hold(struct tcp_sock *tp, struct state *s)
 {
 	__u32 in_flight = tp->packets_out + tp->retrans_out - tp->sacked_out - tp->lost_out;
@@ -150,7 +150,7 @@ static __always_inline void let_go(struct tcp_sock *tp, struct state *s)
 	s->saved = 0;
 }
 
-/* Section III-B: the window is saved once, and returns when a batch of acknowledgements has no signal. */
+/* Section III-B: the window is saved once, and restored when acknowledgements have no signal. */
 static __always_inline void steer(struct tcp_sock *tp, struct state *s, bool signalled)
 {
 	if (signalled) {
@@ -192,7 +192,7 @@ void BPF_PROG(pulser_in_ack_event, struct sock *sk, __u32 flags)
 	hear(sk, &s->dctcp);
 }
 
-/* Marks move alpha and cut cwnd with the brake, too; what was saved is as the brake found it. */
+/* Marks change alpha and cut cwnd while the brake is on, too; the saved window is unaffected. */
 SEC("struct_ops")
 __u32 BPF_PROG(pulser_ssthresh, struct sock *sk)
 {
@@ -208,20 +208,20 @@ void BPF_PROG(pulser_cwnd_event, struct sock *sk, int event)
 
 	if (event == CA_EVENT_LOSS)
 		halve(tcp(sk), &s->dctcp, window(tcp(sk), s));
-	/* A timeout, and a restart after idleness, forget what was saved. */
+	/* A timeout, and a restart after idleness, discard the saved window. */
 	if (event == CA_EVENT_LOSS || event == CA_EVENT_CWND_RESTART)
 		s->saved = 0;
 	if (event != CA_EVENT_ECN_IS_CE && event != CA_EVENT_ECN_NO_CE)
 		return;
 	struct notices *notices = notices_of(sk);
 
-	/* Section III-B: the echo is of each packet, as that of CE. */
+	/* Section III-B: the echo is per packet, as that of CE. */
 	see(sk, &s->dctcp, event == CA_EVENT_ECN_IS_CE, notices && notices->seen != notices->echo);
 	if (notices)
 		notices->echo = notices->seen;
 }
 
-/* A loss halves what was saved, too. */
+/* A loss halves the saved window, too. */
 SEC("struct_ops")
 void BPF_PROG(pulser_set_state, struct sock *sk, __u8 next)
 {

@@ -1,6 +1,6 @@
-/* What programs of ours share that are congestion controls of a kernel (struct_ops): as much of its structures as they use.
+/* Common parts of congestion controls in BPF (struct_ops): the fields of the kernel's structures that they use.
  *
- * Apache-2.0 as all of Shallows, and as the kernel demands: */
+ * Apache-2.0 as all of Shallows; the kernel requires this declaration: */
 #include <linux/types.h>
 #include <linux/bpf.h>
 #include <linux/tcp.h>
@@ -10,7 +10,7 @@
 
 char _license[] SEC("license") = "Dual MIT/GPL";
 
-/* As much of the kernel's structures as is used; where it is, the loader finds out. */
+/* The used fields of the kernel's structures; the loader determines their offsets. */
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 struct sock_common {
 	__be32 skc_daddr, skc_rcv_saddr;
@@ -33,7 +33,7 @@ struct tcp_sock {
 };
 #pragma clang attribute pop
 
-/* Filled in by the loader from the kernel's own. */
+/* The loader adapts this structure to the kernel's. */
 struct tcp_congestion_ops {
 	void (*init)(struct sock *sk);
 	__u32 (*ssthresh)(struct sock *sk);
@@ -56,7 +56,7 @@ enum {
 	ICSK_ACK_TIMER = 2, ICSK_ACK_NOW = 16,
 };
 
-/* A connection whose other side knows no ECN is one of conventional TCP, which says of no packet that it may be marked. */
+/* Switches a connection to conventional TCP, which sends no ECN-capable packets, if the other side did not negotiate ECN. */
 static __always_inline void need_ecn(struct sock *sk)
 {
 	char reno[] = "reno";
@@ -65,7 +65,7 @@ static __always_inline void need_ecn(struct sock *sk)
 		bpf_setsockopt(sk, SOL_TCP, TCP_CONGESTION, reno, sizeof(reno));
 }
 
-/* Replaced by one that no other process has. */
+/* Placeholder; the loader replaces it by a name that no other process uses. */
 #define NAME "name_of_nobody_"
 
 extern __u32 tcp_reno_ssthresh(struct sock *sk) __ksym;

@@ -1,7 +1,7 @@
-//! Traffic that reacts to nothing: datagrams, and echo requests with their replies.
+//! Background traffic without congestion control: datagrams, and echo requests with their replies.
 //!
-//! It needs no kernel. The network makes it, each packet at its very time, and takes it where it arrives, as the simulation does;
-//! what it measures are queues and links, and not hosts.
+//! It needs no kernel. The network creates each packet at its exact time and consumes it on arrival, as the simulation does.
+//! Its measurements are those of queues and links, not of hosts.
 
 use shallows_core::packet::{Body, EchoMessage, Header};
 use shallows_core::{Bytes, Instant};
@@ -10,11 +10,11 @@ use shallows_scenario::{Experiment, Probe};
 use shallows_sim::{Datagrams, echo_reply, echo_request};
 use shallows_wire::{icmp, ipv4, udp};
 
-/// All sources, and what has come of them.
+/// All sources and their measurements.
 #[derive(Debug)]
 pub struct Background {
     datagrams: Datagrams,
-    /// How many of these there are: probes are numbered after them.
+    /// Number of datagram sources; probes are numbered after them.
     count: u32,
     probes: Vec<Probe>,
     echoes: Vec<Echo>,
@@ -22,18 +22,18 @@ pub struct Background {
     overhead: u16,
 }
 
-/// Contents of a packet in place of its bytes: empty for a datagram; number and direction of an echo. A real frame is longer.
+/// Contents of a packet in place of its bytes: empty for a datagram; number and direction of an echo. Real frames are longer.
 type Contents = Vec<u8>;
 
-/// A packet that leaves a host.
+/// Packet that leaves a host.
 pub type Made = (Header, Contents);
 
-/// Bytes of IP and UDP headers. That of an echo is as long as that of a datagram.
+/// Bytes of IP and UDP headers. The header of an echo is as long as that of a datagram.
 const HEADERS: u16 = (ipv4::LEN + udp::LEN) as u16;
 const _: () = assert!(icmp::LEN == udp::LEN);
 
 impl Background {
-    /// The sources of `experiment`.
+    /// Builds the sources of `experiment`.
     pub fn new(experiment: &Experiment) -> Self {
         let framing = u16::try_from(experiment.network.framing.0).expect("framing is small");
         let sources = &experiment.datagram_sources;
@@ -46,7 +46,7 @@ impl Background {
         }
     }
 
-    /// When each source sends first, by number.
+    /// Returns the time of each source's first packet, by number.
     pub fn starts(&mut self) -> Vec<Instant> {
         let probes = self.probes.iter().map(|probe| probe.start);
         self.datagrams.starts().chain(probes).collect()
@@ -68,7 +68,7 @@ impl Background {
         Some(((header, contents(number, false)), now + probe.interval))
     }
 
-    /// A packet that was made here has reached its host: what that answers.
+    /// Handles a background packet that has reached its host. Returns the reply, if there is one.
     pub fn arrive(&mut self, now: Instant, header: &Header, bytes: &[u8]) -> Option<Made> {
         let &[a, b, c, d, reply] = bytes else {
             self.datagrams.receive(header);
@@ -84,13 +84,13 @@ impl Background {
         Some((answer, contents(number, true)))
     }
 
-    /// Wire bytes of datagrams that have arrived, and all echo requests.
+    /// Returns the bytes of arrived datagrams on the wire, and all echo requests.
     pub fn measured(self) -> (Bytes, Vec<Echo>) {
         (self.datagrams.received_bytes, self.echoes)
     }
 }
 
-/// Payload of a packet with these contents, as captures show it; empty for a datagram.
+/// Returns the payload of a packet with these contents for captures; `None` for a datagram.
 pub fn body(contents: &[u8]) -> Option<Body> {
     let &[a, b, c, d, reply] = contents else { return None };
     let sequence = u64::from(u32::from_be_bytes([a, b, c, d]));

@@ -1,4 +1,4 @@
-//! The switch at work: frames from interfaces into the fabric, and out of it, in time.
+//! The switch: carries frames from interfaces into the fabric and back, in time.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -22,13 +22,13 @@ use crate::sys::poll;
 #[derive(Debug)]
 pub struct Switch<'a> {
     packets: Packets,
-    /// Their numbers, by host.
+    /// Numbers of the interfaces, by host.
     interfaces: &'a [u32],
-    /// A mask of the one that it has to itself, if there are several.
+    /// Mask of the processor reserved for the switch, if there are several.
     processor: Option<u32>,
 }
 
-/// Parts of the testbed that are gone: a host's interface, or the thread that carries frames.
+/// Failed parts of the testbed: a host's interface, or the thread that carries frames.
 #[derive(Debug, Default)]
 pub struct Gone {
     interface: AtomicU32,
@@ -38,11 +38,11 @@ pub struct Gone {
 impl Gone {
     const NONE: u32 = 0;
 
-    /// Whether all interfaces are there, and frames are carried.
+    /// Checks that all interfaces are up, and that frames are carried.
     ///
     /// # Errors
     ///
-    /// If one is not; it names the first host. If nothing carries frames any longer.
+    /// If an interface is down or gone; the error names the first host. If the thread that carries frames has stopped.
     pub fn check(&self) -> io::Result<()> {
         self.check_carrier()?;
         match self.interface.load(Ordering::Relaxed) {
@@ -51,29 +51,29 @@ impl Gone {
         }
     }
 
-    /// Whether frames are carried.
+    /// Checks that frames are carried.
     ///
     /// # Errors
     ///
-    /// If the thread that does so has panicked.
+    /// If the thread that carries them has panicked.
     pub fn check_carrier(&self) -> io::Result<()> {
         let is_gone = self.carrier.load(Ordering::Relaxed);
         if is_gone { Err(io::Error::other("the switch has stopped")) } else { Ok(()) }
     }
 
     fn note(&self, host: HostId) {
-        // Only the first is noted.
+        // Only the first host is recorded.
         let (new, order) = (host.0 + 1, Ordering::Relaxed);
         let _ = self.interface.compare_exchange(Self::NONE, new, order, order);
     }
 }
 
 impl<'a> Switch<'a> {
-    /// That of these hosts, in whose network this thread is.
+    /// Opens the switch of these hosts. This thread must be in the switch's network.
     ///
     /// # Errors
     ///
-    /// If this process may not, or the kernel has no room.
+    /// If the process lacks the right, or the kernel lacks memory.
     pub fn open(hosts: &'a HostNamespaces, plan: &LinuxPlan) -> io::Result<Self> {
         Ok(Self {
             packets: Packets::open(plan.mtu.0 as usize)?,
@@ -82,16 +82,16 @@ impl<'a> Switch<'a> {
         })
     }
 
-    /// Carry frames through `fabric` in a thread of its own while `work` is done in this one; `watch` is shown the network now and
-    /// then, with its time and how well it went so far. Returns what the work says, and how well it went.
+    /// Carries frames through `fabric` in a separate thread while `work` runs in this one. `watch` is called from time to time with network
+    /// time, fabric and health. Returns the result of `work` and the health.
     ///
     /// # Errors
     ///
-    /// What `work` says.
+    /// The error of `work`.
     ///
     /// # Panics
     ///
-    /// If the network does, which is a defect of this program.
+    /// If the thread that carries frames panics, which is a defect of this program.
     pub fn carry<T>(
         &mut self,
         fabric: &mut Fabric,
@@ -116,10 +116,10 @@ impl<'a> Switch<'a> {
     }
 }
 
-/// Do `work` in this thread while `carry` runs in another, until the flag that it gets is set. Neither goes on without the other:
-/// if one panics the other hears of it, and when both have ended this panics likewise.
+/// Runs `work` in this thread and `carry` in another, until the flag that `carry` gets is set. If one panics, the other is notified
+/// and ends, and then this function panics as well.
 fn beside<T>(carry: impl FnOnce(&AtomicBool) + Send, gone: &Gone, work: impl FnOnce(&Gone) -> T) -> T {
-    /// Sets a flag when it goes, however that comes about.
+    /// Guard that sets a flag when dropped, also by a panic.
     struct Ending<'a>(&'a AtomicBool);
 
     impl Drop for Ending<'_> {
@@ -142,30 +142,30 @@ fn beside<T>(carry: impl FnOnce(&AtomicBool) + Send, gone: &Gone, work: impl FnO
     })
 }
 
-/// Carrier of frames between interfaces and the network.
+/// State of the thread that carries frames.
 struct Carrier<'a> {
     fabric: &'a mut Fabric,
     packets: &'a mut Packets,
     interfaces: &'a [u32],
-    /// The time of the network.
+    /// Clock of network time.
     clock: Clock,
-    /// How well it goes.
+    /// Measured lateness and losses.
     health: &'a mut Health,
     watch: &'a mut (dyn FnMut(Instant, &Fabric, &Health) + Send),
     gone: &'a Gone,
 }
 
-/// How long nothing happens at most, until it is looked whether that is the end.
+/// Longest wait without frames, after which the end is checked.
 const IDLE: Duration = Duration::from_millis(2);
-/// A wake-up takes some time: that much before something is due it is waited for without sleep.
+/// Time before a due frame that is spent spinning instead of sleeping, since a wake-up takes time.
 const SPIN: Duration = Duration::from_micros(10);
-/// Frames that are taken before the clock is read again.
+/// Frames taken between two readings of the clock.
 const TAKEN: usize = 64;
-/// Between two showings of the network.
+/// Time between two calls of `watch`.
 const SHOW: Duration = Duration::from_millis(200);
 
 impl Carrier<'_> {
-    /// Carry frames until `end` is set.
+    /// Carries frames until `end` is set.
     fn carry(&mut self, end: &AtomicBool) {
         let mut shown = Instant::ZERO;
         while !end.load(Ordering::Relaxed) {
@@ -185,8 +185,8 @@ impl Carrier<'_> {
         self.health.overruns += self.packets.overruns();
     }
 
-    /// Take frames that have come. Returns until when all of them are known: with more to come in the ring, until the last one,
-    /// as they are in order; else until now.
+    /// Takes frames from the ring. Returns the time up to which all frames are known: the last frame's if more may be in the ring,
+    /// because they are in order; otherwise the current time.
     fn take(&mut self, now: Instant) -> Instant {
         let offset = clock::offset();
         let mut last = Instant::ZERO;
@@ -226,16 +226,16 @@ impl Carrier<'_> {
         self.fabric.let_go();
     }
 
-    /// Wait until a frame is due at a host, or may come.
+    /// Waits until a frame is due at a host, or may arrive.
     fn wait(&mut self) {
         let Some(wake) = self.fabric.wake_at() else {
             poll::readable(self.packets.as_fd(), IDLE);
             return;
         };
         let now = self.clock.now();
-        // What comes meanwhile can wait for as long as it takes to cross the network.
+        // A frame that arrives meanwhile can wait as long as it takes to cross the network.
         let heard = now + self.fabric.crossing();
-        // In dilated time that may be long: whether it is the end is looked at in between.
+        // In dilated time that may be long, so the end is checked in between.
         let wait = self.clock.real_since(now, wake.min(heard)).min(IDLE);
         if wait > SPIN {
             poll::sleep(wait - SPIN);
@@ -251,7 +251,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns the panic of `beside`. Each of these tests hangs if one thread goes on without the other.
+    /// Returns the panic of `beside`. These tests hang if one thread continues without the other.
     fn panic_of(
         carry: impl FnOnce(&AtomicBool) + Send,
         work: impl FnOnce(&Gone) -> io::Result<()>,

@@ -1,39 +1,39 @@
-//! The scale of time: a network of 10 Gb/s, each of whose seconds takes a hundred of the machine's, needs only 100 Mb/s of it.
+//! Time dilation: a network of 10 Gb/s whose seconds take a hundred seconds of the machine needs only 100 Mb/s of it.
 //!
-//! The clock of the network runs slower than the machine's, and that is all: links, ports, workloads and results are those of the
-//! scenario, in its own units. What belongs to the machine is converted here, and nowhere else: waits, the settings of kernels,
-//! what a kernel tells. docs/testbed.md says what of a kernel has times of its own.
+//! Only the clock of the network runs slower than the machine's: links, ports, workloads and results are those of the scenario, in
+//! its own units. Times of the machine (waits, kernel settings, kernel measurements) are converted by this module alone.
+//! docs/testbed.md lists times of the kernel that do not dilate.
 
 use serde::Deserialize;
 use shallows_core::{Duration, Rate};
 
-/// How many times as long everything takes on the machine as it does in the network.
+/// Factor by which the machine's time exceeds the network's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "u32")]
 pub struct Dilation(u32);
 
 impl Dilation {
-    /// Both times are one.
+    /// Factor 1: both times are equal.
     pub const NONE: Self = Self(1);
-    /// A second then takes three hours.
+    /// Largest factor: a second of the network takes almost three hours.
     pub const MOST: u32 = 10_000;
 
-    /// The factor.
+    /// Returns the factor.
     pub fn factor(self) -> u32 {
         self.0
     }
 
-    /// How long the machine takes for what takes so long in the network.
+    /// Returns the machine's time for this time of the network.
     pub fn real(self, span: Duration) -> Duration {
         Duration(span.0.saturating_mul(u64::from(self.0)))
     }
 
-    /// How much time passes in the network meanwhile, rounded down to a picosecond.
+    /// Returns the network's time for this time of the machine, rounded down to a picosecond.
     pub fn network(self, span: Duration) -> Duration {
         Duration(span.0 / u64::from(self.0))
     }
 
-    /// Rate on the machine for a link of this network rate, rounded up.
+    /// Returns the machine's rate for a link of this network rate, rounded up.
     pub fn real_rate(self, rate: Rate) -> Rate {
         Rate(rate.0.div_ceil(u64::from(self.0)))
     }
@@ -60,7 +60,7 @@ mod tests {
         assert_eq!(dilation.real(Duration::from_micros(10)), Duration::from_millis(1));
         assert_eq!(dilation.network(Duration::from_millis(1)), Duration::from_micros(10));
         assert_eq!(dilation.real_rate(Rate::from_gbps(10)), Rate(100_000_000));
-        // What a link carries meanwhile stays: 10 Gb/s for 10 us are 100 Mb/s for 1 ms.
+        // The capacity during a time is unchanged: 10 Gb/s for 10 us are 100 Mb/s for 1 ms.
         let (span, rate) = (Duration::from_micros(10), Rate::from_gbps(10));
         assert_eq!(dilation.real_rate(rate).bytes_in(dilation.real(span)), rate.bytes_in(span));
         assert_eq!(Dilation::try_from(0).unwrap_err(), "time cannot be dilated 0 times; from 1 to 10000");

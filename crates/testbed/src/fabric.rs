@@ -1,9 +1,9 @@
 //! The network between the hosts: the ports, links and switches of an experiment, through which frames pass.
 //!
-//! It has a clock of its own, that of its events. Whoever drives it tells which frames have come, and when, and lets it catch
-//! up with the time ([`Fabric::advance`]): everything inside then happens at the very moment at which it was due, however late
-//! it is asked. A port that is busy until some time sends its next packet at that time and takes no harm from a driver that
-//! wakes up after it. Only what leaves for a host is late, and by how much is known: each frame says when it was due.
+//! The fabric has its own clock, that of its events. A driver passes frames with their send times, and advances the fabric to the
+//! current time ([`Fabric::advance`]). All events in the fabric then have their exact times, however late the call is: a port that
+//! is busy until some time sends its next packet at that time. Only deliveries to hosts are late, by a known amount: each
+//! delivery contains its due time.
 
 use std::collections::VecDeque;
 use std::io;
@@ -29,25 +29,25 @@ pub struct Fabric {
 /// A frame that has reached its host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Delivery {
-    /// Its header, as switches left it.
+    /// Header with the marks of the switches.
     pub header: Header,
-    /// When it was due there.
+    /// Time at which it was due at the host.
     pub due: Instant,
     slot: Slot,
 }
 
-/// How a port is.
+/// State of a port.
 #[derive(Clone, Copy, Debug)]
 pub struct PortState<'a> {
-    /// Such as `switch0->host2`.
+    /// Name, such as `switch0->host2`.
     pub name: &'a str,
-    /// Waiting frames.
+    /// Bytes of waiting frames.
     pub backlog: Bytes,
-    /// The most that ever waited.
+    /// Largest backlog so far.
     pub most: Bytes,
     /// Packets put on the link so far.
     pub sent: u64,
-    /// Packets given CE here.
+    /// Packets marked CE at this port.
     pub marked: u64,
     /// Packets dropped, for any reason.
     pub dropped: u64,
@@ -58,21 +58,21 @@ struct FabricState {
     network: Network<Slot>,
     hosts: u32,
     framing: u16,
-    /// By link.
+    /// Names of links, by number.
     names: Vec<String>,
     contents: Contents,
     background: Background,
-    /// Frames that hosts have sent, by time.
+    /// Frames that hosts have sent, in order of time.
     entering: VecDeque<Entering>,
     leaving: Vec<Delivery>,
-    /// Links that lead to hosts, the shortest delay of those, and of those that leave hosts.
+    /// Links to hosts. `last_delay` is their shortest delay, `first_delay` the shortest of the links from hosts.
     to_hosts: Vec<u32>,
     last_delay: Duration,
     first_delay: Duration,
     sampler: Sampler,
 }
 
-/// The frames that are under way, and who looks at them and at the ports that they pass.
+/// Frames under way, and observers of them and of the ports.
 #[derive(Debug)]
 struct Contents {
     frames: Frames,
@@ -82,13 +82,13 @@ struct Contents {
     framing: u16,
 }
 
-/// Parts of a fabric that its network calls back.
+/// Driver of the fabric's network.
 struct Around<'a> {
     contents: &'a mut Contents,
     queue: &'a mut EventQueue<Event>,
 }
 
-/// A frame that a host has sent.
+/// Frame that a host has sent.
 #[derive(Clone, Copy, Debug)]
 struct Entering {
     at: Instant,
@@ -96,7 +96,7 @@ struct Entering {
     slot: Slot,
 }
 
-/// Something that happens, in the order of the simulation at equal times: what leaves, what arrives, what watches.
+/// Event. At equal times the order is that of the simulation: departures, arrivals, observers.
 #[derive(Clone, Copy, Debug)]
 enum Event {
     Transmit(u32),
@@ -137,12 +137,12 @@ impl event::Event for Event {
 }
 
 impl Fabric {
-    /// The network of `experiment`, empty, at time zero. It captures nothing.
+    /// Builds the network of `experiment`, empty, at time zero, without captures.
     pub fn new(experiment: &Experiment) -> Self {
         Self::build(experiment, None)
     }
 
-    /// Creates a fabric that captures packets at the chosen ports.
+    /// Builds the network of `experiment` with captures of packets at the selected ports.
     pub fn capturing(experiment: &Experiment, captures: Captures) -> Self {
         Self::build(experiment, Some(captures))
     }
@@ -189,9 +189,9 @@ impl Fabric {
         Self { queue, state }
     }
 
-    /// A frame came from a host at this time. Returns whether it is one of ours: others go no further.
+    /// Adds a frame that a host sent at this time. Returns false for a frame that is not between hosts of the network; it is discarded.
     ///
-    /// What is said to have come before something that has already happened, or that came before it, comes then.
+    /// A time before the current time of the fabric, or before that of the previous frame, is replaced by the latter.
     pub fn enter(&mut self, at: Instant, frame: &[u8]) -> bool {
         let state = &mut self.state;
         let Some(parsed) = frame::parse(frame, state.hosts, state.framing) else { return false };
@@ -207,15 +207,15 @@ impl Fabric {
         true
     }
 
-    /// Let everything happen that is due until `now`.
+    /// Executes all events up to `now`.
     pub fn advance(&mut self, now: Instant) {
         event::run(&mut self.state, &mut self.queue, now, u64::MAX);
     }
 
-    /// By when [`Self::advance`] must be called so that no frame leaves late; nothing if it is empty.
+    /// Returns the time by which [`Self::advance`] must be called so that no frame leaves late; `None` if the network is empty.
     ///
-    /// That is when the next frame reaches its host. What else happens before may wait: whatever comes of it has a link to a host
-    /// before it.
+    /// That is the time at which the next frame reaches its host. Earlier events may wait: their effects must still cross a link to a
+    /// host.
     pub fn wake_at(&mut self) -> Option<Instant> {
         let state = &self.state;
         let known = state.to_hosts.iter().filter_map(|&link| state.network.next_arrival(link)).min();
@@ -223,14 +223,14 @@ impl Fabric {
         known.into_iter().chain(later).min()
     }
 
-    /// How long after a frame has come no frame can leave because of it: the shortest delay of a host's link there, and of one
-    /// back.
+    /// Returns the shortest time in which a frame crosses the network: the shortest delay of a link from a host, plus the shortest of a
+    /// link to a host.
     pub fn crossing(&self) -> Duration {
         self.state.first_delay + self.state.last_delay
     }
 
-    /// Frames that have reached their hosts since the last time, in order. [`Self::frame`] has what is in them, until they are
-    /// let go.
+    /// Returns the frames that have reached their hosts since the last call of [`Self::let_go`], in order. [`Self::frame`] returns their
+    /// bytes.
     pub fn leaving(&mut self) -> &[Delivery] {
         for delivery in &self.state.leaving {
             frame::rewrite(self.state.contents.frames.get_mut(delivery.slot), &delivery.header);
@@ -238,19 +238,19 @@ impl Fabric {
         &self.state.leaving
     }
 
-    /// Contents of a leaving frame.
+    /// Returns the bytes of a leaving frame.
     pub fn frame(&self, delivery: &Delivery) -> &[u8] {
         self.state.contents.frames.get(delivery.slot)
     }
 
-    /// The frames that left are on their way.
+    /// Frees the leaving frames after they have been sent.
     pub fn let_go(&mut self) {
         for delivery in self.state.leaving.drain(..) {
             self.state.contents.frames.free(delivery.slot);
         }
     }
 
-    /// The ports that have carried anything, in the order of the links.
+    /// Returns the ports that have received packets, in the order of the links.
     pub fn ports(&self) -> impl Iterator<Item = PortState<'_>> {
         let names = &self.state.names;
         let carried = self.state.network.counters().filter(|(_, counters, _)| counters.received > 0);
@@ -264,30 +264,30 @@ impl Fabric {
         })
     }
 
-    /// Hand over what captures hold back.
+    /// Flushes the captures.
     ///
     /// # Errors
     ///
-    /// The first thing that has gone wrong with one; nothing was captured after it.
+    /// The first error of a capture; nothing was captured after it.
     pub fn flush_captures(&mut self) -> io::Result<()> {
         self.state.contents.captures.as_mut().map_or(Ok(()), Captures::flush)
     }
 
-    /// Packets of the whole network.
+    /// Returns the counts of packets in the whole network.
     pub fn tally(&self) -> Tally {
         self.state.network.tally
     }
 
-    /// Measurements of the network, with those of the hosts.
+    /// Returns the report, from measurements of the network and `measured` of the hosts.
     ///
     /// # Panics
     ///
-    /// If the books do not balance, which is a defect of this program.
+    /// If a conservation law is violated, which is a defect of this program.
     pub fn report(self, experiment: Experiment, measured: Measured) -> Report {
         self.state.audit();
         let Self { state, .. } = self;
         let (datagram_bytes, mut echoes) = state.background.measured();
-        // The driver looks at whether it is the end now and then.
+        // The driver checks for the end only periodically.
         echoes.retain(|echo| echo.sent_at < measured.end);
         let measured = Measured {
             ports: state.network.port_counts().collect(),
@@ -345,7 +345,7 @@ impl event::World for FabricState {
 }
 
 impl FabricState {
-    /// A packet of ours leaves its host.
+    /// Sends a packet of the background traffic from its host.
     fn make(&mut self, (header, body): Made, queue: &mut EventQueue<Event>) {
         let slot = self.contents.frames.keep(&body);
         self.network.tally.packets_sent += 1;
@@ -373,7 +373,7 @@ impl FabricState {
         }
     }
 
-    /// Check the laws that hold at any moment between two events.
+    /// Checks the conservation laws that hold between two events.
     fn audit(&self) {
         let under_way = self.network.audit() + self.entering.len() as u64;
         self.network.tally.audit(under_way);
@@ -418,7 +418,7 @@ impl Driver<Slot> for Around<'_> {
         if bytes.len() < frame::ETHERNET {
             captures.record(now, link, &header, background::body(bytes).as_ref());
         } else {
-            // With what switches wrote on it.
+            // Include the marks of the switches.
             frame::rewrite(bytes, &header);
             captures.copy(now, link, bytes);
         }

@@ -1,5 +1,5 @@
-//! Frames as switches see them: Ethernet, IPv4 and TCP, UDP or ICMP headers become a [`Header`], and what a switch decides is
-//! written back. Nothing here trusts a frame.
+//! Conversion between frames and the headers that switches read: Ethernet, IPv4 and TCP, UDP or ICMP headers become a [`Header`], and
+//! marks of switches are written back. Frames are untrusted input.
 
 use shallows_core::packet::{Ecn, Flags, Header, PacketKind};
 use shallows_wire::address::host;
@@ -8,18 +8,18 @@ pub use shallows_wire::ethernet::LEN as ETHERNET;
 use shallows_wire::ipv4::Protocol;
 use shallows_wire::{ethernet, ipv4, tcp, udp};
 
-/// Header of a frame, as a switch reads it.
+/// Header of a frame, as switches read it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parsed {
-    /// As much of it as switches look at.
+    /// Fields that switches read.
     pub header: Header,
     /// Bytes of application data.
     pub data: u16,
 }
 
-/// Read a frame between two of the first `hosts` hosts; its size counts `framing` bytes beyond the IP packet.
+/// Parses a frame between two of the first `hosts` hosts; its size includes `framing` bytes beyond the IP packet.
 ///
-/// `None` if it is none of ours: no IPv4, a fragment, another address or protocol, or shorter than it says.
+/// Returns `None` for other frames: no IPv4, a fragment, another address or protocol, or shorter than the header states.
 pub fn parse(frame: &[u8], hosts: u32, framing: u16) -> Option<Parsed> {
     let (ethernet, packet) = ethernet::Repr::parse(frame)?;
     if ethernet.ether_type != ethernet::IPV4 {
@@ -48,7 +48,7 @@ pub fn parse(frame: &[u8], hosts: u32, framing: u16) -> Option<Parsed> {
     Some(Parsed { header, data: data as u16 })
 }
 
-/// Kind of a TCP segment. SYN and FIN count as data, as in the simulation; a SYN-ACK counts as an acknowledgement.
+/// Returns the kind of a TCP segment. SYN and FIN count as data, as in the simulation; a SYN-ACK counts as an acknowledgement.
 fn kind(flags: Flags, data: &[u8]) -> PacketKind {
     let opens = flags.contains(Flags::SYN) && !flags.contains(Flags::ACK);
     if data.is_empty() && !opens && !flags.contains(Flags::FIN) {
@@ -58,7 +58,7 @@ fn kind(flags: Flags, data: &[u8]) -> PacketKind {
     }
 }
 
-/// Write what switches have decided into a frame that [`parse`] has read: congestion experienced, incast, and its receiver.
+/// Writes the marks of switches into a frame that [`parse`] accepts: congestion experienced, incast, and the receiver's address.
 pub fn rewrite(frame: &mut [u8], header: &Header) {
     let (destination, source) = (mac(header.destination), mac(header.source));
     ethernet::Repr { destination, source, ether_type: ethernet::IPV4 }.emit(frame);
@@ -80,8 +80,8 @@ mod tests {
 
     use super::*;
 
-    /// A segment of one byte from host 0, port 1024, to host 1, port 5001: ECT(0), DSCP 10, ACK. Its IPv4 checksum was worked
-    /// by hand: 4500 + 0029 ... see [`the_checksum_is_that_of_rfc_1071`].
+    /// Returns a segment of one byte from host 0, port 1024, to host 1, port 5001: ECT(0), DSCP 10, ACK. Its IPv4 checksum is computed
+    /// by hand below.
     fn frame() -> Vec<u8> {
         let mut frame = vec![0xff; 12];
         frame.extend([0x08, 0x00]);
@@ -94,7 +94,7 @@ mod tests {
         frame
     }
 
-    /// RFC 1071: over a header with its checksum the sum is all ones.
+    /// Checks the header checksum. RFC 1071: over a header with its checksum the sum is all ones.
     fn checksum_holds(frame: &[u8]) -> bool {
         let ip = &frame[ETHERNET..];
         Sum::default().with(&ip[..usize::from(ip[0] & 0xf) * 4]).checksum() == 0
@@ -128,7 +128,7 @@ mod tests {
         assert!(checksum_holds(&frame));
         let header = parse(&frame, 2, 38).unwrap().header;
         rewrite(&mut frame, &header.with_ecn(Ecn::Ce));
-        // 452b now: the complement of eb91.
+        // The first word is 452b now; the checksum is the complement of eb91.
         assert_eq!((frame[15], &frame[24..26]), (0x2b, &[0x14, 0x6e][..]));
         assert_eq!(&frame[..12], [2, 0, 10, 0, 0, 2, 2, 0, 10, 0, 0, 1]);
         rewrite(&mut frame, &header.with_incast(true));
@@ -161,7 +161,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever comes, nothing panics; and what is read can be written back, with a checksum that holds if it did.
+        /// No input causes a panic.
         #[test]
         fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..100)) {
             prop_assert!(parse(&bytes, 1 << 24, 38).is_none_or(|parsed| parsed.header.size().0 >= 20));

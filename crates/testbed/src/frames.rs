@@ -1,9 +1,9 @@
-//! Where frames are while they are under way.
+//! Storage for frames under way.
 
-/// Where a frame is kept.
+/// Index of a stored frame.
 pub type Slot = u32;
 
-/// Frames on their way, each in a slot that is used again.
+/// Stored frames, in slots that are reused.
 #[derive(Debug, Default)]
 pub struct Frames {
     slots: Vec<Vec<u8>>,
@@ -11,11 +11,11 @@ pub struct Frames {
 }
 
 impl Frames {
-    /// Keep a copy of one.
+    /// Stores a copy of a frame; returns its slot.
     ///
     /// # Panics
     ///
-    /// If there are 2^32 of them, for which no machine has room.
+    /// If there are 2^32 frames, for which no machine has memory.
     pub fn keep(&mut self, frame: &[u8]) -> Slot {
         let slot = self.free.pop().unwrap_or_else(|| {
             self.slots.push(Vec::new());
@@ -27,22 +27,22 @@ impl Frames {
         slot
     }
 
-    /// Contents of the frame in this slot.
+    /// Returns the bytes of the frame in this slot.
     pub fn get(&self, slot: Slot) -> &[u8] {
         &self.slots[slot as usize]
     }
 
-    /// Mutable contents of the frame in this slot.
+    /// Returns the bytes of the frame in this slot for modification.
     pub fn get_mut(&mut self, slot: Slot) -> &mut [u8] {
         &mut self.slots[slot as usize]
     }
 
-    /// It is gone, and its slot may be used again.
+    /// Frees a slot for reuse.
     pub fn free(&mut self, slot: Slot) {
         self.free.push(slot);
     }
 
-    /// How many there are.
+    /// Returns the number of stored frames.
     pub fn kept(&self) -> usize {
         self.slots.len() - self.free.len()
     }

@@ -9,27 +9,27 @@ use crate::dilation::Dilation;
 /// Measurements that decide whether a run is valid.
 #[derive(Clone, Debug, Default)]
 pub struct Health {
-    /// From when a frame was due at its host until it was handed over.
+    /// Time from when a frame was due at its host until it was handed over.
     pub lateness: Lateness,
-    /// From when a host sent a frame until the switch had it.
+    /// Time from when a host sent a frame until the switch had it.
     pub pickup: Lateness,
-    /// From when a flow was due until its application wrote.
+    /// Time from when a flow was due until its application wrote.
     pub writing: Lateness,
-    /// Frames that the switch did not get, because its ring was full.
+    /// Frames that the switch lost because its ring was full.
     pub overruns: u64,
-    /// Frames that an interface between switch and hosts dropped, or the kernel of a host.
+    /// Frames that an interface between switch and hosts, or the kernel of a host, dropped.
     pub refused: u64,
     /// Changes of the hosts' networks since they were set up: interfaces, addresses, routes, queueing disciplines.
     pub changed: Vec<String>,
-    /// Frames that were none of ours.
+    /// Frames that do not belong to the network's hosts.
     pub foreign: u64,
-    /// Why it ended before its time, if it did.
+    /// Reason for an early end, if there was one.
     pub incomplete: Option<String>,
-    /// Share of its processors' time that the machine had to give to others, in percent.
+    /// Share of the processors' time that other virtual machines took, in percent.
     pub steal: f64,
 }
 
-/// A histogram of delays, by microseconds up to a tenth of a second.
+/// Histogram of delays, by microseconds up to a tenth of a second.
 #[derive(Clone, Debug)]
 pub struct Lateness {
     counts: Vec<u32>,
@@ -46,14 +46,14 @@ impl Default for Lateness {
 }
 
 impl Lateness {
-    /// Something happened so late.
+    /// Adds a delay.
     pub fn record(&mut self, late: Duration) {
         self.counts[((late.0 / 1_000_000) as usize).min(MICROSECONDS)] += 1;
         self.count += 1;
         self.worst = self.worst.max(late);
     }
 
-    /// The smallest whole number of microseconds that this share of all stays below; zero if there are none.
+    /// Returns the smallest whole number of microseconds above this share of all delays; zero without delays.
     pub fn percentile(&self, percent: f64) -> u64 {
         if self.count == 0 {
             return 0;
@@ -67,7 +67,7 @@ impl Lateness {
         place.expect("all of them are in it") as u64 + 1
     }
 
-    /// The longest.
+    /// Returns the longest delay.
     pub fn worst(&self) -> Duration {
         self.worst
     }
@@ -85,20 +85,20 @@ impl Lateness {
 /// Bounds of a valid run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bounds {
-    /// How many times slower than the machine's the network's time passes.
+    /// Ratio of the machine's time to the network's.
     pub dilation: Dilation,
-    /// One frame in a hundred may be later than that: the time of a full packet on the slowest link of a switch, and 50 us where
-    /// that is less.
+    /// Bound on the 99th percentile of lateness: the transmission time of a full packet on the slowest link of a switch, but at least 50
+    /// us.
     pub p99: Duration,
-    /// None may be: half of the least retransmission timeout, beyond which a timer may fire for what was only late.
+    /// Bound on every lateness: half of the minimum retransmission timeout. Beyond it, a timer may expire for a packet that was only late.
     pub worst: Duration,
 }
 
-/// The most of its time that the machine may have given to others, in percent.
+/// Largest steal of processor time in a valid run, in percent.
 const MOST_STEAL: f64 = 5.0;
 
 impl Bounds {
-    /// Bounds for `experiment`.
+    /// Returns the bounds for `experiment`.
     pub fn of(experiment: &Experiment, dilation: Dilation) -> Self {
         let network = &experiment.network;
         let packet = network.mtu + network.framing;
@@ -145,7 +145,7 @@ impl Health {
         complaints
     }
 
-    /// How late frames were so far, in a line for people.
+    /// Returns a line about the lateness of frames so far.
     pub fn in_words(&self, bounds: &Bounds) -> String {
         let late = &self.lateness;
         format!(
@@ -157,7 +157,7 @@ impl Health {
         )
     }
 
-    /// All of it, for `summary.json`.
+    /// Returns all measurements, for `summary.json`.
     pub fn describe(&self, bounds: &Bounds) -> Value {
         let complaints = self.complaints(bounds);
         json!({

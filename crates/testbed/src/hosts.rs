@@ -1,7 +1,7 @@
-//! The hosts of a run: namespaces of networks, each with an interface whose other end is at the switch.
+//! Hosts of a run: network namespaces, each with an interface whose other end is at the switch.
 //!
-//! They have no names, and so they cannot be left behind: the kernel removes them with the process that holds them, whatever
-//! ends it.
+//! The namespaces have no names, so none can be left behind: the kernel removes them with the process that holds them, however
+//! that ends.
 
 use std::fs;
 use std::io::{self, Read, Write};
@@ -20,34 +20,34 @@ use crate::sys::ebpf::Registered;
 use crate::sys::machine::{self, Hurried};
 use crate::sys::namespace::{self, Namespace};
 
-/// All hosts of a run, and where the switch is.
+/// All hosts of a run, and the network of the switch.
 #[derive(Debug)]
 pub struct HostNamespaces {
-    /// Threads that take up packets at hosts: before their networks in this list, as those go with these.
+    /// Kernel threads that take packets at hosts. They come before the networks, with which they end.
     pub hurried: Vec<Hurried>,
-    /// By host, and last the switch: what has changed since all was set up.
+    /// Changes since the set-up, by host, and last of the switch.
     changes: Vec<Changes>,
-    /// The network that the switch's ends are in.
+    /// Network of the switch's ends of interfaces.
     pub switch: Namespace,
-    /// By host.
+    /// Networks, by host.
     pub networks: Vec<Namespace>,
-    /// By host: the number of the interface at the switch that leads there.
+    /// Number of the switch's interface to each host, by host.
     pub interfaces: Vec<u32>,
 }
 
-/// How long two hosts may take until they have spoken.
+/// Longest time that two hosts may take to communicate.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Something that could not be set up: what, and what to do.
+/// Message about a failed set-up: what failed, and the remedy.
 pub type Failure = String;
 
 impl HostNamespaces {
-    /// Set up the hosts of `experiment`, whose congestion control may be one of our `own`. This thread is in the switch's network
-    /// afterwards.
+    /// Sets up the hosts of `experiment`; `own` is the testbed's own congestion control, if it is used. Afterwards this thread is in the
+    /// switch's network.
     ///
     /// # Errors
     ///
-    /// What could not be done, by which program.
+    /// The failed step and its program.
     pub fn raise(
         experiment: &Experiment,
         plan: &LinuxPlan,
@@ -55,7 +55,7 @@ impl HostNamespaces {
     ) -> Result<Self, Failure> {
         let switch = create()?;
         let hosts = (0..experiment.network.hosts).map(HostId);
-        // There are kernels that leave out programs in BPF where they interrupt certain processes (docs/testbed.md).
+        // Some kernels skip BPF programs when these interrupt certain processes (docs/testbed.md).
         let in_thread = own.is_some();
         let mut hurried = Vec::new();
         let networks = hosts.clone().map(|host| {
@@ -86,13 +86,13 @@ impl HostNamespaces {
         Ok(hosts)
     }
 
-    /// Watch the networks of all hosts, and last that of the switch, in which this thread is afterwards.
+    /// Watches the networks of all hosts and then the switch's, in which this thread is afterwards.
     fn watch(&self, plan: &LinuxPlan) -> io::Result<Vec<Changes>> {
         let networks = self.networks.iter().chain([&self.switch]);
         networks.map(|network| network.enter().and_then(|()| Changes::watch(plan.mtu.0 as u32))).collect()
     }
 
-    /// Changes since the set-up, each with its host or the switch.
+    /// Returns the changes since the set-up, each with its host or the switch.
     pub fn changed(&mut self) -> Vec<String> {
         let hosts = self.networks.len();
         let each = self.changes.iter_mut().enumerate().flat_map(|(number, changes)| {
@@ -102,12 +102,12 @@ impl HostNamespaces {
         each.collect()
     }
 
-    /// Have each two hosts speak once, over a switch that carries meanwhile: a kernel reads the bound of a window that a route has
-    /// (`cwnd lock`) only for those of whom it knows something (`tcp_init_metrics`), and it learns that when a connection ends.
+    /// Opens and closes a connection between each two hosts, over a switch that carries frames meanwhile. A kernel applies the bound on
+    /// windows of a route (`cwnd lock`) only to hosts with metrics (`tcp_init_metrics`), and it stores these when a connection ends.
     ///
     /// # Errors
     ///
-    /// If there is no answer.
+    /// If a connection cannot be made.
     pub fn acquaint(&self) -> io::Result<()> {
         let place = |host: usize| SocketAddr::from((frame::address(HostId(host as u32)), SERVICE_PORT));
         for (host, network) in self.networks.iter().enumerate() {
@@ -115,7 +115,7 @@ impl HostNamespaces {
             let listener = TcpListener::bind(place(host))?;
             let callers = thread::scope(|scope| {
                 let calls = self.networks[..host].iter().map(|other| {
-                    // A new thread is in the network of the one that starts it.
+                    // A new thread is in the network of the thread that starts it.
                     other.enter()?;
                     Ok(scope.spawn(|| TcpStream::connect_timeout(&place(host), PATIENCE)))
                 });
@@ -126,16 +126,16 @@ impl HostNamespaces {
                     .collect::<io::Result<Vec<_>>>()
             })?;
             let answerers: Vec<_> = callers.iter().map(|_| accept(&listener)).collect::<io::Result<_>>()?;
-            // The end that closes first learns when the other has, and that when it is told so.
+            // The end that closes first stores metrics when the other has closed; the other one, when that is acknowledged.
             callers.iter().try_for_each(|caller| caller.shutdown(Shutdown::Write))?;
             answerers.into_iter().chain(callers).try_for_each(hear_the_end)?;
         }
         Ok(())
     }
 
-    /// Packets that were lost outside of the model so far: by interfaces on either side, and by the kernels of hosts.
+    /// Returns the number of packets lost outside of the model so far, by interfaces on either side and by the kernels of hosts.
     ///
-    /// This thread is in the network of the switch afterwards.
+    /// Afterwards this thread is in the network of the switch.
     pub fn lost(&self) -> u64 {
         let at_hosts = self.networks.iter().filter_map(|network| {
             network.enter().ok()?;
@@ -143,7 +143,7 @@ impl HostNamespaces {
         });
         let at_hosts: u64 = at_hosts.sum();
         let hosts = (0..self.networks.len()).map(|host| far(HostId(host as u32)));
-        // What arrives at the switch is nobody's but the ring's, which counts for itself.
+        // Arrivals at the switch are counted by its ring alone.
         let at_switch =
             self.switch.enter().map(|()| hosts.map(|name| interface_drops(&name, &[Direction::Sent])).sum());
         at_hosts + at_switch.unwrap_or(0)
@@ -156,9 +156,9 @@ enum Direction {
     Sent,
 }
 
-/// Packets that an interface of this thread's network dropped, with those that it found damaged.
+/// Returns the packets that an interface of this thread's network dropped or received damaged.
 fn interface_drops(name: &str, directions: &[Direction]) -> u64 {
-    // What `ip -s link` reads; sysfs shows the network in which it was mounted, this file that of the thread.
+    // `ip -s link` reads this file as well. It shows the network of the thread; sysfs shows the one in which it was mounted.
     let text = fs::read_to_string("/proc/thread-self/net/dev").unwrap_or_default();
     let of_it = |line: &str| {
         line.trim_start()
@@ -167,19 +167,19 @@ fn interface_drops(name: &str, directions: &[Direction]) -> u64 {
             .map(|rest| rest.split_whitespace().map(|word| word.parse().unwrap_or(0)).collect::<Vec<u64>>())
     };
     let counts = text.lines().find_map(of_it).unwrap_or_default();
-    // Of each direction eight numbers: bytes, packets, errors, drops, and others.
+    // Each direction has eight numbers: bytes, packets, errors, drops, and others.
     let lost = |direction: &Direction| counts.iter().skip(*direction as usize * 8 + 2).take(2).sum::<u64>();
     directions.iter().map(lost).sum()
 }
 
-/// Packets that the kernel of this thread's network dropped in IP: nobody's, or for want of memory (RFC 4293's names).
+/// Returns the packets that IP in this thread's network dropped for lack of a receiver or of memory (RFC 4293's names).
 fn kernel_drops() -> u64 {
     let read = |file| fs::read_to_string(format!("/proc/thread-self/net/{file}")).unwrap_or_default();
     counters(&read("snmp"), "Ip:", &["InAddrErrors", "InDiscards", "OutDiscards"])
         + counters(&read("netstat"), "IpExt:", &["InNoRoutes"])
 }
 
-/// The sum of some of the counters of a file that has a line of names and a line of numbers for each protocol.
+/// Returns the sum of some counters of a file that has a line of names and a line of numbers for each protocol.
 fn counters(text: &str, protocol: &str, names: &[&str]) -> u64 {
     let mut lines = text.lines().filter_map(|line| line.strip_prefix(protocol)).map(str::split_whitespace);
     let (Some(all), Some(numbers)) = (lines.next(), lines.next()) else { return 0 };
@@ -187,7 +187,7 @@ fn counters(text: &str, protocol: &str, names: &[&str]) -> u64 {
     wanted.filter_map(|(_, number)| number.parse::<u64>().ok()).sum()
 }
 
-/// A connection that comes to a listener.
+/// Accepts a connection of a listener.
 fn accept(listener: &TcpListener) -> io::Result<TcpStream> {
     listener.set_nonblocking(true)?;
     let pause = Duration::from_millis(1);
@@ -203,14 +203,14 @@ fn accept(listener: &TcpListener) -> io::Result<TcpStream> {
     }
 }
 
-/// Wait until the other end has said all, and close this one.
+/// Waits until the other end has closed, and closes this one.
 fn hear_the_end(mut stream: TcpStream) -> io::Result<()> {
     stream.set_nonblocking(false)?;
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.read_to_end(&mut Vec::new()).map(drop)
 }
 
-/// The congestion controls that this kernel has, or can load.
+/// Returns the congestion controls that this kernel has, or can load.
 pub fn congestion_controls() -> Vec<String> {
     let text = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap_or_default();
     text.split_whitespace().map(str::to_owned).collect()
@@ -219,12 +219,12 @@ pub fn congestion_controls() -> Vec<String> {
 fn raise(host: HostId, switch: &Namespace, plan: &LinuxPlan, in_thread: bool) -> Result<Namespace, Failure> {
     let network = create()?;
     silence_ipv6()?;
-    // Programs that do not choose have the scenario's, if the kernel lets it be the default of a namespace (TCP_CONG_NON_RESTRICTED).
+    // Default for programs that do not choose, if the kernel allows it as the default of a namespace (TCP_CONG_NON_RESTRICTED).
     let _ = fs::write("/proc/sys/net/ipv4/tcp_congestion_control", &plan.congestion);
     for (name, value) in &plan.settings {
         let path = format!("/proc/sys/net/ipv4/{name}");
         match fs::write(&path, value) {
-            // An older kernel has fewer.
+            // Older kernels have fewer settings.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(told(&path, &error)),
             Ok(()) => {}
@@ -249,8 +249,8 @@ fn raise(host: HostId, switch: &Namespace, plan: &LinuxPlan, in_thread: bool) ->
     Ok(network)
 }
 
-/// Have packets that arrive at the host of this thread's network be taken up by other processors than the switch's, with `in_thread` by
-/// threads of their own, which are returned. Where that is not allowed, the switch's processor does it all.
+/// Assigns packets that arrive at the host of this thread's network to other processors than the switch's; with `in_thread`, by separate
+/// threads, which are returned. Without the right to do so, the switch's processor does all the work.
 fn share_processors(in_thread: bool) -> Vec<Hurried> {
     let Some((_, hosts)) = machine::switch_and_hosts() else { return Vec::new() };
     if !in_thread {
@@ -262,20 +262,20 @@ fn share_processors(in_thread: bool) -> Vec<Hurried> {
     })
 }
 
-/// A queue in the host that sends as fast as its link. A kernel's socket knows what of its data waits there, and holds more back
-/// (TCP Small Queues); of what waits at the switch's end it knows nothing.
+/// Returns the command for a queue in the host that sends at the rate of its link. A kernel's socket counts its data in this queue and
+/// holds more back (TCP Small Queues); it cannot count data that waits at the switch's end.
 fn hold_back(experiment: &Experiment, plan: &LinuxPlan, host: HostId) -> String {
     let network = &experiment.network;
     let rate = plan.dilation.real_rate(network.links[host.0 as usize].rate).0;
     let full = network.mtu.0 + frame::ETHERNET as u64;
-    // A few packets in advance, since its timer is late as well. They wait at the port of the NIC then.
+    // A few packets in advance, since its timer is also late. They then wait at the port of the NIC.
     let burst = full * 4;
     let overhead = i64::try_from(network.framing.0).unwrap_or(0) - frame::ETHERNET as i64;
     let overhead = if overhead > 0 { format!(" overhead {overhead}") } else { String::new() };
     format!("qdisc add dev eth0 root tbf rate {rate}bit burst {burst} limit 67108864{overhead}\n")
 }
 
-/// Name of the switch's end of a host's interface.
+/// Returns the name of the switch's end of a host's interface.
 fn far(host: HostId) -> String {
     format!("h{}", host.0)
 }
@@ -284,7 +284,7 @@ fn create() -> Result<Namespace, Failure> {
     Namespace::create().map_err(|error| format!("no network namespace could be made: {error}"))
 }
 
-/// Hosts send nothing that nobody has asked for.
+/// Disables IPv6, so that hosts send no packets unasked.
 fn silence_ipv6() -> Result<(), Failure> {
     for place in ["all", "default"] {
         let path = format!("/proc/sys/net/ipv6/conf/{place}/disable_ipv6");
@@ -296,7 +296,7 @@ fn silence_ipv6() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Have a program of iproute2 do these commands in the network of this thread.
+/// Has a program of iproute2 execute these commands in the network of this thread.
 fn run(program: &str, commands: &str) -> Result<(), Failure> {
     let mut child = Command::new(program)
         .args(["-batch", "-"])

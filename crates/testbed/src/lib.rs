@@ -1,9 +1,10 @@
-//! Runs an experiment with real Linux TCP: hosts are network namespaces of one machine, and between them are the very ports,
-//! buffers, markers and schedulers that a simulation has, made from the same checked scenario.
+//! Runs an experiment with real Linux TCP: hosts are network namespaces of one machine, connected by the same ports, buffers,
+//! markers and schedulers as in a simulation, built from the same checked scenario.
 //!
-//! [`fabric`] is the network, which knows nothing of Linux: it is handed frames and times. What reacts to nothing, [`background`] makes in it. [`mapping`] says what of a scenario
-//! Linux can be told, [`hosts`] sets them up, [`load`] plays the flows that [`traffic`] has from the scenario's workloads, and
-//! [`carry`] moves frames. In [`dilation`] the network's time passes slower than the machine's. [`health`] says whether the machine kept up, without which no number means anything.
+//! [`fabric`] is the network; it takes frames and times and contains no Linux code. [`background`] generates its datagrams and echoes.
+//! [`mapping`] maps a scenario to Linux, [`hosts`] sets hosts up, [`load`] plays the flows that [`traffic`] draws from the workloads, and
+//! [`carry`] moves frames. [`dilation`] slows network time relative to the machine's. [`health`] determines whether the machine kept up;
+//! without that, the results are invalid.
 #![cfg(target_os = "linux")]
 
 pub mod background;

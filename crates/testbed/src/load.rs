@@ -1,6 +1,6 @@
-//! The programs on the hosts: they send the flows of a scenario over real sockets, and note when each is complete.
+//! Programs on the hosts: they send the flows of a scenario over real sockets, and record when each is complete.
 //!
-//! One thread plays all of them. A socket belongs to the network in which it was made, so that only making one needs to be there.
+//! One thread plays all programs. A socket belongs to the network in which it was created, so only its creation must happen there.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -22,72 +22,72 @@ use crate::sys::poll::{Poll, Ready};
 use crate::sys::tcp::{Info, Socket};
 use crate::traffic::{Announced, Announcer};
 
-/// All hosts' programs.
+/// Programs of all hosts.
 #[derive(Debug)]
 pub struct Load<'a> {
     experiment: &'a Experiment,
     hosts: &'a HostNamespaces,
     plan: &'a LinuxPlan,
-    /// The congestion control, if it is one of ours.
+    /// The testbed's own congestion control, if it is used.
     own: Option<&'a Registered>,
     poll: Poll,
     traffic: Announcer,
     listeners: Vec<(HostId, Socket)>,
-    /// Ports on which a host listens.
+    /// Ports on which hosts listen.
     listening: BTreeMap<(HostId, u16), ()>,
     connections: Vec<Connection>,
-    /// How many of them have not come up at their sender.
+    /// Number of connections that are not established at their sender.
     opening: usize,
-    /// Connections whose receiver has not been met yet, by both ends: hosts and port numbers, the sender's first.
+    /// Connections that their receiver has not accepted yet, by both ends: hosts and port numbers, the sender's first.
     expected: BTreeMap<(HostId, u16, HostId, u16), usize>,
     /// Persistent connections, by workload and pair.
     pools: BTreeMap<(u16, HostId, HostId), Pool>,
-    /// Connections that were opened for flows before these were due.
+    /// Connections that were opened for flows in advance, by ticket.
     ready: BTreeMap<u64, usize>,
     source_ports: Vec<SourcePorts>,
-    /// Which flows are traced, records of their senders, when each is read next, and over which connections they go.
+    /// Selection of traced flows, with the records of their senders, the times of the next reading, and their connections.
     choices: FlowChoices,
     tracer: FlowTracer,
     readings: Vec<(Instant, u32)>,
     traced: BTreeMap<u32, usize>,
-    /// In order of arrival.
+    /// Records of flows in order of arrival.
     pub flows: Vec<FlowRecord>,
-    /// Flows with an end that are not complete.
+    /// Number of finite flows that are not complete.
     open: u64,
     completed: u64,
-    /// From when a flow was due until it was written.
+    /// Lateness of applications: from when a flow was due until it was written.
     pub writing: crate::health::Lateness,
 }
 
 #[derive(Debug)]
 struct Connection {
     address: Address,
-    /// Its place in the pool of its workload and pair, if it is persistent.
+    /// Place in the pool of its workload and pair, if the connection is persistent.
     place_in_pool: Option<u32>,
     sender: Option<Socket>,
     receiver: Option<Socket>,
     is_up: bool,
-    /// The flow that is being sent, and the one that is being received.
+    /// Flow that is being sent; `receiving` is the one that is being received.
     sending: Option<u32>,
     receiving: Option<u32>,
-    /// Bytes written so far, and where the flow that is being sent ends.
+    /// Bytes written so far; `end` is where the current flow ends.
     written: u64,
     end: u64,
-    /// Bytes written before it.
+    /// Bytes written before the current flow.
     sent_before: u64,
-    /// Bytes received so far, and where the flow that is being received begins and ends.
+    /// Bytes received so far; `begin` is where the current flow begins.
     received: u64,
     begin: u64,
     /// Counters of the kernel before the flow.
     before: Info,
-    /// When data of the flow came last, and the longest time without.
+    /// Time of the flow's last arrival of data; `gap` is the longest time without.
     last: Instant,
     gap: Duration,
 }
 
-/// Most bytes that a connection has written beyond those it could send: 8 ms at 1 Gb/s, while this program waits for a processor.
+/// Most unsent bytes in a socket: 8 ms at 1 Gb/s, in which this program may wait for a processor.
 const NOT_SENT: u32 = 1 << 20;
-/// How long before its time a flow is known, if it waits for nothing, so that its connection can be opened.
+/// Time by which a flow without dependencies is announced in advance, so that its connection can be opened.
 const AHEAD: Duration = Duration::from_millis(100);
 const SIDES: u64 = 4;
 const SENDER: u64 = 0;
@@ -95,11 +95,11 @@ const RECEIVER: u64 = 1;
 const LISTENER: u64 = 2;
 
 impl<'a> Load<'a> {
-    /// The programs on `hosts`, which listen, and whose persistent connections are being opened.
+    /// Starts the programs on `hosts`: they listen, and open the persistent connections.
     ///
     /// # Errors
     ///
-    /// If sockets cannot be had.
+    /// If sockets cannot be created.
     pub fn new(
         experiment: &'a Experiment,
         hosts: &'a HostNamespaces,
@@ -144,26 +144,26 @@ impl<'a> Load<'a> {
         Ok(load)
     }
 
-    /// Whether every connection that has been opened is up at both ends.
+    /// Whether every opened connection is established at both ends.
     pub fn is_up(&self) -> bool {
         self.expected.is_empty() && self.opening == 0
     }
 
-    /// Whether every flow has come and is complete.
+    /// Whether every flow has arrived and is complete.
     pub fn is_complete(&self) -> bool {
         self.open == 0 && self.traffic.is_done()
     }
 
-    /// Flows that are complete.
+    /// Returns the number of complete flows.
     pub fn completed(&self) -> u64 {
         self.completed
     }
 
-    /// Wait for whatever comes, but no longer than `most` of the machine's time or until a flow is due, and do what there is to do.
+    /// Waits for events, at most `most` of the machine's time or until a flow is due, and handles them.
     ///
     /// # Errors
     ///
-    /// If sockets cannot be had, or a connection breaks.
+    /// If sockets cannot be created, or a connection breaks.
     pub fn turn(&mut self, clock: Clock, most: Duration) -> io::Result<()> {
         let read = self.readings.iter().map(|(at, _)| *at);
         let wait = self
@@ -187,7 +187,7 @@ impl<'a> Load<'a> {
         self.open_announced()
     }
 
-    /// Ask the kernel what the senders of traced flows keep, if it is time.
+    /// Records the kernel's state of the senders of traced flows, if a reading is due.
     fn read_senders(&mut self, clock: Clock) {
         let now = clock.now();
         for (at, number) in &mut self.readings {
@@ -216,12 +216,12 @@ impl<'a> Load<'a> {
         std::mem::take(&mut self.tracer)
     }
 
-    /// Outcomes of queries, by workload.
+    /// Returns the results of queries, by workload.
     pub fn queries(&self) -> Vec<Vec<shallows_scenario::QueryRecord>> {
         self.traffic.queries()
     }
 
-    /// The run ends: book what is not complete.
+    /// Records the progress of unfinished flows at the end of the run.
     pub fn settle(&mut self, end: Instant) {
         for connection in &mut self.connections {
             if let Some(flow) = connection.sending {
@@ -259,7 +259,7 @@ impl<'a> Load<'a> {
         }
     }
 
-    /// A flow is due: it gets a connection, or waits for one.
+    /// Starts a flow that is due. It gets a connection, or waits for one.
     fn arrive(&mut self, due: Announced, clock: Clock) -> io::Result<()> {
         let flow = due.flow;
         let number = u32::try_from(self.flows.len()).expect("fewer than 2^32 flows");
@@ -274,7 +274,7 @@ impl<'a> Load<'a> {
         Ok(())
     }
 
-    /// The connection that a flow takes, if one is free.
+    /// Returns the connection of a flow; `None` if the flow must wait.
     fn connect(&mut self, due: &Announced) -> io::Result<Option<usize>> {
         let flow = due.flow;
         let policy = self.experiment.connections[usize::from(flow.workload)];
@@ -294,11 +294,11 @@ impl<'a> Load<'a> {
         }
         self.open_persistent(flow.workload, flow.source, flow.destination, flow.class)?;
         let pool = self.pools.get_mut(&(flow.workload, flow.source, flow.destination));
-        // No other is idle, so this is the one that was opened just now.
+        // No other connection is idle, so the flow takes the one just opened.
         Ok(pool.and_then(Pool::take).map(|index| index as usize))
     }
 
-    /// Open the connections of flows that are known before they are due: a scenario without handshakes begins with open ones.
+    /// Opens connections for announced flows: a scenario without handshakes begins with open ones.
     fn open_announced(&mut self) -> io::Result<()> {
         for Announced { ticket, flow } in self.traffic.announced() {
             let is_new = self.experiment.connections[usize::from(flow.workload)] == Policy::New;
@@ -314,7 +314,7 @@ impl<'a> Load<'a> {
         self.open(flow.source, flow.destination, flow.port.unwrap_or(SERVICE_PORT), flow.class)
     }
 
-    /// Open one more persistent connection of a workload and a pair, which is idle.
+    /// Opens one more persistent connection of a workload and a pair of hosts; it is idle.
     fn open_persistent(
         &mut self,
         workload: u16,
@@ -340,7 +340,7 @@ impl<'a> Load<'a> {
         self.hosts.networks[source.0 as usize].enter()?;
         let to = (frame::address(destination), destination_port);
         let ports = &mut self.source_ports[source.0 as usize];
-        // Before it connects, so that what opens the connection has its class, too.
+        // The class is set before connecting, so that the handshake has it, too.
         let new = || {
             let socket = Socket::new(&self.plan.congestion)?;
             socket.set_class(class)?;
@@ -370,7 +370,7 @@ impl<'a> Load<'a> {
         Ok(())
     }
 
-    /// Connections have come to a listener.
+    /// Accepts connections of a listener.
     fn meet(&mut self, listener: usize, clock: Clock) -> io::Result<()> {
         loop {
             let (host, socket) = &self.listeners[listener];
@@ -393,7 +393,7 @@ impl<'a> Load<'a> {
         }
     }
 
-    /// Hand a flow to an idle connection.
+    /// Starts a flow on an idle connection.
     fn start(&mut self, index: usize, number: u32, clock: Clock) -> io::Result<()> {
         let record = &mut self.flows[number as usize];
         let connection = &mut self.connections[index];
@@ -422,21 +422,21 @@ impl<'a> Load<'a> {
         self.write(index)
     }
 
-    /// Write as much of a flow as its socket takes.
+    /// Writes as much of a flow as its socket takes.
     fn write(&mut self, index: usize) -> io::Result<()> {
         let connection = &mut self.connections[index];
         let Some(socket) = &connection.sender else { return Ok(()) };
         while connection.written < connection.end {
             match socket.write(connection.end - connection.written) {
                 Ok(written) => {
-                    // Only now is it surely open, and what opened it is no segment of the flow.
+                    // Only now is the connection surely open; retransmissions of its handshake do not belong to the flow.
                     if connection.written == connection.begin {
                         connection.before.retransmits = socket.info().retransmits;
                     }
                     connection.written += written;
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
-                // Not up yet.
+                // Not established yet.
                 Err(error) if error.kind() == io::ErrorKind::NotConnected => return Ok(()),
                 Err(error) => return Err(error),
             }
@@ -444,7 +444,7 @@ impl<'a> Load<'a> {
         Ok(())
     }
 
-    /// Data has come, or the other side has closed.
+    /// Reads data that has arrived, or closes a connection that the other side has closed.
     fn receive(&mut self, index: usize, clock: Clock) -> io::Result<()> {
         loop {
             let connection = &mut self.connections[index];
@@ -485,9 +485,9 @@ impl<'a> Load<'a> {
         }
     }
 
-    /// The last byte of something that was written is acknowledged, or a connection is broken.
+    /// Handles the acknowledgement of the last written byte, or a broken connection.
     fn acknowledged(&mut self, index: usize, clock: Clock) -> io::Result<()> {
-        // What is acknowledged has come: its receiver is told first.
+        // Acknowledged data has arrived: it is recorded at its receiver first.
         self.receive(index, clock)?;
         let connection = &mut self.connections[index];
         let Some(socket) = &connection.sender else { return Ok(()) };
@@ -514,7 +514,7 @@ impl<'a> Load<'a> {
         self.go_on(index, number, clock)
     }
 
-    /// One side of a connection is done with a flow. If both are and it is persistent, it takes the flow that has waited, or is idle.
+    /// Handles a side that has finished a flow. If both have and the connection is persistent, it takes a waiting flow, or becomes idle.
     fn go_on(&mut self, index: usize, flow: u32, clock: Clock) -> io::Result<()> {
         let connection = &self.connections[index];
         let Some(place) = connection.place_in_pool.filter(|_| connection.is_idle()) else { return Ok(()) };
@@ -546,13 +546,13 @@ impl Connection {
         }
     }
 
-    /// Both sides are done with the flow before.
+    /// Whether both sides have finished the previous flow.
     fn is_idle(&self) -> bool {
         self.sending.is_none() && self.receiving.is_none()
     }
 }
 
-/// Readings of a kernel's sender in the units of flow traces; `alpha` of our own congestion controls is in 1,024ths.
+/// Returns a kernel's state of a sender in the units of flow traces; `alpha` of the testbed's own congestion controls is in 1,024ths.
 fn readings(info: &Info, alpha: Option<u32>, srtt: Duration, acked: u64) -> Readings {
     let bytes = |segments: u32| f64::from(segments) * f64::from(info.mss);
     let phase = match info.state {
@@ -571,7 +571,7 @@ fn readings(info: &Info, alpha: Option<u32>, srtt: Duration, acked: u64) -> Read
     ]
 }
 
-/// Book what a sender has done for its flow.
+/// Records the sender's results for its flow.
 fn book(connection: &Connection, record: &mut FlowRecord, info: Info, acked_at: Option<Instant>) {
     let sent = record.sent.as_mut().expect("it has been handed over");
     sent.acked_at = acked_at;

@@ -1,7 +1,8 @@
-//! `shallows-testbed run`: a request as JSON from standard input, and what became of it to standard output, a document on each
-//! line. `shallows-testbed shell REQUEST ANSWER QUEUES`: likewise with files, since a shell has the terminal; the
-//! last is written anew several times a second, with the state of the network. `shallows testbed` speaks to
-//! it, and people to that.
+//! Program of the testbed, started by `shallows testbed`.
+//!
+//! `shallows-testbed run` reads a request as JSON from standard input and writes progress and results to standard output, one document
+//! per line. `shallows-testbed shell REQUEST ANSWER QUEUES` uses files, since a shell has the terminal; it rewrites the last file several
+//! times per second with the state of the network.
 
 #[cfg(target_os = "linux")]
 fn main() -> std::process::ExitCode {
@@ -18,7 +19,7 @@ fn main() -> std::process::ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words[..] {
         ["run"] => {
-            // Whoever has started this and no longer listens has no use for the rest.
+            // If the reader of the output has gone, the rest of the run is useless.
             let tell = |line| {
                 if writeln!(std::io::stdout(), "{line}").is_err() {
                     std::process::exit(1);
@@ -35,7 +36,7 @@ fn main() -> std::process::ExitCode {
                 request,
                 |request| shell::stand(request, Path::new(page)),
                 |line| {
-                    // Without an answer, whoever asked sees that there is none.
+                    // The caller detects a missing answer.
                     let _ = File::create(to).and_then(|mut file| writeln!(file, "{line}"));
                 },
             )
@@ -52,7 +53,7 @@ fn main() -> std::process::ExitCode {
 #[cfg(target_os = "linux")]
 static PANIC: std::sync::OnceLock<String> = std::sync::OnceLock::new();
 
-/// Do what is asked for, and tell what became of it.
+/// Executes a request, and passes its result or failure to `tell`.
 #[cfg(target_os = "linux")]
 fn answer<T>(
     request: Result<T, String>,

@@ -1,7 +1,7 @@
-//! Mapping of a scenario to Linux: [`LinuxPlan::of`] returns the set-up of hosts, or the keys that Linux cannot follow.
+//! Mapping of a scenario to Linux: [`LinuxPlan::of`] returns the set-up of hosts, or the keys that Linux cannot carry out.
 //!
-//! Three things can become of a key: it is carried; Linux does otherwise, which is told beside the results; or the scenario
-//! asks for something that only a simulation has, and is refused. docs/testbed.md has the table.
+//! Each key is either carried out, or Linux differs, which is noted with the results, or only a simulation supports it, and the
+//! scenario is refused. docs/testbed.md has the table.
 
 use shallows_core::{Bytes, Duration, Rate};
 use shallows_scenario::{Connections, Experiment};
@@ -17,50 +17,50 @@ use crate::dilation::Dilation;
 mod differences;
 mod kernel;
 
-/// How the hosts of a run are set up.
+/// Set-up of the hosts of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinuxPlan {
     /// The kernel's name of the congestion control.
     pub congestion: String,
-    /// Configuration of one of our own congestion controls, as the structure `told` of its source has it.
+    /// Configuration of one of the testbed's own congestion controls, as the structure `told` in its source.
     pub told: Vec<u32>,
-    /// Files below `/proc/sys/net/ipv4` and what is written there, in each host.
+    /// Files below `/proc/sys/net/ipv4` and their contents, in each host.
     pub settings: Vec<(&'static str, String)>,
-    /// Attributes of the route to all others, as `ip route` has them.
+    /// Attributes of the route to all other hosts, in the syntax of `ip route`.
     pub route: String,
     /// Largest IP packet.
     pub mtu: Bytes,
-    /// Whether data waits in its host for the link, so that TCP Small Queues hold it back.
+    /// Whether data waits in its host for the link, so that TCP Small Queues hold more back.
     pub held_back: bool,
-    /// Whether windows are bounded: then each two hosts have to have spoken before (`Hosts::acquaint`).
+    /// Whether windows have a bound; then each two hosts must have had a connection before (`HostNamespaces::acquaint`).
     pub bounded: bool,
-    /// How many times slower than the machine's the network's time passes.
+    /// Ratio of the machine's time to the network's.
     pub dilation: Dilation,
     /// Differences between Linux and the scenario, for the reader of the results.
     pub differences: Vec<String>,
 }
 
-/// A key of a scenario that cannot be carried, and why.
+/// Key of a scenario that cannot be carried out, with the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// As in the scenario's file.
+    /// Key as in the scenario's file.
     pub key: &'static str,
-    /// Meaning of the key, and the remedy.
+    /// Meaning of the value on Linux, and the remedy.
     pub reason: String,
 }
 
-/// The most hosts of one machine.
+/// Most hosts on one machine.
 pub const MOST_HOSTS: u32 = 64;
-/// The fastest link that a user-space switch paces, by measurement (docs/testbed.md).
+/// Fastest link that a user-space switch paces, by measurement (docs/testbed.md).
 pub const FASTEST: Rate = Rate(1_000_000_000);
 
 impl LinuxPlan {
-    /// How hosts are set up for `experiment`, on a machine whose kernel has the congestion controls `available`, with links as
-    /// fast as `fastest` at most.
+    /// Returns the set-up of hosts for `experiment`, on a machine whose kernel has the congestion controls `available`, with links of at
+    /// most the rate `fastest`.
     ///
     /// # Errors
     ///
-    /// Every key that cannot be carried.
+    /// Every key that cannot be carried out.
     pub fn of(
         experiment: &Experiment,
         available: &[&str],
@@ -92,7 +92,7 @@ fn refuse(refusals: &mut Vec<Refusal>, key: &'static str, reason: impl Into<Stri
     refusals.push(Refusal { key, reason: reason.into() });
 }
 
-/// Remedy if our own congestion controls are missing.
+/// Remedy if the testbed was built without its own congestion controls.
 const OWN: &str = "build the testbed with its own: apt-get install clang libbpf-dev libelf-dev zlib1g-dev, then make testbed";
 
 fn congestion(experiment: &Experiment, available: &[&str], refusals: &mut Vec<Refusal>) -> &'static str {
@@ -137,7 +137,7 @@ fn congestion(experiment: &Experiment, available: &[&str], refusals: &mut Vec<Re
     name
 }
 
-/// Configuration of Pulser's brake (bpf/pulser.bpf.c); empty for all other congestion controls.
+/// Returns the configuration of Pulser's brake (bpf/pulser.bpf.c); empty for all other congestion controls.
 fn told(experiment: &Experiment) -> Vec<u32> {
     let Congestion::Pulser(config) = experiment.tcp().congestion else { return Vec::new() };
     vec![
@@ -147,7 +147,7 @@ fn told(experiment: &Experiment) -> Vec<u32> {
     ]
 }
 
-/// Kernels compute DCTCP in one way, with a gain of 1/16.
+/// Refuses other configurations of DCTCP than the only one of Linux, with a gain of 1/16.
 fn refuse_dctcp(config: &dctcp::Config, [gain, alpha]: [&'static str; 2], refusals: &mut Vec<Refusal>) {
     if config.gain != 1.0 / 16.0 {
         refuse(refusals, gain, format!("{}; here it is 1/16 = 0.0625", config.gain));
@@ -257,7 +257,7 @@ fn refuse_rest(experiment: &Experiment, dilation: Dilation, most: Rate, refusals
     }
 }
 
-/// Rounded up: no timer is shorter than it is asked to be.
+/// Returns whole milliseconds, rounded up, so that no timer is shorter than in the scenario.
 fn millis(span: Duration) -> u64 {
     span.0.div_ceil(Duration::from_millis(1).0)
 }
@@ -268,7 +268,7 @@ fn settings(experiment: &Experiment, dilation: Dilation) -> Vec<(&'static str, S
     let memory = tcp.receive_window.0.clamp(1 << 17, LARGEST_WINDOW);
     let mut settings = vec![
         ("tcp_ecn", flag(tcp.congestion.ecn_mode() != EcnMode::Off)),
-        // RFC 3168 §6.1.1.1: a SYN that is lost is not retransmitted without ECN.
+        // RFC 3168 §6.1.1.1: a lost SYN is not retransmitted without ECN.
         ("tcp_ecn_fallback", flag(false)),
         ("tcp_timestamps", flag(tcp.timestamps)),
         ("tcp_sack", flag(tcp.recovery.uses_sack())),
@@ -280,24 +280,24 @@ fn settings(experiment: &Experiment, dilation: Dilation) -> Vec<(&'static str, S
         ),
         ("tcp_frto", flag(tcp.frto)),
         ("tcp_dsack", flag(tcp.dsack)),
-        // What a connection learned is not for its successors; where windows are bounded, the route forbids that in detail.
+        // Connections do not inherit metrics; where windows have a bound, the route locks each metric.
         ("tcp_no_metrics_save", flag(!is_bounded(experiment))),
         ("tcp_rmem", format!("4096 {memory} {memory}")),
         ("tcp_wmem", "4096 4194304 16777216".to_owned()),
         ("tcp_autocorking", flag(false)),
-        // Sockets whose program has been killed do not keep its namespaces for minutes.
+        // Sockets of a killed program must not keep its namespaces for minutes.
         ("tcp_orphan_retries", "1".to_owned()),
         ("tcp_fin_timeout", "1".to_owned()),
     ];
     let limit = experiment.hosts.groups[0].backpressure.map_or(1 << 30, |limit| limit.0.min(1 << 30));
     settings.push(("tcp_limit_output_bytes", limit.to_string()));
-    // TCP Small Queues let what the pacing rate sends in 2^-10 s of the machine's time wait, and nothing else here is paced: so the
-    // rate is dilated in place of the time.
+    // TCP Small Queues allow the data of the pacing rate in 2^-10 s of the machine's time to wait, and nothing else of this set-up is
+    // paced: so the rate is dilated instead of the time.
     let percent = |ratio: u32| ratio.saturating_mul(dilation.factor()).min(MOST_PACING).to_string();
     settings.push(("tcp_pacing_ss_ratio", percent(PACING_SLOW_START)));
     settings.push(("tcp_pacing_ca_ratio", percent(PACING_AVOIDANCE)));
     let most = millis(dilation.real(tcp.rto.maximum));
-    // The kernel takes from one second to two minutes.
+    // The kernel accepts one second to two minutes.
     if (1_000..=120_000).contains(&most) {
         settings.push(("tcp_rto_max_ms", most.to_string()));
     }
@@ -323,7 +323,7 @@ fn route(experiment: &Experiment, dilation: Dilation) -> String {
     route
 }
 
-/// Whether a window has a bound that it could reach.
+/// Whether windows have a bound that they could reach.
 fn is_bounded(experiment: &Experiment) -> bool {
     experiment.tcp().max_window.0 < 1 << 28
 }

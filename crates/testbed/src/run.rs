@@ -1,4 +1,4 @@
-//! A run, from the scenario's text to the tables of its folder.
+//! A run with real TCP, from the text of a scenario to the tables of its folder.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -22,26 +22,26 @@ use crate::sys::clock::Clock;
 use crate::sys::ebpf::{self, Registered};
 use crate::sys::machine::{self, Times, Who};
 
-/// A scenario as it was asked for.
+/// Scenario with its options.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
-    /// Its text.
+    /// Text of the scenario.
     pub text: String,
     /// Name of the file, for messages.
     pub file: String,
-    /// Where the files are that it names.
+    /// Folder of the files that it names.
     pub base: PathBuf,
-    /// Values that differ, by key.
+    /// Changed keys and their values.
     pub overrides: Vec<(String, String)>,
-    /// In place of the scenario's own.
+    /// Seed that replaces the scenario's.
     pub seed: Option<u64>,
-    /// How many times slower than the machine's the network's time passes.
+    /// Ratio of the machine's time to the network's.
     pub dilation: Dilation,
-    /// Whether links may be faster than a switch of software paces, to see what this machine carries.
+    /// Whether links may exceed the rate that a software switch paces, to measure the capacity of this machine.
     #[serde(default)]
     pub trial: bool,
-    /// Whether hosts have our congestion control where the kernel has one of that name, too.
+    /// Whether hosts use the testbed's own congestion control even if the kernel has one of that name.
     #[serde(default)]
     pub own: bool,
 }
@@ -52,35 +52,35 @@ pub struct Scenario {
 pub struct Request {
     /// Scenario to run.
     pub scenario: Scenario,
-    /// Where the tables go.
+    /// Folder for the tables.
     pub folder: PathBuf,
 }
 
-/// Why nothing was run.
+/// Reason why a run failed.
 #[derive(Debug)]
 pub enum Failure {
-    /// The scenario, or parts of it.
+    /// Error in the scenario.
     Scenario(String),
-    /// Keys of the scenario that Linux cannot follow.
+    /// Keys of the scenario that Linux cannot carry out.
     Refused(Vec<Refusal>),
-    /// This machine, or this user.
+    /// Problem of this machine or user.
     Machine(String),
 }
 
-/// How long connections may take to open before the run.
+/// Longest time for opening connections before the run.
 const OPENING: Duration = Duration::from_secs(20);
-/// Between two looks at whether it is time to end.
+/// Time between two checks for the end.
 const LOOK: Duration = Duration::from_millis(20);
-/// Before time zero: what opened connections has died away.
+/// Time before the origin of network time, in which packets of opened connections leave the network.
 const LEAD: Duration = Duration::from_millis(50);
-/// Between two reports of how far it is.
+/// Time between two reports of progress.
 const TELL: Duration = Duration::from_millis(200);
 
-/// Run it, and write its tables; `tell` hears how far it is, as `shallows_sim::Progress` would say it.
+/// Runs a scenario and writes its tables; `tell` receives progress in the form of `shallows_sim::Progress`.
 ///
 /// # Errors
 ///
-/// What stands in the way, before anything was sent, or what went wrong.
+/// If the run cannot start, or fails.
 pub fn run(request: &Request, mut tell: impl FnMut(Value)) -> Result<Value, Failure> {
     let Request { scenario, folder } = request;
     let (experiment, plan, mut own) = prepare(scenario)?;
@@ -105,11 +105,11 @@ pub fn run(request: &Request, mut tell: impl FnMut(Value)) -> Result<Value, Fail
     }))
 }
 
-/// The files of packets that a scenario asks for, in a folder.
+/// Opens the captures that a scenario requests, in a folder.
 ///
 /// # Errors
 ///
-/// If one is there already, or cannot be written.
+/// If a file exists already, or cannot be written.
 pub fn capture(experiment: &Experiment, plan: &LinuxPlan, folder: &Path) -> io::Result<Captures> {
     let factor = plan.dilation.factor();
     let slower = if factor > 1 {
@@ -126,11 +126,11 @@ pub fn capture(experiment: &Experiment, plan: &LinuxPlan, folder: &Path) -> io::
     })
 }
 
-/// Check a scenario, become who may run it, and have the kernel know its congestion control for as long as the last one lives.
+/// Checks a scenario, acquires the rights to run it, and registers its congestion control until the returned [`Registered`] is dropped.
 ///
 /// # Errors
 ///
-/// What stands in the way.
+/// If the scenario is invalid, Linux cannot carry it out, or rights are missing.
 pub fn prepare(scenario: &Scenario) -> Result<(Experiment, LinuxPlan, Option<Registered>), Failure> {
     let Scenario { text, file, base, overrides, seed, dilation, trial, own } = scenario;
     let read = |path: &str| shallows_files::read_text(&base.join(path));
@@ -173,7 +173,7 @@ fn write(path: &Path, table: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>
     out.flush()
 }
 
-/// Two networks, one after the other: in the first, connections are opened; the second begins at time zero, and is measured.
+/// Measures a run. It uses two networks: connections are opened in the first; the second begins at time zero, and is measured.
 fn measure(
     experiment: &Experiment,
     (hosts, own): (&HostNamespaces, Option<&Registered>),
@@ -181,10 +181,10 @@ fn measure(
     captures: Captures,
     tell: &mut impl FnMut(Value),
 ) -> io::Result<(Report, Health)> {
-    // Applications are not what is measured.
+    // The speed of applications is not measured, so they must not delay flows.
     machine::hurry(Who::Programs);
     let mut switch = Switch::open(hosts, plan)?;
-    // Threads that take up packets need the hosts' processors, and would have programs go to the switch's.
+    // Threads that take packets at hosts need the hosts' processors; otherwise programs would run on the switch's.
     if let Some((_, hosts)) = machine::switch_and_hosts().filter(|_| own.is_some()) {
         machine::stay_on(hosts);
     }
@@ -203,7 +203,7 @@ fn measure(
                 return Err(io::Error::other("connections could not be opened: no answer"));
             }
         }
-        // What opened them dies away.
+        // Wait until packets that opened them have left the network.
         thread::sleep(std::time::Duration::from_micros(
             (LEAD.0 + plan.dilation.real(experiment.network.base_rtt()).0) / 1_000_000,
         ));
@@ -213,7 +213,7 @@ fn measure(
     let (before, lost) = (Times::now(), hosts.lost());
     let clock = Clock::starting_in(LEAD, plan.dilation);
     let mut end = Instant::ZERO;
-    // What sources have sent before they stop arrives within that time, or was lost.
+    // Packets that sources have sent before their end arrive within that time, or were lost.
     let sources = experiment.sources_stop().map(|stop| stop + plan.dilation.network(LEAD));
     let (incomplete, mut health) = switch.carry(&mut fabric, clock, &mut |_, _, _| {}, |gone| {
         let mut told = Instant::ZERO;

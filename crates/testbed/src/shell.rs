@@ -1,4 +1,4 @@
-//! A network that stands, for whatever programs its user starts on its hosts, and what it shows of itself meanwhile.
+//! A standing network: the user starts programs on its hosts, and a page shows its state.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -21,24 +21,24 @@ use crate::sys::shell::{self, Page};
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// Its network and transport; nothing of its workloads is played.
+    /// Scenario of network and transport; its workloads are not played.
     pub scenario: Scenario,
     /// Command with its arguments; a shell if empty.
     pub command: Vec<String>,
-    /// Where the files of packets go that its scenario asks for; without a place, none is kept.
+    /// Folder for the captures of the scenario; `None` discards them.
     pub captures: Option<PathBuf>,
 }
 
-/// Have a network stand for as long as a command runs; `page` is a file in memory that shows it.
+/// Runs a network as long as a command runs; `page` is a file in memory that shows its state.
 ///
 /// # Errors
 ///
-/// What stands in the way.
+/// If the network or the command cannot be run.
 pub fn stand(request: &Request, page: &Path) -> Result<Value, Failure> {
     let machine = |error: std::io::Error| Failure::Machine(error.to_string());
     let home = Namespace::current().map_err(machine)?;
     let (experiment, plan, mut own) = prepare(&request.scenario)?;
-    // Nobody knows for how long it stands, so nothing is recorded that grows.
+    // The duration is unknown, so no records that grow are kept.
     let experiment = experiment.idle(request.captures.is_some());
     let folder = request.captures.as_deref().unwrap_or(Path::new("."));
     let captures = capture(&experiment, &plan, folder).map_err(machine)?;
@@ -62,7 +62,7 @@ pub fn stand(request: &Request, page: &Path) -> Result<Value, Failure> {
     show(Instant::ZERO, &fabric, &Health::default());
     greet(&experiment);
     let stood = switch.carry(&mut fabric, clock, &mut show, |gone| {
-        // The user's programs are where they would be without a testbed, until they ask for a host.
+        // The command starts in the original network; its programs enter hosts by name.
         let _ = home.enter();
         shell::run(&request.command, &hosts.networks, &page, &|| gone.check_carrier())
     });

@@ -1,4 +1,4 @@
-//! Port numbers that a host connects from, each the next one that is free, and the sockets bound to them.
+//! Source ports of a host, each the next free one, and the sockets bound to them.
 
 use std::io;
 
@@ -6,7 +6,7 @@ use shallows_scenario::FIRST_PORT;
 
 use crate::sys::tcp::{Address, Socket};
 
-/// The port numbers of one host, from [`FIRST_PORT`] to the last.
+/// Port numbers of one host, from [`FIRST_PORT`] to the last.
 #[derive(Clone, Debug)]
 pub(crate) struct SourcePorts {
     next: u16,
@@ -19,11 +19,11 @@ impl Default for SourcePorts {
 }
 
 impl SourcePorts {
-    /// Begin to connect a socket of `new` from the next free port number of the address `from` to another; returns both.
+    /// Starts to connect a socket from `new` to an address, from the next free port of the address `from`. Returns socket and port.
     ///
     /// # Errors
     ///
-    /// If all port numbers are taken for that address, or sockets cannot be had.
+    /// If all port numbers are in use for that address, or a socket cannot be created.
     pub(crate) fn connect(
         &mut self,
         from: [u8; 4],
@@ -44,13 +44,13 @@ impl SourcePorts {
         })
     }
 
-    /// Result of `attempt` at the first port number whose address is not in use, with that number. Tries each number once.
+    /// Returns the result of `attempt` with the first port number that is not in use, and that number. Tries each number once.
     fn first_free<T>(&mut self, attempt: impl Fn(u16) -> io::Result<T>) -> io::Result<Option<(T, u16)>> {
         for _ in FIRST_PORT..=u16::MAX {
             let port = self.next;
             self.next = port.checked_add(1).unwrap_or(FIRST_PORT);
             match attempt(port) {
-                // bind(2): another socket has the port to itself. connect(2): another connection has both addresses.
+                // bind(2): another socket has exclusive use of the port. connect(2): another connection has both addresses.
                 Err(error) if is_taken(&error) => {}
                 other => return other.map(|made| Some((made, port))),
             }
@@ -73,7 +73,7 @@ mod tests {
     #[test]
     fn the_next_free_port_number_is_taken_and_after_the_last_comes_the_first() {
         let mut ports = SourcePorts { next: u16::MAX - 1 };
-        // 65534 is in use, and so is 1024 as an end of the same connection.
+        // 65534 is in use, and 1024 is an end of a connection between the same addresses.
         let attempt = |port| match port {
             65_534 => Err(io::ErrorKind::AddrInUse.into()),
             FIRST_PORT => Err(io::ErrorKind::AddrNotAvailable.into()),

@@ -1,7 +1,7 @@
-//! The flows of a scenario, each at its time: those that the simulation draws from the same seed.
+//! Flows of a scenario at their times, the same as those of a simulation with the same seed.
 //!
-//! Workloads are asked with the times at which their flows were due, not with those at which a late program got to them, so
-//! that what they draw owes nothing to the machine. Flows that wait for nothing are known some time ahead, so that their
+//! Workloads are polled with the times at which their flows were due, not with those at which a late program processed them, so
+//! that random draws do not depend on the machine. Flows without dependencies are announced in advance, so that their
 //! connections can be opened before.
 
 use std::collections::VecDeque;
@@ -9,10 +9,10 @@ use std::collections::VecDeque;
 use shallows_core::{Duration, Instant};
 use shallows_scenario::{Experiment, Flow, Leg, Milestone, Next, QueryRecord, Workload};
 
-/// A flow, and the number by which it was announced.
+/// Flow with the number of its announcement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Announced {
-    /// Unique in a run.
+    /// Number of the announcement, unique in a run.
     pub ticket: u64,
     /// The flow.
     pub flow: Flow,
@@ -23,24 +23,24 @@ pub struct Announced {
 pub struct Announcer {
     sources: Vec<Source>,
     tickets: u64,
-    /// Announced since that was asked for.
+    /// Flows announced since the last call of [`Self::announced`].
     announced: Vec<Announced>,
-    /// How long before its time a flow is announced, if it waits for nothing.
+    /// Time by which flows without dependencies are announced in advance.
     ahead: Duration,
 }
 
 #[derive(Debug)]
 struct Source {
     workload: Box<dyn Workload>,
-    /// Known and not yet due, in order.
+    /// Announced flows that are not yet due, in order.
     ahead: VecDeque<Announced>,
-    /// When it wants to be asked again, if it does.
+    /// Time at which to poll the workload again, if it has one.
     until: Option<Instant>,
     done: bool,
 }
 
 impl Announcer {
-    /// The workloads of `experiment`, whose first flows are announced; those that wait for nothing so long `ahead` of their time.
+    /// Starts the workloads of `experiment`; flows without dependencies are announced `ahead` of their time.
     pub fn new(experiment: &Experiment, ahead: Duration) -> Self {
         let source = |workload| Source { workload, ahead: VecDeque::new(), until: None, done: false };
         let sources = experiment.workloads().into_iter().map(source).collect();
@@ -49,7 +49,7 @@ impl Announcer {
         traffic
     }
 
-    /// The next flow that is due by `now`, earliest first.
+    /// Returns the next flow that is due by `now`, earliest first.
     pub fn due(&mut self, now: Instant) -> Option<Announced> {
         loop {
             let (at, index) = self
@@ -73,34 +73,34 @@ impl Announcer {
         }
     }
 
-    /// When something is due.
+    /// Returns the time of the next flow or poll.
     pub fn next_at(&self) -> Option<Instant> {
         self.sources.iter().filter_map(Source::next_at).min()
     }
 
-    /// Flows that have been announced since the last time.
+    /// Returns the flows announced since the last call.
     pub fn announced(&mut self) -> Vec<Announced> {
         std::mem::take(&mut self.announced)
     }
 
-    /// Whether no flow will come any more.
+    /// Whether there will be no further flow.
     pub fn is_done(&self) -> bool {
         self.sources.iter().all(|source| source.done && source.ahead.is_empty())
     }
 
-    /// The receiver has all of a part of a query.
+    /// Handles a part of a query that its receiver has completely.
     pub fn on_complete(&mut self, workload: u16, leg: Leg, now: Instant) {
         self.sources[usize::from(workload)].workload.on_complete(leg, now);
         self.ask_again(workload, now);
     }
 
-    /// A flow of a list has come so far.
+    /// Handles the progress of a flow from a list.
     pub fn on_milestone(&mut self, workload: u16, listed: u32, milestone: Milestone, now: Instant) {
         self.sources[usize::from(workload)].workload.on_milestone(listed, milestone, now);
         self.ask_again(workload, now);
     }
 
-    /// Outcomes of queries, by workload.
+    /// Returns the results of queries, by workload.
     pub fn queries(&self) -> Vec<Vec<QueryRecord>> {
         self.sources.iter().map(|source| source.workload.queries().to_vec()).collect()
     }
@@ -109,7 +109,7 @@ impl Announcer {
         self.refill(usize::from(workload), now, now);
     }
 
-    /// Ask a workload that has nothing announced at `at`, which may be some time before `now`.
+    /// Polls a workload without announced flows at time `at`, which may be before `now`.
     fn refill(&mut self, index: usize, at: Instant, now: Instant) {
         if self.sources[index].ahead.is_empty() {
             self.ask(index, at);
@@ -135,7 +135,7 @@ impl Announcer {
         }
     }
 
-    /// Have the flows announced that come soon, as long as none of them reacts to anything.
+    /// Announces flows that are due soon, unless they react to other flows.
     fn look_ahead(&mut self, index: usize, now: Instant) {
         let mut known = 0;
         while let Some(last) = self.sources[index].ahead.back()
@@ -175,7 +175,7 @@ mod tests {
     const AHEAD: Duration = Duration::from_millis(100);
     const POISSON: &str = "kind = \"poisson\"\nload = 0.5\nflows = 300\nsizes = \"web-search\"";
 
-    /// The flows as the simulation meets them.
+    /// Returns the flows of a simulation.
     fn simulated(experiment: &Experiment) -> Vec<(u64, u32, u32, Option<u64>)> {
         let mut simulation = shallows_sim::Simulation::new(experiment.clone());
         while !simulation.advance(1 << 16).done {}
@@ -188,7 +188,7 @@ mod tests {
         let experiment = experiment(POISSON);
         let mut traffic = Announcer::new(&experiment, AHEAD);
         let mut flows = Vec::new();
-        // Every 7 ms, so that several are due at once.
+        // Steps of 7 ms, so that several flows are due at once.
         for step in 0..=1_428 {
             while let Some(Announced { flow, .. }) = traffic.due(Instant(step * 7_000_000_000)) {
                 flows.push((flow.at.0, flow.source.0, flow.destination.0, flow.size.map(|size| size.0)));

@@ -1,8 +1,8 @@
-//! Files of a crate that need each other: none of them can be read, tested or moved without the others.
+//! Circular dependencies between files of a crate, which can only be read, tested or moved together.
 //!
-//! A file needs another if its code, tests left out, names something by a path into it: `use crate::buffer::Limit`,
-//! `super::Item`, or `child::Config` in the parent. A path counts as one into the last module that it names, even where that
-//! only passes the item on. `mod child;` alone is not a need.
+//! A file depends on another if its code, without tests, names an item by a path into it: `use crate::buffer::Limit`,
+//! `super::Item`, or `child::Config` in the parent. A path counts for the last module that it names, even if that
+//! only re-exports the item. `mod child;` alone is no dependency.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -10,17 +10,17 @@ use std::path::{Path, PathBuf};
 use crate::text::code_of_rust;
 use crate::{files, read, root};
 
-/// A module of a crate, as its path from the root.
+/// Module of a crate, as its path from the root.
 type Module = Vec<String>;
-/// Names that each module uses of each other module.
+/// Names that each module uses from each other module.
 type Needs = BTreeMap<Module, BTreeMap<Module, String>>;
 
-/// A circle for each group of files of this crate that need each other, in words.
+/// Returns a message for each group of files of this crate with a circular dependency.
 pub fn in_crate(name: &str) -> Vec<String> {
     among(&texts_of(name))
 }
 
-/// Where a module of this crate needs one of another room, both by their paths from the root: a room is a folder in `src`.
+/// Returns the dependencies between modules of different rooms, both by their paths from the root. A room is a folder in `src`.
 pub fn between_rooms(name: &str) -> Vec<(String, String)> {
     let code = texts_of(name).iter().map(|(path, text)| (module_of(path), code_of_rust(text))).collect();
     let mut pairs = Vec::new();
@@ -31,7 +31,7 @@ pub fn between_rooms(name: &str) -> Vec<(String, String)> {
     pairs
 }
 
-/// The files of this crate, by path from the root of the crate.
+/// Returns the files of this crate, by path from the root of the crate.
 fn texts_of(name: &str) -> BTreeMap<PathBuf, String> {
     let folder = root().join("crates").join(name).join("src");
     let sources = files(&folder, &["rs"]);
@@ -39,7 +39,7 @@ fn texts_of(name: &str) -> BTreeMap<PathBuf, String> {
     sources.iter().map(|path| (short(path), read(path))).collect()
 }
 
-/// A circle for each group of these files, by path from the root of the crate, that need each other, in words.
+/// Returns a message for each group of these files, by path from the root of the crate, with a circular dependency.
 fn among(texts: &BTreeMap<PathBuf, String>) -> Vec<String> {
     let code: BTreeMap<Module, String> =
         texts.iter().map(|(path, text)| (module_of(path), code_of_rust(text))).collect();
@@ -49,7 +49,7 @@ fn among(texts: &BTreeMap<PathBuf, String>) -> Vec<String> {
     let mut circles = Vec::new();
     for module in needs.keys() {
         let Some(circle) = shortest_circle(module, &needs) else { continue };
-        // One circle of a group is enough: the next shows when it is broken.
+        // One circle per group suffices: the next one shows when it is broken.
         if circle.iter().any(|module| told.contains(module)) {
             continue;
         }
@@ -93,7 +93,7 @@ fn needs(code: &BTreeMap<Module, String>) -> Needs {
     needs
 }
 
-/// Words, `::`, and every other character alone; no space.
+/// Returns words, `::`, and every other character alone, without spaces.
 fn tokens(code: &str) -> Vec<&str> {
     let mut tokens = Vec::new();
     let mut rest = code.trim_start();
@@ -110,7 +110,7 @@ fn tokens(code: &str) -> Vec<&str> {
     tokens
 }
 
-/// The paths that begin at this token, with those of a `use a::{b, c::d}` one by one; and the place after them.
+/// Collects the paths that begin at this token, each path of a `use a::{b, c::d}` separately; returns the place after them.
 fn paths_from<'a>(
     tokens: &[&'a str],
     mut place: usize,
@@ -151,9 +151,9 @@ fn paths_from<'a>(
     place + 1
 }
 
-/// The module that a path leads into, and what it names there.
+/// Returns the module into which a path leads, and the item that it names there.
 fn resolve(path: &[&str], module: &Module, modules: &BTreeMap<Module, String>) -> Option<(Module, String)> {
-    // A word alone is a variable, or says who may see: `pub(super)`.
+    // A single word is a variable or a visibility, as in `pub(super)`.
     if path.len() < 2 {
         return None;
     }
@@ -189,7 +189,7 @@ fn resolve(path: &[&str], module: &Module, modules: &BTreeMap<Module, String>) -
     (at != *module && modules.contains_key(&at)).then_some((at, name))
 }
 
-/// The shortest way from a module back to itself, beginning with it.
+/// Returns the shortest path from a module back to itself, beginning with it.
 fn shortest_circle<'a>(from: &'a Module, needs: &'a Needs) -> Option<Vec<&'a Module>> {
     let mut ways = vec![vec![from]];
     let mut seen = BTreeSet::new();

@@ -1,4 +1,4 @@
-//! The shape of the source: what tests hold and `cargo run -p tidy -- norms` measures.
+//! Structure of the source: functions for its tests, and the measurements of `cargo run -p tidy -- norms`.
 #![forbid(unsafe_code)]
 
 pub mod circles;
@@ -9,11 +9,11 @@ pub mod unused;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The folder of the workspace.
+/// Returns the folder of the workspace.
 ///
 /// # Panics
 ///
-/// If it is not where this crate was built from.
+/// If it is not where this crate was built.
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../..")
@@ -21,7 +21,7 @@ pub fn root() -> PathBuf {
         .expect("the workspace is two levels up")
 }
 
-/// Every file below `folder` with one of these extensions, generated folders and symbolic links left out.
+/// Returns all files below `folder` with one of these extensions, except in generated folders and behind symbolic links.
 ///
 /// # Panics
 ///
@@ -45,7 +45,7 @@ pub fn files(folder: &Path, extensions: &[&str]) -> Vec<PathBuf> {
     found
 }
 
-/// The crates of the workspace, by the names of their folders.
+/// Returns the names of the folders of all crates.
 ///
 /// # Panics
 ///
@@ -58,32 +58,32 @@ pub fn crates() -> Vec<String> {
     names
 }
 
-/// The text of a source file.
+/// Returns the text of a source file.
 ///
 /// # Panics
 ///
-/// If it is none.
+/// If it cannot be read as UTF-8.
 pub fn read(path: &Path) -> String {
     fs::read_to_string(path).expect("source is UTF-8 text")
 }
 
-/// The words of the code of a Rust file, without its comments, literals and own tests.
+/// Returns the words of a Rust file's code, without comments, literals and unit tests.
 pub fn words_of_rust(text: &str) -> Vec<String> {
     let code = text::code_of_rust(text);
     let words = code.split(|c: char| !c.is_alphanumeric() && c != '_');
     words.filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }
 
-/// A path as seen from the folder of the workspace.
+/// Returns a path relative to the folder of the workspace.
 pub fn short(path: &Path) -> String {
     path.strip_prefix(root()).unwrap_or(path).display().to_string()
 }
 
-/// Fail with one line for each problem, if there are any.
+/// Fails with one line for each problem, if there are any.
 ///
 /// # Panics
 ///
-/// If there is one.
+/// If there is a problem.
 pub fn complain(problems: &[String]) {
     assert!(problems.is_empty(), "\n{}\n", problems.join("\n"));
 }

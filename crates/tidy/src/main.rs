@@ -1,4 +1,4 @@
-//! `cargo run -p tidy -- norms` prints what is measured of the source, and its circles.
+//! `cargo run -p tidy -- norms` prints measurements of the source, and its circular dependencies.
 
 use std::process::ExitCode;
 

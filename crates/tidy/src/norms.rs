@@ -1,4 +1,4 @@
-//! Sizes of files and functions, and what else tells how readable the source is, as a table.
+//! Table of measurements of readability: sizes of files and functions, tests, circular dependencies, unused items.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::text::{functions_of_python, functions_of_rust};
 use crate::{circles, crates, files, read, root, short, unused};
 
-/// CONTRIBUTING.md: a function fits a screen.
+/// Most lines of a function (CONTRIBUTING.md: a function fits a screen).
 const SCREEN: usize = 70;
 
 /// Measurements of one crate, or of the Python package.
@@ -14,14 +14,14 @@ struct Row {
     name: String,
     files: Vec<usize>,
     functions: Vec<usize>,
-    /// Lines of tests for each line of what they test.
+    /// Lines of tests per line of other code.
     tests: f64,
-    /// Nothing where they are not looked for.
+    /// Number of circular dependencies; `None` if they are not searched.
     circles: Option<usize>,
     unused: usize,
 }
 
-/// The table of all crates and of Python.
+/// Returns the table of all crates and of Python.
 pub fn table() -> String {
     let unused = unused::items_of_rust();
     let mut rows: Vec<Row> = crates().iter().map(|name| of_crate(name, &unused)).collect();
@@ -109,7 +109,7 @@ fn ratio(tests: usize, files: &[usize]) -> f64 {
     tests as f64 / files.iter().sum::<usize>().max(1) as f64
 }
 
-/// The value below or at which this part of them lies.
+/// Returns the quantile `part` of the values, by the nearest rank.
 fn quantile(values: &[usize], part: f64) -> usize {
     let mut sorted = values.to_vec();
     sorted.sort_unstable();

@@ -1,7 +1,7 @@
-//! Declarations and files that nothing uses: the compiler does not say so of what is `pub`, nor an interpreter of anything.
+//! Unused declarations and files. The compiler does not report items that are `pub`, and an interpreter reports nothing.
 //!
-//! Names are compared as text. A name that several declarations share counts as used if it occurs more often than it is
-//! declared; so this finds what is surely dead, and not all of it.
+//! Names are compared as text. A name with several declarations counts as used if it occurs more often than it is
+//! declared; the search therefore finds only some of the unused items.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,17 +12,17 @@ use crate::{files, read, root, short};
 const CALLED_BY_OTHERS: [&str; 5] =
     ["do_GET", "log_message", "verify_request", "service_actions", "_repr_html_"];
 
-/// Declarations of Rust that nothing names but their own tests.
+/// Returns the declarations of Rust that are named only in their own tests.
 ///
 /// # Panics
 ///
-/// If so few are found that something is wrong with the search.
+/// If so few declarations are found that the search must be wrong.
 pub fn items_of_rust() -> Vec<String> {
     let sources = ["crates", "fuzz", "benches"].map(|folder| files(&root().join(folder), &["rs"])).concat();
     let mut uses = Uses::default();
     for path in &sources {
         let text = without_comments(&read(path));
-        // Integration tests may use what no crate does: their files are not the item's own.
+        // Integration tests may use items that no crate uses: they are not the item's own tests.
         let own = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
         uses.count(own);
         for line in own.lines() {
@@ -35,7 +35,7 @@ pub fn items_of_rust() -> Vec<String> {
     uses.unused()
 }
 
-/// Rust files that no module declares.
+/// Returns the Rust files that no module declares.
 pub fn files_of_rust() -> Vec<String> {
     let sources = files(&root().join("crates"), &["rs"]);
     let all: String = sources.iter().map(|path| without_comments(&read(path))).collect();
@@ -43,7 +43,7 @@ pub fn files_of_rust() -> Vec<String> {
         let name = stem(path);
         let is_root =
             path.parent().is_some_and(|folder| ["tests", "examples"].iter().any(|end| folder.ends_with(end)));
-        // A folder of tests beside its module is none of Cargo's.
+        // A folder of tests beside its module is not one of Cargo's.
         is_root && !short(path).contains("/src/") || ["lib", "main", "build"].contains(&name) || {
             let name = if name == "mod" { path.parent().map(stem).unwrap_or_default() } else { name };
             all.contains(&format!("mod {name};"))
@@ -52,11 +52,11 @@ pub fn files_of_rust() -> Vec<String> {
     sources.iter().filter(|path| !is_module(path)).map(|path| short(path)).collect::<Vec<_>>()
 }
 
-/// Functions and classes of the package that nothing names, and no page.
+/// Returns the functions and classes of the package that neither code nor documentation names.
 ///
 /// # Panics
 ///
-/// If so few are found that something is wrong with the search.
+/// If so few declarations are found that the search must be wrong.
 pub fn items_of_python() -> Vec<String> {
     let mut uses = Uses::default();
     for folder in ["python/shallows", "notebooks", "benches", "experiments", "docs/build"] {
@@ -80,7 +80,7 @@ pub fn items_of_python() -> Vec<String> {
     uses.unused()
 }
 
-/// Modules of the package that nothing imports.
+/// Returns the modules of the package that nothing imports.
 pub fn modules_of_python() -> Vec<String> {
     let folder = root().join("python");
     let modules = files(&folder, &["py"]);
@@ -100,7 +100,7 @@ pub fn modules_of_python() -> Vec<String> {
     modules.iter().filter(|path| !is_imported(path)).map(|path| short(path)).collect::<Vec<_>>()
 }
 
-/// Pictures and tables of numbers that no page, and no code, names.
+/// Returns the pictures and tables of numbers that neither documentation nor code names.
 pub fn data() -> Vec<String> {
     let pages: String = files(&root(), &["md", "py", "yml", "html"]).iter().map(|path| read(path)).collect();
     let code: String = files(&root().join("crates"), &["rs"]).iter().map(|path| read(path)).collect();
@@ -118,11 +118,11 @@ pub fn data() -> Vec<String> {
     unnamed
 }
 
-/// How often each word occurs, and where those that are names are declared.
+/// Counts of words, and places of declarations.
 #[derive(Default)]
 struct Uses {
     found: BTreeMap<String, usize>,
-    /// By name: how often, and where those are that should be used.
+    /// Number of declarations of each name, and places of those that must be used.
     declared: BTreeMap<String, (usize, Vec<String>)>,
 }
 
@@ -141,7 +141,7 @@ impl Uses {
         }
     }
 
-    /// Declared names that occur nowhere else.
+    /// Returns the declared names that occur nowhere else.
     fn unused(&self) -> Vec<String> {
         let dead = self.declared.iter().filter(|(name, (number, _))| self.found[*name] <= *number);
         dead.flat_map(|(name, (_, places))| {
@@ -155,7 +155,7 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty())
 }
 
-/// The name that a line of Rust declares, if it does.
+/// Returns the name that a line of Rust declares, if it declares one.
 fn declared_in_rust(line: &str) -> Option<&str> {
     const BEFORE: [&str; 8] = ["pub", "crate", "super", "unsafe", "async", "extern", "default", "in"];
     const KINDS: [&str; 8] = ["fn", "struct", "enum", "trait", "const", "static", "type", "union"];
@@ -171,7 +171,7 @@ fn without_comments(text: &str) -> String {
     text.lines().filter(|line| !line.trim_start().starts_with("//")).flat_map(|line| [line, "\n"]).collect()
 }
 
-/// Python's code, without what explains it.
+/// Returns Python's code without docstrings and comments.
 fn without_docstrings(text: &str) -> String {
     let outside = text.split("\"\"\"").step_by(2);
     outside

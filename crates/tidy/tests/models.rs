@@ -1,13 +1,13 @@
-//! Knowledge of models: a new one changes few files (ARCHITECTURE.md, "To add a model, touch these files").
+//! A new model changes few files (ARCHITECTURE.md, "To add a model, touch these files").
 
 use std::path::{Path, PathBuf};
 
 use tidy::{complain, files, read, root, short};
 
-/// A model's own file, the list of its kind, what a scenario says of it, and what checks that.
+/// Most files that name a model: its own, the list of its kind, its key in scenarios, and the check of that key.
 const MOST: usize = 4;
 
-/// Models by kind: where their enum is and what it is called, and other enums with a variant for each.
+/// Kinds of models: file and name of their enum, and other enums with a variant for each.
 const KINDS: [(&str, &str, &[&str]); 5] = [
     ("crates/switch/src/aqm/mod.rs", "Config", &["Marker", "Boxed"]),
     ("crates/switch/src/scheduler/mod.rs", "Config", &["AnyScheduler", "Port"]),
@@ -52,13 +52,13 @@ fn is_test(path: &Path) -> bool {
     text.contains("/tests/") || text.ends_with("/tests.rs") || text.ends_with("/testing.rs")
 }
 
-/// A file without comments and its own tests.
+/// Returns the code of a file without comments and unit tests.
 fn own_code(text: &str) -> String {
     let own = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
     own.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
 }
 
-/// The variants of a public enum.
+/// Returns the variants of a public enum.
 fn variants(text: &str, name: &str) -> Vec<String> {
     let begin = text.find(&format!("pub enum {name} {{\n")).expect("the list has its enum");
     let body = text[begin..].split("\n}\n").next().unwrap_or_default();
@@ -68,7 +68,7 @@ fn variants(text: &str, name: &str) -> Vec<String> {
     body.lines().skip(1).filter(is_variant).map(word).collect()
 }
 
-/// Whether `code` has this path, and not only as the beginning of a longer one.
+/// Whether `code` contains this path, and not only as the beginning of a longer one.
 fn is_named(code: &str, path: &str) -> bool {
     code.match_indices(path).any(|(place, _)| {
         let after = code[place + path.len()..].chars().next().unwrap_or(' ');

@@ -1,12 +1,12 @@
-//! The rooms of the Python package and of the engine's crate `sim`: a room imports from those below it and from itself, wherever the
-//! import stands.
+//! Rooms of the Python package and of the crate `sim`: a room imports only from those below it and from itself, also inside
+//! functions.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use tidy::{complain, files, read, root, short};
 
-/// From the bottom up. What has no room of its own lies below all of them.
+/// Rooms of the Python package, from the bottom up. Modules without a room are below all of them.
 const ORDER: [&str; 11] = [
     "",
     "runs",
@@ -21,7 +21,7 @@ const ORDER: [&str; 11] = [
     "cli",
 ];
 
-/// The package itself names what is public, and starts the command line.
+/// Modules above all rooms: the package itself exports public names, and `__main__` starts the command line.
 const ABOVE_ALL: [&str; 2] = ["shallows", "shallows.__main__"];
 
 /// The rooms of `crates/sim`, from the bottom up.
@@ -42,7 +42,7 @@ fn no_room_of_the_simulation_knows_one_above_it() {
             _ => problems.push(format!("tidy/rooms.rs does not say where {module} or {needed} is")),
         }
     }
-    // Each room but the first knows one below it, or nothing was looked at.
+    // Each room but the first must use one below it, otherwise the search found nothing.
     for room in &SIM[1..] {
         assert!(pairs.iter().any(|(module, _)| module.starts_with(room)), "{room} knows no other");
     }
@@ -80,7 +80,7 @@ fn no_modules_import_each_other() {
     let modules = modules();
     let mut waiting: BTreeMap<&String, Vec<String>> =
         modules.iter().map(|(module, (_, text))| (module, imports(module, text, &modules))).collect();
-    // What imports nothing that is left is no part of a circle.
+    // A module with no remaining imports belongs to no circle.
     loop {
         let free = |wanted: &Vec<String>| !wanted.iter().any(|name| waiting.contains_key(name));
         let done: Vec<_> = waiting.iter().filter(|(_, wanted)| free(wanted)).map(|(name, _)| *name).collect();
@@ -127,7 +127,7 @@ fn an_import_from_a_room_above_is_found_in_every_form() {
     }
 }
 
-/// Every module by its name, with its file and text.
+/// Modules by name, with file and text.
 type Modules = BTreeMap<String, (String, String)>;
 
 fn modules() -> Modules {
@@ -143,7 +143,7 @@ fn name(path: &Path, folder: &Path) -> String {
     parts.join(".")
 }
 
-/// Imports of a module from rooms above it, as messages.
+/// Returns the imports of a module from rooms above it, as messages.
 fn upwards(module: &str, text: &str, known: &Modules) -> impl Iterator<Item = String> + use<> {
     let mine = height(module);
     let (module, wanted) = (module.to_owned(), imports(module, text, known));
@@ -153,13 +153,13 @@ fn upwards(module: &str, text: &str, known: &Modules) -> impl Iterator<Item = St
         .map(move |other| format!("{module} imports {other}"))
 }
 
-/// Where a module's room is in the order.
+/// Returns the position of a module's room in the order.
 fn height(module: &str) -> usize {
     let room = module.split('.').nth(1).unwrap_or_default();
     ORDER.iter().position(|known| *known == room).unwrap_or(0)
 }
 
-/// The modules of the package that a module imports, whenever it does.
+/// Returns the modules of the package that a module imports, also inside functions.
 fn imports(module: &str, text: &str, known: &Modules) -> Vec<String> {
     let mut found = Vec::new();
     let mut lines = text.lines().map(str::trim_start);
@@ -177,7 +177,7 @@ fn imports(module: &str, text: &str, known: &Modules) -> Vec<String> {
             let from = absolute(from, module, known);
             for name in names.split([',', '(', ')']).map(word).filter(|name| !name.is_empty()) {
                 let inside = format!("{from}.{name}");
-                // A room of which no file is known is one, too: `from shallows import figures`.
+                // A room without a known file counts as a module, too: `from shallows import figures`.
                 let is_module = known.contains_key(&inside) || from == "shallows" && height(&inside) > 0;
                 found.push(if is_module { inside } else { from.clone() });
             }
@@ -189,7 +189,7 @@ fn imports(module: &str, text: &str, known: &Modules) -> Vec<String> {
     found
 }
 
-/// Where an import comes from, if it says so by the place of its module: a point for its folder, one more for each above.
+/// Returns the absolute name of an import. A relative one begins with a point for its folder, and one more for each folder above.
 fn absolute(from: &str, module: &str, known: &Modules) -> String {
     let points = from.chars().take_while(|c| *c == '.').count();
     if points == 0 {
@@ -202,7 +202,7 @@ fn absolute(from: &str, module: &str, known: &Modules) -> String {
     if rest.is_empty() { folder } else { format!("{folder}.{rest}") }
 }
 
-/// The first word: without a new name or a comment.
+/// Returns the first word, without a new name or a comment.
 fn word(text: &str) -> &str {
     text.split_whitespace().next().unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! The shape of the source, as a test: what a reviewer should never have to say twice.
+//! Structure of the source, as a test: rules that a reviewer need not repeat.
 
 use std::path::PathBuf;
 
@@ -33,7 +33,7 @@ fn every_python_module_has_a_docstring() {
 
 #[test]
 fn nothing_is_left_to_do_and_no_test_is_muted() {
-    // Written apart so that this file does not find itself.
+    // The marks are split so that this file does not contain them.
     let marks = [
         ["TO", "DO"],
         ["FIX", "ME"],
@@ -56,7 +56,7 @@ fn nothing_is_left_to_do_and_no_test_is_muted() {
 
 #[test]
 fn source_files_stay_readable() {
-    // CONTRIBUTING.md: files are short; none is beyond what can be read in one sitting.
+    // CONTRIBUTING.md: files are short, and none is too long to be read in one sitting.
     let long = |path: &PathBuf| {
         let lines = read(path).lines().count();
         (lines > 700).then(|| format!("{}: {lines} lines; would two rooms be clearer than one?", short(path)))
@@ -66,18 +66,18 @@ fn source_files_stay_readable() {
 
 #[test]
 fn models_depend_on_no_driver() {
-    // ARCHITECTURE.md: core on nothing; switch and transport on core; scenario on those; wire on core; measure on what it reads and writes;
-    // sim on all of them.
+    // ARCHITECTURE.md: core depends on nothing; switch and transport on core; scenario on those; wire on core; measure on its inputs and
+    // outputs; sim on all of them.
     let allowed = [
         ("core", &[][..]),
         ("switch", &["core"][..]),
         ("transport", &["core"]),
         ("scenario", &["core", "switch", "transport"]),
         ("wire", &["core"]),
-        // What measures knows no world that it measures, nor what decides in one.
+        // Measurements depend neither on a world nor on the decisions in one.
         ("measure", &["core", "switch", "scenario", "wire"]),
         ("sim", &["core", "switch", "transport", "scenario", "measure"]),
-        // What happens inside a switch it has from the network of `sim`.
+        // The testbed uses switches through the network of `sim`.
         ("testbed", &["core", "files", "transport", "scenario", "measure", "sim", "wire"]),
     ];
     let mut problems = Vec::new();
@@ -96,7 +96,7 @@ fn models_depend_on_no_driver() {
 
 #[test]
 fn the_testbed_leaves_ports_memories_and_routes_to_the_network() {
-    // The types, and what would hand out one of them: of `Network` in `sim`, and of the `Network` in an experiment.
+    // These types, and functions that return one of them, of `Network` in `sim` and of the `Network` in an experiment.
     let inside = ["Port", "SharedBuffer", "Routing", "shallows_switch", "memories", "routing"];
     let sources = files(&root().join("crates/testbed/src"), &["rs"]);
     assert!(sources.iter().any(|path| path.ends_with("fabric.rs")), "there is no testbed/src/fabric.rs");
@@ -117,7 +117,7 @@ fn the_words_of_a_file_are_those_of_its_code() {
 
 #[test]
 fn nothing_that_simulates_is_unsafe() {
-    // PyO3 has what it must, and the testbed its calls of the kernel; `core` a hint to the processor, in a file of its own.
+    // PyO3 needs unsafe code, as do the testbed's system calls; `core` has a prefetch hint in a separate file.
     let may = ["python", "testbed"];
     let denial =
         |name: &str| format!("\n#![{}(unsafe_code)]\n", if name == "core" { "deny" } else { "forbid" });
@@ -226,7 +226,7 @@ fn every_name_has_a_row_with_a_test_and_an_example() {
     complain(&problems);
 }
 
-/// Every kind of switch mechanism that a scenario can name, from the schema.
+/// Returns every kind of switch mechanism that a scenario can name, from the schema.
 fn registered() -> Vec<(&'static str, String)> {
     let schema = shallows_scenario::schema();
     let mut names = Vec::new();

@@ -24,7 +24,7 @@ const REPLACED: [(&str, &str); 15] = [
     ("cell us", "window_us"),
 ];
 
-/// Files that name old keys, because they still read them, or record the past.
+/// Files that contain old keys, because they still read them or record the past.
 const OLD: [&str; 7] = [
     "CHANGELOG.md",
     "crates/scenario/src/renamed.rs",
@@ -35,10 +35,10 @@ const OLD: [&str; 7] = [
     "evidence/",
 ];
 
-/// Words that no docstring begins with.
+/// Words with which no docstring may begin.
 const OPENINGS: [&str; 5] = ["Likewise", "What", "Of", "Those", "Who"];
 
-/// Docstrings that still begin with one of these words, by folder. The numbers only shrink.
+/// Docstrings that still begin with one of these words, by folder. The numbers may only decrease.
 const OPENINGS_LEFT: [(&str, usize); 5] = [
     ("crates/sim", 18),
     ("python/shallows/cli", 11),
@@ -47,10 +47,10 @@ const OPENINGS_LEFT: [(&str, usize); 5] = [
     ("python/shallows/reports", 29),
 ];
 
-/// Most words of a sentence that users read.
+/// Most words in a sentence that users read.
 const LONGEST: usize = 35;
 
-/// Longer sentences that are left, by folder. The numbers only shrink.
+/// Remaining longer sentences, by folder. The numbers may only decrease.
 const LONG_LEFT: [(&str, usize); 0] = [];
 
 #[test]
@@ -119,7 +119,7 @@ fn a_replaced_word_is_found_in_prose_and_in_names() {
     assert_eq!(strings("f(\"one \\\n  two\")", false)[0].1, "one two. ");
 }
 
-/// Complain of a folder that has more problems than it may.
+/// Reports the folders that have more problems than allowed.
 fn only_shrinks(found: Vec<(String, String)>, left: &[(&str, usize)]) {
     let mut by_folder: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (folder, problem) in found {
@@ -139,12 +139,12 @@ fn only_shrinks(found: Vec<(String, String)>, left: &[(&str, usize)]) {
     complain(&problems);
 }
 
-/// Files of the repository with these extensions.
+/// Returns the files of the repository with these extensions.
 fn sources(extensions: &[&str]) -> Vec<PathBuf> {
     files(&root(), extensions)
 }
 
-/// The first two folders of a path; three below `python`.
+/// Returns the first two folders of a path; three below `python`.
 fn folder(path: &Path) -> String {
     let name = short(path);
     let parts: Vec<&str> = name.split('/').collect();
@@ -152,7 +152,7 @@ fn folder(path: &Path) -> String {
     parts[..depth.min(parts.len() - 1)].join("/")
 }
 
-/// Words of a line in lower case, split at underscores and at humps too.
+/// Returns the words of a line in lower case, split also at underscores and at capitals inside words.
 fn words(line: &str) -> Vec<String> {
     let mut words: Vec<String> = vec![String::new()];
     let mut last = ' ';
@@ -169,13 +169,13 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// Whether these words follow one another among `words`.
+/// Whether `words` contains the words of `phrase` in a row.
 fn has(words: &[String], phrase: &str) -> bool {
     let phrase: Vec<&str> = phrase.split(' ').collect();
     words.windows(phrase.len()).any(|window| window == phrase)
 }
 
-/// First lines of the doc comments of a Rust file, with their numbers.
+/// Returns the first lines of the doc comments of a Rust file, with their numbers.
 fn of_rust(text: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     let mut inside = false;
@@ -190,7 +190,7 @@ fn of_rust(text: &str) -> Vec<(usize, String)> {
     found
 }
 
-/// First lines of the docstrings of a Python file, with their numbers.
+/// Returns the first lines of the docstrings of a Python file, with their numbers.
 fn of_python(text: &str) -> Vec<(usize, String)> {
     let begins =
         |line: &str| Some(line.trim_start().trim_start_matches('r').strip_prefix("\"\"\"")?.to_owned());
@@ -198,7 +198,7 @@ fn of_python(text: &str) -> Vec<(usize, String)> {
     lines.filter_map(|(number, line)| Some((number + 1, begins(line)?))).collect()
 }
 
-/// Paragraphs and items of a page, with the numbers of their first lines; no code, table or heading.
+/// Returns the paragraphs and list items of a page, with the numbers of their first lines; no code, table or heading.
 fn paragraphs(text: &str) -> Vec<(usize, String)> {
     let mut found: Vec<(usize, String)> = Vec::new();
     let (mut in_code, mut continues) = (false, false);
@@ -222,7 +222,7 @@ fn paragraphs(text: &str) -> Vec<(usize, String)> {
     found
 }
 
-/// String literals of a source file, with the numbers of their lines. Literals that the language joins are one.
+/// Returns the string literals of a source file, with the numbers of their lines. Literals that the language joins count as one.
 fn strings(text: &str, is_python: bool) -> Vec<(usize, String)> {
     let mut found: Vec<(usize, String)> = Vec::new();
     let (mut in_docstring, mut open) = (false, String::new());
@@ -237,7 +237,7 @@ fn strings(text: &str, is_python: bool) -> Vec<(usize, String)> {
         let begins = line.starts_with('"') || line.starts_with("f\"");
         open = match open.as_str() {
             "" => line.to_owned(),
-            // Adjacent literals of Python, and a literal of Rust that goes on in the next line.
+            // Adjacent literals of Python, and a literal of Rust that continues on the next line.
             before if is_python && begins => format!("{}{}", &before[..before.len() - 1], after_quote(line)),
             before if !is_python => format!("{}{line}", before.trim_end_matches('\\')),
             before => {
@@ -259,12 +259,12 @@ fn after_quote(line: &str) -> &str {
     line.split_once('"').map_or("", |(_, rest)| rest)
 }
 
-/// The literals of a line, each of which ends a sentence.
+/// Returns the literals of a line, each as a sentence.
 fn literals(line: &str) -> String {
     line.split('"').skip(1).step_by(2).map(|literal| format!("{}. ", literal.replace("\\n", ". "))).collect()
 }
 
-/// Sentences of a passage: up to a full stop, question mark, colon or semicolon before a space.
+/// Returns the sentences of a passage, which end at a full stop, question mark, colon or semicolon before a space.
 fn sentences(passage: &str) -> Vec<String> {
     let mut found = vec![String::new()];
     for word in passage.split_whitespace() {
@@ -278,7 +278,7 @@ fn sentences(passage: &str) -> Vec<String> {
     found
 }
 
-/// Words of a sentence; code and numbers with their units count once.
+/// Returns the number of words in a sentence; code, and numbers with their units, count once.
 fn count(sentence: &str) -> usize {
     sentence.split_whitespace().filter(|word| word.contains(char::is_alphabetic)).count()
 }

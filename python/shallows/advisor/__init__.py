@@ -1,1 +1,1 @@
-"""Buffer and queue configurations of switches: reads, explains, recommends and writes them."""
+"""Advisor for buffer and queue configurations of switches: reads, explains, recommends and writes them."""

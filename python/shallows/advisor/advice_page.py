@@ -22,7 +22,7 @@ from shallows.runs.table import Table
 PAGE = "advice.html"
 
 GREY = 7
-"""Most rounds that get their own grey, for dropped candidates."""
+"""Colour number of dropped candidates; remaining ones that are not named use the number before it."""
 
 LIMITS = (1, 4, 8)
 """Numbers of busy ports for which a queue's limit is drawn."""
@@ -105,7 +105,7 @@ def decision(found: Answer) -> str:
 
 
 def _beside(other: Standing) -> str:
-    """Describe the difference of another setting."""
+    """Describe how another setting differs from the recommended one."""
     said = []
     for each in other.beside:
         if each.verdict == "cannot tell":
@@ -146,7 +146,7 @@ def _configuration(found: Answer) -> list[Block]:
 
 
 def _rows(made: Table) -> list[Block]:
-    # The section already has this title.
+    # The section's heading already shows the title.
     return [replace(table(made), title="")] if made.rows else []
 
 

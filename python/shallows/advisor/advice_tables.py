@@ -101,7 +101,7 @@ def _of_curve(found: Answer, curve: Curve | None) -> Said:
 
 
 def configuration(found: Answer) -> Table:
-    """Tabulate what the format cannot express or rounds, with the cost."""
+    """Tabulate settings that the format lacks or rounds, with the cost of rounding."""
     made, recommendation = found.configured, found.recommendation
     if made is None or recommendation is None:
         return Table("", [], [])

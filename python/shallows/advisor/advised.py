@@ -21,7 +21,7 @@ class Contradiction:
 
     name: str
     numbers: str
-    """The numbers that they give here."""
+    """The numbers that they give for this fabric."""
     cause: str
     applies: str
     """The side that applies to this fabric."""

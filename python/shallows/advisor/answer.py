@@ -1,4 +1,4 @@
-"""The answer to a fabric's operator: rules, race, recommendation and sensitivity analysis."""
+"""Answer to a fabric's operator: rules, race, recommendation and sensitivity analysis."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -67,7 +67,7 @@ class Answer:
     race: Race | None = None
     recommendation: Recommendation | None = None
     undecided: Undecided | None = None
-    """What the race left open; None if it decided."""
+    """Rivals and further effort of an undecided race; None if the race decided."""
     effects: list[Effect] = field(default_factory=list)
     switch: Switch | None = None
     """The current configuration."""
@@ -82,18 +82,18 @@ class Answer:
     """Candidate that the recommendation is compared with, by class."""
     classes: list[ClassRow] = field(default_factory=list)
     written: dict[str, Path] = field(default_factory=dict)
-    """Written files: `document`, `page`, and of a change `change` and `rollback`."""
+    """Written files by name: `document`, `page`, and for a change also `change` and `rollback`."""
 
     @property
     def chosen(self) -> Candidate:
-        """The recommended setting; before a race, the first one by rules."""
+        """Return the recommended setting; before a race, the first one by rules."""
         if self.recommendation is not None:
             return self.recommendation.candidate
         return candidates(self.fabric)[0]
 
     @property
     def headline(self) -> str:
-        """The answer in one sentence."""
+        """Return the answer in one sentence."""
         chosen = f"{self.chosen.name}: {self.chosen.text}"
         if self.recommendation is None:
             return f"By rules alone, not simulated: {chosen}"
@@ -201,7 +201,7 @@ def answer(
         Wall time in seconds. A started round completes.
     clock
         Returns the time in seconds.
-    on_round, on_sensitivity
+    on_round, on_variation
         Callbacks for progress.
     most_rounds
         Most rounds of the race.

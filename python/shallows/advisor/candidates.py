@@ -1,7 +1,7 @@
 """Candidate settings to simulate: rules, vendors' defaults, and values between them, as the chip supports.
 
-The order is fixed: rules, defaults, values between. Of two equally good candidates the earlier one is
-recommended, so a number with a reason precedes one without.
+The order is fixed: the current setting, rules, defaults, values between. The earlier of two equally good
+candidates is recommended, so numbers with a reason come first.
 """
 
 from collections.abc import Iterator, Sequence
@@ -57,7 +57,7 @@ class Candidate:
     origin: str
     """Origin: `rule`, `default`, `between` or `today`."""
     queues: tuple[Curve | None, ...]
-    """Marking of each class's queue; None marks nothing."""
+    """Marking of each class's queue; None for no marking."""
     alpha: float
     pool: Curve | None = None
     sojourn: float | None = None
@@ -216,7 +216,7 @@ def _of_classes(fabric: Fabric, standard: Candidate) -> Iterator[Candidate]:
 
 
 def _defaults(fabric: Fabric) -> Iterator[Candidate]:
-    """Yield vendors' defaults. A threshold beyond the pool is kept; it never fires, as in such a switch."""
+    """Yield vendors' defaults. A threshold beyond the pool is kept; it never marks, as in such a switch."""
     alpha = chosen_alpha(fabric)
     count = len(fabric.classes)
     yield Candidate("no ECN", "SONiC's lossy queues: no WRED profile", "default", (None,) * count, alpha)

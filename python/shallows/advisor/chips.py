@@ -170,7 +170,7 @@ def _fact_document(fact: Sourced[Any] | None) -> dict[str, Any] | None:
 
 
 def chips() -> list[Chip]:
-    """Return all chips that the advisor knows.
+    """Return all chips of the catalogue.
 
     Examples
     --------

@@ -35,7 +35,7 @@ class Scope:
 
 
 NOWHERE = Scope(queue=-1)
-"""Scope of a line that is understood and unused, such as a profile that no queue names."""
+"""Scope of a line without effect, such as a profile that no queue uses."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class Threshold:
 
 @dataclass(frozen=True)
 class Curve:
-    """Probability of marking or dropping a packet, by the backlog that it finds.
+    """Probability of marking or dropping a packet, by the backlog at its arrival.
 
     Zero below the minimum, one above the maximum, and in between linear from 0 to `probability`.
     """
@@ -136,7 +136,7 @@ class Marking:
 
     @property
     def marks_ect(self) -> bool:
-        """Whether any of its curves marks."""
+        """Return whether any of its curves marks."""
         return any(curve.marks_ect for curve in self.curves)
 
     def marking_curve(self) -> Curve | None:
@@ -155,7 +155,7 @@ class Allotment:
 
     pool: str | None = None
     reserved: Threshold | None = None
-    """Reserved buffer, which no other queue can take."""
+    """Reserved buffer, which no other queue can use."""
 
     alpha: Fraction | None = None
     """Dynamic threshold: limit of alpha times the free memory (Choudhury and Hahne 1998)."""
@@ -200,7 +200,7 @@ class Scheduler:
 
     @property
     def has_rates(self) -> bool:
-        """Whether a queue has a guaranteed rate or an upper limit."""
+        """Return whether a queue has a guaranteed rate or an upper limit."""
         said = (self.shape, self.shape_percent, self.guaranteed, self.guaranteed_percent)
         return any(each is not None for each in said)
 
@@ -329,7 +329,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Default:
-    """A default that applies because nobody set a value."""
+    """A default that applies because the configuration sets no value."""
 
     what: str
     """The setting, with its queue or profile."""

@@ -43,8 +43,8 @@ def configured(format_: str, before: Switch | None, fabric: Fabric, chosen: Cand
         If the format is unknown.
     """
     hints = memory_of(fabric)
-    # With the flag off, the default of sonic-wred-profile.yang, some platforms mark nothing: issue 4545 of
-    # sonic-buildimage. Its own qos_config.j2 sets true.
+    # WRED is off by default (sonic-wred-profile.yang), and some platforms then mark nothing: issue 4545 of
+    # sonic-buildimage. The qos_config.j2 of that repository sets true.
     drops = True if format_ == "sonic" else None
     made = converted(told(before, fabric, chosen, drops_not_ect=drops), format_, hints)
     if before is not None:

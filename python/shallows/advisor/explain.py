@@ -102,7 +102,7 @@ def ports(classes: Sequence[Class]) -> int:
 
 
 def _ports(classes: Sequence[Class]) -> str:
-    """Count the ports, or name the patterns that stand for an unknown number."""
+    """Count the ports, or list name patterns if the number of ports is unknown."""
     names = {port for each in classes for profile in each.profiles for port in profile.ports}
     patterns = sorted(name for name in names if "*" in name)
     return ", ".join(patterns) or (f"{ports(classes):,}" if names else "–")
@@ -268,7 +268,7 @@ def _share(each: Class) -> str:
 
 
 def zones(resolved: Resolved) -> Table:
-    """Tabulate the fate of packets by the backlog that they find."""
+    """Tabulate the fate of packets by the backlog at their arrival."""
     made = []
     rows = {id(each): [*zone_rows(resolved, each)] for each in resolved.classes}
     for classes in together(resolved.classes, lambda each: (_curves(each), str(rows[id(each)]))):
@@ -375,7 +375,7 @@ def _silent(resolved: Resolved, *, any_marks: bool) -> Iterator[str]:
 def _dropped_early(resolved: Resolved, each: Class) -> str:
     """Describe the early drops of a queue: packets, range and probability."""
     curve = resolved.early(each)
-    assert curve is not None  # noqa: S101 - asked for such classes alone
+    assert curve is not None  # noqa: S101 - called only for classes with early drops
     ends = [size(end) for end in resolved.ends(each, curve)]
     highest = resolved.highest(each, curve)
     most = _most(percent_of(curve)) if highest is None else f"at most {percent(float(highest))}"

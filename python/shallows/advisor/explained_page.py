@@ -121,7 +121,7 @@ def _drawn(each: Class) -> bool:
 
 
 def _points(each: Class, end: float) -> list[Point]:
-    assert each.curve is not None  # noqa: S101 - only such are drawn
+    assert each.curve is not None  # noqa: S101 - `_drawn` selects classes with a curve
     assert each.kmin is not None  # noqa: S101
     assert each.kmax is not None  # noqa: S101
     most = 100 * float(each.curve.probability or 0)

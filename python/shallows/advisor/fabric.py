@@ -97,7 +97,7 @@ class Fabric:
     flows: int
     """Number of flows per run, all classes together."""
     notes: tuple[str, ...] = ()
-    """Assumptions where the file is silent."""
+    """Assumptions about values that the file lacks."""
     every_second: str | None = None
     """Transport of every second host instead of its classes', if any."""
 
@@ -201,7 +201,7 @@ class Fabric:
 
 
 LEAST_POOL, MOST_POOL = 10_000, 10**12
-"""Sizes in bytes."""
+"""Smallest and largest pool in bytes."""
 
 BUFFER = ("pool", "ports_per_pool", "reserved", "alpha", "marks")
 TRAFFIC = ("load", "incast", "rto", "initial_window")
@@ -210,24 +210,24 @@ SIMULATED = ("hosts", "flows")
 
 
 def _name(table: Table, default: str) -> str:
-    """Return the name of results, and so of files."""
+    """Return the name of the fabric, which also names the results and their files."""
     name = table.text("name", default)
     if len(name) > 80 or not name.isprintable() or any(character in name for character in "/\\"):
         raise table.wrong(
             "name", "a name of up to 80 characters without control characters and path separators"
         )
-    if name in (".", ".."):  # as the engine refuses scenarios of these names
+    if name in (".", ".."):  # the engine rejects these names of scenarios
         raise table.wrong("name", "a name with at least one letter or digit; results are stored under it")
     return name
 
 
 def buffer_table(file: str, content: object) -> Table:
-    """Return the `buffer` table of a fabric, in which the old key `private` has its new name, `reserved`.
+    """Return the `buffer` table of a fabric; its old key `private` is renamed to `reserved`.
 
     Raises
     ------
     ShallowsError
-        If it is no table, has an unknown key, or has both names.
+        If it is not a table, has an unknown key, or has both keys.
     """
     if isinstance(content, Mapping) and "private" in content:
         if "reserved" in content:

@@ -1,8 +1,8 @@
-"""The end of a race: candidates that may be better than the best by more than 3 % run until this is known.
+"""End of a race: more seeds for the best candidate and for those that may be better by more than 3 %.
 
-A race ends when its looks drop nobody any more. A few seeds then show the trade-off, but do not rank
-candidates that are close in the goals. The best by estimates therefore continues, with those candidates that
-may be better by more than the indifference zone.
+A race ends when its looks drop no more candidates. Its few seeds then show the trade-off, but do not rank
+candidates that are close in the goals. The best by estimates therefore continues, together with the
+candidates that may be better by more than the indifference zone.
 """
 
 import time
@@ -11,7 +11,8 @@ from shallows.advisor.race import OnRound, Progress, Race
 from shallows.advisor.recommendation import contenders
 
 GROWTH = 4
-"""Divisor: 1/GROWTH of the seeds so far is added between two looks; few looks leave each more of the error.
+"""Divisor: 1/GROWTH of the seeds so far is added between two looks. Fewer looks leave each a larger share of
+the error.
 """
 
 RESOLVED = "nobody is left who may be better than the best by more than what counts as none"

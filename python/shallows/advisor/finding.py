@@ -1,4 +1,4 @@
-"""A finding about a configuration, in the manner of a linter, and helpers of its rules.
+"""Findings about a configuration, similar to a linter's, and helpers of the rules.
 
 Each finding has a code, a place, an observation, a reason and a remedy. Rules use the model, the chip and the
 fabric, never a vendor's syntax.

@@ -13,17 +13,17 @@ from shallows.quantity import digits, percent, rate, size
 WRED = "SAI: saiwred.h; sonic-mgmt pull request 8179"
 RFC8257 = "RFC 8257 §3.1, §5"
 LATE_US = 1000.0
-"""Limit of a plausible threshold: more than a millisecond means a wrong unit or another rate."""
+"""Largest plausible threshold in µs: more than a millisecond suggests a wrong unit or another rate."""
 
 LATEST_US = 2500.0
-"""Limit of a plausible maximum: the longest shipped one is 2,400 µs, SONiC's 12 MB at 40 Gb/s."""
+"""Largest plausible maximum in µs: the largest shipped one is 2,400 µs, SONiC's 12 MB at 40 Gb/s."""
 
 FEWEST = 256
-"""Limit in bytes: a threshold below the smallest packet's cells marks everything."""
+"""Smallest plausible threshold in bytes: one below the cells of a small packet marks everything."""
 
 
 def never_fires(resolved: Resolved) -> Iterator[Finding]:
-    """Find marks that no backlog can reach."""
+    """Find curves whose minimum no backlog can reach."""
     for each, curve in _marking(resolved):
         reason = never(each, curve)
         if reason:
@@ -130,12 +130,12 @@ def no_profile(resolved: Resolved) -> Iterator[Finding]:
 
 
 def other_colours(each: Class) -> list[str]:
-    """Colours of packets that are marked although those of no colour are not."""
+    """Return the colours that are marked although uncoloured packets are not."""
     return [curve.colour for curve in _curves(each) if curve.marks_ect and not each.curve]
 
 
 def _drops_early(resolved: Resolved, each: Class) -> bool:
-    """Whether uncoloured packets are dropped before the limit."""
+    """Return whether uncoloured packets are dropped before the limit."""
     curve = resolved.early(each)
     return curve is not None and curve.colour in ("all", "green")
 
@@ -304,7 +304,7 @@ def cells(resolved: Resolved) -> Iterator[Finding]:
 
 
 def colours(resolved: Resolved) -> Iterator[Finding]:
-    """Find colours of which the better one is marked earlier."""
+    """Find profiles that mark a better colour at a lower backlog than a worse one."""
     for marking in _markings(resolved):
         by_colour = {curve.colour: curve for curve in marking.curves if curve.minimum and curve.maximum}
         present = [by_colour[colour] for colour in COLOURS if colour in by_colour]
@@ -323,7 +323,7 @@ def colours(resolved: Resolved) -> Iterator[Finding]:
 
 
 def weight(resolved: Resolved) -> Iterator[Finding]:
-    """Find averages, which DCTCP must not have."""
+    """Find averaged backlogs; DCTCP needs the instantaneous backlog."""
     for marking in _markings(resolved):
         for curve in _each(marking):
             if curve.weight:
@@ -440,7 +440,7 @@ def speeds(resolved: Resolved) -> Iterator[Finding]:
 
 
 def unsaid(resolved: Resolved) -> Iterator[Finding]:
-    """Find thresholds that nobody set."""
+    """Find thresholds that are platform defaults."""
     hidden = {each.marking.name: each.unread for each in resolved.classes if each.marking and each.unread}
     for marking in _markings(resolved):
         if marking.name in hidden:

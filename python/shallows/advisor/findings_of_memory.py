@@ -1,4 +1,4 @@
-"""Findings about memory and service: pauses, headroom, sums, and notes of the reader."""
+"""Findings about memory and service: pauses, headroom, sums, and the reader's notes."""
 
 from collections.abc import Iterator
 from fractions import Fraction
@@ -30,7 +30,7 @@ def headroom(rate: int, metres: Fraction, mtu: int) -> int | None:
 
 
 def pauses(resolved: Resolved) -> Iterator[Finding]:
-    """Find lossless queues whose senders are paused before they see a mark."""
+    """Find lossless queues that pause their senders before the marking curve ends."""
     for classes in together(resolved.classes):
         each = classes[0]
         limit, curve = each.group_limit, each.curve
@@ -200,16 +200,16 @@ _SEEN: dict[str, tuple[Severity, str, str]] = {
         "without a size",
         "give it a size, or let DEVICE_METADATA say buffer_model = dynamic",
     ),
-    # sonic-swss e6b0c5b5d: parseReference of orchagent/orch.cpp finds an empty name, and handleQueueTable of
-    # qosorch.cpp and the tables of bufferorch.cpp fail on it; handlePortQosMapTable tries again.
+    # sonic-swss e6b0c5b5d: parseReference of orchagent/orch.cpp returns an empty name; handleQueueTable of
+    # qosorch.cpp and the tables of bufferorch.cpp fail on it, and handlePortQosMapTable retries.
     "empty-reference": (
         "warning",
         "orchagent sets nothing of such a row, its other fields neither: it drops one of QUEUE or BUFFER "
         "tables, and tries one of PORT_QOS_MAP again for ever",
         "leave the field away",
     ),
-    # The same function calls brackets malformed since pull request 1754 (release 202111), so that the row is
-    # tried again; before, handleQueueTable unbound the WRED profile for [].
+    # The same function rejects brackets since pull request 1754 (release 202111), and the row is retried. In
+    # earlier releases, handleQueueTable unbound the WRED profile for [].
     "bracketed-reference": (
         "warning",
         "from release 202111 on orchagent refuses brackets: it sets nothing of such a row, its other fields "

@@ -1,4 +1,4 @@
-"""An operator's goals in a small language: `p99 of small flows below 1 ms at 80 % load, then throughput`.
+"""Operators' goals in a small language: `p99 of small flows below 1 ms at 80 % load, then throughput`.
 
     goals     = goal { "," "then" goal }
     goal      = number [ "below" quantity ] [ "at" percent "load" ]
@@ -22,7 +22,7 @@ SHAPE = '"p99 of small flows below 1 ms at 80 % load, then throughput, then loss
 REMEDY = f"write goals such as {SHAPE}; docs/advisor.md has the words"
 
 DEFAULT = "loss below 0.1 %, then throughput, then p99 of small flows"
-"""Default goals: BCC (INFOCOM '20) §IV-A prefers low loss, 0.1 % being too much, to throughput."""
+"""Default goals: BCC (INFOCOM '20) §IV-A ranks low loss above throughput; 0.1 % is too much."""
 
 _GOAL = re.compile(
     r"(?P<what>.+?)(?: below (?P<bound>\S+(?: ?\S+)?))?(?: at (?P<load>[0-9.]+) ?% load)?", re.IGNORECASE
@@ -71,7 +71,7 @@ TAIL = Goal("p99 of small flows", Metric("fct_us.small.p99"))
 THROUGHPUT = Goal("throughput", Metric("fct_us.large.mean"))
 LOSS = Goal("loss", Metric("loss_rate_in_switches"))
 AXES = (TAIL, THROUGHPUT, LOSS)
-"""Axes of the Pareto front, whatever the goals.
+"""Axes of the Pareto front, for any goals.
 
 Throughput is measured as in papers, by the mean time of large flows.
 """

@@ -1,4 +1,4 @@
-"""Hints for `shallows explain` beside a switch's file: from options, and from a fabric's file."""
+"""Hints for `shallows explain`, in addition to a switch's file: from options and from a fabric's file."""
 
 from dataclasses import replace
 from pathlib import Path

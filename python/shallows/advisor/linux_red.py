@@ -8,7 +8,7 @@ import math
 from fractions import Fraction
 
 AVERAGE_PACKET = 1_000
-"""Average packet in bytes, which q_red.c demands: tc-red(8) recommends this avpkt."""
+"""Average packet in bytes (`avpkt`), which q_red.c requires: the value that tc-red(8) recommends."""
 
 PROBABILITY = Fraction(1, 50)
 """Default probability of a command (q_red.c)."""
@@ -23,7 +23,7 @@ _ONE = 1 << 32
 
 
 def weight_of(minimum: int, burst: int, average: int = AVERAGE_PACKET) -> int | None:
-    """Return tc's exponent for a burst: the least N from 1 whose average, moving by 2^-N, passes it.
+    """Return tc's exponent N of the average's weight 2^-N: the least from 1 that accepts a burst.
 
     As in `tc_red_eval_ewma` of iproute2; None where that rejects the burst.
 
@@ -41,7 +41,7 @@ def weight_of(minimum: int, burst: int, average: int = AVERAGE_PACKET) -> int | 
 
 
 def plog_of(span: int, probability: Fraction) -> int | None:
-    """Return tc's exponent for a probability over `span` bytes: the least N above its logarithm.
+    """Return tc's Plog for a probability over `span` bytes: the least N with probability · 2^N above `span`.
 
     As in `tc_red_eval_P` of iproute2; None where that fails, as for 0.
 
@@ -56,7 +56,7 @@ def plog_of(span: int, probability: Fraction) -> int | None:
 def probability_of(plog: int, span: int) -> Fraction:
     """Return the kernel's probability from Plog alone: span / 2^Plog, in six digits as tc prints it.
 
-    As in `red_set_parms` of net/red.h, whose product has 32 bits.
+    As in `red_set_parms` of net/red.h; the product is truncated to 32 bits.
 
     >>> float(probability_of(16, 60_000)), float(probability_of(21, 205_000))
     (0.915513, 0.0977039)
@@ -82,7 +82,7 @@ def applied(span: int, probability: Fraction) -> Fraction | None:
 
 
 def fits(threshold: int, weight: int) -> bool:
-    """Whether the kernel accepts a threshold: below 32 bits with the average's, by `red_check_params`.
+    """Return whether the kernel accepts a threshold: bits plus weight are below 32 (`red_check_params`).
 
     >>> fits((1 << 30) - 1, 1), fits(1 << 30, 1), fits(1 << 27, 4)
     (True, False, False)

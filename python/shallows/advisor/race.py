@@ -1,6 +1,6 @@
 """Race of candidates: each round adds one seed to every remaining candidate, and drops the beaten ones.
 
-Under one seed all candidates meet the same flows, so differences are paired (`comparison.verdicts`). A
+All candidates have the same flows under one seed, so differences are paired (`comparison.verdicts`). A
 candidate is dropped if another is better in one measure and, in all others, not worse by more than the
 indifference zone. All intervals hold jointly: Bonferroni over all remaining pairs, all measures, and all
 looks so far. docs/design.md gives the reasons.
@@ -43,13 +43,13 @@ FIRST_LOOK = 5
 """Seeds before the first look; fewer do not bound losses (`verdicts.SEEDS_ALONE`)."""
 
 ALONE = 20
-"""Number of seeds from which runs are not cut into batches; fewer bound nothing at a race's confidence."""
+"""Number of seeds from which runs are not cut into batches; fewer give no limits at a race's confidence."""
 
 FEWEST_ROUNDS = 8
 """Fewest rounds before a stable set ends the race."""
 
 STABLE = 2
-"""Looks without a drop that end the race."""
+"""Number of consecutive looks without a drop that ends the race."""
 
 COOL_DOWN = 0.05
 """Share of the arrivals at the end to exclude, as in `shallows compare`."""
@@ -134,7 +134,7 @@ class Race:
     ended: str = ""
     """Reason for the end of the race."""
     is_stable: bool = False
-    """Whether the race ended because looks dropped nobody any more."""
+    """Whether the race ended because looks dropped no more candidates."""
     measured: dict[float, dict[str, dict[int, Sample]]] = field(default_factory=dict)
     """Samples by load, candidate and seed."""
     points: list[Point] = field(default_factory=list)
@@ -184,7 +184,7 @@ class Race:
         write_index(self.folder / RUNS, self.points)
 
     def go_on(self, names: Sequence[str], count: int, progress: Progress, on_round: OnRound) -> None:
-        """Run `count` more seeds of these candidates, with seeds that one of them missed, and look."""
+        """Run `count` more seeds of these candidates and the seeds that they lack, then drop beaten ones."""
         last = self.rounds + count
         lacking: dict[int, list[str]] = {}
         for name in names:
@@ -231,7 +231,7 @@ class Race:
         self.objectives = [each for each in self.objectives if is_measured(each.metric, first)]
 
     def _look(self) -> None:
-        """Drop beaten candidates in the fixed order; a dropped one beats nobody afterwards."""
+        """Drop beaten candidates in the fixed order; a dropped candidate no longer beats others."""
         count = len(self.kept)
         pairs = count * (count - 1) // 2
         look = self.rounds - FIRST_LOOK + 1
@@ -248,7 +248,7 @@ class Race:
                     break
 
     def _may_beat(self, mine: Sequence[float | None], theirs: Sequence[float | None]) -> bool:
-        """Whether the estimates allow a win; intervals take longer to compute."""
+        """Return whether the estimates allow a win; checked first, since intervals take longer to compute."""
         better = False
         for objective, one, other in zip(self.objectives, mine, theirs, strict=True):
             if one is None or other is None:
@@ -280,7 +280,7 @@ class Race:
         return judge_pair(self.measured[objective.load], objective.metric, baseline, other, confidence)
 
     def beats(self, goals: Sequence[Objective], one: str, other: str, confidence: float) -> bool | None:
-        """Whether one candidate is better than another in the goals, as `decide` defines it."""
+        """Return whether one candidate is better than another in the goals, as `decide` defines it."""
         changes = [(goal.delta, self.judge(goal, other, one, confidence).change) for goal in goals]
         known = [(delta, change) for delta, change in changes if change is not None]
         return decide(known) if len(known) == len(goals) else None
@@ -292,7 +292,7 @@ class Race:
 
     @property
     def per_run_s(self) -> float:
-        """Wall time of a run, divided by the number of cores that share the runs."""
+        """Return the wall time of a run in seconds, divided by the number of cores that share the runs."""
         return self.wall_s / max(1, len(self.points)) / cores()
 
     def seeds(self, name: str) -> int:
@@ -360,8 +360,8 @@ def run_set(
 def decide(changes: Sequence[tuple[float, Interval]]) -> bool | None:
     """Decide whether a rival wins, by its changes in the goals' order; None if undecided.
 
-    It wins if it is better in one goal by more than the indifference zone, and not worse by more in those
-    before.
+    It wins if it is better in one goal by more than the indifference zone, and in all earlier goals not worse
+    by more than that.
 
     >>> better, none, worse = Interval(-0.1, -0.2, -0.05), Interval(0, -0.02, 0.02), Interval(0.1, 0.05, 0.2)
     >>> wide = Interval(0, -1, 1)

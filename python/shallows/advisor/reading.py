@@ -1,4 +1,4 @@
-"""Reads a fabric's file key by key; errors name the place and the allowed values."""
+"""Reading of a fabric's file key by key; errors name the place and the allowed values."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -16,7 +16,7 @@ from shallows.runs import percentiles
 from shallows.series.metric import Metric
 
 LOSS_FLOOR = 1e-4
-"""Loss below this counts as none where losses are compared by ratio."""
+"""Loss below this counts as zero where losses are compared by ratio."""
 
 KEEPS, MISSES, OPEN = "keeps it", "misses it", "cannot tell"
 
@@ -91,9 +91,9 @@ def recommend(race: Race) -> Recommendation:
     """Choose among the remaining candidates.
 
     Candidates that keep all bounds come first, then undecided ones; if all miss a bound, the one that misses
-    it least. Among these the goals decide in their order: the best wins, or the first in the fixed order that
-    nobody beats, by interval, by more than `race.DELTA`. With fewer than three seeds the first wins. Weighted
-    goals are compared by logarithms.
+    it least. Among these the goals decide in their order: the best wins, unless intervals show that none
+    beats an earlier candidate of the fixed order by more than `race.DELTA`. With fewer than three seeds the
+    first candidate wins. Weighted goals are compared by logarithms.
     """
     kept = [each for each in race.candidates if each.name in race.kept]
     bounded, checked = _bounded(race)
@@ -176,7 +176,7 @@ def _values(race: Race, objective: Objective, left: Sequence[Candidate]) -> dict
 def _least_missing(
     race: Race, left: Sequence[Candidate], bounded: Sequence[Objective]
 ) -> tuple[Candidate, Objective]:
-    """Return the candidate that misses its bounds least, where all miss one."""
+    """Return the candidate that misses its bounds least; used if all candidates miss one."""
     missed = [
         {name: value / (one.goal.bound or 1.0) for name, value in _values(race, one, left).items()}
         for one in bounded
@@ -211,7 +211,7 @@ def _bounded(race: Race) -> tuple[list[Objective], dict[str, list[str]]]:
 
 
 def _keeping(kept: Sequence[Candidate], checked: Mapping[str, Sequence[str]]) -> tuple[list[Candidate], int]:
-    """Return the candidates that keep bounds best, and how well they do."""
+    """Return the candidates that keep bounds best, with their common state (`_state`)."""
     states = {name: _state(found) for name, found in checked.items()}
     best = min(states[each.name] for each in kept)
     return [each for each in kept if states[each.name] == best], best
@@ -222,14 +222,14 @@ def _is_weighed(race: Race) -> bool:
 
 
 def _beats(race: Race, one: Candidate, other: Candidate, count: int) -> bool | None:
-    """Whether one of `count` candidates is better by interval by more than the indifference zone."""
+    """Return whether one of `count` candidates is better by interval by more than the indifference zone."""
     goals = _deciding(race)
     share = share_of_look(max(1, race.rounds - FIRST_LOOK + 1)) / (count * (count - 1) / 2 * len(goals))
     return race.beats(goals, one.name, other.name, 1 - (1 - CONFIDENCE) * share)
 
 
 def _in_order(race: Race, left: Sequence[Candidate]) -> tuple[Candidate, Objective]:
-    """Return the best, or the first that nobody beats by more than the indifference zone."""
+    """Return the best, or the first that none beats by more than the indifference zone."""
     best, decided_by = _best(race, left)
     for each in left[: left.index(best)]:
         if all(_beats(race, other, each, len(left)) is False for other in left if other is not each):

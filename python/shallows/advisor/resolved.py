@@ -69,7 +69,7 @@ class Limit:
 
     dynamic: bool
     of_chip: bool = False
-    """Whether the chip's memory stands in for pools of unknown size."""
+    """Whether the chip's memory replaces a pool of unknown size."""
 
     alpha: Fraction | None = None
     """Alpha of a dynamic limit."""
@@ -150,7 +150,7 @@ class Resolved:
         return rate * self.hints.rtt // (8 * PS_PER_SECOND)
 
     def drops_not_ect(self, curve: Curve) -> bool | None:
-        """Whether other packets are dropped, by the curve or by the chip's known behaviour."""
+        """Return whether a curve drops packets that are not ECN-capable, by file or chip; None if unknown."""
         if curve.drops_not_ect is None and self.chip and self.chip.family == SPECTRUM:
             return False
         return curve.drops_not_ect
@@ -158,8 +158,8 @@ class Resolved:
     def early(self, each: Class) -> Curve | None:
         """Return the curve of early drops where uncoloured packets are not marked.
 
-        It is that of uncoloured packets if there is one, and otherwise that of the best colour.
-        A curve that begins beyond the limit of its queue drops nothing.
+        The curve of uncoloured packets comes first, then that of the best colour. A curve that begins beyond
+        the limit of its queue drops nothing, and is skipped.
         """
         if each.curve is not None or each.marking is None:
             return None
@@ -168,13 +168,13 @@ class Resolved:
         return min(found, key=lambda curve: ("all", *COLOURS).index(curve.colour), default=None)
 
     def highest(self, each: Class, curve: Curve) -> Fraction | None:
-        """Return the probability at a lone busy queue's limit, where a curve's maximum is unreachable."""
+        """Return the probability at a lone busy queue's limit; None if the curve's maximum is reachable."""
         ends = self.ends(each, curve)
         found = _reach(ends, curve, each.limit) if ends else ()
         return found[0][1] if found and each.limit and each.limit.most < ends[1] else None
 
     def ends(self, each: Class, curve: Curve) -> tuple[int, ...]:
-        """Return the bytes at which a curve begins and ends in these queues; empty if unknown."""
+        """Return the minimum and maximum of a curve in bytes for these queues; empty if unknown."""
         found = [_bytes(end, self.chip, each.rate, each.limit) for end in (curve.minimum, curve.maximum)]
         known = tuple(end for end in found if end is not None)
         return known if len(known) == len(found) else ()
@@ -304,7 +304,7 @@ def limit_of(
 
 
 def pool_size(pool: Pool | None, on: Chip | None, shared: int | None = None) -> int | None:
-    """Return the bytes of a pool, if known; `shared` are those that queues can share."""
+    """Return the size of a pool in bytes, if known; `shared` is the part that queues can share."""
     if pool is None or pool.size is not None or pool.percent is None:
         return pool.size if pool else None
     whole = shared if pool.of_shared else on.memory.value if on and on.memory else None

@@ -1,4 +1,4 @@
-"""Sensitivity analysis: whether the recommendation holds for other fabrics, and where that ends."""
+"""Sensitivity analysis: whether the recommendation holds for changed fabrics, and up to which change."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +16,7 @@ from shallows.sweeps.points import Outcome
 from shallows.sweeps.sweeps import Engine
 
 SEEDS = 5
-"""Seeds of each variant, as many as losses need."""
+"""Seeds of each variant: the fewest that bound losses."""
 
 RIVALS = 3
 """Number of rivals that run beside the recommendation."""
@@ -39,7 +39,7 @@ class Variation:
 
 @dataclass(frozen=True)
 class Effect:
-    """Effect on the recommendation."""
+    """Effect of a variation on the recommendation."""
 
     what: Variation
     value: float | None
@@ -64,7 +64,7 @@ def variations(fabric: Fabric, load: float) -> list[Variation]:
         found.append(Variation("RTT", f"× {factor:g}", f"rtt-{factor:g}", replace(fabric, links=links), load))
     if any(each.transport != "cubic" for each in fabric.classes):
         classes = tuple(replace(each, transport="cubic") for each in fabric.classes)
-        # A class's transport holds at all hosts.
+        # A class's transport applies at all hosts, so half the hosts cannot differ with several transports.
         if len({each.transport for each in fabric.classes}) == 1:
             half = replace(fabric, every_second="cubic")
             found.append(Variation("hosts", "half run CUBIC with ECN", "half-cubic", half, load))
@@ -76,7 +76,7 @@ def variations(fabric: Fabric, load: float) -> list[Variation]:
             senders = min(round(fabric.incast.senders * factor), MOST_HOSTS - 1)
             if senders > fabric.incast.senders:
                 incast = replace(fabric.incast, senders=senders)
-                # The loaded ports stay as they are; more hosts send.
+                # The number of loaded ports stays; more hosts send.
                 hosts = min(MOST_HOSTS, max(fabric.hosts, senders + 1))
                 changed = replace(fabric, incast=incast, hosts=hosts)
                 found.append(Variation("incast", f"{senders} senders", f"incast-{senders}", changed, load))
@@ -156,7 +156,7 @@ def _effect(
 
 
 def _stands(each: Candidate, recommended: Recommendation, measured: Mapping[str, Any]) -> bool:
-    """Whether a rival misses no bound there."""
+    """Return whether a rival misses no bound in the changed fabric."""
     for goal, _ in recommended.standing.bounds:
         interval = own_interval(goal.metric, measured[each.name])
         if interval is not None and goal.bound is not None and interval.low > goal.bound:
@@ -165,6 +165,6 @@ def _stands(each: Candidate, recommended: Recommendation, measured: Mapping[str,
 
 
 def _worse_before(recommended: Recommendation, each: Candidate) -> bool:
-    """Whether the rival was already better in that measure, and rejected for another reason."""
+    """Return whether the rival was already better in that measure, and rejected for another reason."""
     found = next(one for one in recommended.of(each.name).beside if one.objective == recommended.decided_by)
     return found.verdict == "better"

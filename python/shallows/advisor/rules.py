@@ -25,7 +25,7 @@ LAMBDA_DCTCP = 0.72
 """Share of a bandwidth-delay product that DCTCP needs with the bursts of real hosts."""
 
 LAMBDA_HALVING = 1.0
-"""Share of a bandwidth-delay product that a transport which halves its window needs."""
+"""Share of a bandwidth-delay product that a window-halving transport needs."""
 
 H = 8e-6
 """BCC's h, in seconds."""
@@ -344,8 +344,8 @@ def pool_kmin(kmax: float, link: float, ports: int, h: float = H) -> Advice:
 def burst_limit(pool: float, alpha: float, busy: int, reserved: float = 0) -> Advice:
     """Return the burst that an idle queue can absorb while `busy` others hold their share.
 
-    They hold αB/(1 + nα) each, which leaves B/(1 + nα). The burst is limited where it holds α times the rest:
-    α/(1 + α) of it, if the others do not shrink meanwhile.
+    They hold αB/(1 + nα) each, which leaves B/(1 + nα). The limit of the burst's queue is α times the free
+    memory, so the burst gets α/(1 + α) of the memory left, if the others do not shrink meanwhile.
     """
     left = pool / (1 + busy * alpha)
     return Advice(
@@ -406,8 +406,8 @@ PAUSE = 84
 def after_pause(cable: float | Fraction, quanta: int, mtu: int) -> float | Fraction:
     """Return the most bytes that arrive after the decision to pause; `cable` is the data on it, both ways.
 
-    These are the own frame in transmission with the PAUSE frame behind it, the cable, the peer's response,
-    and a frame that the peer has just begun.
+    The sum of the own frame in transmission, the PAUSE frame behind it, the data on the cable, the peer's
+    response time, and a frame that the peer has just started.
     """
     frame = mtu + FRAMING
     return frame + PAUSE + cable + quanta * QUANTUM + frame
@@ -415,7 +415,7 @@ def after_pause(cable: float | Fraction, quanta: int, mtu: int) -> float | Fract
 
 def headroom(link: float, cable: float, mtu: int) -> Advice:
     """Return the headroom for data after the decision to pause; `cable` is its one-way delay."""
-    # Of the next rate that the standard has; from 10 Gb/s on, as PFC has none below.
+    # The response of the next higher rate in the standard, at least 10 Gb/s, the lowest rate with PFC.
     speeds = [count for speed, count in RESPONSE_QUANTA.items() if max(link, 10e9) <= speed * 1e9]
     quanta = speeds[0] if speeds else max(RESPONSE_QUANTA.values())
     return Advice(

@@ -1,4 +1,4 @@
-"""A fabric and a candidate as a small scenario that behaves alike where it matters.
+"""Small scenarios that represent a fabric with a candidate setting.
 
 One pool of the switch is loaded, as in BCC's §III-C: all of its ports receive from hosts at other pools. With
 uplinks, leaves and spines of the same oversubscription carry all-to-all traffic. If fewer ports are simulated
@@ -127,7 +127,7 @@ def _markers(fabric: Fabric, candidate: Candidate) -> list[dict[str, Any]]:
     if candidate.pool is None or scale(fabric) == 1:
         return candidate.markers(fabric.silicon.at)
     part, curve = scale(fabric), candidate.pool
-    # Kmax = B − B_R/α and Kmin = Kmax − C·N·h: B and N shrink, the room of one queue does not.
+    # Kmax = B − B_R/α and Kmin = Kmax − C·N·h: B and N shrink, the share of one queue (B_R/α) does not.
     kmax = max(1, round(fabric.buffer.pool * part - (fabric.buffer.pool - curve.kmax)))
     kmin = max(1, round(kmax - (curve.kmax - curve.kmin) * part))
     smaller = replace(candidate, pool=Curve(min(kmin, kmax), kmax, curve.pmax))
@@ -135,7 +135,7 @@ def _markers(fabric: Fabric, candidate: Candidate) -> list[dict[str, Any]]:
 
 
 def _uplink_overrides(fabric: Fabric, candidate: Candidate) -> list[dict[str, Any]]:
-    """Rules scale with the rate of a port; vendors' defaults and the current setting are the same at all."""
+    """Return overrides for uplinks: rules scale with a port's rate; defaults and current settings do not."""
     links = fabric.links
     if (
         not links.uplinks
@@ -171,7 +171,7 @@ def _port(fabric: Fabric) -> dict[str, Any]:
 
 def _tcp(fabric: Fabric) -> dict[str, Any]:
     name = fabric.classes[0].transport
-    # A handshake, which is off here, would have measured the round trip before the first timeout.
+    # Simulated flows have no handshake, which would measure the round trip and so set the first RTO.
     rto = {"initial": _time(fabric.rto), "min": _time(fabric.rto)}
     return {"congestion": _congestion(name), "initial_window": fabric.initial_window, "rto": rto}
 
@@ -181,7 +181,7 @@ def _congestion(name: str) -> dict[str, Any]:
 
 
 def _groups(fabric: Fabric) -> dict[str, Any]:
-    """Return the groups of hosts with another transport: every second one, sender or receiver."""
+    """Return the host group with another transport, `every_second`: senders and receivers alike."""
     name = fabric.every_second
     if name is None:
         return {}
@@ -208,27 +208,29 @@ def _workloads(fabric: Fabric, load: float) -> list[dict[str, Any]]:
         for place, each in enumerate(fabric.classes)
     ]
     if fabric.incast:
-        found.append(_incast(fabric, fabric.incast, repeats(fabric, fabric.incast, load)))
+        found.append(_incast(fabric, fabric.incast, rounds(fabric, fabric.incast, load)))
     return found
 
 
-def repeats(fabric: Fabric, incast: Incast, load: float) -> int:
+def rounds(fabric: Fabric, incast: Incast, load: float) -> int:
     """Return the number of incast rounds while other flows arrive."""
     lasting = fabric.flows / (load * sum(arrivals(fabric)))
     return max(1, int(lasting / incast.every))
 
 
-def _incast(fabric: Fabric, incast: Incast, rounds: int) -> dict[str, Any]:
+def _incast(fabric: Fabric, incast: Incast, queries: int) -> dict[str, Any]:
+    """Return periodic queries that all senders answer at once, so that goals can name queries."""
     first = 1 if fabric.links.uplinks else receivers(fabric)
     count = host_count(fabric)
     senders = [(first + place) % count for place in range(count) if (first + place) % count]
     return {
-        "kind": "incast",
-        "senders": senders[: incast.senders],
-        "receivers": "0",
+        "kind": "partition-aggregate",
+        "clients": "0",
+        "workers": senders[: incast.senders],
+        "request": "0B",
         "size": f"{incast.size:.0f}B",
-        "repeats": rounds,
-        "period": _time(incast.every),
+        "queries": queries,
+        "arrivals": {"kind": "periodic", "period": _time(incast.every)},
         "class": incast.place,
         **_own_tcp(fabric, incast.place),
     }
@@ -249,7 +251,7 @@ def arrivals(fabric: Fabric) -> list[float]:
 
 
 def _trial(fabric: Fabric, place: int) -> str:
-    """Return a scenario of one class alone at half of the capacity."""
+    """Return a scenario of one class alone at a load of one half."""
     workload = _poisson(fabric, place) | {"class": 0, "load": 0.5}
     buffer = {"kind": "dynamic-threshold", "pool": "100MB"}
     trial = {"topology": _topology(fabric), "switch": {"buffer": buffer}, "stop": {"at": f"{TRIAL_S}s"}}
@@ -300,14 +302,14 @@ def _together(fabric: Fabric, loads: Sequence[float]) -> Mapping[str, list[Any]]
         for place, each in enumerate(fabric.classes)
     }
     if fabric.incast:
-        found[f"workload.{len(fabric.classes)}.repeats"] = [
-            repeats(fabric, fabric.incast, load) for load in loads
+        found[f"workload.{len(fabric.classes)}.queries"] = [
+            rounds(fabric, fabric.incast, load) for load in loads
         ]
     return found
 
 
 def _alone(fabric: Fabric) -> str:
-    """Compare a busy queue's limits on the switch and on the smaller pool, between which results differ."""
+    """Compare a lone busy queue's limits on the switch and on the smaller pool."""
     alpha, reserved = chosen_alpha(fabric), fabric.buffer.reserved
     real, here = (
         busy_share(pool, alpha, 1) + reserved

@@ -1,4 +1,4 @@
-"""Whether a race decided its recommendation, and how much longer it would take."""
+"""Check whether a race decided its recommendation, and an estimate of the remaining time."""
 
 import math
 from collections.abc import Sequence
@@ -14,18 +14,18 @@ MOST_SEEDS = 64
 
 @dataclass(frozen=True)
 class Undecided:
-    """The end of a race whose recommendation may be beaten by others."""
+    """Result of a race with rivals that may be better than the recommendation."""
 
     rivals: tuple[str, ...]
     """Candidates that may be better by more than the indifference zone."""
     seeds: int
-    """Further seeds after which the race is likely to be decided."""
+    """Further seeds that are likely to decide the race."""
     minutes: int | None
-    """Further budget in minutes; none if no number of seeds of a race is likely to decide."""
+    """Further budget in minutes; None if even `MOST_SEEDS` are unlikely to decide."""
 
     @property
     def text(self) -> str:
-        """The headline of the answer."""
+        """Return the headline of the answer."""
         if self.minutes is None:
             return "Undecided: more seeds would not decide; raise simulated.flows"
         unit = "minute" if self.minutes == 1 else "minutes"
@@ -33,7 +33,7 @@ class Undecided:
 
 
 def undecided(race: Race, recommendation: Recommendation, share: float) -> Undecided | None:
-    """Return what a race left open; None if it decided.
+    """Return the rivals and the further effort of an undecided race; None if the race decided.
 
     Parameters
     ----------
@@ -58,14 +58,14 @@ def undecided(race: Race, recommendation: Recommendation, share: float) -> Undec
 
 
 def _needed(race: Race, recommendation: Recommendation, rival: str) -> float:
-    """Estimate the seeds that decide between a candidate and a rival; at least those of a whole race."""
+    """Estimate the seeds that decide between a candidate and a rival; at least `FEWEST_ROUNDS`."""
     objective, chosen = recommendation.decided_by, recommendation.candidate.name
     change = race.judge(objective, chosen, rival).change
     return max(float(FEWEST_ROUNDS), *_seeds_for(objective, change, race.rounds))
 
 
 def _seeds_for(objective: Objective, change: Interval | None, seeds: int) -> Sequence[float]:
-    """Return the seeds at which an interval excludes the limit, if its width falls as one over their root."""
+    """Return the seeds at which an interval excludes the limit, for a width that falls as 1/√seeds."""
     if change is None or not (math.isfinite(change.low) and math.isfinite(change.high)):
         return [float(seeds + 1)]
     distance = abs(change.estimate + objective.delta)

@@ -1,4 +1,4 @@
-"""Converts units between vendors: cells, times, percent and bytes, where the inputs are known.
+"""Conversion of units between vendors: cells, times, percent and bytes, where the inputs are known.
 
 Writers express only their vendor's units. A threshold in cells, in percent of a queue's limit, or in
 microseconds needs the chip, the memory or the rate to become bytes. An unknown conversion leaves the value
@@ -278,7 +278,7 @@ class _Conversion:
         return share, None
 
     def remaining(self, profile: PortProfile, where: str) -> Fraction | None:
-        """Return the rest of a port's percentages, if one queue takes it alone."""
+        """Return the remaining percentage of a port's rate; None if negative, or for several queues."""
         schedulers = [queue.scheduler for queue in profile.queues if queue.scheduler]
         left = 100 - sum((each.percent or Fraction(0) for each in schedulers), Fraction(0))
         if sum(each.remainder for each in schedulers) > 1 or any(each.guaranteed for each in schedulers):

@@ -16,7 +16,7 @@ Topic = Literal["marking", "dropping", "memory"]
 _WORDS: tuple[tuple[Topic, re.Pattern[str]], ...] = (
     (
         "marking",
-        # Each unknown qdisc of Linux may mark: codel, cake, pie, choke, gred, sfq and dualpi2 do.
+        # Any unknown qdisc of Linux may mark; codel, cake, pie, choke, gred, sfq and dualpi2 can.
         re.compile(
             r"(?<![a-z])(ecn|wred|red|afd|qdisc|ce_threshold)(?![a-z])|random[-_]detect|congestion[-_]control"
             r"|explicit-congestion|drop-profile",
@@ -32,7 +32,7 @@ _WORDS: tuple[tuple[Topic, re.Pattern[str]], ...] = (
         ),
     ),
 )
-"""Topics; the first that fits a line applies."""
+"""Topics with their words; the first match classifies a line."""
 
 
 def topic(source: Source) -> Topic | None:

@@ -1,1 +1,1 @@
-"""Comparison of schemes by intervals over their runs."""
+"""Comparison of schemes by confidence intervals over their runs."""

@@ -1,7 +1,7 @@
 """Agreement of simulation and real TCP: a verdict for each metric, by an interval over pairs of runs.
 
-The two runs of a pair have the same seed, and so the same flows. docs/testbed.md lists the metrics and the
-bounds of agreement.
+The two runs of a pair have the same seed and therefore the same flows. docs/testbed.md lists the metrics and
+the bounds of agreement.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -135,7 +135,7 @@ def _times(simulated: Sequence[Run], real: Sequence[Run]) -> Iterator[_Metric]:
             for side in (simulated, real)
         ]
         if min(map(min, counts)) == 0 or (name != "all" and len(names) == 2):
-            continue  # Flows without an end, or of one size.
+            continue  # A run has no such flows, or all flows are in one bin.
         said = f"FCT {name.replace('_', ' ')}"
         yield _Metric(f"fct_us.{name}.mean", f"{said} mean µs", 0.15, _time(name, "mean"))
         fewest = min(map(sum, counts))
@@ -227,12 +227,12 @@ def markdown(shown: Table) -> str:
 
 
 def document(found: Sequence[Agreement], pairs: int, notes: Sequence[str]) -> dict[str, Any]:
-    """Return everything as a JSON document."""
+    """Return the agreements of all metrics as a JSON document."""
     return {"pairs": pairs, "notes": list(notes), "metrics": [asdict(each) for each in found]}
 
 
 def reject_invalid(real: Sequence[Run]) -> None:
-    """Reject invalid runs: those whose machine did not keep up.
+    """Reject invalid runs, in which the machine did not keep up.
 
     Raises
     ------

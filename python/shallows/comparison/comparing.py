@@ -33,12 +33,12 @@ def compare(
     Parameters
     ----------
     schemes
-        The folder, the runs or a `Sweep` of each scheme. A single one is a sweep with schemes. If each is one
-        run of a sweep with schemes, these are compared.
+        The folder, the runs or a `Sweep` of each scheme; or one sweep with schemes. If each argument is a
+        single run of such a sweep, these runs are compared.
     names
         Names of the schemes; default: the folders' names, or the sweep's names.
     baseline
-        The baseline; default: the first scheme. With `by`, its values on the axes.
+        Name of the baseline; default: the first scheme. With `by`, its values on the axes.
     confidence
         Share of intervals that contain the true change.
     cool_down
@@ -84,7 +84,7 @@ def compare(
 
 
 class _Comparer:
-    """Compares the points one by one and collects notes."""
+    """Comparison of the points one by one, with its notes."""
 
     def __init__(
         self,
@@ -295,7 +295,7 @@ def _metrics(pairs: list[tuple[Sample, Sample]]) -> list[Metric]:
     series = [name for name in everywhere[0] if all(name in names for names in everywhere)]
     kinds = [(name, kind) for name in series if Metric(name).kind != PER_FLOW for kind in ("mean", "p99")]
     names = [Metric(name).summarised(kind).name for name, kind in kinds]
-    # Losses in NICs are no result of the network; they are shown where there are any.
+    # Losses in NICs are not losses of the network; they are shown only if there are any.
     totals = [
         name
         for name in TOTALS

@@ -40,7 +40,7 @@ class Comparison:
     >>> sh.compare(*runs, names=["K=30KB", "K=300KB"]).table["metric"].to_list()[:2]
     ['fct_us.all.mean', 'fct_us.all.p99']
 
-    Its text is a table of the main verdicts; `table` has all of them as a frame.
+    Its text form is a table of the main verdicts; `table` holds all verdicts as a frame.
     """
 
     baseline: str
@@ -60,7 +60,7 @@ class Comparison:
         return shown.grid(*self._shown())
 
     def _shown(self) -> tuple[str, list[str], list[list[str]]]:
-        """Title, columns and rows of the main verdicts."""
+        """Return the title, columns and rows of the main verdicts."""
         interval = f"{percent(self.confidence)} interval"
         points = any(row.point for row in self.rows)
         columns = [*(["point"] if points else []), "scheme", "metric", "verdict"]
@@ -85,7 +85,7 @@ class Comparison:
 
     @property
     def is_large(self) -> bool:
-        """Whether the comparison has too many values for a table of each pair."""
+        """Return whether the comparison has too many values for a table of each pair."""
         return len({row.scheme for row in self.rows}) >= MANY
 
     @property
@@ -100,7 +100,7 @@ class Comparison:
         return pl.DataFrame(rows, infer_schema_length=None)
 
     def document(self) -> dict[str, Any]:
-        """Return everything as a JSON document."""
+        """Return the comparison as a JSON document."""
         return {
             "baseline": self.baseline,
             "confidence": self.confidence,

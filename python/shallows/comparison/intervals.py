@@ -53,7 +53,7 @@ FEWEST_SEEDS = 3
 
 
 def over_seeds(values: Sequence[float], confidence: float = 0.95) -> Interval | None:
-    """Return the interval of a mean over seeds, as bars of figures show it and claims use it.
+    """Return the interval of a mean over seeds; bars of figures and claims use it.
 
     None for fewer than three seeds, or if a value is not finite.
 
@@ -236,7 +236,7 @@ def _half_width(values: "NDArray[np.float64]", confidence: float, around: float 
 
 
 def is_dependent(stretches: "NDArray[np.float64]") -> bool:
-    """Whether consecutive values are significantly autocorrelated.
+    """Return whether consecutive values are significantly autocorrelated.
 
     The significance level is one in twenty; the first autocorrelation of n independent values has the
     standard deviation 1/sqrt(n).

@@ -51,7 +51,7 @@ class Matched:
 
     @classmethod
     def by(cls, folders: Sequence[Runs], by: Sequence[str]) -> "Matched":
-        """Match the values on some axes of a sweep, of which each folder may hold a part."""
+        """Match runs by their values on some axes; each folder may hold a part of the sweep."""
         sides = [runs_of(side) for side in folders]
         everything = [run for side in sides for run in side]
         axes = places.axes_of(everything, by)

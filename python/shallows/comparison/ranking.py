@@ -43,7 +43,7 @@ class Standing:
     """Verdict versus the first value: `first`, `worse` or `cannot tell`."""
     reason: str
     front: Front | None
-    """Whether another value beats this one in all metrics together; null with a single metric."""
+    """State versus all other values in all metrics together; null with a single metric."""
     dominated_by: list[str]
     open_with: list[str]
     """Values that this one cannot be distinguished from: neither beats the other, nor is each worse in a
@@ -62,7 +62,7 @@ class Ranking:
 
     @property
     def kept(self) -> list[Standing]:
-        """Return the values that no other beats."""
+        """Return the values that are, or may be, Pareto-optimal."""
         return [each for each in self.standings if each.front in {"Pareto-optimal", "cannot tell"}]
 
 
@@ -197,8 +197,8 @@ class _Front:
         reached = self.beats.copy()
         for middle in range(len(places)):
             reached |= np.outer(reached[:, middle], reached[middle])
-        # In a cycle of chance verdicts each value would beat the other, and none would remain; such verdicts
-        # do not count.
+        # Chance verdicts may form a cycle in which each value beats another. Such verdicts do not count;
+        # otherwise no value would remain.
         self.counts = self.beats & ~reached.T
 
     def _meet(self, race: Race, one: int, other: int) -> None:
@@ -223,14 +223,14 @@ class _Front:
             return "dominated", dominated_by, []
         settled = self.apart[index] | self.beats[index] | self.beats[:, index]
         settled |= ~np.array(self.valued) | (np.arange(len(self.places)) == index)
-        # A dominated value can be ignored: the value that beats it is told apart from this one, or is listed.
+        # A dominated value is ignored: the value that beats it is distinguished from this one or listed.
         settled |= self.counts.any(axis=0)
         still_open = [self.places[each] for each in np.flatnonzero(~settled)]
         return "cannot tell" if still_open else "Pareto-optimal", [], still_open
 
 
 def _is_as_good(metric: Metric, judgement: Judgement, *, of_other: bool) -> bool:
-    """Whether an interval that contains zero has its estimate on the right side, or both values are equal."""
+    """Return whether a change without a verdict is zero, or has its estimate on the favourable side."""
     change = judgement.change
     if change is None or judgement.reason not in {INCLUDES_ZERO, SAME}:
         return False

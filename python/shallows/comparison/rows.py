@@ -31,7 +31,7 @@ class Row:
 
     @property
     def has_interval(self) -> bool:
-        """Whether the change has at least one finite limit."""
+        """Return whether the change has at least one finite limit."""
         return self.low is not None or self.high is not None
 
 

@@ -63,10 +63,10 @@ class Sample:
     series: dict[str, Series]
     totals: dict[str, float]
     work: "tuple[pl.DataFrame, ...]"
-    """Offered work, independent of the time of arrival."""
+    """Offered flows and queries of the whole run, with their start times."""
 
     def met_the_same(self, other: "Sample") -> bool:
-        """Whether another run met the same flows and queries at the same times."""
+        """Return whether another run had the same flows and queries at the same times."""
         return len(self.work) == len(other.work) and all(
             mine.equals(theirs) for mine, theirs in zip(self.work, other.work, strict=True)
         )
@@ -75,9 +75,9 @@ class Sample:
 def read(run: Run, cool_down: float, wanted: Collection[str] = ()) -> Sample:
     """Read the sample of a finished run.
 
-    Late flows meet a network that empties, and if a run stops at a given time only the short ones among them
-    complete. Flows that arrived in the last part of the arrival time are therefore excluded. An unfinished
-    flow counts with its age, a lower bound.
+    Late flows have less competing traffic, and if a run stops at a given time, only the short ones complete.
+    Therefore flows that arrived in the last part of the arrival time are excluded. The age of an unfinished
+    flow counts as a lower bound of its completion time.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def read(run: Run, cool_down: float, wanted: Collection[str] = ()) -> Sample:
             if where.key == "workload":
                 asked = measured.filter(measured["workload"].is_in(where.values))
                 series |= _of_part({"query_us.all": _series(asked, "time")}, where.text)
-        # The network decides when an answer leaves; in an open loop it does not decide when a request does.
+        # Answers start when the network delivers requests; open-loop requests do not depend on the network.
         asked = flows.filter(flows["query"].is_null())
     work = [asked.select("source", "destination", "size_bytes", "arrival_us")]
     if queries is not None:

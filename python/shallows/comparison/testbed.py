@@ -40,7 +40,7 @@ class Agreements:
 
     @property
     def table(self) -> Table:
-        """The agreement of each metric as text."""
+        """Return a table of the agreement of each metric."""
         return agreement.table(self.agreements, len(self.real))
 
 
@@ -85,9 +85,9 @@ def compare_testbed(
     Raises
     ------
     ScenarioError
-        If the scenario needs something that Linux cannot do.
+        If the scenario needs a feature that Linux lacks.
     ShallowsError
-        If the machine cannot carry it, a run is invalid, or a folder cannot be written.
+        If the machine is too slow for it, a run is invalid, or a folder cannot be written.
     """
     first = source_of(scenario, override_texts(overrides), seed)
     experiment = first.parse()

@@ -23,8 +23,8 @@ SEEDS_ALONE = 5
 """Number of seeds from which seeds alone are groups; with fewer, runs are cut into batches."""
 
 BLOCKS = (20, 10)
-"""Fewest batches of all seeds together (Schmeiser, Oper. Res. 1982: 10 to 30); the second if the first are
-dependent.
+"""Fewest batches of all seeds together (Schmeiser, Oper. Res. 1982: 10 to 30); the second number applies if
+batches of the first are dependent.
 """
 
 FEWEST_FLOWS = 10
@@ -39,10 +39,10 @@ SAME = "the same in every run"
 Verdict = Literal["better", "worse", "cannot tell"]
 
 SYMBOLS: dict[Verdict, str] = {"better": "✓", "worse": "✗", "cannot tell": "○"}
-"""Marks of verdicts; none is shaped like a direction, which a change may contradict."""
+"""Marks of verdicts; no mark suggests a direction, since "better" may be a decrease."""
 
 LEGEND = ", ".join(f"{mark} {verdict}" for verdict, mark in SYMBOLS.items())
-"""Explains the marks below a table."""
+"""Legend of the marks, shown below a table."""
 
 Pairs = Sequence[tuple[Sample, Sample]]
 """The baseline's and the other scheme's sample of each seed."""
@@ -112,7 +112,7 @@ def estimate(metric: Metric, samples: Sequence[Sample]) -> float | None:
 
 
 def is_measured(metric: Metric, sample: Sample) -> bool:
-    """Whether a run has flows that the metric covers. Empty size bins have no series."""
+    """Return whether a run has flows that the metric covers. Empty size bins have no series."""
     return metric.is_total or metric.series in sample.series
 
 
@@ -125,7 +125,7 @@ def _values(metric: Metric, sample: Sample) -> "NDArray[np.float64]":
 
 
 def _incomplete(metric: Metric, sample: Sample) -> int:
-    # Timeouts so far are not a time; totals stay as they are.
+    # Only completion times have lower bounds; counts of timeouts and totals do not.
     measured = metric.is_relative and not metric.is_total
     return sample.series[metric.series].incomplete if measured else 0
 

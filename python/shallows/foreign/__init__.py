@@ -1,1 +1,1 @@
-"""Files of other simulators: read into scenarios, and written from scenarios and runs."""
+"""Import of other simulators' files as scenarios, and export of scenarios and runs to HPCC."""

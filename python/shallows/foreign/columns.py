@@ -1,4 +1,4 @@
-"""Rows of whole numbers in little memory: a million flows must not be a million objects."""
+"""Rows of whole numbers in compact columns, since a million flows as objects take too much memory."""
 
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 Row = TypeVar("Row", bound=NamedTuple)
 
 TOGETHER = 128
-"""Rows that are moved into columns at once: few, for the processor's caches and the garbage collector."""
+"""Rows moved into columns at a time: few, for the processor's caches and the garbage collector."""
 
 
 class Columns(Generic[Row]):
@@ -25,7 +25,7 @@ class Columns(Generic[Row]):
     kind
         The named tuple.
     codes
-        The type of each field, as `array` has them: `q` for 64 bits, `I` for 32 bits without a sign.
+        Type code of each field, as in `array`: `q` is signed 64 bits, `I` unsigned 32 bits.
 
     Examples
     --------
@@ -50,10 +50,10 @@ class Columns(Generic[Row]):
         ]
         self._stored = 0
         self._latest: list[Row] = []
-        """Rows that are not in the columns yet."""
+        """Rows not yet in the columns."""
 
     def reordered(self, places: "NDArray[np.int64]") -> "Columns[Row]":
-        """The rows at these places, in their order."""
+        """Return the rows at these places, in this order."""
         import numpy as np
 
         rows = Columns(self.kind, self._codes)
@@ -68,7 +68,7 @@ class Columns(Generic[Row]):
             self._store()
 
     def extend(self, fields: Mapping[str, "NDArray[np.integer[Any]]"]) -> None:
-        """Add rows, by their fields; one that is not among them has its default in every row."""
+        """Add rows by their fields; a missing field has its default in every row."""
         self._store()
         count = len(next(iter(fields.values())))
         for place, (name, code) in enumerate(zip(self.kind._fields, self._codes, strict=True)):
@@ -99,23 +99,23 @@ class Columns(Generic[Row]):
         self._stored += count
 
     def _of_defaults(self, place: int) -> "array[int]":
-        """The column of a field that has its default in all stored rows."""
+        """Return the column of a field with its default in all stored rows."""
         return array(self._codes[place], [self._defaults[self.kind._fields[place]]]) * self._stored
 
     def has(self, name: str) -> bool:
-        """Whether some row has another value than the default in a field."""
+        """Return whether any row has a value other than the default in a field."""
         self._store()
         return self._columns[self.kind._fields.index(name)] is not None
 
     def column(self, name: str) -> "array[int]":
-        """The values of a field."""
+        """Return the values of a field."""
         self._store()
         place = self.kind._fields.index(name)
         column = self._columns[place]
         return self._of_defaults(place) if column is None else column
 
     def take(self, places: Sequence[int]) -> Iterator[Row]:
-        """The rows at these places, in their order."""
+        """Return the rows at these places, in this order."""
         self._store()
         values = (
             repeat(self._defaults[name], len(places)) if column is None else map(column.__getitem__, places)

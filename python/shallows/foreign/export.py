@@ -1,4 +1,4 @@
-"""HPCC's files from scenarios and runs: `topology.txt`, `flow.txt`, and `fct.txt`, which its scripts read."""
+"""Export of scenarios and runs to HPCC's files: `topology.txt`, `flow.txt` and `fct.txt`."""
 
 import csv
 import io
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
     from shallows._core import Experiment
 
 DATA = 3
-"""HPCC's priority group of data, and that of flows of class 0."""
+"""HPCC's priority group for data, used if all flows are in class 0."""
 SERVICE_PORT = 5_001
-"""Where receivers listen unless a flow says another."""
+"""Port of receivers, unless a flow sets another."""
 
 
 def hpcc(source: ScenarioLike | Run, what: str) -> str:
-    """The text of HPCC's file `fct`, `flow` or `topology`, from a run's folder or a scenario file.
+    """Return the text of HPCC's file `fct`, `flow` or `topology`, from a run's folder or a scenario file.
 
     Raises
     ------
     ShallowsError
-        If this source does not have it.
+        If the source lacks the data.
     """
     if isinstance(source, str | Path) and is_folder(Path(source)):
         source = Run(source)
@@ -53,7 +53,9 @@ def hpcc(source: ScenarioLike | Run, what: str) -> str:
 
 
 def node_ids(hosts: Sequence[str], switches: Sequence[str]) -> list[int]:
-    """HPCC's number of each node, hosts first: that in its name, if all have one; else its place.
+    """Return HPCC's number of each node, hosts first.
+
+    The numbers are those in the names if these number all nodes, else the order.
 
     >>> node_ids(["host0", "host2"], ["switch1"]), node_ids(["a", "b"], ["tor"])
     ([0, 2, 1], [0, 1, 2])
@@ -65,7 +67,7 @@ def node_ids(hosts: Sequence[str], switches: Sequence[str]) -> list[int]:
 
 
 def topology(experiment: "Experiment") -> str:
-    """`topology.txt` of a scenario: every cable with the delay that its packets have."""
+    """Return `topology.txt` of a scenario: every cable with its rate and delay."""
     groups = json.loads(experiment.resolved())["host"].get("group", [])
     if any("delay" in group for group in groups):
         raise ShallowsError(
@@ -87,7 +89,7 @@ def _network(experiment: "Experiment") -> Network:
 
 
 def _decimal(number: int, places: int) -> str:
-    """A number of so many decimal places.
+    """Format a number divided by ten to the power of `places`, exactly.
 
     >>> _decimal(2_000_000_000_000, 12), _decimal(1_500, 3)
     ('2', '1.5')
@@ -117,7 +119,7 @@ def _flows_of_scenario(source: Source, experiment: "Experiment") -> str:
 def _listed(
     row: Mapping[str, str | None], hosts: Mapping[str, int], common: int, source: str
 ) -> tuple[int, int, int, int, int, int]:
-    """Start in ps, source, destination, class, port and bytes of a row that the engine has read."""
+    """Return start in ps, source, destination, class, port and bytes of a row; the engine has checked it."""
     cells = {(name or "").strip(): (text or "").strip() for name, text in row.items()}
     if cells.get("after"):
         raise ShallowsError(
@@ -152,7 +154,7 @@ def _flows_of_run(run: Run) -> str:
 
 
 def _flow_lines(rows: Sequence[tuple[int, int, int, int, int, int]], ids: Sequence[int]) -> str:
-    """`flow.txt`; where all flows are in class 0, they are in HPCC's group of data."""
+    """Return `flow.txt`; if all flows are in class 0, they get HPCC's priority group for data."""
     plain = not any(row[3] for row in rows)
     lines = [str(len(rows))]
     for start, one, other, group, port, size in rows:
@@ -166,10 +168,10 @@ def _flow_lines(rows: Sequence[tuple[int, int, int, int, int, int]], ids: Sequen
 
 
 def fct(run: Run) -> str:
-    """`fct.txt` of a run: a line for each complete flow, in the order in which they ended.
+    """Return `fct.txt` of a run: a line for each complete flow, ordered by completion.
 
     Its columns (third.cc, `qp_finish`): addresses of source and destination, their ports, bytes, start,
-    completion time, and the time that the flow takes alone, which is our `ideal_us`; times are in ns.
+    completion time, and completion time in an empty network (our `ideal_us`); times are in ns.
     """
     import polars as pl
 
@@ -187,7 +189,7 @@ def fct(run: Run) -> str:
 
 
 def _address(node: int) -> str:
-    """The address of a node, as HPCC gives it, in hexadecimal.
+    """Return the IPv4 address that HPCC assigns to a node, in hexadecimal.
 
     >>> _address(3), _address(260)
     ('0b000301', '0b010401')
@@ -202,13 +204,13 @@ def _with_ports(run: Run) -> "Any":
 
 
 def _ids_of_run(run: Run) -> Sequence[int]:
-    """HPCC's numbers of a run's hosts."""
+    """Return HPCC's numbers of a run's nodes, hosts first."""
     built = network(run.scenario["topology"])
     return node_ids(built.hosts, built.switches)
 
 
 def write(texts: Mapping[Path, str], *, force: bool = False) -> list[Path]:
-    """Write these files, none over another unless `force` is set."""
+    """Write these files; existing ones are replaced only if `force` is set."""
     writing.refuse_existing(list(texts), force=force)
     for path in texts:
         check_writable(path.parent)

@@ -1,8 +1,8 @@
 """HPCC's `config.txt`, `topology.txt` and `flow.txt` (alibaba-edu/High-Precision-Congestion-Control).
 
-What its `scratch/third.cc` reads becomes a scenario: the network as a graph, the flows as a list, switches
-and senders from the configuration. Its links are lossless (PFC), its senders pace by rate; ours are neither,
-so that only CC_MODE 8 (DCTCP) maps, and keys that would be ignored are refused.
+The input of HPCC's `scratch/third.cc` becomes a scenario: the network as a graph, the flows as a list,
+switches and senders from the configuration. HPCC has lossless links (PFC) and senders that pace by rate;
+scenarios have neither. Therefore only CC_MODE 8 (DCTCP) has a counterpart, and keys without one are rejected.
 """
 
 from collections import Counter
@@ -18,20 +18,21 @@ from shallows.foreign.ignoring import NOTHING, Ignored
 from shallows.foreign.writing import Cable, Imported
 
 HEADERS = 48
-"""Bytes around the data of a packet without INT: custom-header.cc, 14 + 20 + 8 + 6."""
+"""Header bytes of a packet without INT: custom-header.cc, 14 + 20 + 8 + 6."""
 TCP_HEADERS = 40
-"""Ours without timestamps; the difference is framing."""
+"""Header bytes of TCP and IPv4 without timestamps; the rest of `HEADERS` becomes framing."""
 
 
 def import_hpcc(source: Path, ignored: Ignored = NOTHING, root: Path | None = None) -> Imported:
-    """The scenario of a configuration file, or of the `config.txt` of a folder.
+    """Build the scenario of a configuration file, or of the `config.txt` of a folder.
 
-    The paths in it are from `root`, where the simulator is run, or from its own folder or the one above.
+    Paths in the file are relative to `root`, the working folder of HPCC; by default to the file's folder or
+    the one above.
 
     Raises
     ------
     ShallowsError
-        With file and line, if something is malformed or would be ignored.
+        With file and line, if an entry is malformed or has no counterpart.
     """
     config = read_config(source / "config.txt" if is_folder(source) else source, root, ignored)
     network = read_topology(config.path("TOPOLOGY_FILE"), ignored)
@@ -69,10 +70,10 @@ def import_hpcc(source: Path, ignored: Ignored = NOTHING, root: Path | None = No
 
 
 def switch(config: Config, network: Network, *, several: bool) -> dict[str, Any]:
-    """`[switch]`: one pool for all ports, marks by the rate of each port's link (switch-mmu.cc)."""
+    """Return `[switch]`: one pool for all ports, markers by the rate of each port's link (switch-mmu.cc)."""
     table: dict[str, Any] = {"buffer": {"kind": "complete-sharing", "pool": config.buffer}}
     if several:
-        # Its queues 1 to 7 take turns by packets; queue 0 is for control.
+        # HPCC serves queues 1 to 7 by packet round robin; queue 0 is for control packets.
         table["port"] = {
             "kind": "wrr",
             "queues": 7,
@@ -94,6 +95,6 @@ def switch(config: Config, network: Network, *, several: bool) -> dict[str, Any]
 
 
 def _ports(cable: Cable) -> list[str]:
-    """Of a cable, the ports of switches."""
+    """Return the ports of switches at a cable."""
     one, other = cable.ends
     return [f"{start}->{end}" for start, end in ((one, other), (other, one)) if start.startswith("switch")]

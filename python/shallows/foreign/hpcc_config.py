@@ -1,4 +1,4 @@
-"""HPCC's `config.txt`: what its keys say to a scenario, and what of it is left out or refused."""
+"""HPCC's `config.txt`: values of its keys for a scenario, with keys that are left out or rejected."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from shallows.foreign.ignoring import NOTHING, Ignored
 from shallows.foreign.reading import PS_PER_S, Line
 
 GAIN = 0.0625
-"""DCTCP's g where the file gives none for it: RFC 8257 §4.2."""
+"""DCTCP's g where the file has no value for it: RFC 8257 §4.2."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Config:
     notes: list[str]
 
     def path(self, key: str) -> Path:
-        """A file that it names: from the root where one is given, else from its folder or the one above."""
+        """Return the file of a key, relative to `root`, by default to this file's folder or the one above."""
         line = self.lines[key]
         above = [self.file.parent, self.file.parent.parent]
         places = [folder / line.words[1] for folder in ([self.root] if self.root else above)]
@@ -46,7 +46,7 @@ class Config:
         return found
 
     def marker(self, rate: int) -> dict[str, Any]:
-        """The marker of ports of this rate: on leaving, by what stays in the queue (switch-node.cc)."""
+        """Return the marker of ports of this rate: on dequeue, by the remaining backlog (switch-node.cc)."""
         found = []
         for key in ("KMIN_MAP", "KMAX_MAP", "PMAX_MAP"):
             if rate not in self.thresholds[key]:
@@ -72,7 +72,7 @@ class Config:
 
 
 def read_config(path: Path, root: Path | None = None, ignored: Ignored = NOTHING) -> Config:
-    """Read a configuration; every key that would be ignored is named, unless it is in `ignored`."""
+    """Read a configuration; keys without a counterpart are rejected, unless they are in `ignored`."""
     notes: list[str] = []
     lines = keys.read(path, notes)
     if unknown := [key for key in ignored.keys if key not in lines and key != "CC_MODE"]:
@@ -94,7 +94,7 @@ def read_config(path: Path, root: Path | None = None, ignored: Ignored = NOTHING
         stop_ps=_stop(lines),
         gain=_gain(path, lines, mode, ignored),
         buffer=_buffer(lines, of_hawkeye, notes),
-        # rdma-hw.cc: an acknowledgement for each so many bytes.
+        # rdma-hw.cc: one acknowledgement per L2_ACK_INTERVAL bytes.
         segments_per_ack=max(1, -(-every // payload)),
         marks=marks,
         thresholds=_thresholds(path, lines, notes) if marks else {},
@@ -103,7 +103,7 @@ def read_config(path: Path, root: Path | None = None, ignored: Ignored = NOTHING
 
 
 def _one(lines: dict[str, Line], key: str, default: int, least: int, most: int) -> int:
-    """The whole number of a key; its default is that of third.cc."""
+    """Return the whole number of a key; `default` is third.cc's."""
     if key not in lines:
         return default
     return lines[key].whole(key, lines[key].words[1], least, most)
@@ -112,7 +112,7 @@ def _one(lines: dict[str, Line], key: str, default: int, least: int, most: int) 
 def _without(
     path: Path, lines: dict[str, Line], mode: int, ignored: Ignored, notes: list[str]
 ) -> dict[str, Line]:
-    """The lines that say something to a scenario; the others are noted, or refused together."""
+    """Return the lines that a scenario uses; the others are noted, or rejected together."""
     lost = {key: why for key, why in _unmodelled(lines, mode) if key not in ignored}
     if lost:
         texts = [f"{_place(path, lines, key)}: {key}: {why}" for key, why in lost.items()]
@@ -130,7 +130,7 @@ def _without(
 
 
 def _unmodelled(lines: dict[str, Line], mode: int) -> Iterator[tuple[str, str]]:
-    """Keys that have an effect there and none here, and why."""
+    """Yield keys with an effect in HPCC and no counterpart in scenarios, with the reason."""
     if mode != keys.DCTCP:
         name = keys.MODES.get(mode, "unknown")
         given = "" if "CC_MODE" in lines else ", which is the default,"
@@ -145,7 +145,7 @@ def _unmodelled(lines: dict[str, Line], mode: int) -> Iterator[tuple[str, str]]:
 
 
 def _meaningless(lines: dict[str, Line], mode: int) -> list[tuple[set[str], str]]:
-    """Keys that change no result of ours, and why; without the mode, its parameters say nothing."""
+    """Return keys that change no result, with the reason; parameters of unused modes are among them."""
     of_modes = set().union(*keys.OF_MODES.values())
     chosen = keys.OF_MODES[keys.DCTCP] if mode == keys.DCTCP else set()
     off = {key for key, count in keys.OFF.items() if key in lines and _zero(lines[key], count)}
@@ -160,7 +160,7 @@ def _meaningless(lines: dict[str, Line], mode: int) -> list[tuple[set[str], str]
 
 
 def _zero(line: Line, count: int) -> bool:
-    """Whether all values are zeros, however they are written."""
+    """Return whether all values are zero, in any notation."""
     return len(line.words) == 1 + count and all(not value.strip("0.") for value in line.words[1:])
 
 
@@ -169,7 +169,7 @@ def _place(path: Path, lines: dict[str, Line], key: str) -> str:
 
 
 def _said(key: str, lines: dict[str, Line], mode: int) -> str:
-    """A key and what it says."""
+    """Return a key with its value."""
     said = " ".join(lines[key].words) if key in lines else f"{key} {mode}"
     if key == "CC_MODE":
         return f"{said} ({keys.MODES.get(mode, 'unknown')}; the scenario has DCTCP)"
@@ -178,7 +178,7 @@ def _said(key: str, lines: dict[str, Line], mode: int) -> str:
 
 def _stop(lines: dict[str, Line]) -> int:
     if "SIMULATOR_STOP_TIME" not in lines and "FLOWGEN_STOP_TIME" in lines:
-        # ConWeave's network-load-balance.cc: ten seconds after the last flow.
+        # ConWeave's network-load-balance.cc stops ten seconds after the last flow.
         line = lines["FLOWGEN_STOP_TIME"]
         return line.picoseconds("the stop time", line.words[1], PS_PER_S) + 10 * PS_PER_S
     if "SIMULATOR_STOP_TIME" not in lines:
@@ -191,7 +191,10 @@ def _stop(lines: dict[str, Line]) -> int:
 
 
 def _gain(path: Path, lines: dict[str, Line], mode: int, ignored: Ignored) -> float:
-    """DCTCP's g, which in other modes is another; HPCC's own default is 0, by a division of integers."""
+    """Return DCTCP's g.
+
+    EWMA_GAIN has another meaning in other modes; HPCC's default is 0, by a division of integers.
+    """
     if mode != keys.DCTCP or "EWMA_GAIN" in ignored.keys:
         return GAIN
     if "EWMA_GAIN" not in lines:
@@ -204,7 +207,7 @@ def _gain(path: Path, lines: dict[str, Line], mode: int, ignored: Ignored) -> fl
 
 
 def _buffer(lines: dict[str, Line], of_hawkeye: list[str], notes: list[str]) -> str:
-    # third.cc: times 1024 · 1024, but for Hawkeye's.
+    # third.cc multiplies by 1024 · 1024; Hawkeye's multiplies by 1024.
     size = _one(lines, "BUFFER_SIZE", 16, 1, 1 << 20)
     if of_hawkeye:
         notes.append(f"{of_hawkeye[0]} is Hawkeye's alone, which takes BUFFER_SIZE in KiB: {size} KiB")
@@ -213,7 +216,7 @@ def _buffer(lines: dict[str, Line], of_hawkeye: list[str], notes: list[str]) -> 
 
 
 def _thresholds(path: Path, lines: dict[str, Line], notes: list[str]) -> dict[str, dict[int, Decimal]]:
-    """Of each map, the values by rate: kilobytes, kilobytes, and a probability."""
+    """Return the values of each map by rate: kilobytes, kilobytes, and a probability."""
     maps: dict[str, dict[int, Decimal]] = {}
     for key in ("KMIN_MAP", "KMAX_MAP", "PMAX_MAP"):
         if key not in lines:
@@ -226,7 +229,7 @@ def _thresholds(path: Path, lines: dict[str, Line], notes: list[str]) -> dict[st
             rate = line.whole("the rate", word, 1)
             if rate in maps[key]:
                 notes.append(f"{path.name}:{line.number}: {key} has {rate} again; the last counts, as there")
-            # switch-mmu.cc: times 1000.
+            # switch-mmu.cc multiplies thresholds by 1000.
             whole = key != "PMAX_MAP"
             maps[key][rate] = (
                 Decimal(line.whole("the threshold", value, 0, 10**9))

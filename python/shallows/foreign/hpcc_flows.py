@@ -1,4 +1,4 @@
-"""HPCC's `flow.txt`, and those of its descendants, which may lack ports."""
+"""HPCC's `flow.txt`, including the variants of derived simulators, which may lack ports."""
 
 from array import array
 from functools import lru_cache
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from shallows.foreign.shapes import Numbers
 
 LARGEST_HPCC = 2**32 - 1
-"""third.cc counts a flow's bytes in 32 bits; at a larger number its stream stops."""
+"""Largest flow of third.cc in bytes: it reads sizes in 32 bits, and stops at a larger number."""
 LARGEST_SIZE = 1 << 50
 LARGEST_PORT = 65_535
 
 
 def read_flows(path: Path, network: Network) -> tuple[Columns[Flow], list[str]]:
-    """A `flow.txt`: the number of flows, then a line for each, in order of time; what follows is not read."""
+    """Read a `flow.txt`: the number of flows, then a line for each, by time; further lines are not read."""
     reader: _Reader | None = None
     for block in read_blocks(path):
         for piece in [block] if reader is None else pieces(block, reader.together):
@@ -38,7 +38,7 @@ def read_flows(path: Path, network: Network) -> tuple[Columns[Flow], list[str]]:
 
 
 class _Reader:
-    """Reads the lines below the first in their order, many together or one by one."""
+    """Reader of the lines below the first, in order: blocks by array operations, other lines one by one."""
 
     def __init__(self, first: Line, network: Network) -> None:
         first.expect(1, "the number of flows")
@@ -50,12 +50,12 @@ class _Reader:
         self._numbers = {node: number for number, node in enumerate(network.hosts)}
         self._with_ports, self._latest = True, 0
         self._large = array("I")
-        """Lines of sizes that HPCC cannot read."""
+        """Lines with sizes that HPCC cannot read."""
         self._after, self._further = 0, 0
-        """The first line that is not read there, and how many there are."""
+        """Number of the first line that HPCC does not read, and the count of such lines."""
 
     def together(self, block: Block) -> bool:
-        """Read all lines of a block, if they are flows of the usual shape."""
+        """Read all lines of a block if they are flows of the usual shape; return whether they were read."""
         if not self.flows or len(self.flows) + len(block.texts) > self._count:
             return False
         bounds = {"whole": (0, 86_400), "part": (0, PS_PER_S), "pg": (1, 7), "port": (0, LARGEST_PORT)}
@@ -71,7 +71,7 @@ class _Reader:
         return True
 
     def _flows(self, block: Block, read: dict[str, "Numbers"]) -> dict[str, "Numbers"] | None:
-        """The fields of flows; nothing if one of them is out of the usual."""
+        """Return the fields of flows; None if a flow must be read by itself."""
         import numpy as np
 
         hosts = np.full(max(self._numbers) + 1, -1, np.int64)
@@ -106,7 +106,7 @@ class _Reader:
             self._large.append(line.number)
 
     def finish(self) -> list[str]:
-        """Return the notes, or raise if lines are missing."""
+        """Return the notes; raise an error if lines are missing."""
         name = self._first.file.name
         notes = rest(self._first, len(self.flows), self._count, "flows", self._after, self._further)
         if not self._with_ports:
@@ -128,7 +128,7 @@ class _Flow(NamedTuple):
     """Seconds."""
     port: int = -1
     part: int = 0
-    """What follows the point."""
+    """Digits after the decimal point, as a whole number."""
 
 
 @lru_cache(maxsize=64)
@@ -149,7 +149,7 @@ def _shape(form: str, names: tuple[str, ...]) -> Shape | None:
 
 
 def _digits_after_point(text: str) -> int:
-    """How many digits follow the only point of a line, if it has one."""
+    """Return the number of digits after the first point of a line; zero without a point."""
     point = text.find(".")
     return len(text.rstrip()) - point - 1 if point >= 0 else 0
 
@@ -174,7 +174,7 @@ def _flow(line: Line, numbers: dict[int, int], *, with_ports: bool) -> Flow:
         destination=numbers[ends[1]],
         size=line.whole("the size", size, 1, 1 << 50),
         line=line.number,
-        # Queue 0 is that of control packets, which are never marked.
+        # Queue 0 is for control packets, which are never marked.
         pg=line.whole("the priority group", pg, 1, 7),
         port=line.whole("the port", port, 0, 65_535) if with_ports else -1,
     )

@@ -1,7 +1,7 @@
-"""The keys of HPCC's `third.cc` and of its descendants, by what they mean to a scenario.
+"""Keys of HPCC's `third.cc` and of derived simulators, grouped by their meaning for a scenario.
 
-Descendants: PowerTCP and Reverie (inet-tub/ns3-datacenter), ConWeave (conweave-project/conweave-ns3), Hawkeye
-(wangshicheng1225/Hawkeye), SimAI (aliyun/SimAI).
+Derived simulators: PowerTCP and Reverie (inet-tub/ns3-datacenter), ConWeave (conweave-project/conweave-ns3),
+Hawkeye (wangshicheng1225/Hawkeye), SimAI (aliyun/SimAI).
 """
 
 from pathlib import Path
@@ -32,7 +32,7 @@ OUTPUT = {
     "QLEN_MON_FILE",
     "QLEN_MON_START",
     "QLEN_MON_END",
-    # ConWeave's.
+    # ConWeave.
     "FLOW_INPUT_FILE",
     "CNP_OUTPUT_FILE",
     "EST_ERROR_MON_FILE",
@@ -43,7 +43,7 @@ OUTPUT = {
     "SW_MONITORING_INTERVAL",
     "FLOWGEN_START_TIME",
     "LOAD",
-    # Hawkeye's and SimAI's.
+    # Hawkeye and SimAI.
     "DIR",
     "BW_MON_FILE",
     "RATE_MON_FILE",
@@ -54,10 +54,10 @@ OUTPUT = {
     "BW_MON_INTERVAL",
     "QLEN_MON_INTERVAL",
 }
-"""They say what is written, and when it is measured."""
+"""Keys of output files and measurement times."""
 SEEDS = {"RANDOM_SEED"}
 UNREAD = {"DATA_RATE", "LINK_DELAY"}
-"""The topology file says them."""
+"""Keys whose values the topology file provides."""
 OF_MODES = {
     DCQCN: {
         "ALPHA_RESUME_INTERVAL",
@@ -82,7 +82,7 @@ OF_MODES = {
     DCTCP: {"EWMA_GAIN", "DCTCP_RATE_AI"},
     PINT: {"MI_THRESH", "PINT_LOG_BASE", "PINT_PROB", "RATE_AI", "U_TARGET"},
 }
-"""What rdma-hw.cc reads in one mode of congestion control and not in all."""
+"""Keys that rdma-hw.cc reads only in some modes of congestion control, by mode."""
 OF_CONWEAVE = {
     "CONWEAVE_TX_EXPIRY_TIME",
     "CONWEAVE_REPLY_TIMEOUT_EXTRA",
@@ -90,7 +90,7 @@ OF_CONWEAVE = {
     "CONWEAVE_PATH_PAUSE_TIME",
     "CONWEAVE_DEFAULT_VOQ_WAITING_TIME",
 }
-"""What is read when paths are chosen by ConWeave, which is `LB_MODE 9`."""
+"""Keys that only ConWeave's path selection (`LB_MODE 9`) reads."""
 OFF = {
     "ERROR_RATE_PER_LINK": 1,
     "ACK_HIGH_PRIO": 1,
@@ -99,9 +99,9 @@ OFF = {
     "ENABLE_IRN": 1,
     "LB_MODE": 1,
 }
-"""They change nothing where their values, so many, are 0: `LB_MODE 0` is ECMP."""
+"""Keys without effect if all their values are 0, with the number of values: `LB_MODE 0` is ECMP."""
 OF_HAWKEYE = {"DIR", "AGENT_NODE", "AGENT_THRESHOLD", "EPOCH_TIME", "NO_CC_NODE"}
-"""No other reader has them; it takes `BUFFER_SIZE` times 1024, the others times 1024 · 1024."""
+"""Keys of Hawkeye only, whose `BUFFER_SIZE` is in KiB; in the other simulators it is in MiB."""
 UNMODELLED = {
     "GLOBAL_T",
     "HAS_WIN",
@@ -114,19 +114,20 @@ UNMODELLED = {
     "USE_DYNAMIC_PFC_THRESHOLD",
     "VAR_WIN",
 }
-"""They have an effect there, whatever the mode, and no counterpart here."""
+"""Keys with an effect in every mode and no counterpart in scenarios."""
 KNOWN = set().union(
     MAPPED, OUTPUT, UNREAD, *OF_MODES.values(), OF_CONWEAVE, SEEDS, OFF, OF_HAWKEYE, UNMODELLED
 )
 LISTS = {"AGENT_NODE", "NO_CC_NODE"}
-"""A count, and so many values; in `MAPS`, so many pairs."""
+"""Keys with a count and that many values; keys of `MAPS` have a count and that many pairs."""
 
 
 def read(path: Path, notes: list[str]) -> dict[str, Line]:
-    """A line for each key with the values that count, of keys that are given again the last.
+    """Return a line for each key with its effective values.
 
-    A reader takes word by word: after a key the values that it has, and any other word is passed over, so
-    that nothing is a comment to it. Lines that begin with `#` or `//` are expected to be.
+    The last line of a repeated key counts; lines of one map are combined. HPCC reads word by word: a key, and
+    its values; it skips all other words and has no comments. So it reads keys even in lines that begin with
+    `#` or `//`; a note reports these.
     """
     found: dict[str, Line] = {}
     for line in read_lines(path):
@@ -150,7 +151,7 @@ def read(path: Path, notes: list[str]) -> dict[str, Line]:
 
 
 def _split(line: Line) -> tuple[list[Line], list[str]]:
-    """The keys of a line with their values, and the words beside them."""
+    """Return the keys of a line with their values, and the remaining words."""
     given, rest = [], []
     words = iter(line.words)
     for word in words:
@@ -172,13 +173,13 @@ def _split(line: Line) -> tuple[list[Line], list[str]]:
 
 
 def _both(first: Line, second: Line) -> Line:
-    """A map that two lines fill."""
+    """Combine two lines of the same map."""
     pairs = [*first.words[2:], *second.words[2:]]
     return Line(second.file, second.number, [second.words[0], str(len(pairs) // 2), *pairs])
 
 
 def _values(key: str, count: str) -> int | None:
-    """How many values a reader takes after a key, the first of which is `count`; none if that is no number.
+    """Return how many values follow a key; `count` is the first one. None if a needed count is not a number.
 
     >>> _values("CC_MODE", "8"), _values("LINK_DOWN", "0"), _values("KMIN_MAP", "2")
     (1, 3, 5)

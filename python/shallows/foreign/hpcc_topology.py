@@ -1,4 +1,4 @@
-"""HPCC's `topology.txt`, and those of its descendants, which differ in what a line has."""
+"""HPCC's `topology.txt`, including the variants of derived simulators, which differ in their first line."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -18,18 +18,18 @@ HEADERS = (
 
 @dataclass(frozen=True)
 class Network:
-    """A topology file: nodes have numbers, of which switches are listed."""
+    """Network of a topology file; the file numbers all nodes and lists the switches."""
 
     hosts: list[int]
     switches: list[int]
     cables: list[Cable]
     short_sizes: bool = True
-    """Whether its simulator counts the bytes of flows in 32 bits."""
+    """Whether its simulator reads flow sizes in 32 bits."""
     notes: list[str] = field(default_factory=list)
 
 
 def node_name(node: int, *, is_switch: bool) -> str:
-    """What a node is called in our scenario: its number stays legible."""
+    """Return the name of a node in the scenario, with its number in the file."""
     return f"{'switch' if is_switch else 'host'}{node}"
 
 
@@ -39,15 +39,15 @@ class _Header:
     switches: int
     links: int
     nvswitches: int = 0
-    """How many of the switches, the first, join only the GPUs of a server."""
+    """Number of NVSwitches, which join only the GPUs of a server; they are the first switches."""
     note: str = ""
 
 
 def read_topology(path: Path, ignored: Ignored = NOTHING) -> Network:
-    """A `topology.txt`: counts of nodes, switches and links, the switches, then a line for each link.
+    """Read a `topology.txt`: counts of nodes, switches and links, the switches, then a line for each link.
 
-    What follows is not read there either. If `ignored` says so, two things are left out: the losses of
-    links, and NVSwitches, so that the GPUs of a server, too, meet only in the network.
+    Further lines are not read, as in HPCC. With `ignored.unmodelled`, losses of links and NVSwitches are left
+    out; the GPUs of a server then communicate through the network.
     """
     lines = read_lines(path)
     first = next(lines, None)
@@ -93,7 +93,7 @@ def _header(first: Line, ignored: Ignored) -> _Header:
         if nvswitches and not ignored.unmodelled:
             message = f"{nvswitches} NVSwitches, which give hosts further links"
             raise first.error(message, "a host has one link here: do without them, --ignore-unmodelled")
-        # Its reader takes the NVSwitches before the others from one list.
+        # SimAI lists the NVSwitches before the other switches, in one list.
         counts = [words[0], words[3], words[4]]
         note = f"{first.file.name} is one of SimAI's: its GPUs are hosts"
     else:
@@ -105,7 +105,7 @@ def _header(first: Line, ignored: Ignored) -> _Header:
 
 
 def _switches(first: Line, lines: Iterator[Line], header: _Header) -> list[int]:
-    """The switches in their order; the lines that list them are taken."""
+    """Return the switches in order; consumes the lines that list them."""
     found: dict[int, int] = {}
     for line in lines:
         if not all(word.isdecimal() for word in line.words):
@@ -125,7 +125,7 @@ def _switches(first: Line, lines: Iterator[Line], header: _Header) -> list[int]:
 
 
 def _last_of_pairs(first: Line, links: list[Line], nodes: int, notes: list[str]) -> list[Line]:
-    """The last link of each pair of nodes, with a note on the links that it replaces.
+    """Return the last link of each pair of nodes, and note the links that it replaces.
 
     HPCC's reader makes a device for each line, but routes packets by `nbr2if`, a map by pairs of nodes, in
     which a later link replaces an earlier one in both directions (third.cc: `main`, `SetRoutingEntries`).
@@ -171,7 +171,7 @@ def _losses(links: list[Line], ignored: Ignored) -> list[str]:
 
 
 def rest(first: Line, found: int, said: int, what: str, after: int, count: int) -> list[str]:
-    """A note on so many lines from a line on, which HPCC does not read: the first line says fewer."""
+    """Return a note on `count` lines from line `after` on, which HPCC does not read; reject missing lines."""
     if found < said:
         raise first.error(f"{said} {what}, but only {found} lines follow", "mend the number")
     if count == 0:

@@ -1,7 +1,7 @@
 """Scenarios from htsim's connection matrices and fat trees.
 
-Flows become a list, and triggers the signals by which flows of the list wait for one another. A matrix says
-nothing of switches and senders; the scenario says which it has instead.
+Flows become a list; triggers become signals that flows of the list wait for. A matrix does not describe
+switches and senders, so the scenario has defaults for them.
 """
 
 from array import array
@@ -25,22 +25,22 @@ if TYPE_CHECKING:
     from shallows.foreign.shapes import Numbers
 
 UNITS = {"ps": 1, "us": 10**6}
-"""Picoseconds of the units in which htsim's programs read starts."""
+"""Units of start times in htsim's programs, in picoseconds."""
 END_PS = 10**9
-"""When htsim stops if -end does not say it: after 1 ms."""
+"""End of htsim's runs without `-end`, in picoseconds: 1 ms."""
 AT_ONCE = 1 << 14
-"""Flows that are put in order at once, so that they are in memory twice."""
+"""Flows that are reordered at a time; this many are in memory twice."""
 
 
 def import_htsim(
     path: Path, topology: Path | None, ignored: Ignored = NOTHING, start_unit: str | None = None
 ) -> Imported:
-    """The scenario of a connection matrix, in the network of a `.topo` file or on a single switch.
+    """Build the scenario of a connection matrix, in the network of a `.topo` file or on a single switch.
 
     Raises
     ------
     ShallowsError
-        With file and line, if something is malformed or would be ignored.
+        With file and line, if an entry is malformed or has no counterpart.
     """
     left_out = LeftOut()
     matrix = read_matrix(path, ignored, left_out)
@@ -55,7 +55,7 @@ def import_htsim(
         },
         "tcp": {
             "congestion": "dctcp",
-            # An acknowledgement that waits for a second segment could outlast the timeout.
+            # A delayed acknowledgement that waits for a second segment could exceed the RTO.
             "delayed_ack": {"segments": 1},
             "rto": {"initial": "5ms", "min": "5ms"},
         },
@@ -108,10 +108,10 @@ def _network(
 
 
 def _unit(matrix: Matrix, asked: str | None) -> tuple[str, list[str]]:
-    """The unit of the starts, which the program decides that reads them and not the file.
+    """Return the unit of start times, with notes; it depends on the program that reads the file.
 
-    uec.cpp, `connectPort`, takes microseconds, the other programs picoseconds. Only htsim_uec knows messages,
-    and starts of less than a nanosecond are none: there they are microseconds.
+    htsim_uec (uec.cpp, `connectPort`) reads microseconds, the other programs picoseconds. Only htsim_uec
+    supports messages. If all starts are below 1,000, they are taken for microseconds.
     """
     latest = matrix.starts.latest
     if asked or not latest:
@@ -137,7 +137,7 @@ def _check_starts(matrix: Matrix, unit_ps: int) -> None:
 
 
 def _flows(matrix: Matrix, unit_ps: int) -> Columns[Flow]:
-    """The flows that have a size."""
+    """Return the flows with a size."""
     import numpy as np
 
     connections = matrix.connections
@@ -168,7 +168,7 @@ def _flows(matrix: Matrix, unit_ps: int) -> Columns[Flow]:
 
 
 def _order(connections: Columns[Connection]) -> "Numbers":
-    """The places of connections of a size: those that wait for nothing by time, as lists have them."""
+    """Return the indices of connections with a size; those without a trigger are sorted by start time."""
     import numpy as np
 
     sizes, triggers, starts = (np.asarray(connections.column(name)) for name in ("size", "trigger", "start"))
@@ -180,7 +180,7 @@ def _order(connections: Columns[Connection]) -> "Numbers":
 
 
 def _counts(numbers: Iterable[int], triggers: Triggers, turns: "array[int]") -> Iterator[int]:
-    """How often its trigger is fired before each flow starts; 1 of a flow without.
+    """Yield how often the trigger of each flow fires before the flow starts; 1 for a flow without a trigger.
 
     `turns` counts the flows of each trigger so far.
     """
@@ -195,7 +195,7 @@ def _counts(numbers: Iterable[int], triggers: Triggers, turns: "array[int]") -> 
 
 
 def _unbounded(matrix: Matrix, unit_ps: int) -> list[dict[str, Any]]:
-    """Workloads of the flows without an end: one for those that begin together and have one receiver."""
+    """Return workloads of unbounded flows: one for each combination of start, receiver and count per pair."""
     sizes = matrix.connections.column("size")
     unbounded = matrix.connections.take([place for place, size in enumerate(sizes) if not size])
     times = Counter((one.start * unit_ps, one.destination, one.source) for one in unbounded)
@@ -215,7 +215,7 @@ def _unbounded(matrix: Matrix, unit_ps: int) -> list[dict[str, Any]]:
 
 
 def _hosts(numbers: Sequence[int]) -> int | str | list[int]:
-    """A set of hosts as scenarios write it.
+    """Return a set of hosts in a scenario's notation.
 
     >>> _hosts([3]), _hosts([3, 4, 5]), _hosts([3, 5])
     (3, '3..6', [3, 5])
@@ -227,7 +227,7 @@ def _hosts(numbers: Sequence[int]) -> int | str | list[int]:
 
 
 def _precision(matrix: Matrix, unit: str) -> list[str]:
-    """Where htsim reads other numbers than stand there: starts as 32-bit floats, sizes as 32-bit integers."""
+    """Return notes on numbers that htsim misreads: starts as 32-bit floats, sizes as 32-bit integers."""
     notes = []
     if matrix.starts.inexact:
         gap, line = matrix.starts.most_off

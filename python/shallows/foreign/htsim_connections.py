@@ -1,4 +1,4 @@
-"""Lines of connections of htsim's matrices: many together, and word by word what is out of the usual."""
+"""Connection lines of htsim's matrices: usual ones are read in blocks, unusual ones word by word."""
 
 import struct
 from collections.abc import Mapping
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 KNOWN = ["start", "size", "id", "msg", "trigger", "send_done_trigger", "recv_done_trigger"]
 LOST = {"prio": 1, "addon": 0}
-"""Words of a connection without a counterpart, and how many values follow them."""
+"""Words of a connection without a counterpart, with the number of their values."""
 WHY = {
     "prio": "it orders the pulls of receivers, which are not modelled; size alone decides here",
     "addon": "it adds to a flow that runs already, which is not modelled",
     "failure": "links do not fail here",
 }
-"""Why words have no counterpart."""
+"""Reasons for which words have no counterpart."""
 MOST_HOSTS = MOST_SIGNALS = 2**32 - 1
 FIELDS = {
     "size": (0, 1 << 50),
@@ -33,28 +33,28 @@ FIELDS = {
     "send_done_trigger": (1, MOST_SIGNALS),
     "recv_done_trigger": (1, MOST_SIGNALS),
 }
-"""Words with a number and the least and the largest, in the order of `Connection`."""
+"""Words with a number, and its smallest and largest value, in the order of `Connection`."""
 BOUNDS = {"source": (0, MOST_HOSTS), "destination": (0, MOST_HOSTS), **FIELDS}
-"""The least and the largest of all numbers of a connection."""
+"""Smallest and largest value of each number of a connection."""
 NAMED = list(FIELDS)[2:]
-"""Those that name flows and triggers."""
+"""Words that refer to flows and triggers."""
 LARGEST_HTSIM = 2**31 - 1
 FLOAT = struct.Struct("f")
 
 
 class Connection(NamedTuple):
-    """A line of a flow."""
+    """A connection line: one flow."""
 
     line: int
     source: int
     destination: int
     size: int
-    """In bytes; 0 if it never ends."""
+    """Size in bytes; 0 if unbounded."""
     start: int
-    """In the unit of the file, of which a part is cut off; of those that wait for a trigger, 0."""
+    """Start in the file's unit, rounded down; 0 for flows that wait for a trigger."""
     is_message: bool = False
     id: int = 0
-    """0 is none, here and of triggers."""
+    """Number of the flow or connection; for this field and the triggers, 0 is none."""
     trigger: int = 0
     send_done_trigger: int = 0
     recv_done_trigger: int = 0
@@ -62,16 +62,16 @@ class Connection(NamedTuple):
 
 @dataclass
 class Starts:
-    """The starts of connections as they stand in the file, of which `Connection` has the whole part."""
+    """Statistics of start times as written in the file; `Connection` has only their whole part."""
 
     latest: Decimal | int = 0
     inexact: int = 0
-    """How many are other numbers as 32-bit floats, as htsim reads them."""
+    """Number of starts that a 32-bit float, htsim's type, does not represent to within 1."""
     most_off: tuple[Decimal | int, int] = (0, 0)
-    """How far the worst is off, and its line."""
+    """Largest deviation, and its line."""
 
     def add(self, start: Decimal | int, line: int) -> None:
-        """Take in a start."""
+        """Add a start."""
         if start > self.latest:
             self.latest = start
         if start < 1 << 24:  # off by less than 1
@@ -83,9 +83,9 @@ class Starts:
             self.most_off = max(self.most_off, (gap, line))
 
     def add_whole(self, starts: "Numbers", lines: "Numbers") -> None:
-        """Take in starts that are whole numbers."""
+        """Add starts that are whole numbers."""
         self.latest = max(self.latest, int(starts.max()))
-        gaps = abs(starts.astype("d").astype("f").astype("q") - starts)  # as FLOAT: by way of 64 bits
+        gaps = abs(starts.astype("d").astype("f").astype("q") - starts)  # as `FLOAT` rounds: from 64 bits
         if gaps.any():
             self.inexact += int((gaps > 0).sum())
             worst = gaps.max()
@@ -93,19 +93,19 @@ class Starts:
 
 
 class ConnectionReader:
-    """Reads the lines of connections in their order, many together or word by word."""
+    """Reader of connection lines in order: blocks by array operations, other lines word by word."""
 
     def __init__(self, ignored: Ignored, left_out: LeftOut) -> None:
         self.rows = Columns(Connection, "IIIqqbqIII")
         self.starts = Starts()
         self.too_large = 0
-        """The line of the first size that htsim cannot read."""
+        """Line of the first size that htsim cannot read; 0 if there is none."""
         self._ignored, self._left_out = ignored, left_out
 
     def add(self, fields: Mapping[str, "Numbers"]) -> None:
-        """Take in connections that were read together."""
+        """Add connections that were read as a block."""
         lines, sizes = fields["line"], fields["size"]
-        starts = fields.get("start", 0 * lines)  # of a block whose flows all wait for triggers
+        starts = fields.get("start", 0 * lines)  # absent if all flows of the block wait for triggers
         self.rows.extend({**fields, "start": starts})
         self.starts.add_whole(starts, lines)
         if not self.too_large and (large := lines[sizes > LARGEST_HTSIM]).size:
@@ -121,7 +121,7 @@ class ConnectionReader:
 
 
 def shape(form: str) -> Shape | None:
-    """What lines of this form have, if it is one of connections that needs no word by word.
+    """Return the shape of connection lines of this form; None if they must be read word by word.
 
     >>> shape("0->0 id 0 start 0 size 0").names
     ('source', 'destination', 'id', 'start', 'size')
@@ -141,7 +141,7 @@ def shape(form: str) -> Shape | None:
 
 
 def _word_by_word(line: Line, ignored: Ignored, left_out: LeftOut) -> tuple[Connection, Decimal | int]:
-    """A connection, and its start as it stands in the file."""
+    """Return a connection, and its start as written in the file."""
     ends = line.words[0].split("->")
     if len(ends) != 2:
         raise line.error(f'"{line.words[0]}" is no pair of hosts', "write it as 0->1")
@@ -157,19 +157,19 @@ def _word_by_word(line: Line, ignored: Ignored, left_out: LeftOut) -> tuple[Conn
     named = [line.whole(name, values[name], *FIELDS[name]) if name in values else 0 for name in NAMED]
     source = line.whole("source", ends[0], 0, MOST_HOSTS)
     destination = line.whole("destination", ends[1], 0, MOST_HOSTS)
-    # connection_matrix.cpp: a whole number of the unit, of which a part is cut off
+    # connection_matrix.cpp truncates starts to whole numbers of the unit
     return Connection(line.number, source, destination, size, int(start), "msg" in values, *named), start
 
 
 def _start(line: Line, text: str) -> Decimal | int:
-    """A start, exactly; most are whole, for which `int` is faster."""
+    """Parse a start exactly; `int` is faster for whole numbers, the usual case."""
     return (
         int(text) if text.isascii() and text.isdecimal() and len(text) < 20 else line.decimal("start", text)
     )
 
 
 def _values(line: Line, ignored: Ignored, left_out: LeftOut) -> dict[str, str]:
-    """The words of a connection with their values, without those that are passed over."""
+    """Return the words of a connection with their values, without words that are left out."""
     values: dict[str, str] = {}
     words = line.words[1:]
     while words:
@@ -177,7 +177,7 @@ def _values(line: Line, ignored: Ignored, left_out: LeftOut) -> dict[str, str]:
         if word in KNOWN:
             if word in values:
                 raise line.error(f'"{word}" is given twice', f"each once: {', '.join([*KNOWN, *LOST])}")
-            # The number of a message may be left out.
+            # The number of a message is optional.
             alone = word == "msg" and not (words and words[0].isdecimal())
             value = "" if alone or not words else words.pop(0)
             if word in ignored.keys:
@@ -191,12 +191,12 @@ def _values(line: Line, ignored: Ignored, left_out: LeftOut) -> dict[str, str]:
 
 
 def _until_known(words: list[str]) -> int:
-    """How many words follow one that nobody knows, and are taken for its values."""
+    """Return the number of words before the next known one; they count as values of an unknown word."""
     return next((place for place, word in enumerate(words) if word in KNOWN or word in LOST), len(words))
 
 
 def leave_out(word: str, line: Line, ignored: Ignored, left_out: LeftOut) -> None:
-    """Note a word that is passed over, or raise if the user did not say so."""
+    """Note a word that is left out; raise an error unless the user has listed it in `ignored`."""
     if word in ignored:
         left_out.add(word, line.number)
     elif word in WHY:

@@ -1,6 +1,6 @@
-"""The lines of htsim's connection matrices, `.cm`, and how their triggers and messages hang together.
+"""htsim's connection matrices, `.cm`: reads their lines, and checks triggers and messages for consistency.
 
-Of Broadcom/csg-htsim and ultraethernet/uet-htsim, `sim/datacenter/connection_matrix.cpp`.
+Source: `sim/datacenter/connection_matrix.cpp` of Broadcom/csg-htsim and ultraethernet/uet-htsim.
 """
 
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ from shallows.foreign.shapes import Shape, columns, pieces
 
 @dataclass
 class Matrix:
-    """A `.cm` file, whose parts fit together."""
+    """A checked `.cm` file."""
 
     file: Path
     connections: Columns[Connection]
@@ -31,20 +31,20 @@ class Matrix:
     triggers: Triggers = field(default_factory=Triggers)
     nodes: int = 0
     too_large: int = 0
-    """The line of the first size that htsim cannot read."""
+    """Line of the first size that htsim cannot read; 0 if there is none."""
 
     @property
     def has_messages(self) -> bool:
-        """Whether flows share connections, which only htsim_uec knows."""
+        """Return whether flows share connections, which only htsim_uec supports."""
         return self.connections.has("is_message")
 
     def error(self, line: int, message: str, remedy: str) -> ShallowsError:
-        """What is wrong with a line."""
+        """Return an error about a line."""
         return Line(self.file, line, []).error(message, remedy)
 
 
 def read_matrix(path: Path, ignored: Ignored, left_out: LeftOut) -> Matrix:
-    """A connection matrix, with its triggers resolved; what is passed over is added to `left_out`."""
+    """Read and check a connection matrix; words that are left out are added to `left_out`."""
     reader = MatrixReader(path, ignored, left_out)
     reader.read()
     matrix = reader.matrix
@@ -61,7 +61,7 @@ def read_matrix(path: Path, ignored: Ignored, left_out: LeftOut) -> Matrix:
 
 
 class MatrixReader:
-    """Reads the lines of a matrix in their order, many together or one by one."""
+    """Reader of the lines of a matrix in order: blocks by array operations, other lines word by word."""
 
     def __init__(self, path: Path, ignored: Ignored, left_out: LeftOut) -> None:
         self.connections = ConnectionReader(ignored, left_out)
@@ -78,8 +78,8 @@ class MatrixReader:
                     self._alone(line)
 
     def _together(self, block: Block) -> bool:
-        """Read all lines of a block, if they are connections and triggers of a usual shape."""
-        # A word that is passed over may be one of a usual shape.
+        """Read all lines of a block if they have usual shapes; return whether they were read."""
+        # A word to leave out may be part of a usual shape, so all lines are read word by word.
         tables = None if self._ignored.keys else columns(block, _shape, _BOUNDS)
         if tables is None:
             return False
@@ -123,7 +123,7 @@ def _header(line: Line, header: dict[str, tuple[int, Line]], *, done: bool) -> N
     line.expect(2, f"{name} NUMBER")
     if done or name in header:
         raise line.error(f"{name} stands here too late or twice", "the header comes first, each line once")
-    most = 1 << (17 if name == "Nodes" else 22)  # as many hosts as the engine has
+    most = 1 << (17 if name == "Nodes" else 22)  # the engine's largest number of hosts
     header[name] = (line.whole(name, line.words[1], 0, most), line)
 
 
@@ -172,7 +172,7 @@ def _close(matrix: Matrix) -> None:
 
 
 def _link(matrix: Matrix) -> None:
-    """Count who waits for triggers and who fires them, and refuse what htsim would not finish."""
+    """Count the flows that wait for and fire each trigger; reject matrices that htsim would not finish."""
     connections, triggers = matrix.connections, matrix.triggers
     _check_ends(matrix)
     for place, number in _named(matrix, "trigger"):
@@ -191,14 +191,14 @@ def _link(matrix: Matrix) -> None:
 
 
 def _named(matrix: Matrix, name: str) -> Iterator[tuple[int, int]]:
-    """The places of connections that name a trigger, with its number."""
+    """Return the indices of connections that name a trigger in this field, with its number."""
     if not matrix.connections.has(name):
         return iter(())
     return ((place, number) for place, number in enumerate(matrix.connections.column(name)) if number)
 
 
 def _check_ends(matrix: Matrix) -> None:
-    """Raise unless connections are between two different nodes."""
+    """Reject connections that are not between two different nodes."""
     sources, destinations = (matrix.connections.column(name) for name in ("source", "destination"))
     if max(max(sources), max(destinations)) < matrix.nodes and not any(map(eq, sources, destinations)):
         return
@@ -214,7 +214,7 @@ def _check_ends(matrix: Matrix) -> None:
 
 
 def _find(place: int, number: int, matrix: Matrix) -> int:
-    """The place of the trigger that a connection names."""
+    """Return the index of the trigger that a connection names."""
     found = matrix.triggers.place(number)
     if found is None:
         remedy = f"add a line trigger id {number} oneshot, multishot or barrier"
@@ -223,7 +223,7 @@ def _find(place: int, number: int, matrix: Matrix) -> int:
 
 
 def _check_unbounded(connection: Connection, matrix: Matrix) -> None:
-    """A flow of size 0 never ends: it fires nothing, and nothing of ours that waits is without an end."""
+    """Reject an unbounded flow (size 0) in a matrix with messages, or with a trigger to await or fire."""
     if matrix.has_messages:
         raise matrix.error(connection.line, "a message of size 0", "htsim stops here too: give it a size")
     for name in ("trigger", "send_done_trigger", "recv_done_trigger"):
@@ -233,7 +233,7 @@ def _check_unbounded(connection: Connection, matrix: Matrix) -> None:
 
 
 def _check_ids(matrix: Matrix) -> None:
-    """An id is that of one flow or, with messages, of one connection, of which a pair of hosts has one."""
+    """Reject ids that two flows share; with messages, an id is a connection, and a pair of hosts has one."""
     ids = sorted(filter(None, matrix.connections.column("id")))
     if all(map(lt, ids, islice(ids, 1, None))) and not matrix.has_messages:
         return
@@ -266,7 +266,7 @@ def _check_same_id(connection: Connection, other: Connection, matrix: Matrix) ->
 
 
 def _check_triggers(matrix: Matrix) -> None:
-    """Raise if a trigger is fired more often than htsim allows, or too rarely for a flow that waits."""
+    """Reject triggers that fire more often than htsim allows, or too rarely for a waiting flow."""
     triggers = matrix.triggers
     columns = triggers.column("kind"), triggers.column("times"), triggers.waiting, triggers.fired
     for place, (kind, count, waiting, fired) in enumerate(zip(*columns, strict=True)):

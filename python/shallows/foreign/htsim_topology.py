@@ -1,4 +1,4 @@
-"""htsim's fat trees, `.topo` (Broadcom/csg-htsim, `sim/datacenter/fat_tree_topology.cpp`)."""
+"""Fat trees of htsim, `.topo` (Broadcom/csg-htsim, `sim/datacenter/fat_tree_topology.cpp`)."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,9 +20,9 @@ KEYS = {
     "switch_latency_ns": (0, 10**12),
     "downlink_latency_ns": (1, 10**12),
 }
-"""What a tier says, and the range of each."""
+"""Keys of a tier, with their ranges."""
 MOST_CABLES = 1 << 20
-"""As the engine has it."""
+"""Largest number of links, as in the engine."""
 DEFAULTS = {"oversubscribed": 1, "bundle": 1, "switch_latency_ns": 0}
 
 
@@ -31,7 +31,7 @@ class Section:
     """The header, or a tier: its switches and their links downwards."""
 
     line: Line
-    """Where it begins."""
+    """Its first line."""
     lines: dict[str, Line] = field(default_factory=dict)
     values: dict[str, int] = field(default_factory=dict)
 
@@ -39,14 +39,14 @@ class Section:
         return self.values[key] if key in self.values else DEFAULTS[key]
 
     def error(self, key: str, message: str, remedy: str) -> ShallowsError:
-        """What is wrong with a key."""
+        """Return an error about a key."""
         return self.lines.get(key, self.line).error(message, remedy)
 
 
 def read_topology(path: Path, ignored: Ignored, left_out: LeftOut) -> tuple[dict[str, Any], int]:
-    """A `[topology]`, and how many hosts it has; what is passed over is added to `left_out`.
+    """Return a `[topology]` and its number of hosts; lines that are left out are added to `left_out`.
 
-    Switches take no time here: half their latency is in each link at them, so that every path takes as long.
+    Scenario switches have no latency: each of their links includes half of it, so paths keep their delay.
     """
     header, tiers = _read(path, ignored, left_out)
     hosts, pods = header["nodes"], header["nodes"] // header["podsize"]
@@ -54,7 +54,7 @@ def read_topology(path: Path, ignored: Ignored, left_out: LeftOut) -> tuple[dict
     aggs = _divide(tiers[0], "radix_up", tiers[1]["bundle"], "the bundle of tier 1")
     _check_down(tiers[1], tors, "ToR switches of a pod")
     _check_oversubscription(tiers[0], tiers[1])
-    # Before they are made: a few lines can describe more than any memory holds.
+    # Checked before the links are built, since a short file can describe more than fits in memory.
     up = [tier["radix_up"] for tier in tiers[:-1]]
     count = hosts + pods * (tors * up[0] + (aggs * up[1] if len(up) > 1 else 0))
     if count > MOST_CABLES:
@@ -72,7 +72,7 @@ def read_topology(path: Path, ignored: Ignored, left_out: LeftOut) -> tuple[dict
         _check_down(tiers[2], pods, "pods")
         _check_oversubscription(tiers[1], tiers[2])
         for agg in range(pods * aggs):
-            # An aggregation switch reaches every so-manieth core switch, from its place in its pod on.
+            # Aggregation switch i of a pod reaches core switches i, i + aggs, i + 2 * aggs, …
             above = [f"core{agg % aggs + aggs * place}" for place in range(reached)]
             cables += _bundle(f"agg{agg}", above, tiers[2], tiers[1])
         switches += [f"core{n}" for n in range(aggs * reached)]
@@ -80,13 +80,13 @@ def read_topology(path: Path, ignored: Ignored, left_out: LeftOut) -> tuple[dict
 
 
 def _link(tier: Section, below: Section | None = None) -> tuple[int, int]:
-    """Rate in bit/s and delay in ps of the links down from a tier."""
+    """Return rate in bit/s and delay in ps of the links down from a tier."""
     latency = tier["switch_latency_ns"] + (below["switch_latency_ns"] if below else 0)
     return tier["downlink_speed_gbps"] * 10**9, tier["downlink_latency_ns"] * 1_000 + latency * 500
 
 
 def _bundle(lower: str, above: list[str], tier: Section, below: Section) -> list[Cable]:
-    """Links of a switch to those above it, side by side as often as the bundle says."""
+    """Return the links of a switch to those above it; `bundle` is the number of parallel links."""
     return [Cable((lower, upper), *_link(tier, below)) for _ in range(tier["bundle"]) for upper in above]
 
 
@@ -158,7 +158,7 @@ def _divide(section: Section, key: str, by: int, what: str) -> int:
 
 
 def _check_down(tier: Section, below: int, what: str) -> None:
-    """The ports downwards of a switch: a bundle to each below."""
+    """Reject a tier unless its downward ports are one bundle to each switch below."""
     needed = below * tier["bundle"]
     if tier["radix_down"] != needed:
         bundles = f" with {tier['bundle']} links each" if tier["bundle"] > 1 else ""

@@ -1,4 +1,4 @@
-"""The triggers of htsim's connection matrices, in little memory: half a million must not be objects."""
+"""Triggers of htsim's connection matrices, in columns, since half a million objects take too much memory."""
 
 from array import array
 from bisect import bisect_left
@@ -15,25 +15,25 @@ KINDS = ("oneshot", "multishot", "barrier")
 
 
 class Trigger(NamedTuple):
-    """A line of a trigger."""
+    """A trigger line."""
 
     line: int
     number: int
     kind: int
-    """Its place in `KINDS`."""
+    """Index in `KINDS`."""
     times: int = 0
-    """How many times a barrier is fired before it starts its flows; 0 of other kinds."""
+    """Number of firings before a barrier starts its flows; 0 for other kinds."""
 
 
 class Triggers:
-    """Triggers, by their numbers, and how many flows wait for each and fire it.
+    """Triggers by number, with the counts of flows that wait for and fire each.
 
     Attributes
     ----------
     waiting, fired
-        Flows that wait for each trigger, and flows that fire it.
+        Number of flows that wait for each trigger, and of flows that fire it.
     last
-        The place of the last flow that waits for it.
+        Index of the last flow that waits for it.
 
     Examples
     --------
@@ -51,15 +51,15 @@ class Triggers:
         self.waiting = self.last = self.fired = self._numbers
 
     def add(self, trigger: Trigger) -> None:
-        """Add a trigger as it stands in the file."""
+        """Add a trigger, in the order of the file."""
         self._rows.append(trigger)
 
     def extend(self, fields: Mapping[str, "Numbers"]) -> None:
-        """Add triggers that were read together."""
+        """Add triggers that were read as a block."""
         self._rows.extend(fields)
 
     def close(self) -> tuple[Trigger, Trigger] | None:
-        """Put all triggers in the order of their numbers; returns the first two that have the same number."""
+        """Sort all triggers by number; return the first two with the same number, or None."""
         import numpy as np
 
         order = np.argsort(np.asarray(self._rows.column("number")), kind="stable")
@@ -71,10 +71,10 @@ class Triggers:
         return min(pairs, key=lambda pair: pair[1].line, default=None)
 
     def place(self, number: int) -> int | None:
-        """Where the trigger of a number stands; nothing if there is none."""
+        """Return the index of the trigger with this number; None if there is none."""
         numbers = self._numbers
         place = number - numbers[0] if numbers else 0
-        if not 0 <= place < len(numbers) or numbers[place] != number:  # they are not numbered in a row
+        if not 0 <= place < len(numbers) or numbers[place] != number:  # the numbers are not consecutive
             place = bisect_left(numbers, number)
         return place if place < len(numbers) and numbers[place] == number else None
 
@@ -85,12 +85,12 @@ class Triggers:
         return self._rows[place]
 
     def column(self, name: str) -> "array[int]":
-        """A field of all triggers, in the order of their numbers."""
+        """Return a field of all triggers, sorted by number."""
         return self._rows.column(name)
 
 
 def shape(form: str) -> Shape | None:
-    """What lines of this form have, if it is a usual one of triggers.
+    """Return the shape of trigger lines of this form; None if they must be read word by word.
 
     >>> shape("trigger id 0 oneshot").constants
     {'kind': 0}

@@ -1,4 +1,4 @@
-"""What an import may leave out, because the user said so."""
+"""Entries that an import leaves out at the user's request."""
 
 import re
 from array import array
@@ -10,16 +10,16 @@ from shallows.bounded import printable
 
 @dataclass(frozen=True)
 class Ignored:
-    """What the user does without: keys by name, or whatever is not modelled.
+    """Entries to leave out: keys by name, or all without a counterpart.
 
     >>> "prio" in Ignored(["prio"]), "prio" in Ignored(), "prio" in Ignored(unmodelled=True)
     (True, False, True)
     """
 
     keys: Sequence[str] = ()
-    """Of `--ignore`."""
+    """Values of `--ignore`."""
     unmodelled: bool = False
-    """Of `--ignore-unmodelled`."""
+    """Value of `--ignore-unmodelled`."""
 
     def __contains__(self, key: str) -> bool:
         return self.unmodelled or key in self.keys
@@ -29,7 +29,7 @@ NOTHING = Ignored()
 
 
 def how_to_ignore(word: str) -> str:
-    """The option by which the user does without a word.
+    """Return the option that leaves out a word.
 
     >>> how_to_ignore("Queue_Up"), how_to_ignore("$(reboot)")
     ('--ignore Queue_Up', '--ignore-unmodelled')
@@ -39,7 +39,7 @@ def how_to_ignore(word: str) -> str:
 
 @dataclass
 class LeftOut:
-    """Words of a file that an import passes over because the user said so.
+    """Words of a file that an import leaves out at the user's request.
 
     >>> left_out = LeftOut()
     >>> left_out.add("prio", 6)
@@ -49,21 +49,21 @@ class LeftOut:
     """
 
     lines: dict[str, "array[int]"] = field(default_factory=dict)
-    """The lines of each word."""
+    """Line numbers of each word."""
 
     def add(self, word: str, line: int) -> None:
-        """Add a line that has a word."""
+        """Add a line with this word."""
         self.lines.setdefault(word, array("I")).append(line)
 
     def notes(self, prefix: str = "") -> list[str]:
-        """A note that lists all of them, if there are any."""
+        """Return a note that lists all words; an empty list if there are none."""
         words = {word: word if len(word) <= 40 else f"{word[:40]}…" for word in self.lines}
         found = ", ".join(f"{printable(words[word])} ({listed(lines)})" for word, lines in self.lines.items())
         return [f"{prefix}left out, as asked: {found}"] if found else []
 
 
 def listed(numbers: Sequence[int]) -> str:
-    """Lines by their numbers, the first few.
+    """Format line numbers, up to three of them.
 
     >>> listed([7]), listed([7, 8, 9]), listed([1, 2, 3, 5, 9])
     ('line 7', 'lines 7, 8, 9', 'lines 1, 2, 3 and 2 more')

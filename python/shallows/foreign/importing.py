@@ -1,4 +1,4 @@
-"""Imports the files of other simulators as scenarios, and exports scenarios and runs to HPCC."""
+"""Functions that import files of other simulators as scenarios, and export scenarios and runs to HPCC."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ def import_hpcc(
     out
         The scenario file to write, which ends in `.toml`.
     root
-        Folder that paths in the configuration start from; default: its own folder or the one above.
+        Folder that paths in the configuration are relative to; default: its own folder or the one above.
     ignored
         Keys to leave out although scenarios have no counterpart.
     unmodelled
@@ -53,7 +53,7 @@ def import_hpcc(
     Raises
     ------
     ShallowsError
-        With file and line, if something is malformed or has no counterpart.
+        With file and line, if an entry is malformed or has no counterpart.
     """
     given = Path(root) if root else None
     return _written(hpcc.import_hpcc(Path(source), _ignored(ignored, unmodelled), given), out, force)
@@ -87,7 +87,7 @@ def import_htsim(
     Raises
     ------
     ShallowsError
-        With file and line, if something is malformed or has no counterpart.
+        With file and line, if an entry is malformed or has no counterpart.
     """
     network = Path(topology) if topology else None
     made = htsim.import_htsim(Path(source), network, _ignored(ignored, unmodelled), start_unit)

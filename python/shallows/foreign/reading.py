@@ -1,4 +1,4 @@
-"""Lines of a file that others wrote: exact numbers, and errors that name file and line."""
+"""Lines of foreign text files: exact numbers, and errors with file and line."""
 
 import re
 from collections.abc import Iterator
@@ -12,37 +12,37 @@ from shallows.errors import ShallowsError
 
 PS_PER_S = 10**12
 LATEST = 86_400 * PS_PER_S
-"""The latest start in picoseconds: a day."""
+"""Latest start in picoseconds: a day."""
 
 MOST_LINES, LONGEST_LINE = 1 << 22, 1 << 20
-"""Of a file, and characters of one: 131,072 switches stand in a line."""
+"""Largest number of lines, and longest line in bytes: one line may list 131,072 switches."""
 
 
 class Line(NamedTuple):
-    """A line that says something."""
+    """A line that is neither empty nor a comment, as words."""
 
     file: Path
     number: int
     words: list[str]
 
     def error(self, message: str, remedy: str) -> ShallowsError:
-        """What is wrong with it."""
+        """Return an error about this line."""
         return ShallowsError(f"{self.file}:{self.number}: {message}", remedy)
 
     def expect(self, count: int, form: str) -> None:
-        """Raise unless it has so many words."""
+        """Raise an error unless the line has this many words."""
         if len(self.words) != count:
             raise self.error(f"{len(self.words)} words where {count} are expected", f"write it as {form}")
 
     def whole(self, name: str, text: str, least: int = 0, most: int = 2**63 - 1) -> int:
-        """A whole number in a range."""
+        """Parse a whole number within a range."""
         number = bounded.whole(text, least, most)
         if number is None:
             raise self.error(f"{name} {quoted(text)} is no such number", f"a whole number, {least} to {most}")
         return number
 
     def decimal(self, name: str, text: str) -> Decimal:
-        """A number that is not negative, exactly as written; it and its exponent have at most 40 digits."""
+        """Parse a non-negative number exactly; digits and exponent are bounded by `MOST_DIGITS`."""
         try:
             number = bounded.decimal(text)
         except ValueError as error:
@@ -52,7 +52,7 @@ class Line(NamedTuple):
         return number
 
     def picoseconds(self, name: str, text: str, unit_ps: int) -> int:
-        """A time in units of so many picoseconds, which must come out even."""
+        """Parse a time in units of `unit_ps`; it must be a whole number of picoseconds."""
         time = EXACT.multiply(self.decimal(name, text), Decimal(unit_ps))
         if time != int(time):
             raise self.error(f"{name} {quoted(text)} is no whole number of picoseconds", "round it")
@@ -61,7 +61,7 @@ class Line(NamedTuple):
         return int(time)
 
     def rate(self, text: str) -> int:
-        """Bits per second of a rate as ns-3 has it: `100Gbps`, `100Gb/s`, or bits per second alone."""
+        """Parse a rate in ns-3's notation (`100Gbps`, `100Gb/s` or plain bit/s); return bits per second."""
         found = re.fullmatch(r"([0-9.eE+]+?)(?:([kKMGT]?)(b|B)(?:ps|/s))?", text)
         if found is None:
             raise self.error(f"{quoted(text)} is no rate", "write it as 100Gbps, or in bits per second")
@@ -75,7 +75,7 @@ class Line(NamedTuple):
         return int(rate)
 
     def time(self, name: str, text: str) -> int:
-        """Picoseconds of a time as ns-3 has it: `0.001ms`, `1us`, or seconds without a unit."""
+        """Parse a time in ns-3's notation (`0.001ms`, `1us`, or plain seconds); return picoseconds."""
         found = re.fullmatch(r"([0-9.eE+-]+?)(s|ms|us|ns|ps)?", text)
         if found is None:
             raise self.error(f"{name} {quoted(text)} is no time", "write it as 1us, 0.001ms or 1000ns")
@@ -84,22 +84,22 @@ class Line(NamedTuple):
 
 
 class Block(NamedTuple):
-    """Lines of a file in a row."""
+    """Consecutive lines of a file."""
 
     file: Path
     number: int
-    """Of the first line."""
+    """Number of the first line."""
     texts: list[str]
 
     def lines(self, comment: str | None = None) -> Iterator[Line]:
-        """Yield the lines that are not empty."""
+        """Yield the lines that are neither empty nor comments."""
         for number, text in enumerate(self.texts, start=self.number):
             words = text.split()
             if words and not (comment and words[0].startswith(comment)):
                 yield Line(self.file, number, words)
 
     def halves(self) -> tuple["Block", "Block"]:
-        """Return both halves."""
+        """Divide the block into two halves."""
         half = len(self.texts) // 2
         return self._replace(texts=self.texts[:half]), Block(self.file, self.number + half, self.texts[half:])
 
@@ -110,7 +110,7 @@ def read_blocks(path: Path) -> Iterator[Block]:
     Raises
     ------
     ShallowsError
-        If there is no such text file, or it exceeds the bounds.
+        If the file cannot be read, is not UTF-8 text, or exceeds the bounds.
     """
     remedy = "divide it, or name another file"
     number = 1
@@ -123,7 +123,7 @@ def read_blocks(path: Path) -> Iterator[Block]:
 
 
 def read_lines(path: Path, comment: str | None = None) -> Iterator[Line]:
-    """Read the lines of a text file that are not empty, one by one.
+    """Read the lines of a text file one by one, without empty lines and comments.
 
     Raises
     ------

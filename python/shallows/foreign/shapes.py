@@ -1,4 +1,4 @@
-"""Lines that differ only in their numbers, which become columns together."""
+"""Fast reading of lines that differ only in their numbers: a block becomes columns at once."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     Numbers = NDArray[np.int64]
 
 LARGEST = 2**63 - 1
-"""Larger numbers are read as this one."""
+"""Result of reading a larger number."""
 LONGEST = 20
-"""Digits of a number; a longer one is left to the readers of single lines."""
+"""Longest number in digits; lines with longer ones are read one by one."""
 FEWEST = 64
-"""Lines that are worth the effort."""
+"""Fewest lines that are read as a block; shorter blocks are read line by line."""
 
 _TO_ZEROS = str.maketrans("123456789", "0" * 9)
 _TO_BLANKS = bytes(byte if byte in b"0123456789" else ord(" ") for byte in range(256))
@@ -25,15 +25,15 @@ _TO_BLANKS = bytes(byte if byte in b"0123456789" else ord(" ") for byte in range
 class Shape(NamedTuple):
     """Meaning of the numbers of lines of one shape.
 
-    The shape itself is a line with 0 in the place of each whole number: `0->0 id 0 start 0 size 0`.
+    The form of a line replaces each whole number by 0: `0->0 id 0 start 0 size 0`.
     """
 
     row: type[Any]
-    """The named tuple that a line becomes; its field `line` is the number of the line."""
+    """Named tuple of a line; its field `line` is the line number."""
     names: tuple[str, ...]
-    """The field of each number in its order; "" is none."""
+    """Field of each number, in order; "" skips a number."""
     constants: Mapping[str, int] = {}
-    """Fields that are the same in all lines of the shape."""
+    """Fields with the same value in all lines of the shape."""
 
 
 def pieces(block: Block, together: Callable[[Block], bool]) -> Iterator[Block]:
@@ -53,8 +53,8 @@ def columns(
     Returns
     -------
     dict, optional
-        By the kind of row, the values of each field that some line has, with the default where a line lacks
-        it. Nothing if a line has another shape, or a number is out of its bounds or has more than 20 digits.
+        By kind of row, the values of each field that a line has; lines without the field have its default.
+        None if a line has another shape, or a number is out of bounds or has more than 20 digits.
     """
     import numpy as np
 
@@ -89,7 +89,7 @@ def columns(
 
 
 def _forms(text: str) -> list[str]:
-    """Lines with 0 in the place of each whole number; of a number of too many digits, more zeros than one."""
+    """Return the form of each line, with 0 for each whole number; empty if a number has too many digits."""
     zeros = text.translate(_TO_ZEROS)
     if "0" * (LONGEST + 1) in zeros:
         return []
@@ -99,7 +99,7 @@ def _forms(text: str) -> list[str]:
 
 
 def _shapes(forms: list[str], shape_of: Callable[[str], Shape | None]) -> dict[str, Shape]:
-    """The shape of each form; nothing if one has none."""
+    """Return the shape of each form; empty if a form has none."""
     shapes = {}
     for form in dict.fromkeys(forms):
         shape = shape_of(form)

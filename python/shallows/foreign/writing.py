@@ -1,4 +1,4 @@
-"""Scenarios that are made from other files: quantities, lists of flows, and the two files they become."""
+"""Scenarios from foreign files: notation of quantities, lists of flows, and the written files."""
 
 import re
 import tempfile
@@ -17,7 +17,7 @@ from shallows.runs.toml_text import toml_value
 
 
 def rate(bits: int) -> str:
-    """A rate as scenarios write it, exactly.
+    """Format a rate in a scenario's notation, exactly.
 
     >>> rate(100_000_000_000), rate(2_500_000_001)
     ('100Gbps', '2500000001bps')
@@ -26,7 +26,7 @@ def rate(bits: int) -> str:
 
 
 def time(picoseconds: int) -> str:
-    """A time as scenarios write it, exactly.
+    """Format a time in a scenario's notation, exactly.
 
     >>> time(1_000_000), time(1_500), time(0)
     ('1us', '1500ps', '0s')
@@ -42,33 +42,33 @@ def _exact(number: int, units: Sequence[tuple[int, str]]) -> str:
 
 
 class Flow(NamedTuple):
-    """A row of a list of flows; a column that has its default in all rows is not written."""
+    """A row of a list of flows; columns with their default in all rows are not written."""
 
     start_ps: int
     source: int
     destination: int
     size: int
-    """In bytes."""
+    """Size in bytes."""
     line: int
-    """Where it stands in the file that it comes from; not written."""
+    """Line in the source file; not written."""
     pg: int = -1
-    """Its priority group; -1 is none."""
+    """Priority group; -1 is none."""
     port: int = -1
-    """Where its receiver listens; -1 is none."""
+    """Port of the receiver; -1 is none."""
     after: int = 0
-    """The signal that it waits for; 0 is none, here and in the next two."""
+    """Signal that the flow waits for; 0 is none, also in `on_received` and `on_acked`."""
     times: int = 1
-    """How often that signal is given before it starts."""
+    """Number of signals before the flow starts."""
     on_received: int = 0
     on_acked: int = 0
 
 
 FLOW_CODES = "qIIqIbiIIII"
-"""The types of a flow's fields, as `Columns` has them."""
+"""Type codes of a flow's fields, for `Columns`."""
 
 
 def no_flows() -> Columns[Flow]:
-    """Return a list of flows to append to: a million take 30 to 60 MB."""
+    """Return an empty list of flows; a million flows take 30 to 60 MB."""
     return Columns(Flow, FLOW_CODES)
 
 
@@ -84,11 +84,11 @@ _COLUMNS: dict[str, tuple[str, Callable[[int], str]]] = {
     "on_received": ("on_received", lambda signal: str(signal or "")),
     "on_acked": ("on_acked", lambda signal: str(signal or "")),
 }
-"""The columns of a list of flows: the field of a flow, and how it is written."""
+"""Columns of a list of flows, each with the field of `Flow` and its formatter."""
 
 
 def flow_list(flows: Columns[Flow]) -> Iterator[str]:
-    r"""Yield the lines of a list of flows as scenarios read it.
+    r"""Yield the lines of a list of flows in the CSV format of scenarios.
 
     >>> flows = no_flows()
     >>> flows.append(Flow(1_500, 0, 3, 1000, line=1, port=100))
@@ -103,7 +103,7 @@ def flow_list(flows: Columns[Flow]) -> Iterator[str]:
 
 
 def _nanoseconds(picoseconds: int) -> str:
-    """A time in nanoseconds, exactly.
+    """Format a time in nanoseconds, exactly.
 
     >>> _nanoseconds(1_500), _nanoseconds(2_000)
     ('1.5', '2')
@@ -114,7 +114,7 @@ def _nanoseconds(picoseconds: int) -> str:
 
 @dataclass(frozen=True)
 class Cable:
-    """A link of a graph, by the names of its ends."""
+    """A link of a graph, with the names of its ends."""
 
     ends: tuple[str, str]
     rate: int
@@ -122,9 +122,9 @@ class Cable:
 
 
 def links(cables: Sequence[Cable], common: tuple[int, int]) -> list[dict[str, Any]]:
-    """Entries of `topology.links` for these cables in their order, with rate and delay unless `common`.
+    """Return the entries of `topology.links` for these cables in order, with rate and delay unless `common`.
 
-    Cables in a row with one end in common, whose other ends are numbered in a row, become one entry.
+    Consecutive cables with one common end, and consecutive numbers at the other end, become one entry.
 
     >>> star = [Cable((f"h{n}", "s"), 10**9, 5) for n in range(3)]
     >>> links(star, (10**9, 5))
@@ -157,7 +157,7 @@ def _runs(cables: Iterable[Cable]) -> list[list[Cable]]:
 
 
 def _continues(run: list[Cable], cable: Cable) -> bool:
-    """Whether a cable differs from the last of a run in the number of that end in which the run differs."""
+    """Return whether a cable continues a run: only the run's varying end differs, with the next number."""
     last = run[-1]
     if (cable.rate, cable.delay_ps) != (last.rate, last.delay_ps):
         return False
@@ -179,7 +179,7 @@ def _number(name: str) -> int:
 def graph(
     hosts: Sequence[str], switches: Sequence[str], cables: Sequence[Cable], more: dict[str, Any] | None = None
 ) -> dict[str, Any]:
-    """A `[topology]` of kind `graph`."""
+    """Return a `[topology]` of kind `graph`."""
     [(common, _)] = Counter((cable.rate, cable.delay_ps) for cable in cables).most_common(1)
     return {
         "kind": "graph",
@@ -193,7 +193,7 @@ def graph(
 
 
 def names(nodes: Sequence[str]) -> list[str]:
-    """Names of nodes, those that are numbered in a row as one.
+    """Return names of nodes, with consecutively numbered ones as one range.
 
     >>> names(["h0", "h1", "h2", "h5", "tor"])
     ['h{0..3}', 'h5', 'tor']
@@ -213,26 +213,26 @@ def names(nodes: Sequence[str]) -> list[str]:
 
 @dataclass
 class Imported:
-    """A scenario in the making."""
+    """A scenario that is not yet written."""
 
     origin: str
-    """What it comes from, for the first line."""
+    """Source, for the first line."""
     tables: dict[str, dict[str, Any]]
-    """Its tables in their order, but for the workload."""
+    """Tables in order, without the workload."""
     flows: Columns[Flow]
     workload: dict[str, Any] = field(default_factory=dict)
-    """What its list of flows has beside its path."""
+    """Keys of the flow list's workload, besides its kind and path."""
     further: list[dict[str, Any]] = field(default_factory=list)
-    """Workloads beside the list of flows, which there is if any are listed."""
+    """Workloads besides the list of flows."""
     comments: dict[str, str] = field(default_factory=dict)
-    """What to say above a table, by its name."""
+    """Comment above each table, by the table's name."""
     notes: list[str] = field(default_factory=list)
-    """What to tell the user, and readers of the scenario."""
+    """Notes for the user; also written into the scenario."""
     places: dict[str, str] = field(default_factory=dict)
-    """The file that each table comes from, by the table's name; `workload` is the list of flows."""
+    """Source file of each table, by the table's name; `workload` is the list of flows."""
 
     def text(self, flow_file: str) -> str:
-        """The scenario."""
+        """Return the text of the scenario file."""
         lines = [f"# Imported from {self.origin}."]
         for note in self.notes:
             lines += textwrap.wrap(note, 110, initial_indent="# - ", subsequent_indent="#   ")
@@ -251,21 +251,21 @@ class Imported:
 
 
 def _entry(key: str, value: object) -> list[str]:
-    """A key and its value; a list of tables has a line for each."""
+    """Return the lines of a key and its value; a list of tables has a line for each."""
     if isinstance(value, list) and len(value) > 1 and isinstance(value[0], dict):
         return [f"{key} = [", *(f"    {toml_value(item)}," for item in value), "]"]
     return [f"{key} = {toml_value(value)}"]
 
 
 def write(imported: Imported, out: Path, *, force: bool = False) -> list[Path]:
-    """Write a scenario and its list of flows, if it has one, after the engine has understood both.
+    """Write a scenario and its list of flows, if any, after the engine has validated both.
 
     Raises
     ------
     ShallowsError
-        If a file is there already, or cannot be written.
+        If a file exists already, or cannot be written.
     ScenarioError
-        If the engine cannot run it; it names the files that were imported, and has the import's notes.
+        If the engine rejects the scenario; the message names the imported files, and includes the notes.
     """
     if out.suffix != ".toml":
         raise ShallowsError(f"{out} is no name for a scenario", "name a file that ends in .toml with -o")
@@ -289,8 +289,8 @@ def write(imported: Imported, out: Path, *, force: bool = False) -> list[Path]:
 
 
 def _at_its_source(error: ScenarioError, imported: Imported, text: str, out: Path) -> ScenarioError:
-    """The error of a scenario that is not written, at the place in the files that were imported."""
-    # Below a message is an excerpt of a file that is not written.
+    """Return the engine's error with places in the imported files, because the scenario is not written."""
+    # Excerpts of the unwritten file below a message are removed.
     said = [line for line in str(error).splitlines() if not re.match(r"\s*[0-9]*\s+\|", line)]
     messages = [_moved(line, imported, text, out) for line in said]
     notes = [f"  note: {note}" for note in imported.notes]
@@ -298,7 +298,7 @@ def _at_its_source(error: ScenarioError, imported: Imported, text: str, out: Pat
 
 
 def _moved(message: str, imported: Imported, text: str, out: Path) -> str:
-    """A line of an error that names what was imported, where it names a file that is not written."""
+    """Return a line of an error with places in unwritten files replaced by places in the imported files."""
     row = re.search(rf"\S* ?{re.escape(out.stem)}\.flows\.csv, line ([0-9]+): ", message)
     if row and 2 <= int(row[1]) <= len(imported.flows) + 1:
         line = imported.flows[int(row[1]) - 2].line
@@ -313,7 +313,7 @@ def _moved(message: str, imported: Imported, text: str, out: Path) -> str:
 
 
 def refuse_existing(paths: Sequence[Path], *, force: bool) -> None:
-    """Raise if one of these files would be lost."""
+    """Raise an error if a file exists and `force` is not set."""
     there = [path for path in paths if path.exists() or path.is_symlink()]
     if there and not force:
         raise ShallowsError(f"{there[0]} exists", "name another file with -o, or replace it with --force")

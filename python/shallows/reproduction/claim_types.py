@@ -17,7 +17,7 @@ def _is_flag(value: Any) -> bool:
 
 
 def is_number(value: Any) -> bool:
-    """Whether the value is a finite number that a double holds; TOML has `inf`, `nan` and long integers."""
+    """Return whether the value is a finite number within 64 bits; TOML has `inf`, `nan` and long integers."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
     return abs(value) < 2**63 if isinstance(value, int) else math.isfinite(value)
@@ -36,7 +36,7 @@ def _is_count(value: Any) -> bool:
 
 
 def is_place(value: Any) -> bool:
-    """Whether the value is a number, a size, a number of packets, or a time.
+    """Return whether the value is a number, a size, a number of packets, or a time.
 
     >>> is_place(0.4), is_place("325KB"), is_place("20p"), is_place("2ms"), is_place("soon")
     (True, True, True, True, False)

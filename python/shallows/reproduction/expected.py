@@ -67,11 +67,11 @@ class Experiment:
     show: Sequence[str] = ()
     """Metrics drawn against the axis, besides those with published points."""
     normalised: Selection = field(default_factory=dict)
-    """Runs that all drawn values are divided by, since papers show schemes relative to one."""
+    """Runs by which all drawn values are divided, for papers that show schemes relative to one."""
     draw: Sequence[Drawing] = ()
     quick: Quick = field(default_factory=Quick)
     runs: bool = True
-    """Whether anything is simulated; otherwise claims concern data that scenarios have before they run."""
+    """Whether anything is simulated; otherwise its claims are about properties of unrun scenarios."""
     testbed: int | None = None
     """Dilation with real TCP; None for simulations."""
 
@@ -127,12 +127,12 @@ class Claim:
 
     @property
     def in_percent(self) -> bool:
-        """Whether its number is a relative change."""
+        """Return whether its number is a relative change."""
         return self.versus is not None and self.change == "relative"
 
     @property
     def is_quick(self) -> bool:
-        """Whether reduced runs judge it."""
+        """Return whether reduced runs judge it."""
         return self.kind in {"ordering", "computed"} if self.quick is None else self.quick
 
 
@@ -323,7 +323,7 @@ def _claim(path: Path, number: int, table: Any) -> Claim:
 
 
 def _check_metric(path: Path, what: str, metric: str, *, runs: bool) -> None:
-    """Reject a name that is no metric; `check_metrics` later checks it against the scenarios."""
+    """Reject an unknown metric; `findings.check_selections` later checks it against the scenarios."""
     try:
         (check if runs else check_computed)(metric)
     except ShallowsError as error:

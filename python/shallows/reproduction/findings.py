@@ -113,7 +113,7 @@ def document_of(paper: Paper, findings: Sequence[Finding], *, quick: bool) -> di
 
 
 def counted(findings: Sequence[Finding]) -> str:
-    """Count the claims that hold, and those that hold by one seed alone."""
+    """Count the claims that hold, and those of them that are judged by a single seed."""
     holding = [finding for finding in findings if finding.verdict == HOLDS]
     single = sum(finding.seeds == 1 for finding in holding)
     text = f"{len(holding)} of {len(findings)} claims hold"

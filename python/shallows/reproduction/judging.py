@@ -2,7 +2,7 @@
 
 Each seed gives a value, or for two sides the difference of two runs with the same flows. The range is
 Student's interval over the seeds, or, with fewer than three, all measured values. A claim holds if the range
-lies within its tolerance, does not hold if it lies outside, and cannot be told otherwise.
+lies within its tolerance, does not hold if it lies outside, and is undecided ("cannot tell") otherwise.
 """
 
 import math
@@ -35,7 +35,7 @@ class Measured:
         return self.labels.get("seed")
 
     def is_at(self, where: Selection) -> bool:
-        """Whether the selection contains the run."""
+        """Return whether the selection contains the run."""
         return all(self.on(axis) == value for axis, value in where.items())
 
     def on(self, axis: str) -> Any:

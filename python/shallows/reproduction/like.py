@@ -6,7 +6,7 @@ from typing import Any
 from shallows.bounded import quoted
 
 OWN = {"like", "causes"}
-"""Keys that only such a variant has."""
+"""Keys that only a variant has."""
 
 
 def completed(name: str, tables: Mapping[str, Any]) -> dict[str, Any]:
@@ -32,7 +32,7 @@ def completed(name: str, tables: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def claims(name: str, table: Mapping[str, Any], listed: Sequence[Any]) -> list[dict[str, Any]]:
-    """Return the inherited claims of a variant; `causes` gives, by id, why they do not hold.
+    """Return the inherited claims of a variant; their causes, by id, are those in its `causes`.
 
     Raises
     ------

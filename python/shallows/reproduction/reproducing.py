@@ -54,7 +54,7 @@ class Reproduction:
 
     @property
     def holds(self) -> bool:
-        """Whether everything ran and every claim holds."""
+        """Return whether everything ran and every claim holds."""
         is_complete = not self.failed and not self.not_run
         return is_complete and all(finding.verdict == HOLDS for finding in self.findings)
 

@@ -15,7 +15,7 @@ from shallows.runs.results import describe, on_axis
 from shallows.series.metric import Metric
 
 BOUND = "ideal_"
-"""Prefix of bounds, before the metric that they bound: one line for all schemes."""
+"""Prefix of metrics that bound another one, drawn as one line for all schemes."""
 
 
 def versus(experiment: Experiment, claims: Sequence[Claim], runs: Sequence[Measured]) -> Versus | None:

@@ -47,7 +47,7 @@ def _read(path: Path) -> dict[str, Any]:
     remedy = "give its `shallows reproduce` command again; finished runs are kept"
     try:
         document = parse_json(read_text(path, remedy=remedy))
-        # Earlier versions drew other bars, and did not record the number of seeds.
+        # Files without numbers of seeds are from another version; their bars have another meaning.
         if (
             isinstance(document, dict)
             and document.keys() >= NEEDED

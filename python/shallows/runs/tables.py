@@ -70,7 +70,7 @@ def completion(summary: Mapping[str, Any], edges: Sequence[str] = ()) -> Table:
     missing: set[float] = set()
     for name in bins(summary):
         times = summary["fct_us"][name]
-        slow = {"count": times["count"]} | summary["slowdown"].get(name, {})
+        slow = {"count": times["count"], **summary["slowdown"].get(name, {})}
         numbers = _numbers(times, ("mean", "p50", "p95", "p99", "max"), missing)
         numbers += _numbers(slow, ("mean", "p99"), missing)
         rows.append([name.replace("_", " "), f"{times['count']:,}", *map(digits, numbers)])

@@ -1,7 +1,7 @@
-//! Answers that go on the connections of their requests: which connection that is, what it carries, and when it is free again.
+//! Answers on the connections of their requests: choice of the connection, piggybacked acknowledgements, and release.
 //!
-//! The host that asks opens the connection; the other one takes its own direction when it answers for the first time. A connection
-//! has one request at a time, and takes the next one when the answer is there.
+//! The requesting host opens the connection; the answering host opens its own direction with its first answer. A connection carries one
+//! request at a time, and the next one after the answer has arrived.
 
 use shallows_core::Instant;
 use shallows_core::packet::{DataSegment, Header};
@@ -13,7 +13,7 @@ use crate::hosts::packet::DataPacket;
 use crate::hosts::sending::{Hearing, Next, hear};
 
 impl Hosts {
-    /// A connection that was opened for a request is there for its answer, too.
+    /// Prepares a connection that was opened for a request to carry the answer, too.
     pub(super) fn share(&mut self, place: Place) {
         let host = self.host(place.host);
         let side = &mut host.senders[place.slot as usize];
@@ -21,7 +21,7 @@ impl Hosts {
         host.duplex.open(&side.address, place.slot);
     }
 
-    /// The connection on which an answer goes, which is that of its request, and `persistent` or not.
+    /// Returns the connection of an answer, which is that of its request; `persistent` says whether it outlives the answer.
     pub(super) fn answer(&mut self, flow: &Flow, persistent: bool) -> Place {
         let host = &mut self.hosts[self.places.at(flow.source.0)];
         let leg = flow.leg.expect("answers are parts of queries");
@@ -37,7 +37,7 @@ impl Hosts {
         Place { host: flow.source, slot: host.receivers[receiver as usize].twin }
     }
 
-    /// Data that leaves a sender with a twin carries what that has to acknowledge.
+    /// Adds the pending acknowledgement of the sender's twin to a data segment.
     #[cold]
     pub(super) fn carry(&mut self, place: Place, now: Instant, segment: DataSegment) -> DataSegment {
         let host = &mut self.hosts[self.places.at(place.host.0)];
@@ -46,8 +46,7 @@ impl Hosts {
         side.receiver.carry(&self.transports.at(side.transport).config, now, segment)
     }
 
-    /// Data that carries an acknowledgement arrives at a host. Returns what has become of that, and of which connection, unless it
-    /// has closed.
+    /// Processes the acknowledgement in arriving data. Returns the connection and the result; `None` if the connection has closed.
     pub(super) fn on_carried(
         &mut self,
         now: Instant,
@@ -62,8 +61,8 @@ impl Hosts {
         Some((place, hear(side, before, now)))
     }
 
-    /// A receiver has all of a flow. If that is the answer to what its twin has asked, returns that connection and what it does
-    /// next.
+    /// Handles a complete flow at its receiver. If the flow answers a request of the receiver's twin, returns the connection of the twin
+    /// and its next action, unless the request is still unacknowledged.
     pub(super) fn on_answered(&mut self, place: Place, flow: u32) -> Option<(Place, Next)> {
         if !self.flows.is_answer(flow) {
             return None;
@@ -73,11 +72,11 @@ impl Hosts {
         let asking = &mut host.senders[slot as usize];
         asking.asks = false;
         let place = Place { host: place.host, slot };
-        // Acknowledged or not, the request was there before the answer.
+        // The request arrived before its answer, whether acknowledged or not; its acknowledgement may still be under way.
         asking.flow.is_none().then(|| (place, self.free(place, self.flows.at(flow).workload)))
     }
 
-    /// Next action of a connection whose direction has ended, for a workload whose answers return on their request's connection.
+    /// Returns the next action of a connection whose direction has ended, if answers of its workload use the connection of the request.
     pub(super) fn end_of_direction(&mut self, place: Place, flow: u32) -> Next {
         if self.flows.is_answer(flow) {
             return if self.flows.is_persistent(flow) { Next::Idle } else { self.close_answered(place) };
@@ -86,7 +85,7 @@ impl Hosts {
         if waits { Next::Idle } else { self.free(place, self.flows.at(flow).workload) }
     }
 
-    /// Request and answer are over at the host that asked.
+    /// Releases the connection at the requesting host after request and answer.
     fn free(&mut self, place: Place, workload: u16) -> Next {
         if self.flows.is_pooled(workload) {
             return self.next_of_pool(place, workload);
@@ -108,7 +107,7 @@ impl Hosts {
         Next::Closed
     }
 
-    /// Close a sender; returns the twin that it had.
+    /// Closes a sender; returns the slot of its twin.
     fn close_direction(&mut self, place: Place) -> u32 {
         let host = self.host(place.host);
         let side = &host.senders[place.slot as usize];

@@ -1,4 +1,4 @@
-//! Arrivals at a host: packets pass its NIC, which may hold them for coalescing, and the host's agent sees each of them.
+//! Arrivals at a host: packets pass its NIC, which may hold them for coalescing, and the host's agent processes each of them.
 
 use shallows_core::packet::{Header, HostId, PacketKind};
 
@@ -8,7 +8,7 @@ use crate::hosts::packet::PacketRef;
 use crate::hosts::{Driver, Hosts, Timer};
 
 impl Hosts {
-    /// The NIC may have a packet wait for others.
+    /// Passes a packet to the NIC, which may hold it for coalescing.
     #[inline(never)]
     pub(super) fn meet_nic(&mut self, header: Header, packet: PacketRef, driver: &mut impl Driver) {
         let host = header.destination;
@@ -36,7 +36,7 @@ impl Hosts {
         &mut self.host(host).nic
     }
 
-    /// A host takes up all that waits in a receive queue of its NIC.
+    /// Takes all packets of a receive queue of a NIC.
     #[inline(never)]
     fn empty_inbox(&mut self, at: InboxAt, driver: &mut impl Driver) {
         let now = driver.now();
@@ -47,7 +47,7 @@ impl Hosts {
         self.nic(at.host).recycle(at.queue, taken);
     }
 
-    /// It has waited, and the agent of the NIC looks at it.
+    /// Processes a packet that the NIC releases, with the NIC's agent.
     fn pass_nic(&mut self, arrived: Arrived, driver: &mut impl Driver) {
         let host = arrived.header.destination;
         self.nic(host).on_packet(driver.now(), arrived.bytes);
@@ -55,7 +55,7 @@ impl Hosts {
         self.serve_agent(host, driver);
     }
 
-    /// Send what the agent of a NIC sends now, and see to its timer.
+    /// Sends the packets of a NIC's agent and schedules its next deadline.
     fn serve_agent(&mut self, host: HostId, driver: &mut impl Driver) {
         while let Some((header, packet)) = self.nic(host).poll_agent(driver.now()) {
             let packet = driver.packets().insert(packet);
@@ -73,8 +73,7 @@ impl Hosts {
         }
     }
 
-    /// A host takes up a packet, or several that it has merged. Where none waits this is a part of every hop: hence a copy of
-    /// its own.
+    /// Processes a packet, or a merged one, at its host. Inlined, because without coalescing it is part of every arrival.
     #[inline(always)]
     pub(super) fn hand_up(&mut self, arrived: Arrived, driver: &mut impl Driver) {
         let Arrived { header, packet, packets, .. } = arrived;
@@ -89,7 +88,7 @@ impl Hosts {
         }
     }
 
-    /// It belongs to no connection.
+    /// Processes a packet that belongs to no connection.
     #[inline(never)]
     fn receive_foreign(&mut self, header: Header, packet: PacketRef, driver: &mut impl Driver) {
         if let Some((header, packet)) = driver.answer(&header, packet) {

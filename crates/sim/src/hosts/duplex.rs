@@ -1,4 +1,4 @@
-//! Connections that carry data both ways, at one host.
+//! Connections of one host that carry data both ways.
 
 use std::collections::BTreeMap;
 
@@ -6,13 +6,13 @@ use shallows_core::Address;
 use shallows_core::packet::{Header, HostId};
 use shallows_scenario::Leg;
 
-/// Such connections of one host.
+/// Connections of one host that carry data both ways.
 #[derive(Debug, Default)]
 pub(crate) struct Duplex {
-    /// Slots of their senders, by the other host and the ports of both sides, the other one's first, as packets that arrive have
-    /// them.
+    /// Slots of senders, by the other host and the ports of both sides, with the other side's port first, as in the headers of
+    /// arriving packets.
     senders: BTreeMap<(HostId, (u16, u16)), u32>,
-    /// Slots of receivers that have a request whose answer is to come, by workload and request.
+    /// Slots of receivers with a request to be answered, by workload and request.
     asked: BTreeMap<(u16, Request), u32>,
 }
 
@@ -28,7 +28,7 @@ fn key(address: &Address) -> (HostId, (u16, u16)) {
 }
 
 impl Duplex {
-    /// Gives packets from the far end of this connection to the sender in `slot`, too.
+    /// Registers the sender in `slot` for packets from the far end of this connection.
     pub(crate) fn open(&mut self, address: &Address, slot: u32) {
         let other = self.senders.insert(key(address), slot);
         debug_assert!(other.is_none(), "one connection between two ports");
@@ -38,22 +38,22 @@ impl Duplex {
         self.senders.remove(&key(address));
     }
 
-    /// Whether there is one between these ports.
+    /// Whether there is a connection between these ports.
     pub(crate) fn has(&self, other: HostId, ports: (u16, u16)) -> bool {
         self.senders.contains_key(&(other, ports))
     }
 
-    /// The sender on the connection of data that arrives.
+    /// Returns the sender on the connection of arriving data.
     pub(crate) fn sender(&self, header: &Header) -> Option<u32> {
         self.senders.get(&(header.source, header.ports())).copied()
     }
 
-    /// A request has come to the receiver in this slot.
+    /// Records a request that has reached the receiver in this slot.
     pub(crate) fn ask(&mut self, workload: u16, leg: Leg, receiver: u32) {
         self.asked.insert((workload, request(leg)), receiver);
     }
 
-    /// The receiver that has the request of this answer.
+    /// Removes the request of this answer and returns the slot of its receiver.
     pub(crate) fn answer(&mut self, workload: u16, leg: Leg) -> u32 {
         self.asked.remove(&(workload, request(leg))).expect("an answer follows its request")
     }

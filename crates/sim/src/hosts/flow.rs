@@ -1,4 +1,4 @@
-//! What is remembered of each flow: one record, from its arrival to the end of the run.
+//! Records of flows, from arrival to the end of the run.
 
 use shallows_core::{Duration, Instant, Numbered};
 use shallows_measure::FlowRecord;
@@ -7,28 +7,28 @@ use shallows_scenario::{Connections, Experiment, Flow, LegKind};
 use crate::hosts::connection::SenderSide;
 use crate::network::event::Ranks;
 
-/// Flows by number: all that have arrived, by place in that order, or those that concern one partition of the network.
+/// Flows by number: all that have arrived, in that order, or those of one partition of the network.
 #[derive(Debug)]
 pub(crate) struct Flows {
     records: Vec<FlowRecord>,
-    /// Which flows the records are of, and where each is, unless they are all.
+    /// Numbers of the flows and their places, unless the records are of all flows.
     selection: Option<Selection>,
-    /// By workload.
+    /// Connection policy, by workload.
     connections: Vec<Connections>,
-    /// By workload: whether answers go on the connections of their requests.
+    /// Whether answers use the connections of their requests, by workload.
     shares: Vec<bool>,
 }
 
-/// Some of all flows.
+/// Selection of flows.
 #[derive(Debug, Default)]
 struct Selection {
-    /// By place.
+    /// Number of each flow, by place.
     numbers: Vec<u32>,
     places: Numbered<u32>,
 }
 
 impl Flows {
-    /// None so far of all flows of `experiment`, or of `some` of them.
+    /// Returns an empty record of all flows of `experiment`, or of `some` of them.
     pub(crate) fn new(experiment: &Experiment, some: bool) -> Self {
         Self {
             records: Vec::new(),
@@ -38,7 +38,7 @@ impl Flows {
         }
     }
 
-    /// Remember a flow, unless it is known. Of all flows, they come in the order of their numbers.
+    /// Adds a flow unless it is known. If all flows are recorded, they must be added in ascending order of their numbers.
     pub(crate) fn know(&mut self, number: u32, flow: &Flow) {
         if self.get(number).is_some() {
             return;
@@ -59,12 +59,12 @@ impl Flows {
         }
     }
 
-    /// The flow of this number, if it is known.
+    /// Returns the flow of this number, if it is known.
     pub(crate) fn get(&self, number: u32) -> Option<&FlowRecord> {
         self.records.get(self.place(number)?)
     }
 
-    /// One that is known.
+    /// Returns the flow of this number, which must be known.
     pub(crate) fn at(&self, number: u32) -> &FlowRecord {
         self.get(number).expect("a flow is known before its packets")
     }
@@ -74,7 +74,7 @@ impl Flows {
         &mut self.records[place]
     }
 
-    /// Keep what a sender has done for a flow of its own, which ends now or with the run.
+    /// Records the sender's results for a flow, which ends now or with the run.
     pub(super) fn book(
         &mut self,
         flow: u32,
@@ -90,37 +90,37 @@ impl Flows {
         sent.longest_gap = Some(longest_gap);
     }
 
-    /// How many are known.
+    /// Returns the number of known flows.
     pub(crate) fn len(&self) -> usize {
         self.records.len()
     }
 
-    /// How the flows of a workload use connections.
+    /// Returns the connection policy of a workload.
     pub(crate) fn policy(&self, workload: u16) -> Connections {
         self.connections[usize::from(workload)]
     }
 
-    /// Whether the answers of a workload go on the connections of their requests.
+    /// Whether answers of a workload use the connections of their requests.
     pub(crate) fn shares(&self, workload: u16) -> bool {
         self.shares[usize::from(workload)]
     }
 
-    /// Whether its flows take their connections from pools.
+    /// Whether flows of a workload take their connections from pools.
     pub(crate) fn is_pooled(&self, workload: u16) -> bool {
         matches!(self.policy(workload), Connections::Persistent { .. })
     }
 
-    /// Whether the connection of a flow is one of a pool.
+    /// Whether the connection of a flow belongs to a pool.
     pub(crate) fn is_persistent(&self, flow: u32) -> bool {
         self.is_pooled(self.at(flow).workload)
     }
 
-    /// Whether it is a request whose answer goes on the same connection.
+    /// Whether a flow is a request whose answer uses the same connection.
     pub(crate) fn is_request(&self, flow: u32) -> bool {
         self.is_leg(flow, LegKind::Request)
     }
 
-    /// Whether it is such an answer.
+    /// Whether a flow is an answer on the connection of its request.
     pub(crate) fn is_answer(&self, flow: u32) -> bool {
         self.is_leg(flow, LegKind::Answer)
     }
@@ -130,15 +130,15 @@ impl Flows {
         self.shares(record.workload) && record.leg.is_some_and(|leg| leg.kind == kind)
     }
 
-    /// The records of all flows in the order in which they arrived, each from what is known of it at its two ends; and the numbers
-    /// that they had in the partitions. Those that one source names are `step` apart; they are places in that order if that is one.
+    /// Merges the flows of all partitions, each from the records at its two ends. Returns the records in order of arrival, and the numbers
+    /// that the flows had. Numbers from one source are `step` apart; with a step of 1 they are places in order of arrival.
     pub(crate) fn merged(mut partitions: Vec<Self>, ranks: Ranks, step: u32) -> (Vec<FlowRecord>, Vec<u32>) {
         if let [Self { records, selection: None, .. }] = &mut partitions[..] {
             let records = std::mem::take(records);
             let numbers = (0..records.len() as u32).collect();
             return (records, numbers);
         }
-        // By who named them and in that order, which spares a search for the other end, and most of the sorting.
+        // Sorted by source and number, so that both records of a flow meet without a search, and little sorting remains.
         let mut named: Vec<Vec<Option<FlowRecord>>> = vec![Vec::new(); step as usize];
         for Self { records, selection, .. } in &partitions {
             let numbers = selection.iter().flat_map(|some| &some.numbers);
@@ -148,7 +148,7 @@ impl Flows {
                 named[place] = Some(named[place].map_or(flow, |known| known.joined(flow)));
             }
         }
-        // As one partition would have them arrive: by time, then workload, then as the workload has them.
+        // In the order of arrival of an undivided network: by time, then workload, then order within the workload.
         let mut order = Vec::new();
         for (named, first) in named.iter().zip(0..) {
             for (flow, place) in named.iter().zip(0..) {

@@ -1,8 +1,8 @@
-//! How long a flow starves: the longest time without progress at one of its ends.
+//! Starvation of a flow: the longest time without progress at one of its ends.
 
 use shallows_core::{Duration, Instant};
 
-/// The longest time between two events of a kind, from the start of a flow on.
+/// Longest time between two events of a kind since the start of a flow.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Gap {
     since: Instant,
@@ -10,24 +10,24 @@ pub(crate) struct Gap {
 }
 
 impl Gap {
-    /// The flow starts now: from here on its first event is waited for.
+    /// Begins to measure at the start of the flow.
     pub(crate) fn from(now: Instant) -> Self {
         Self { since: now, longest: Duration::ZERO }
     }
 
-    /// One of the events.
+    /// Records an event, which ends a gap.
     #[inline]
     pub(crate) fn end(&mut self, now: Instant) {
         self.longest = self.longest.max(now - self.since);
         self.since = now;
     }
 
-    /// The longest so far.
+    /// Returns the longest gap so far.
     pub(crate) fn longest(&self) -> Duration {
         self.longest
     }
 
-    /// The longest if the last one ends with the run.
+    /// Returns the longest gap, including the one that lasts until the `end` of the run.
     pub(crate) fn until(mut self, end: Instant) -> Duration {
         self.end(end);
         self.longest

@@ -1,4 +1,4 @@
-//! A host: its NIC, its connections, and nothing that another host could see.
+//! A host: its NIC, its connections and its ports.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::hosts::nic::Nic;
 use crate::hosts::nic::account::Account;
 use crate::hosts::pool::Pool;
 
-/// What one host knows. Its sides of connections have slots that are used again, warm ones first.
+/// State of one host. Slots of its connections are reused, the last freed first, while they are in the cache.
 #[derive(Debug)]
 pub(crate) struct Host {
     pub(crate) nic: Nic,
@@ -24,19 +24,19 @@ pub(crate) struct Host {
     free_senders: Vec<u32>,
     pub(crate) receivers: Vec<ReceiverSide>,
     free_receivers: Vec<u32>,
-    /// Its receivers, by host and slot of their sender.
+    /// Its receivers, by host and slot of their senders.
     names: Numbered<Named>,
     /// Its persistent connections, by workload and receiver.
     pub(crate) pools: BTreeMap<(u16, HostId), Pool>,
     /// Next port number.
     next_port: u16,
-    /// Where the service of another host is reached, once all ports of this one are taken for those below.
+    /// Port of the service at another host, once all local ports are taken for the previous port of the service.
     services: BTreeMap<HostId, u16>,
     /// Its connections that carry data both ways.
     pub(crate) duplex: Duplex,
 }
 
-/// A receiver, and the connection in the slot of its sender that it belongs to.
+/// A receiver, and the generation of its connection in the slot of the sender.
 #[derive(Clone, Copy, Debug, Default)]
 struct Named {
     slot: u32,
@@ -48,11 +48,11 @@ fn key(sender: HostId, name: Name) -> u64 {
     u64::from(sender.0) << 32 | u64::from(name.slot)
 }
 
-/// What a host has for data that arrives.
+/// Receiver for arriving data.
 pub(crate) enum Found {
     /// The receiver in this slot.
     Slot(u32),
-    /// A newer connection of the same sender: the data belongs to one that has closed.
+    /// The data belongs to a closed connection; a newer one of the same sender has its slot.
     Stale,
     Nothing,
 }
@@ -73,8 +73,8 @@ impl Host {
         }
     }
 
-    /// Port numbers of both sides for a connection to be opened to this host, where its service is at `service`. Once all port
-    /// numbers here are taken, the service is reached at the next one there.
+    /// Returns the local and remote port of a new connection to host `to` with its service at port `service`. Once all local ports are
+    /// taken, the next port serves as the service port of that host.
     pub(crate) fn take_ports(&mut self, to: HostId, service: u16) -> (u16, u16) {
         loop {
             let there = match service {
@@ -92,7 +92,7 @@ impl Host {
         }
     }
 
-    /// Open a connection from this host, of the transport with this number and `config`; returns its slot.
+    /// Opens a connection from this host with the transport of this number and its `config`; returns the slot.
     pub(crate) fn open(
         &mut self,
         config: &Config,
@@ -102,7 +102,7 @@ impl Host {
     ) -> u32 {
         if let Some(slot) = self.free_senders.pop() {
             let side = &mut self.senders[slot as usize];
-            // A timer of the predecessor may still be pending: `timer_at` stays, so that it is used, not doubled.
+            // A timer of the predecessor may still be pending: `timer_at` stays, so that the event is used, not doubled.
             side.endpoint = Endpoint::new(config);
             side.address = address;
             (side.persistent, side.is_closed) = (persistent, false);
@@ -136,7 +136,7 @@ impl Host {
         slot_of_last(&self.senders)
     }
 
-    /// Close a connection from this host: acknowledgements that are still under way will find its slot changed.
+    /// Closes a connection from this host. Acknowledgements still under way are then stale, because the generation of the slot changes.
     pub(crate) fn close(&mut self, slot: u32) {
         let side = &mut self.senders[slot as usize];
         side.generation += 1;
@@ -144,7 +144,7 @@ impl Host {
         self.free_senders.push(slot);
     }
 
-    /// The receiver of the connection that a packet from its sender names.
+    /// Finds the receiver of a data packet.
     #[inline]
     pub(crate) fn find(&self, header: &Header, name: Name) -> Found {
         match self.names.get(key(header.source, name)) {
@@ -154,18 +154,18 @@ impl Host {
         }
     }
 
-    /// [`Self::find`] follows soon.
+    /// Prefetches the table entry that [`Self::find`] will read.
     #[inline(always)]
     pub(crate) fn prefetch_name(&self, header: &Header, name: Name) {
         self.names.prefetch(key(header.source, name));
     }
 
-    /// The other side of a connection to this host is here from now on; returns its slot.
+    /// Creates the receiver of a new connection to this host; returns its slot.
     #[cold]
     pub(crate) fn admit(&mut self, config: &Config, transport: u16, header: &Header, name: Name) -> u32 {
         let key = key(header.source, name);
         if let Some(Named { slot, .. }) = self.names.get(key) {
-            // Of its predecessor at the sender, which is closed there.
+            // The receiver of the slot's previous connection, which the sender has closed.
             self.dismiss(slot);
         }
         let mut side = ReceiverSide {
@@ -185,7 +185,7 @@ impl Host {
         };
         let slot = if let Some(slot) = self.free_receivers.pop() {
             let place = &mut self.receivers[slot as usize];
-            // As in `open`.
+            // A timer of the predecessor may still be pending.
             side.timer_at = place.timer_at;
             *place = side;
             slot
@@ -197,13 +197,13 @@ impl Host {
         slot
     }
 
-    /// A sender and a receiver are the two directions of a connection.
+    /// Links a sender and a receiver that are the two directions of a connection.
     pub(crate) fn join(&mut self, sender: u32, receiver: u32) {
         self.senders[sender as usize].twin = receiver;
         self.receivers[receiver as usize].twin = sender;
     }
 
-    /// They no longer are.
+    /// Unlinks the two directions of a connection.
     pub(crate) fn detach(&mut self, sender: u32) {
         let twin = std::mem::replace(&mut self.senders[sender as usize].twin, NO_TWIN);
         if let Some(receiver) = self.receivers.get_mut(twin as usize) {
@@ -211,14 +211,14 @@ impl Host {
         }
     }
 
-    /// The receiver in `slot` is no longer needed.
+    /// Removes the receiver in `slot`.
     pub(crate) fn dismiss(&mut self, slot: u32) {
         let twin = self.receivers[slot as usize].twin;
         if twin != NO_TWIN {
             self.detach(twin);
         }
         let side = &mut self.receivers[slot as usize];
-        // Its timer may still be pending: nothing is to follow from that.
+        // Its timer may still be pending: the event must not dismiss it again.
         side.is_done = false;
         self.names.remove(key(side.address.source, side.name));
         self.nic.on_close(slot);

@@ -1,8 +1,8 @@
-//! What hosts do with their connections: each decides from what it knows and from the packets that it is handed.
+//! Hosts and their connections. A host decides by its own state and by the packets that reach it.
 //!
-//! Whoever runs hosts is their [`Driver`]: it has the clock and the network. It calls one of a handful of verbs when something
-//! happens at a host ([`Hosts::start`], [`Hosts::prime`], [`Hosts::send`], [`Hosts::receive`], [`Hosts::on_timer`],
-//! [`Hosts::on_departure`]), gets what the host sends, and hears what has become of flows as a [`HostEvent`].
+//! A [`Driver`] has the clock and the network. It calls a method when something happens at a host ([`Hosts::start`], [`Hosts::prime`],
+//! [`Hosts::send`], [`Hosts::receive`], [`Hosts::on_timer`], [`Hosts::on_departure`]), takes the packets that the host sends, and receives
+//! the progress of flows as [`HostEvent`]s.
 
 pub(crate) mod connection;
 pub(crate) mod duplex;
@@ -42,74 +42,74 @@ use crate::hosts::packet::{DataPacket, PacketRef, Packets};
 use crate::hosts::transports::Transports;
 use crate::network::places::Places;
 
-/// All hosts, and the flows that concern them.
+/// Hosts of the network or of one partition, and the flows from and to them.
 #[derive(Debug)]
 pub(crate) struct Hosts {
     hosts: Vec<Host>,
     places: Places,
     transports: Transports,
     flows: Flows,
-    /// Whether the NIC of any of them has packets that arrive wait for each other, or looks at them. Where none does, this is all
-    /// that is asked of NICs then.
+    /// Whether any NIC coalesces arriving packets or has an agent. If not, arriving packets bypass the NICs.
     nics_act_on_arrivals: bool,
-    /// Whether the NIC of any of them does something when a packet departs.
+    /// Whether any NIC acts on departures: it has backpressure.
     nics_act_on_departures: bool,
 }
 
-/// What hosts need from outside.
+/// Clock, network and observers of hosts.
 pub(crate) trait Driver {
-    /// The time.
+    /// Returns the current time.
     fn now(&self) -> Instant;
 
-    /// Bodies of the packets under way.
+    /// Returns the bodies of the packets under way.
     fn packets(&mut self) -> &mut Packets;
 
-    /// Counts, of which hosts keep theirs.
+    /// Returns the counts, to which hosts add theirs.
     fn tally(&mut self) -> &mut Tally;
 
-    /// A packet joins the queue of the NIC of the host that sends it. Says whether it leaves at once.
+    /// Puts a packet into the NIC queue of its source. Returns whether it leaves at once.
     fn send(&mut self, header: Header, packet: PacketRef) -> bool;
 
-    /// The next packet with data that the NIC of this host has dropped since the last time, if any NIC acts on departures.
+    /// Returns the next data packet that a NIC has dropped, with its host; only if some NIC acts on departures.
     fn dropped(&mut self) -> Option<(HostId, DataPacket)>;
 
-    /// [`Hosts::on_timer`] is to be called then.
+    /// Schedules a call of [`Hosts::on_timer`] at this time.
     fn timer_at(&mut self, at: Instant, timer: Timer);
 
-    /// A packet of no connection has reached its host: what that answers.
+    /// Processes a packet of no connection at its host; returns the reply, if there is one.
     fn answer(&mut self, header: &Header, packet: PacketRef) -> Option<(Header, PacketRef)>;
 
-    /// A flow begins at this place, after `before` bytes of its connection: whether every change of its sender is to be told.
+    /// Announces a flow that begins at this place, after `before` bytes of its connection. Returns whether to report every change of its
+    /// sender.
     fn traces(&mut self, flow: u32, place: Place, before: u64) -> bool;
 
-    /// Something has become of a flow.
+    /// Takes an event of a flow.
     fn on_event(&mut self, event: HostEvent<'_>);
 }
 
-/// What has become of a flow.
+/// Event of a flow.
 #[derive(Debug)]
 pub(crate) enum HostEvent<'a> {
-    /// Its receiver has all of it.
+    /// The receiver has all data.
     Received(&'a FlowRecord),
-    /// Its sender has every acknowledgement.
+    /// The sender has all acknowledgements.
     Acked { flow: u32, record: &'a FlowRecord },
-    /// Its sender may have changed, and every change is to be told.
+    /// The sender may have changed; only for flows whose every change is reported.
     Changed { flow: u32, endpoint: &'a Endpoint },
 }
 
-/// What a host waits for.
+/// Timer of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Timer {
     /// The next interrupt of a receive queue.
     Interrupt(InboxAt),
     Sender(Place),
     Receiver(Place),
-    /// The deadline of the agent of this host's NIC.
+    /// Deadline of the agent of this host's NIC.
     Agent(HostId),
 }
 
 impl Hosts {
-    /// The hosts of `experiment` among these nodes, of which `rate` tells how fast they send. So far they know these flows.
+    /// Builds the hosts of `experiment` among these nodes. `rate` returns the rate of a host's link; `flows` are the flows known so far.
     pub(crate) fn new(
         experiment: &Experiment,
         nodes: &Places,
@@ -120,7 +120,7 @@ impl Hosts {
             let host = HostId(number);
             Host::new(Nic::of(experiment, host, rate(host)))
         };
-        // Hosts are the first nodes, here as in the whole network.
+        // Hosts are the first nodes of a partition, as in the whole network.
         let hosts: Vec<_> =
             nodes.numbers().take_while(|&node| node < experiment.network.hosts).map(host).collect();
         Self {
@@ -133,12 +133,12 @@ impl Hosts {
         }
     }
 
-    /// A flow will come to one of the hosts.
+    /// Registers a flow that one of the hosts will receive.
     pub(crate) fn expect(&mut self, number: u32, flow: &Flow) {
         self.flows.know(number, flow);
     }
 
-    /// A flow arrives at its sender: it gets a connection, or waits for one.
+    /// Starts a flow at its sender. It gets a connection, or waits for one.
     pub(crate) fn start(&mut self, number: u32, flow: &Flow, driver: &mut impl Driver) {
         self.flows.know(number, flow);
         if let Some(place) = self.connect(flow, number) {
@@ -146,7 +146,7 @@ impl Hosts {
         }
     }
 
-    /// A connection sends bytes that belong to no flow.
+    /// Sends bytes that belong to no flow, to prime a connection.
     pub(crate) fn prime(&mut self, place: Place, bytes: Bytes, driver: &mut impl Driver) {
         let now = driver.now();
         let (side, transport) = self.sender_mut(place);
@@ -154,7 +154,7 @@ impl Hosts {
         self.pump(place, driver);
     }
 
-    /// A host sends a packet, such as one of no connection.
+    /// Sends a packet from its source.
     #[inline]
     pub(crate) fn send(&mut self, header: Header, packet: PacketRef, driver: &mut impl Driver) {
         driver.tally().packets_sent += 1;
@@ -167,7 +167,7 @@ impl Hosts {
         }
     }
 
-    /// A packet reaches its host's NIC.
+    /// Receives a packet at the NIC of its destination.
     #[inline]
     pub(crate) fn receive(&mut self, header: Header, packet: PacketRef, driver: &mut impl Driver) {
         if self.nics_act_on_arrivals {
@@ -176,7 +176,7 @@ impl Hosts {
         self.hand_up(Arrived::one(header, packet), driver);
     }
 
-    /// Something is due for which a host has waited.
+    /// Handles a timer.
     #[inline]
     pub(crate) fn on_timer(&mut self, timer: Timer, driver: &mut impl Driver) {
         match timer {
@@ -187,14 +187,14 @@ impl Hosts {
         }
     }
 
-    /// Whether [`Self::on_departure`] or [`Self::on_drops`] is to be called at all: whether the NIC of any host holds endpoints back
-    /// until something departs.
+    /// Whether [`Self::on_departure`] and [`Self::on_drops`] must be called: whether any NIC holds endpoints back until packets
+    /// depart.
     #[inline]
     pub(crate) fn nics_act_on_departures(&self) -> bool {
         self.nics_act_on_departures
     }
 
-    /// A packet that has waited in the NIC of its host leaves it: the connection may go on that the NIC has held back.
+    /// Handles the departure of a packet from the NIC of its host; a connection that the NIC has held back may continue.
     #[inline(never)]
     pub(crate) fn on_departure(&mut self, header: Header, packet: PacketRef, driver: &mut impl Driver) {
         // The link of a host never leads to another partition, so the body is still here.
@@ -205,7 +205,7 @@ impl Hosts {
         }
     }
 
-    /// NICs may have dropped packets. Their connections are not woken: acknowledgements and timers find what is lost.
+    /// Processes packets that NICs have dropped. Their connections are not resumed: acknowledgements and timers detect the loss.
     #[inline]
     pub(crate) fn on_drops(&mut self, driver: &mut impl Driver) {
         while let Some((host, packet)) = driver.dropped() {
@@ -213,18 +213,18 @@ impl Hosts {
         }
     }
 
-    /// Have the processor load them, without their connections.
+    /// Prefetches the hosts, without their connections.
     pub(crate) fn prefetch(&self) {
         prefetch_all(&self.hosts);
     }
 
-    /// Have the processor load a host, without its connections.
+    /// Prefetches a host, without its connections.
     #[inline(always)]
     pub(crate) fn prefetch_host(&self, host: HostId) {
         prefetch_lines(&self.hosts[self.places.at(host.0)]);
     }
 
-    /// Have the processor load what finds the receiver of this packet, if it carries data.
+    /// Prefetches the table entry that finds the receiver of this packet, if it carries data.
     #[inline(always)]
     pub(crate) fn prefetch_name(&self, header: &Header, packet: PacketRef, packets: &Packets) {
         if let Some(body) = packets.data(packet) {
@@ -232,7 +232,7 @@ impl Hosts {
         }
     }
 
-    /// Have the processor load the side of a connection that this packet reaches soon.
+    /// Prefetches the side of the connection that this packet will reach.
     #[inline(always)]
     pub(crate) fn prefetch_connection(&self, header: &Header, packet: PacketRef, packets: &Packets) {
         let host = &self.hosts[self.places.at(header.destination.0)];
@@ -245,17 +245,17 @@ impl Hosts {
         }
     }
 
-    /// How many packets wait at NICs for their hosts.
+    /// Returns the number of packets that wait in NICs.
     pub(crate) fn waiting(&self) -> usize {
         self.hosts.iter().map(|host| host.nic.waiting()).sum()
     }
 
-    /// Whether this host is one of them.
+    /// Whether this host is in this partition.
     pub(crate) fn has(&self, host: HostId) -> bool {
         self.places.has(host.0)
     }
 
-    /// The flows that they know of.
+    /// Returns the registered flows.
     pub(crate) fn flows(&self) -> &Flows {
         &self.flows
     }
@@ -265,7 +265,7 @@ impl Hosts {
         &self.hosts[self.places.at(place.host.0)].senders[place.slot as usize]
     }
 
-    /// Give a host another NIC, before anything has happened.
+    /// Replaces the NIC of a host, before anything happens.
     #[cfg(test)]
     pub(crate) fn install(&mut self, host: HostId, nic: Nic) {
         self.nics_act_on_arrivals |= nic.acts_on_arrivals();

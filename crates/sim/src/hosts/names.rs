@@ -1,17 +1,17 @@
-//! By what packets name connections and flows.
+//! Names of connections and flows in packets.
 
 use std::num::NonZeroU32;
 
-/// Name of a connection in its packets, in both directions, together with the sender's host.
+/// Name of a connection in its packets, in both directions; unique together with the sender's host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Name {
     /// Slot of the sender at its host.
     pub(crate) slot: u32,
-    /// Tells a closed connection from its successor in the same slot.
+    /// Distinguishes a closed connection from its successor in the same slot.
     pub(crate) generation: u32,
 }
 
-/// The number of a flow, from 0 to 2³² - 2, so that what may have none takes no more room.
+/// Number of a flow, from 0 to 2³² - 2, so that `Option<FlowNumber>` takes no more memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FlowNumber(NonZeroU32);
 

@@ -1,4 +1,4 @@
-//! Which connection a flow takes: a new one, one of a pool, or that of its request.
+//! Choice of a flow's connection: a new one, one of a pool, or that of its request.
 
 use shallows_core::Address;
 use shallows_core::packet::HostId;
@@ -9,7 +9,7 @@ use crate::hosts::connection::Place;
 use crate::hosts::pool::Pool;
 
 impl Hosts {
-    /// The connection that a flow takes as it arrives; none if it waits until one is idle.
+    /// Returns the connection of a flow that arrives; `None` if the flow waits until one is idle.
     pub(super) fn connect(&mut self, flow: &Flow, number: u32) -> Option<Place> {
         if self.flows.is_answer(number) {
             return Some(self.answer(flow, self.flows.is_persistent(number)));
@@ -32,14 +32,14 @@ impl Hosts {
             return None;
         }
         let place = self.open_persistent(flow.workload, flow.source, flow.destination, flow.class);
-        // No other is idle, so this takes the one that was opened just now.
+        // No other connection is idle, so the flow takes the one just opened.
         let pool = self.host(flow.source).pools.get_mut(&(flow.workload, flow.destination));
         let taken = pool.and_then(Pool::take);
         debug_assert_eq!(taken, Some(place.slot));
         Some(place)
     }
 
-    /// Open one more persistent connection of a workload and a pair, which is idle.
+    /// Opens one more persistent connection of a workload and a pair of hosts; it is idle.
     pub(crate) fn open_persistent(
         &mut self,
         workload: u16,

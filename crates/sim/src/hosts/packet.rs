@@ -1,7 +1,7 @@
-//! Packets on their way: the part that no switch reads, kept in one place while headers travel.
+//! Bodies of packets under way, which no switch reads. They are stored here while headers travel.
 //!
-//! Bodies of each kind are kept among themselves, one on each cache line: what a body says needs no mark of its kind, and no field
-//! has two meanings.
+//! Each kind of body has a store of its own, one body per cache line. Bodies therefore need no tag, and no field has two
+//! meanings.
 
 use shallows_core::packet::{AckSegment, Body, DataSegment, EchoMessage};
 use shallows_core::{Instant, prefetch};
@@ -9,7 +9,7 @@ use shallows_core::{Instant, prefetch};
 use crate::hosts::names::{FlowNumber, Name};
 use crate::network::slots::Slots;
 
-/// Where the body of a packet is kept: its kind in the two highest bits, and its slot among those.
+/// Place of a packet's body: its kind in the two highest bits, and its slot in the store of that kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PacketRef(u32);
 
@@ -20,7 +20,7 @@ const ACK: u32 = 1;
 const PROBE: u32 = 2;
 
 impl PacketRef {
-    /// A packet without a body, such as a datagram.
+    /// Reference of a packet without a body, such as a datagram.
     pub(crate) const NONE: Self = Self(u32::MAX);
 
     #[inline]
@@ -40,12 +40,12 @@ impl PacketRef {
     }
 }
 
-/// Data, or what opens or ends a connection.
+/// Segment with data, or one that opens or closes a connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DataPacket {
     pub(crate) segment: DataSegment,
     pub(crate) framing: Framing,
-    /// The connection it belongs to.
+    /// Connection of the segment.
     pub(crate) name: Name,
 }
 
@@ -53,7 +53,7 @@ pub(crate) struct DataPacket {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AckPacket {
     pub(crate) segment: AckSegment,
-    /// The connection it belongs to.
+    /// Connection of the acknowledgement.
     pub(crate) name: Name,
 }
 
@@ -61,35 +61,35 @@ pub(crate) struct AckPacket {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ProbePacket {
     pub(crate) message: EchoMessage,
-    /// The pair that measures.
+    /// Number of the pair that measures.
     pub(crate) pair: u32,
-    /// Place of the request among all of its partition of the network.
+    /// Number of the request among all requests of its partition of the network.
     pub(crate) asked: u64,
     pub(crate) sent_at: Instant,
 }
 
-/// Message of data to the application at the far end.
+/// Flow of a data segment. It stands for the framing by which applications separate messages in a byte stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Framing {
-    /// It belongs to a flow.
+    /// The segment belongs to a flow.
     Flow(FlowFraming),
-    /// It belongs to none: it comes before the first flow of a persistent connection of this workload.
+    /// The segment precedes the first flow of a persistent connection of this workload.
     BeforeFlows { workload: u16 },
 }
 
-/// To which flow data belongs.
+/// Flow of a data segment, and its position in the stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FlowFraming {
     pub(crate) flow: FlowNumber,
-    /// Timeouts of its sender since it was handed over.
+    /// Timeouts of the sender since the flow was handed to the connection.
     pub(crate) timeouts: u32,
-    /// Sequence number of its first byte.
+    /// Sequence number of the flow's first byte.
     pub(crate) start: u64,
-    /// When it was handed to its connection.
+    /// Time at which the flow was handed to its connection.
     pub(crate) started: Instant,
 }
 
-/// Any body, for the way from one partition of the network to another.
+/// Body of any kind, for transfer to another partition of the network.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Packet {
     Data(DataPacket),
@@ -125,7 +125,7 @@ impl Packets {
         PacketRef::new(PROBE, self.probes.insert(Line(packet)))
     }
 
-    /// A packet of any kind.
+    /// Stores a body of any kind.
     pub(crate) fn insert(&mut self, packet: Packet) -> PacketRef {
         match packet {
             Packet::Data(packet) => self.insert_data(packet),
@@ -134,19 +134,19 @@ impl Packets {
         }
     }
 
-    /// Data that is under way; none if the packet is of another kind.
+    /// Returns the body of a data packet; `None` for a packet of another kind.
     #[inline]
     pub(crate) fn data(&self, packet: PacketRef) -> Option<&DataPacket> {
         if packet.kind() == DATA { self.data.get(packet.slot()).map(|line| &line.0) } else { None }
     }
 
-    /// An acknowledgement that is under way; none if the packet is of another kind.
+    /// Returns the body of an acknowledgement; `None` for a packet of another kind.
     #[inline]
     pub(crate) fn ack(&self, packet: PacketRef) -> Option<&AckPacket> {
         if packet.kind() == ACK { self.acks.get(packet.slot()).map(|line| &line.0) } else { None }
     }
 
-    /// Data that is under way.
+    /// Returns the body of a data packet for modification.
     pub(crate) fn data_mut(&mut self, packet: PacketRef) -> &mut DataPacket {
         debug_assert_eq!(packet.kind(), DATA);
         &mut self.data.get_mut(packet.slot()).0
@@ -169,7 +169,7 @@ impl Packets {
         self.probes.remove(packet.slot()).0
     }
 
-    /// A packet that leaves for another partition; none of one without a body.
+    /// Removes the body of a packet that leaves for another partition; `None` for a packet without one.
     #[inline(never)]
     pub(crate) fn remove(&mut self, packet: PacketRef) -> Option<Packet> {
         match packet.kind() {
@@ -180,7 +180,7 @@ impl Packets {
         }
     }
 
-    /// Contents of a packet under way, as captures show it; `None` for one without a body.
+    /// Returns the contents of a packet for captures; `None` for a packet without a body.
     pub(crate) fn body(&self, packet: PacketRef) -> Option<Body> {
         let slot = packet.slot();
         match packet.kind() {
@@ -191,7 +191,7 @@ impl Packets {
         }
     }
 
-    /// This packet will be taken soon.
+    /// Prefetches the body of a packet that will be removed soon.
     #[inline]
     pub(crate) fn prefetch(&self, packet: PacketRef) {
         match packet.kind() {
@@ -201,12 +201,12 @@ impl Packets {
         };
     }
 
-    /// Forget a packet that was dropped. Says whether it carried data of a connection.
+    /// Removes the body of a dropped packet. Returns whether it was a segment with data.
     pub(crate) fn discard(&mut self, packet: PacketRef) -> bool {
         matches!(self.remove(packet), Some(Packet::Data(data)) if data.segment.len > 0)
     }
 
-    /// How many packets are under way.
+    /// Returns the number of stored bodies.
     pub(crate) fn len(&self) -> usize {
         self.data.len() + self.acks.len() + self.probes.len()
     }

@@ -1,4 +1,4 @@
-//! Hosts on a wire: neither a network nor a queue of events is there. It exists for tests, and shows what hosts need from outside.
+//! Tests of hosts on a plain wire, without a network or an event queue. They show what a [`Driver`] must provide.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::hosts::{Driver, HostEvent, Hosts, Timer};
 use crate::network::places::Places;
 use crate::network::testing::star;
 
-/// A wire of any rate between all hosts, which loses some packets.
+/// Wire of unlimited rate between all hosts, which loses some packets.
 struct TestWire {
     now: Instant,
     /// Future events, in the order of requests at equal times.
@@ -22,10 +22,10 @@ struct TestWire {
     asked: u64,
     packets: Packets,
     tally: Tally,
-    /// Numbers of packets, in the order in which they are sent, that are dropped as they are sent.
+    /// Numbers of the packets to drop, counted from 1 in the order of sending.
     lost: Vec<u64>,
     dropped: Vec<(HostId, DataPacket)>,
-    /// Flows whose changes are told.
+    /// Flows whose changes are reported.
     traced: Vec<u32>,
     told: Vec<(Instant, Told)>,
 }
@@ -39,14 +39,14 @@ enum Due {
 enum Told {
     Received,
     Acked(u32),
-    /// Bytes that are acknowledged.
+    /// Number of acknowledged bytes.
     Changed(u32, u64),
 }
 
 /// Data of the largest packet: 1,500 bytes less 40 of the headers of IP and TCP, and 12 of time stamps (RFC 7323 §3.2).
 const SEGMENT: u64 = 1_448;
 
-/// From one host to another.
+/// Delay from one host to another.
 const DELAY: Duration = Duration::from_micros(10);
 
 impl TestWire {
@@ -117,7 +117,7 @@ const SCENARIO: &str = r#"
     size = "3KB"
 "#;
 
-/// A flow of three segments as number 7, on a wire that loses these packets; until nothing more happens.
+/// Runs flow 7, of three segments, on a wire that loses the packets in `lost`, until nothing more happens.
 fn run(lost: &[u64], traced: &[u32]) -> TestWire {
     let experiment = star(SCENARIO);
     let everywhere = Places::of(experiment.network.hosts, 1, |_| 0).remove(0);
@@ -166,7 +166,7 @@ fn at(micros: u64) -> Instant {
 
 #[test]
 fn hosts_bring_a_flow_over_any_driver_that_carries_their_packets() {
-    // Three segments fit into the first window (RFC 6928: ten) and leave at once; the wire takes no time but its delay.
+    // Three segments fit into the first window (RFC 6928: ten) and leave at once; the wire adds only its delay.
     let wire = run(&[], &[]);
     assert_eq!(wire.told, [(at(10), Told::Received), (at(20), Told::Acked(7))]);
     let Tally { packets_sent, packets_arrived, data_sent, flows_completed, .. } = wire.tally;
@@ -177,15 +177,15 @@ fn hosts_bring_a_flow_over_any_driver_that_carries_their_packets() {
 fn a_driver_hears_of_every_change_of_a_sender_that_it_traces() {
     let wire = run(&[], &[7]);
     let changes: Vec<_> = wire.told.iter().filter(|(_, told)| matches!(told, Told::Changed(..))).collect();
-    // As it sends, and with each acknowledgement; the last one completes the flow.
+    // Changes occur when it sends and with each acknowledgement; the last acknowledgement completes the flow.
     let changed = |micros, acked| (at(micros), Told::Changed(7, acked));
     assert_eq!(changes, [&changed(0, 0), &changed(20, SEGMENT), &changed(20, 2 * SEGMENT)]);
 }
 
 #[test]
 fn hosts_find_by_their_timers_what_a_driver_has_lost() {
-    // All three segments: nothing tells of them but the first timeout, after 3 ms. One segment goes (RFC 5681 §3.1), and the other two
-    // with its acknowledgement. If its NIC still counted the three as waiting, it would not pull another one.
+    // All three segments are lost, which only the first timeout detects, after 3 ms. One segment is retransmitted (RFC 5681 §3.1), and
+    // the other two with its acknowledgement. If the NIC still counted the three as queued, it would not pull another one.
     let wire = run(&[1, 2, 3], &[]);
     assert_eq!(wire.told, [(at(3_030), Told::Received), (at(3_040), Told::Acked(7))]);
     assert_eq!((wire.tally.packets_sent, wire.tally.packets_arrived), (9, 6));

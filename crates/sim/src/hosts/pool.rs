@@ -1,34 +1,34 @@
-//! Persistent connections of a pair of hosts: which of them is idle, and which flows wait for one. No operation visits all of them.
+//! Persistent connections of a pair of hosts: idle connections, and flows that wait for one. No operation iterates over all of them.
 
 use std::collections::{BTreeSet, VecDeque};
 
-/// The persistent connections of a workload from one host to another.
+/// Persistent connections of a workload from one host to another.
 #[derive(Debug, Default)]
 pub struct Pool {
-    /// Slots of all of them, in the order in which they were opened.
+    /// Slots of all connections, in the order in which they were opened.
     slots: Vec<u32>,
-    /// Places in that order of those that are idle.
+    /// Places of the idle connections in that order.
     idle: BTreeSet<u32>,
-    /// Flows that wait because all are busy.
+    /// Flows that wait because all connections are busy.
     waiting: VecDeque<u32>,
 }
 
 impl Pool {
-    /// How many connections it has.
+    /// Returns the number of connections.
     pub fn size(&self) -> usize {
         self.slots.len()
     }
 
-    /// A flow waits until a connection is free.
+    /// Adds a flow that waits until a connection is free.
     pub fn queue(&mut self, flow: u32) {
         self.waiting.push_back(flow);
     }
 
-    /// One more connection, in this slot and idle; returns its place.
+    /// Adds a connection in this slot, which is idle; returns its place.
     ///
     /// # Panics
     ///
-    /// With 2^32 connections, for which no machine has room.
+    /// With 2^32 connections, for which no machine has memory.
     pub fn add(&mut self, slot: u32) -> u32 {
         let place = u32::try_from(self.slots.len()).expect("fewer than 2^32 connections of a host");
         self.slots.push(slot);
@@ -36,12 +36,12 @@ impl Pool {
         place
     }
 
-    /// The slot of the idle connection that was opened first, which is busy from now on.
+    /// Returns the slot of the idle connection that was opened first, and marks it as busy.
     pub fn take(&mut self) -> Option<u32> {
         self.idle.pop_first().map(|place| self.slots[place as usize])
     }
 
-    /// The connection at this place is free: returns the flow that has waited for it, or it is idle.
+    /// Releases the connection at this place. Returns the flow that takes it next; without one, the connection is idle.
     pub fn free(&mut self, place: u32) -> Option<u32> {
         let next = self.waiting.pop_front();
         if next.is_none() {
@@ -63,7 +63,7 @@ mod tests {
         assert_eq!([pool.take(), pool.take(), pool.take(), pool.take()], [Some(7), Some(3), Some(5), None]);
         assert_eq!((pool.free(2), pool.free(0)), (None, None));
         assert_eq!(pool.take(), Some(7));
-        // A flow that waits takes the next connection that is free, which is not idle then.
+        // A waiting flow takes the next free connection, which then does not become idle.
         pool.queue(11);
         assert_eq!((pool.free(1), pool.take(), pool.take(), pool.size()), (Some(11), Some(5), None, 3));
     }

@@ -1,4 +1,4 @@
-//! The sending side of a connection as its NIC sees it: an endpoint, and where its packets go.
+//! The sending side of a connection as a packet source for its NIC.
 
 use shallows_core::packet::{Header, PacketKind};
 use shallows_core::{Bytes, Instant};
@@ -11,7 +11,7 @@ use crate::hosts::nic::handover::PacketSource;
 use crate::hosts::packet::{DataPacket, FlowFraming, Framing};
 use crate::hosts::transports::Transport;
 
-/// One of them, in this slot of its host.
+/// A sender, with its transport and its slot at the host.
 pub(super) struct Pulling<'a> {
     pub(super) side: &'a mut SenderSide,
     pub(super) transport: &'a Transport,

@@ -1,4 +1,4 @@
-//! Receiving side of hosts: a receiver takes data, acknowledges it, and detects complete flows.
+//! Receiving side of hosts: receivers process data, acknowledge it, and detect complete flows.
 
 use shallows_core::packet::{AckSegment, Flags, Header};
 use shallows_core::{Address, Bytes, Instant};
@@ -18,22 +18,22 @@ use crate::hosts::{Driver, HostEvent, Hosts, Timer};
 
 /// Fate of arriving data.
 enum Reception {
-    /// It belongs to a connection that has closed.
+    /// The data belongs to a closed connection.
     Stale,
-    /// Its receiver has forgotten the connection, all of which it had, and says so.
+    /// The connection has been removed after all its data had arrived; the data is acknowledged again.
     Again(Acks),
-    /// It is at its receiver.
+    /// The data has reached its receiver.
     At {
-        /// The receiver's.
+        /// Slot of the receiver.
         slot: u32,
         acks: Acks,
-        /// The flow that is complete with it.
+        /// Flow that this data completes.
         complete: Option<u32>,
     },
 }
 
 impl Hosts {
-    /// Data, or what opens or ends a connection, is taken up by its host.
+    /// Processes a segment with data, or one that opens or closes a connection.
     #[inline(always)]
     pub(super) fn receive_data(&mut self, arrived: Arrived, driver: &mut impl Driver) {
         let Arrived { header, packet, packets, .. } = arrived;
@@ -62,7 +62,7 @@ impl Hosts {
         }
     }
 
-    /// Data carries an acknowledgement of the other direction of its connection.
+    /// Processes the acknowledgement in data of the other direction.
     #[cold]
     fn receive_carried(&mut self, header: &Header, packet: &DataPacket, driver: &mut impl Driver) {
         if let Some((place, hearing)) = self.on_carried(driver.now(), header, packet) {
@@ -70,7 +70,7 @@ impl Hosts {
         }
     }
 
-    /// The NIC may have merged so many segments into one.
+    /// Passes data to its receiver. The NIC may have merged `segments` segments into one.
     #[inline(always)]
     fn on_data(&mut self, now: Instant, header: &Header, packet: &DataPacket, segments: u32) -> Reception {
         let framing = packet.framing;
@@ -131,7 +131,7 @@ impl Hosts {
         Reception::At { slot, acks, complete }
     }
 
-    /// The receiver of a flow has all of it.
+    /// Reports a flow that its receiver has completely, and continues the connection of an answered request.
     #[inline(never)]
     fn flow_received(&mut self, place: Place, flow: u32, driver: &mut impl Driver) {
         driver.on_event(HostEvent::Received(self.flows.at(flow)));
@@ -140,7 +140,7 @@ impl Hosts {
         }
     }
 
-    /// The receiver at this place acknowledges.
+    /// Sends an acknowledgement from this receiver.
     #[inline]
     fn acknowledge(&mut self, place: Place, segment: AckSegment, driver: &mut impl Driver) {
         let (side, transport) = self.receiver_mut(place);
@@ -148,7 +148,7 @@ impl Hosts {
         self.send_ack(header, packet, driver);
     }
 
-    /// An acknowledgement of a receiver that the host has forgotten, in answer to data with this header.
+    /// Returns an acknowledgement from a receiver that has been removed, in response to data with this header.
     fn acknowledge_again(
         &self,
         header: &Header,
@@ -160,14 +160,14 @@ impl Hosts {
         acknowledgement(Address::of_data(header), data.name, self.transports.at(transport), segment)
     }
 
-    /// A host sends an acknowledgement.
+    /// Sends an acknowledgement from its host.
     #[inline(always)]
     fn send_ack(&mut self, header: Header, packet: AckPacket, driver: &mut impl Driver) {
         let packet = driver.packets().insert_ack(packet);
         self.send(header, packet, driver);
     }
 
-    /// A receiver has sent what it must: see to its timer. One that is done and waits for nothing is forgotten.
+    /// Schedules the timer of a receiver after it has sent its acknowledgements. Removes it if it is done and has no deadline.
     #[inline(always)]
     fn rest_receiver(&mut self, place: Place, driver: &mut impl Driver) {
         let (side, _) = self.receiver_mut(place);
@@ -179,7 +179,7 @@ impl Hosts {
         }
     }
 
-    /// The timer of a receiver fires.
+    /// Handles the timer of a receiver.
     #[inline(never)]
     pub(super) fn on_receiver_timer(&mut self, place: Place, driver: &mut impl Driver) {
         if let Some((header, packet)) = self.overdue_ack(place, driver.now()) {
@@ -188,7 +188,7 @@ impl Hosts {
         self.rest_receiver(place, driver);
     }
 
-    /// Acknowledgement that a receiver sends when its timer fires.
+    /// Returns the acknowledgement that a receiver sends when its timer expires.
     fn overdue_ack(&mut self, place: Place, now: Instant) -> Option<(Header, AckPacket)> {
         let (side, transport) = self.receiver_mut(place);
         if side.timer_at != now {
@@ -209,7 +209,7 @@ impl Hosts {
 }
 
 impl Framing {
-    /// The workload whose connection it is.
+    /// Returns the workload of the connection.
     #[cold]
     fn workload(&self, flows: &Flows) -> u16 {
         match self {
@@ -220,7 +220,7 @@ impl Framing {
 }
 
 impl ReceiverSide {
-    /// Hear of the flow to which data belongs.
+    /// Updates the current flow from the framing of arriving data.
     #[inline]
     fn listen(&mut self, framing: &Framing, flows: &Flows) {
         let Framing::Flow(framing) = framing else { return };
@@ -242,11 +242,11 @@ impl ReceiverSide {
         self.gap = Gap::from(framing.started);
     }
 
-    /// The last byte of a flow has come.
+    /// Records a flow whose last byte has arrived.
     #[cold]
     fn complete(&mut self, flow: u32, flows: &mut Flows, now: Instant) {
         self.flow = None;
-        // A request is not the last that comes before its answer has been acknowledged.
+        // After a request, more data may follow: the connection stays until its answer is acknowledged.
         self.is_done = !flows.is_persistent(flow) && !flows.is_request(flow);
         let record = flows.at_mut(flow);
         record.received = Some(Received {
@@ -258,7 +258,7 @@ impl ReceiverSide {
     }
 }
 
-/// Sequence number after the last byte of a flow that its receiver has had, and forgotten with its connection.
+/// Returns the sequence number after the last byte of a complete flow whose receiver has been removed with its connection.
 fn end_of_forgotten(framing: &Framing, flows: &Flows) -> Option<u64> {
     let Framing::Flow(framing) = framing else { return None };
     let flow = framing.flow.get();

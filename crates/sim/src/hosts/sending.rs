@@ -1,4 +1,4 @@
-//! Sending side of hosts: a flow gets a connection, from which the NIC pulls packets until it has none, or may not send.
+//! Sending side of hosts: flows get connections, and NICs pull packets from them as long as they may send.
 
 use shallows_core::packet::{Header, HostId};
 use shallows_core::{Bytes, Instant};
@@ -14,9 +14,9 @@ use crate::hosts::{Driver, HostEvent, Hosts, Timer};
 
 /// Result of an acknowledgement.
 pub(super) enum Hearing {
-    /// It belongs to a connection that has closed.
+    /// The acknowledgement belongs to a closed connection.
     Stale,
-    /// Its sender may send more.
+    /// The sender may send more.
     Open,
     /// The flow is complete.
     Complete(u32),
@@ -24,14 +24,14 @@ pub(super) enum Hearing {
 
 /// Next action of a connection after its flow.
 pub(super) enum Next {
-    /// It takes the flow that has waited for it.
+    /// The connection takes a waiting flow.
     Flow(u32),
     Idle,
     Closed,
 }
 
 impl Hosts {
-    /// An idle connection gets a flow, and sends.
+    /// Starts a flow on an idle connection.
     pub(super) fn start_flow(&mut self, place: Place, flow: u32, driver: &mut impl Driver) {
         let now = driver.now();
         let asks = self.flows.is_request(flow);
@@ -61,7 +61,7 @@ impl Hosts {
         self.pump(place, driver);
     }
 
-    /// Send whatever a connection may send now, and see to its timer.
+    /// Sends the packets that a connection may send now, and schedules its timer.
     #[inline]
     pub(super) fn pump(&mut self, place: Place, driver: &mut impl Driver) {
         while let Some((header, packet)) = self.poll(place, driver.now()) {
@@ -84,7 +84,7 @@ impl Hosts {
         }
     }
 
-    /// The packet that a connection sends now, if it sends one.
+    /// Returns the packet that a connection sends now, if any.
     #[inline(always)]
     fn poll(&mut self, place: Place, now: Instant) -> Option<(Header, DataPacket)> {
         let mut pulling = self.pulling(place);
@@ -95,8 +95,8 @@ impl Hosts {
         Some((header, packet))
     }
 
-    /// A connection has sent what it may. Returns when its timer is to fire, if nothing will before, and whether its
-    /// changes are recorded.
+    /// Ends a series of packets of a connection. Returns the time of the timer event to schedule, if a new one is needed, and whether
+    /// its changes are recorded.
     #[inline(always)]
     fn rest(&mut self, place: Place) -> (Option<Instant>, bool) {
         let mut pulling = self.pulling(place);
@@ -110,7 +110,7 @@ impl Hosts {
         (side, transport)
     }
 
-    /// A sender, apart from all else that there is: its transport can be read meanwhile.
+    /// Returns a sender with its transport, borrowing no other state.
     #[inline(always)]
     fn pulling(&mut self, place: Place) -> Pulling<'_> {
         let side = &mut self.hosts[self.places.at(place.host.0)].senders[place.slot as usize];
@@ -118,7 +118,7 @@ impl Hosts {
         Pulling { side, transport, slot: place.slot }
     }
 
-    /// A host sends data, or what opens or ends a connection.
+    /// Sends a segment with data, or one that opens or closes a connection, from its host.
     #[inline]
     fn send_data(&mut self, header: Header, packet: DataPacket, driver: &mut impl Driver) {
         driver.tally().data_sent += u64::from(packet.segment.len > 0);
@@ -126,7 +126,7 @@ impl Hosts {
         self.send(header, packet, driver);
     }
 
-    /// A packet of this host no longer waits in its NIC. Returns the connection if the NIC held that back.
+    /// Records that a packet has left the NIC queue of this host. Returns its connection if the NIC has held it back.
     #[inline]
     pub(super) fn depart(&mut self, host: HostId, packet: &DataPacket) -> Option<Place> {
         if packet.segment.len == 0 || !self.host(host).nic.has_backpressure() {
@@ -141,7 +141,7 @@ impl Hosts {
         side.endpoint.is_held().then_some(place)
     }
 
-    /// The timer of a sender fires.
+    /// Handles the timer of a sender.
     #[inline(never)]
     pub(super) fn on_sender_timer(&mut self, place: Place, driver: &mut impl Driver) {
         let now = driver.now();
@@ -165,7 +165,7 @@ impl Hosts {
         }
     }
 
-    /// An acknowledgement arrives at a host.
+    /// Processes an acknowledgement at its host.
     #[inline(always)]
     pub(super) fn receive_ack(&mut self, header: &Header, packet: &AckPacket, driver: &mut impl Driver) {
         let place = Place { host: header.destination, slot: packet.name.slot };
@@ -184,7 +184,7 @@ impl Hosts {
         hear(side, before, now)
     }
 
-    /// A sender has heard of what it sent.
+    /// Acts on the result of an acknowledgement.
     #[inline(always)]
     pub(super) fn heed(&mut self, place: Place, hearing: Hearing, driver: &mut impl Driver) {
         match hearing {
@@ -194,7 +194,7 @@ impl Hosts {
         }
     }
 
-    /// The sender of a flow has every acknowledgement: the connection takes another one, or is free, or closes.
+    /// Ends a flow whose sender has all acknowledgements: its connection takes another flow, becomes idle, or closes.
     #[inline(never)]
     fn flow_acked(&mut self, place: Place, flow: u32, driver: &mut impl Driver) {
         let next = self.end(place, driver.now());
@@ -203,7 +203,7 @@ impl Hosts {
         self.go_on(place, next, driver);
     }
 
-    /// A connection is free.
+    /// Executes the next action of a connection that is free.
     pub(super) fn go_on(&mut self, place: Place, next: Next, driver: &mut impl Driver) {
         match next {
             Next::Flow(waiting) => self.start_flow(place, waiting, driver),
@@ -212,7 +212,7 @@ impl Hosts {
         }
     }
 
-    /// Every byte of the flow of a connection is acknowledged.
+    /// Records the end of a connection's flow, whose bytes are all acknowledged; returns the next action.
     fn end(&mut self, place: Place, now: Instant) -> Next {
         let side = &mut self.hosts[self.places.at(place.host.0)].senders[place.slot as usize];
         let flow = side.flow.take().expect("called while a flow is being sent");
@@ -230,7 +230,7 @@ impl Hosts {
         self.next_of_pool(place, workload)
     }
 
-    /// Next action of a free persistent connection.
+    /// Returns the next action of a free persistent connection.
     pub(super) fn next_of_pool(&mut self, place: Place, workload: u16) -> Next {
         let side = self.sender(place);
         let (destination, place_in_pool) = (side.address.destination, side.place_in_pool);
@@ -241,7 +241,7 @@ impl Hosts {
     }
 }
 
-/// Result of an acknowledgement; `before` is the number of bytes acknowledged before it.
+/// Evaluates an acknowledgement; `before` is the number of bytes acknowledged before it.
 #[inline]
 pub(super) fn hear(side: &mut SenderSide, before: u64, now: Instant) -> Hearing {
     if side.endpoint.acked() > before {
@@ -253,5 +253,5 @@ pub(super) fn hear(side: &mut SenderSide, before: u64, now: Instant) -> Hearing 
     }
 }
 
-/// Size of a long-lived flow: more bytes than any run sends, and far from overflow.
+/// Size of an unbounded flow in the sender: more bytes than any run sends, and far from overflow.
 const FOREVER: u64 = 1 << 60;

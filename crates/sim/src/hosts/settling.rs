@@ -1,4 +1,4 @@
-//! Records of flows, written when they or the run end.
+//! Records of flows at the end of a run.
 
 use shallows_core::{Bytes, Instant};
 use shallows_measure::Received;
@@ -7,7 +7,7 @@ use crate::hosts::Hosts;
 use crate::hosts::flow::Flows;
 
 impl Hosts {
-    /// All flows, of which those that are still open keep what they have done until the `end` of the run.
+    /// Returns all flows. Those that are unfinished get their progress until the `end` of the run.
     pub(crate) fn into_flows(self, end: Instant) -> Flows {
         let Self { hosts, mut flows, .. } = self;
         for host in &hosts {

@@ -1,9 +1,9 @@
-//! Timers whose pending event is kept when they are set back: an entity has one.
+//! Timers with at most one useful event: when the deadline moves later, the pending event stays.
 
 use shallows_core::Instant;
 
-/// See that an event is pending no later than `deadline`; returns when, if one is to be scheduled. A later deadline waits for
-/// the event.
+/// Arms a timer whose earliest pending event is at `timer_at`. Returns `deadline` if an event must be scheduled then; otherwise the pending
+/// event fires first, and its handler arms the timer again.
 #[inline]
 pub(super) fn arm(deadline: Option<Instant>, timer_at: &mut Instant) -> Option<Instant> {
     let deadline = deadline.filter(|deadline| deadline < timer_at)?;

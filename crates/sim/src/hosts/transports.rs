@@ -1,4 +1,4 @@
-//! How connections behave: one transport for all sides that behave alike.
+//! Configurations of connections, shared by all sides with equal ones.
 
 use shallows_core::packet::HostId;
 use shallows_scenario::{Agreement, Experiment, Groups};
@@ -6,26 +6,26 @@ use shallows_transport::Config;
 
 use crate::hosts::nic::handover::Handover;
 
-/// How one side of a connection behaves, shared by all that behave alike.
+/// Configuration of one side of a connection, shared by all sides with an equal one.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Transport {
     pub(crate) config: Config,
-    /// The class of service of acknowledgements, if it is not that of their data.
+    /// Class of service of acknowledgements, if it differs from that of their data.
     pub(crate) ack_class: Option<u8>,
     /// Bytes of IP and TCP headers without SACK blocks, and of framing, on every packet.
     pub(crate) header_bytes: u16,
-    /// How its NIC pulls what it may send.
+    /// Rules by which the NIC pulls packets.
     pub(crate) handover: Handover,
 }
 
-/// Configurations of transports, which sides of connections name by number.
+/// Transports of an experiment. Sides of connections refer to them by number.
 #[derive(Debug)]
 pub(crate) struct Transports {
     groups: Groups,
     all: Vec<Transport>,
     /// Kind of the connections of each workload.
     kinds: Vec<u16>,
-    /// By kind, and by groups of the sender and the receiver: that of each.
+    /// Numbers for sender and receiver, by kind and by the groups of both hosts.
     of_sides: Vec<[u16; 2]>,
     /// Numbers for the direction that did not open the connection, in the same order; empty if none carries data.
     of_answers: Vec<[u16; 2]>,
@@ -57,12 +57,12 @@ impl Transports {
         Self { groups: experiment.network.groups.clone(), all, kinds, of_sides, of_answers }
     }
 
-    /// The numbers of those of the sender and of the receiver, for a connection of this workload.
+    /// Returns the numbers of sender and receiver for a connection of this workload.
     pub(super) fn between(&self, workload: u16, source: HostId, destination: HostId) -> [u16; 2] {
         self.of_sides[self.place(workload, source, destination)]
     }
 
-    /// Numbers of sender and receiver of an answer on the connection of its request.
+    /// Returns the numbers of sender and receiver for an answer on the connection of its request.
     pub(super) fn answering(&self, workload: u16, source: HostId, destination: HostId) -> [u16; 2] {
         self.of_answers[self.place(workload, source, destination)]
     }

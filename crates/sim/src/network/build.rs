@@ -19,7 +19,7 @@ use crate::network::waiting::{Order, Waiting};
 use crate::network::{Network, Owned};
 
 impl<T: Copy + Default> Network<T> {
-    /// The network of `experiment`, in which nothing has happened.
+    /// Builds the network of `experiment`, before anything happens.
     ///
     /// # Panics
     ///
@@ -29,7 +29,7 @@ impl<T: Copy + Default> Network<T> {
         Self::of(experiment, &site, Ranks::new(experiment.seed), None)
     }
 
-    /// That of a partition, in which no link has a shorter delay than `window`, if it has one.
+    /// Builds one partition of the network. `window` is the shortest delay of its links; `None` if that is zero.
     pub(crate) fn of(experiment: &Experiment, site: &Site, ranks: Ranks, window: Option<Duration>) -> Self {
         let network = &experiment.network;
         assert!(network.hosts <= Event::MAX_HOSTS, "at most 2^24 hosts");
@@ -76,7 +76,7 @@ impl<T: Copy + Default> Network<T> {
     }
 }
 
-/// The nodes of a site, and the near ends of the links that leave them.
+/// Builds the nodes of a site, and the near ends of the links that leave them.
 fn near_ends<T: Copy + Default>(
     experiment: &Experiment,
     site: &Site,
@@ -101,7 +101,7 @@ fn near_ends<T: Copy + Default>(
     (nodes, links)
 }
 
-/// By node: the first of the links that leave it, which follow each other.
+/// Returns the first of the links that leave each node, which have consecutive numbers.
 fn first_links(network: &NetworkConfig) -> Vec<u32> {
     let mut first = vec![0; network.buffers.len()];
     for (number, link) in network.links.iter().enumerate().rev() {
@@ -110,7 +110,7 @@ fn first_links(network: &NetworkConfig) -> Vec<u32> {
     first
 }
 
-/// The far ends of the links that leave the nodes of a site, so many of which are hosts, and of those that come from other sites.
+/// Builds the far ends of the links from nodes of a site, the first `hosts` of which are hosts, and then of the links from other sites.
 fn far_ends(network: &NetworkConfig, site: &Site, ranks: Ranks, hosts: u32, first: &[u32]) -> Vec<FarEnd> {
     let hosts_bucket = site.nodes.count() - hosts;
     let wire = |number: u32| {

@@ -1,60 +1,60 @@
-//! Packets on their way, by the window in which they arrive: those to each switch by themselves, those to hosts together.
+//! Packets in flight, sorted by the window of their arrival and by switch; packets to hosts share one bucket.
 //!
-//! Within a window no switch can reach another, because a window is no longer than the shortest delay of a link. So a switch takes
-//! all packets that arrive in a window at once ([`crate::network::visit`]).
+//! A window is at most the shortest delay of a link, so no switch affects another within it. A switch can therefore process all
+//! packets that arrive in a window at once ([`crate::network::visit`]).
 
 use shallows_core::packet::Header;
 use shallows_core::{Duration, Instant};
 
 use crate::network::sorter::Sorter;
 
-/// Windows that have places of their own. A packet that arrives after them waits in the last one and is placed again.
+/// Number of windows with a slot of their own. A packet that arrives later waits in the last slot and is placed again.
 const SLOTS: u64 = 16;
 
-/// The longest window: sixteen times its square is below 2^64.
+/// Longest window: sixteen times its square is below 2^64.
 const LONGEST: Duration = Duration(1 << 29);
 
 const _: () = assert!(LONGEST.0 <= Sorter::LONGEST.0);
 
-/// A packet on its way to a switch or a host.
+/// Packet in flight to a switch or a host.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arriving<T> {
     pub(crate) at: Instant,
     pub(crate) header: Header,
     pub(crate) payload: T,
-    /// Place of the link that carries it, among the far ends.
+    /// Place of its link among the far ends.
     pub(crate) wire: u32,
 }
 
-/// The packets, and the window that is open.
+/// Packets in flight, and the open window.
 #[derive(Debug)]
 pub(crate) struct Calendar<T> {
     window: Duration,
-    /// 2^64 over the length of a window, rounded up: a product with it is a division.
+    /// 2^64 over the length of a window, rounded up; multiplying by it replaces a division.
     reciprocal: u64,
-    /// Windows since time zero before the one that is open.
+    /// Number of the open window, counted from time zero.
     number: u64,
     start: Instant,
-    /// How long after its start packets wait in a window of their own.
+    /// Picoseconds after `start` in which packets have the slot of their own window.
     reach: u64,
-    /// In each slot.
+    /// Number of buckets per slot.
     count: usize,
-    /// By slot and number.
+    /// Packets, by slot and bucket number.
     buckets: Vec<Vec<Arriving<T>>>,
-    /// By slot: the buckets that hold something.
+    /// Numbers of the buckets that hold packets, by slot.
     due: Vec<Vec<u32>>,
-    /// Bit *s*: whether slot *s* has any.
+    /// Bit *s*: whether slot *s* holds packets.
     occupied: u64,
-    /// Empty buckets with room: the one that was used last is used next, while it is warm.
+    /// Empty buckets with capacity. The one that was used last is used next, while it is in the cache.
     spare: Vec<Vec<Arriving<T>>>,
 }
 
 impl<T: Copy> Calendar<T> {
-    /// An empty one with so many `buckets`, for a network in which the shortest delay of a link is `shortest`.
+    /// Returns an empty calendar with this number of `buckets`; `shortest` is the shortest delay of a link in the network.
     ///
     /// # Panics
     ///
-    /// If that is zero.
+    /// If `shortest` is zero.
     pub(crate) fn new(shortest: Duration, buckets: u32) -> Self {
         let window = shortest.min(LONGEST);
         assert!(window > Duration::ZERO, "a window has a length");
@@ -72,18 +72,18 @@ impl<T: Copy> Calendar<T> {
         }
     }
 
-    /// How long a window is.
+    /// Returns the length of a window.
     pub(crate) fn window(&self) -> Duration {
         self.window
     }
 
-    /// When the window that is open began.
+    /// Returns the start of the open window.
     #[inline]
     pub(crate) fn start(&self) -> Instant {
         self.start
     }
 
-    /// Open the window that contains `now`, unless a later one is open; returns its last instant. No packet may arrive before it.
+    /// Opens the window that contains `now`, unless a later one is open; returns its last instant. No packet may arrive before it.
     #[inline]
     pub(crate) fn open(&mut self, now: Instant) -> Instant {
         let next = self.start + self.window;
@@ -94,7 +94,7 @@ impl<T: Copy> Calendar<T> {
         Instant(self.start.0 + self.window.0 - 1)
     }
 
-    /// How many windows after the open one `at` lies, at most the last one that has a place.
+    /// Returns how many windows `at` lies after the open one, at most the number of the last slot.
     #[inline(always)]
     fn ahead(&self, at: Instant) -> u64 {
         let distance = at.0 - self.start.0;
@@ -105,7 +105,7 @@ impl<T: Copy> Calendar<T> {
         ((u128::from(distance) * u128::from(self.reciprocal)) >> 64) as u64
     }
 
-    /// A packet is on its way, and does not arrive before the open window.
+    /// Adds a packet to this bucket. It must not arrive before the open window.
     #[inline(always)]
     pub(crate) fn place(&mut self, number: u32, packet: Arriving<T>) {
         let slot = (self.number + self.ahead(packet.at)) % SLOTS;
@@ -122,21 +122,21 @@ impl<T: Copy> Calendar<T> {
         (self.number % SLOTS) as usize
     }
 
-    /// The buckets that hold something for the open window. They are to be taken, or kept.
+    /// Takes the numbers of buckets that hold packets for the open window. The caller takes or keeps each bucket.
     pub(crate) fn take_due(&mut self) -> Vec<u32> {
         let slot = self.slot();
         self.occupied &= !(1 << slot);
         std::mem::take(&mut self.due[slot])
     }
 
-    /// Take the packets of a bucket that arrive in the open window, and some that arrive later.
+    /// Takes the packets of a bucket: those that arrive in the open window, and some that arrive later.
     #[inline]
     pub(crate) fn take(&mut self, number: u32) -> Vec<Arriving<T>> {
         let slot = self.slot();
         std::mem::take(&mut self.buckets[slot * self.count + number as usize])
     }
 
-    /// A bucket is not taken yet.
+    /// Puts back a bucket from [`Self::take_due`] that was not taken.
     pub(crate) fn keep(&mut self, number: u32) {
         let slot = self.slot();
         if !self.buckets[slot * self.count + number as usize].is_empty() {
@@ -145,14 +145,14 @@ impl<T: Copy> Calendar<T> {
         }
     }
 
-    /// Packets that have been taken are on their way no longer.
+    /// Keeps a bucket for reuse, after its packets have been processed.
     #[inline]
     pub(crate) fn recycle(&mut self, mut packets: Vec<Arriving<T>>) {
         packets.clear();
         self.spare.push(packets);
     }
 
-    /// The buckets of [`Self::take_due`] have been taken or kept.
+    /// Keeps the list from [`Self::take_due`] for reuse, after its buckets have been taken or put back.
     pub(crate) fn recycle_due(&mut self, mut due: Vec<u32>) {
         due.clear();
         let slot = self.slot();
@@ -161,7 +161,7 @@ impl<T: Copy> Calendar<T> {
         }
     }
 
-    /// A time before which no packet arrives; `Instant::MAX` if none is on its way.
+    /// Returns a lower bound on the next arrival; `Instant::MAX` if no packet is in flight.
     pub(crate) fn not_before(&self) -> Instant {
         if self.occupied == 0 {
             return Instant::MAX;
@@ -171,7 +171,7 @@ impl<T: Copy> Calendar<T> {
         Instant(self.start.0 + u64::from(turned.trailing_zeros()) * self.window.0)
     }
 
-    /// Take out the packets of one link, which are lost.
+    /// Removes and returns the packets of one link, which are lost.
     pub(crate) fn take_of_wire(&mut self, wire: u32) -> Vec<Arriving<T>> {
         let mut lost = Vec::new();
         for bucket in &mut self.buckets {
@@ -181,7 +181,7 @@ impl<T: Copy> Calendar<T> {
         lost
     }
 
-    /// Take out all packets, those of each link in the order in which they arrive.
+    /// Removes and returns all packets, in order of arrival.
     pub(crate) fn take_all(&mut self) -> Vec<Arriving<T>> {
         let mut packets: Vec<Arriving<T>> = self.buckets.iter_mut().flat_map(std::mem::take).collect();
         self.due.iter_mut().for_each(Vec::clear);
@@ -190,7 +190,7 @@ impl<T: Copy> Calendar<T> {
         packets
     }
 
-    /// How many packets are on their way.
+    /// Returns the number of packets in flight.
     pub(crate) fn len(&self) -> usize {
         self.buckets.iter().map(Vec::len).sum()
     }

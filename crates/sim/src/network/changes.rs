@@ -1,7 +1,8 @@
-//! A network changes: links go down, return, or get another rate, and routes follow. Nothing of this is on the path of a packet.
+//! Changes of the network: links go down, return, or get another rate, and routes follow. None of this is on the path of a packet.
 //!
-//! Each partition changes what it has at the same time. A link that leaves it for another partition loses there what that partition has been
-//! given, and here the rest ([`Driver::lose`]): the two are all that is in flight, whatever the partitions are.
+//! All partitions apply a change at the same time. When a link between two partitions goes down, the partition of the far end discards
+//! the packets that it has received, and the partition of the near end discards those still in its mail ([`Driver::lose`]). Together
+//! these are all packets in flight, for any division.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,7 +15,7 @@ use crate::network::link::NONE;
 use crate::network::{Driver, LinkAt, Network};
 
 impl<T: Copy + Default> Network<T> {
-    /// Have the driver call when the network changes, before anything happens. What changes at time zero has changed after this.
+    /// Schedules all changes of the network with the driver, and applies those of time zero. Called once, before anything happens.
     pub fn start(&mut self, driver: &mut impl Driver<T>) {
         for number in 0..self.epochs.len() {
             match self.epochs[number].at {
@@ -24,7 +25,7 @@ impl<T: Copy + Default> Network<T> {
         }
     }
 
-    /// The network changes as the epoch with this number says.
+    /// Applies the changes of this epoch.
     #[inline(never)]
     pub fn change(&mut self, epoch: u32, driver: &mut impl Driver<T>) {
         let epochs = Arc::clone(&self.epochs);
@@ -39,7 +40,7 @@ impl<T: Copy + Default> Network<T> {
         }
     }
 
-    /// What has been lost in flight here, by number of the link.
+    /// Packets lost in flight in this partition, by number of the link.
     pub fn lost(&self) -> &BTreeMap<u32, Lost> {
         &self.lost
     }
@@ -58,9 +59,9 @@ impl<T: Copy + Default> Network<T> {
         }
     }
 
-    /// Drop what waits at the port, which has nothing to send then; and lose what the other partition has not been given.
+    /// Drops the packets of the port and cancels its departure. Returns the counts of those lost in the mail to another partition.
     fn near_end_down(&mut self, place: u32, driver: &mut impl Driver<T>) -> Lost {
-        // A node that runs by itself looks whether anything waits.
+        // A node that runs by window has no departure event: it checks each visit whether packets wait.
         let has_event = !self.by_window || (self.host_at(place).is_some() && !self.nics_by_window);
         let link = &mut self.links[place as usize];
         if has_event && std::mem::take(&mut link.waking) {
@@ -74,7 +75,7 @@ impl<T: Copy + Default> Network<T> {
         if exit == NONE { Lost::default() } else { driver.lose(exit) }
     }
 
-    /// Lose what is in flight.
+    /// Discards the packets in flight and returns their counts.
     fn far_end_down(&mut self, place: u32, driver: &mut impl Driver<T>) -> Lost {
         let wire = &mut self.wires[place as usize];
         if let Some(first) = wire.first(&self.in_flight) {
@@ -107,7 +108,7 @@ impl<T: Copy + Default> Network<T> {
         self.observe_change(driver.now(), place as u32, driver);
     }
 
-    /// Where the far end of the link with this number is kept, if it is here.
+    /// Returns the place of the far end of the link with this number, if it is in this partition.
     fn far_end(&self, number: u32) -> Option<u32> {
         if self.places.has(number) {
             let place = self.places.at(number);

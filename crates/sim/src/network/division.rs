@@ -1,43 +1,43 @@
-//! How a network is divided into partitions that can run beside each other.
+//! Division of a network into partitions that run in parallel.
 //!
-//! Partitions meet only on links between switches. What a partition does reaches another no sooner than the shortest of their
-//! delays, so that all may run that long without hearing of one another: a *window* of simulated time.
+//! Partitions meet only on links between switches. An action in one partition affects another no sooner than the shortest delay of
+//! these links. All partitions can therefore run independently for that long: a *window* of simulated time.
 
 use std::fmt;
 
 use shallows_core::Duration;
 use shallows_scenario::{Experiment, FlowChoice};
 
-/// Which partition each node is in, and which thread runs each partition.
+/// Assignment of nodes to partitions, and of partitions to threads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Division {
-    /// By node.
+    /// Partition of each node, by node.
     partition_of: Vec<u32>,
-    /// How many partitions each thread has, which follow one another.
+    /// Number of partitions of each thread; partitions of a thread have consecutive numbers.
     shares: Vec<usize>,
-    /// Directed links of each partition.
+    /// Number of directed links of each partition.
     links: Vec<u32>,
     window: Duration,
 }
 
-/// A network with more directed links is divided further than into a partition for each thread: what a core touches of it all the
-/// time does not fit its caches, what it touches of a partition while it runs that does.
+/// Number of directed links above which a network is divided further than one partition per thread. The memory that a core
+/// touches in a larger network does not fit its caches; the memory of one partition during a window does.
 const LARGE: usize = 2_048;
 
-/// So many directed links a partition of a large network has at most, unless one switch has more.
+/// Most directed links in a partition of a large network, unless a single switch has more.
 const PIECE: u32 = 1_024;
 
-/// Why a scenario runs as one partition, whatever the number of threads.
+/// Reason why a scenario runs as one partition, whatever the number of threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Undivided {
-    /// There is no link between two switches.
+    /// No link joins two switches.
     OneSwitch,
-    /// Some link between switches has no delay.
+    /// A link between switches has no delay.
     NoDelay,
-    /// Events at one host start flows at another at once, without a packet.
+    /// An event at one host starts a flow at another at once, without a packet.
     CrossesHosts,
-    /// A trace chooses among flows of applications by the order in which all flows arrive.
+    /// A flow trace chooses flows of applications by the order in which all flows arrive.
     CountsFlows,
 }
 
@@ -57,11 +57,11 @@ impl fmt::Display for Undivided {
     }
 }
 
-/// The shortest time in which one switch can tell another anything, which is how long partitions run on their own.
+/// Returns the length of a window: the shortest delay of a link between switches.
 ///
 /// # Errors
 ///
-/// Why the network cannot be divided.
+/// The reason why the network cannot be divided.
 pub fn partition_window(experiment: &Experiment) -> Result<Duration, Undivided> {
     let network = &experiment.network;
     let between_switches = network.links.iter().filter(|link| link.from.0.min(link.to.0) >= network.hosts);
@@ -78,14 +78,14 @@ pub fn partition_window(experiment: &Experiment) -> Result<Duration, Undivided> 
     Ok(window)
 }
 
-/// How long switches can run one by one without hearing of each other or of hosts: the shortest delay of a link. None if some link has no
-/// delay.
+/// Returns how long switches can run one by one, independently of each other and of hosts: the shortest delay of a link. `None` if a
+/// link has no delay.
 pub(crate) fn window(experiment: &Experiment) -> Option<Duration> {
     let shortest = experiment.network.links.iter().map(|link| link.delay).min();
     shortest.filter(|&delay| delay > Duration::ZERO)
 }
 
-/// Whether a trace needs to know how many flows of applications have arrived anywhere.
+/// Whether a flow trace counts flows of applications across the whole network.
 fn counts_flows(experiment: &Experiment) -> bool {
     let reacts = experiment.reacts();
     let any = reacts.contains(&true);
@@ -97,11 +97,11 @@ fn counts_flows(experiment: &Experiment) -> bool {
 }
 
 impl Division {
-    /// Divide the network of `experiment` among at most so many `threads`, as even as whole switches with their hosts allow.
+    /// Divides the network of `experiment` among at most `threads` threads, as evenly as whole switches with their hosts allow.
     ///
     /// # Errors
     ///
-    /// Why that cannot be.
+    /// The reason why the network cannot be divided.
     pub fn new(experiment: &Experiment, threads: u32) -> Result<Self, Undivided> {
         if experiment.network.links.len() > LARGE {
             return Self::in_pieces(experiment, threads, PIECE);
@@ -109,7 +109,7 @@ impl Division {
         Ok(Self::in_pieces(experiment, threads, 0)?.merged())
     }
 
-    /// The same, but that all that a thread has is one partition.
+    /// Returns this division with the partitions of each thread merged into one.
     pub(crate) fn merged(&self) -> Self {
         let threads = self.shares.iter().enumerate();
         let thread_of: Vec<u32> =
@@ -122,16 +122,16 @@ impl Division {
         }
     }
 
-    /// Divides the network into partitions of at most `links` directed links, or one switch.
+    /// Divides the network into partitions of at most `links` directed links, or of one switch that has more.
     ///
     /// # Errors
     ///
-    /// Why that cannot be.
+    /// The reason why the network cannot be divided.
     pub fn in_pieces(experiment: &Experiment, threads: u32, links: u32) -> Result<Self, Undivided> {
         let window = partition_window(experiment)?;
         let network = &experiment.network;
         let hosts = network.hosts;
-        // A host belongs to the switch at the far end of its link, which has the host's number.
+        // A host is in the partition of its switch, at the far end of the link with the host's number.
         let switch_of = |node: u32| if node < hosts { network.links[node as usize].to.0 } else { node };
         let mut ports = vec![0_u32; network.buffers.len()];
         for link in &network.links {
@@ -156,24 +156,24 @@ impl Division {
         Ok(Self { partition_of, shares: shares.iter().map(Vec::len).collect(), links, window })
     }
 
-    /// How many partitions there are.
+    /// Returns the number of partitions.
     pub fn partitions(&self) -> u32 {
         self.shares.iter().sum::<usize>() as u32
     }
 
-    /// How many threads have some.
+    /// Returns the number of threads.
     pub fn threads(&self) -> u32 {
         self.shares.len() as u32
     }
 
-    /// How many partitions each of so many threads has, if so few run: the partitions of neighbouring threads together.
+    /// Returns the number of partitions of each thread if only `threads` run; these combine the partitions of neighbouring threads.
     pub(crate) fn shares_of(&self, threads: u32) -> Vec<usize> {
         let (all, few) = (self.shares.len(), threads as usize);
         let share = |thread: usize| self.shares[thread * all / few..(thread + 1) * all / few].iter().sum();
         (0..few).map(share).collect()
     }
 
-    /// Which thread has this partition.
+    /// Returns the thread of this partition.
     pub(crate) fn share_of(&self, partition: u32) -> usize {
         let mut before = 0;
         let ends = self.shares.iter().map(|share| {
@@ -183,29 +183,29 @@ impl Division {
         ends.take_while(|&end| end <= partition as usize).count()
     }
 
-    /// The partition of the node with this number.
+    /// Returns the partition of the node with this number.
     pub(crate) fn partition_of(&self, node: u32) -> u32 {
         self.partition_of[node as usize]
     }
 
-    /// How long partitions run on their own.
+    /// Returns the length of a window.
     pub fn window(&self) -> Duration {
         self.window
     }
 
-    /// The core of each partition, if there were so many instead of one thread.
+    /// Returns the core of each partition if `cores` cores ran them.
     pub(crate) fn dealt_to(&self, cores: u32) -> Vec<u32> {
         deal(self.links.iter().copied(), cores)
     }
 
-    /// Directed links of each thread.
+    /// Returns the number of directed links of each thread.
     fn links_of_threads(&self) -> Vec<u32> {
         let mut links = &self.links[..];
         let share = |&share: &usize| links.split_off(..share).unwrap_or_default().iter().sum();
         self.shares.iter().map(share).collect()
     }
 
-    /// Links of all threads over those of as many threads like the one with most: what threads gain at most, over their number.
+    /// Returns the mean number of links per thread over the largest: the part of the ideal speed-up that is possible, from 0 to 1.
     pub fn evenness(&self) -> f64 {
         let links = self.links_of_threads();
         let (all, most) = (links.iter().sum::<u32>(), links.iter().max().copied().unwrap_or(1));
@@ -213,7 +213,7 @@ impl Division {
     }
 }
 
-/// The thread of each piece, of which these are the `links`, the largest first: the one that has the fewest so far.
+/// Assigns each piece to the thread with the fewest links so far. `links` are those of each piece, the largest first.
 fn deal(links: impl Iterator<Item = u32>, threads: u32) -> Vec<u32> {
     let mut has = vec![0; threads as usize];
     let mut next = |links: u32| {
@@ -224,16 +224,16 @@ fn deal(links: impl Iterator<Item = u32>, threads: u32) -> Vec<u32> {
     links.map(&mut next).collect()
 }
 
-/// Switches that stay together, with their hosts.
+/// Switches, with their hosts, that stay in one partition.
 #[derive(Clone, Debug, Default)]
 struct Piece {
     switches: Vec<u32>,
-    /// Directed links that leave them and their hosts.
+    /// Number of directed links that leave these switches and their hosts.
     links: u32,
 }
 
-/// The switches of a network in pieces of at most so many directed `links`, or one switch; `ports` by node. Switches with hosts
-/// are apart from those without, through which the others meet.
+/// Groups switches into pieces of at most `links` directed links, or of one switch that has more; `ports` are the links of each node with
+/// its hosts. Switches with hosts and switches without, which connect the others, are in different pieces.
 fn pieces(experiment: &Experiment, links: u32, ports: &[u32]) -> Vec<Piece> {
     let network = &experiment.network;
     let mut has_hosts = vec![false; ports.len()];

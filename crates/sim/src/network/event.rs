@@ -3,26 +3,25 @@
 use shallows_core::event::Event as Ordered;
 use shallows_core::packet::mix;
 
-/// Something that happens at one entity. A timer that was set earlier and then back leaves two alike, of which the second finds nothing
-/// to do.
+/// Event at one entity. A timer that is moved earlier and then later leaves two equal events; the second has no effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Event(u64);
 
-/// Causes, in the order in which they fire at equal times.
+/// Causes of events, in the order in which they fire at equal times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Class {
-    /// A link has sent a packet and others wait: index of a link.
+    /// A port sends its next waiting packet: index of a link.
     Transmit,
     /// A packet reaches the far end: index of a link.
     Deliver,
-    /// A host takes up what waits in a receive queue of its NIC: the place of that.
+    /// A host takes the packets of a receive queue of its NIC: place of the queue.
     Interrupt,
-    /// A sender's timer: its place.
+    /// A sender's timer expires: place of the sender.
     SenderTimer,
-    /// A receiver's timer: its place.
+    /// A receiver's timer expires: place of the receiver.
     ReceiverTimer,
-    /// A connection says its first word: index in the list of warm-ups.
+    /// Persistent connections are primed before their first flow: index 0.
     WarmUp,
     /// A flow arrives: index of a workload.
     Arrival,
@@ -36,13 +35,13 @@ pub(crate) enum Class {
     PortTrace,
     /// Flows are traced at intervals: index of a trace.
     FlowTrace,
-    /// The deadline of an agent of a NIC: index of its host.
+    /// A deadline of a NIC's agent: index of its host.
     Agent,
-    /// The network changes, after all else that happens at that time: index of an epoch.
+    /// The network changes, after all other events of that time: index of an epoch.
     Epoch,
 }
 
-/// As many as four bits count; the last ones do not occur.
+/// All classes, filled up to the 16 values of four bits; the filler does not occur.
 const CLASSES: [Class; 16] = [
     Class::Transmit,
     Class::Deliver,
@@ -62,20 +61,20 @@ const CLASSES: [Class; 16] = [
     Class::Epoch,
 ];
 
-/// A place of a connection takes all of them: 24 for a host, 32 for a slot there.
+/// Bits of an index. The place of a connection needs all of them: 24 for the host and 32 for a slot there.
 const INDEX_BITS: u32 = 56;
 const INDEX_MASK: u64 = (1 << INDEX_BITS) - 1;
 
-/// Bits of a link's rank, which orders events, and as many of its place, which finds it.
+/// Bits of a link's rank, which orders its events, and of its place, which finds it.
 const LINK_BITS: u32 = INDEX_BITS / 2;
 
 impl Event {
-    /// The most hosts whose connections have places among the indices.
+    /// Most hosts whose connections fit an index.
     pub(crate) const MAX_HOSTS: u32 = 1 << 24;
-    /// The most links that there can be.
+    /// Most links.
     pub(crate) const MAX_LINKS: u32 = 1 << LINK_BITS;
 
-    /// Event of the class at the entity with this index.
+    /// Returns the event of this class at the entity with this index.
     ///
     /// Entities of a class fire in the order of their index under a permutation that `Ranks` draws from the seed.
     #[inline]
@@ -84,19 +83,19 @@ impl Event {
         Self((class as u64) << INDEX_BITS | (index ^ ranks.0))
     }
 
-    /// Event of the class at the link of this rank, which is stored at this place.
+    /// Returns the event of this class at the link with this rank and place.
     #[inline]
     pub(crate) fn of_link(class: Class, rank: LinkRank, place: u32) -> Self {
         debug_assert!(place < Self::MAX_LINKS);
         Self((class as u64) << INDEX_BITS | u64::from(rank.0) << LINK_BITS | u64::from(place))
     }
 
-    /// The network changes at the epoch with this number. Epochs have times of their own and no rank.
+    /// Returns the event of a change of the network. Epochs have distinct times and therefore no rank.
     pub(crate) fn of_epoch(number: u32) -> Self {
         Self((Class::Epoch as u64) << INDEX_BITS | u64::from(number))
     }
 
-    /// The number of its epoch.
+    /// Returns the number of the epoch of a `Class::Epoch` event.
     pub(crate) fn epoch(self) -> u32 {
         self.0 as u32
     }
@@ -106,13 +105,13 @@ impl Event {
         CLASSES[(self.0 >> INDEX_BITS) as usize & 15]
     }
 
-    /// The index of its entity, unless that is a link or an epoch.
+    /// Returns the index of the entity, unless it is a link or an epoch.
     #[inline]
     pub(crate) fn index(self, ranks: Ranks) -> u64 {
         (self.0 & INDEX_MASK) ^ ranks.0
     }
 
-    /// The place of its link.
+    /// Returns the place of the link.
     #[inline]
     pub(crate) fn link(self) -> u32 {
         self.0 as u32 & (Self::MAX_LINKS - 1)
@@ -131,16 +130,16 @@ impl Ordered for Event {
     }
 }
 
-/// The order among entities at equal times: a permutation of indices, another for each seed.
+/// Order of entities at equal times: a permutation of indices that depends on the seed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ranks(u64);
 
-/// The place of one link in that order.
+/// Position of one link in that order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct LinkRank(u32);
 
 impl LinkRank {
-    /// Below [`Event::MAX_LINKS`].
+    /// Returns the rank, which is below [`Event::MAX_LINKS`].
     #[inline]
     pub(crate) fn number(self) -> u64 {
         self.0.into()
@@ -152,12 +151,12 @@ impl Ranks {
         Self(mix(seed) & INDEX_MASK)
     }
 
-    /// That of the link with this number in the network.
+    /// Returns the rank of the link with this number in the network.
     pub(crate) fn of_link(self, number: u32) -> LinkRank {
         LinkRank((number ^ self.0 as u32) & (Event::MAX_LINKS - 1))
     }
 
-    /// Where entities of another class with this index stand.
+    /// Returns the rank of an entity of another class with this index.
     pub(crate) fn of(self, index: u64) -> u64 {
         index ^ self.0
     }

@@ -1,7 +1,7 @@
 //! A directed link: the egress port that feeds it, and the packets in flight towards its far end.
 //!
-//! Packets in flight are linked lists through one store that all links share, whose slots are used again at once: a
-//! ring for each link would touch all its slots in turn, and those of all links together are more than a cache holds.
+//! Packets in flight are linked lists in one store that all links share and that reuses slots at once. A ring per link would
+//! cycle through all its slots, and the rings of all links together exceed a cache.
 
 use shallows_core::packet::Header;
 use shallows_core::random::Stream;
@@ -11,56 +11,56 @@ use shallows_switch::port::{Departure, Ingress, Port};
 use crate::network::event::LinkRank;
 use crate::network::slots::Slots;
 
-/// Far end of a link.
+/// Node at the far end of a link.
 #[derive(Clone, Copy, Debug)]
 pub enum Target {
-    /// A host; packets say which.
+    /// A host; packets carry its number.
     Host,
-    /// A switch, by its number among switches.
+    /// The switch with this number among switches.
     Switch(u32),
 }
 
-/// The near end of a link: its port.
+/// Near end of a link, with its port.
 #[derive(Debug)]
 pub(crate) struct Link<T> {
     pub(crate) port: Port<T>,
-    /// Its number in the network.
+    /// Number of the link in the network.
     pub(crate) number: u32,
     pub(crate) rank: LinkRank,
     /// Place of the node that it leaves.
     pub(crate) node: u32,
-    /// Where its far end is, if that is in another partition: a place among the world's exits, or `NONE`.
+    /// Place among the world's exits if the far end is in another partition; otherwise `NONE`.
     pub(crate) exit: u32,
-    /// The bucket of the calendar for its far end: that of a switch, or the one of all hosts; `NONE` if it is in another partition.
+    /// Calendar bucket of the far end: of a switch or of all hosts; `NONE` if the far end is in another partition.
     pub(crate) bucket: u32,
-    /// Whether an event is pending that lets the port send its next packet.
+    /// Whether the port's next departure is scheduled.
     pub(crate) waking: bool,
     /// Observers of its port.
     pub(crate) watch: Watch,
-    /// Segments with data that the port dropped.
+    /// Number of segments with data that the port dropped.
     pub(crate) data_dropped: u64,
     delay: Duration,
     jitter: Option<Box<Jitter>>,
 }
 
-/// Where a packet goes that leaves a link's port.
+/// Arrival and destination of a packet that leaves a link's port.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Way {
-    /// When it reaches the far end.
+    /// Time at which it reaches the far end.
     pub(crate) arrival: Instant,
-    /// The exit to the partition in which that is, or `NONE`.
+    /// Exit to the partition of the far end, or `NONE`.
     pub(crate) exit: u32,
 }
 
-/// Consequence of a packet that starts to leave a link's port.
+/// Result of a packet that starts to leave a link's port.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Leaves {
     pub(crate) way: Way,
-    /// Whether somebody wants to hear of it.
+    /// Whether an observer records it.
     pub(crate) watched: bool,
 }
 
-/// The far end of a link: what flies towards it. Of the packets in flight only the first has an event.
+/// Far end of a link, with the packets in flight. Only the first of them has an event.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FarEnd {
     /// First and last packet in flight, or `NONE`.
@@ -68,9 +68,9 @@ pub(crate) struct FarEnd {
     last: u32,
     pub(crate) target: Target,
     pub(crate) rank: LinkRank,
-    /// By which the far end knows it.
+    /// Identity of the link at the far end's node.
     pub(crate) ingress: Ingress,
-    /// The bucket of the calendar for its far end: that of a switch, or the one of all hosts; `NONE` if the far end is in another partition.
+    /// Calendar bucket of the far end: of a switch or of all hosts; `NONE` if the far end is in another partition.
     pub(crate) bucket: u32,
 }
 
@@ -81,12 +81,12 @@ impl<T> AsMut<Port<T>> for Link<T> {
     }
 }
 
-/// Observers of a port, which are told at once.
+/// Observers of a port, which record changes at once.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Watch {
-    /// A trace, of every change.
+    /// A trace records every change.
     pub(crate) traced: bool,
-    /// A capture, of every packet that it sends.
+    /// A capture records every packet that the port sends.
     pub(crate) captured: bool,
 }
 
@@ -100,20 +100,20 @@ impl Watch {
 /// All packets in flight.
 pub(crate) type InFlight<T> = Slots<Flying<T>>;
 
-/// Half a cache line.
+/// Packet in flight: half a cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(32))]
 pub(crate) struct Flying<T> {
     pub(crate) arrival: Instant,
     pub(crate) header: Header,
     pub(crate) payload: T,
-    /// The next on the same link, or `NONE`.
+    /// Next packet on the same link, or `NONE`.
     next: u32,
 }
 
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// Small random delays that keep order and rate, against lock-step of simulated flows.
+/// Small random delays that keep order and rate; they prevent lock-step of simulated flows.
 #[derive(Debug)]
 struct Jitter {
     spread: Duration,
@@ -138,7 +138,7 @@ impl<T: Copy + Default> Link<T> {
         }
     }
 
-    /// Delay every packet by a random part of `spread`, without overtaking.
+    /// Delays every packet by a random time up to `spread`, without reordering.
     pub(crate) fn set_jitter(&mut self, spread: Duration, stream: Stream) {
         if spread > Duration::ZERO {
             self.jitter = Some(Box::new(Jitter { spread, stream, last_arrival: Instant::ZERO }));
@@ -150,7 +150,7 @@ impl<T: Copy + Default> Link<T> {
         self.delay = delay;
     }
 
-    /// When the port is to send, unless that is scheduled. Now it is.
+    /// Returns the port's next departure, unless it is already scheduled, and marks it as scheduled.
     #[inline(always)]
     pub(crate) fn schedule(&mut self) -> Option<Instant> {
         if self.waking {
@@ -161,14 +161,14 @@ impl<T: Copy + Default> Link<T> {
         Some(at)
     }
 
-    /// A packet starts to leave.
+    /// Returns arrival and exit of a packet that starts to leave.
     #[inline(always)]
     pub(crate) fn leaves(&mut self, departure: &Departure<T>) -> Leaves {
         let way = Way { arrival: self.arrival_of(departure), exit: self.exit };
         Leaves { way, watched: self.watch.is_on() }
     }
 
-    /// When the packet that leaves now reaches the far end.
+    /// Returns the time at which a packet that leaves now reaches the far end.
     #[inline]
     fn arrival_of(&mut self, departure: &Departure<T>) -> Instant {
         let arrival = departure.finish + self.delay;
@@ -184,7 +184,7 @@ impl FarEnd {
         Self { first: NONE, last: NONE, target, rank, ingress, bucket }
     }
 
-    /// A packet is in flight until `arrival`. Says whether it is the first, whose arrival is to be scheduled.
+    /// Adds a packet in flight until `arrival`. Returns whether it is the first, so that the caller schedules its arrival.
     #[inline(always)]
     pub(crate) fn launch<T: Copy>(
         &mut self,
@@ -203,7 +203,7 @@ impl FarEnd {
         false
     }
 
-    /// Take the packet that arrives now; also returns the next in flight, whose arrival is to be scheduled.
+    /// Removes the packet that arrives now; also returns the next one in flight, so that the caller schedules its arrival.
     #[inline]
     pub(crate) fn land<'flying, T: Copy>(
         &mut self,
@@ -215,13 +215,13 @@ impl FarEnd {
         let next = in_flight.get(landed.next);
         match next {
             None => self.last = NONE,
-            // By the time that the next one lands, the one after it is in the cache.
+            // Load the packet after next, so that it is in the cache when the next one lands.
             Some(next) => _ = in_flight.get(next.next).map(prefetch),
         }
         (landed, next)
     }
 
-    /// The packet that arrives next.
+    /// Returns the packet that arrives next.
     pub(crate) fn first<'flying, T: Copy>(
         &self,
         in_flight: &'flying InFlight<T>,
@@ -231,7 +231,7 @@ impl FarEnd {
 }
 
 impl Jitter {
-    /// Uniform over the spread, but never closer to the previous arrival than the link's rate allows.
+    /// Returns a time uniform over the spread, but no closer to the previous arrival than the link's rate allows.
     fn delay(&mut self, arrival: Instant, transmission: Duration) -> Instant {
         let random = arrival + Duration(self.stream.below(self.spread.0 + 1));
         let earliest = self.last_arrival + transmission;

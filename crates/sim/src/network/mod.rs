@@ -1,8 +1,8 @@
-//! A network at work: nodes, the links between them, and what is under way.
+//! The network: nodes, the links between them, and packets under way.
 //!
-//! It is the same for simulated and for real hosts. Whoever drives it ([`Driver`]) has the clock and the hosts: it puts what they send
-//! into the network ([`Network::send`]), calls back when something is due there, and gets what reaches a host
-//! ([`Network::deliver`]).
+//! The same network serves simulated and real hosts. Its [`Driver`] has the clock and the hosts. It passes packets from hosts to
+//! [`Network::send`], calls [`Network::transmit`], [`Network::deliver`] and [`Network::change`] at the requested times, and takes packets
+//! that reach hosts from [`Network::deliver`].
 
 mod build;
 mod calendar;
@@ -40,112 +40,112 @@ use crate::network::places::Places;
 use crate::network::sorter::Sorter;
 use crate::network::waiting::{Waiting, Way as WayOut};
 
-/// A network, or a partition of one. Its packets are a header, which it reads, and whatever finds the rest: a `T`.
+/// A network, or one partition of it. A packet is a header, which the network reads, and a payload `T`, by which the driver finds the body.
 #[derive(Debug)]
 pub struct Network<T> {
-    /// Near ends of links, each the port of a node: those of a node side by side.
+    /// Near ends of links. Each holds the port of its node; links of a node are adjacent.
     links: Vec<Link<T>>,
     places: Places,
-    /// Far ends: of the same links at the same places, then of those that come from other partitions.
+    /// Far ends: those of `links` at the same places, then those of links from other partitions.
     wires: Vec<FarEnd>,
     in_flight: InFlight<T>,
-    /// Whether switches run one by one, window by window; else by events.
+    /// Whether switches run one by one, window by window; otherwise by events.
     by_window: bool,
-    /// Whether NICs then send without events too, because nobody acts on what departs there.
+    /// Whether NICs also send without events while switches run by window; allowed if no host reacts to departures.
     nics_by_window: bool,
-    /// Packets on their way to switches that run window by window; others are in flight.
+    /// Packets in flight while switches run by window; otherwise they are in `in_flight`.
     calendar: Calendar<T>,
-    /// By switch; then of all hosts.
+    /// Ports with waiting packets, by switch; the last entry is for all hosts.
     waiting: Vec<Waiting>,
-    /// Switches, or all hosts, at whose ports packets wait.
+    /// Entries of `waiting` that have waiting packets.
     busy: Vec<u32>,
-    /// When the first of these sends next.
+    /// Time of the earliest departure at the `busy` entries.
     next_departure: Instant,
-    /// Up to when switches have run.
+    /// Time up to which switches have run by window.
     visited: Instant,
-    /// When something last happened at these.
+    /// Time of the last event at nodes that run by window.
     last: Instant,
-    /// Arrivals at nodes that run window by window, and departures from them.
+    /// Number of arrivals at nodes that run by window, and of departures from them.
     events: u64,
-    /// How often a switch has lived through a window, or all hosts together.
+    /// Number of visits: one per switch and window, and one per window for all hosts together.
     visits: u64,
-    /// Kept to spare an allocation.
+    /// Scratch space, kept to avoid allocations, as is `ways`.
     sorter: Sorter,
     ways: Vec<WayOut>,
     /// Hosts first, then switches.
     nodes: Vec<Owned>,
     node_numbers: Places,
-    /// Those of now.
+    /// Current routes.
     routing: Arc<Routing>,
-    /// How the network changes.
+    /// Changes of the network, in order of time.
     epochs: Arc<[Epoch]>,
-    /// How many of these are over.
+    /// Number of epochs that have begun.
     epochs_over: usize,
-    /// Numbers of the links that come from other partitions, in order.
+    /// Numbers of the links from other partitions, ascending.
     entrances: Box<[u32]>,
-    /// What has been lost in flight here, by number of the link.
+    /// Packets lost in flight in this partition, by number of the link.
     lost: BTreeMap<u32, Lost>,
-    /// How many hosts the whole network has.
+    /// Number of hosts in the whole network.
     hosts: u32,
-    /// Payloads that a port has just dropped, until the driver takes them back; kept to spare an allocation.
+    /// Payloads that a port has just dropped, until the driver takes them back; kept to avoid allocations.
     dropped: Vec<T>,
-    /// Counts, of which the driver keeps those of its hosts.
+    /// Counts. The driver adds those of its hosts.
     pub tally: Tally,
 }
 
-/// The ports and the memory of one node.
+/// Ports and memory of one node.
 #[derive(Debug)]
 struct Owned {
     ports: Range<u32>,
     memory: SharedBuffer,
 }
 
-/// A link to which something happens: where it is kept, and its place in the order of events at equal times.
+/// Link of an event: its place in storage, and its rank among simultaneous events.
 #[derive(Clone, Copy, Debug)]
 pub struct LinkAt {
-    /// Where its near end is kept, or its far end.
+    /// Place of its near end for departures, and of its far end for arrivals.
     pub place: u32,
     pub(crate) rank: LinkRank,
 }
 
-/// Who drives a network.
+/// Clock, event queue and hosts of a network.
 pub trait Driver<T> {
-    /// The time.
+    /// Returns the current time.
     fn now(&self) -> Instant;
 
-    /// [`Network::transmit`] is to be called then.
+    /// Schedules a call of [`Network::transmit`] at this time.
     fn transmit_at(&mut self, at: Instant, link: LinkAt);
 
-    /// [`Network::deliver`] is to be called then.
+    /// Schedules a call of [`Network::deliver`] at this time.
     fn deliver_at(&mut self, at: Instant, link: LinkAt);
 
-    /// [`Network::change`] is to be called then for this epoch, after all else that happens at that time.
+    /// Schedules a call of [`Network::change`] for this epoch, after all other events of that time.
     fn change_at(&mut self, at: Instant, epoch: u32);
 
-    /// [`Network::transmit`] is not to be called then: the link has gone down.
+    /// Cancels the call of [`Network::transmit`] at this time, because the link has gone down.
     fn cancel_transmit(&mut self, at: Instant, link: LinkAt);
 
-    /// [`Network::deliver`] is not to be called then.
+    /// Cancels the call of [`Network::deliver`] at this time.
     fn cancel_deliver(&mut self, at: Instant, link: LinkAt);
 
-    /// The port of a link that is watched has changed at this time.
+    /// Records a change at the port of a watched link ([`Network::watch`]).
     fn observe(&mut self, now: Instant, change: Change<'_, T>);
 
-    /// A packet leaves for another partition of the network, by this of its exits.
+    /// Takes a packet that leaves for another partition through this exit.
     fn leave(&mut self, exit: u32, arrival: Instant, header: Header, payload: T);
 
-    /// The link of this exit has gone down. What has left by it, and the other partition has not been given yet, is lost.
+    /// Discards the packets that left through this exit and that the other partition has not received; returns their counts.
     fn lose(&mut self, exit: u32) -> Lost;
 
-    /// The next packet on its way to this target: it arrives soon.
+    /// Announces the next packet to arrive at this target, so that the driver can load it into the cache.
     fn expect(&self, target: Target, payload: T);
 
-    /// A port, that of this host if it is a host's, has dropped a packet, or a link has lost it; says whether that was a segment with
-    /// data.
+    /// Releases the payload of a packet that a port dropped or a link lost. `host` is set if the port is a host's. Returns whether the
+    /// packet was a segment with data.
     fn discard(&mut self, host: Option<HostId>, payload: T) -> bool;
 }
 
-/// The port of a link that is watched has changed.
+/// Change at the port of a watched link.
 #[derive(Debug)]
 pub struct Change<'a, T> {
     link: &'a mut Link<T>,
@@ -154,14 +154,14 @@ pub struct Change<'a, T> {
 }
 
 impl<T: Copy + Default> Change<'_, T> {
-    /// Let a trace read the port, if it reads that at every change.
+    /// Records the port in a trace that follows every change.
     pub fn trace(&mut self, now: Instant, tracer: &mut PortTracer) {
         if self.link.watch.traced {
             tracer.record(now, self.link.number, &mut self.link.port, self.memory);
         }
     }
 
-    /// What starts to leave the port of a link that is captured: the number of the link, and the packet.
+    /// Returns the number of the link and the packet that starts to leave, if the link is captured.
     pub fn captured(&self) -> Option<(u32, Header, T)> {
         let (header, payload) = self.leaves.filter(|_| self.link.watch.captured)?;
         Some((self.link.number, header, payload))
@@ -169,7 +169,7 @@ impl<T: Copy + Default> Change<'_, T> {
 }
 
 impl<T: Copy + Default> Network<T> {
-    /// Have the processor load what most packets meet on their way.
+    /// Prefetches the data that most packets need on their way.
     pub(crate) fn prefetch(&self) {
         prefetch_all(&self.links);
         prefetch_all(&self.wires);
@@ -178,7 +178,7 @@ impl<T: Copy + Default> Network<T> {
         self.links.iter().for_each(|link| link.port.prefetch());
     }
 
-    /// A host sends a packet. Says whether it starts to leave at once.
+    /// Sends a packet from a host. Returns whether it starts to leave at once.
     #[inline]
     pub fn send(&mut self, host: HostId, header: Header, payload: T, driver: &mut impl Driver<T>) -> bool {
         // The link that leaves a host has its number.
@@ -189,7 +189,7 @@ impl<T: Copy + Default> Network<T> {
         self.enqueue(driver.now(), place, Ingress::NONE, header, payload, driver)
     }
 
-    /// A packet joins the port of a link. Says whether it starts to leave at once.
+    /// Adds a packet to the port of a link. Returns whether it starts to leave at once.
     fn enqueue(
         &mut self,
         now: Instant,
@@ -229,7 +229,7 @@ impl<T: Copy + Default> Network<T> {
         leaves
     }
 
-    /// The port of a link is to send what waits there. Returns what starts to leave.
+    /// Transmits the next packet of a port, at the time that [`Driver::transmit_at`] gave. Returns the packet.
     #[inline]
     pub fn transmit(&mut self, place: u32, driver: &mut impl Driver<T>) -> Option<(Header, T)> {
         let now = driver.now();
@@ -260,7 +260,7 @@ impl<T: Copy + Default> Network<T> {
         sent
     }
 
-    /// A packet starts to leave the port of a link.
+    /// Launches a packet that starts to leave the port of a link, and reports it to the observers.
     #[inline(always)]
     fn depart(
         &mut self,
@@ -272,13 +272,13 @@ impl<T: Copy + Default> Network<T> {
         driver: &mut impl Driver<T>,
     ) {
         if watched {
-            // Before the packet may leave this partition.
+            // Observers come first: the packet may leave this partition.
             self.observe(now, place, Some((header, payload)), driver);
         }
         self.launch(place, way, header, payload, driver);
     }
 
-    /// The port of a link has changed, and nothing leaves it.
+    /// Reports a change at the port of a link without a departure.
     #[inline(always)]
     fn observe_change(&mut self, now: Instant, place: u32, driver: &mut impl Driver<T>) {
         if self.links[place as usize].watch.is_on() {
@@ -299,7 +299,7 @@ impl<T: Copy + Default> Network<T> {
         driver.observe(now, Change { link, memory, leaves });
     }
 
-    /// It goes this way.
+    /// Puts a packet on the link, or passes it to its exit to another partition.
     #[inline(always)]
     fn launch(
         &mut self,
@@ -316,7 +316,7 @@ impl<T: Copy + Default> Network<T> {
         self.fly(place, arrival, header, payload, driver);
     }
 
-    /// A packet is on its way to the far end of a link, whose near end may be in another partition.
+    /// Puts a packet in flight towards the far end of a link; the near end may be in another partition.
     #[inline(always)]
     pub(crate) fn fly(
         &mut self,
@@ -336,7 +336,7 @@ impl<T: Copy + Default> Network<T> {
         }
     }
 
-    /// The first packet in flight on a link arrives. Returns it if that is at a host.
+    /// Takes the first packet in flight on a link when it arrives, and returns it if the link ends at a host.
     #[inline]
     pub fn deliver(&mut self, place: u32, driver: &mut impl Driver<T>) -> Option<(Header, T)> {
         let wire = &mut self.wires[place as usize];
@@ -356,7 +356,7 @@ impl<T: Copy + Default> Network<T> {
         }
     }
 
-    /// Give back to the driver what the port of a link has dropped.
+    /// Gives the payloads that the port of a link has dropped back to the driver.
     #[cold]
     fn reclaim(&mut self, place: u32, driver: &mut impl Driver<T>) {
         self.tally.packets_dropped += self.dropped.len() as u64;
@@ -367,29 +367,29 @@ impl<T: Copy + Default> Network<T> {
         }
     }
 
-    /// The host that a link leaves, if it leaves one.
+    /// Returns the host whose NIC sends on this link; `None` if a switch does.
     pub(crate) fn host_at(&self, place: u32) -> Option<HostId> {
-        // The link that leaves a host has its number.
+        // The link from a host has the host's number.
         let number = self.links[place as usize].number;
         (number < self.hosts).then_some(HostId(number))
     }
 
-    /// When the next packet in flight on the link with this number arrives.
+    /// Returns the arrival time of the next packet in flight on the link with this number.
     pub fn next_arrival(&self, number: u32) -> Option<Instant> {
         self.wires[self.places.at(number)].first(&self.in_flight).map(|flying| flying.arrival)
     }
 
-    /// What has passed the port of each link, and what waits there, by number of the link.
+    /// Returns number, counters and backlog of the port of each link.
     pub fn counters(&self) -> impl Iterator<Item = (u32, Counters, Bytes)> + '_ {
         self.links.iter().map(|link| (link.number, link.port.counters(), link.port.backlog()))
     }
 
-    /// The links that leave nodes which are here, in the order of their numbers.
+    /// Returns the links that leave nodes of this partition, in ascending order of their numbers.
     pub(crate) fn links(&self) -> &[Link<T>] {
         &self.links
     }
 
-    /// Let a trace read the ports of those of these links that leave nodes which are here.
+    /// Records the ports of these links in a trace, as far as they are in this partition.
     pub fn trace(&mut self, now: Instant, links: &[u32], tracer: &mut PortTracer) {
         for &number in links.iter().filter(|&&number| self.places.has(number)) {
             let link = &mut self.links[self.places.at(number)];
@@ -397,17 +397,17 @@ impl<T: Copy + Default> Network<T> {
         }
     }
 
-    /// The link with this number, which leaves a node that is here.
+    /// Returns the link with this number, which must leave a node of this partition.
     pub(crate) fn at(&mut self, number: u32) -> &mut Link<T> {
         &mut self.links[self.places.at(number)]
     }
 
-    /// The rate of the link with this number, which leaves a node that is here.
+    /// Returns the rate of the link with this number, which must leave a node of this partition.
     pub fn rate(&self, link: u32) -> Rate {
         self.links[self.places.at(link)].port.rate()
     }
 
-    /// Have the driver told of what these look at ([`Driver::observe`]).
+    /// Marks the links whose changes the trace or the captures record ([`Driver::observe`]).
     pub fn watch(&mut self, tracer: &PortTracer, captures: Option<&Captures>) {
         for number in tracer.at_every_change() {
             if self.places.has(number) {
@@ -420,27 +420,27 @@ impl<T: Copy + Default> Network<T> {
         }
     }
 
-    /// Let a sampler see what waits here; returns when to come again.
+    /// Samples the backlogs and memories of this partition; returns the time of the next sample.
     pub fn sample(&self, now: Instant, sampler: &mut Sampler) -> Instant {
         let ports = self.links.iter().map(|link| (link.number, link.port.backlog()));
         sampler.sample(now, ports, self.memories())
     }
 
-    /// What each port has counted, in the order of their links.
+    /// Returns the counts of each port, in the order of the links.
     pub fn port_counts(&self) -> impl Iterator<Item = PortCounts> + '_ {
         self.links.iter().map(|link| PortCounts::of(link.number, &link.port, link.data_dropped))
     }
 
-    /// The memory of each node, by the number of that.
+    /// Returns the number and memory of each node.
     pub fn memories(&self) -> impl Iterator<Item = (u32, &SharedBuffer)> + '_ {
         self.node_numbers.numbers().zip(self.nodes.iter().map(|node| &node.memory))
     }
 
-    /// Check the laws that hold at any moment between two events; returns how many packets are under way here.
+    /// Checks the conservation laws that hold between two events; returns the number of packets under way in this partition.
     ///
     /// # Panics
     ///
-    /// If the books do not balance, which is a defect of this program.
+    /// If a law is violated, which is a defect of this program.
     pub fn audit(&self) -> u64 {
         self.nodes.iter().for_each(|node| node.memory.audit());
         let mut under_way = (self.in_flight.len() + self.calendar.len()) as u64;

@@ -1,19 +1,19 @@
-//! Where things of the whole network, which have numbers, are kept in one partition of it.
+//! Places of numbered entities (nodes or links) within one partition.
 
 use std::sync::Arc;
 
-/// Places by number, of what is in one partition.
+/// Places of the entities in one partition, by their numbers in the whole network.
 #[derive(Clone, Debug)]
 pub(crate) struct Places {
-    /// Partition of each entity of the network, and its place there. All partitions share it.
+    /// Partition and place there of each entity of the network; shared by all partitions.
     all: Arc<[(u32, u32)]>,
     partition: u32,
-    /// Numbers of the entities here, in order.
+    /// Numbers of the entities in this partition, ascending.
     numbers: Arc<[u32]>,
 }
 
 impl Places {
-    /// In each of so many `partitions`: of the first `count` numbers those of a partition are kept there one after another.
+    /// Returns the places in each of `partitions` partitions for entities 0 to `count`, stored in ascending order.
     pub(crate) fn of(count: u32, partitions: u32, partition_of: impl Fn(u32) -> u32) -> Vec<Self> {
         let mut numbers = vec![Vec::new(); partitions as usize];
         let mut place = |number| {
@@ -31,23 +31,23 @@ impl Places {
         numbers.into_iter().enumerate().map(partition).collect()
     }
 
-    /// Whether what has this number is here.
+    /// Whether the entity is in this partition.
     pub(crate) fn has(&self, number: u32) -> bool {
         self.all[number as usize].0 == self.partition
     }
 
-    /// Where it is, which is here.
+    /// Returns the place of an entity, which must be in this partition.
     #[inline]
     pub(crate) fn at(&self, number: u32) -> usize {
         self.all[number as usize].1 as usize
     }
 
-    /// How many there are here.
+    /// Returns the number of entities in this partition.
     pub(crate) fn count(&self) -> u32 {
         self.numbers.len() as u32
     }
 
-    /// The numbers of what is here, in order.
+    /// Returns the numbers of the entities in this partition, ascending.
     pub(crate) fn numbers(&self) -> impl Iterator<Item = u32> + '_ {
         self.numbers.iter().copied()
     }

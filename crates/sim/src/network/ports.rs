@@ -1,11 +1,11 @@
-//! The port of a link as an experiment has it.
+//! Builds the port of a link from an experiment.
 
 use shallows_core::random::Stream;
 use shallows_scenario::Experiment;
 use shallows_switch::Port;
 use shallows_switch::buffer::SharedBuffer;
 
-/// The port of the link with this number, whose queues join the memory of its node.
+/// Builds the port of the link with this number, and adds its queues to the memory of its node.
 pub(crate) fn port<T: Copy + Default>(
     experiment: &Experiment,
     number: u32,

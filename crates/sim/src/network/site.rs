@@ -10,16 +10,16 @@ use crate::network::places::Places;
 pub(crate) struct Site {
     /// Hosts, then switches.
     pub(crate) nodes: Places,
-    /// Links that leave its nodes.
+    /// Links that leave these nodes.
     pub(crate) links: Places,
-    /// Numbers of the links that come from other partitions.
+    /// Numbers of the links from other partitions, ascending.
     pub(crate) entrances: Vec<u32>,
-    /// Links that end in other partitions: number, partition of the far end, and its place there.
+    /// Links to other partitions: number, partition of the far end, and its place there.
     pub(crate) exits: Vec<(u32, u32, u32)>,
 }
 
 impl Site {
-    /// Sites of all partitions, or the only one of a network that is not divided.
+    /// Returns the sites of all partitions; a single one if there is no division.
     pub(crate) fn all(experiment: &Experiment, division: Option<&Division>) -> Vec<Self> {
         let network = &experiment.network;
         let (nodes, links) = (network.buffers.len() as u32, network.links.len() as u32);

@@ -1,14 +1,14 @@
-//! Things that come and go, each kept in one place meanwhile.
+//! Storage for short-lived values, each in a slot that does not move.
 
 use shallows_core::prefetch_all;
 
-/// Things in slots, of which the one that was freed last is used next, while it is warm.
+/// Values in slots. The slot that was freed last is used next, while it is in the cache.
 #[derive(Debug)]
 pub(crate) struct Slots<T> {
     slots: Vec<T>,
-    /// Apart from them: one that is taken up does not have to be read to know which is next.
+    /// Free slots, in a vector of their own so that taking one does not read the slot.
     free: Vec<u32>,
-    /// By slot: whether something is in it.
+    /// By slot: whether it holds a value.
     #[cfg(debug_assertions)]
     taken: Vec<bool>,
 }
@@ -25,7 +25,7 @@ impl<T> Default for Slots<T> {
 }
 
 impl<T: Copy> Slots<T> {
-    /// Keep one more; returns its slot.
+    /// Stores a value; returns its slot.
     #[inline]
     pub(crate) fn insert(&mut self, thing: T) -> u32 {
         let slot = if let Some(slot) = self.free.pop() {
@@ -39,7 +39,7 @@ impl<T: Copy> Slots<T> {
         slot
     }
 
-    /// Take out what is in a slot.
+    /// Removes and returns the value of a slot.
     #[inline]
     pub(crate) fn remove(&mut self, slot: u32) -> T {
         self.check(slot);
@@ -48,26 +48,26 @@ impl<T: Copy> Slots<T> {
         self.slots[slot as usize]
     }
 
-    /// Content of a slot; `None` if there is no such slot.
+    /// Returns the value of a slot; `None` if there is no such slot.
     #[inline]
     pub(crate) fn get(&self, slot: u32) -> Option<&T> {
         self.check(slot);
         self.slots.get(slot as usize)
     }
 
-    /// Content of a slot that exists.
+    /// Returns the value of a slot that exists.
     #[inline]
     pub(crate) fn get_mut(&mut self, slot: u32) -> &mut T {
         self.check(slot);
         &mut self.slots[slot as usize]
     }
 
-    /// How many are kept.
+    /// Returns the number of stored values.
     pub(crate) fn len(&self) -> usize {
         self.slots.len() - self.free.len()
     }
 
-    /// Note whether something is in a slot, where assertions are on.
+    /// Records whether a slot holds a value, if debug assertions are on.
     #[inline]
     fn note(&mut self, slot: u32, taken: bool) {
         #[cfg(debug_assertions)]
@@ -79,7 +79,7 @@ impl<T: Copy> Slots<T> {
         let _ = (slot, taken);
     }
 
-    /// A slot that is free still holds what was in it: nobody may read that.
+    /// Asserts that a slot is not read after it was freed, when it still holds its old value; only if debug assertions are on.
     #[inline]
     fn check(&self, slot: u32) {
         #[cfg(debug_assertions)]
@@ -88,7 +88,7 @@ impl<T: Copy> Slots<T> {
         let _ = slot;
     }
 
-    /// Have the processor load all of them.
+    /// Prefetches all slots.
     pub(crate) fn prefetch(&self) {
         prefetch_all(&self.slots);
     }

@@ -1,4 +1,4 @@
-//! Puts the packets of a window in order: by time, and at equal times by rank of their link.
+//! Sorts the packets of a window by time, and at equal times by rank of their link.
 
 use shallows_core::Duration;
 
@@ -14,32 +14,32 @@ pub(crate) struct Sorter {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Key {
-    /// Picoseconds since the window began, then the rank.
+    /// Picoseconds since the window began, in the high bits, then the rank.
     order: u64,
-    /// Where the packet is.
+    /// Index of the packet.
     place: u32,
 }
 
 const RANK_BITS: u32 = 28;
 
-/// Up to so many are sorted by insertion alone.
+/// Number of keys up to which insertion sort alone is used.
 const SHORT: usize = 16;
 
-/// Buckets of a pass: once to twice as many as there are keys, up to this power of two.
+/// Most buckets, as a power of two; otherwise there are one to two buckets per key.
 const MOST_BITS: u32 = 12;
 
 impl Sorter {
-    /// The longest window.
+    /// Upper bound on the length of a window.
     pub(crate) const LONGEST: Duration = Duration(1 << (64 - RANK_BITS - 1));
 
-    /// One more packet, which arrives so long after the window began.
+    /// Adds the packet with this index, which arrives `since` after the window began.
     #[inline(always)]
     pub(crate) fn add(&mut self, since: Duration, rank: LinkRank, place: usize) {
         debug_assert!(since < Self::LONGEST);
         self.keys.push(Key { order: since.0 << RANK_BITS | rank.number(), place: place as u32 });
     }
 
-    /// Take out the places of all packets in order.
+    /// Empties the sorter and returns the indices of all packets in order.
     pub(crate) fn sorted(&mut self) -> impl Iterator<Item = usize> + '_ {
         if self.keys.len() > SHORT {
             self.spread();
@@ -57,7 +57,7 @@ impl Sorter {
         self.keys.drain(..).map(|key| key.place as usize)
     }
 
-    /// Put each into one of many buckets by its time, so that few remain out of order.
+    /// Distributes keys over buckets by time, so that few remain out of order.
     fn spread(&mut self) {
         let count = self.keys.len();
         let bits = (count.ilog2() + 1).min(MOST_BITS);

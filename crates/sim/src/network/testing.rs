@@ -1,8 +1,8 @@
-//! Scenarios for tests of this crate's modules.
+//! Scenarios for unit tests of this crate.
 
 use shallows_scenario::Experiment;
 
-/// The experiment that `text` describes, changed by `sets`. It names no file.
+/// Parses a scenario that names no file, with the keys in `sets` changed.
 pub(crate) fn parse(text: &str, sets: &[(&str, &str)]) -> Experiment {
     let no_files = |_: &str| unreachable!("it names no file");
     let sets: Vec<(String, String)> =
@@ -11,7 +11,7 @@ pub(crate) fn parse(text: &str, sets: &[(&str, &str)]) -> Experiment {
         .unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Three hosts with links of 10 Gb/s at one switch, and the tables of `rest`.
+/// Returns an experiment with three hosts on 10 Gb/s links at one switch, and the tables of `rest`.
 pub(crate) fn star(rest: &str) -> Experiment {
     parse(&[STAR, rest].concat(), &[])
 }

@@ -1,9 +1,9 @@
-//! Switches run one by one within a window: each takes the packets that arrive, in order, and its ports send what is due. NICs send in
-//! the same way while their hosts run, unless hosts act on departures.
+//! Execution by window: each switch in turn processes the packets that arrive in the window, in order, and its ports send the packets
+//! that are due. NICs send in the same way while their hosts run, unless hosts react to departures.
 //!
-//! There are no events. The order at a switch is that of events: by time, and at equal times first what ports start to send, by rank
-//! of their links, then what arrives, by rank of its link. A port catches up before a packet joins it and when the window ends; all
-//! ports of the switch do where the packet may depend on what they hold ([`crate::network::waiting::Order`]).
+//! There are no events, but the order at a switch is that of events: by time, and at equal times first departures by rank of
+//! their link, then arrivals by rank of theirs. A port sends its due packets before a packet joins it and when the window ends. All
+//! ports of the switch do so where the packet may depend on their backlog ([`crate::network::waiting::Order`]).
 
 use std::cmp::Reverse;
 
@@ -18,50 +18,51 @@ use crate::network::waiting::{Order, Waiting, Way};
 use crate::network::{Driver, LinkAt, Network};
 
 impl<T: Copy + Default> Network<T> {
-    /// A time before which nothing happens at switches that run one by one.
+    /// Returns a time before which nothing happens at switches that run by window.
     pub(crate) fn not_before(&self) -> Instant {
         if !self.by_window {
             return Instant::MAX;
         }
-        // What arrives or is due up to the last visit has been seen to.
+        // Arrivals and departures up to `visited` have been processed.
         let after = Instant(self.visited.0 + 1);
         self.calendar.not_before().max(after).min(self.next_departure)
     }
 
-    /// Whether switches run one by one.
+    /// Whether switches run by window.
     #[inline]
     pub(crate) fn goes_by_window(&self) -> bool {
         self.by_window
     }
 
-    /// Arrivals at nodes that run one by one, and departures from them.
+    /// Returns the number of arrivals at nodes that run by window, and of departures from them.
     #[inline]
     pub(crate) fn events(&self) -> u64 {
         self.events
     }
 
-    /// How often a switch has lived through a window, or all hosts together.
+    /// Returns the number of visits: one per switch and window, and one per window for all hosts together.
     pub(crate) fn visits(&self) -> u64 {
         self.visits
     }
 
-    /// How long a window is.
+    /// Returns the length of a window.
     pub(crate) fn window(&self) -> Duration {
         self.calendar.window()
     }
 
-    /// When something last happened at such a switch.
+    /// Returns the time of the last event at nodes that run by window.
     pub(crate) fn last(&self) -> Instant {
         self.last
     }
 
-    /// Open the window that contains `now`; returns its last instant.
+    /// Opens the window that contains `now`; returns its last instant, or the time of the next epoch if that is earlier.
     pub(crate) fn open_window(&mut self, now: Instant) -> Instant {
         let end = self.calendar.open(now);
         self.epochs.get(self.epochs_over).map_or(end, |epoch| epoch.at.min(end))
     }
 
-    /// Take the packets that reach hosts in the open window until `until`, in order.
+    /// Takes the packets that reach hosts in the open window until `until`, and writes the indices of these packets to `order` in order of
+    /// arrival. Later packets are placed again.
     pub(crate) fn take_for_hosts(&mut self, until: Instant, order: &mut Vec<usize>) -> Vec<Arriving<T>> {
         let (packets, start) = (self.calendar.take(self.all_hosts()), self.calendar.start());
         order.clear();
@@ -76,7 +77,7 @@ impl<T: Copy + Default> Network<T> {
         packets
     }
 
-    /// Of packets that were taken for hosts so many arrived in the window; some of them are unread and put back.
+    /// Gives back the packets from [`Self::take_for_hosts`], `count` of which were due; those in `unread` are placed again.
     pub(crate) fn give_back(&mut self, packets: Vec<Arriving<T>>, count: usize, unread: &[usize]) {
         self.events += (count - unread.len()) as u64;
         self.visits += 1;
@@ -86,19 +87,19 @@ impl<T: Copy + Default> Network<T> {
         self.calendar.recycle(packets);
     }
 
-    /// All hosts among what has ports at which packets wait, and the bucket of packets that reach them: after the switches.
+    /// Returns the entry of all hosts in `waiting`, which is also their bucket in the calendar. It follows those of the switches.
     #[inline]
     fn all_hosts(&self) -> u32 {
         self.waiting.len() as u32 - 1
     }
 
-    /// The event of a packet's arrival at a host.
+    /// Returns the arrival event of a packet at a host.
     #[inline]
     pub(crate) fn arrival_of(&self, packet: &Arriving<T>) -> Event {
         Event::of_link(Class::Deliver, self.wires[packet.wire as usize].rank, packet.wire)
     }
 
-    /// Let switches take what reaches them in the open window until `until`, and send what is due by then.
+    /// Has each switch process its arrivals in the open window until `until`, and send the packets that are due by then.
     pub(crate) fn visit_switches(&mut self, until: Instant, driver: &mut impl Driver<T>) {
         if !self.by_window {
             return;
@@ -132,7 +133,7 @@ impl<T: Copy + Default> Network<T> {
         self.visited = self.visited.max(until);
     }
 
-    /// The packets that reach a switch in the open window until `until`, each in its turn.
+    /// Processes the packets that reach a switch in the open window until `until`, in order.
     fn take_arrivals(&mut self, switch: u32, until: Instant, driver: &mut impl Driver<T>) {
         self.visits += 1;
         let (packets, start) = (self.calendar.take(switch), self.calendar.start());
@@ -162,7 +163,7 @@ impl<T: Copy + Default> Network<T> {
         self.calendar.recycle(packets);
     }
 
-    /// A packet reaches a switch.
+    /// Processes one arrival at a switch.
     #[inline(always)]
     fn take_one(
         &mut self,
@@ -189,7 +190,7 @@ impl<T: Copy + Default> Network<T> {
         self.join(switch, node, way, packet, driver);
     }
 
-    /// A host sends a packet by its link, whose place this is. Says whether it starts to leave at once.
+    /// Sends a packet from the host whose link is at this place. Returns whether it starts to leave at once.
     #[inline(always)]
     pub(super) fn send_by_window(
         &mut self,
@@ -208,7 +209,7 @@ impl<T: Copy + Default> Network<T> {
         self.join(self.all_hosts(), node, way, &Arriving { at, header, payload, wire: place }, driver)
     }
 
-    /// A packet joins a port of a switch, or of a host, which has caught up. Says whether it starts to leave at once.
+    /// Adds a packet to a port of a switch or host that has sent its due packets. Returns whether it starts to leave at once.
     #[inline(always)]
     fn join(
         &mut self,
@@ -236,7 +237,7 @@ impl<T: Copy + Default> Network<T> {
         matches!(arrival, Arrival::Sent(_))
     }
 
-    /// A packet starts to leave the port of a switch.
+    /// Launches a packet that starts to leave the port of a node.
     #[inline(always)]
     fn leave(&mut self, now: Instant, place: u32, departure: &Departure<T>, driver: &mut impl Driver<T>) {
         let &Departure { header, payload, .. } = departure;
@@ -249,7 +250,7 @@ impl<T: Copy + Default> Network<T> {
         self.calendar.place(link.bucket, Arriving { at: leaves.way.arrival, header, payload, wire: place });
     }
 
-    /// Likewise, where somebody watches or the link leads to another partition.
+    /// Launches a packet on a link that is watched or leads to another partition.
     #[inline(never)]
     fn depart_watched(
         &mut self,
@@ -263,7 +264,7 @@ impl<T: Copy + Default> Network<T> {
         self.depart(now, place, leaves, header, payload, driver);
     }
 
-    /// Something waits at a port.
+    /// Lists a port with waiting packets.
     #[inline(always)]
     fn wait(&mut self, switch: u32, place: u32) {
         let link = &mut self.links[place as usize];
@@ -278,7 +279,7 @@ impl<T: Copy + Default> Network<T> {
         }
     }
 
-    /// All ports of a switch send what is due by `now`, for which they need not keep the order of time.
+    /// Sends all packets of a switch that are due by `now`, port by port.
     #[inline(never)]
     fn catch_all_up(&mut self, switch: u32, now: Instant, driver: &mut impl Driver<T>) {
         for number in 0..self.waiting[switch as usize].ports.len() {
@@ -289,7 +290,7 @@ impl<T: Copy + Default> Network<T> {
         }
     }
 
-    /// A port sends what is due by `until`.
+    /// Sends all packets of a port that are due by `until`.
     #[inline(never)]
     fn catch_up(&mut self, place: u32, until: Instant, driver: &mut impl Driver<T>) {
         while let Some(at) = self.links[place as usize].port.wake_at()
@@ -299,7 +300,7 @@ impl<T: Copy + Default> Network<T> {
         }
     }
 
-    /// The ports of a switch send what is due by `until`, in the order of time.
+    /// Sends all packets of a switch that are due by `until`, in order of time.
     fn send_due(&mut self, switch: u32, until: Instant, driver: &mut impl Driver<T>) {
         while let Some(&Reverse((at, _, place))) = self.waiting[switch as usize].departures.peek()
             && at <= until
@@ -307,7 +308,7 @@ impl<T: Copy + Default> Network<T> {
             self.waiting[switch as usize].departures.pop();
             let link = &mut self.links[place as usize];
             link.waking = false;
-            // What waited may have been lost with its link.
+            // The waiting packets may have been lost with the link.
             if link.port.wake_at() == Some(at) {
                 self.send_next(at, place, driver);
             }
@@ -315,7 +316,7 @@ impl<T: Copy + Default> Network<T> {
         }
     }
 
-    /// A port sends the next packet that waits there.
+    /// Sends the next waiting packet of a port.
     #[inline]
     fn send_next(&mut self, now: Instant, place: u32, driver: &mut impl Driver<T>) {
         let Self { links, nodes, dropped, .. } = self;
@@ -333,7 +334,7 @@ impl<T: Copy + Default> Network<T> {
         }
     }
 
-    /// The ports of a switch send what is due by `until`, at the end of a visit.
+    /// Sends all packets of a switch that are due by `until`, and updates its next departure, at the end of a visit.
     fn finish(&mut self, switch: u32, until: Instant, driver: &mut impl Driver<T>) {
         let next = if self.waiting[switch as usize].order == Order::OfTime {
             self.send_due(switch, until, driver);
@@ -363,7 +364,7 @@ impl<T: Copy + Default> Network<T> {
         }
     }
 
-    /// From now on switches run window by window. All that happens before `now` has happened.
+    /// Switches from events to windows. All events before `now` have fired.
     pub(crate) fn run_by_window(&mut self, now: Instant, driver: &mut impl Driver<T>) {
         debug_assert!(!self.by_window);
         self.by_window = true;
@@ -387,13 +388,13 @@ impl<T: Copy + Default> Network<T> {
                     self.wait(switch, place);
                 }
             }
-            // Nothing is due yet: only what waits is seen.
+            // Nothing is due yet: this only finds the ports with waiting packets.
             self.finish(switch, self.visited, driver);
             self.next_departure = self.next_departure.min(self.waiting[switch as usize].next);
         }
     }
 
-    /// From now on switches run by events. A window has ended.
+    /// Switches from windows to events, at the end of a window.
     pub(crate) fn run_by_events(&mut self, driver: &mut impl Driver<T>) {
         debug_assert!(self.by_window);
         self.by_window = false;
@@ -416,13 +417,13 @@ impl<T: Copy + Default> Network<T> {
         self.next_departure = Instant::MAX;
     }
 
-    /// Have NICs send without events too, where switches run window by window: nobody acts on what departs there.
+    /// Sets whether NICs also send without events while switches run by window; allowed if no host reacts to departures.
     pub(crate) fn run_nics_by_window(&mut self, do_so: bool) {
         debug_assert!(!self.by_window);
         self.nics_by_window = do_so;
     }
 
-    /// Have the ports of the switch that a link leaves send in the order of time.
+    /// Has the ports of the switch at the near end of a link send in order of time.
     pub(crate) fn keep_order_of_time(&mut self, place: u32) {
         let hosts = self.nodes.len() + 1 - self.waiting.len();
         if let Some(switch) = (self.links[place as usize].node as usize).checked_sub(hosts) {
@@ -430,7 +431,7 @@ impl<T: Copy + Default> Network<T> {
         }
     }
 
-    /// What is on its way to a switch by this link is lost: its payloads.
+    /// Removes the packets in flight to a switch on this link, which are lost; returns their payloads.
     pub(crate) fn take_arriving(&mut self, place: u32) -> Vec<T> {
         self.calendar.take_of_wire(place).into_iter().map(|packet| packet.payload).collect()
     }

@@ -1,4 +1,4 @@
-//! Nodes that run by window: where packets wait, and in which order their ports send.
+//! Ports with waiting packets, and the order in which they send, at nodes that run by window.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -11,19 +11,19 @@ use shallows_switch::port::Ingress;
 
 use crate::network::event::LinkRank;
 
-/// In which order the ports of a switch send.
+/// Order in which the ports of a switch send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// Each by itself: none of them decides by what others hold.
+    /// Each port by itself: its decisions do not depend on other ports.
     Apart,
-    /// Each by itself, as long as a packet finds room whatever the others have sent meanwhile. Room only grows as they send.
+    /// Each port by itself, as long as the packet fits even before other ports have sent. Room only grows as they send.
     ApartWhileRoom,
-    /// All in the order of time: what a port does depends on what others hold, or somebody watches.
+    /// All ports in order of time: decisions depend on the backlog of other ports, or an observer records them.
     OfTime,
 }
 
 impl Order {
-    /// That of the node with this number, whose links follow each other from the `first` on.
+    /// Returns the order for the node with this number, whose links have consecutive numbers from `first` on.
     pub(crate) fn of(experiment: &Experiment, node: u32, first: u32) -> Self {
         let network = &experiment.network;
         let links = || network.links[first as usize..].iter().take_while(|link| link.from.0 == node);
@@ -39,40 +39,40 @@ impl Order {
     }
 }
 
-/// Ports at which packets wait: of a switch, or of all hosts together.
+/// Ports with waiting packets, of a switch or of all hosts together.
 #[derive(Debug)]
 pub(crate) struct Waiting {
     pub(crate) order: Order,
-    /// The number of the switch among switches.
+    /// Number of the switch among switches.
     pub(crate) number: u32,
-    /// Its place among nodes.
+    /// Place of the switch among nodes.
     pub(crate) node: u32,
-    /// All ports that may be listed.
+    /// All ports of the switch.
     pub(crate) all: Range<u32>,
-    /// Their places, if they send apart; each once.
+    /// Places of the ports with waiting packets, each once, unless `order` is `OfTime`.
     pub(crate) ports: Vec<u32>,
-    /// When each sends next, if they send in the order of time.
+    /// Next departure of each port with waiting packets, if `order` is `OfTime`.
     pub(crate) departures: BinaryHeap<Reverse<(Instant, LinkRank, u32)>>,
-    /// When the first of them sends next, as of the end of the last visit.
+    /// Time of the first departure, as of the end of the last visit.
     pub(crate) next: Instant,
-    /// Whether the switch is among those at which packets wait.
+    /// Whether the switch is in the network's list `busy`.
     pub(crate) listed: bool,
 }
 
 impl Waiting {
-    /// None wait at the switch with this `number` among switches, which is kept at place `node` and has these ports.
+    /// Returns an entry without waiting packets for the switch with this `number` among switches, place `node` and ports `all`.
     pub(crate) fn new(order: Order, number: u32, node: u32, all: Range<u32>) -> Self {
         let (ports, departures) = (Vec::new(), BinaryHeap::new());
         Self { order, number, node, all, ports, departures, next: Instant::MAX, listed: false }
     }
 
-    /// None wait at hosts, whose ports come first and are so many. Each has a node, and a memory, of its own.
+    /// Returns an entry without waiting packets for all hosts, whose ports come first. Each host has a node and a memory of its own.
     pub(crate) fn of_hosts(hosts: u32) -> Self {
         Self::new(Order::Apart, u32::MAX, u32::MAX, 0..hosts)
     }
 }
 
-/// The port by which a packet leaves a switch, and the link by which it came.
+/// Egress port and ingress of a packet at a switch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Way {
     pub(crate) port: u32,

@@ -25,7 +25,7 @@ pub(crate) struct Barrier {
 }
 
 impl Barrier {
-    /// Barrier of `threads` threads, each of which spins `looks` times before it sleeps.
+    /// Returns a barrier of `threads` threads, each of which spins `looks` times before it sleeps.
     pub(crate) fn new(threads: usize, looks: u32) -> Self {
         Self {
             threads,
@@ -38,7 +38,7 @@ impl Barrier {
         }
     }
 
-    /// Wait for all threads; the last one to arrive runs `decide`. Returns false if a thread gave up instead.
+    /// Waits for all threads; the last one to arrive runs `decide`. Returns false if a thread gave up instead.
     pub(crate) fn pass(&self, decide: impl FnOnce()) -> bool {
         let turn = self.turn.load(Ordering::Relaxed);
         if self.waiting.fetch_add(1, Ordering::AcqRel) + 1 == self.threads {
@@ -65,12 +65,12 @@ impl Barrier {
         self.turn.load(Ordering::Acquire) != turn
     }
 
-    /// Release all waiting threads, because the calling thread will not arrive again.
+    /// Releases all waiting threads, because the calling thread will not arrive again.
     pub(crate) fn give_up(&self) {
         self.wake(|| self.broken.store(true, Ordering::Release));
     }
 
-    /// Change the state that sleeping threads wait for, and wake them.
+    /// Changes the state that sleeping threads wait for, and wakes them.
     fn wake(&self, change: impl FnOnce()) {
         let asleep = self.asleep.lock().unwrap_or_else(PoisonError::into_inner);
         change();
@@ -80,7 +80,7 @@ impl Barrier {
     }
 }
 
-/// Guard that gives up the barrier when its thread panics.
+/// Guard that gives up the barrier if its thread panics.
 pub(crate) struct Alarm<'barrier>(pub(crate) &'barrier Barrier);
 
 impl Drop for Alarm<'_> {

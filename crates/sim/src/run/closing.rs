@@ -14,11 +14,11 @@ use crate::traffic::Names;
 /// Measurements of a run as a whole.
 #[derive(Debug)]
 pub(crate) struct Whole {
-    /// When it ended.
+    /// Time at which it ended.
     pub(crate) end: Instant,
-    /// Flows that were traced for a while, and are not any more.
+    /// Flows whose trace was discarded.
     pub(crate) forgotten: Vec<u32>,
-    /// Packets of each capture.
+    /// Number of packets of each capture.
     pub(crate) captured: Vec<u64>,
 }
 

@@ -1,4 +1,4 @@
-//! Threads that stand by for the whole run, and sleep between two stretches.
+//! Threads that exist for the whole run and sleep between stretches.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,13 +8,13 @@ use crate::run::partition::Partition;
 use crate::run::schedule::Schedule;
 use crate::run::stretch::Stretch;
 
-/// The threads of a run beside the one that advances it.
+/// Threads of a run besides the one that advances it.
 #[derive(Debug, Default)]
 pub(crate) struct Crew {
     members: Vec<Member>,
 }
 
-/// A thread. It gets its partitions for a stretch and hands them back after it.
+/// A thread, which receives partitions for a stretch and returns them after it.
 #[derive(Debug)]
 struct Member {
     tasks: Sender<Task>,
@@ -22,12 +22,12 @@ struct Member {
     thread: JoinHandle<()>,
 }
 
-/// Task of a thread in a stretch.
+/// Partitions that a thread runs in a stretch.
 #[derive(Debug)]
 struct Task {
     meeting: Arc<Meeting>,
     partitions: Vec<Partition>,
-    /// Number of the first of them.
+    /// Number of the first partition.
     first: usize,
 }
 
@@ -39,11 +39,11 @@ struct Meeting {
 }
 
 impl Crew {
-    /// Run the partitions of a stretch on a thread for each of these shares, of which the calling thread runs the first.
+    /// Runs the partitions of a stretch, one thread per share; the calling thread runs the first share.
     ///
     /// # Panics
     ///
-    /// If one of the threads does.
+    /// If one of the threads panics.
     pub(crate) fn run(
         &mut self,
         partitions: &mut Vec<Partition>,
@@ -64,7 +64,7 @@ impl Crew {
                 partitions: std::mem::replace(&mut rest, after),
                 first,
             };
-            // A thread that is gone has panicked, which `take_back` finds.
+            // Sending fails only if the thread has panicked; `take_back` reports that.
             drop(member.tasks.send(task));
             first += share;
         }
@@ -77,13 +77,13 @@ impl Crew {
         (stretch, schedule.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The threads that stand by.
+    /// Returns the identifiers of the threads.
     #[cfg(test)]
     pub(crate) fn threads(&self) -> Vec<thread::ThreadId> {
         self.members.iter().map(|member| member.thread.thread().id()).collect()
     }
 
-    /// The partitions of the thread with this number, which has run them.
+    /// Waits for the thread with this number and returns its partitions.
     fn take_back(&mut self, number: usize) -> Vec<Partition> {
         self.members[number].done.recv().unwrap_or_else(|_| {
             let ended = self.members.swap_remove(number).thread.join();
@@ -96,7 +96,7 @@ impl Drop for Crew {
     fn drop(&mut self) {
         for Member { tasks, done, thread } in self.members.drain(..) {
             drop((tasks, done));
-            // What it panicked with, if it did, has been passed on, or another thread's panic ends the run.
+            // A panic of this thread has been reported already, or the panic of another thread ends the run.
             drop(thread.join());
         }
     }

@@ -1,32 +1,32 @@
-//! How much faster a run could be on more cores at most: what of it has to happen one after another.
+//! Upper bound on the speed-up of a run by more cores.
 
 use crate::network::division::Division;
 use crate::run::partition::Partition;
 
-/// Counts, window by window, the events of the core that has most of them, if the partitions were dealt to so many cores and an
-/// event took as long as another. That meeting and handing over take time is left out, so that no run is faster than this.
+/// Sum over windows of the events of the busiest core, for partitions dealt to a number of cores. All events are taken to last equally
+/// long, and barriers and mail to take no time, so no run exceeds the bound.
 #[derive(Debug)]
 pub(crate) struct CriticalPath {
     dealt: Vec<Dealt>,
-    /// By partition: what it had fired before the window.
+    /// Events of each partition before the window, by partition.
     fired: Vec<u64>,
     events: u64,
 }
 
-/// The partitions on so many cores.
+/// Assignment of partitions to a number of cores.
 #[derive(Debug)]
 struct Dealt {
     cores: u32,
-    /// By partition.
+    /// Core of each partition.
     core_of: Vec<u32>,
-    /// By core: events of the window.
+    /// Events in the window, by core.
     events: Vec<u64>,
     /// Sum over all windows of the events of the busiest core.
     longest: u64,
 }
 
 impl CriticalPath {
-    /// Path of partitions that have not run yet, for each of these numbers of `cores`.
+    /// Returns the path for each of these numbers of `cores`, before the partitions run.
     pub(crate) fn new(division: &Division, cores: &[u32]) -> Self {
         let dealt = |&cores: &u32| Dealt {
             cores,
@@ -38,7 +38,7 @@ impl CriticalPath {
         Self { dealt: cores.iter().map(dealt).collect(), fired: vec![0; partitions], events: 0 }
     }
 
-    /// All partitions have lived through a window.
+    /// Counts a window that all partitions have run.
     pub(crate) fn on_window(&mut self, partitions: &[Partition]) {
         for ((number, partition), fired) in partitions.iter().enumerate().zip(&mut self.fired) {
             let events = partition.events() - std::mem::replace(fired, partition.events());
@@ -53,7 +53,7 @@ impl CriticalPath {
         }
     }
 
-    /// By number of cores: how many times as fast as on one.
+    /// Returns, by number of cores, the upper bound on the speed-up over one core.
     pub(crate) fn speed_ups(&self) -> Vec<(u32, f64)> {
         let speed_up = |dealt: &Dealt| (dealt.cores, self.events as f64 / dealt.longest.max(1) as f64);
         self.dealt.iter().map(speed_up).collect()

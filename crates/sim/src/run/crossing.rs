@@ -1,4 +1,4 @@
-//! Packets that pass from one partition of the network to another.
+//! Packets that move from one partition of the network to another.
 
 use shallows_core::Instant;
 use shallows_core::packet::Header;
@@ -7,23 +7,23 @@ use shallows_measure::Lost;
 use crate::hosts::packet::{Packet, PacketRef, Packets};
 use crate::network::Arriving;
 
-/// A packet on a link whose two ends are in partitions with packet stores of their own, so that its body goes with it.
+/// Packet on a link between partitions with different packet stores; its body moves with it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Crossing {
     /// Place of the far end in its partition.
     pub(crate) wire: u32,
     pub(crate) arrival: Instant,
     pub(crate) header: Header,
-    /// None of a packet without a body.
+    /// Body of the packet; `None` for a packet without one.
     pub(crate) packet: Option<Packet>,
 }
 
-/// Packets on their way from one partition to another, in the order in which they left.
+/// Packets in flight from one partition to another, in the order in which they left.
 #[derive(Debug, Default)]
 pub(crate) struct Crossings {
-    /// Between partitions that share a packet store.
+    /// Packets between partitions that share a packet store.
     pub(crate) near: Vec<Arriving<PacketRef>>,
-    /// Between others.
+    /// Packets between partitions with different packet stores.
     pub(crate) far: Vec<Crossing>,
 }
 
@@ -32,7 +32,7 @@ impl Crossings {
         self.near.is_empty() && self.far.is_empty()
     }
 
-    /// When the first of them arrives; there is one.
+    /// Returns the earliest arrival; there must be a packet.
     pub(crate) fn first(&self) -> Instant {
         let near = self.near.iter().map(|packet| packet.at);
         let far = self.far.iter().map(|crossing| crossing.arrival);
@@ -40,27 +40,27 @@ impl Crossings {
     }
 }
 
-/// The links by which packets leave a partition, and what has left since that was last collected.
+/// Links to other partitions, and the packets that left through them since the last collection.
 #[derive(Debug, Default)]
 pub(crate) struct Exits {
-    /// Neighbour of each exit, and the place of its far end there.
+    /// By exit: index in `neighbours`, and the place of the far end in that partition.
     ends: Vec<(u32, u32)>,
     neighbours: Vec<Neighbour>,
-    /// Exits by which something has left.
+    /// Indices of the neighbours with packets to collect.
     addressed: Vec<u32>,
 }
 
-/// Another partition of the network, to which links lead.
+/// Another partition to which links lead.
 #[derive(Debug)]
 struct Neighbour {
     partition: u32,
-    /// Whether it has the same packet store.
+    /// Whether it shares this partition's packet store.
     is_near: bool,
     left: Crossings,
 }
 
 impl Exits {
-    /// A link has its far end in this partition, at this place; returns what its near end is to call it.
+    /// Adds a link whose far end is in this `partition` at place `wire`; returns the number of the exit.
     pub(crate) fn add(&mut self, partition: u32, is_near: bool, wire: u32) -> u32 {
         let known = self.neighbours.iter().position(|neighbour| neighbour.partition == partition);
         let neighbour = known.unwrap_or_else(|| {
@@ -71,13 +71,13 @@ impl Exits {
         u32::try_from(self.ends.len() - 1).expect("fewer than 2^32 links")
     }
 
-    /// Whether there are any.
+    /// Whether there are exits.
     #[inline]
     pub(crate) fn are_there(&self) -> bool {
         !self.ends.is_empty()
     }
 
-    /// A packet leaves by an exit, out of this store unless the far end shares it.
+    /// Sends a packet through an exit, and moves its body out of this store unless the far end shares it.
     #[inline(never)]
     pub(crate) fn leave(
         &mut self,
@@ -99,7 +99,7 @@ impl Exits {
         }
     }
 
-    /// Take back what has left by this exit since that was last collected: the link has gone down.
+    /// Discards the packets that left through this exit since the last collection, because the link has gone down; returns their counts.
     pub(crate) fn lose(&mut self, exit: u32, packets: &mut Packets) -> Lost {
         let (neighbour, wire) = self.ends[exit as usize];
         let left = &mut self.neighbours[neighbour as usize].left;
@@ -125,7 +125,7 @@ impl Exits {
         lost
     }
 
-    /// Hand over what has left: to `take`, for each partition what goes there, which is something.
+    /// Passes the packets that have left to `take`, with the partition to which they go; only partitions with packets are passed.
     pub(crate) fn collect(&mut self, mut take: impl FnMut(u32, &mut Crossings)) {
         for neighbour in self.addressed.drain(..) {
             let Neighbour { partition, left, .. } = &mut self.neighbours[neighbour as usize];

@@ -1,16 +1,16 @@
 //! The end of a run that ends when its last flow completes.
 //!
-//! Time is cut into steps whose length the scenario alone defines. The run ends with the step in which its last flow
-//! completes, so that all counters and the simulated time are the same however the network is executed: as one partition, in
-//! partitions, or on threads, each of which may be ahead of the last completion, but never beyond the end of its step. Where
-//! sources of datagrams or echo requests stop at times of their own, it ends with the first step from the last of these on
-//! after which no packet is under way.
+//! Time is divided into steps whose length depends on the scenario alone. The run ends with the step in which its last flow
+//! completes. All counters and the simulated time are therefore the same for one partition, several partitions and any number of
+//! threads: a thread may run ahead of the last completion, but never beyond the end of its step. If sources of datagrams or echo
+//! requests have stop times of their own, the run ends with the first step at or after the last of these at whose end no
+//! packet is under way.
 
 use shallows_core::{Duration, Instant};
 use shallows_scenario::Experiment;
 
-/// Length of a step: the shortest delay of a link between two switches, or of any link where no such link has a delay above
-/// zero; one picosecond in a network without delays.
+/// Returns the length of a step: the shortest delay above zero of a link between two switches, else of any link; one picosecond if
+/// all delays are zero.
 fn end_step(experiment: &Experiment) -> Duration {
     let network = &experiment.network;
     let shortest = |between_switches: bool| {
@@ -23,11 +23,11 @@ fn end_step(experiment: &Experiment) -> Duration {
     shortest(true).or_else(|| shortest(false)).unwrap_or(Duration(1))
 }
 
-/// When a run of which every flow is complete is over.
+/// Rule for the end of a run whose flows are all complete.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ending {
     step: Duration,
-    /// The last instant at which a source may send that stops at a time of its own, if there are such.
+    /// Last instant at which a source with a stop time of its own may send; `None` without such sources.
     sources: Option<Instant>,
 }
 
@@ -37,23 +37,23 @@ impl Ending {
         Self { step: end_step(experiment), sources }
     }
 
-    /// The last instant of the step that contains `now`.
+    /// Returns the last instant of the step that contains `now`.
     pub(crate) fn step_end(self, now: Instant) -> Instant {
         step_end(now, self.step)
     }
 
-    /// Whether it is over at the end of a step, if so many packets are under way and the next thing happens at `next`.
+    /// Whether the run is over at the end of a step, with this number of packets under way and the next event at `next`.
     pub(crate) fn is_over(self, under_way: u64, next: Instant) -> bool {
         self.sources.is_none_or(|last| under_way == 0 && next > self.step_end(last))
     }
 
-    /// The end of the run, which is over, if the last thing happened at `now`.
+    /// Returns the end of a run that is over and whose last event was at `now`.
     pub(crate) fn after(self, now: Instant) -> Instant {
         self.step_end(self.sources.map_or(now, |last| last.max(now))) + Duration(1)
     }
 }
 
-/// The last instant of the step that contains `now`.
+/// Returns the last instant of the step that contains `now`.
 pub(crate) fn step_end(now: Instant, step: Duration) -> Instant {
     Instant((now.0 / step.0 + 1) * step.0 - 1)
 }

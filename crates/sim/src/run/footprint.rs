@@ -1,7 +1,7 @@
-//! Least memory of a run, known before it is built, and the memory of its records while it runs.
+//! Lower bound on the memory of a run before it is built, and the memory of its records while it runs.
 //!
-//! Only what the scenario makes certain is counted: no packet that waits, no trace of changes. Samples are counted as if
-//! one port were never empty.
+//! Only certain needs are counted: no waiting packets, and no traces of changes. Samples are counted as if one port
+//! always had a backlog.
 
 use std::sync::Arc;
 
@@ -15,10 +15,10 @@ use crate::run::simulation::Simulation;
 use crate::run::world::World;
 use crate::run::world::measured::Held;
 
-/// Something that takes memory.
+/// Memory need of one kind.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Need {
-    /// Noun for its content, with the number.
+    /// Number and kind of the objects, such as "300 flows".
     pub what: String,
     /// Bytes.
     pub bytes: f64,
@@ -26,7 +26,7 @@ pub struct Need {
     pub remedy: &'static str,
 }
 
-/// Least memory of a run of `experiment`, largest first. Never empty, since each host has a switch, which has a route.
+/// Returns the least memory of a run of `experiment` by kind, largest first. Never empty: each host has a switch, which has a route.
 pub fn footprint(experiment: &Experiment) -> Vec<Need> {
     let mut needs =
         vec![tables(experiment), samples(experiment), echoes(experiment), connections(experiment)];
@@ -41,7 +41,7 @@ fn need<T>(count: f64, what: &str, remedy: &'static str) -> Need {
     Need { what: format!("{count:.0} {what}"), bytes: count * size_of::<T>() as f64, remedy }
 }
 
-/// Every switch has a route to every switch with hosts, from each epoch on that has routes of its own.
+/// Returns the memory of routing tables: a route from every switch to every switch with hosts, for each epoch with routes of its own.
 fn tables(experiment: &Experiment) -> Need {
     let first = &experiment.network.routing;
     let mut tables: Vec<_> =
@@ -52,7 +52,7 @@ fn tables(experiment: &Experiment) -> Need {
     need::<[u32; 2]>(routes, "routes of switches", "fewer switches")
 }
 
-/// Buckets and bins, by kind of port.
+/// Returns the memory of buckets and bins, by kind of port.
 fn ports(experiment: &Experiment) -> impl Iterator<Item = Need> {
     let network = &experiment.network;
     network.ports.iter().enumerate().map(|(number, port)| {
@@ -89,7 +89,7 @@ fn echoes(experiment: &Experiment) -> Need {
     need::<Echo>(count, "echo requests", "a longer interval between pings, or fewer pairs")
 }
 
-/// Memory of the connections that exist from the start.
+/// Returns the memory of the connections that exist from the start.
 fn connections(experiment: &Experiment) -> Need {
     let count = |(policy, pairs): (&Connections, &shallows_scenario::Pairs)| match policy {
         Connections::Persistent { per_pair, warm_up: Some(_), .. } => {
@@ -110,7 +110,7 @@ fn arrivals(experiment: &Experiment) -> [Need; 2] {
 }
 
 impl Simulation {
-    /// Memory of the run's records so far, in bytes, largest first.
+    /// Returns the memory of the run's records so far by kind, largest first.
     pub fn held(&self) -> Vec<Need> {
         let held: Vec<Held> = self.worlds().map(World::held).collect();
         let sum = |count: fn(&Held) -> usize| held.iter().map(count).sum::<usize>() as f64;

@@ -1,4 +1,4 @@
-//! A run: a world for each partition of the network, and who lets them live beside each other.
+//! A run: one world per partition of the network, and the code that advances them in parallel.
 
 pub(crate) mod barrier;
 pub(crate) mod closing;

@@ -13,7 +13,7 @@ use crate::hosts::endpoint::Endpoint;
 use crate::hosts::packet::{PacketRef, Packets};
 use crate::network::Change;
 
-/// Traces, samples and what is captured.
+/// Traces, samples and captured packets.
 #[derive(Debug)]
 pub(crate) struct Observers {
     pub(crate) ports: PortTracer,
@@ -24,7 +24,7 @@ pub(crate) struct Observers {
     pub(crate) tap: Tap,
 }
 
-/// Where the sender of a flow is, and what its connection had written before.
+/// Place of a flow's sender, and the bytes that its connection had written before the flow.
 #[derive(Clone, Copy, Debug)]
 struct Begun {
     place: Place,
@@ -43,7 +43,7 @@ impl Observers {
         }
     }
 
-    /// The port of a link has changed.
+    /// Records a change at the port of a link.
     pub(crate) fn port_changed(
         &mut self,
         now: Instant,
@@ -56,8 +56,8 @@ impl Observers {
         }
     }
 
-    /// A flow begins to be sent at this place, after `before` bytes of its connection. Says whether every change of its sender is to
-    /// be recorded.
+    /// Records where a flow begins: the place of its sender, and the `before` bytes of its connection. Returns whether every change of the
+    /// sender is to be recorded.
     pub(crate) fn flow_begins(&mut self, flow: u32, place: Place, before: u64) -> bool {
         if !self.flows.follows(flow) {
             return false;
@@ -66,7 +66,7 @@ impl Observers {
         self.flows.begin(flow)
     }
 
-    /// The sender of a flow may have changed, of which every change is recorded.
+    /// Records the sender of a flow that is traced at every change.
     #[cold]
     pub(crate) fn sender_changed(&mut self, now: Instant, flow: u32, endpoint: &Endpoint) {
         if let Some(&Begun { before, .. }) = self.begun.get(&flow) {
@@ -74,7 +74,7 @@ impl Observers {
         }
     }
 
-    /// Read the senders of a trace that is taken at intervals; returns when to come again.
+    /// Records the senders of a trace with an interval; returns the time of the next record.
     pub(crate) fn sample_flows(&mut self, number: u32, now: Instant, hosts: &Hosts) -> Instant {
         let (flows, next) = self.flows.due(number, now);
         for flow in flows {
@@ -86,7 +86,7 @@ impl Observers {
     }
 }
 
-/// In the order of `QUANTITIES`; none for what there is not, or not yet.
+/// Returns values in the order of `QUANTITIES`; `None` for quantities that the sender lacks, or does not have yet.
 fn readings(endpoint: &Endpoint, before: u64) -> Readings {
     let Endpoint::Tcp(sender) = endpoint;
     let ssthresh = sender.ssthresh().0;

@@ -1,4 +1,4 @@
-//! A partition of the network: its own world, its own events, and what it hears from the others.
+//! A partition of the network, with its own world and event queue, and its mail from the others.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,36 +12,36 @@ use crate::run::crossing::Crossings;
 use crate::run::world::World;
 use crate::traffic::Newcomer;
 
-/// A partition of the network, or all of it.
+/// One partition of the network, or the whole network.
 #[derive(Debug)]
 pub(crate) struct Partition {
     pub(crate) world: World,
     pub(crate) queue: EventQueue<Event>,
-    /// The bodies of packets under way, which it shares with the other partitions of its thread; in its world while it runs.
+    /// Bodies of packets under way, shared with the other partitions of its thread; swapped into its world while it runs.
     store: Arc<Mutex<Packets>>,
-    /// In how many windows it has lived.
+    /// Number of windows in which it has run.
     pub(crate) visits: u64,
-    /// Whether as much happened in the last of them as it has links, so that most of it will be needed in the next.
+    /// Whether the last window had at least as many events as it has links; most of its state is then needed in the next.
     is_busy: bool,
 }
 
-/// Mail of one window: written in the one before by any partition, and read by each for itself.
+/// Mail of one window, written in the previous window by any partition and read by each for itself.
 #[derive(Debug, Default)]
 pub(crate) struct Mail(Vec<Letterbox>);
 
-/// The letters for one partition.
+/// Mail to one partition.
 #[derive(Debug)]
 struct Letterbox {
     letters: Mutex<Letters>,
-    /// When the first thing happens that one of them tells of; `Instant::MAX` if there is none.
+    /// Time of the first event that the mail causes; `Instant::MAX` if the box is empty.
     first: AtomicU64,
 }
 
 #[derive(Debug, Default)]
 struct Letters {
-    /// Packets of each partition that has sent some.
+    /// Packets, one entry per sending partition.
     crossings: Vec<Crossings>,
-    /// Empty ones, for those who send next.
+    /// Empty entries for reuse by senders.
     spare: Vec<Crossings>,
     flows: Vec<Newcomer>,
 }
@@ -51,7 +51,7 @@ impl Partition {
         Self { world, queue, store, visits: 0, is_busy: false }
     }
 
-    /// Others have run since it did, so that its state has left the cache: have the processor load it.
+    /// Prefetches its state, which has left the cache while other partitions ran.
     pub(crate) fn prefetch(&self) {
         if self.is_busy {
             self.queue.prefetch();
@@ -59,7 +59,7 @@ impl Partition {
         }
     }
 
-    /// Read the mail, live until `until`, and write to the others.
+    /// Reads the mail, runs until `until`, and writes mail to the others.
     pub(crate) fn run(&mut self, until: Instant, mail: &Mail, next_mail: &Mail, number: usize) {
         self.visits += 1;
         let before = self.events();
@@ -70,14 +70,14 @@ impl Partition {
         self.world.run(&mut self.queue, until, u64::MAX);
         self.is_busy = self.events() - before >= self.world.links() as u64;
         for (partition, newcomer) in self.world.collect_newcomers() {
-            // It is read in the next window, before its packets come.
+            // The receiver reads it in the next window, before packets of the flow arrive.
             next_mail.announce(partition, newcomer, until + Duration(1));
         }
         self.world.collect_crossings(|partition, left| next_mail.send(partition, left));
         self.world.exchange_packets(&mut packets);
     }
 
-    /// Puts the packets that others have sent on their way to the nodes of this partition.
+    /// Puts packets from other partitions in flight to the nodes of this one.
     pub(crate) fn read(&mut self, mail: &Mail, number: usize) {
         let store = Arc::clone(&self.store);
         let mut packets = store.lock().unwrap_or_else(PoisonError::into_inner);
@@ -86,7 +86,7 @@ impl Partition {
         self.world.exchange_packets(&mut packets);
     }
 
-    /// Puts them on their way while the store is in the world.
+    /// Puts packets from other partitions in flight, while the store is in the world.
     fn read_into(&mut self, mail: &Mail, number: usize) {
         if mail.first(number) == Instant::MAX {
             return;
@@ -102,42 +102,42 @@ impl Partition {
         mail.0[number].first.store(Instant::MAX.0, Ordering::Relaxed);
     }
 
-    /// Whether both have the same packet store.
+    /// Whether both partitions share a packet store.
     pub(crate) fn shares_store_with(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.store, &other.store)
     }
 
-    /// How many bodies of packets its store holds.
+    /// Returns the number of packet bodies in its store.
     pub(crate) fn stored(&self) -> usize {
         self.store.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 
-    /// Events that have fired at its nodes.
+    /// Returns the number of events that have fired at its nodes.
     pub(crate) fn events(&self) -> u64 {
         self.world.events(&self.queue) - self.world.tally().events_of_no_node
     }
 }
 
 impl Mail {
-    /// None so far, for so many partitions.
+    /// Returns empty mail for this number of partitions.
     pub(crate) fn new(partitions: usize) -> Self {
         let empty = || Letterbox { letters: Mutex::default(), first: AtomicU64::new(Instant::MAX.0) };
         Self((0..partitions).map(|_| empty()).collect())
     }
 
-    /// When the first thing happens that the partition with this number has not read of.
+    /// Returns the time of the first event that unread mail causes in this partition.
     pub(crate) fn first(&self, partition: usize) -> Instant {
         Instant(self.0[partition].first.load(Ordering::Relaxed))
     }
 
-    /// A flow for the partition with this number, of which that hears no later than at `at`.
+    /// Announces a flow to this partition; `at` is the time by which the partition must read it.
     pub(crate) fn announce(&self, partition: u32, newcomer: Newcomer, at: Instant) {
         let letters = &self.0[partition as usize];
         letters.tell_of(at);
         letters.open().flows.push(newcomer);
     }
 
-    /// Packets for the partition with this number; there is one at least.
+    /// Sends packets to this partition; there must be at least one.
     fn send(&self, partition: u32, packets: &mut Crossings) {
         let letterbox = &self.0[partition as usize];
         letterbox.tell_of(packets.first());

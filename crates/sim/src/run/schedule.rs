@@ -1,4 +1,4 @@
-//! Ends windows, draws the flows that arrive in them, and ends the run.
+//! Determines windows, draws the flows that arrive in them, and ends the run.
 
 use shallows_core::event::{EventQueue, World, run};
 use shallows_core::{Duration, Instant};
@@ -15,17 +15,17 @@ use crate::traffic::{Here, Names, Newcomer, Traffic};
 pub(crate) struct Schedule {
     division: Division,
     drawing: Drawing,
-    /// Flows that are to arrive.
+    /// Arrivals of drawn workloads.
     arrivals: EventQueue<Event>,
-    /// The last moment of the run, if nothing ends it before.
+    /// Last instant of a run that nothing ends earlier.
     limit: Instant,
     ends_on_completion: bool,
     ending: Ending,
-    /// Whether the run is over because everything in it has ended.
+    /// Whether the run is over because all its traffic has ended.
     finished: bool,
 }
 
-/// Workloads that are asked for the flows of a window.
+/// Workloads whose flows are drawn ahead, window by window.
 #[derive(Debug)]
 struct Drawing {
     traffic: Traffic,
@@ -44,10 +44,10 @@ impl World for Drawing {
 /// Counts of all partitions together.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RunCounts {
-    /// Flows of applications that have an end.
+    /// Finite flows of applications.
     pub(crate) flows_started: u64,
     pub(crate) flows_completed: u64,
-    /// Applications that have something to send whatever they hear of.
+    /// Applications that will send more, whatever they receive.
     pub(crate) busy: u64,
     pub(crate) under_way: u64,
 }
@@ -79,18 +79,18 @@ impl Schedule {
         &self.division
     }
 
-    /// Workloads that are drawn, as far as they were asked: for all flows that have arrived, and for those of this window.
+    /// Returns the drawn workloads. Their counts include the flows of the open window.
     pub(crate) fn traffic(&self) -> &Traffic {
         &self.drawing.traffic
     }
 
-    /// Whether the run is over because everything in it has ended.
+    /// Whether the run is over because all its traffic has ended.
     pub(crate) fn finished(&self) -> bool {
         self.finished
     }
 
-    /// The last moment of the next window, whose flows are announced in `mail`; none if the run is over. Nothing happens in
-    /// the partitions before `earliest`. What they have written up is read only if it can end the run.
+    /// Returns the last instant of the next window and announces its flows in `mail`; `None` if the run is over. `earliest` is a lower
+    /// bound on the next event of the partitions. `state` is called only if it can end the run.
     pub(crate) fn next(
         &mut self,
         earliest: Instant,
@@ -113,13 +113,13 @@ impl Schedule {
         Some(until)
     }
 
-    /// Whether every flow is complete, if no further one is drawn, and nothing else follows, if the next thing happens at `first`.
+    /// Whether all flows are complete, drawn workloads have no more, and no other traffic continues; the next event is at `first`.
     fn is_over(&self, state: &RunCounts, first: Instant) -> bool {
         let open = self.drawing.traffic.finite + state.flows_started - state.flows_completed;
         open + state.busy == 0 && self.ending.is_over(state.under_way, first)
     }
 
-    /// Draw the flows that arrive until then, and announce them.
+    /// Draws the flows that arrive until `until`, and announces them to the partitions of their hosts.
     fn draw(&mut self, until: Instant, mail: &Mail) {
         run(&mut self.drawing, &mut self.arrivals, until, u64::MAX);
         for newcomer in self.drawing.drawn.drain(..) {

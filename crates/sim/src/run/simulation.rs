@@ -1,4 +1,4 @@
-//! The driver: fires the events of an experiment, and closes the books.
+//! A run of one experiment: fires its events, checks the conservation laws and returns the report.
 
 use std::io;
 use std::sync::Arc;
@@ -19,63 +19,62 @@ use crate::run::world::World;
 use crate::run::world::pace::Execution;
 use crate::traffic::Traffic;
 
-/// A run of one experiment.
+/// Run of one experiment.
 #[derive(Debug)]
 pub struct Simulation {
     experiment: Experiment,
     execution: Execution,
-    /// One, unless the network is divided.
+    /// Partitions of the network; one unless it is divided.
     partitions: Vec<Partition>,
     /// Windows in which several partitions run; `None` for a single partition.
     windows: Option<Windows>,
     ending: Ending,
-    /// Whether every flow is complete, so that the run goes on step by step until it is over.
+    /// Whether every flow is complete, so that the run continues step by step until it is over.
     closing: bool,
     captures: Captures,
-    /// Whether it is still to be seen if threads are to have several partitions each.
+    /// Whether the choice between several partitions per thread and one is still open.
     on_trial: bool,
-    /// Whether it is over because everything in it has ended; the windows know of several partitions.
+    /// Whether the run is over because all its traffic has ended. Used for a single partition; `windows` has it for several.
     finished: bool,
     done: bool,
 }
 
-/// How far a run has come.
+/// Progress of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
-    /// Whether it has ended.
+    /// Whether the run has ended.
     pub done: bool,
     /// Simulated time.
     pub now: Instant,
-    /// Share of the run that is done: of its flows, or of its time if it ends at a time.
+    /// Share of the run that is done, from 0 to 1: of its flows, or of its time if it ends at a time.
     pub fraction: f64,
-    /// Flows that have arrived.
+    /// Number of flows that have arrived.
     pub flows_started: u64,
-    /// Flows that are complete.
+    /// Number of flows that are complete.
     pub flows_completed: u64,
-    /// Packets put on links.
+    /// Number of packets put on links.
     pub packet_hops: u64,
-    /// Events fired.
+    /// Number of events fired.
     pub events: u64,
 }
 
-/// Events after which captured packets that were caught meanwhile are written: some megabytes.
+/// Events after which captured packets are written, to keep them to some megabytes.
 const CAUGHT: u64 = 1 << 16;
 
-/// Events after which it is seen whether several partitions for each thread are worth it: less than a second of work, in which large
-/// networks fill.
+/// Events after which the number of partitions per thread is decided: less than a second of work, in which large networks fill.
 const TRIAL: u64 = 1 << 20;
 
-/// Events in a window that make the visit of a partition worth what it costs.
+/// Events per visit of a partition from which several partitions per thread are faster.
 const WORTH_A_VISIT: u64 = 50;
 
-/// A network of more directed links keeps its partitions also where little happens: what is touched of it does not fit the cache then either.
+/// Number of directed links above which a network keeps its partitions even with few events, because it exceeds the cache in any case.
 const NEVER_ONE: usize = 8_192;
 
-/// A run that does not end by then never will: some flow finds no way through, and its timer only backs off. A hundred
-/// days, half of what the clock holds, so that no deadline overflows.
+/// Last time of any run without `stop.at`. A run that reaches it has a flow without a path, whose timer only backs off. 100 days is
+/// half of the clock's range, so no deadline overflows.
 const END_OF_TIME: Instant = Instant(100 * 24 * 3_600 * 1_000_000_000_000);
 
-/// Opens files that keep nothing.
+/// Opens sinks that discard all data.
 ///
 /// # Errors
 ///
@@ -85,21 +84,21 @@ pub fn nowhere(_name: &str) -> io::Result<Sink> {
 }
 
 impl Simulation {
-    /// Build the network and schedule the first events. What the experiment wants captured goes nowhere.
+    /// Builds the network and schedules the first events. Captures are discarded.
     pub fn new(experiment: Experiment) -> Self {
         Self::divided(experiment, 1)
     }
 
-    /// Build it for up to so many `threads` ([`Self::adapt_threads`]). Results are the same on any number.
+    /// Builds the network for up to `threads` threads ([`Self::adapt_threads`]). Results do not depend on the number.
     pub fn divided(experiment: Experiment, threads: u32) -> Self {
         Self::capturing(experiment, threads, nowhere).expect("nowhere takes everything")
     }
 
-    /// Build it, and write each capture to the sink that `open` returns for its name.
+    /// Builds the network for up to `threads` threads, and writes each capture to the sink that `open` returns for its name.
     ///
     /// # Errors
     ///
-    /// If one cannot be opened or written to.
+    /// If a sink cannot be opened or written to.
     pub fn capturing(
         experiment: Experiment,
         threads: u32,
@@ -108,7 +107,7 @@ impl Simulation {
         let captures = Captures::simulated(&experiment, open)?;
         let division = Division::new(&experiment, threads).ok();
         let mut built = Self::build(experiment, division, Execution::default(), captures);
-        // What is captured is written as the run goes, which must not begin again.
+        // Captures are written during the run, so a captured run cannot restart with other partitions.
         let may_be_one = !built.captures.any() && built.experiment.network.links.len() <= NEVER_ONE;
         let divided = built.windows.as_ref().map(Windows::division);
         built.on_trial =
@@ -116,11 +115,11 @@ impl Simulation {
         Ok(built)
     }
 
-    /// As [`Self::capturing`], in these partitions.
+    /// Builds the network with this division; otherwise like [`Self::capturing`].
     ///
     /// # Errors
     ///
-    /// Likewise.
+    /// If a sink cannot be opened or written to.
     pub fn of_partitions(
         experiment: Experiment,
         division: Division,
@@ -129,11 +128,11 @@ impl Simulation {
         Self::executed(experiment, Some(division), Execution::default(), open)
     }
 
-    /// As [`Self::capturing`], in these partitions or as one, and so that events reach switches in this way.
+    /// Builds the network with this division, or as one partition, and with this way to run switches; otherwise like [`Self::capturing`].
     ///
     /// # Errors
     ///
-    /// Likewise.
+    /// If a sink cannot be opened or written to.
     pub fn executed(
         experiment: Experiment,
         division: Option<Division>,
@@ -166,7 +165,7 @@ impl Simulation {
         }
     }
 
-    /// Fire `events` more events, fewer if the run ends; some more where the network is divided or switches run by window.
+    /// Fires `events` more events, or fewer if the run ends; a few more if the network is divided or switches run by window.
     pub fn advance(&mut self, events: u64) -> Progress {
         let enough = self.events().saturating_add(events);
         let most = if self.captures.any() { CAUGHT } else { u64::MAX };
@@ -184,8 +183,8 @@ impl Simulation {
         self.progress()
     }
 
-    /// Several partitions for each thread find their state in the cache if much happens in each at its turn. Where little does, begin
-    /// again with one for each, which costs less then, and come as far: all that tells of it is the time it takes.
+    /// Decides whether threads keep several partitions each, which stay in the cache if each visit has many events. With few, restarts with
+    /// one partition per thread, which costs less, and runs up to the same point. Only the speed depends on this.
     fn judge(&mut self) {
         self.on_trial = false;
         let (events, visits) =
@@ -203,7 +202,7 @@ impl Simulation {
         self.advance(events);
     }
 
-    /// Write what has been captured, as far as nothing can come before it. In windows that is all.
+    /// Writes the captured packets that no later packet can precede; these are all if the run has windows.
     fn write_captures(&mut self) {
         let until = match &self.partitions[..] {
             [whole] if !self.done => whole.queue.now(),
@@ -213,7 +212,7 @@ impl Simulation {
         self.captures.write_before(until, taps);
     }
 
-    /// Fire events of a network that is one partition, and so needs no windows. Says whether the run has ended.
+    /// Fires events of a single partition, which needs no windows. Returns whether the run has ended.
     fn advance_whole(&mut self, events: u64) -> bool {
         if self.closing {
             return self.close(events);
@@ -233,7 +232,7 @@ impl Simulation {
         self.close(events)
     }
 
-    /// Fire events of such a network of which every flow is complete, at the end of a step. Says whether the run has ended.
+    /// Fires events of a single partition whose flows are all complete, from the end of a step. Returns whether the run has ended.
     fn close(&mut self, events: u64) -> bool {
         let limit = limit(&self.experiment);
         let Partition { world, queue, .. } = &mut self.partitions[0];
@@ -249,7 +248,7 @@ impl Simulation {
         false
     }
 
-    /// How far the run has come.
+    /// Returns the progress of the run.
     pub fn progress(&self) -> Progress {
         let tally = self.tally();
         Progress {
@@ -267,13 +266,13 @@ impl Simulation {
         self.partitions.iter().map(|partition| &partition.world)
     }
 
-    /// Its workloads: those of its partitions, and those that are drawn ahead for several.
+    /// Returns the workloads of all partitions, and those that are drawn ahead for all of them.
     fn traffic(&self) -> impl Iterator<Item = &Traffic> {
         let drawn = self.windows.as_ref().map(Windows::traffic);
         drawn.into_iter().chain(self.worlds().map(World::traffic))
     }
 
-    /// How many bodies of packets are kept.
+    /// Returns the number of stored packet bodies.
     fn packets(&self) -> u64 {
         let stores = self.partitions.chunk_by(Partition::shares_store_with).map(|share| share[0].stored());
         stores.chain(self.worlds().map(World::packets)).sum::<usize>() as u64
@@ -293,49 +292,48 @@ impl Simulation {
             .unwrap_or_default()
     }
 
-    /// How many events have fired. The number depends on how the run is divided, so no result has it.
+    /// Returns the number of fired events. It depends on the division, so no result contains it.
     fn events(&self) -> u64 {
         self.partitions.iter().map(Partition::events).sum()
     }
 
-    /// Into how many partitions the network is divided.
+    /// Returns the number of partitions.
     pub fn partitions(&self) -> usize {
         self.partitions.len()
     }
 
-    /// In how many windows several threads ran: in those in which enough happens.
+    /// Returns the number of windows that ran on several threads; windows with few events run on one.
     pub fn threaded_windows(&self) -> u64 {
         self.windows.as_ref().map_or(0, |windows| windows.threaded_windows)
     }
 
-    /// From now on choose the number of threads while it runs: the one that is fastest on this machine now, at most the number that
-    /// the simulation was divided for. What comes out is the same.
+    /// Enables the choice of the number of threads during the run: the fastest at the moment, up to the number of the division. Results do
+    /// not change.
     pub fn adapt_threads(&mut self) {
         if let Some(windows) = &mut self.windows {
             windows.adapt_threads();
         }
     }
 
-    /// See, while it runs on one thread in several partitions, how much faster it could be on so many `cores` at most.
+    /// Enables the measurement of the critical path for each of these numbers of `cores`. Needs one thread and several partitions.
     pub fn follow_critical_path(&mut self, cores: &[u32]) {
         if let Some(windows) = &mut self.windows {
             windows.follow_critical_path(cores);
         }
     }
 
-    /// By number of cores: how many times as fast as on one, at most, if each event takes as long as another and all else no
-    /// time. Nothing of a run that is not followed ([`Self::follow_critical_path`]).
+    /// Returns, by number of cores, an upper bound on the speed-up over one core, assuming that all events take the same time and
+    /// all else takes none. Empty without [`Self::follow_critical_path`].
     pub fn speed_ups(&self) -> Vec<(u32, f64)> {
         let path = self.windows.as_ref().and_then(|windows| windows.critical_path.as_ref());
         path.map(CriticalPath::speed_ups).unwrap_or_default()
     }
 
-    /// Hand over what captures hold back: now and then, so that what goes wrong is heard of in time, and before
-    /// [`Self::finish`].
+    /// Flushes the captures. Call it regularly, to detect errors early, and before [`Self::finish`].
     ///
     /// # Errors
     ///
-    /// The first one since the run began; nothing was captured after it.
+    /// The first error since the run began; nothing was captured after it.
     pub fn flush_captures(&mut self) -> io::Result<()> {
         self.captures.flush()
     }
@@ -351,7 +349,7 @@ impl Simulation {
         by_time.unwrap_or(0.0).max(by_flows.unwrap_or(0.0))
     }
 
-    /// Close the books and report.
+    /// Ends the run, checks the conservation laws and returns the report.
     ///
     /// # Panics
     ///
@@ -378,7 +376,7 @@ impl Simulation {
     }
 }
 
-/// The partitions of a network, at the beginning of its run, and what makes them run beside each other if they are several.
+/// Builds the partitions of a network at time zero, and the windows in which they run if there are several.
 fn divide(
     experiment: &Experiment,
     division: Option<Division>,
@@ -402,12 +400,12 @@ fn divide(
     (partitions, windows)
 }
 
-/// The last moment of a run, if nothing ends it before.
+/// Returns the last instant of a run that nothing ends earlier.
 fn limit(experiment: &Experiment) -> Instant {
     experiment.stop.at.unwrap_or(END_OF_TIME)
 }
 
-/// How far ahead most events lie: serialisation and propagation of the slowest link.
+/// Returns the typical time to an event: serialisation and propagation on the slowest link.
 fn horizon(experiment: &Experiment) -> Duration {
     let network = &experiment.network;
     let packet = network.mtu + network.framing;
@@ -443,8 +441,8 @@ mod tests {
 
     #[test]
     fn partitions_in_which_little_happens_are_put_together_and_only_time_tells() {
-        // A packet of 1,500 bytes takes 1.2 us at each of four links, and its acknowledgement has three events or four as well: at 80 %
-        // load of six hosts there are a thousand in a window of 50 us, in four partitions.
+        // A packet of 1,500 bytes takes 1.2 us on each of four links, and its acknowledgement has three or four events as well. At 80 %
+        // load of six hosts, a window of 50 us has a thousand events, in four partitions.
         for (load, partitions) in [("0.01", 1), ("0.8", 4)] {
             let experiment = parse(FABRIC, &[("workload.0.load", load)]);
             let division = Division::in_pieces(&experiment, 1, 0).expect("it has four switches");
@@ -473,7 +471,7 @@ mod tests {
             let windows = simulation.windows.as_mut().expect("it is divided");
             let threads = windows.threads();
             *seen.entry(threads).or_insert(0) += 1;
-            // Two threads are the fastest, by rates that are made up.
+            // Two threads are the fastest, by made-up rates.
             let count = windows.thread_count.as_mut().expect("it adapts");
             let seconds = count.seconds();
             count.on_measured((seconds * if threads == 2 { 2e7 } else { 1e7 }) as u64, seconds);

@@ -1,4 +1,4 @@
-//! Several windows in a row, on a fixed number of threads: what the partitions have written up, and what they send each other.
+//! A stretch: several windows on a fixed number of threads, with the counts of the partitions and their mail.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -9,17 +9,17 @@ use crate::run::barrier::{Alarm, Barrier};
 use crate::run::partition::{Mail, Partition};
 use crate::run::schedule::{RunCounts, Schedule};
 
-/// The wall clock. It chooses the number of threads and when a stretch is over, never what happens in it.
+/// Wall clock. It determines the number of threads and the end of a stretch, never the results.
 #[expect(clippy::disallowed_types)]
 pub(crate) type Clock = std::time::Instant;
 
-/// The partitions of a run while they run some windows.
+/// State of a stretch.
 #[derive(Debug)]
 pub(crate) struct Stretch {
     board: Vec<Entry>,
-    /// The one is read in a window and the other written; in the next it is the other way round.
+    /// Mail of two windows: one is read and the other written in a window, and they swap roles in the next.
     mail: [Mail; 2],
-    /// The last moment of the window; `NONE` if the stretch or the run is over.
+    /// Last instant of the window; `NONE` if the stretch or the run is over.
     until: AtomicU64,
     windows: AtomicU64,
     limits: Limits,
@@ -29,25 +29,25 @@ pub(crate) struct Stretch {
     barrier: Barrier,
 }
 
-/// When a stretch is over.
+/// Limits at which a stretch ends.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     /// Events of all partitions since the run began.
     pub(crate) events: u64,
-    /// Wall time in seconds, if the clock is read at all.
+    /// Seconds of wall time; `None` if the clock is not read.
     pub(crate) seconds: Option<f64>,
 }
 
 /// Counts of one partition.
 #[derive(Debug)]
 struct Entry {
-    /// Nothing happens before that it knows of.
+    /// Lower bound on the time of its next event.
     next: AtomicU64,
     events: AtomicU64,
-    /// Flows of its applications that have an end.
+    /// Finite flows of its applications.
     flows_started: AtomicU64,
     flows_completed: AtomicU64,
-    /// Applications that have something to send whatever they hear of.
+    /// Applications that will send more, whatever they receive.
     busy: AtomicU64,
     under_way: AtomicU64,
 }
@@ -74,7 +74,7 @@ impl Entry {
 }
 
 impl Stretch {
-    /// From now on, of partitions whose unread mail is this, on as many threads as meet at the barrier.
+    /// Begins a stretch of these partitions, whose unread mail is `mail`, on the threads of the barrier.
     pub(crate) fn new(partitions: &[Partition], barrier: Barrier, limits: Limits, mail: [Mail; 2]) -> Self {
         Self {
             board: partitions.iter().map(Entry::of).collect(),
@@ -88,12 +88,12 @@ impl Stretch {
         }
     }
 
-    /// How many windows there have been.
+    /// Returns the number of windows so far.
     pub(crate) fn windows(&self) -> u64 {
         self.windows.load(Ordering::Relaxed)
     }
 
-    /// Seconds of wall time since it began.
+    /// Returns the seconds of wall time since it began.
     pub(crate) fn seconds(&self) -> f64 {
         self.begun.elapsed().as_secs_f64()
     }
@@ -112,7 +112,7 @@ impl Stretch {
             || self.limits.seconds.is_some_and(|seconds| self.seconds() >= seconds)
     }
 
-    /// Decide when the next window ends, in which `read` is read.
+    /// Determines the end of the next window, in which the mail with index `read` is read.
     pub(crate) fn open(&self, schedule: &mut Schedule, read: usize) {
         let next = if self.is_over() {
             None
@@ -136,18 +136,18 @@ impl Stretch {
         schedule.next(earliest.expect("a network has a partition"), state, &self.mail[read])
     }
 
-    /// The last moment of the window that is open.
+    /// Returns the last instant of the open window; `None` if the stretch is over.
     pub(crate) fn until(&self) -> Option<Instant> {
         let until = self.until.load(Ordering::Relaxed);
         (until != NONE).then_some(Instant(until))
     }
 
-    /// Nothing happens in this partition before.
+    /// Returns a time before which nothing happens in this partition.
     fn next(&self, partition: usize, read: usize) -> Instant {
         Instant(self.board[partition].next.load(Ordering::Relaxed)).min(self.mail[read].first(partition))
     }
 
-    /// Partitions live through a window, from the one with number `first` on: each in which something happens or has been heard of.
+    /// Runs partitions through a window, each that has an event or mail. `first` is the number of the first partition.
     pub(crate) fn live(&self, partitions: &mut [Partition], first: usize, until: Instant, read: usize) {
         let in_turn = partitions.len() > 1;
         for (number, partition) in (first..).zip(partitions) {
@@ -161,7 +161,7 @@ impl Stretch {
         }
     }
 
-    /// Run these partitions, from the one with number `first` on, beside others who run theirs.
+    /// Runs these partitions through all windows of the stretch, in parallel with other threads. `first` is the number of the first.
     pub(crate) fn work(&self, partitions: &mut [Partition], first: usize, schedule: &Mutex<Schedule>) {
         let _alarm = Alarm(&self.barrier);
         let mut read = 0;
@@ -173,7 +173,7 @@ impl Stretch {
         }
     }
 
-    /// It is over: give the partitions what they have sent each other and nobody has read yet. What is left of the mail is empty.
+    /// Ends the stretch: delivers unread mail to the partitions and returns the empty mail.
     pub(crate) fn deliver(self, partitions: &mut [Partition]) -> [Mail; 2] {
         for mail in &self.mail {
             for (number, partition) in partitions.iter_mut().enumerate() {

@@ -1,26 +1,25 @@
-//! On how many threads a run goes on: the number that runs fastest, by the rates that the run measures.
+//! Choice of the number of threads by the measured speed of a run.
 //!
-//! Results are the same on any number of threads, so a run can change it at any time. Threads that meet at a barrier are slower than one thread
-//! where other processes take their cores: each window then waits for a thread that the kernel has put aside.
+//! Results are the same on any number of threads, so a run can change it at any time. Threads with a barrier are slower than one thread
+//! if other processes use their cores: each window then waits for a thread that the kernel has suspended.
 
 /// Chooses the number of threads. It runs the current number, tries another one now and then, and keeps the faster one.
 ///
-/// The current number runs at least [`SHARE`] times as long as a trial, and twice as long after each trial that shows no large difference, up to
-/// [`PATIENCE`] times.
-/// So trials take at most 1/17 of the time of a run, which may run at half its speed meanwhile. A number that begins to run is measured only after
-/// [`TRIAL`]: its threads wake, the kernel moves them to different cores, and their caches fill.
+/// The current number runs at least [`SHARE`] times as long as a trial, and twice as long after each trial without a large difference, up
+/// to [`PATIENCE`] times. Trials, which may run at half the speed, therefore take at most 1/17 of a run. A new number is measured only
+/// after [`TRIAL`]: its threads wake, the kernel moves them to different cores, and their caches fill.
 #[derive(Clone, Debug)]
 pub(crate) struct ThreadCount {
     most: u32,
     current: u32,
-    /// The number that runs now in place of the current one.
+    /// Number under trial, which runs instead of the current one.
     trial: Option<u32>,
-    /// Index of the candidate that is tried next.
+    /// Index of the next candidate.
     next: usize,
-    /// Packet-hops per second on the current number, recent ones counting most; none before the first measurement.
+    /// Packet-hops per second on the current number, weighted towards recent ones; `None` before the first measurement.
     rate: Option<f64>,
     measured: Measured,
-    /// Whether the number of threads has just begun to run.
+    /// Whether the number of threads has just changed.
     is_fresh: bool,
     /// Seconds on the current number since the last trial.
     since_trial: f64,
@@ -29,34 +28,33 @@ pub(crate) struct ThreadCount {
     trial_lasted: f64,
 }
 
-/// Packet-hops and wall time of a number of threads since it began to run, in seconds.
+/// Packet-hops, and seconds of wall time, since the last evaluation.
 #[derive(Clone, Copy, Debug, Default)]
 struct Measured {
     hops: u64,
     seconds: f64,
 }
 
-/// Seconds for which a number of threads is tried, after as many that are not counted: some hundred windows, and several time slices of the
-/// kernel.
+/// Seconds of a trial, after as many seconds of warm-up: some hundred windows, and several time slices of the kernel.
 const TRIAL: f64 = 0.01;
 
-/// Seconds between two looks at the rate of the current number.
+/// Seconds between two evaluations of the current number.
 const LOOK: f64 = 0.04;
 
-/// The current number runs at least so many times as long as a trial counts.
+/// Least ratio of the time on the current number to the counted time of a trial.
 const SHARE: f64 = 32.0;
 
-/// Trials that show no large difference lengthen the time between trials up to so many times.
+/// Largest factor by which trials without a large difference lengthen the time between trials.
 const PATIENCE: f64 = 8.0;
 
-/// More threads must be so many times as fast as fewer: they take cores from other processes. Fewer are preferred where they are as fast.
+/// Speed-up from which more threads replace fewer, because they take cores from other processes. Fewer replace more at equal speed.
 const WORTH_IT: f64 = 1.1;
 
-/// Other work has probably begun, and a trial is due soon, if the rate falls below this share of what it was.
+/// Drop of the rate, as a share of the previous one, below which other work has probably begun, so that a trial is due soon.
 const FALL: f64 = 0.75;
 
 impl ThreadCount {
-    /// Choose among 1 to `most` threads; `most` run first.
+    /// Chooses among 1 to `most` threads, beginning with `most`.
     pub(crate) fn new(most: u32) -> Self {
         Self {
             most,
@@ -72,19 +70,19 @@ impl ThreadCount {
         }
     }
 
-    /// The number of threads that run now.
+    /// Returns the number of threads that run now.
     pub(crate) fn threads(&self) -> u32 {
         self.trial.unwrap_or(self.current)
     }
 
-    /// Seconds after which [`Self::on_measured`] can change the number.
+    /// Returns the seconds after which [`Self::on_measured`] can change the number.
     pub(crate) fn seconds(&self) -> f64 {
         let is_short = self.is_fresh || self.trial.is_some() || self.rate.is_none();
         let whole = if is_short { TRIAL } else { LOOK };
         whole - self.measured.seconds
     }
 
-    /// The number of threads has run so many packet-hops in so many seconds of wall time.
+    /// Records a measurement: packet-hops, and seconds of wall time.
     pub(crate) fn on_measured(&mut self, hops: u64, seconds: f64) {
         self.measured.hops += hops;
         self.measured.seconds += seconds;
@@ -114,13 +112,13 @@ impl ThreadCount {
         }
     }
 
-    /// Another number has been tried: it is so many times as fast as the current one.
+    /// Evaluates a trial of another number, which is `faster` times as fast as the current one.
     fn on_trial(&mut self, tried: u32, faster: f64, rate: f64, seconds: f64) {
         let first = SHARE * seconds;
         self.since_trial = 0.0;
         self.trial_lasted = seconds;
         let is_better = faster >= if tried > self.current { WORTH_IT } else { 1.0 };
-        // The machine has changed if the other number is much better, and may change again.
+        // A much faster number means that the machine has changed, and may change again.
         self.wait =
             if faster >= 1.0 / FALL { first } else { (2.0 * self.wait).clamp(first, PATIENCE * first) };
         if is_better {
@@ -128,7 +126,7 @@ impl ThreadCount {
         }
     }
 
-    /// The number to try next: one thread, half as many or twice as many, in turns; none if there is no other.
+    /// Returns the number to try next, in turns: one thread, half as many, or twice as many; `None` if there is no other.
     fn candidate(&mut self) -> Option<u32> {
         let candidates = [1, self.current.div_ceil(2), (2 * self.current).min(self.most)];
         let turns = (0..candidates.len()).map(|turn| (self.next + turn) % candidates.len());
@@ -142,8 +140,8 @@ impl ThreadCount {
 mod tests {
     use super::*;
 
-    /// A run that lasts so many seconds on a machine that does `rate(threads, now)` packet-hops a second: all of them, and how often the number
-    /// of threads changed for more than a trial.
+    /// Simulates a run of this many seconds on a machine with `rate(threads, now)` packet-hops per second. Returns the mean rate, and how
+    /// often the current number changed.
     fn run(count: &mut ThreadCount, seconds: f64, mut rate: impl FnMut(u32, f64) -> f64) -> (f64, u32) {
         let (mut now, mut hops, mut changes) = (0.0, 0.0, 0);
         while now < seconds {
@@ -156,12 +154,12 @@ mod tests {
         (hops / now, changes)
     }
 
-    /// Packet-hops a second on one thread.
+    /// Packet-hops per second on one thread.
     const ONE: f64 = 8e6;
 
     #[test]
     fn beside_other_work_a_run_is_at_most_5_percent_slower_than_on_one_thread() {
-        // BCC's Fig. 4 beside two busy processes: two threads at 0.52 times the speed of one.
+        // Measured for BCC's Fig. 4 beside two busy processes: two threads run at 0.52 times the speed of one.
         for slow in [0.1, 0.52, 0.9] {
             for seconds in [1.0, 3.0, 10.0] {
                 let rate = |threads, _| if threads == 1 { ONE } else { slow * ONE };
@@ -195,7 +193,7 @@ mod tests {
         assert_eq!(count.current, 1, "the rate fell, so a trial came soon");
         run(&mut count, 20.0, beside);
         assert_eq!(count.current, 1);
-        // At most 8 × 32 times 10 ms lie between two trials, and a look.
+        // At most 8 × 32 times 10 ms lie between two trials, plus one evaluation.
         run(&mut count, 2.56 + LOOK + 2.0 * TRIAL, quiet);
         assert_eq!(count.current, 2);
     }
@@ -210,7 +208,7 @@ mod tests {
                 noise * if threads == 1 { ONE } else { fast * ONE }
             };
             let (hops, changes) = run(&mut ThreadCount::new(2), 30.0, noisy);
-            // Of some 14 trials: after 320 ms, 640, 1,280, and from then on each 2.56 s.
+            // There are some 14 trials: after 320 ms, 640 ms, 1,280 ms, and then every 2.56 s.
             assert!(changes <= 4, "{fast}: {changes}");
             assert!(hops >= 0.93 * ONE, "{fast}: {}", hops / ONE);
         }
@@ -224,7 +222,7 @@ mod tests {
             count.current
         };
         assert_eq!(of(64, 20.0), 64);
-        // Of the numbers that are as fast as the most, the least.
+        // The smallest number with the highest speed is kept.
         assert_eq!(of(8, 20.0), 8);
         assert_eq!(of(1, 1.0), 1);
     }
@@ -240,7 +238,7 @@ mod tests {
     #[test]
     fn measurements_are_added_up_and_the_first_of_a_number_does_not_count() {
         let mut count = ThreadCount::new(2);
-        // 10 ms until it counts, and 10 ms that count: far faster before.
+        // 10 ms of warm-up, with a far higher rate, and 10 ms that count.
         for (hops, threads) in [(9_000, 2), (1_000, 1)] {
             for step in 0..10 {
                 assert_eq!(count.threads(), 2, "step {step}");
@@ -248,7 +246,7 @@ mod tests {
             }
             assert_eq!(count.threads(), threads);
         }
-        // One thread: as fast as two while it counts.
+        // One thread is as fast as two in the time that counts.
         count.on_measured(1, 0.01);
         assert_eq!(count.threads(), 1);
         count.on_measured(10_000, 0.01);

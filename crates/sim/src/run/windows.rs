@@ -1,9 +1,9 @@
-//! Chooses the windows of a run and who runs them.
+//! Runs the partitions of a network in windows, on one thread or several.
 //!
-//! Simulated time is cut into windows, each as long as the shortest delay between two partitions. In a window in
-//! which something happens, every partition runs on its own; what it sends to others arrives in a later one. Between two
-//! windows, flows that arrive in the next are drawn, and it is seen whether the run is over (`schedule.rs`). So nothing depends on how
-//! many partitions there are, or on which thread runs them.
+//! Simulated time is divided into windows as long as the shortest delay between two partitions. In a window with events, every
+//! partition runs on its own, and its packets to others arrive in a later window. Between two windows, the flows of the next are
+//! drawn, and the run may end (`schedule.rs`). Results therefore depend neither on the number of partitions nor on the threads that
+//! run them.
 
 use std::num::NonZero;
 use std::thread;
@@ -21,38 +21,38 @@ use crate::run::stretch::{Limits, Stretch};
 use crate::run::thread_count::ThreadCount;
 use crate::traffic::Traffic;
 
-/// The partitions of a run beside each other.
+/// Execution of several partitions.
 #[derive(Debug)]
 pub(crate) struct Windows {
-    /// None while threads have it.
+    /// `None` while threads use it.
     schedule: Option<Schedule>,
     crew: Crew,
-    /// Adapts the number of threads to the rate of the run; none where all run.
+    /// Chooses the number of threads by the speed of the run; `None` if all threads run.
     pub(crate) thread_count: Option<ThreadCount>,
-    /// Threads that can run at the same time.
+    /// Number of threads that can run at the same time.
     cores: usize,
-    /// Events of a window of late.
+    /// Events per window in the last stretch.
     density: u64,
-    /// Windows in which several threads ran.
+    /// Number of windows that ran on several threads.
     pub(crate) threaded_windows: u64,
-    /// Where that is asked for; only one thread follows it.
+    /// Critical path, if requested; only a run on one thread follows it.
     pub(crate) critical_path: Option<CriticalPath>,
-    /// Empty between two stretches; kept to spare its allocations.
+    /// Empty between two stretches; kept to avoid allocations.
     mail: [Mail; 2],
 }
 
-/// With as many events in a window, threads gain more than meeting twice costs them: some microseconds.
+/// Events per window from which threads gain more than their two barriers cost: some microseconds.
 const DENSE: u64 = 100;
 
-/// How often a thread looks whether all are at the barrier before it sleeps: some microseconds, about what waking takes. Where there are more threads
-/// than cores, it sleeps at once: others need its core.
+/// Spins of a thread at the barrier before it sleeps: some microseconds, about the cost of waking it. With more threads than cores it
+/// sleeps at once, because others need its core.
 const LOOKS: u32 = 2_000;
 
-/// Events between two looks at how dense windows are. Threads are woken for each stretch, which takes as long as some hundred events.
+/// Most events of a stretch, after which the density is checked. Waking threads for a stretch costs as much as some hundred events.
 const STRETCH_TOGETHER: u64 = 1 << 19;
 const STRETCH_IN_TURN: u64 = 1 << 14;
 
-/// Why the schedule is there.
+/// Reason why the schedule is present.
 const HANDED_BACK: &str = "threads have handed it back, or the run has panicked";
 
 impl Windows {
@@ -76,12 +76,12 @@ impl Windows {
         }
     }
 
-    /// From now on see how long a run on so many `cores` would take at least.
+    /// Enables the measurement of the critical path for each of these numbers of `cores`.
     pub(crate) fn follow_critical_path(&mut self, cores: &[u32]) {
         self.critical_path = Some(CriticalPath::new(self.division(), cores));
     }
 
-    /// From now on run on the number of threads that is fastest, at most on all.
+    /// Enables the choice of the fastest number of threads, up to that of the division.
     pub(crate) fn adapt_threads(&mut self) {
         let most = self.division().threads();
         self.thread_count = (most > 1).then(|| ThreadCount::new(most));
@@ -96,17 +96,17 @@ impl Windows {
         self.schedule().division()
     }
 
-    /// Workloads that are drawn, as far as they were asked: for all flows that have arrived, and for those of this window.
+    /// Returns the drawn workloads. Their counts include the flows of the open window.
     pub(crate) fn traffic(&self) -> &Traffic {
         self.schedule().traffic()
     }
 
-    /// Whether the run is over because everything in it has ended.
+    /// Whether the run is over because all its traffic has ended.
     pub(crate) fn finished(&self) -> bool {
         self.schedule().finished()
     }
 
-    /// How many threads run where much happens.
+    /// Returns the number of threads for dense windows.
     pub(crate) fn threads(&self) -> u32 {
         self.thread_count.as_ref().map_or_else(|| self.division().threads(), ThreadCount::threads)
     }
@@ -115,7 +115,7 @@ impl Windows {
         self.schedule.as_ref().expect(HANDED_BACK)
     }
 
-    /// Run windows until some `events` have fired, a stretch is over or the run ends; says whether that has.
+    /// Runs windows until `events` more events have fired, a stretch is over or the run ends; returns whether the run has ended.
     pub(crate) fn advance(&mut self, partitions: &mut Vec<Partition>, events: u64) -> bool {
         let fired = |partitions: &[Partition]| partitions.iter().map(Partition::events).sum::<u64>();
         let hops = |partitions: &[Partition]| {
@@ -145,7 +145,7 @@ impl Windows {
         is_last
     }
 
-    /// Several threads beside each other, each with its partitions.
+    /// Runs a stretch on several threads, each with its partitions.
     fn run_together(&mut self, partitions: &mut Vec<Partition>, threads: u32, stretch: Stretch) -> Stretch {
         let shares = self.division().shares_of(threads);
         let schedule = self.schedule.take().expect(HANDED_BACK);
@@ -154,7 +154,7 @@ impl Windows {
         stretch
     }
 
-    /// One partition after another.
+    /// Runs a stretch on the calling thread, one partition after another.
     fn run_in_turn(&mut self, partitions: &mut [Partition], stretch: Stretch) -> Stretch {
         let schedule = self.schedule.as_mut().expect(HANDED_BACK);
         let mut read = 0;
@@ -225,7 +225,7 @@ mod tests {
         at = "1ms"
     "#;
 
-    /// The two partitions of the network above, on two threads, of which nothing has happened yet.
+    /// Returns the two partitions of the network above, for two threads, before anything happens.
     fn two_partitions(experiment: &Experiment) -> (Vec<Partition>, Windows) {
         let division = Division::new(experiment, 2).expect("it has two switches");
         let horizon = Duration::from_micros(10);

@@ -1,7 +1,7 @@
 //! The simulated world: a network and its hosts, and how events change them.
 //!
-//! Each event goes to one of two: to the hosts, which put packets into the network and get what reaches them ([`crate::hosts`]), or
-//! to what is outside of them, which is the network, what makes packets, and who watches ([`outside`]).
+//! Each event goes either to the hosts, which exchange packets with the network ([`crate::hosts`]), or to the rest: network, packet
+//! generators and observers ([`outside`]).
 
 #[cfg(test)]
 mod agents;
@@ -30,13 +30,13 @@ use crate::run::world::pace::Pace;
 use crate::traffic::Newcomer;
 use crate::traffic::warm_up::WarmUp;
 
-/// Everything that changes state when an event fires: the whole network and its hosts, or a partition of it.
+/// State that events change: the whole network and its hosts, or one partition of it.
 #[derive(Debug)]
 pub(crate) struct World {
     hosts: Hosts,
     outside: Outside,
     pace: Pace,
-    /// Kept to spare an allocation.
+    /// Scratch space, kept to avoid an allocation.
     order: Vec<usize>,
 }
 
@@ -70,13 +70,13 @@ impl event::World for World {
 }
 
 impl World {
-    /// Have the processor load what most packets meet on their way: but not packets, of which few are read.
+    /// Prefetches the data that most packets need on their way, except packets, few of which are read.
     pub(crate) fn prefetch(&self) {
         self.outside.network.prefetch();
         self.hosts.prefetch();
     }
 
-    /// The network, and what it calls back.
+    /// Returns the network and its driver.
     #[inline(always)]
     fn driving<'a>(
         &'a mut self,
@@ -86,14 +86,14 @@ impl World {
         (network, Around { ends, queue })
     }
 
-    /// The hosts, and what they call back.
+    /// Returns the hosts and their driver.
     #[inline(always)]
     fn hosts<'a>(&'a mut self, queue: &'a mut EventQueue<Event>) -> (&'a mut Hosts, Surroundings<'a>) {
         let Self { hosts, outside, .. } = self;
         (hosts, Surroundings { outside, queue })
     }
 
-    /// Schedule the first of everything that happens here by itself.
+    /// Schedules the first arrivals, traces, samples and changes.
     pub(crate) fn start(&mut self, experiment: &Experiment, queue: &mut EventQueue<Event>) {
         let Self { hosts, outside, .. } = self;
         outside.generators.start(experiment, hosts, outside.ranks, queue);
@@ -114,7 +114,7 @@ impl World {
         queue.schedule(at, Event::new(class, index, self.outside.ranks));
     }
 
-    /// The port of a link is free.
+    /// Transmits the next packet of a port that is free.
     #[inline]
     fn transmit(&mut self, place: u32, queue: &mut EventQueue<Event>) {
         let (network, mut around) = self.driving(queue);
@@ -128,17 +128,17 @@ impl World {
         }
     }
 
-    /// Hand over the flows for other partitions that have started since the last time, with those partitions.
+    /// Takes the flows to other partitions that have started since the last call, each with the partition of its receiver.
     pub(crate) fn collect_newcomers(&mut self) -> impl Iterator<Item = (u32, Newcomer)> + '_ {
         self.outside.generators.arrivals.leaving.collect()
     }
 
-    /// Hand over what has left for other partitions since the last time: to `take`, for each of these what goes there, which is something.
+    /// Passes the packets that have left since the last call to `take`, with the partition to which they go.
     pub(crate) fn collect_crossings(&mut self, take: impl FnMut(u32, &mut Crossings)) {
         self.outside.ends.exits.collect(take);
     }
 
-    /// Packets that have left another partition are in flight to nodes of this one.
+    /// Puts packets from another partition in flight to nodes of this one.
     pub(crate) fn enter(&mut self, crossings: &mut Crossings, queue: &mut EventQueue<Event>) {
         for Crossing { wire, arrival, header, packet } in crossings.far.drain(..) {
             let packets = &mut self.outside.ends.packets;
@@ -152,17 +152,17 @@ impl World {
         }
     }
 
-    /// How many bodies of packets are kept here.
+    /// Returns the number of packet bodies stored in this world.
     pub(crate) fn packets(&self) -> usize {
         self.outside.ends.packets.len()
     }
 
-    /// Exchange the packets that are kept here for others, as partitions do that share a store.
+    /// Swaps the packet store of this world with `packets`; partitions that share a store do so before and after they run.
     pub(crate) fn exchange_packets(&mut self, packets: &mut Packets) {
         std::mem::swap(&mut self.outside.ends.packets, packets);
     }
 
-    /// A packet reaches the far end of a link.
+    /// Delivers a packet at the far end of a link.
     #[inline]
     fn deliver(&mut self, place: u32, queue: &mut EventQueue<Event>) {
         let (network, mut around) = self.driving(queue);
@@ -172,14 +172,14 @@ impl World {
         }
     }
 
-    /// Something is due at a host.
+    /// Handles a timer of a host.
     #[inline(always)]
     fn host_timer(&mut self, timer: Timer, queue: &mut EventQueue<Event>) {
         let (hosts, mut driver) = self.hosts(queue);
         hosts.on_timer(timer, &mut driver);
     }
 
-    /// This flow will arrive at one of the hosts, or come to one.
+    /// Announces a flow that will arrive at a host of this partition, or whose receiver is one.
     pub(crate) fn announce(&mut self, newcomer: Newcomer, queue: &mut EventQueue<Event>) {
         self.hosts.expect(newcomer.number, &newcomer.flow);
         let arrivals = &mut self.outside.generators.arrivals;
@@ -189,7 +189,7 @@ impl World {
         }
     }
 
-    /// A workload is to be asked, or its next flow arrives: it gets a connection, or waits for one.
+    /// Draws from a workload or starts its next flow, which gets a connection or waits for one.
     #[inline(never)]
     fn flow_arrival(&mut self, workload: usize, queue: &mut EventQueue<Event>) {
         let Outside { generators, ends, .. } = &mut self.outside;
@@ -205,14 +205,14 @@ impl World {
         hosts.start(number, &flow, &mut driver);
     }
 
-    /// See whether the run may end because every flow that will ever arrive has arrived here and is complete; then nothing more
+    /// Returns whether the run may end because every flow that will ever arrive has arrived here and is complete. If so, nothing more
     /// happens until [`Self::go_on_after_completion`].
     pub(crate) fn stop_if_complete(&mut self) -> bool {
         self.outside.finished = self.outside.is_complete();
         self.outside.finished
     }
 
-    /// From now on the run may not end because flows are complete.
+    /// Continues the run although all flows are complete.
     pub(crate) fn go_on_after_completion(&mut self) {
         self.outside.finished = false;
         self.outside.ends_on_completion = false;
@@ -227,7 +227,7 @@ impl World {
         }
     }
 
-    /// A host sends a packet that is of no connection.
+    /// Sends a packet that belongs to no connection from its host.
     fn send(&mut self, header: Header, packet: PacketRef, queue: &mut EventQueue<Event>) {
         let (hosts, mut driver) = self.hosts(queue);
         hosts.send(header, packet, &mut driver);
@@ -263,7 +263,7 @@ impl World {
         self.schedule(next, Class::Sample, 0, queue);
     }
 
-    /// Read the ports of a trace that is taken at intervals.
+    /// Records the ports of a trace with an interval.
     #[inline(never)]
     fn trace_ports(&mut self, index: u32, queue: &mut EventQueue<Event>) {
         self.outside.network.tally.events_of_no_node += 1;
@@ -274,7 +274,7 @@ impl World {
         self.schedule(next, Class::PortTrace, index.into(), queue);
     }
 
-    /// Read the senders of a trace that is taken at intervals.
+    /// Records the senders of a trace with an interval.
     #[inline(never)]
     fn trace_flows(&mut self, number: u32, queue: &mut EventQueue<Event>) {
         self.outside.network.tally.events_of_no_node += 1;
@@ -282,7 +282,7 @@ impl World {
         self.schedule(next, Class::FlowTrace, number.into(), queue);
     }
 
-    /// Before anything happens.
+    /// Schedules the changes of the network and applies those of time zero.
     fn start_network(&mut self, queue: &mut EventQueue<Event>) {
         let (network, mut around) = self.driving(queue);
         network.start(&mut around);
@@ -298,11 +298,11 @@ impl World {
         hosts.on_drops(&mut driver);
     }
 
-    /// Check the laws that hold at any moment between two events; returns how many packets are under way here.
+    /// Checks the conservation laws that hold between two events; returns the number of packets under way in this world.
     ///
     /// # Panics
     ///
-    /// If the books do not balance, which is a defect of this program.
+    /// If a law is violated, which is a defect of this program.
     pub(crate) fn audit(&self) -> u64 {
         self.outside.network.audit() + self.hosts.waiting() as u64
     }

@@ -1,4 +1,4 @@
-//! Flows that were drawn ahead of time, and wait at the host that sends them.
+//! Flows that were drawn ahead, until they arrive at their senders.
 
 use std::collections::VecDeque;
 
@@ -7,7 +7,7 @@ use shallows_core::event::EventQueue;
 use crate::network::event::{Class, Event, Ranks};
 use crate::traffic::Newcomer;
 
-/// Flows by workload in order of arrival. Of each workload the first has an event.
+/// Flows by workload, in order of arrival. The first of each workload has an event.
 #[derive(Debug)]
 pub(crate) struct Announced {
     waiting: Vec<VecDeque<Newcomer>>,
@@ -15,12 +15,12 @@ pub(crate) struct Announced {
 }
 
 impl Announced {
-    /// None so far, of so many workloads.
+    /// Returns an empty list for this number of workloads.
     pub(crate) fn new(workloads: usize, ranks: Ranks) -> Self {
         Self { waiting: vec![VecDeque::new(); workloads], ranks }
     }
 
-    /// This flow will arrive, no earlier than any of its workload before.
+    /// Adds a flow, which must not arrive before others of its workload.
     pub(crate) fn announce(&mut self, newcomer: Newcomer, queue: &mut EventQueue<Event>) {
         let flow = newcomer.flow;
         let waiting = &mut self.waiting[usize::from(flow.workload)];
@@ -30,7 +30,7 @@ impl Announced {
         }
     }
 
-    /// The flow of this workload that arrives now.
+    /// Removes and returns the flow of this workload that arrives now, and schedules the next.
     pub(crate) fn arrive(&mut self, workload: usize, queue: &mut EventQueue<Event>) -> Option<Newcomer> {
         let waiting = &mut self.waiting[workload];
         let arrived = waiting.pop_front();

@@ -1,15 +1,15 @@
-//! UDP sources: datagrams at a constant rate, at random times, or in bursts. They do not react to anything.
+//! UDP sources: datagrams at a constant rate, at random times, or in bursts, without congestion control.
 
 use shallows_core::packet::{Ecn, Header, PacketKind};
 use shallows_core::random::Stream;
 use shallows_core::{Bytes, Duration, Instant, Rate};
 use shallows_scenario::{DatagramPattern, DatagramSource};
 
-/// All sources of datagrams, and what arrived.
+/// Sources of datagrams, and the bytes that arrived.
 #[derive(Debug)]
 pub struct Datagrams {
     sources: Vec<Source>,
-    /// Wire bytes that reached their hosts.
+    /// Bytes on the wire that reached their hosts.
     pub received_bytes: Bytes,
 }
 
@@ -21,10 +21,10 @@ struct Source {
 }
 
 impl Datagrams {
-    /// Sources whose datagrams are `overhead` bytes longer on the wire than their payload.
+    /// Builds the sources; their datagrams are `overhead` bytes longer on the wire than their payload.
     pub fn new(sources: &[DatagramSource], overhead: u16, seed: u64) -> Self {
         let source = |(index, config): (usize, &DatagramSource)| Source {
-            // One source, one five-tuple; RFC 6335's dynamic ports hold more sources than a run has.
+            // Each source has a five-tuple of its own; RFC 6335's dynamic ports suffice for all sources of a run.
             header: Header::new(config.source, config.destination)
                 .with_ports(49_152 + (index % 16_384) as u16, 5_002)
                 .with_size(u16::try_from(config.payload.0).expect("checked by the scenario") + overhead)
@@ -37,12 +37,12 @@ impl Datagrams {
         Self { sources: sources.iter().enumerate().map(source).collect(), received_bytes: Bytes(0) }
     }
 
-    /// When each source sends first.
+    /// Returns the time of each source's first datagram.
     pub fn starts(&mut self) -> impl Iterator<Item = Instant> + '_ {
         self.sources.iter_mut().map(Source::first)
     }
 
-    /// The datagram that a source sends now, unless it has stopped, and when it sends next.
+    /// Returns the datagram that a source sends now, unless it has stopped, and the time of its next one.
     pub fn send(&mut self, index: u32, now: Instant) -> (Option<Header>, Option<Instant>) {
         let source = &mut self.sources[index as usize];
         if source.config.stop.is_some_and(|stop| now >= stop) {
@@ -52,15 +52,15 @@ impl Datagrams {
         (Some(source.header), Some(next))
     }
 
-    /// A datagram reached its host.
+    /// Counts a datagram that reached its host.
     pub fn receive(&mut self, header: &Header) {
         self.received_bytes += header.size();
     }
 }
 
 impl Source {
-    /// A Poisson process has its first point an exponential time after its begin: if all sources sent then, they would
-    /// begin with a burst that the process does not have.
+    /// Returns the time of the first datagram. For a Poisson process it is an exponential time after the start: if all sources
+    /// sent at the start, they would begin with a burst that the process does not have.
     fn first(&mut self) -> Instant {
         let start = self.config.start;
         match self.config.pattern {
@@ -94,7 +94,7 @@ mod tests {
 
     use super::*;
 
-    /// As many sources of 1,500 bytes on the wire at 1 Gb/s, one each 12 us, from 5 us on.
+    /// Returns `count` sources with 1,500 bytes on the wire each 12 us, or 1 Gb/s, from 5 us on.
     fn sources(count: usize, pattern: DatagramPattern, stop: Option<Instant>) -> Datagrams {
         let source = DatagramSource {
             source: HostId(0),
@@ -114,8 +114,8 @@ mod tests {
 
     #[test]
     fn poisson_sources_send_first_after_an_exponential_time() {
-        // Of n exponential times the mean is within 3/√n of the expectation, and the share that is longer within three
-        // deviations of 1/e, √((e − 1)/n) of it each.
+        // The mean of n exponential times is within 3/√n of the expectation. The share that is longer than the mean is within three
+        // deviations, √((e − 1)/n) each, of 1/e.
         let n = 10_000;
         let mut datagrams = sources(n, DatagramPattern::Poisson { rate: RATE }, None);
         let waits: Vec<f64> = datagrams.starts().map(|at| (at - START).as_micros_f64()).collect();
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn poisson_sources_send_as_much_from_the_begin_on_as_later() {
-        // Expected are 500 each in every mean gap: within three deviations of √500.
+        // Expected are 500 datagrams in every mean gap, within three deviations of √500.
         let mut datagrams = sources(500, DatagramPattern::Poisson { rate: RATE }, None);
         let mut sent = [0_u32; 4];
         let mut next: Vec<Instant> = datagrams.starts().collect();
@@ -146,7 +146,7 @@ mod tests {
         for pattern in [DatagramPattern::Constant { rate: RATE }, on_off] {
             assert!(sources(10, pattern, None).starts().all(|at| at == START));
         }
-        // Of 1,000, a share of 1/e has drawn a first time after the end of 12 us.
+        // A share of 1/e of the 1,000 sources draws a first time after the end at 12 us.
         let stop = START + Duration::from_micros(12);
         let mut datagrams = sources(1_000, DatagramPattern::Poisson { rate: RATE }, Some(stop));
         let starts: Vec<Instant> = datagrams.starts().collect();

@@ -11,7 +11,7 @@ use crate::traffic::probe::Probes;
 use crate::traffic::warm_up::WarmUps;
 use crate::traffic::{Newcomer, Traffic};
 
-/// All that is offered to the network.
+/// All sources of packets.
 #[derive(Debug)]
 pub(crate) struct Generators {
     pub(crate) arrivals: Arrivals,
@@ -20,45 +20,45 @@ pub(crate) struct Generators {
     pub(crate) probes: Probes,
 }
 
-/// Where the flows of a world come from.
+/// Sources of the flows of a world.
 #[derive(Debug)]
 pub(crate) struct Arrivals {
-    /// From workloads of this world: all, or those that react, at its hosts.
+    /// Workloads of this world: all, or in a partition those that react, at its hosts.
     pub(crate) traffic: Traffic,
-    /// From the others, drawn ahead for all partitions of the network.
+    /// Flows of the other workloads, drawn ahead for all partitions.
     pub(crate) announced: Announced,
-    /// Flows for other partitions.
+    /// Flows to other partitions.
     pub(crate) leaving: Leaving,
 }
 
-/// Flows that go from this partition of the network to others, which have to know of them before their packets come.
+/// Flows from this partition to others, which must be announced there before their packets arrive.
 #[derive(Debug)]
 pub(crate) struct Leaving {
-    /// By host: its partition; empty of a network that is one.
+    /// Partition of each host; empty if the network is not divided.
     partition_of: Vec<u32>,
     flows: Vec<(u32, Newcomer)>,
 }
 
 impl Leaving {
-    /// None so far; `partition_of` by host.
+    /// Returns an empty list; `partition_of` is the partition of each host.
     pub(crate) fn new(partition_of: Vec<u32>) -> Self {
         Self { partition_of, flows: Vec::new() }
     }
 
-    /// A flow starts here for a host of another partition.
+    /// Adds a flow to a host of another partition.
     #[cold]
     pub(crate) fn add(&mut self, newcomer: Newcomer) {
         self.flows.push((self.partition_of[newcomer.flow.destination.0 as usize], newcomer));
     }
 
-    /// Hand over those since the last time, with the partitions that they are for.
+    /// Removes and returns the flows, each with the partition of its receiver.
     pub(crate) fn collect(&mut self) -> impl Iterator<Item = (u32, Newcomer)> + '_ {
         self.flows.drain(..)
     }
 }
 
 impl Generators {
-    /// Schedule the first of everything that the `hosts` send.
+    /// Schedules the first events of all sources of packets at these `hosts`.
     pub(crate) fn start(
         &mut self,
         experiment: &Experiment,
@@ -83,7 +83,7 @@ impl Generators {
 }
 
 impl Arrivals {
-    /// A workload is to be asked, or its next flow arrives.
+    /// Draws from a workload, or takes its next announced flow. Returns the flow that arrives now, if any.
     pub(crate) fn next(&mut self, workload: usize, queue: &mut EventQueue<Event>) -> Option<Newcomer> {
         if self.traffic.has(workload) {
             self.traffic.arrive(workload, queue)

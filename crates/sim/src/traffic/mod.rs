@@ -1,4 +1,4 @@
-//! Workloads: when each of their flows arrives, and what they hear of it.
+//! Workloads: arrivals of their flows, and notification of their progress.
 
 pub(crate) mod announced;
 pub(crate) mod datagram;
@@ -13,33 +13,33 @@ use shallows_scenario::{Experiment, Flow, LocalHosts, Milestone, Next, QueryReco
 
 use crate::network::event::{Class, Event, Ranks};
 
-/// Some of the workloads, which give their flows in the order in which they arrive.
+/// Workloads of a run or partition, which generate flows in order of arrival.
 #[derive(Debug)]
 pub(crate) struct Traffic {
-    /// By workload, of those that are here.
+    /// Sources by number of the workload; `None` for workloads that are elsewhere.
     sources: Vec<Option<Source>>,
-    /// Flows that have arrived.
+    /// Number of flows that have arrived.
     pub(crate) arrived: u32,
-    /// Number of them with a size.
+    /// Number of arrived flows with a size.
     pub(crate) finite: u64,
-    /// Which of them are traced.
+    /// Selection of traced flows.
     pub(crate) choices: FlowChoices,
     names: Names,
     ranks: Ranks,
 }
 
-/// Which workloads are here.
+/// Selection of workloads.
 #[derive(Clone, Debug)]
 pub(crate) enum Here {
-    /// All of a network that is one partition.
+    /// All workloads of an undivided network.
     All,
     /// Workloads whose flows are drawn ahead for all partitions.
     Drawn,
-    /// Workloads that react, at the hosts of one partition.
+    /// Workloads that react to flows, at the hosts of one partition.
     Applications(LocalHosts),
 }
 
-/// Names of flows: every `step`-th number from `first` on, so that partitions name their flows without asking each other.
+/// Names of flows: every `step`-th number from `first` on, so that partitions name their flows independently.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Names {
     pub(crate) first: u32,
@@ -47,11 +47,11 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    /// Numbers in the order of arrival.
+    /// Names that are numbers in order of arrival.
     pub(crate) const IN_ORDER: Self = Self { first: 0, step: 1 };
 
-    /// How far apart names are that the same source gives, in a network of so many partitions. Flows that no partition starts by itself are named in
-    /// the order of arrival.
+    /// Returns the distance of names from one source, in a network of `partitions` partitions. It is 1 if no workload reacts: all flows are
+    /// then drawn ahead and named in order of arrival.
     pub(crate) fn step(experiment: &Experiment, partitions: u32) -> u32 {
         if experiment.reacts().contains(&true) { partitions + 1 } else { 1 }
     }
@@ -62,13 +62,13 @@ impl Names {
     }
 }
 
-/// A flow that arrives.
+/// Flow that arrives.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Newcomer {
     pub(crate) flow: Flow,
-    /// Its name while the network runs: of one that is one partition, its place in the order of arrival.
+    /// Name during the run; in an undivided network, the place in order of arrival.
     pub(crate) number: u32,
-    /// The trace that it belongs to, if to any.
+    /// Trace of the flow, if it is traced.
     pub(crate) trace: Option<u16>,
 }
 
@@ -77,15 +77,15 @@ pub(crate) struct Newcomer {
 struct Source {
     workload: Box<dyn Workload>,
     next: Option<Flow>,
-    /// Whether nothing comes of it unless it hears of a flow.
+    /// Whether it has no further flow unless notified of one.
     is_idle: bool,
-    /// Times of its pending events, each once, latest first. Several, where a flow that completes brings another one
-    /// before the time that was waited for.
+    /// Times of its pending events, each once, latest first. There are several if a completed flow causes another one before the
+    /// scheduled time.
     alarms: Vec<Instant>,
 }
 
 impl Source {
-    /// Ask for its next flow, unless it has one. Returns when to come for that, or to ask again.
+    /// Draws its next flow, unless it has one. Returns the time of that flow, or the time to draw again.
     fn fill(&mut self, now: Instant) -> Option<Instant> {
         if let Some(flow) = self.next {
             return Some(flow.at);
@@ -102,7 +102,7 @@ impl Source {
         }
     }
 
-    /// It has heard of a flow. Returns when it is to be asked for what comes of it.
+    /// Updates the source after a notification. Returns the time at which to draw the flows that result from it.
     fn heard(&mut self, now: Instant) -> Option<Instant> {
         if self.next.is_some() {
             return None;
@@ -112,7 +112,7 @@ impl Source {
         due.map(|due| due.max(now))
     }
 
-    /// See that an event is pending at this time; returns whether one is to be scheduled.
+    /// Records an event at this time; returns whether it must be scheduled.
     fn arm(&mut self, at: Instant) -> bool {
         let place = self.alarms.partition_point(|&alarm| alarm > at);
         let is_new = self.alarms.get(place) != Some(&at);
@@ -124,7 +124,7 @@ impl Source {
 }
 
 impl Traffic {
-    /// The traffic of `experiment` that is here. Its workloads have not been asked for anything yet.
+    /// Builds the selected workloads of `experiment`, without drawing from them.
     pub(crate) fn new(experiment: &Experiment, here: &Here, names: Names, ranks: Ranks) -> Self {
         let hosts = match here {
             Here::All | Here::Drawn => LocalHosts::all(),
@@ -143,29 +143,29 @@ impl Traffic {
         Self { sources: sources.collect(), arrived: 0, finite: 0, choices, names, ranks }
     }
 
-    /// Whether a workload is here.
+    /// Whether a workload is in the selection.
     pub(crate) fn has(&self, workload: usize) -> bool {
         self.sources[workload].is_some()
     }
 
-    /// How many workloads have something to send whatever they hear of.
+    /// Returns the number of workloads that will send more, whatever they receive.
     pub(crate) fn busy(&self) -> u64 {
         self.sources.iter().flatten().filter(|source| !source.is_idle).count() as u64
     }
 
-    /// Outcomes of the queries that began here, by workload.
+    /// Returns the results of the queries that began in this selection, by workload.
     pub(crate) fn queries(&self) -> impl Iterator<Item = &[QueryRecord]> {
         self.sources.iter().map(|source| source.as_ref().map_or(&[][..], |source| source.workload.queries()))
     }
 
-    /// Ask every workload for its first flow.
+    /// Draws the first flow of every workload.
     pub(crate) fn start(&mut self, queue: &mut EventQueue<Event>) {
         for index in 0..self.sources.len() {
             self.fill(index, queue);
         }
     }
 
-    /// Ask a workload that is here for its next flow, unless it has one.
+    /// Draws the next flow of a workload, unless it has one.
     fn fill(&mut self, index: usize, queue: &mut EventQueue<Event>) {
         let at = self.sources[index].as_mut().and_then(|source| source.fill(queue.now()));
         self.arm(index, at, queue);
@@ -179,7 +179,7 @@ impl Traffic {
         }
     }
 
-    /// A workload is to be asked, or its next flow arrives.
+    /// Handles an event of a workload. Returns the flow that arrives now, if any.
     pub(crate) fn arrive(&mut self, index: usize, queue: &mut EventQueue<Event>) -> Option<Newcomer> {
         let now = queue.now();
         let source = self.sources[index].as_mut()?;
@@ -193,11 +193,11 @@ impl Traffic {
         let place = self.arrived;
         self.arrived = place.checked_add(1).expect("fewer than 2^32 flows");
         let number = self.names.of(place);
-        // Only where all flows are drawn do traces choose by number, which then is that of the order of arrival.
+        // Traces choose by number only if all flows are drawn; the number is then the place in order of arrival.
         Some(Newcomer { flow, number, trace: self.choices.trace_of(number, flow.workload) })
     }
 
-    /// The last byte of a flow has reached its receiver.
+    /// Handles a flow whose last byte has reached its receiver.
     pub(crate) fn on_received(&mut self, flow: &FlowRecord, queue: &mut EventQueue<Event>) {
         if let Some(leg) = flow.leg {
             self.tell(flow, queue, |workload, now| workload.on_complete(leg, now));
@@ -205,20 +205,20 @@ impl Traffic {
         self.milestone(flow, Milestone::Received, queue);
     }
 
-    /// The sender of a flow has every acknowledgement.
+    /// Handles a flow whose sender has all acknowledgements.
     pub(crate) fn on_acked(&mut self, flow: &FlowRecord, queue: &mut EventQueue<Event>) {
         self.milestone(flow, Milestone::Acked, queue);
     }
 
-    /// Tell a workload how far a flow of its list has come, if it is in one.
+    /// Notifies a workload of the progress of a flow, if the flow is in its list.
     fn milestone(&mut self, flow: &FlowRecord, milestone: Milestone, queue: &mut EventQueue<Event>) {
         if let Some(listed) = flow.listed {
             self.tell(flow, queue, |workload, now| workload.on_milestone(listed, milestone, now));
         }
     }
 
-    /// Tell the workload of a flow of it. What comes of that starts after all else that happens now, so that the order in which
-    /// several hear of something does not matter.
+    /// Notifies the workload of a flow. Resulting flows start after all other events of that time, so that the order of notifications does
+    /// not matter.
     fn tell(
         &mut self,
         flow: &FlowRecord,

@@ -7,36 +7,36 @@ use shallows_scenario::Probe;
 
 use crate::hosts::packet::ProbePacket;
 
-/// All pairs that measure, and what they have measured.
+/// Pairs that measure, and their measurements.
 #[derive(Debug)]
 pub(crate) struct Probes {
     sources: Vec<Probe>,
     /// Bytes of IP and ICMP headers and of framing.
     overhead: u16,
-    /// By pair: how many requests it has sent.
+    /// Number of requests sent, by pair.
     asked: Vec<u64>,
-    /// Requests in the order in which they left.
+    /// Requests in the order in which they were sent.
     pub(crate) echoes: Vec<Echo>,
 }
 
-/// The header of an echo request of pair `index`, with so many bytes of headers and framing.
+/// Returns the header of an echo request of pair `index`; `overhead` are the bytes of headers and framing.
 ///
 /// # Panics
 ///
-/// If `probe` has more payload than a packet holds, which no scenario has.
+/// If the payload of `probe` exceeds a packet, which scenarios exclude.
 pub fn echo_request(probe: &Probe, index: u32, overhead: u16) -> Header {
     let size = u16::try_from(probe.payload.0).expect("checked by the scenario") + overhead;
-    // ICMP has no ports; as with ping's identifier, hashes tell pairs of the same hosts apart.
+    // ICMP has no ports. The number of the pair serves as ping's identifier, so that hashes distinguish pairs of the same hosts.
     header(probe, Header::new(probe.source, probe.destination).with_ports(index as u16, 0), size)
 }
 
-/// The header of the reply to that.
+/// Returns the header of the reply to an echo request.
 pub fn echo_reply(probe: &Probe, index: u32, request: &Header) -> Header {
     let back = Header::new(request.destination, request.source).with_ports(0, index as u16);
     header(probe, back, request.size().0 as u16)
 }
 
-/// Common parts of requests and replies.
+/// Completes the common parts of requests and replies.
 fn header(probe: &Probe, between: Header, size: u16) -> Header {
     let ecn = if probe.ecn { Ecn::Ect } else { Ecn::NotEct };
     between.with_size(size).with_ecn(ecn).with_class(probe.class).with_kind(PacketKind::Probe)
@@ -47,7 +47,7 @@ impl Probes {
         Self { sources: sources.to_vec(), overhead, asked: vec![0; sources.len()], echoes: Vec::new() }
     }
 
-    /// Header and body of the request that pair `index` sends now, and when it asks again; nothing once it has stopped.
+    /// Returns header and body of the request that pair `index` sends now, and the time of its next one; `None` once it has stopped.
     pub(crate) fn ask(&mut self, index: u32, now: Instant) -> Option<(Header, ProbePacket, Instant)> {
         let probe = &self.sources[index as usize];
         if probe.stop.is_some_and(|stop| now >= stop) {
@@ -55,7 +55,7 @@ impl Probes {
         }
         let header = echo_request(probe, index, self.overhead);
         let asked = &mut self.asked[index as usize];
-        // Requests of a pair are numbered, as ping does.
+        // Requests of a pair are numbered, as with ping.
         let message = EchoMessage { sequence: *asked, is_reply: false };
         let packet = ProbePacket { message, pair: index, asked: self.echoes.len() as u64, sent_at: now };
         *asked += 1;
@@ -63,7 +63,7 @@ impl Probes {
         Some((header, packet, now + probe.interval))
     }
 
-    /// A request or a reply reaches its host: what that answers to a request.
+    /// Handles a request or reply at its host. Returns the reply to a request.
     pub(crate) fn answer(
         &mut self,
         now: Instant,

@@ -1,4 +1,4 @@
-//! A few bytes that prime persistent connections before their first flow.
+//! Bytes that prime persistent connections before their first flow.
 
 use shallows_core::event::EventQueue;
 use shallows_core::random::Stream;
@@ -9,14 +9,14 @@ use crate::hosts::Hosts;
 use crate::hosts::connection::Place;
 use crate::network::event::{Class, Event, Ranks};
 
-/// Connections to be primed, latest first.
+/// Connections to prime, latest first.
 #[derive(Debug)]
 pub(crate) struct WarmUps {
     pending: Vec<WarmUp>,
     ranks: Ranks,
 }
 
-/// One of them.
+/// Connection to prime, with time and bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WarmUp {
     at: Instant,
@@ -29,7 +29,7 @@ impl WarmUps {
         Self { pending: Vec::new(), ranks }
     }
 
-    /// Open the connections of `hosts` that are there from the start, and schedule the first that is primed.
+    /// Opens the persistent connections of `hosts` that are primed, and schedules the first of these.
     pub(crate) fn start(
         &mut self,
         experiment: &Experiment,
@@ -62,7 +62,7 @@ impl WarmUps {
         }
     }
 
-    /// The next connection that is primed now; if none is, the one after it is scheduled.
+    /// Returns the next connection to prime now; `None` if no other is due, and schedules the next.
     pub(crate) fn next(&mut self, queue: &mut EventQueue<Event>) -> Option<WarmUp> {
         let due = self.pending.pop_if(|next| next.at <= queue.now());
         if due.is_none() {

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use shallows_sim::Sink;
 
-/// Reads the written files again.
+/// Content of a written file, for reading it back.
 #[derive(Clone, Default)]
 struct Kept(Arc<Mutex<Vec<u8>>>);
 
@@ -20,7 +20,7 @@ impl Files {
         Ok(Box::new(kept))
     }
 
-    /// Contents of each.
+    /// Returns names and contents of all files.
     pub(crate) fn contents(&self) -> Vec<(String, Vec<u8>)> {
         self.0.iter().map(|(name, kept)| (name.clone(), kept.bytes().clone())).collect()
     }

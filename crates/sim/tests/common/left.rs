@@ -1,11 +1,11 @@
-//! All that a run leaves, to compare it with what another one leaves.
+//! All results of a run, for comparison with those of another run.
 
 use shallows_scenario::Experiment;
 use shallows_sim::{Division, Execution, Simulation};
 
 use crate::kept::Files;
 
-/// All that a run leaves, by name: its captures, its tables and its summary.
+/// All results of a run, by name: its captures, its tables and its summary.
 pub(crate) type Left = Vec<(String, Vec<u8>)>;
 
 pub(crate) fn finished(experiment: Experiment, threads: u32, step: u64) -> Left {
@@ -15,7 +15,7 @@ pub(crate) fn finished(experiment: Experiment, threads: u32, step: u64) -> Left 
 }
 
 #[allow(dead_code, reason = "some tests only divide")]
-/// Results of a run in which events reach switches in this way.
+/// Returns the results of a run with this execution.
 pub(crate) fn executed(experiment: &Experiment, execution: Execution, step: u64) -> Left {
     let mut files = Files::default();
     let open = |name: &str| files.open(name);
@@ -23,7 +23,7 @@ pub(crate) fn executed(experiment: &Experiment, execution: Execution, step: u64)
     left(simulation.expect("memory takes it"), step, &files)
 }
 
-/// Results of a run in the partitions of this `division`.
+/// Returns the results of a run in the partitions of this `division`.
 pub(crate) fn in_partitions(experiment: &Experiment, division: Division, step: u64) -> Left {
     let mut files = Files::default();
     let simulation = Simulation::of_partitions(experiment.clone(), division, |name| files.open(name));

@@ -1,9 +1,9 @@
-//! How the tests of this folder run a scenario.
+//! Functions that run a scenario in the tests of this folder.
 
 use shallows_scenario::Experiment;
 use shallows_sim::{Report, Simulation};
 
-/// The experiment that `text` describes, changed by `sets`.
+/// Parses `text` with the keys in `sets` changed.
 pub(crate) fn parse(text: &str, sets: &[(&str, &str)]) -> Experiment {
     let sets: Vec<(String, String)> =
         sets.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
@@ -11,12 +11,12 @@ pub(crate) fn parse(text: &str, sets: &[(&str, &str)]) -> Experiment {
         .unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
-/// For scenarios that name no file.
+/// Reader of files for scenarios that name none.
 pub(crate) fn no_files(path: &str) -> Result<String, String> {
     Err(format!("nobody expects the file {path}"))
 }
 
-/// Report of the run of `text`, changed by `sets`; conservation laws are checked at its end.
+/// Runs `text` with the keys in `sets` changed and returns the report; the end of the run checks the conservation laws.
 #[allow(dead_code, reason = "some tests only parse")]
 pub(crate) fn run(text: &str, sets: &[(&str, &str)]) -> Report {
     let mut simulation = Simulation::new(parse(text, sets));

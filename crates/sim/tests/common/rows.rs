@@ -9,9 +9,9 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 use shallows_sim::Report;
 
-/// The rows of a table, by column.
+/// Returns the rows of a table, by column.
 pub(crate) fn rows(report: &Report, table: &str) -> Vec<BTreeMap<String, Field>> {
-    // Tests run side by side.
+    // Tests run in parallel, so each needs its own file.
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     let path = std::env::temp_dir().join(format!("shallows-rows-{}-{number}", std::process::id()));

@@ -1,26 +1,26 @@
-//! Groups of hosts of every kind, at random.
+//! Random groups of hosts.
 
 use proptest::prelude::*;
 
 use crate::ports::one_of;
 
-/// Hosts that differ from the others: none, one group, or two, between which everything is negotiated. Every network here has two
-/// hosts at least.
+/// Random groups of hosts: none, one, or two, whose connections negotiate everything. Every network of these tests has at least two
+/// hosts.
 pub(crate) fn groups() -> impl Strategy<Value = String> {
     let some = (group("first", "0".to_owned()), prop::option::of(group("second", "1".to_owned())));
     let some = some.prop_map(|(first, second)| first + &second.unwrap_or_default());
     prop::option::weighted(0.4, some).prop_map(Option::unwrap_or_default)
 }
 
-/// A network that can be divided, and the groups of its hosts.
+/// Network that can be divided, with groups of hosts.
 #[derive(Clone, Debug)]
 pub(crate) struct Mixed {
     pub(crate) topology: String,
     pub(crate) groups: String,
 }
 
-/// Two groups or three, of every fourth host each, so that hosts of all of them, and of none, are behind each switch of a larger
-/// network.
+/// Two or three groups, of every fourth host each, so that each switch of a larger network has hosts of every group and of
+/// none.
 pub(crate) fn mixed() -> impl Strategy<Value = Mixed> {
     let shape = prop_oneof![
         (2u32..5, 1u32..3, 2u32..6).prop_map(|(leaves, spines, hosts)| (

@@ -1,4 +1,4 @@
-//! Ports of every kind, with markers that suit them, at random.
+//! Random ports of every kind, with suitable markers.
 
 use proptest::prelude::*;
 
@@ -14,21 +14,21 @@ pub(crate) struct Port {
     pub(crate) shaper: Option<String>,
 }
 
-/// Which markers may stand there.
+/// Markers that a port may have.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Allows {
-    /// Its buffer is a dynamic threshold, as `bcc` asks.
+    /// Whether its buffer is a dynamic threshold, which `bcc` requires.
     pub(crate) bcc: bool,
 }
 
-/// How many queues a port has, and whether they share the link.
+/// Number of queues of a port, and whether they share the link.
 #[derive(Clone, Copy, Debug)]
 struct Queues {
     count: u8,
     share: bool,
 }
 
-/// Any port, its markers and perhaps a shaper.
+/// Any port, its markers and possibly a shaper.
 pub(crate) fn port(allows: Allows) -> impl Strategy<Value = Port> {
     let shaper = (one_of(&["500Mbps", "3Gbps"]), one_of(&["10KB", "30KB"]))
         .prop_map(|(rate, burst)| format!("{{ rate = '{rate}', burst = '{burst}' }}"));
@@ -83,7 +83,7 @@ fn composed() -> impl Strategy<Value = (String, Queues)> {
         queue.into_iter().for_each(|limit| text += &format!(", queue_limit = '{limit}'"));
         port.into_iter().for_each(|limit| text += &format!(", port_limit = '{limit}'"));
         let count = queues + strict;
-        // Every class that workloads have.
+        // Every class of the workloads.
         let of_class =
             |class: u8| if reversed { (count - 1).wrapping_sub(class) % count } else { class % count };
         let classes: Vec<String> = (0..6).map(|class| of_class(class).to_string()).collect();
@@ -146,7 +146,7 @@ fn sfq() -> impl Strategy<Value = String> {
     )
 }
 
-/// Markers that let a packet pass an idle port: none below two packets.
+/// Markers that let a packet pass an idle port: none marks below two packets.
 fn marker(queues: Queues, allows: Allows) -> BoxedStrategy<String> {
     let mut kinds =
         vec![curve(queues).boxed(), delay(queues).boxed(), growth().boxed(), classic(queues).boxed()];
@@ -163,7 +163,7 @@ fn point() -> impl Strategy<Value = &'static str> {
     one_of(&["enqueue", "dequeue"])
 }
 
-/// The queues that a marker looks at.
+/// Queues that a marker observes.
 fn looks_at(queues: Queues) -> impl Strategy<Value = String> {
     prop::option::weighted(0.2, 0..queues.count)
         .prop_map(|queue| queue.map_or(String::new(), |queue| format!(", queues = [{queue}]")))
@@ -191,8 +191,8 @@ fn curve(queues: Queues) -> impl Strategy<Value = String> {
     })
 }
 
-/// Below the time of a few packets, what is not ECN-capable may die for ever: retransmissions and acknowledgements whose
-/// timers have come into step wait for one another.
+/// Delays of at least a few packet times. Below that, packets that are not ECN-capable may be dropped forever: retransmissions and
+/// acknowledgements whose timers are synchronised wait for one another.
 fn delay(queues: Queues) -> impl Strategy<Value = String> {
     let kind = prop_oneof![
         one_of(&["300us", "1ms"]).prop_map(|wait| format!("kind = 'tcn', threshold = '{wait}'")),

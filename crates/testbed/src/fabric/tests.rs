@@ -1,15 +1,15 @@
-//! A network of frames by plain calls.
+//! Tests of the fabric by plain calls.
 
 use super::*;
 use proptest::prelude::*;
 use shallows_scenario::LinkState;
 
-/// Three hosts at one switch, 100 Mb/s and 50 us each; the queues hold 15 packets of 1,500 bytes and mark above 6,000 bytes.
+/// Returns three hosts at one switch, 100 Mb/s and 50 us each; the queues hold 15 packets of 1,500 bytes and mark above 6,000 bytes.
 fn experiment() -> Experiment {
     with(&[])
 }
 
-/// The same with these keys.
+/// Returns this experiment with the keys in `sets` changed.
 fn with(sets: &[(&str, &str)]) -> Experiment {
     let text = r#"
         name = "star"
@@ -36,7 +36,7 @@ fn with(sets: &[(&str, &str)]) -> Experiment {
     loaded.unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// A segment of 1,460 bytes of data, ECT(0).
+/// Returns a segment of 1,460 bytes of data, ECT(0).
 fn segment(from: u8, to: u8) -> Vec<u8> {
     let mut frame = vec![0; 14 + 1_500];
     frame[12..14].copy_from_slice(&[0x08, 0x00]);
@@ -50,7 +50,7 @@ fn us(us: u64) -> Instant {
     Instant::ZERO + Duration::from_micros(us)
 }
 
-/// Due times and marks of the frames that have left by `now`.
+/// Returns due times and marks of the frames that have left by `now`.
 fn leave(fabric: &mut Fabric, now: Instant) -> Vec<(Instant, bool)> {
     fabric.advance(now);
     fabric.state.audit();
@@ -64,11 +64,11 @@ fn leave(fabric: &mut Fabric, now: Instant) -> Vec<(Instant, bool)> {
 fn a_frame_takes_what_its_links_take_however_late_that_is_looked_at() {
     let mut fabric = Fabric::new(&experiment());
     assert!(fabric.enter(us(10), &segment(0, 2)));
-    // 1,500 bytes take 120 us on each of two links, and 50 us each from end to end.
+    // 1,500 bytes take 120 us on each of two links, plus 50 us of delay each.
     assert_eq!(leave(&mut fabric, us(349)), []);
     assert_eq!(fabric.wake_at(), Some(us(350)));
     assert_eq!(leave(&mut fabric, us(9_000)), [(us(350), false)]);
-    // What came before is over: it cannot change any more, and what is said to have come then comes now.
+    // The fabric cannot change the past: a frame with an earlier time enters at the current time.
     assert!(fabric.enter(us(20), &segment(0, 2)));
     assert_eq!(leave(&mut fabric, us(9_000)), [(us(350 + 340), false)]);
 }
@@ -87,10 +87,10 @@ fn a_queue_marks_above_its_threshold_and_drops_beyond_its_room() {
     assert_eq!((tally.packets_sent, tally.data_sent), (120, 120));
     assert_eq!(tally.packets_arrived, left.len() as u64);
     assert_eq!(tally.packets_arrived + tally.packets_dropped, 120);
-    // Of the second of each pair, fifteen find room; then one of each pair.
+    // Fifteen of the second frames of each pair fit; then one of each pair is dropped.
     assert!((40..50).contains(&tally.packets_dropped), "{tally:?}");
     let first = left.iter().position(|(_, marked)| *marked).expect("some are marked");
-    // A marked one is the first that finds 6,000 bytes, four packets, before it: of the fifth pair that waits.
+    // The first marked frame finds 6,000 bytes, four packets, before it: it belongs to the fifth pair that waits.
     assert!((8..=11).contains(&first), "{first}");
     assert!(
         left[first..].iter().all(|(_, marked)| *marked),
@@ -105,7 +105,7 @@ fn a_link_that_goes_down_loses_the_frames_on_it_and_at_its_port() {
     let experiment = experiment();
     let network = &experiment.network;
     // A frame takes 120 us to leave each port and 50 us on each link: the first is on the second link from 180 to 350 us, and the
-    // next two wait at its port. That link is down when the fourth comes there, and has returned when the fifth does.
+    // next two wait at its port. That link is down when the fourth arrives there, and up again when the fifth does.
     let link = network.links.iter().position(|link| link.name == "switch0->host2").expect("it leads there");
     let (rate, delay) = (network.links[link].rate, network.links[link].delay);
     let epoch = |at, state| network.links_change(at, vec![(link as u32, state)]);
@@ -158,12 +158,12 @@ fn what_reacts_to_nothing_is_made_and_taken_at_its_very_time() {
     let (bytes, echoes) = fabric.state.background.measured();
     assert_eq!(bytes.0, 5 * 1_500);
     let found: Vec<_> = echoes.iter().map(|echo| (echo.sent_at, echo.rtt)).collect();
-    // Four links of 50 us, each after 125 bytes of 10 us.
+    // Four links of 50 us, each after 10 us for 125 bytes.
     let rtt = Some(Duration::from_micros(240));
     assert_eq!(found, [(us(5_000), rtt), (us(15_000), rtt), (us(25_000), rtt)]);
 }
 
-/// Where captures of a test go.
+/// Buffer for the captures of a test.
 #[derive(Clone, Default)]
 struct Shared(std::sync::Arc<std::sync::Mutex<Vec<u8>>>);
 
@@ -177,7 +177,7 @@ impl io::Write for Shared {
     }
 }
 
-/// Nanoseconds, interface, full length and first bytes of each packet of a pcapng file.
+/// Returns nanoseconds, interface, full length and first bytes of each packet of a pcapng file.
 fn packets(file: &[u8]) -> Vec<(u64, u32, usize, Vec<u8>)> {
     let word = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().unwrap());
     let (mut at, mut found) = (0, Vec::new());
@@ -209,7 +209,7 @@ fn a_capture_has_frames_when_their_first_bit_leaves_a_port_with_its_marks() {
     fabric.flush_captures().unwrap();
     let found = packets(&file.0.lock().unwrap());
     let at = |interface: u32| found.iter().filter(move |packet| packet.1 == interface);
-    // The first leaves its host at 10 us, and the switch 120 us and 50 us later; the next ones each 120 us.
+    // The first frame leaves its host at 10 us, and the switch 120 us and 50 us later; the others follow each 120 us.
     let times: Vec<u64> = at(0).map(|packet| packet.0).collect();
     assert_eq!(times, (0..12).map(|number| (10 + number * 120) * 1_000).collect::<Vec<_>>());
     let times: Vec<u64> = at(1).map(|packet| packet.0).collect();
@@ -238,7 +238,7 @@ fn what_is_none_of_ours_goes_no_further() {
 fn a_driver_that_wakes_when_it_is_told_to_is_never_late() {
     let mut fabric = Fabric::new(&experiment());
     assert_eq!(fabric.crossing(), Duration::from_micros(100));
-    // A hundred frames at odd times, of which the driver hears 100 us later.
+    // A hundred frames at irregular times, which the driver passes on up to 100 us later.
     let mut came: VecDeque<u64> = (0..100).map(|number| number * 131 + number % 7 * 20).collect();
     let (mut now, mut left, mut looks) = (0, 0, 0);
     while left < 100 {
@@ -257,8 +257,8 @@ fn a_driver_that_wakes_when_it_is_told_to_is_never_late() {
 }
 
 proptest! {
-    /// Lateness changes nothing of what happens inside: a network that is looked at now and then lets the same frames leave,
-    /// due at the same times and marked alike, as one that is looked at whenever something happens.
+    /// Late calls change no event: a fabric that is advanced from time to time delivers the same frames, with the same due times and marks,
+    /// as one that is advanced at every event.
     #[test]
     fn a_driver_that_wakes_up_late_sees_what_one_that_does_not_sees(
         sent in prop::collection::vec((0u64..200, 0u8..2), 1..120),
@@ -273,7 +273,7 @@ proptest! {
             punctual.enter(us(now), &segment(*from, 2));
         }
         expected.extend(leave(&mut punctual, us(now + 100_000)));
-        // What has come by a look is told before it, as a ring of frames does.
+        // Frames that arrive before a call are passed before it, as from a ring.
         let (mut came, mut sent, mut looked) = (0, sent.iter().peekable(), 0);
         for gap in looks.iter().chain(std::iter::repeat_n(&1_000, 200)) {
             looked += gap;

@@ -8,7 +8,7 @@ use shallows_transport::{EceReaction, LostSyn, Method};
 use super::kernel::{MOST_PACING, PACING_SLOW_START, TICK};
 use crate::dilation::Dilation;
 
-/// Notes for the reader who compares real with simulated numbers.
+/// Returns notes for readers who compare results of Linux with those of a simulation.
 pub(super) fn of(experiment: &Experiment, dilation: Dilation) -> Vec<String> {
     let (tcp, hosts) = (experiment.tcp(), &experiment.hosts.groups[0]);
     let rounded = !dilation.real(tcp.rto.minimum).0.is_multiple_of(TICK.0);
@@ -76,19 +76,19 @@ pub(super) fn of(experiment: &Experiment, dilation: Dilation) -> Vec<String> {
     told.chain(dilated(experiment, dilation)).collect()
 }
 
-/// Linux' CUBIC grows by the machine's seconds.
+/// Returns a note on CUBIC's growth, which follows the machine's seconds.
 fn cubic_growth(experiment: &Experiment, dilation: Dilation) -> Option<String> {
     let Congestion::Cubic(cubic) = &experiment.tcp().congestion else { return None };
     let factor = f64::from(dilation.factor());
     let linux = 0.4 * factor * factor * factor;
-    // As near as one can be told to write it.
+    // C may be rounded in the scenario.
     let is_linux = (cubic.c / linux - 1.0).abs() < 1e-3;
     (!is_linux).then(|| {
         format!("tcp.congestion.c: Linux' CUBIC grows by the machine's seconds, as with C = {linux} here")
     })
 }
 
-/// And it looks at the machine's clock.
+/// Returns a note on the ticks of CUBIC's clock and HyStart's delay, which follow the machine's clock.
 fn cubic_clock(experiment: &Experiment, dilation: Dilation) -> Option<String> {
     let Congestion::Cubic(cubic) = &experiment.tcp().congestion else { return None };
     let [tick, hold] = [4, 28].map(|ms| dilation.network(Duration::from_millis(ms)));
@@ -105,8 +105,8 @@ fn cubic_clock(experiment: &Experiment, dilation: Dilation) -> Option<String> {
     })
 }
 
-/// Linux' tail loss probes wait for a lone segment as long as a timeout does at least, and all of RACK-TLP's timers for 2 ms and what
-/// whole ticks make of them (`tcp_schedule_loss_probe`, `tcp_rack_mark_lost`; TCP_TIMEOUT_MIN).
+/// Returns a note on probes and timers: Linux' tail loss probes wait for a single segment at least as long as a timeout, and all timers of
+/// RACK-TLP for another 2 ms, rounded up to ticks (`tcp_schedule_loss_probe`, `tcp_rack_mark_lost`; TCP_TIMEOUT_MIN).
 fn probes(experiment: &Experiment, dilation: Dilation) -> Option<String> {
     let tcp = experiment.tcp();
     let slacks = [TICK, TICK * 2].map(|real| dilation.network(real));
@@ -121,7 +121,7 @@ fn probes(experiment: &Experiment, dilation: Dilation) -> Option<String> {
     })
 }
 
-/// How long an acknowledgement waits goes by the least timeout, too (`TCP_DELACK_MIN`, `tcp_delack_max`).
+/// Returns a note on delayed acknowledgements, whose delay also depends on the minimum timeout (`TCP_DELACK_MIN`, `tcp_delack_max`).
 fn delayed_ack(experiment: &Experiment, dilation: Dilation) -> Option<String> {
     let tcp = experiment.tcp();
     let most = linux_delayed_ack(dilation.real(tcp.rto.minimum), TICK);
@@ -133,7 +133,7 @@ fn delayed_ack(experiment: &Experiment, dilation: Dilation) -> Option<String> {
     })
 }
 
-/// `tcp_cubic.c`, but for C and its clock, which are matters of dilation.
+/// Whether this is the CUBIC of `tcp_cubic.c`, except for C and the clock, which depend on the dilation.
 fn is_linux_cubic(cubic: &cubic::Config) -> bool {
     let linux = cubic::Config {
         ecn: cubic.ecn,
@@ -150,7 +150,7 @@ fn is_linux_cubic(cubic: &cubic::Config) -> bool {
     *cubic == linux
 }
 
-/// How alpha is computed, where it is.
+/// Returns the configuration of alpha, if the congestion control has one.
 fn dctcp_of(congestion: &Congestion) -> Option<&dctcp::Config> {
     match congestion {
         Congestion::Dctcp(config) => Some(config),
@@ -159,12 +159,12 @@ fn dctcp_of(congestion: &Congestion) -> Option<&dctcp::Config> {
     }
 }
 
-/// `tcp_dctcp.c`, as are our own programs.
+/// Whether this is the DCTCP of `tcp_dctcp.c`, which the testbed's own programs implement as well.
 fn is_linux_dctcp(dctcp: &dctcp::Config) -> bool {
     dctcp.arithmetic == dctcp::Arithmetic::Segments && dctcp.window_end == dctcp::WindowEnd::Reached
 }
 
-/// Timers of a kernel that do not dilate with the network.
+/// Returns notes on timers of a kernel that do not dilate with the network.
 fn dilated(experiment: &Experiment, dilation: Dilation) -> Vec<String> {
     if dilation == Dilation::NONE {
         return Vec::new();

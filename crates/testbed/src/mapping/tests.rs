@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// A kernel without DCTCP, and a testbed with one of our own.
+/// A kernel without DCTCP, and a testbed with one congestion control of its own.
 const AVAILABLE: &[&str] = &["reno", "cubic", "pulser"];
 
 fn plan(tcp: &str, rest: &str) -> Result<LinuxPlan, Vec<Refusal>> {
@@ -107,7 +107,7 @@ fn of_what_the_preset_of_linux_says_linux_does_nothing_otherwise() {
     };
     assert!(told("0.4", "").contains("C = 3.2 here"), "{}", told("0.4", ""));
     assert!(!told("3.2", "").contains("tcp.congestion.c"), "{}", told("3.2", ""));
-    // And a tick half as long.
+    // A tick is half as long.
     let clock = "tick = \"2ms\", hold = \"14ms\"";
     let told_clock = format!("{clock} and hystart_delay = \"2ms\"");
     let partly = told("3.2", &format!(", {clock}"));
@@ -137,21 +137,21 @@ fn timers_of_linux_that_go_by_another_are_told() {
         let tcp = format!("preset = \"linux-6\"\ncongestion = \"reno\"\n{tcp}");
         dilated_plan(&tcp, "", "100Mbps", factor).unwrap().differences.join("\n")
     };
-    // A kernel has one least timeout, and all of these go by it.
+    // A kernel has a single minimum timeout, which determines all of these.
     let others = "rto = {min = \"20ms\", granularity = \"200ms\"}\nrack = {max_ack_delay = \"200ms\"}";
     let shorter = told(others, 1);
     assert!(shorter.contains("tcp.rto.granularity"), "{shorter}");
     assert!(shorter.contains("max_ack_delay = \"20ms\" and timer_slack = \"8ms\""), "{shorter}");
     let derived = told("rto = {min = \"20ms\"}", 1);
     assert!(!derived.contains("tcp.rto") && !derived.contains("tcp.rack"), "{derived}");
-    // tcp_delack_max: 20 ms are five ticks, of which an acknowledgement waits four.
+    // tcp_delack_max: 20 ms are five ticks, and an acknowledgement waits four of them.
     let longer = told("rto = {min = \"20ms\"}\ndelayed_ack = {timeout = \"40ms\"}", 1);
     assert!(longer.contains("tcp.delayed_ack.timeout") && longer.contains("as with 16ms here"), "{longer}");
     let as_linux =
         "rto = {min = \"20ms\", granularity = \"20ms\"}\nrack = {max_ack_delay = \"20ms\", timer_slack = ";
     let alike = told(&format!("{as_linux}\"8ms\"}}"), 1);
     assert!(!alike.contains("tcp.rto") && !alike.contains("tcp.rack"), "{alike}");
-    // Its ticks are the machine's.
+    // Ticks are those of the machine.
     let dilated = told(&format!("{as_linux}\"8ms\"}}"), 4);
     assert!(dilated.contains("timer_slack = \"2ms\""), "{dilated}");
     let alike = told(&format!("{as_linux}\"2ms\"}}"), 4);
@@ -170,7 +170,7 @@ fn dilated_time_makes_timers_longer_and_links_slower() {
     for text in ["dilated 100 times", "as with 160us here", "C = 400000 here"] {
         assert!(told.contains(text), "{text} is not in\n{told}");
     }
-    // 20 ms are five ticks: nothing is rounded.
+    // 20 ms are five ticks, so there is no rounding.
     assert!(!told.contains("tcp.rto.min:"), "{told}");
 }
 

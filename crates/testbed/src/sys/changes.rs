@@ -1,5 +1,5 @@
 //! Changes of a network since its set-up. The kernel reports every change of interfaces, addresses, routes and queueing disciplines
-//! (rtnetlink(7)), also those that are undone at once.
+//! (rtnetlink(7)), including those that are undone at once.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -7,7 +7,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 use super::{checked, counted};
 
-/// Reports of one network, since it was watched.
+/// Changes of one network since [`Self::watch`].
 #[derive(Debug)]
 pub struct Changes {
     fd: OwnedFd,
@@ -17,26 +17,26 @@ pub struct Changes {
 
 /// linux/rtnetlink.h: RTMGRP_LINK, RTMGRP_TC, RTMGRP_IPV4_IFADDR and RTMGRP_IPV4_ROUTE.
 const GROUPS: u32 = 0x1 | 0x8 | 0x10 | 0x40;
-/// Bytes of `struct nlmsghdr`, and of `struct ifinfomsg`, whose flags are at `FLAGS`.
+/// Bytes of `struct nlmsghdr`, and of `struct ifinfomsg`, whose flags are at offset `FLAGS`.
 const HEADER: usize = 16;
 const INTERFACE: usize = 16;
 const FLAGS: usize = 8;
-/// Where the table is in `struct rtmsg`.
+/// Offset of the table in `struct rtmsg`.
 const TABLE: usize = 4;
 
 impl Changes {
-    /// Watch this thread's network, whose interfaces have an MTU of `mtu` bytes.
+    /// Starts to watch this thread's network, whose interfaces have an MTU of `mtu` bytes.
     ///
     /// # Errors
     ///
     /// If the process has too many descriptors.
     pub fn watch(mtu: u32) -> io::Result<Self> {
-        // SAFETY: numbers; nobody else owns the descriptor.
+        // SAFETY: takes only numbers; no other value owns the descriptor.
         let fd = unsafe {
             let kind = libc::SOCK_RAW | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
             OwnedFd::from_raw_fd(checked(libc::socket(libc::AF_NETLINK, kind, libc::NETLINK_ROUTE))?)
         };
-        // SAFETY: of zeros it is the address of this socket in no group; it lives until the call is over.
+        // SAFETY: an address of zeros is that of this socket in no group; it lives until the call returns.
         unsafe {
             let mut address: libc::sockaddr_nl = std::mem::zeroed();
             address.nl_family = libc::AF_NETLINK as u16;
@@ -47,11 +47,11 @@ impl Changes {
         Ok(Self { fd, mtu, found: BTreeSet::new() })
     }
 
-    /// Changes to the network since it was set up, each once; empty if it never changed.
+    /// Returns the changes to the network since it was watched, each once; empty if it never changed.
     pub fn so_far(&mut self) -> &BTreeSet<String> {
         let mut buffer = [0u8; 1 << 16];
         loop {
-            // SAFETY: the kernel writes at most as many bytes as there are.
+            // SAFETY: the kernel writes at most the length of the buffer.
             let read = counted(unsafe {
                 libc::recv(self.fd.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len(), 0)
             });
@@ -66,7 +66,7 @@ impl Changes {
     }
 }
 
-/// Add what these messages report that differs from how a network was set up.
+/// Adds the reported differences from the set-up.
 fn note(mut messages: &[u8], mtu: u32, found: &mut BTreeSet<String>) {
     while let (Some(len), Some(kind)) = (number::<4>(messages, 0), number::<2>(messages, 4)) {
         let Some(body) = messages.get(HEADER..len as usize) else { return };
@@ -74,7 +74,7 @@ fn note(mut messages: &[u8], mtu: u32, found: &mut BTreeSet<String>) {
             libc::RTM_NEWLINK => note_interface(body, mtu, found),
             libc::RTM_DELLINK => insert(found, "an interface was removed"),
             libc::RTM_DELADDR => insert(found, "an address was removed"),
-            // Those of its own addresses are in a table beside the main one, and come and go with these.
+            // Routes of local addresses are in another table than the main one, and come and go with the addresses.
             libc::RTM_NEWROUTE | libc::RTM_DELROUTE if body.get(TABLE) == Some(&libc::RT_TABLE_MAIN) => {
                 insert(found, "a route was changed");
             }
@@ -108,7 +108,7 @@ fn insert(found: &mut BTreeSet<String>, what: &str) {
     found.insert(what.to_owned());
 }
 
-/// A number of so many bytes, in the machine's order.
+/// Reads a number of `BYTES` bytes, in the machine's byte order.
 fn number<const BYTES: usize>(bytes: &[u8], at: usize) -> Option<u32> {
     let mut found = [0; 4];
     let place = if cfg!(target_endian = "little") { 0 } else { 4 - BYTES };
@@ -124,7 +124,7 @@ mod tests {
     use super::*;
     use crate::sys::{machine, namespace::Namespace};
 
-    /// Changes that are reported of a network with an interface `eth0` in which `command` ran.
+    /// Returns the reported changes of a network with an interface `eth0` in which `command` ran.
     fn after(command: &str) -> Vec<String> {
         let run = |text: &str| assert!(Command::new("sh").args(["-ec", text]).status().unwrap().success());
         let look = || {
@@ -132,12 +132,12 @@ mod tests {
             run("ip link add eth0 mtu 1500 type veth peer name h0 mtu 1500; ip link set h0 up; ip link set lo up
                  ip link set eth0 up; ip address add 10.0.0.1/32 dev eth0
                  ip route add 10.0.0.0/8 dev eth0 src 10.0.0.1");
-            // The kernel's own reports of the carrier may be late, and change nothing.
+            // The kernel's own reports of the carrier may be late, and report no difference.
             let mut changes = Changes::watch(1_500).unwrap();
             run(command);
             changes.so_far().iter().cloned().collect()
         };
-        // A thread's network goes with it.
+        // The network of a thread ends with it.
         thread::scope(|scope| scope.spawn(look).join().unwrap())
     }
 
@@ -153,7 +153,7 @@ mod tests {
             after("ip link set eth0 mtu 600; ip link set eth0 mtu 1500"),
             ["an interface's MTU was set to 600 bytes in place of 1500"]
         );
-        // Routes that name it as their source go with an address (fib_sync_down_addr).
+        // Routes with the address as their source are removed with it (fib_sync_down_addr).
         assert_eq!(after("ip address flush dev eth0"), ["a route was changed", "an address was removed"]);
         assert_eq!(after("ip route del 10.0.0.0/8"), ["a route was changed"]);
         assert_eq!(after("tc qdisc add dev eth0 root pfifo"), ["a queueing discipline was changed"]);

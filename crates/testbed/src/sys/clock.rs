@@ -1,39 +1,40 @@
-//! The time of a run, on the clock of the machine.
+//! Network time of a run, from the clock of the machine.
 
 use shallows_core::{Duration, Instant};
 
 use crate::dilation::Dilation;
 
-/// The time of a network since an origin, which is its time zero.
+/// Clock of network time since an origin, which is time zero.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
-    /// Nanoseconds of the monotonic clock.
+    /// Origin in nanoseconds of the monotonic clock.
     origin: u64,
     dilation: Dilation,
 }
 
 impl Clock {
-    /// A clock that shows zero when so much of the machine's time has passed.
+    /// Returns a clock that shows zero after `lead` of the machine's time.
     pub fn starting_in(lead: Duration, dilation: Dilation) -> Self {
         Self { origin: read(libc::CLOCK_MONOTONIC) + lead.0 / 1_000, dilation }
     }
 
-    /// How much of the machine's time passes from one time to another; none if that is earlier.
+    /// Returns the machine's time from `then` to `now`; zero if `now` is earlier.
     pub fn real_since(&self, then: Instant, now: Instant) -> Duration {
         self.dilation.real(now.saturating_since(then))
     }
 
-    /// The time; zero before the origin.
+    /// Returns the current network time; zero before the origin.
     pub fn now(&self) -> Instant {
         self.at(read(libc::CLOCK_MONOTONIC))
     }
 
-    /// How much of the machine's time it is until the origin.
+    /// Returns the machine's time until the origin.
     pub fn until_origin(&self) -> Duration {
         Duration::from_nanos(self.origin.saturating_sub(read(libc::CLOCK_MONOTONIC)))
     }
 
-    /// The time of an event that the kernel has stamped with nanoseconds of the clock of the day; `offset` is from [`offset`].
+    /// Returns the network time of an event that the kernel has stamped with nanoseconds of the real-time clock; `offset` is from
+    /// [`offset`].
     pub fn of_stamp(&self, realtime: u64, offset: i64) -> Instant {
         self.at(realtime.saturating_add_signed(-offset))
     }
@@ -44,7 +45,7 @@ impl Clock {
     }
 }
 
-/// How far the clock of the day is ahead of the monotonic one, in nanoseconds. It changes when somebody sets the former.
+/// Returns by how much the real-time clock is ahead of the monotonic one, in nanoseconds. It changes when the real-time clock is set.
 pub fn offset() -> i64 {
     let monotonic = read(libc::CLOCK_MONOTONIC);
     read(libc::CLOCK_REALTIME).wrapping_sub(monotonic).cast_signed()

@@ -1,4 +1,4 @@
-//! Congestion controls of our own, in BPF: the kernel has them as long as this process lives.
+//! The testbed's own congestion controls, in BPF, which exist in the kernel as long as this process.
 
 use std::ffi::{CStr, c_void};
 use std::io;
@@ -12,12 +12,12 @@ const COMPILED: [&[u8]; 3] = [
     include_bytes!(concat!(env!("OUT_DIR"), "/ecn_star.bpf.o")),
     include_bytes!(concat!(env!("OUT_DIR"), "/pulser.bpf.o")),
 ];
-/// Programs that read and write packets at the interface of each host, in objects that have them.
+/// Programs that read and write packets at the interface of each host; not every object has them.
 const AT_INTERFACES: [&CStr; 2] = [c"incast_ingress", c"incast_egress"];
-/// Their name in `bpf/tcp.h`, with the zero that ends it.
+/// Placeholder of the name in `bpf/tcp.h`, with its final zero.
 const NAME: &[u8; 16] = b"name_of_nobody_\0";
 
-/// A congestion control that the kernel has from us. It goes with the process, whatever ends that.
+/// Congestion control registered with the kernel. It is removed with the process, however that ends.
 #[derive(Debug)]
 pub struct Registered {
     /// Name in the kernel.
@@ -26,26 +26,26 @@ pub struct Registered {
     links: Vec<*mut libbpf_sys::bpf_link>,
 }
 
-/// Give one of ours to the kernel, under a name that no other process uses; `told` is the structure of that name in its source, if
-/// it has one.
+/// Registers one of the testbed's congestion controls with the kernel, under a name that no other process uses; `told` is the content of
+/// the structure `told` in its source, if it has one.
 ///
 /// # Errors
 ///
-/// If this process may not, or the kernel is too old (6.4) or was built without BTF.
+/// If the process lacks the right, or the kernel is older than 6.4 or was built without BTF.
 ///
 /// # Panics
 ///
-/// If `told` is not as long as its source says.
+/// If `told` differs in length from the source.
 pub fn register(own: &str, told: &[u32]) -> io::Result<Registered> {
     let place = OWN.iter().position(|known| *known == own).ok_or(io::ErrorKind::NotFound)?;
-    // Numbers of processes have at most seven digits: 2^22 (proc_sys_kernel(5)).
+    // Process numbers have at most seven digits: 2^22 (proc_sys_kernel(5)).
     let name = format!("{own}_{}", std::process::id());
     let mut bytes = COMPILED[place].to_vec();
     let place = bytes.windows(NAME.len()).position(|window| window == NAME).expect("it has this name");
     bytes[place..place + NAME.len()].fill(0);
     bytes[place..place + name.len()].copy_from_slice(name.as_bytes());
-    // SAFETY: the bytes live until they are opened, which copies them. Each pointer is checked before it is used, and the object
-    // lives as long as the links, which this value sees to. What is written is as long as the map says.
+    // SAFETY: the bytes live until they are opened, which copies them. Each pointer is checked before use, and the object lives as
+    // long as the links, because this value owns both. The copied value has the size of the map.
     unsafe {
         libbpf_sys::libbpf_set_print(None);
         let (start, len) = (bytes.as_ptr().cast::<c_void>(), bytes.len());
@@ -71,14 +71,14 @@ pub fn register(own: &str, told: &[u32]) -> io::Result<Registered> {
 }
 
 impl Registered {
-    /// Have it read and write packets at an interface of this thread's network, if it does.
+    /// Attaches its programs to an interface of this thread's network, if it has any.
     ///
     /// # Errors
     ///
-    /// If the kernel is too old (6.6), or there is none.
+    /// If the kernel is older than 6.6, or there is no such interface.
     pub fn attach(&mut self, interface: u32) -> io::Result<()> {
         for name in AT_INTERFACES {
-            // SAFETY: the object is open, and names end with a zero; the program is checked before it is used.
+            // SAFETY: the object is open, and names end with a zero; the program is checked before use.
             unsafe {
                 let program = libbpf_sys::bpf_object__find_program_by_name(self.object, name.as_ptr());
                 if !program.is_null() {
@@ -90,10 +90,10 @@ impl Registered {
         Ok(())
     }
 
-    /// DCTCP's alpha of a connection at the end of its last window, in 1,024ths; `None` before the first, or of what has none.
+    /// Returns DCTCP's alpha of a connection at the end of its last window, in 1,024ths; `None` before the first, or without alpha.
     pub fn alpha(&self, socket: BorrowedFd<'_>) -> Option<u32> {
         let (key, mut alpha) = (socket.as_raw_fd(), 0u32);
-        // SAFETY: the object is open, and names end with a zero; the map is checked before it is used, which reads one number
+        // SAFETY: the object is open, and names end with a zero; the map is checked before use, and reads one number
         // and writes another.
         unsafe {
             let map = libbpf_sys::bpf_object__find_map_by_name(self.object, c"alphas".as_ptr());
@@ -117,7 +117,7 @@ impl Registered {
 
 impl Drop for Registered {
     fn drop(&mut self) {
-        // SAFETY: all of them are ours.
+        // SAFETY: this value owns all of them.
         unsafe {
             for link in self.links.drain(..) {
                 libbpf_sys::bpf_link__destroy(link);

@@ -1,4 +1,4 @@
-//! The process and its machine: who may do what, who runs first, how much was taken away.
+//! The process and its machine: rights, scheduling, and time that other virtual machines took.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -6,19 +6,19 @@ use std::io;
 
 use super::checked;
 
-/// Whether this process may do everything.
+/// Whether this process has the rights of root.
 pub fn is_root() -> bool {
     // SAFETY: it cannot fail and changes nothing.
     unsafe { libc::geteuid() == 0 }
 }
 
-/// Become root of a user namespace of our own: enough for networks of our own. Before the first thread starts.
+/// Becomes root of a new user namespace, which suffices for network namespaces. Must be called before the first thread starts.
 ///
 /// # Errors
 ///
-/// If this machine does not let users have namespaces.
+/// If this machine does not allow user namespaces.
 pub fn become_root() -> io::Result<()> {
-    // SAFETY: both cannot fail; the process has one thread, as `unshare` demands here.
+    // SAFETY: both cannot fail; the process has one thread, as `unshare` requires.
     let (user, group) = unsafe { (libc::geteuid(), libc::getegid()) };
     checked(unsafe { libc::unshare(libc::CLONE_NEWUSER) })?;
     fs::write("/proc/self/setgroups", "deny")?;
@@ -26,18 +26,18 @@ pub fn become_root() -> io::Result<()> {
     fs::write("/proc/self/gid_map", format!("0 {group} 1"))
 }
 
-/// Die with the process that has started this one, as it may be killed without a word.
+/// Kills this process when its parent ends, however that happens.
 pub fn die_with_parent() {
-    // SAFETY: a number, and nothing else.
+    // SAFETY: takes only a number.
     unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
 }
 
-/// Whose threads are in a hurry.
+/// Kind of a thread with priority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Who {
     /// The programs of hosts.
     Programs,
-    /// The switch, and what takes up packets at hosts: as in a real network, they do not wait for programs.
+    /// The switch, and kernel threads that take packets at hosts; as in a real network, they do not wait for programs.
     Network,
 }
 
@@ -51,11 +51,11 @@ impl Who {
     }
 }
 
-/// Have this thread run before others, and woken to the nanosecond. Returns whether it may run before others.
+/// Gives this thread real-time priority and exact wake-ups. Returns whether it has priority.
 ///
-/// As a real-time thread it interrupts whoever runs when it is woken. The kernel stops such threads for 50 ms once they have had a
-/// processor for a second, nearly without a break, so those that need more than that are late, and health says so. Where that is
-/// not allowed, a short slice does it (since Linux 6.12) as far as the kernel looks.
+/// A real-time thread preempts others when it is woken. The kernel stops such threads for 50 ms once they have used a processor for
+/// almost a second, so a thread that needs more is late, which `Health` reports. Without the right to real-time priority, the thread
+/// gets a short time slice (since Linux 6.12).
 pub fn hurry(who: Who) -> bool {
     let short_slice = SchedulingAttributes {
         policy: libc::SCHED_OTHER.cast_unsigned(),
@@ -63,23 +63,23 @@ pub fn hurry(who: Who) -> bool {
         runtime: 100_000,
         ..SchedulingAttributes::default()
     };
-    // SAFETY: a number, and nothing else.
+    // SAFETY: takes only a number.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
     who.real_time().apply(THIS_THREAD) || short_slice.apply(THIS_THREAD)
 }
 
-/// Masks of the processor of the switch, and of those that are left to hosts, if there are several.
+/// Returns masks of the switch's processor, and of those left to hosts; `None` if there is only one.
 ///
-/// What a host does with a packet is done where that was sent, unless another processor is told to. So one thread would be the switch
-/// and the kernels of both hosts, and late with each.
+/// Linux processes a packet at a host on the processor that sent it, unless configured otherwise. One thread would then do the work
+/// of the switch and of the kernels of both hosts, and be late with each.
 pub fn switch_and_hosts() -> Option<(u32, u32)> {
-    // SAFETY: the kernel writes one set, which is valid of zeros; its bits are read within its size.
+    // SAFETY: the kernel writes one set, for which zeros are valid; its bits are read within its size.
     let all: Vec<usize> = unsafe {
         let mut set: libc::cpu_set_t = std::mem::zeroed();
         libc::sched_getaffinity(0, size_of_val(&set), &raw mut set);
         (0..u32::BITS as usize).filter(|&processor| libc::CPU_ISSET(processor, &set)).collect()
     };
-    // Runs at the same time have different ones, as far as there are.
+    // Simultaneous runs use different processors, as far as there are enough.
     let switch = *all.get(std::process::id() as usize % all.len().max(1))?;
     let hosts = all.iter().filter(|&&other| other != switch).fold(0, |mask, other| mask | 1 << other);
     (hosts != 0).then_some((1 << switch, hosts))
@@ -88,13 +88,13 @@ pub fn switch_and_hosts() -> Option<(u32, u32)> {
 /// Process number that denotes the calling thread.
 const THIS_THREAD: libc::pid_t = 0;
 
-/// Have this thread run on the processors of `mask`, if it may.
+/// Restricts this thread to the processors of `mask`, if allowed.
 pub fn stay_on(mask: u32) {
     keep_on(THIS_THREAD, mask);
 }
 
 fn keep_on(thread: libc::pid_t, mask: u32) {
-    // SAFETY: a set of processors, which may have all that a mask has.
+    // SAFETY: a set of processors, with room for all bits of a mask.
     unsafe {
         let mut set: libc::cpu_set_t = std::mem::zeroed();
         (0..u32::BITS)
@@ -104,8 +104,8 @@ fn keep_on(thread: libc::pid_t, mask: u32) {
     }
 }
 
-/// Hurry the kernel threads that take up packets at interfaces of this name and that begin while `start` runs, on the processors of
-/// `mask`. Threads that were there before belong to other networks: their names do not tell them apart.
+/// Gives priority to the kernel threads that take packets at interfaces of this name and that begin while `start` runs, on the processors
+/// of `mask`. Earlier threads belong to other networks, which their names do not distinguish.
 pub fn hurry_new_interface_threads(name: &str, mask: u32, start: impl FnOnce()) -> Vec<Hurried> {
     let before = interface_threads(name);
     start();
@@ -113,7 +113,7 @@ pub fn hurry_new_interface_threads(name: &str, mask: u32, start: impl FnOnce()) 
     new.filter_map(|thread| Hurried::new(thread, mask)).collect()
 }
 
-/// The kernel threads that take up packets at interfaces of this name, in any network of the machine.
+/// Returns the kernel threads that take packets at interfaces of this name, in any network of the machine.
 fn interface_threads(name: &str) -> BTreeSet<libc::pid_t> {
     let begin = format!("napi/{name}-");
     let is_one = |process: &fs::DirEntry| {
@@ -123,7 +123,7 @@ fn interface_threads(name: &str) -> BTreeSet<libc::pid_t> {
     all.filter_map(|process| process.file_name().to_str()?.parse().ok()).collect()
 }
 
-/// A thread that runs as `Who::Network` on certain processors, until this is dropped. Then it runs as before.
+/// Thread with the priority of `Who::Network` on certain processors; dropping this restores its previous scheduling.
 #[derive(Debug)]
 pub struct Hurried {
     thread: libc::pid_t,
@@ -132,10 +132,10 @@ pub struct Hurried {
 }
 
 impl Hurried {
-    /// Hurry this thread on the processors of `mask`; nothing if that is not allowed, or it is gone.
+    /// Gives this thread priority on the processors of `mask`; `None` if that is not allowed, or the thread is gone.
     fn new(thread: libc::pid_t, mask: u32) -> Option<Self> {
         let attributes = SchedulingAttributes::of(thread)?;
-        // SAFETY: the kernel writes one set, which is valid of zeros.
+        // SAFETY: the kernel writes one set, for which zeros are valid.
         let processors = unsafe {
             let mut set: libc::cpu_set_t = std::mem::zeroed();
             let size = size_of_val(&set);
@@ -150,7 +150,7 @@ impl Drop for Hurried {
     fn drop(&mut self) {
         self.attributes.apply(self.thread);
         let set = &raw const self.processors;
-        // SAFETY: the kernel reads one set, which lives until the call is over.
+        // SAFETY: the kernel reads one set, which lives until the call returns.
         unsafe { libc::sched_setaffinity(self.thread, size_of_val(&self.processors), set) };
     }
 }
@@ -185,7 +185,7 @@ impl Default for SchedulingAttributes {
 }
 
 impl SchedulingAttributes {
-    /// How a thread runs; nothing if it is gone.
+    /// Returns the scheduling of a thread; `None` if it is gone.
     fn of(thread: libc::pid_t) -> Option<Self> {
         let mut found = Self::default();
         let size = size_of::<Self>();
@@ -194,14 +194,14 @@ impl SchedulingAttributes {
         (result == 0).then_some(found)
     }
 
-    /// Have a thread run so. Returns whether it may.
+    /// Applies this scheduling to a thread. Returns whether that is allowed.
     fn apply(&self, thread: libc::pid_t) -> bool {
-        // SAFETY: a structure of the size that it says.
+        // SAFETY: a structure of the size in its first field.
         unsafe { libc::syscall(libc::SYS_sched_setattr, thread, std::ptr::from_ref(self), 0) == 0 }
     }
 }
 
-/// Time of all processors since the machine started: all of it, and what others were given, in ticks.
+/// Total time of all processors since the machine started, and the part that other virtual machines took, in ticks.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Times {
     all: u64,
@@ -209,16 +209,16 @@ pub struct Times {
 }
 
 impl Times {
-    /// Current counters; zero where they cannot be read.
+    /// Returns the current counters; zero if they cannot be read.
     pub fn now() -> Self {
         let text = fs::read_to_string("/proc/stat").unwrap_or_default();
-        // proc_stat(5): user, nice, system, idle, iowait, irq, softirq, steal; what follows is in the first two.
+        // proc_stat(5): user, nice, system, idle, iowait, irq, softirq, steal; later columns are included in the first two.
         let words = text.lines().next().unwrap_or_default().split_whitespace().skip(1).take(8);
         let ticks: Vec<u64> = words.map(|word| word.parse().unwrap_or(0)).collect();
         Self { all: ticks.iter().sum(), stolen: ticks.get(7).copied().unwrap_or(0) }
     }
 
-    /// The share that others were given since `before`, in percent.
+    /// Returns the share that other virtual machines took since `before`, in percent.
     pub fn steal_since(&self, before: &Self) -> f64 {
         let all = self.all.saturating_sub(before.all);
         if all == 0 { 0.0 } else { self.stolen.saturating_sub(before.stolen) as f64 * 100.0 / all as f64 }
@@ -233,7 +233,7 @@ mod tests {
 
     use super::*;
 
-    /// A process whose name is that of a kernel thread, as it would be at an interface `decoy`.
+    /// Starts a process with the name of a kernel thread of an interface `decoy`.
     fn named(number: u32) -> Child {
         let script = format!("printf napi/decoy-{number} > /proc/$$/comm; read ended");
         let child = Command::new("sh").args(["-c", &script]).stdin(Stdio::piped()).spawn().unwrap();

@@ -19,18 +19,18 @@ pub use without_ebpf as ebpf;
 use std::io;
 use std::os::fd::RawFd;
 
-/// The result of a call that says -1 for an error.
+/// Converts the result of a call that returns -1 for an error.
 fn checked(result: libc::c_int) -> io::Result<libc::c_int> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
 
-/// The result of a call that counts bytes, or says -1.
+/// Converts the result of a call that returns a number of bytes, or -1 for an error.
 fn counted(result: isize) -> io::Result<usize> {
     usize::try_from(result).map_err(|_| io::Error::last_os_error())
 }
 
 fn set_option<T>(fd: RawFd, level: libc::c_int, name: libc::c_int, value: &T) -> io::Result<()> {
     let size = size_of::<T>() as libc::socklen_t;
-    // SAFETY: the kernel reads `size` bytes of a value that lives until then.
+    // SAFETY: the kernel reads `size` bytes of a value that lives until the call returns.
     checked(unsafe { libc::setsockopt(fd, level, name, std::ptr::from_ref(value).cast(), size) }).map(drop)
 }

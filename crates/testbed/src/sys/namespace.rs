@@ -1,4 +1,4 @@
-//! Namespaces of networks without a name: each lives as long as this process, or a socket of it, and is gone with it.
+//! Network namespaces without a name: each exists as long as this process, or a socket in it.
 
 use std::ffi::CString;
 use std::fs::{self, File};
@@ -8,23 +8,23 @@ use std::thread;
 
 use super::checked;
 
-/// A network of its own.
+/// A network namespace.
 #[derive(Debug)]
 pub struct Namespace(OwnedFd);
 
 impl Namespace {
-    /// Make one, in which this thread is from now on.
+    /// Creates a namespace and moves this thread into it.
     ///
     /// # Errors
     ///
-    /// If this process may not.
+    /// If the process lacks the right.
     pub fn create() -> io::Result<Self> {
-        // SAFETY: a number, and nothing else; it concerns this thread.
+        // SAFETY: takes only a number, and affects only this thread.
         checked(unsafe { libc::unshare(libc::CLONE_NEWNET) })?;
         Self::current()
     }
 
-    /// That of this thread.
+    /// Returns the namespace of this thread.
     ///
     /// # Errors
     ///
@@ -33,17 +33,17 @@ impl Namespace {
         Ok(Self(File::open("/proc/thread-self/ns/net")?.into()))
     }
 
-    /// Have this thread be in it.
+    /// Moves this thread into the namespace.
     ///
     /// # Errors
     ///
-    /// If this process may not.
+    /// If the process lacks the right.
     pub fn enter(&self) -> io::Result<()> {
         // SAFETY: the descriptor is open.
         checked(unsafe { libc::setns(self.0.as_raw_fd(), libc::CLONE_NEWNET) }).map(drop)
     }
 
-    /// A path by which other programs find it.
+    /// Returns a path by which other programs open it.
     pub fn path(&self) -> String {
         format!("/proc/{}/fd/{}", std::process::id(), self.0.as_raw_fd())
     }
@@ -55,11 +55,11 @@ impl AsRawFd for Namespace {
     }
 }
 
-/// The number of an interface of this thread's network.
+/// Returns the number of an interface of this thread's network.
 ///
 /// # Errors
 ///
-/// If there is none of that name.
+/// If there is no interface of that name.
 pub fn interface(name: &str) -> io::Result<u32> {
     let name = CString::new(name)?;
     // SAFETY: it ends with a zero.
@@ -69,35 +69,35 @@ pub fn interface(name: &str) -> io::Result<u32> {
     }
 }
 
-/// Have what arrives at an interface of this thread's network be taken up by the processors of `mask` (receive packet steering), and
-/// not by the one that sent it.
+/// Assigns packets that arrive at an interface of this thread's network to the processors of `mask` (receive packet steering), instead of
+/// the sending one.
 ///
 /// # Errors
 ///
-/// If there is none of that name, or this process may not.
+/// If there is no interface of that name, or the process lacks the right.
 pub fn steer(name: &str, mask: u32) -> io::Result<()> {
     set(&format!("{name}/queues/rx-0/rps_cpus"), &format!("{mask:x}"))
 }
 
-/// Have what arrives at a veth interface of this thread's network be taken up by a thread of the kernel's own, `napi/NAME-` and a
-/// number, and not by whichever thread its processor happens to run.
+/// Assigns packets that arrive at a veth interface of this thread's network to a kernel thread of its own, `napi/NAME-` and a
+/// number, instead of any thread that the processor is running.
 ///
-/// Only one that may merge packets has such a thread: it is kept from that by allowing no packet that is merged (`gro_max_size`).
+/// Only interfaces that merge packets have such a thread; a limit on the size of merged packets (`gro_max_size`) prevents merging.
 ///
 /// # Errors
 ///
-/// If there is none of that name, or this process may not.
+/// If there is no interface of that name, or the process lacks the right.
 pub fn take_up_in_thread(name: &str) -> io::Result<()> {
     offload(name, ETHTOOL_SGRO, 1)?;
     set(&format!("{name}/threaded"), "1")
 }
 
-/// Write what sysfs shows of an interface of this thread's network.
+/// Writes a file that sysfs shows for an interface of this thread's network.
 fn set(file: &str, value: &str) -> io::Result<()> {
     let path = format!("/sys/class/net/{file}");
     let see = || {
-        // sysfs shows the network in which it was mounted, so this thread mounts it where nobody else sees it.
-        // SAFETY: numbers, and names that end with a zero; it concerns this thread.
+        // sysfs shows the network in which it was mounted, so this thread mounts it in a private namespace.
+        // SAFETY: takes only numbers, and names that end with a zero; it affects only this thread.
         unsafe {
             checked(libc::unshare(libc::CLONE_NEWNS))?;
             let (nothing, private) = (std::ptr::null(), libc::MS_REC | libc::MS_PRIVATE);
@@ -110,7 +110,7 @@ fn set(file: &str, value: &str) -> io::Result<()> {
     thread::scope(|scope| scope.spawn(see).join().expect("it does not panic"))
 }
 
-/// linux/ethtool.h: what an interface does in place of the kernel. The last is what merges arriving packets.
+/// Offloads of an interface, from linux/ethtool.h. The last one merges arriving packets.
 const OFFLOADS: [u32; 5] = [
     0x0000_0017, // ETHTOOL_STXCSUM
     0x0000_0019, // ETHTOOL_SSG
@@ -128,30 +128,30 @@ struct EthtoolValue {
     data: u32,
 }
 
-/// Have an interface of this thread's network send whole packets with whole checksums, one by one.
+/// Disables the offloads of an interface of this thread's network: it then sends whole packets with checksums, one by one.
 ///
 /// # Errors
 ///
-/// If there is none of that name, or it cannot.
+/// If there is no interface of that name, or it cannot.
 pub fn no_offloads(name: &str) -> io::Result<()> {
     OFFLOADS.iter().try_for_each(|&command| offload(name, command, 0))
 }
 
 fn offload(name: &str, command: u32, data: u32) -> io::Result<()> {
-    // SAFETY: a number, and nothing else; the descriptor is owned by nobody else.
+    // SAFETY: takes only numbers; no other value owns the descriptor.
     let fd = unsafe {
         use std::os::fd::FromRawFd;
         let fd = checked(libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0))?;
         OwnedFd::from_raw_fd(fd)
     };
     let mut value = EthtoolValue { command, data };
-    // SAFETY: of zeros it is one without a name.
+    // SAFETY: a request of zeros has an empty name.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
     for (place, byte) in request.ifr_name.iter_mut().zip(name.bytes()) {
         *place = byte as libc::c_char;
     }
     request.ifr_ifru.ifru_data = (&raw mut value).cast();
-    // SAFETY: both structures live until the call is over, and are what the command reads.
+    // SAFETY: both structures live until the call returns, and have the layout that the command reads.
     checked(unsafe { libc::ioctl(fd.as_raw_fd(), SIOCETHTOOL, &raw mut request) })?;
     Ok(())
 }

@@ -1,6 +1,6 @@
-//! The switch's side of the interfaces: a ring of arriving frames of all of them (TPACKET_V2), and frames sent in batches.
+//! The switch's side of the interfaces: a ring of arriving frames of all interfaces (TPACKET_V2), and frames sent in batches.
 //!
-//! One ring for all interfaces keeps their frames in the order in which they came.
+//! One ring for all interfaces keeps their frames in order of arrival.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::{checked, counted, set_option};
 
-/// A socket for whole frames, with the ring that the kernel writes them to.
+/// Socket for whole frames, with the ring to which the kernel writes them.
 #[derive(Debug)]
 pub struct Packets {
     fd: OwnedFd,
@@ -18,25 +18,25 @@ pub struct Packets {
     next: usize,
 }
 
-/// A frame that has come.
+/// Frame that has arrived.
 #[derive(Debug)]
 pub struct Frame<'a> {
-    /// From the Ethernet header on.
+    /// Bytes from the Ethernet header on.
     pub bytes: &'a [u8],
-    /// When, in nanoseconds of the clock of the day.
+    /// Time of arrival, in nanoseconds of the real-time clock.
     pub stamp: u64,
 }
 
-/// Counters of frames.
+/// Result of sending frames.
 #[derive(Clone, Copy, Debug)]
 pub struct Sent {
-    /// So many are under way.
+    /// Number of frames sent.
     pub count: usize,
-    /// The place of the first whose interface is gone.
+    /// Index of the first frame whose interface is gone.
     pub gone: Option<usize>,
 }
 
-/// Frames that are sent by one call.
+/// Most frames per call.
 pub const BATCH: usize = 32;
 const RING: usize = 16 << 20;
 const BLOCK: usize = 1 << 20;
@@ -71,13 +71,13 @@ struct SlotHeader {
 }
 
 impl Packets {
-    /// All frames that arrive at the interfaces of this thread's network, of packets of at most `mtu` bytes.
+    /// Opens the ring of all frames that arrive at interfaces of this thread's network, for packets of at most `mtu` bytes.
     ///
     /// # Errors
     ///
-    /// If this process may not, or the kernel has no room.
+    /// If the process lacks the right, or the kernel lacks memory.
     pub fn open(mtu: usize) -> io::Result<Self> {
-        // SAFETY: numbers; nobody else owns the descriptor.
+        // SAFETY: takes only numbers; no other value owns the descriptor.
         let fd = unsafe {
             let kind = libc::SOCK_RAW | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
             OwnedFd::from_raw_fd(checked(libc::socket(libc::AF_PACKET, kind, 0))?)
@@ -88,7 +88,7 @@ impl Packets {
         set_option(number, libc::SOL_PACKET, PACKET_QDISC_BYPASS, &1)?;
         set_option(number, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, &(8 << 20))
             .or_else(|_| set_option(number, libc::SOL_SOCKET, libc::SO_SNDBUF, &(8 << 20)))?;
-        // Headers of the slot and of Ethernet are less than 256 bytes.
+        // The headers of the slot and of Ethernet take less than 256 bytes.
         let slot_size = (mtu + 256).next_power_of_two();
         let request = RingRequest {
             block_size: BLOCK as u32,
@@ -97,12 +97,12 @@ impl Packets {
             frames: (RING / slot_size) as u32,
         };
         set_option(number, libc::SOL_PACKET, PACKET_RX_RING, &request)?;
-        // SAFETY: of zeros it is an address of no interface.
+        // SAFETY: an address of zeros has no interface.
         let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
         address.sll_family = libc::AF_PACKET as u16;
         address.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
         let size = size_of::<libc::sockaddr_ll>() as u32;
-        // SAFETY: the ring has this size, and is unmapped when this value goes; the address lives until `bind` is over.
+        // SAFETY: the ring has this size, and is unmapped when this value is dropped; the address lives until `bind` returns.
         let ring = unsafe {
             let (access, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_POPULATE);
             let ring = libc::mmap(std::ptr::null_mut(), RING, access, flags, number, 0);
@@ -117,10 +117,10 @@ impl Packets {
         Ok(packets)
     }
 
-    /// Hand the next frame that has come to `take`; `None` if there is none.
+    /// Passes the next frame to `take`; returns `None` if there is none.
     pub fn receive<T>(&mut self, take: impl FnOnce(Frame<'_>) -> T) -> Option<T> {
-        // SAFETY: the slot is within the ring, and aligned, since its size is a power of two. It is ours while its status says
-        // so, until that is set to zero; the kernel has written it before (acquire), and writes it again after (release).
+        // SAFETY: the slot is within the ring, and aligned, since its size is a power of two. It belongs to this process while its status
+        // says so, until that is set to zero; the kernel wrote it before (acquire), and writes it again after (release).
         let (header, slot) = unsafe {
             let slot = self.ring.add(self.next * self.slot_size);
             (&*slot.cast::<SlotHeader>(), slot)
@@ -139,9 +139,9 @@ impl Packets {
         Some(taken)
     }
 
-    /// Send frames, each over the interface of its number.
+    /// Sends frames, each over the interface of its number.
     pub fn send<'a>(&self, frames: impl Iterator<Item = (u32, &'a [u8])>) -> Sent {
-        // SAFETY: of zeros these are empty messages and addresses.
+        // SAFETY: zeros are empty messages and addresses.
         let (mut messages, mut addresses, mut parts): (
             [libc::mmsghdr; BATCH],
             [libc::sockaddr_ll; BATCH],
@@ -163,16 +163,16 @@ impl Packets {
         }
         let mut sent = Sent { count: 0, gone: None };
         let mut first = 0;
-        // One that the kernel refuses ends the call before it; the others are tried without it.
+        // A frame that the kernel refuses ends the call before it; the rest is sent without it.
         while first < count {
             let rest = &mut messages[first..count];
-            // SAFETY: names, parts and bytes live until the call is over; the kernel only reads them.
+            // SAFETY: names, parts and bytes live until the call returns; the kernel only reads them.
             let done = unsafe {
                 let (messages, len) = (rest.as_mut_ptr(), rest.len() as u32);
                 libc::sendmmsg(self.fd.as_raw_fd(), messages, len, libc::MSG_DONTWAIT)
             };
             let done = counted(done as isize).unwrap_or_else(|error| {
-                // No interface has this number, or it is not up.
+                // No interface has this number, or it is down.
                 if matches!(error.raw_os_error(), Some(libc::ENXIO | libc::ENODEV | libc::ENETDOWN)) {
                     sent.gone = sent.gone.or(Some(first));
                 }
@@ -184,7 +184,7 @@ impl Packets {
         sent
     }
 
-    /// Frames that found no room in the ring since the last time.
+    /// Returns the number of frames that did not fit the ring since the last call.
     pub fn overruns(&self) -> u64 {
         let mut counts = [0u32; 2];
         let mut size = size_of_val(&counts) as libc::socklen_t;
@@ -203,7 +203,7 @@ impl AsFd for Packets {
     }
 }
 
-// SAFETY: nobody else has the ring.
+// SAFETY: no other value refers to the ring.
 unsafe impl Send for Packets {}
 
 impl Drop for Packets {

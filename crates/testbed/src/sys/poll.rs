@@ -1,4 +1,4 @@
-//! Waiting for descriptors.
+//! Waiting for file descriptors.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -7,18 +7,18 @@ use shallows_core::Duration;
 
 use super::checked;
 
-/// Wait for that long.
+/// Sleeps for this time.
 pub fn sleep(span: Duration) {
     let time = timespec(span);
-    // SAFETY: no entries, and one time, which lives until the call is over. A signal ends the wait early, which nobody minds.
+    // SAFETY: no entries, and one time, which lives until the call returns. A signal ends the wait early, which is harmless.
     unsafe { libc::ppoll(std::ptr::null_mut(), 0, &raw const time, std::ptr::null()) };
 }
 
-/// Wait until there is something to read, but no longer than that.
+/// Waits until the descriptor is readable, at most for this time.
 pub fn readable(fd: BorrowedFd<'_>, most: Duration) {
     let mut entry = libc::pollfd { fd: fd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
     let time = timespec(most);
-    // SAFETY: one entry and one time, which live until the call is over. A signal ends the wait early, which nobody minds.
+    // SAFETY: one entry and one time, which live until the call returns. A signal ends the wait early, which is harmless.
     unsafe { libc::ppoll(&raw mut entry, 1, &raw const time, std::ptr::null()) };
 }
 
@@ -30,7 +30,7 @@ fn timespec(span: Duration) -> libc::timespec {
     }
 }
 
-/// Descriptors that tell when something can be done with them, each by a number.
+/// Set of descriptors, each with a number, whose readiness is reported.
 #[derive(Debug)]
 pub struct Poll {
     epoll: OwnedFd,
@@ -40,46 +40,46 @@ pub struct Poll {
 /// Readiness of a file descriptor.
 #[derive(Clone, Copy, Debug)]
 pub struct Ready {
-    /// As it was given.
+    /// Number given to [`Poll::add`].
     pub number: u64,
-    /// Something can be read, or the other side has closed.
+    /// Data can be read, or the other side has closed.
     pub read: bool,
-    /// Something can be written.
+    /// Data can be written.
     pub write: bool,
-    /// There is something in the queue of errors, or the connection is broken.
+    /// The error queue is not empty, or the connection is broken.
     pub error: bool,
 }
 
 impl Poll {
-    /// Without any descriptors.
+    /// Creates an empty set.
     ///
     /// # Errors
     ///
-    /// If the process has too many of them.
+    /// If the process has too many descriptors.
     pub fn new() -> io::Result<Self> {
-        // SAFETY: a number; nobody else owns the descriptor.
+        // SAFETY: takes only a number; no other value owns the descriptor.
         let epoll = unsafe { OwnedFd::from_raw_fd(checked(libc::epoll_create1(libc::EPOLL_CLOEXEC))?) };
         Ok(Self { epoll, events: vec![libc::epoll_event { events: 0, u64: 0 }; 256] })
     }
 
-    /// Tell of `fd` by `number` whenever something new can be done with it, until it is closed.
+    /// Adds `fd`; its readiness is reported with `number` at every change, until it is closed.
     ///
     /// # Errors
     ///
-    /// If there are too many.
+    /// If there are too many descriptors.
     pub fn add(&self, fd: BorrowedFd<'_>, number: u64) -> io::Result<()> {
         let events = libc::EPOLLIN | libc::EPOLLOUT | libc::EPOLLRDHUP | libc::EPOLLET;
         let mut event = libc::epoll_event { events: events.cast_unsigned(), u64: number };
         let (epoll, fd) = (self.epoll.as_raw_fd(), fd.as_raw_fd());
-        // SAFETY: both descriptors are open, the event lives until the call is over.
+        // SAFETY: both descriptors are open, and the event lives until the call returns.
         checked(unsafe { libc::epoll_ctl(epoll, libc::EPOLL_CTL_ADD, fd, &raw mut event) }).map(drop)
     }
 
-    /// Wait for something, but no longer than that.
+    /// Waits for readiness, at most for this time.
     pub fn wait(&mut self, most: Duration) -> Vec<Ready> {
         let time = timespec(most);
         let room = self.events.len() as libc::c_int;
-        // SAFETY: there is room for as many events as are said, and one time.
+        // SAFETY: the buffer has room for the given number of events; the time lives until the call returns.
         let count = unsafe {
             let events = self.events.as_mut_ptr();
             libc::epoll_pwait2(self.epoll.as_raw_fd(), events, room, &raw const time, std::ptr::null())

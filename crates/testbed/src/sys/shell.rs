@@ -1,7 +1,7 @@
-//! A command of the user's, with names for hosts, in a place from which nothing is left.
+//! Runs the user's command with names for hosts, and leaves nothing behind.
 //!
-//! The names are functions of bash, which the environment carries, and the networks are descriptors that all its programs
-//! inherit, so that no file is needed that somebody would have to remove. A namespace of processes ends them together.
+//! The names are bash functions in the environment, and the networks are descriptors that all its programs
+//! inherit, so that no file needs to be removed. A process namespace ends all programs together.
 
 use std::fs::File;
 use std::io;
@@ -16,25 +16,25 @@ use std::time::Duration;
 use super::checked;
 use super::namespace::Namespace;
 
-/// A text in memory that programs read, and that is replaced now and then.
+/// Text in memory that programs read while it is replaced.
 #[derive(Debug)]
 pub struct Page(File);
 
 impl Page {
-    /// The one at this path.
+    /// Opens the page at this path.
     ///
     /// # Errors
     ///
-    /// If there is none.
+    /// If there is no such file.
     pub fn open(path: &Path) -> io::Result<Self> {
         File::options().write(true).open(path).map(Self)
     }
 
-    /// Replace what it says. Its first byte is blank until all of it is there, so that who reads the first line before and after the rest
-    /// knows whether he has read half of something.
+    /// Replaces the text. The first byte is blank until all of it is written; a reader that finds the same first line before and after
+    /// the rest has therefore read a complete text.
     pub fn write(&self, text: &str) {
         let (first, rest) = text.as_bytes().split_at(1);
-        // Memory for a page of text was there before; without it the old one stays.
+        // The file already has memory for a page of text; if a write fails, the old text remains.
         let _ = self
             .0
             .write_all_at(b" ", 0)
@@ -44,17 +44,17 @@ impl Page {
     }
 }
 
-/// Where the command finds what it inherits: beyond what shells and their scripts take.
+/// First descriptor that the command inherits, above those that shells and their scripts use.
 const FIRST: RawFd = 300;
 
-/// Between two looks at whether the command has ended.
+/// Time between two checks whether the command has ended.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Run a command, or a shell if it is empty, and wait for it. Returns its exit code.
+/// Runs a command, or a shell if it is empty, and waits for it. Returns its exit code.
 ///
 /// # Errors
 ///
-/// If bash or the programs of util-linux are not there, or this process may not; what `may_go_on` returns, which ends the command.
+/// If bash or the programs of util-linux are missing, or rights are; or the error of `may_go_on`, which ends the command.
 pub fn run(
     command: &[String],
     networks: &[Namespace],
@@ -63,7 +63,7 @@ pub fn run(
 ) -> io::Result<i32> {
     let inherited: Vec<RawFd> =
         std::iter::once(page.0.as_raw_fd()).chain(networks.iter().map(Namespace::as_raw_fd)).collect();
-    // What kills this process kills `unshare`, and what kills that ends all processes of the namespace with its first one.
+    // If this process is killed, so is `unshare`, and with it the first process of the namespace, which ends all others.
     let mut child = Command::new("unshare");
     child.args(["--pid", "--fork", "--mount-proc", "--kill-child", "--", "bash"]);
     if !command.is_empty() {
@@ -78,12 +78,12 @@ pub fn run(
         let enter = format!("() {{ nsenter --net=/proc/self/fd/{number} -- \"$@\"\n}}");
         child.env(format!("BASH_FUNC_h{host}%%"), enter);
     }
-    // SAFETY: between fork and exec these are system calls, and nothing else.
+    // SAFETY: only system calls are made between fork and exec.
     unsafe {
         child.pre_exec(move || {
             checked(libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL))?;
             for (fd, number) in inherited.iter().zip(FIRST..) {
-                // A copy has no flag that closes it.
+                // A copy does not have the flag that closes it.
                 checked(libc::dup2(*fd, number))?;
             }
             Ok(())

@@ -1,4 +1,4 @@
-//! TCP sockets, with the kernel's own times of what became of their data.
+//! TCP sockets, with the kernel's timestamps of arrival and acknowledgement.
 
 use std::io;
 use std::mem::{MaybeUninit, zeroed};
@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 use super::{checked, counted, set_option};
 
-/// A TCP socket that does not wait.
+/// Non-blocking TCP socket.
 #[derive(Debug)]
 pub struct Socket(OwnedFd);
 
@@ -26,11 +26,11 @@ pub struct Info {
     pub mss: u32,
     /// Congestion window, in segments.
     pub cwnd: u32,
-    /// Slow start threshold, in segments; none if it was never set.
+    /// Slow start threshold, in segments; `None` if it was never set.
     pub ssthresh: Option<u32>,
     /// Smoothed round-trip time, in microseconds of the machine's time.
     pub srtt: u32,
-    /// Segments that are in the network, as far as it knows.
+    /// Segments in flight by the sender's estimate.
     pub in_flight: u32,
 }
 
@@ -38,10 +38,10 @@ pub struct Info {
 const TIMESTAMPING_SOFTWARE: u32 = 1 << 4;
 const TIMESTAMPING_TX_ACK: u32 = 1 << 9;
 const TIMESTAMPING_OPT_TSONLY: u32 = 1 << 11;
-/// asm-generic/sockios.h: bytes that are sent or to be sent, and not acknowledged.
+/// asm-generic/sockios.h: bytes that are written and not acknowledged.
 const SIOCOUTQ: libc::Ioctl = 0x5411;
 const TCP_NOTSENT_LOWAT: libc::c_int = 25;
-/// linux/tcp.h, `struct tcp_info`: where these are.
+/// Offsets of fields in `struct tcp_info`, linux/tcp.h.
 const STATE: usize = 1;
 const MSS: usize = 16;
 const UNACKED: usize = 24;
@@ -58,24 +58,24 @@ const TOTAL_RTO: usize = 240;
 static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
 
 impl Socket {
-    /// A socket in the network of this thread.
+    /// Creates a socket in the network of this thread.
     ///
     /// # Errors
     ///
-    /// If the process has too many descriptors, or there is no such congestion control.
+    /// If the process has too many descriptors, or the kernel lacks the congestion control.
     pub fn new(congestion: &str) -> io::Result<Self> {
-        // SAFETY: numbers; nobody else owns the descriptor.
+        // SAFETY: takes only numbers; no other value owns the descriptor.
         let socket = unsafe {
             let kind = libc::SOCK_STREAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
             Self(OwnedFd::from_raw_fd(checked(libc::socket(libc::AF_INET, kind, 0))?))
         };
         socket.set(libc::SOL_SOCKET, libc::SO_REUSEADDR, 1)?;
         socket.set(libc::IPPROTO_TCP, libc::TCP_NODELAY, 1)?;
-        // A socket that is closed early leaves nothing behind that keeps its network alive.
+        // A socket that is closed early must not keep its network alive.
         let linger = libc::linger { l_onoff: 1, l_linger: 0 };
         set_option(socket.number(), libc::SOL_SOCKET, libc::SO_LINGER, &linger)?;
         let (fd, size) = (socket.number(), congestion.len() as u32);
-        // SAFETY: the kernel reads so many bytes of a name.
+        // SAFETY: the kernel reads `size` bytes of the name.
         checked(unsafe {
             let name = congestion.as_ptr().cast();
             libc::setsockopt(fd, libc::IPPROTO_TCP, libc::TCP_CONGESTION, name, size)
@@ -91,52 +91,52 @@ impl Socket {
         set_option(self.number(), level, name, &value)
     }
 
-    /// Its end here.
+    /// Sets the local address.
     ///
     /// # Errors
     ///
-    /// If another has it.
+    /// If another socket uses it.
     pub fn bind(&self, address: Address) -> io::Result<()> {
         let (address, size) = socket_address(address);
-        // SAFETY: the address lives until the call is over.
+        // SAFETY: the address lives until the call returns.
         checked(unsafe { libc::bind(self.number(), (&raw const address).cast(), size) }).map(drop)
     }
 
-    /// Begin to connect to an address.
+    /// Starts to connect to an address.
     ///
     /// # Errors
     ///
-    /// If there is no way there.
+    /// If there is no route to it.
     pub fn connect(&self, address: Address) -> io::Result<()> {
         let (address, size) = socket_address(address);
-        // SAFETY: the address lives until the call is over.
+        // SAFETY: the address lives until the call returns.
         match checked(unsafe { libc::connect(self.number(), (&raw const address).cast(), size) }) {
             Err(error) if error.raw_os_error() != Some(libc::EINPROGRESS) => Err(error),
             _ => Ok(()),
         }
     }
 
-    /// Wait for connections.
+    /// Starts to listen for connections.
     ///
     /// # Errors
     ///
     /// If it has no address.
     pub fn listen(&self) -> io::Result<()> {
         self.set(libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1)?;
-        // SAFETY: numbers, and nothing else.
+        // SAFETY: takes only numbers.
         checked(unsafe { libc::listen(self.number(), 4_096) }).map(drop)
     }
 
-    /// The next connection that has come, and from where.
+    /// Accepts the next connection; also returns the address of the other end.
     ///
     /// # Errors
     ///
     /// `WouldBlock` if there is none.
     pub fn accept(&self) -> io::Result<(Self, Address)> {
-        // SAFETY: of zeros it is no address.
+        // SAFETY: zeros are an empty address.
         let mut address: libc::sockaddr_in = unsafe { zeroed() };
         let mut size = size_of::<libc::sockaddr_in>() as u32;
-        // SAFETY: the kernel writes at most `size` bytes; nobody else owns the descriptor.
+        // SAFETY: the kernel writes at most `size` bytes; no other value owns the descriptor.
         let socket = unsafe {
             let flags = libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
             let fd = libc::accept4(self.number(), (&raw mut address).cast(), &raw mut size, flags);
@@ -145,16 +145,16 @@ impl Socket {
         Ok((socket, (address.sin_addr.s_addr.to_ne_bytes(), u16::from_be(address.sin_port))))
     }
 
-    /// Have its packets carry this class of service (DSCP).
+    /// Sets the class of service (DSCP) of its packets.
     ///
     /// # Errors
     ///
-    /// If this process may not.
+    /// If the process lacks the right.
     pub fn set_class(&self, class: u8) -> io::Result<()> {
         self.set(libc::IPPROTO_IP, libc::IP_TOS, i32::from(class) << 2)
     }
 
-    /// Have at most so many bytes written that are not sent yet, so that little is copied for nothing.
+    /// Limits the bytes that are written but not sent, so that few bytes are copied in vain.
     ///
     /// # Errors
     ///
@@ -163,47 +163,47 @@ impl Socket {
         self.set(libc::IPPROTO_TCP, TCP_NOTSENT_LOWAT, bytes.cast_signed())
     }
 
-    /// Send data, at most `most` bytes; returns how many it took. If these are the last, the kernel notes when all of them are
-    /// acknowledged ([`Self::acked_at`]).
+    /// Writes at most `most` bytes of data; returns the number written. If these are the last, the kernel records the time at which all of
+    /// them are acknowledged ([`Self::acked_at`]).
     ///
     /// # Errors
     ///
-    /// `WouldBlock` if it takes none now.
+    /// `WouldBlock` if the socket takes none now.
     pub fn write(&self, most: u64) -> io::Result<u64> {
         let len = most.min(ZEROS.len() as u64) as usize;
         let mut part = libc::iovec { iov_base: ZEROS.as_ptr().cast_mut().cast(), iov_len: len };
         let mut control = Control::default();
-        // SAFETY: of zeros it is an empty message.
+        // SAFETY: zeros are an empty message.
         let mut message: libc::msghdr = unsafe { zeroed() };
         (message.msg_iov, message.msg_iovlen) = (&raw mut part, 1);
         if len as u64 == most {
             control.ask_for_acknowledgement(&mut message);
         }
-        // SAFETY: data and control message live until the call is over, which only reads them.
+        // SAFETY: data and control message live until the call returns, which only reads them.
         let sent = unsafe { libc::sendmsg(self.number(), &raw const message, libc::MSG_NOSIGNAL) };
         counted(sent).map(|sent| sent as u64)
     }
 
-    /// Have the kernel note when what is asked for is acknowledged.
+    /// Enables timestamps of acknowledgements.
     ///
     /// # Errors
     ///
-    /// If it cannot.
+    /// If the kernel does not support them.
     pub fn note_acknowledgements(&self) -> io::Result<()> {
         let flags = TIMESTAMPING_SOFTWARE | TIMESTAMPING_OPT_TSONLY;
         self.set(libc::SOL_SOCKET, libc::SO_TIMESTAMPING, flags.cast_signed())
     }
 
-    /// When the last of what was asked for was acknowledged, in nanoseconds of the clock of the day, if something new was.
+    /// Returns the time of the last requested acknowledgement, in nanoseconds of the real-time clock, if there is a new one.
     pub fn acked_at(&self) -> Option<u64> {
         let mut last = None;
         loop {
             let mut control = Control::default();
-            // SAFETY: of zeros it is an empty message.
+            // SAFETY: zeros are an empty message.
             let mut message: libc::msghdr = unsafe { zeroed() };
             control.receive(&mut message);
             let flags = libc::MSG_ERRQUEUE | libc::MSG_DONTWAIT;
-            // SAFETY: the kernel writes at most as much as there is room for.
+            // SAFETY: the kernel writes at most the size of the buffer.
             if unsafe { libc::recvmsg(self.number(), &raw mut message, flags) } < 0 {
                 return last;
             }
@@ -211,29 +211,29 @@ impl Socket {
         }
     }
 
-    /// Take at most `most` bytes that have come; returns how many, and when the last of them came, in nanoseconds of the clock
-    /// of the day. None came if the other side has closed.
+    /// Reads at most `most` bytes; returns their number, and the arrival of the last one in nanoseconds of the real-time clock. Zero bytes
+    /// mean that the other side has closed.
     ///
     /// # Errors
     ///
-    /// `WouldBlock` if there is nothing now.
+    /// `WouldBlock` if there is no data now.
     pub fn read(&self, most: u64) -> io::Result<(u64, Option<u64>)> {
         let mut nothing = MaybeUninit::<u8>::uninit();
         let most = most.min(1 << 20) as usize;
         let mut part = libc::iovec { iov_base: nothing.as_mut_ptr().cast(), iov_len: most };
         let mut control = Control::default();
-        // SAFETY: of zeros it is an empty message.
+        // SAFETY: zeros are an empty message.
         let mut message: libc::msghdr = unsafe { zeroed() };
         (message.msg_iov, message.msg_iovlen) = (&raw mut part, 1);
         control.receive(&mut message);
-        // SAFETY: with MSG_TRUNC a TCP socket throws data away and writes none of it (tcp(7)), only the control message.
+        // SAFETY: with MSG_TRUNC a TCP socket discards data without writing it (tcp(7)), and writes only the control message.
         let read =
             unsafe { libc::recvmsg(self.number(), &raw mut message, libc::MSG_TRUNC | libc::MSG_DONTWAIT) };
         let read = counted(read)?;
         Ok((read as u64, stamp(&message)))
     }
 
-    /// Bytes that are written and not acknowledged.
+    /// Returns the number of bytes that are written and not acknowledged.
     pub fn unacknowledged(&self) -> u64 {
         let mut bytes: libc::c_int = 0;
         // SAFETY: the kernel writes one number.
@@ -241,13 +241,13 @@ impl Socket {
         u64::from(bytes.cast_unsigned())
     }
 
-    /// Say that nothing more will be sent.
+    /// Closes the sending side.
     pub fn finish(&self) {
-        // SAFETY: numbers, and nothing else. A connection that is broken has ended anyway.
+        // SAFETY: takes only numbers. A broken connection has ended anyway.
         unsafe { libc::shutdown(self.number(), libc::SHUT_WR) };
     }
 
-    /// Statistics of the connection, as the kernel reports them.
+    /// Returns the kernel's statistics of the connection.
     pub fn info(&self) -> Info {
         let mut bytes = [0u8; 256];
         let mut size = bytes.len() as libc::socklen_t;
@@ -288,7 +288,7 @@ fn socket_address((address, port): Address) -> (libc::sockaddr_in, u32) {
     (inner, size_of::<libc::sockaddr_in>() as u32)
 }
 
-/// Room for control messages, as aligned as they must be.
+/// Buffer for control messages, with the required alignment.
 #[derive(Default)]
 struct Control([u64; 32]);
 
@@ -297,9 +297,9 @@ impl Control {
         (message.msg_control, message.msg_controllen) = (self.0.as_mut_ptr().cast(), size_of_val(&self.0));
     }
 
-    /// Ask the kernel to note when the last byte of this message is acknowledged.
+    /// Requests a timestamp of the acknowledgement of this message's last byte.
     fn ask_for_acknowledgement(&mut self, message: &mut libc::msghdr) {
-        // SAFETY: the first control message is at the beginning of the room, which is more than it takes.
+        // SAFETY: the first control message is at the beginning of the buffer, which has enough room.
         unsafe {
             message.msg_control = self.0.as_mut_ptr().cast();
             message.msg_controllen = libc::CMSG_SPACE(4) as usize;
@@ -312,9 +312,9 @@ impl Control {
     }
 }
 
-/// The kernel's time in a message, in nanoseconds of the clock of the day.
+/// Returns the kernel's timestamp in a message, in nanoseconds of the real-time clock.
 fn stamp(message: &libc::msghdr) -> Option<u64> {
-    // SAFETY: the kernel has written the control messages, and these functions walk through them; both kinds begin with a time.
+    // SAFETY: the kernel has written the control messages, and these functions iterate over them; both kinds begin with a time.
     unsafe {
         let mut control = libc::CMSG_FIRSTHDR(message);
         while !control.is_null() {

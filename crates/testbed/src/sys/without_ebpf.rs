@@ -1,19 +1,19 @@
-//! A testbed that was built without BPF has no congestion controls of its own.
+//! Replacement of `ebpf` in a testbed built without BPF, which has no congestion controls of its own.
 
 use std::io;
 use std::os::fd::BorrowedFd;
 
-/// None.
+/// Names of the testbed's own congestion controls: none.
 pub const OWN: [&str; 0] = [];
 
-/// Never made.
+/// Registered congestion control; never constructed.
 #[derive(Debug)]
 pub struct Registered {
     /// Name in the kernel.
     pub name: String,
 }
 
-/// Nothing can be given to the kernel.
+/// Fails: nothing can be registered with the kernel.
 ///
 /// # Errors
 ///
@@ -23,7 +23,7 @@ pub fn register(_own: &str, _told: &[u32]) -> io::Result<Registered> {
 }
 
 impl Registered {
-    /// Never called.
+    /// Fails; never called.
     ///
     /// # Errors
     ///
@@ -32,7 +32,7 @@ impl Registered {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// Never called.
+    /// Returns `None`; never called.
     pub fn alpha(&self, _socket: BorrowedFd<'_>) -> Option<u32> {
         None
     }

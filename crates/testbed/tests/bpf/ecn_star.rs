@@ -20,7 +20,7 @@ fn the_echo_stays_until_the_sender_tells_of_a_smaller_window() {
     assert_eq!(echoed(CE, 0), [true]);
     assert_eq!(echoed(ECT, 0), [true]);
     assert_eq!(echoed(ECT, CWR), [false]);
-    // A mark on the segment that tells of it begins anew.
+    // A mark on the segment with CWR starts the echo again.
     assert_eq!(echoed(CE, CWR), [true]);
     assert_eq!(echoed(ECT, 0), [true]);
 }
@@ -39,7 +39,7 @@ fn an_echo_halves_the_window_once_in_a_round_trip() {
 
 #[test]
 fn a_loss_in_a_window_that_was_halved_halves_it_no_further() {
-    // §6.1.2: once for a window of data.
+    // §6.1.2: once per window of data.
     let Some(mut sending) = started() else { return };
     sending.ack(1, ECE, &[]);
     sending.ack(1, 0, &[(2, 6)]);
@@ -48,7 +48,7 @@ fn a_loss_in_a_window_that_was_halved_halves_it_no_further() {
 
 #[test]
 fn every_packet_is_ecn_capable_unless_nobody_agreed() {
-    // RFC 3168 §6.1.1, 6.1.4 and 6.1.5 spare SYNs, acknowledgements and retransmissions; the papers' switches would drop them.
+    // RFC 3168 §6.1.1, 6.1.4 and 6.1.5 exempt SYNs, acknowledgements and retransmissions; the papers' switches would drop them.
     let Some(kernel) = Kernel::with(STAR, PATIENT) else { return };
     let (mut sending, [syn, ack]) = Sending::open(kernel, true);
     assert_eq!((syn.flags, syn.ecn, ack.ecn), (SYN | ECE | CWR, ECT, ECT));

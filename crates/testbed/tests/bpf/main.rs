@@ -1,7 +1,7 @@
-//! The congestion controls that we bring to kernels, rule by rule: the cases of `crates/transport/tests/conformance`, as far as
-//! they can be posed to a kernel. evidence/conformance.md lists them.
+//! Rules of the testbed's own congestion controls in the kernel: the cases of `crates/transport/tests/conformance`, as far as
+//! a kernel allows them. evidence/conformance.md lists them.
 //!
-//! They need root; without it each says that it is not run.
+//! They need root; without it each prints that it is not run.
 #![cfg(all(target_os = "linux", feature = "ebpf"))]
 
 mod beside;

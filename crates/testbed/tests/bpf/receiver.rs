@@ -1,17 +1,17 @@
-//! RFC 8257 §3.2: what a receiver echoes, and when.
+//! RFC 8257 §3.2: content and time of a receiver's echoes.
 
 use crate::script::{ACK, CE, CWR, ECE, ECT, INCAST, Kernel, Receiving, SYN};
 
-/// Every congestion control of ours that is DCTCP, or contains it.
+/// The testbed's own congestion controls that are DCTCP, or contain it.
 const BOTH: [&str; 2] = ["\"dctcp\"", "\"pulser\""];
-/// Past what is acknowledged at once: sixteen segments, and those that let the window grow.
+/// Segments after which acknowledgements are delayed: sixteen that are acknowledged at once, and those that grow the window.
 const WARM: u32 = 60;
 
 fn delaying(congestion: &str) -> Option<Receiving> {
     Some(Receiving::warm(Kernel::with(congestion, "")?, WARM))
 }
 
-/// Acknowledgements after each segment, as segments since the previous one, and their ECE flags.
+/// Returns the acknowledgements after each segment, as segments since the previous one, with their ECE flags.
 fn echoes(receiving: &mut Receiving, marks: &[bool]) -> Vec<Vec<(u32, bool)>> {
     let first = receiving.next();
     let each = |&ce: &bool| receiving.data(if ce { CE } else { ECT }, 0, false);
@@ -25,7 +25,7 @@ fn the_receiver_echoes_exactly_what_it_sees() {
         let Some(kernel) = Kernel::with(congestion, "delayed_ack = {segments = 1}") else { return };
         let mut receiving = Receiving::warm(kernel, 4);
         let marks = [false, true, true, false, true, false];
-        // No latch.
+        // Echoes have no latch.
         let expected: Vec<_> = marks.iter().zip(1..).map(|(&ce, ack)| vec![(ack, ce)]).collect();
         assert_eq!(echoes(&mut receiving, &marks), expected, "{congestion}");
     }
@@ -64,7 +64,7 @@ fn an_odd_last_segment_keeps_its_mark_until_the_delay_is_over() {
 fn the_echoed_bytes_are_the_marked_bytes() {
     for congestion in BOTH {
         let Some(mut receiving) = delaying(congestion) else { return };
-        // xorshift32: as good as any.
+        // xorshift32 suffices as a random generator.
         let mut state = 1u32;
         let marks: Vec<bool> = std::iter::repeat_with(|| {
             state ^= state << 13;
@@ -89,7 +89,7 @@ fn the_echoed_bytes_are_the_marked_bytes() {
 
 #[test]
 fn a_segment_that_tells_of_a_smaller_window_is_acknowledged_at_once() {
-    // Not the RFC's, but the kernel's own (tcp_ecn_accept_cwr), and `delayed_ack.cwr_at_once` of a simulation.
+    // Not a rule of the RFC, but of the kernel (tcp_ecn_accept_cwr), and `delayed_ack.cwr_at_once` of a simulation.
     for congestion in BOTH {
         let Some(mut receiving) = delaying(congestion) else { return };
         let mut acks = |flags| receiving.data(ECT, flags, false).len();
@@ -99,7 +99,7 @@ fn a_segment_that_tells_of_a_smaller_window_is_acknowledged_at_once() {
 
 #[test]
 fn everything_that_it_sends_is_ecn_capable() {
-    // §3.6 discusses it; a switch that marks would drop what is not.
+    // §3.6 discusses it; a marking switch would drop packets that are not ECN-capable.
     for congestion in BOTH {
         let Some(kernel) = Kernel::with(congestion, "") else { return };
         let (mut receiving, answer) = Receiving::open(kernel);

@@ -1,5 +1,5 @@
-//! A connection of the kernel's whose other side is a script: it sends whatever segments a test says, marked or not, and sees what
-//! the kernel sends.
+//! A connection of the kernel whose other side is a script: it sends the segments of a test, marked or not, and reads the segments
+//! that the kernel sends.
 
 use std::os::fd::AsFd;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -27,7 +27,7 @@ pub(crate) const SYN: u16 = 0x002;
 pub(crate) const ACK: u16 = 0x010;
 pub(crate) const ECE: u16 = 0x040;
 pub(crate) const CWR: u16 = 0x080;
-/// The echo of an incast notification.
+/// Echo of an incast notification.
 pub(crate) const INCAST: u16 = 0x200;
 
 /// ECN codepoint of the IP header.
@@ -35,30 +35,30 @@ pub(crate) const NOT_ECT: u8 = 0;
 pub(crate) const ECT: u8 = 2;
 pub(crate) const CE: u8 = 3;
 
-/// The kernel answers within that, or not at all until a timer of its own fires.
+/// Time within which the kernel answers, unless a timer of its own must expire first.
 const QUIET: Duration = Duration::from_millis(8);
 const PORT: u16 = 5_001;
 const SCRIPTS_PORT: u16 = 40_000;
 
-/// A host of this kernel, with a congestion control, mostly one of ours, and the wire to it.
+/// Host with this kernel and a congestion control, usually one of the testbed's own, and the wire to it.
 pub(crate) struct Kernel {
     pub hosts: HostNamespaces,
     plan: LinuxPlan,
     packets: Packets,
     own: Option<Registered>,
-    /// The kernel's name of a congestion control is that of this process.
+    /// Lock of the congestion control's name, which contains the number of this process.
     _alone: MutexGuard<'static, ()>,
 }
 
 static ALONE: Mutex<()> = Mutex::new(());
 
 impl Kernel {
-    /// One whose `[tcp]` has `tcp` beside a congestion control of ours. `None` without the right to have it.
+    /// Creates a host with one of the testbed's own congestion controls and `tcp` in `[tcp]`. `None` without the rights.
     pub(crate) fn with(congestion: &str, tcp: &str) -> Option<Self> {
         Self::of(congestion, tcp, true)
     }
 
-    /// Creates a script with the kernel's own congestion control of that name. `None` if the kernel lacks it.
+    /// Creates a host with the kernel's own congestion control of that name. `None` if the kernel lacks it.
     pub(crate) fn unaided(congestion: &str, tcp: &str) -> Option<Self> {
         Self::of(congestion, tcp, false)
     }
@@ -90,7 +90,7 @@ impl Kernel {
             eprintln!("not run: this kernel has no {congestion} of its own; modprobe may load it");
             return None;
         }
-        // Timers of 40 ms are told from what happens at once.
+        // Priority distinguishes immediate reactions from timers of 40 ms.
         machine::hurry(Who::Programs);
         let hosts = HostNamespaces::raise(&experiment, &plan, own.as_mut()).expect("hosts can be raised");
         let packets = Packets::open(1_500).expect("the wire is there");
@@ -110,7 +110,7 @@ impl Kernel {
         assert_eq!(sent.count, 1);
     }
 
-    /// Segments that the kernel sends until it is silent for `quiet`.
+    /// Returns the segments that the kernel sends until it is silent for `quiet`.
     fn seen(&mut self, quiet: Duration) -> Vec<Seen> {
         let mut all = Vec::new();
         loop {
@@ -130,7 +130,7 @@ impl Kernel {
     }
 }
 
-/// A segment of the script's.
+/// Segment that the script sends.
 #[derive(Clone, Copy, Default)]
 struct Outgoing {
     seq: u32,
@@ -170,7 +170,7 @@ impl Outgoing {
         let (destination, source) = (frame::mac(to), frame::mac(from));
         ethernet::Repr { destination, source, ether_type: ethernet::IPV4 }.emit(&mut bytes);
         ip.emit(&mut bytes[ethernet::LEN..]);
-        // Data is zeros, which add nothing to the sum.
+        // Data consists of zeros, which add nothing to the sum.
         tcp.emit(ip.pseudo_header(), &mut bytes[ethernet::LEN + ipv4::LEN..]);
         bytes
     }
@@ -184,7 +184,7 @@ impl Outgoing {
     }
 }
 
-/// A segment of the kernel's.
+/// Segment that the kernel sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Seen {
     pub seq: u32,
@@ -208,15 +208,15 @@ impl Seen {
     }
 }
 
-/// MSS, that SACK is known, and nothing more: windows of 64 KB, no timestamps.
+/// Returns options with MSS and SACK only: windows of 64 KB, no timestamps.
 fn opening() -> Options {
     Options { max_segment_size: Some(MSS as u16), sack_permitted: true, ..Options::default() }
 }
 
-/// Where the script's own numbers begin.
+/// First sequence number of the script.
 const BEGIN: u32 = 1_000_000;
 
-/// A connection on which the kernel sends, and the script answers.
+/// Connection on which the kernel sends and the script answers.
 pub(crate) struct Sending {
     pub kernel: Kernel,
     socket: Socket,
@@ -224,7 +224,7 @@ pub(crate) struct Sending {
 }
 
 impl Sending {
-    /// One that has nothing sent. What opened it, from the kernel: SYN and ACK.
+    /// Opens a connection on which nothing has been sent. Also returns the kernel's SYN and ACK.
     pub(crate) fn open(mut kernel: Kernel, ecn: bool) -> (Self, [Seen; 2]) {
         let socket = kernel.socket();
         socket.connect((frame::address(HostId(1)), SCRIPTS_PORT)).expect("it begins to connect");
@@ -236,14 +236,14 @@ impl Sending {
         (Self { kernel, socket, begin: syn.seq + 1 }, [syn, ack])
     }
 
-    /// The same, after so many segments were written.
+    /// Opens a connection and writes this number of segments.
     pub(crate) fn started(kernel: Kernel, segments: u32) -> Self {
         let mut sending = Self::open(kernel, true).0;
         sending.write(segments);
         sending
     }
 
-    /// Write, and see what is sent.
+    /// Writes segments; returns the segments sent.
     pub(crate) fn write(&mut self, segments: u32) -> Vec<Seen> {
         let mut left = u64::from(segments * MSS);
         while left > 0 {
@@ -252,7 +252,7 @@ impl Sending {
         self.sent(QUIET)
     }
 
-    /// Acknowledge everything before segment `number`, and `sacked` beyond it; see what is sent.
+    /// Acknowledges all segments before `number`, and `sacked` beyond it; returns the segments sent.
     pub(crate) fn ack(&mut self, number: u32, flags: u16, sacked: &[(u32, u32)]) -> Vec<Seen> {
         let place = |number: u32| self.begin.wrapping_add(number * MSS);
         let sack = sacked.iter().map(|&(from, to)| (place(from), place(to))).collect();
@@ -262,7 +262,7 @@ impl Sending {
         self.sent(QUIET)
     }
 
-    /// Segments sent until the sender is silent for `quiet`, as numbers since the first.
+    /// Returns the segments sent until the sender is silent for `quiet`, as numbers since the first.
     pub(crate) fn sent(&mut self, quiet: Duration) -> Vec<Seen> {
         let relative = |seen: Seen| Seen { seq: seen.seq.wrapping_sub(self.begin) / MSS, ..seen };
         self.kernel.seen(quiet).into_iter().map(relative).collect()
@@ -272,29 +272,29 @@ impl Sending {
         self.socket.info()
     }
 
-    /// The window, and where slow start ends.
+    /// Returns congestion window and slow start threshold, in segments.
     pub(crate) fn windows(&self) -> (u32, Option<u32>) {
         (self.info().cwnd, self.info().ssthresh)
     }
 
-    /// Alpha, in 1,024ths.
+    /// Returns alpha, in 1,024ths.
     pub(crate) fn alpha(&self) -> u32 {
         let own = self.kernel.own.as_ref().expect("the kernel's own tells nobody");
         own.alpha(self.socket.as_fd()).expect("a window has ended")
     }
 }
 
-/// A connection on which the script sends, and the kernel acknowledges.
+/// Connection on which the script sends and the kernel acknowledges.
 pub(crate) struct Receiving {
     kernel: Kernel,
     socket: Socket,
-    /// The kernel's number.
+    /// First sequence number of the kernel.
     begin: u32,
     next: u32,
 }
 
 impl Receiving {
-    /// One that is past its first acknowledgements, which are not delayed, with the kernel's SYN-ACK.
+    /// Opens a connection; also returns the kernel's SYN-ACK.
     pub(crate) fn open(mut kernel: Kernel) -> (Self, Seen) {
         let listener = kernel.socket();
         listener.listen().expect("it has an address");
@@ -308,7 +308,7 @@ impl Receiving {
         (Self { kernel, socket, begin: ack, next: 0 }, answer)
     }
 
-    /// The same, past `segments` and with nothing left to acknowledge; numbers begin anew.
+    /// Opens a connection, sends `segments` segments, and waits until all are acknowledged, so that acknowledgements are delayed.
     pub(crate) fn warm(kernel: Kernel, segments: u32) -> Self {
         let mut receiving = Self::open(kernel).0;
         for _ in 0..segments {
@@ -318,32 +318,32 @@ impl Receiving {
         receiving
     }
 
-    /// Hand over the next segment; returns what is acknowledged, in segments since the first, and whether with ECE.
+    /// Sends the next segment; returns its acknowledgements, in segments since the first, and their ECE flags.
     pub(crate) fn data(&mut self, ecn: u8, flags: u16, incast: bool) -> Vec<(u32, bool)> {
         self.segment(ecn, flags, incast).iter().map(|ack| (ack.ack, ack.has(ECE))).collect()
     }
 
-    /// The same, as it was seen; acknowledgements count segments.
+    /// Sends the next segment; returns the kernel's segments, with acknowledgements in segments.
     pub(crate) fn segment(&mut self, ecn: u8, flags: u16, incast: bool) -> Vec<Seen> {
         let seq = BEGIN + 1 + self.next * MSS;
         self.next += 1;
         let flags = ACK | flags;
         let (ack, options) = (self.begin, Options::default());
         self.kernel.send(&Outgoing { seq, ack, flags, len: MSS, ecn, incast, options });
-        // Its program reads at once.
+        // The receiving program reads at once.
         let mut seen = self.kernel.seen(Duration::from_millis(1));
         while self.socket.read(1 << 20).is_ok_and(|(read, _)| read > 0) {}
         seen.extend(self.kernel.seen(QUIET));
         seen.into_iter().map(|ack| Seen { ack: (ack.ack - BEGIN - 1) / MSS, ..ack }).collect()
     }
 
-    /// Bytes acknowledged when the timer of delayed acknowledgements fires.
+    /// Returns the acknowledgements when the timer of delayed acknowledgements expires.
     pub(crate) fn late(&mut self) -> Vec<(u32, bool)> {
         let seen = self.kernel.seen(Duration::from_millis(250));
         seen.iter().map(|ack| ((ack.ack - BEGIN - 1) / MSS, ack.has(ECE))).collect()
     }
 
-    /// So many segments were sent.
+    /// Returns the number of segments sent.
     pub(crate) fn next(&self) -> u32 {
         self.next
     }

@@ -1,23 +1,24 @@
-//! RFC 8257 §3.3 to §3.6 and §4.2: what a sender makes of echoes. Numbers are derived as in
-//! `crates/transport/tests/conformance/rfc8257.rs`, from an alpha that begins at 1, as no kernel is told another.
+//! RFC 8257 §3.3 to §3.6 and §4.2: reaction of a sender to echoes. Numbers are derived as in
+//! `crates/transport/tests/conformance/rfc8257.rs`, from an initial alpha of 1, which a kernel always has.
 
 use shallows_core::Duration;
 
 use crate::script::{CWR, ECE, ECT, INCAST, Kernel, NOT_ECT, SYN, Seen, Sending};
 
-/// Every congestion control of ours that is DCTCP, or contains it.
+/// The testbed's own congestion controls that are DCTCP, or contain it.
 const BOTH: [&str; 2] = ["\"dctcp\"", "\"pulser\""];
-/// Nobody waits so long here, unless he wants to.
+/// Retransmission timeout longer than any wait of these tests, except for timeouts.
 const PATIENT: &str = "rto = {min = \"400ms\"}";
 /// `TCP_CA_Recovery` of net/tcp_states.h.
 const RECOVERY: u8 = 3;
 
-/// Ten segments of many are on their way, and alpha is 1.
+/// Returns a connection with ten of many segments in flight, and an alpha of 1.
 fn started(congestion: &str) -> Option<Sending> {
     Some(Sending::started(Kernel::with(congestion, PATIENT)?, 200))
 }
 
-/// So many windows of ten segments have gone by without a mark, and ten more segments are on their way; with the number of the first.
+/// Returns a connection after `windows` windows of ten segments without a mark, with ten more in flight, and the number of the first of
+/// these.
 fn decayed(congestion: &str, windows: u32) -> Option<(Sending, u32)> {
     let mut sending = Sending::started(Kernel::with(congestion, PATIENT)?, 10);
     for window in 1..=windows {
@@ -27,7 +28,7 @@ fn decayed(congestion: &str, windows: u32) -> Option<(Sending, u32)> {
     Some((sending, windows * 10))
 }
 
-/// Segments that say that the window was cut.
+/// Returns the number of segments with CWR.
 fn cuts(sent: &[Seen]) -> usize {
     sent.iter().filter(|segment| segment.has(CWR)).count()
 }
@@ -40,10 +41,10 @@ fn alpha_moves_once_per_window_by_the_fraction_of_marked_segments() {
             sending.ack(number, if (4..=6).contains(&number) { ECE } else { 0 }, &[]);
             sending.alpha()
         };
-        // The first acknowledgement ends a window of nothing: 1,024 - 64.
+        // The first acknowledgement ends an empty window: 1,024 - 64.
         let found: Vec<u32> = (1..=20).map(|number| alpha(&mut sending, number)).collect();
         assert_eq!(found[..9], [960; 9], "{congestion}");
-        // The next, of segments 2 to 10: 960 - 60 + floor(3 * 64 / 9).
+        // The next window has segments 2 to 10: 960 - 60 + floor(3 * 64 / 9).
         assert_eq!(found[9..19], [921; 10], "{congestion}");
         // 921 - 57, with no mark.
         assert_eq!(found[19], 864, "{congestion}");
@@ -57,7 +58,7 @@ fn the_fraction_is_of_segments_not_of_acknowledgements() {
         sending.ack(1, 0, &[]);
         sending.ack(9, ECE, &[]);
         sending.ack(10, 0, &[]);
-        // One acknowledgement of eight marked segments, one of one unmarked: 960 - 60 + floor(8 * 64 / 9).
+        // One acknowledgement for eight marked segments, one for one unmarked: 960 - 60 + floor(8 * 64 / 9).
         assert_eq!(sending.alpha(), 956, "{congestion}");
     }
 }
@@ -66,7 +67,7 @@ fn the_fraction_is_of_segments_not_of_acknowledgements() {
 fn the_window_is_cut_by_half_of_alpha_and_does_not_grow_with_that() {
     for congestion in BOTH {
         let Some(mut sending) = started(congestion) else { return };
-        // 960 - of nothing - + 64, and half of ten segments.
+        // 960 after the empty window, + 64; and half of ten segments.
         sending.ack(1, ECE, &[]);
         assert_eq!((sending.alpha(), sending.windows().1), (1024, Some(5)), "{congestion}");
         let Some(mut sending) = restarted(sending, congestion) else { return };
@@ -77,7 +78,7 @@ fn the_window_is_cut_by_half_of_alpha_and_does_not_grow_with_that() {
     }
 }
 
-/// Another connection, once the one before is gone.
+/// Returns another connection, after the previous one has been closed.
 fn restarted(before: Sending, congestion: &str) -> Option<Sending> {
     drop(before);
     started(congestion)
@@ -88,7 +89,7 @@ fn the_window_is_cut_at_most_once_per_window() {
     for congestion in BOTH {
         let Some(mut sending) = started(congestion) else { return };
         let sent: Vec<Seen> = (1..=10).flat_map(|number| sending.ack(number, ECE, &[])).collect();
-        // Ten segments had been sent when the first mark came back; more have gone out since.
+        // Ten segments had been sent when the first mark arrived; more have been sent since.
         assert_eq!((cuts(&sent), sending.windows()), (1, (5, Some(5))), "{congestion}");
         let sent = sending.ack(11, ECE, &[]);
         // 5 - floor(5 * 1,024 / 2,048).
@@ -110,7 +111,7 @@ fn an_unmarked_acknowledgement_cuts_nothing_whatever_alpha_is() {
 
 #[test]
 fn while_the_window_comes_down_nothing_grows_and_afterwards_it_does() {
-    // §3.4 lets it grow; a kernel is in a state of its own for a round trip (CWR), as `ece_reaction = "prr"` of a simulation.
+    // §3.4 allows growth; a kernel is in a separate state for a round trip (CWR), as with `ece_reaction = "prr"` in a simulation.
     for congestion in BOTH {
         let Some(mut sending) = started(congestion) else { return };
         sending.ack(1, ECE, &[]);
@@ -129,7 +130,7 @@ fn at_the_least_window_it_sends_on() {
         let Some(kernel) = Kernel::with(congestion, &tcp) else { return };
         let mut sending = Sending::started(kernel, 50);
         let sent: Vec<Seen> = (1..=10).flat_map(|number| sending.ack(number, ECE, &[])).collect();
-        // Two segments, which is the least of a kernel: one goes for each that is acknowledged.
+        // Two segments are the minimum of a kernel: one is sent for each that is acknowledged.
         assert_eq!((sent.len(), sending.windows()), (10, (2, Some(2))), "{congestion}");
     }
 }
@@ -147,7 +148,7 @@ fn alpha_decays_by_the_gain_in_unmarked_windows_and_reaches_zero() {
         }
         // alpha -= floor(alpha / 16).
         assert_eq!(found[..5], [960, 900, 844, 792, 743], "{congestion}");
-        // §4.2: below 16 the shift gives nothing, and all that is left goes.
+        // §4.2: below 16 the shift gives nothing, and the rest is removed at once.
         let last = found.iter().position(|&alpha| alpha == 0).expect("it reaches zero");
         assert!(found[last - 1] < 16 && found[last - 2] >= 16, "{congestion}: {found:?}");
     }
@@ -202,7 +203,7 @@ fn a_mark_after_a_loss_in_the_same_window_changes_nothing() {
 
 #[test]
 fn everything_that_it_sends_is_ecn_capable() {
-    // §3.6 discusses it; RFC 3168 §6.1.1 forbids it, and asks for ECN by ECE and CWR.
+    // §3.6 discusses it; RFC 3168 §6.1.1 forbids it, and negotiates ECN by ECE and CWR.
     for congestion in BOTH {
         let Some(kernel) = Kernel::with(congestion, PATIENT) else { return };
         let (mut sending, [syn, ack]) = Sending::open(kernel, true);
@@ -218,7 +219,7 @@ fn without_agreement_it_is_conventional_tcp() {
         let (mut sending, _) = Sending::open(kernel, false);
         let sent = sending.write(50);
         assert!(sent.iter().all(|segment| segment.ecn == NOT_ECT), "{congestion}");
-        // Echoes say nothing, and losses what they always do.
+        // Echoes have no effect, and losses their usual one.
         sending.ack(1, ECE, &[]);
         assert_eq!(sending.windows(), (11, None), "{congestion}");
         sending.ack(1, 0, &[(2, 6)]);
@@ -229,7 +230,7 @@ fn without_agreement_it_is_conventional_tcp() {
 #[test]
 fn pulsers_signal_stops_a_sender_and_its_end_restores_the_window() {
     let Some(mut sending) = started("\"pulser\"") else { return };
-    // Ten segments are on their way, and the safe window is four: six may be acknowledged before another goes.
+    // Ten segments are in flight, and the safe window is four: six must be acknowledged before another is sent.
     let sent: Vec<usize> = (1..=7).map(|number| sending.ack(number, INCAST, &[]).len()).collect();
     assert_eq!(sent, [0, 0, 0, 0, 0, 0, 1]);
     sending.ack(8, 0, &[]);

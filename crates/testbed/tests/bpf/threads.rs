@@ -1,10 +1,10 @@
-//! Where the kernel takes up what arrives at hosts.
+//! Threads in which the kernel takes packets that arrive at hosts.
 
 use shallows_testbed::sys::machine;
 
 use crate::script::Kernel;
 
-/// There are kernels that leave out programs in BPF where they interrupt certain processes. Threads of their own are none.
+/// Some kernels skip BPF programs when these interrupt certain processes. Separate kernel threads are not affected.
 #[test]
 fn hosts_with_our_programs_take_up_packets_in_threads_of_their_own() {
     if machine::switch_and_hosts().is_none() {

@@ -1,9 +1,9 @@
-"""Readers of vendors' files, one module per format, which build the neutral model.
+"""Readers of vendors' files, one module per format; they build the vendor-neutral model.
 
 A reader's module has two functions:
 
-- `recognises(text, name)`: whether a file of that name is in its format; quickly, and without errors;
-- `read(text, name)`: the `Switch` that it describes, or a `ShallowsError` with the file's name and the place.
+- `recognises(text, name)` returns whether a file has its format; it is fast and raises no errors.
+- `read(text, name)` returns the described `Switch`, or raises a `ShallowsError` with file and place.
 
 To add one, add its name to `FORMATS`, and its module to `reader`.
 """
@@ -21,7 +21,7 @@ FORMATS = ("sonic", "nvue", "junos", "nxos", "eos", "avd", "tc")
 """Names of the modules, in the order in which they are tried."""
 
 LARGEST_CONFIGURATION = 1 << 26
-"""Largest file in bytes: a hundred times that of a switch with a thousand ports."""
+"""Largest file in bytes: a hundred times the configuration of a switch with a thousand ports."""
 
 MOST_FILES = 64
 """Most files of one switch."""
@@ -34,9 +34,9 @@ class Reader:
     """Interface of a reader's module."""
 
     recognises: Callable[[str, str], bool]
-    """Whether a file with this text and name has this format."""
+    """Returns whether a file with this text and name has this format."""
     read: Callable[[str, str], Switch]
-    """Build the switch that a file with this text and name describes."""
+    """Builds the switch that a file with this text and name describes."""
 
 
 def reader(name: str) -> Reader:

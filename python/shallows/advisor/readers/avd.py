@@ -1,7 +1,7 @@
 """Arista's validated designs (AVD): structured configuration in YAML, read as its EOS lines.
 
-The keys are those of `eos_cli_config_gen` in pyavd 6.4, and each line that of its templates. The meaning of a
-key is therefore defined once, in the reader of EOS.
+The keys are those of `eos_cli_config_gen` in pyavd 6.4, and the lines those of its templates. The meaning of
+each key is therefore defined only in the reader of EOS.
 """
 
 import re
@@ -34,7 +34,7 @@ _KINDS = {"uc_tx_queues": "uc-tx-queue", "tx_queues": "tx-queue"}
 
 
 def recognises(text: str, name: str) -> bool:
-    """Whether a text is YAML with AVD's queue keys."""
+    """Return whether a text is YAML with AVD's queue keys."""
     return (
         not re.match(r"\s*[{\[]", text) and not name.endswith(".json") and _TELLING.search(text) is not None
     )
@@ -64,7 +64,7 @@ class _Lines:
         self.found.append(Statement(node.line, tuple(text.split()), sections))
 
     def skip(self, key: str, node: Node) -> None:
-        """List each scalar that is not understood."""
+        """List each scalar of a node as unread."""
         for path, leaf in node.leaves((key,)):
             text = f"{'.'.join(path)}: {leaf.scalar() or ''}"
             self.unread.append(Source(self.name, str(leaf.line), text[:200]))

@@ -1,8 +1,7 @@
 """Arista EOS: a running configuration with `qos profile`, MMU queue profiles and interfaces.
 
 Syntax as in EOS's manual and the schema of pyavd 6.4. Segments are cells of the chip. Arista does not
-document whether kbytes are 1000 or 1024 bytes: 1000 is assumed and reported. Classes use the queue of their
-number.
+document whether kbytes are 1000 or 1024 bytes: 1000 is assumed and reported. Class n uses queue n by default.
 """
 
 import re
@@ -51,7 +50,7 @@ _DEVICE = re.compile(r"^! device: (\S{1,80}) \((\S{1,80}), ", re.MULTILINE)
 """EOS's header above its configuration: host name and model."""
 
 _QUEUE = re.compile(r"(uc-tx-queue|tx-queue) ([0-9]|1[0-5])", re.ASCII)
-"""Queue numbers of an MMU queue profile; Arista's ports have 8 or 12 queues."""
+"""Heading of a queue's section. Numbers are 0 to 15; Arista's ports have 8 or 12 queues."""
 
 _SPEED = re.compile(r"(?:forced |auto )?([0-9]{1,6})(g)?(?:-[0-9])?(?:full|half)?", re.ASCII)
 _ABOUT_QUEUES = re.compile(
@@ -60,11 +59,11 @@ _ABOUT_QUEUES = re.compile(
     r"|service-policy (type (qos|quality-of-service|tx-queue|queuing) )?(input|output) "
 )
 _POLICY = re.compile(r"(policy-map|class-map) type (qos|quality-of-service|tx-queue|queuing) ")
-"""Policies about queues, which are listed; others concern the control plane or routes."""
+"""Policies about queues, which are listed as unread; others concern the control plane or routes."""
 
 
 def recognises(text: str, name: str) -> bool:  # noqa: ARG001 - the same for all readers
-    """Whether a text is a configuration of EOS with queues."""
+    """Return whether a text is a configuration of EOS with queues."""
     return _TELLING.search(text) is not None and not re.match(r"\s*[{\[]", text)
 
 
@@ -86,7 +85,7 @@ def read(text: str, name: str) -> Switch:
 
 
 def is_queue(text: str) -> bool:
-    """Whether a text opens the section of a unicast queue.
+    """Return whether a text opens the section of a unicast queue.
 
     >>> is_queue("uc-tx-queue 3"), is_queue("mc-tx-queue 3")
     (True, False)
@@ -169,7 +168,7 @@ class _Reader:
         self.to_queue: dict[int, int] = {}
         self.pool: tuple[Threshold, Threshold, Source] | None = None
         self.made: dict[tuple[str, str, tuple[int, ...]], tuple[Queue, ...]] = {}
-        """Ports by profile, by own settings and by paused priorities."""
+        """Queues by profile, by port if it has own settings, and by paused priorities."""
 
     def take(self, statement: Statement) -> None:
         """Process one line with its sections."""
@@ -305,7 +304,7 @@ class _Reader:
         return True
 
     def in_section(self, section: _Section, inner: tuple[str, ...], statement: Statement) -> bool:
-        """Whether a line in a profile or at an interface is understood."""
+        """Return whether a line in a profile or at an interface is understood."""
         if len(inner) == 1 and (queue := _QUEUE.fullmatch(inner[0])):
             return self.in_queue(section.queues[int(queue[2])], statement)
         if inner:
@@ -416,7 +415,7 @@ class _Reader:
         )
 
     def allotments(self) -> _Memory:
-        """Return the applied MMU profile; note that the others are not applied."""
+        """Return the applied MMU profile; list the lines of other profiles as unread."""
         memory = _Memory()
         for name, statements in self.memory.items():
             for statement in statements:
@@ -503,7 +502,7 @@ class _Reader:
         )
 
     def of_the_pool(self) -> None:
-        """Read the marking by the whole memory, and whether packets that cannot be marked pass."""
+        """Add the marking by the whole memory, and apply `allow non-ect` to all markings."""
         if self.pool:
             low, high, source = self.pool
             curve = Curve(low, high, None, weight=None, source=source)
@@ -525,7 +524,7 @@ class _Reader:
         maps: Maps,
         groups: tuple[PriorityGroup, ...],
     ) -> PortProfile:
-        """Build the profile of one port: its interface's settings before its profile's."""
+        """Build the profile of one port; settings of the interface take precedence over its profile's."""
         pfc_on, pfc = (told.pfc_on, told.pfc) if told.pfc_on or told.pfc else (section.pfc_on, section.pfc)
         paused = tuple(sorted(pfc)) if pfc_on else ()
         key = (name or "", port if told.queues or not name else "", paused)
@@ -576,14 +575,14 @@ def _colour(precedence: str) -> Colour:
 
 
 def _is_drop_threshold(words: list[str]) -> bool:
-    """Whether the words are the share of a drop precedence, 0 to 2."""
+    """Return whether the words set the alpha of a drop precedence from 0 to 2."""
     kind, level, what, share = words
     known = (kind, what) == ("drop-precedence", "drop-threshold")
     return known and whole(level, most=2) is not None and alpha(share) is not None
 
 
 def _is_share(what: str, words: list[str]) -> bool:
-    """Whether the words are a share or a size of the memory."""
+    """Return whether the words are an alpha or a size of memory."""
     if what == "threshold":
         return len(words) == 1 and alpha(words[0]) is not None
     *unit, amount = words or [""]

@@ -49,7 +49,7 @@ PAUSED_POINTS, PAUSED_TAGS, MRU = "pfc.dscp", "pfc.ieee-802.1", "pfc.mru"
 CABLE = "pfc.cable-length"
 """Settings of a congestion notification profile; it pauses code points or VLAN priorities, never both."""
 MARKING = ("drop-profile-map", "explicit-congestion-notification")
-"""Statements of a scheduler about marks, kept even where nothing uses the scheduler."""
+"""Statements of a scheduler about marks; they count as read even if nothing uses the scheduler."""
 STRICT = ("strict-high", "high", "strict")
 ALIASES = {
     "be": "000000",
@@ -74,7 +74,7 @@ def _rate(text: str) -> int | None:
 
 
 def recognises(text: str, name: str) -> bool:  # noqa: ARG001 - the same for all readers
-    """Whether a text is a configuration of Junos with classes of service."""
+    """Return whether a text is a configuration of Junos with classes of service."""
     return _TELLING.search(text) is not None
 
 
@@ -135,7 +135,7 @@ class _Port:
 
 
 def _said(pool: Pool | None) -> bool:
-    """Whether the file describes this part of the memory."""
+    """Return whether the file describes this part of the memory."""
     return pool is not None and (pool.percent is not None or pool.alpha is not None)
 
 
@@ -146,7 +146,7 @@ _FIELDS = {
     "buffer-dynamic-threshold": ("alpha",),
     "explicit-congestion-notification": ("ecn",),
 }
-"""Readers of each statement of a scheduler."""
+"""Fields of `_Scheduler` that each statement sets."""
 
 
 class _Reader:
@@ -175,7 +175,7 @@ class _Reader:
         self.made: dict[tuple[object, ...], tuple[Queue, ...]] = {}
 
     def take(self, statement: Statement) -> None:
-        """Process a `set` statement, or one that removes an earlier one."""
+        """Process a statement of `set`, `delete`, `deactivate` or a group."""
         words = statement.words
         if words[:2] == ("system", "host-name") and len(words) == 3:
             self.hostname = words[2]
@@ -285,7 +285,7 @@ class _Reader:
         return True
 
     def pause(self, name: str, words: list[str], statement: Statement) -> bool:
-        """Read the pauses of a congestion notification profile."""
+        """Read the PFC settings of a congestion notification profile."""
         match words:
             case ["cable-length", metres] if (length := whole(metres, 1, 10**6)) is not None:
                 self.cables[name] = Fraction(length)
@@ -484,7 +484,10 @@ class _Reader:
         return True
 
     def marking(self, name: str, each: _Scheduler) -> str | None:
-        """Return the curves of a scheduler's drop profiles, which must be lines from zero."""
+        """Add the marking of a scheduler's drop profiles, and return its name; None without a valid profile.
+
+        A valid drop profile is a line from probability zero.
+        """
         curves = []
         for loss, profile in sorted(each.profiles.items()):
             fills, chances, statements = self.levels.get(profile, ([], [], []))
@@ -549,7 +552,7 @@ class _Reader:
         )
 
     def dangling(self) -> None:
-        """Remove settings of undefined or unused things from the model."""
+        """Note scheduler maps with undefined parts, and remove settings of unused objects."""
         for (name, kind), statement in self.mapped.items():
             if kind not in self.queues or self.maps[name].get(kind) not in self.schedulers:
                 missing = "queue" if kind not in self.queues else "scheduler"
@@ -574,7 +577,7 @@ class _Reader:
                 self.found.understood -= 1
 
     def unused(self, marked: dict[str, str | None]) -> None:
-        """List statements that name undefined things, and things that nothing names."""
+        """List statements about undefined and unused objects as unread."""
         drawn = {
             profile
             for name, each in self.schedulers.items()
@@ -606,7 +609,7 @@ class _Reader:
                     self.found.understood -= 1
 
     def names_nothing(self, port: _Port, words: tuple[str, ...]) -> bool:
-        """Whether a port's statement names an undefined map or classifier."""
+        """Return whether a port's statement refers to an undefined scheduler map or classifier."""
         if words[0] == "scheduler-map":
             return port.scheduler_map == words[1] and words[1] not in self.maps
         return words[-3:-1] == ("classifiers", "dscp") and words[-1] not in self.points
@@ -644,7 +647,7 @@ class _Reader:
         return queues
 
     def profile(self, name: str, port: _Port, marked: dict[str, str | None]) -> PortProfile:
-        """Build a port's profile; without a name, that of an unused scheduler map."""
+        """Build a port's profile; without a name, the profile of an unused scheduler map."""
         points = self.points.get(port.classifier or "", {})
         dscp = tuple(
             sorted((point, self.queues[kind]) for point, kind in points.items() if kind in self.queues)

@@ -1,7 +1,8 @@
 """NVIDIA Cumulus Linux: `nv set …` commands, or the equivalent YAML of `nv config show`.
 
 Syntax as in Cumulus Linux 5.13's guide to quality of service. Sizes are in bytes. A port has exactly one
-profile of each feature, `default-global` by default. Classes that a profile does not name are not configured.
+profile of each feature, `default-global` by default. Classes without settings in a profile are not
+configured.
 """
 
 import itertools
@@ -57,13 +58,13 @@ CLASSES, POINTS = 8, 64
 """Traffic classes and switch priorities, both from 0 to 7; and code points."""
 
 MOST_PLACES = 1 << 16
-"""Most places that a command may name: all ports with all classes."""
+"""Largest number of ports times classes in one command."""
 
 Path = tuple[str, ...]
 
 
 def recognises(text: str, name: str) -> bool:  # noqa: ARG001 - the same for all readers
-    """Whether a text has `nv set` commands, or is NVUE's YAML."""
+    """Return whether a text has `nv set` commands, or is NVUE's YAML."""
     return _TELLING.search(text) is not None
 
 
@@ -140,7 +141,7 @@ class _Told:
 
     @cached_property
     def maps(self) -> Maps:
-        """Return the maps, which are the same for all ports; call it after all settings."""
+        """Return the maps of all ports; call it only after all settings are read."""
         return Maps(tuple(sorted(self.dscp.items())), tuple(sorted(self.to_queue.items())))
 
     def link(self, path: Path, value: str) -> None:
@@ -189,7 +190,7 @@ class _Told:
         return self.mapped(path, number)
 
     def mapped(self, path: Path, number: int | None) -> bool:
-        """Set maps and pauses."""
+        """Set maps and PFC."""
         match path:
             case ("qos", "mapping", "default-global", "dscp", point, "switch-priority") if (
                 whole(point, most=POINTS - 1) is not None and number is not None
@@ -225,7 +226,7 @@ class _Told:
         return True
 
     def profile(self, port: str, own: dict[str, str], made: dict[str, dict[int, str]]) -> PortProfile:
-        """Build the profile of a port; without a name, that of all others."""
+        """Build the profile of a port; without a name, the profile of all other ports."""
         control, order, pause = (own.get(feature, ALL) for feature in _FEATURES)
         marks, orders = made.get(control, {}), self.schedulers.get(order, {})
         paused = tuple(sorted(self.pfc.get(pause, ())))
@@ -253,7 +254,7 @@ class _Reader:
         self.found = Findings(name, _scope)
         self.leaves: dict[Path, tuple[str, Statement]] = {}
         self.below: dict[Path, dict[Path, None]] = {}
-        """Paths of the settings, by everything that an `unset` may name."""
+        """Paths of settings below each path, for `unset`."""
         self.places = 0
         self.hostname: str | None = None
 
@@ -286,7 +287,7 @@ class _Reader:
             del self.below[path[:end]][path]
 
     def expanded(self, words: Path, statement: Statement) -> list[Path]:
-        """Return a command for each class and port of its lists, after counting them."""
+        """Expand a command into one for each listed class and port; reject too many before expansion."""
         names = [_listed(words, place) for place in range(len(words))]
         count = math.prod(map(len, names))
         if count == 0 or count > MOST_PLACES:
@@ -381,7 +382,7 @@ class _Reader:
 
 
 def _listed(words: Path, place: int) -> list[str]:
-    """Return the ports or classes that a word lists, or the word itself; empty if there are too many."""
+    """Return the ports or classes that a word lists, or the word itself; empty for too many ports."""
     before = words[place - 1] if place else ""
     if before == "interface" and place == 1:
         return ports(words[place], MOST_PLACES) or []
@@ -390,7 +391,7 @@ def _listed(words: Path, place: int) -> list[str]:
 
 
 def _is_class(text: str) -> bool:
-    """Whether a text is the number of a traffic class or switch priority."""
+    """Return whether a text is the number of a traffic class or switch priority."""
     return whole(text, most=CLASSES - 1) is not None
 
 

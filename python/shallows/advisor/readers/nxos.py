@@ -33,7 +33,7 @@ FORMAT = "nxos"
 KBYTES = Default("unit kbytes", "1000 bytes are assumed", "Cisco's guides do not say; 1024 were 2.4 % more")
 MOST_PRIORITIES = 7
 OPTIMIZED = "random-detect.threshold"
-"""Setting of a queue with the platform's own thresholds, for bursts or for meshes."""
+"""Setting of a queue with thresholds of the platform, optimised for bursts or meshes."""
 
 _TELLING = re.compile(
     r"^\s*(policy-map|class|service-policy) type (queuing|network-qos) "
@@ -48,7 +48,7 @@ _ABOUT_QUEUES = re.compile(
 
 
 def recognises(text: str, name: str) -> bool:  # noqa: ARG001 - the same for all readers
-    """Whether a text is a configuration of NX-OS with queues."""
+    """Return whether a text is a configuration of NX-OS with queues."""
     return _TELLING.search(text) is not None
 
 
@@ -116,7 +116,7 @@ class _Reader:
         self.curves: dict[tuple[str, int], Curve] = {}
         self.network: dict[str, dict[str, _Lossless]] = {}
         self.points: dict[str, dict[int, None]] = {}
-        """Statements of each class, in order and without repeats."""
+        """DSCPs of each class, in order and without repeats."""
 
         self.classified: dict[str, dict[str, int]] = {}
         self.system = _Port()
@@ -372,7 +372,7 @@ class _Reader:
         return True
 
     def maps(self, classifier: str | None) -> Maps:
-        """Return the maps, which are the same for all ports with a classifier."""
+        """Return the maps of all ports with this classifier."""
         if classifier not in self.made:
             self.made[classifier] = self.of_classifier(classifier)
         return self.made[classifier]
@@ -387,7 +387,7 @@ class _Reader:
 
     @cached_property
     def lossless(self) -> tuple[tuple[int, ...], tuple[PriorityGroup, ...], int | None]:
-        """Return the network-qos policy of all ports: priorities, their memory, and the largest MTU."""
+        """Return the applied network-qos policy: paused priorities, their memory, and the largest MTU."""
         classes = self.network.get(self.network_policy or "", {}).values()
         groups = {
             priority: replace(each.group, number=priority)

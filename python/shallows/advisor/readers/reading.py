@@ -27,7 +27,7 @@ _PORT = re.compile(r"(.*?)([0-9]+)(?:-([0-9]+))?", re.ASCII | re.DOTALL)
 
 @dataclass
 class Findings:
-    """Findings of a reader so far."""
+    """Results that a reader has collected."""
 
     file: str
     scope_of: Callable[[Statement], Scope] = lambda _: Scope()
@@ -44,7 +44,7 @@ class Findings:
         return Source(self.file, str(statement.line), statement.text[:200])
 
     def skip(self, statement: Statement, scope: Scope | None = None) -> None:
-        """List a statement about queues as not understood."""
+        """List a statement about queues as unread."""
         scope = self.scope_of(statement) if scope is None else scope
         self.unread.append(replace(self.source(statement), scope=scope))
 
@@ -56,7 +56,7 @@ class Findings:
             self.skip(statement)
 
     def setting(self, name: str, value: str, statement: Statement, scope: str = "") -> bool:
-        """Store a setting without a place of its own; a later one replaces it."""
+        """Store a setting for which the model has no field; a later value replaces it."""
         self.settings[name, scope] = Setting(name, value, scope, self.source(statement))
         return True
 
@@ -112,7 +112,7 @@ def size(text: str, unit: str) -> Threshold | None:
 
 
 def ports(text: str, most: int) -> list[str] | None:
-    """Expand a list of ports with ranges; None, before expansion, if it has more than `most`.
+    """Expand a list of ports with ranges; None if it has more than `most` ports.
 
     >>> ports("swp1-3,swp7", 9), ports("Ethernet1/1-2", 9), ports("lo", 9)
     (['swp1', 'swp2', 'swp3', 'swp7'], ['Ethernet1/1', 'Ethernet1/2'], ['lo'])
@@ -137,8 +137,7 @@ def alike(profiles: Iterable[PortProfile]) -> tuple[PortProfile, ...]:
     seen: dict[int, tuple[tuple[Queue, ...], int]] = {}
     found: dict[tuple[PortProfile, str | None, int], tuple[PortProfile, list[str]]] = {}
     for each in profiles:
-        # A tuple that many ports share is hashed once; hashing 64 queues per port would dominate the run
-        # time.
+        # Each shared tuple is hashed once; hashing 64 queues for every port would dominate the run time.
         _, number = seen.setdefault(id(each.queues), (each.queues, -1))
         if number < 0:
             number = numbers.setdefault(each.queues, len(numbers))
@@ -149,7 +148,7 @@ def alike(profiles: Iterable[PortProfile]) -> tuple[PortProfile, ...]:
 
 
 def lossless(queues: Iterable[Queue], pfc: Sequence[int], maps: Maps) -> tuple[Queue, ...]:
-    """Order queues and set their PFC: a priority's queue has its number, unless mapped."""
+    """Sort queues by number and set `lossless`; a priority uses the queue of its number unless mapped."""
     mapped = dict(maps.class_to_queue)
     paused = {mapped.get(priority, priority) for priority in pfc}
     return tuple(

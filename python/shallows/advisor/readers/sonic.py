@@ -55,15 +55,15 @@ MOST_PORTS = 1 << 16
 """Most ports of a switch; a chassis has some thousand."""
 
 MOST_PLACES = 1 << 19
-"""Most queues and priority groups that keys may name: 4,096 ports with 64 each."""
+"""Largest number of queues and priority groups in keys: 4,096 ports with 64 of each."""
 
 ONE = "give the configuration of one switch"
 
 _OF_PORTS = ("PORT", "QUEUE", "BUFFER_QUEUE", "BUFFER_PG", "PORT_QOS_MAP")
-"""Tables whose keys name ports."""
+"""Tables with ports in their keys."""
 
 _LISTS = ("BUFFER_PORT_INGRESS_PROFILE_LIST", "BUFFER_PORT_EGRESS_PROFILE_LIST")
-"""Tables whose keys name ports, and whose rows name several buffer profiles."""
+"""Tables with ports in their keys and several buffer profiles in each row."""
 
 T = TypeVar("T")
 
@@ -86,7 +86,7 @@ _ECN: dict[str, tuple[Colour, ...]] = {
 
 
 def recognises(text: str, name: str) -> bool:
-    """Whether a file has tables of SONiC, or has the name of one and is not JSON."""
+    """Return whether a file is JSON with SONiC's tables, or other text with the file name of such tables."""
     if text.lstrip()[:1] == "{":
         return _TABLE.search(text) is not None
     return re.search(r"(config_db|qos|buffers?)[^/]*\.json$", name) is not None
@@ -151,7 +151,7 @@ class _Reader:
         """Headroom settings by buffer profile."""
 
     def refuse_too_many(self) -> None:
-        """Count ports and their rows before building any."""
+        """Reject too many ports or rows before any is built."""
         names: set[str] = set()
         places = 0
         for table in (*_OF_PORTS, *_LISTS):
@@ -241,7 +241,7 @@ class _Reader:
 
     @staticmethod
     def _threshold(row: Entry, name: str) -> int | None:
-        """Return a threshold in bytes; SAI's default is 0, the whole buffer (saiwred.h)."""
+        """Return a threshold in bytes; None for 0, SAI's default, which is the whole buffer (saiwred.h)."""
         count = row.number(name, most=LARGEST_THRESHOLD)
         if count == 0:
             row.note("zero-threshold", f"{name} of {row.key} is 0", name)
@@ -296,7 +296,7 @@ class _Reader:
         )
 
     def _say_no_size(self, row: Entry) -> None:
-        """Note a pool without a size, by the component that would set it."""
+        """Report a pool without a size: as a default if the switch computes it, otherwise as a note."""
         meta = self.tables.row("DEVICE_METADATA", "localhost")
         if meta and meta.text("buffer_model") == "dynamic":
             self.defaults.append(Default(f"size of pool {row.key}", "the switch computes it", "buffermgrdyn"))
@@ -305,7 +305,7 @@ class _Reader:
             row.note("pool-without-size", f"pool {row.key} has no size")
 
     def _say_odd_references(self) -> None:
-        """Note references in brackets, and empty ones, each value once."""
+        """Note references in brackets and empty references, each value once."""
         found: dict[tuple[str, str], list[Entry]] = {}
         for row in self.tables.about_queues():
             for name, text in row.odd_references.items():
@@ -418,7 +418,7 @@ class _Reader:
             port.pfc = tuple(sorted(pfc or ()))
 
     def _known(self, row: Entry, name: str, table: str) -> str | None:
-        """Return the existing row of another table that a field names."""
+        """Return the row of another table that a field refers to; None if it does not exist."""
         key = row.reference(name)
         if not key:
             # Nothing is bound: `empty-reference` and `bracketed-reference` describe orchagent's reaction.
@@ -495,7 +495,7 @@ class _Reader:
         )
 
     def _pairs(self, table: str, key: str | None) -> tuple[tuple[int, int], ...]:
-        """Return a map, read once for all ports that use it."""
+        """Return the pairs of a map; cached for all ports that use it."""
         if (table, key) not in self.pairs:
             self.pairs[table, key] = self._pairs_of(table, key)
         return self.pairs[table, key]
@@ -514,7 +514,7 @@ class _Reader:
         return tuple(sorted(pairs.items()))
 
     def _settings(self) -> tuple[Setting, ...]:
-        """Return fields that are settings; equal ones of several ports are one."""
+        """Return fields that are settings; equal settings of several ports are merged."""
         found: dict[tuple[str, str], list[Entry]] = {}
         for table, name in SETTINGS.items():
             for row in self.tables.rows(table):

@@ -1,4 +1,4 @@
-"""SONiC's tables from one or several JSON files, with a record of the values that were understood."""
+"""SONiC's tables from one or several JSON files, with a record of the values that were read."""
 
 import json
 import re
@@ -13,7 +13,7 @@ from shallows.bounded import parse_json, quoted, whole
 from shallows.errors import ShallowsError
 
 LEAST_CIR = 1
-"""Guaranteed rate in bytes per second that means none: `sonic-scheduler.yang` rejects a peak rate alone."""
+"""Guaranteed rate in bytes/s that stands for none, since `sonic-scheduler.yang` rejects a peak rate alone."""
 
 REMEDY = (
     "give /etc/sonic/config_db.json, or what `sonic-cfggen -d --print-data` prints; "
@@ -24,7 +24,7 @@ ABOUT_QUEUES = re.compile(
     r"QUEUE|BUFFER|WRED|SCHEDULER|PFC|DSCP|DOT1P|MPLS_TC|(^|_)TC_|QOS|CABLE_LENGTH|LOSSLESS|TRIMMING",
     re.ASCII,
 )
-"""Tables whose values are all understood or listed."""
+"""Tables about queues; values that the reader does not use are listed as unread."""
 
 MAPS = {
     "dscp_to_tc_map": ("DSCP_TO_TC_MAP", "dscp_to_class"),
@@ -33,7 +33,7 @@ MAPS = {
     "pfc_to_queue_map": ("MAP_PFC_PRIORITY_TO_QUEUE", "pfc_to_queue"),
     "pfc_to_pg_map": ("PFC_PRIORITY_TO_PRIORITY_GROUP_MAP", "pfc_to_group"),
 }
-"""Fields of `PORT_QOS_MAP`, with the named table and the model's name."""
+"""Fields of `PORT_QOS_MAP`, each with its table and its field in `Maps`."""
 
 SETTINGS = {
     "DEFAULT_LOSSLESS_BUFFER_PARAMETER": "lossless",
@@ -47,12 +47,12 @@ MOST_ROWS = 1 << 19
 """Most rows of all tables: 4,096 ports of a hundred rows."""
 
 MOST_NUMBERS = 64
-"""Most queues in a range: the largest number of queues of any port."""
+"""Largest number of a queue, priority or class."""
 
 
 @dataclass
 class Entry:
-    """One row of a table. Values that are not taken count as not understood."""
+    """One row of a table. Values that are not taken count as unread."""
 
     table: str
     key: str
@@ -76,7 +76,7 @@ class Entry:
         return Source(file, f"{self.table}|{self.key} {name}".strip(), text)
 
     def scope(self) -> Scope:
-        """Return the port and the queue of a row about one of each."""
+        """Return the port and queue of a row, if its key has only one of each."""
         if self.table not in ("QUEUE", "BUFFER_QUEUE", "BUFFER_PG", "PORT_QOS_MAP"):
             return Scope()
         *before, last = self.parts if self.table != "PORT_QOS_MAP" else (*self.parts, "")
@@ -99,7 +99,7 @@ class Entry:
         return value.strip()
 
     def number(self, name: str, least: int = 0, most: int = 2**63 - 1) -> int | None:
-        """Return a field as an integer; one that is invalid or out of bounds stays listed."""
+        """Return a field as an integer; an invalid one returns None and counts as unread."""
         text = self.text(name)
         if text is None:
             return None
@@ -121,7 +121,7 @@ class Entry:
         return found
 
     def reference(self, name: str) -> str | None:
-        """Return the row of another table that a field names; formerly `[TABLE|ROW]`, with `[]` for none."""
+        """Return the key that a field refers to, also in the older forms `[TABLE|ROW]`, and `[]` for none."""
         text = self.text(name)
         if text is None:
             return None
@@ -130,7 +130,7 @@ class Entry:
         return text.strip("[]").rpartition("|")[2].strip()
 
     def refuse(self, name: str, why: str) -> None:
-        """Mark a field as not understood after all."""
+        """Mark a field as unread, with the reason in a note."""
         self.taken.discard(name)
         self.note("not-valid", why, name)
 
@@ -190,7 +190,7 @@ class Tables:
                 yield from rows.values()
 
     def unread(self) -> tuple[Source, ...]:
-        """Return values about queues and buffers that were not taken."""
+        """Return the values about queues and buffers that were not taken."""
         left = [
             replace(entry.source(name), scope=scope)
             for entry in self.about_queues()
@@ -222,7 +222,7 @@ def _tables(name: str, text: str) -> dict[str, Any]:
 
 
 def _halves(content: object) -> bool:
-    """Whether there are unpaired surrogates, which are not text and cannot be written."""
+    """Return whether a document has unpaired surrogates, which UTF-8 cannot represent."""
     try:
         json.dumps(content, ensure_ascii=False).encode()
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""Linux: output of `tc -s qdisc show`, `ip route show` and `sysctl`, or the commands that set it.
+"""Linux: output of `tc -s qdisc show`, `ip route show` and `sysctl`, or the corresponding commands.
 
 Syntax and defaults as in iproute2's manual pages; sizes and times in the units of tc(8), where k is 1024. The
 bands of `ets` and `prio` are queues, numbered from 0; `red` below a band is its marking.
@@ -34,7 +34,7 @@ from shallows.bounded import decimal, whole
 
 FORMAT = "tc"
 ADAPTIVE, EARLY, MARKED = "red.adaptive", "red.qevent.early_drop", "red.qevent.mark"
-"""Settings of a marking that its curve lacks."""
+"""Settings of a marking for which `Curve` has no field."""
 
 _TELLING = re.compile(
     r"^\s*(qdisc \S+ [0-9a-f]*: |tc qdisc (add|replace|change|del) "
@@ -54,7 +54,7 @@ _UNITS = {
     "gb": 1 << 30,
 }
 _BITS = {"kbit": 1 << 7, "mbit": 1 << 17, "gbit": 1 << 27}
-"""iproute2's lib/utils_math.c, `get_size64`: 1024 bits and its powers."""
+"""Bytes of sizes in bits; powers of 1024 as in `get_size64` of iproute2's lib/utils_math.c."""
 
 _ROUTE_OPTIONS = {"rto_min", "congctl", "features", "initcwnd", "initrwnd", "quickack"}
 _SYSCTLS = {
@@ -65,13 +65,13 @@ _SYSCTLS = {
 _STATISTICS = re.compile(r"(Sent |backlog |marked |maxpacket |new_flows|Tc|count |dropped |[0-9])")
 _PLAIN = {"noqueue", "pfifo_fast", "mq", "pfifo", "bfifo", "ingress", "clsact"}
 _STATE = {"refcnt": 2, "offloaded": 1, "ingress_block": 2, "egress_block": 2}
-"""Words that `print_qdisc` of tc/tc_qdisc.c prints before a qdisc's options, with their numbers of words."""
+"""Words that `print_qdisc` of tc/tc_qdisc.c prints before a qdisc's options; each with its word count."""
 
 _FLAGS = {"ecn", "harddrop", "adaptive", "nodrop"}
 _VALUES = {"limit", "min", "max", "avpkt", "burst", "probability", "bandwidth", "ewma", "Plog", "Scell_log"}
 _QEVENTS = {"early_drop": EARLY, "mark": MARKED}
 _PRINTED_TOGETHER = re.compile(r"(Scell_log [0-9]+)qevent")
-"""Words that tc/q_red.c prints without a blank between them."""
+"""Two words that tc/q_red.c prints without a blank between them."""
 
 OVERFLOW = (
     "probability 1 becomes 0 in the tc of x86, and the kernel applies (max - min) / 2^Plog, {}; "
@@ -83,7 +83,7 @@ MOVES = (
 
 
 def recognises(text: str, name: str) -> bool:  # noqa: ARG001 - the same for all readers
-    """Whether a text is of tc, ip or sysctl."""
+    """Return whether a text is output or commands of tc, ip or sysctl."""
     return _TELLING.search(text) is not None
 
 
@@ -127,7 +127,7 @@ class _Device:
     source: Source = field(default_factory=Source)
 
     def queues(self) -> tuple[Queue, ...]:
-        """Return its bands, without their markings."""
+        """Return the bands as queues, without markings."""
         return _queues(self.bands, self.strict, tuple(self.quanta), ordered=self.root in ("ets", "prio"))
 
 
@@ -145,7 +145,7 @@ class _Reader:
         self.found = Findings(name, self.scope)
         self.devices: dict[str, _Device] = {}
         self.notes: dict[str, Note] = {}
-        """Settings by marking."""
+        """Notes by marking."""
 
     def take(self, statement: Statement) -> None:
         """Process a line of tc, ip or sysctl."""
@@ -174,7 +174,7 @@ class _Reader:
                 self.found.skip(statement)
 
     def scope(self, statement: Statement) -> Scope:
-        """Return the device of a qdisc and its band; filters and classes neither mark nor queue."""
+        """Return the device and band of a qdisc; `NOWHERE` for filters and classes, which do not mark."""
         words = statement.words
         if "qdisc" not in words[:2]:
             return NOWHERE
@@ -188,7 +188,7 @@ class _Reader:
             self.found.took(self.found.setting(name, pair[1].strip(), statement), statement)
 
     def route(self, words: list[str], statement: Statement) -> None:
-        """Read the TCP settings of a route; its destination serves as its name."""
+        """Read the TCP settings of a route."""
         options: dict[str, list[str]] = {}
         kept: list[str] = []
         each = kept
@@ -297,7 +297,7 @@ class _Reader:
         said = _options(words)
         commanded = statement.words[0] == "tc"
         if said is None or ("nodrop" in said and "ecn" not in said) or (commanded and "avpkt" not in said):
-            return None  # red_validate_flags of net/red.h; q_red.c
+            return None  # rejected by red_validate_flags of net/red.h, or by q_red.c
         limit, low, high = (size(said[key]) if key in said else 0 for key in ("limit", "min", "max"))
         if limit is None or low is None or high is None:
             return None
@@ -340,7 +340,7 @@ class _Reader:
     ) -> Fraction | None:
         """Return the probability at the maximum; None if it is not shown or tc rejects it.
 
-        tc shows it with `-d` only.
+        tc shows it only with `-d`.
         """
         try:
             given = Fraction(decimal(said["probability"])) if "probability" in said else None

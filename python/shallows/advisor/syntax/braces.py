@@ -26,8 +26,8 @@ _COMMENT = re.compile(r"/\*.*?\*/|##.*")
 def read(text: str, name: str) -> list[Statement]:
     r"""Return each leaf as the words of `set`; a list in brackets becomes a statement per item.
 
-    `deactivate` and `delete` keep their word in front. Among commands, other lines are terminal output and
-    are skipped. In a terminal session, each statement has its host as a section.
+    Statements of `deactivate` and `delete` keep this word in front. Lines between commands are terminal
+    output and are skipped. In a terminal session, each statement has its host as a section.
 
     >>> for statement in read("class-of-service { schedulers s1 { shaping-rate 1g; } }", "leaf"):
     ...     print(statement.line, statement.text)
@@ -136,10 +136,7 @@ class _Sections:
         self.started = 0
 
     def shown(self, number: int, entered: terminal.Prompt, edited: tuple[str, ...]) -> None:
-        """Start the output of a command; incomplete words before it are a heading.
-
-        If earlier output lacks its end, it becomes a statement that is not understood.
-        """
+        """Start the output of a command; unfinished earlier output becomes unread statements."""
         if self.pending:
             self.found.append(Statement(self.started, tuple(self.pending), self.host))
         if self.above:
@@ -173,7 +170,7 @@ class _Sections:
             self.opened.pop()
         elif word == ";":
             if not self.above and self.shows[-1:] == (*self.pending[:1],):
-                self.pending = self.pending[1:]  # a leaf is shown with its own name
+                self.pending = self.pending[1:]  # the output repeats the name of a leaf
             if words := (*self.path(), *self.pending):
                 self.found += _listed(Statement(self.started, words, self.host), self.name)
             if len(self.found) > MOST_STATEMENTS:

@@ -1,8 +1,8 @@
 """Junos: inheritance from configuration groups where `apply-groups` names them.
 
-Order by Juniper's guide: statements outside precede those of groups, the first of several groups precedes the
-others, and a group applied closer precedes one further out. Names in angle brackets are shell wildcards, and
-give data to existing names that match.
+Precedence by Juniper's guide: statements outside groups precede inherited ones, the first of several groups
+precedes the others, and a group applied at an inner level precedes one further out. Names in angle brackets
+are shell wildcards that match existing names.
 """
 
 import re
@@ -25,8 +25,8 @@ MOST_COMPARISONS = 1 << 21
 def in_force(statements: list[Statement], name: str = "") -> list[Statement]:
     """Return the statements with inherited ones first, so that those outside take precedence.
 
-    Statements that nothing applies, or that match nothing, stay as the group has them. So do conflicting
-    statements of two wildcards of one group, because the guide does not define their order.
+    Group statements that are not applied, or match nothing, stay in the result unchanged. Conflicting
+    statements of two wildcards of one group also stay, because the guide does not define their order.
 
     >>> said = ["interfaces xe-0/0/1 mtu 1500", "interfaces xe-0/0/2 speed 25g", "apply-groups all"]
     >>> said += ["groups all interfaces <xe-*> mtu 9216"]
@@ -55,8 +55,8 @@ def in_force(statements: list[Statement], name: str = "") -> list[Statement]:
     tree = _tree(each.words for each in statements if each.words[0] not in ("groups", "delete", "deactivate"))
     taken: set[int] = set()
     inherited: list[Statement] = []
-    # The last statement replaces earlier ones: groups applied further out come first, and of several the
-    # first comes last.
+    # A later statement replaces earlier ones, so groups applied further out come first, and the first of
+    # several groups comes last.
     order = sorted(enumerate(dict.fromkeys(applied)), key=lambda each: (len(each[1][0]), -each[0]))
     given = _Given(groups, tree, excepted, name)
     for _, (where, group) in order:
@@ -71,7 +71,7 @@ def in_force(statements: list[Statement], name: str = "") -> list[Statement]:
 
 
 class _Group:
-    """Statements of a group: those with wildcards by the words up to the last wildcard, and the others."""
+    """Statements of a group: plain ones, and those with wildcards by their words up to the last wildcard."""
 
     def __init__(self, said: list[Statement]) -> None:
         self.wild: dict[Words, list[Statement]] = {}
@@ -96,7 +96,7 @@ class _Group:
 
 
 class _Given:
-    """Statements that groups give to places where they are applied. Work is counted before it is done."""
+    """Inherited statements at the places that apply groups. Limits are checked before the work is done."""
 
     def __init__(
         self, groups: dict[str, list[Statement]], tree: _Tree, excepted: dict[str, list[Words]], name: str
@@ -156,13 +156,13 @@ class _Given:
         return self.matched[place, head]
 
     def count(self, statements: int, of: Statement | None) -> None:
-        """Count statements before building them."""
+        """Count statements before they are built; reject too many."""
         self.statements += statements
         if of is not None and self.statements > MOST_STATEMENTS:
             raise too_many(self.name, of.line, "its groups")
 
     def compare(self, names: int, of: Statement) -> None:
-        """Count comparisons of names with a wildcard."""
+        """Count comparisons of names with a wildcard; reject too many."""
         self.comparisons += names
         if self.comparisons > MOST_COMPARISONS:
             raise refusal(
@@ -197,7 +197,7 @@ def _at(tree: _Tree, path: Words) -> _Tree | None:
 
 
 def _matches(name: str, word: str) -> bool:
-    """Whether a name equals or matches a word of a group."""
+    """Return whether a name equals or matches a word of a group."""
     return _pattern(word).match(name) is not None if _is_wild(word) else name == word
 
 

@@ -8,7 +8,8 @@ from shallows.bounded import quoted
 from shallows.errors import ShallowsError
 
 MOST_LINES, LONGEST_LINE, DEEPEST = 1 << 18, 1 << 14, 64
-"""Bounds of a configuration: 2,000 ports of a hundred lines, of some hundred characters, ten sections deep.
+"""Largest number of lines, longest line in characters, and deepest nesting. Real configurations have up to
+2,000 ports of a hundred lines, some hundred characters per line, and ten levels.
 """
 
 MOST_STATEMENTS = MOST_LINES
@@ -24,7 +25,7 @@ class Statement:
     words: tuple[str, ...]
     """Words of the statement."""
     sections: tuple[str, ...] = ()
-    """Sections around it, from outside, as written."""
+    """Enclosing sections, the outermost first, as written."""
 
     @cached_property
     def text(self) -> str:
@@ -33,7 +34,7 @@ class Statement:
 
     @property
     def is_plain(self) -> bool:
-        """Whether no word needs quotation marks.
+        """Return whether no word needs quotation marks.
 
         >>> Statement(1, ("interface", "a b")).is_plain, Statement(1, ("interface", "a")).is_plain
         (False, True)
@@ -50,7 +51,7 @@ class Statement:
 
 
 def numbered(text: str, name: str) -> Iterator[tuple[int, str]]:
-    """Yield the non-empty lines of a text, stripped, with their numbers.
+    """Yield the non-empty lines of a text, without trailing blanks, with their numbers.
 
     Raises
     ------

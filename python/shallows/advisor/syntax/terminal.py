@@ -16,7 +16,7 @@ class Prompt:
     entered: str
 
     def shown(self, edited: tuple[str, ...] = ()) -> tuple[str, ...]:
-        """Return the sections whose content follows, without their own names.
+        """Return the path of the shown section; the output contains its content without its name.
 
         >>> prompt("root@leaf1> show configuration class-of-service schedulers | no-more").shown()
         ('class-of-service', 'schedulers')
@@ -44,7 +44,7 @@ def prompt(line: str) -> Prompt | None:
 
 
 def heading(line: str) -> str | None:
-    """Return the switch whose commands follow, where its name stands alone on a line.
+    """Return the switch name in a line that consists of a name and a colon; None for other lines.
 
     >>> heading("leaf1:"), heading("set system host-name leaf1")
     ('leaf1', None)

@@ -1,4 +1,4 @@
-"""YAML values with their keys and lines. Repetition by aliases is bounded."""
+"""YAML values with their keys and line numbers; repetition by aliases is bounded."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -32,7 +32,7 @@ class Node:
         return node
 
     def items(self) -> "Iterator[tuple[str, Node]]":
-        """Return the keys and values of a mapping; nothing for other nodes."""
+        """Yield the keys and values of a mapping; nothing for other nodes."""
         if isinstance(self.value, dict):
             yield from self.value.items()
 
@@ -83,7 +83,7 @@ def read(text: str, name: str) -> Node:
 
 
 class _Reader:
-    """Builds nodes from events, with the depth checked first, unlike yaml's composer.
+    """Builder of nodes from events; unlike yaml's composer, it limits the depth.
 
     Repetition by an alias is counted, not copied.
     """
@@ -128,7 +128,7 @@ class _Reader:
         return found
 
     def count(self, values: int, line: int) -> None:
-        """Count values before building them."""
+        """Count values before they are built; reject too many."""
         self.values += values
         if self.values > MOST_VALUES:
             raise refusal(
@@ -176,5 +176,5 @@ def _until_end(events: Iterator[Any]) -> Iterator[Any]:
 
 
 def _is_plain(event: Any) -> bool:
-    """Whether an event is a whole value, or an alias."""
+    """Return whether an event is a scalar or an alias."""
     return isinstance(event, yaml.ScalarEvent | yaml.AliasEvent)

@@ -1,7 +1,7 @@
-"""Writers of vendors' configurations: from the neutral model, as the smallest change.
+"""Writers of vendors' configurations: the smallest change between two states of the vendor-neutral model.
 
-A writer's module has one function, `write(before, after, reasons)`. Its `Text` has the change, its rollback,
-and settings that the format lacks. A new writer adds its name to `FORMATS` and its module below.
+A writer's module has one function, `write(before, after, reasons)`. It returns a `Text` with the change, its
+rollback, and settings that the format lacks. To add a writer, extend `FORMATS` and `writer`.
 """
 
 from dataclasses import replace
@@ -19,7 +19,7 @@ class Writer(Protocol):
     """Interface of a writer's module."""
 
     def write(self, before: Switch | None, after: Switch, reasons: Reasons = NO_REASONS) -> Text:
-        """Write the change from one configuration to another; everything if nothing exists."""
+        """Write the change from one configuration to another; without `before`, the whole configuration."""
 
 
 def writer(name: str) -> Writer:

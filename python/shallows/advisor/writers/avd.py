@@ -1,7 +1,7 @@
 """Arista's validated designs (AVD): the changed keys of structured configuration, in YAML.
 
-AVD's inputs describe a whole device, so a change consists of whole entries, which replace those with the same
-name. Removed entries are named in a comment.
+AVD's inputs describe a whole device, so a change consists of complete entries that replace entries of the
+same name. Comments list removed entries.
 """
 
 import re

@@ -1,7 +1,7 @@
 """Arista EOS: lines of a running configuration, as pyavd 6.4 renders them.
 
-Profiles of ports that share a name become one `qos profile`; interfaces of later ones contain the
-differences.
+Port profiles with the same name become one `qos profile`, with the settings of the first; interfaces of the
+others have their differences as own lines.
 """
 
 from collections.abc import Sequence
@@ -39,7 +39,7 @@ ALPHAS = tuple(Fraction(1, 1 << power) for power in range(7, 0, -1)) + tuple(
 """Alphas of the MMU: 1/128 to 8."""
 
 MOST_WEIGHT = 15
-"""Largest weight of the average, by the schema of pyavd 6.4, like the limits below."""
+"""Largest exponent of the average; this and the limits below are from the schema of pyavd 6.4."""
 
 PERCENT = range(1, 101)
 """Percentages of probabilities; and of rate shares, by EOS's manual (tx-queue, bandwidth percent)."""
@@ -70,7 +70,7 @@ def render(lines: Sequence[Line], reasons: Reasons) -> str:
 
 
 def tell(switch: Switch) -> Told:
-    """Return all lines that EOS has for a switch."""
+    """Return all EOS lines of a switch."""
     told = Told()
     _memory(switch, told)
     bases: dict[str, PortProfile] = {}
@@ -100,7 +100,7 @@ def _named(switch: Switch) -> list[tuple[str, PortProfile]]:
 
 
 def _memory(switch: Switch, told: Told) -> None:
-    """Add the MMU profile: the limits of every port's queues."""
+    """Add the MMU profile: the limits of the queues of all ports."""
     queues: dict[int, Allotment] = {}
     groups: dict[int, Allotment] = {}
     for profile in switch.profiles:
@@ -179,7 +179,7 @@ def _pfc(priorities: Sequence[int], section: str, told: Told) -> None:
 
 
 def _ports(switch: Switch, profile: PortProfile, base: PortProfile, name: str, told: Told) -> None:
-    """Add the lines of interfaces: their profile, and their differences from it."""
+    """Add the lines of interfaces: their profile, and their differences from `base`."""
     for port in profile.ports:
         section = f"interface {port}"
         told.say(f"service-profile {name}", section, slot="service-profile", about=name)
@@ -249,7 +249,7 @@ def _queue(
 
 
 def _rates(scheduler: Scheduler, inner: tuple[str, ...], where: str, about: str, told: Told) -> None:
-    """Add the guaranteed and the largest rate of a queue."""
+    """Add the guaranteed and the maximum rate of a queue."""
     shape = None if scheduler.shape is None else Fraction(scheduler.shape, 1000)
     for start, share, end in (
         ("bandwidth guaranteed percent", scheduler.guaranteed_percent, ""),
@@ -315,7 +315,7 @@ def _marking(
 def _curve(
     start: str, word: str, curve: Curve, about: str, where: str, inner: tuple[str, ...], told: Told
 ) -> None:
-    # The schema of pyavd 6.4, like fixed systems, lacks microseconds for marks of a uc-tx-queue.
+    # The schema of pyavd 6.4 and fixed systems have no microseconds for marks of a uc-tx-queue.
     coarse = start == "random-detect ecn" and inner[-1].startswith("uc-tx-queue")
     low, high = size(curve.minimum, coarse=coarse), size(curve.maximum, coarse=coarse)
     if low is None or high is None:

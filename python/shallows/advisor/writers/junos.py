@@ -40,7 +40,7 @@ def write(before: Switch | None, after: Switch, reasons: Reasons = NO_REASONS) -
 
 
 def tell(switch: Switch) -> Told:
-    """Return all lines that Junos has for a switch."""
+    """Return all Junos lines of a switch."""
     told = Told()
     _pools(switch, told)
     settings = {(each.name, each.scope): each.value for each in switch.settings}
@@ -79,7 +79,7 @@ def _kind(queue: Queue) -> str:
 
 @dataclass
 class _Named:
-    """Names already written; a different object with the same name gets a new one."""
+    """Names in use, with their content; different content of the same name gets a new name."""
 
     drops: dict[str, str] = field(default_factory=dict)
     schedulers: dict[str, object] = field(default_factory=dict)
@@ -87,7 +87,7 @@ class _Named:
 
 @dataclass(frozen=True)
 class _Classes:
-    """Forwarding classes, looked up once for all ports."""
+    """Forwarding classes by queue and by priority, computed once for all ports."""
 
     by_queue: dict[str, str]
     """First class of each queue."""
@@ -105,7 +105,7 @@ class _Classes:
 
 
 def _paused(switch: Switch) -> dict[int, str]:
-    """Return the paused priority of each queue without a class: that of the first port."""
+    """Return the paused priority of each queue, by the first port that pauses it."""
     found: dict[int, str] = {}
     for profile in switch.profiles:
         mapped = dict(profile.maps.class_to_queue)
@@ -251,7 +251,7 @@ def _scheduler(
     alpha = queue.allotment and queue.allotment.alpha
     what = (scheduler and replace(scheduler, name=None), share, marking, alpha)
     if taken.schedulers.setdefault(name, what) != what:
-        # Another queue has this name, for a policy of several queues, or changes with it.
+        # A scheduler with other settings already has this name.
         name = f"{default}-{queue.number}"
     about, start = f"queue {queue.number}", f"schedulers {name}"
     if scheduler:
@@ -304,7 +304,7 @@ def _scheduler(
 
 
 def _share(profile: PortProfile, queue: Queue) -> tuple[Fraction | None, bool]:
-    """Return a queue's percentage of the rate, and whether it was computed from weights."""
+    """Return a queue's percentage of the rate, and whether it is rounded from weights."""
     scheduler = queue.scheduler
     if (
         scheduler is None

@@ -1,7 +1,8 @@
-"""Configurations as lines that each set one thing, and the smallest change between two of them.
+"""Configurations as lines with one setting each, and the smallest change between two of them.
 
-A writer defines for each line its sections, the line that it replaces, and the line that undoes it. A change
-is then the difference, and its rollback the reverse difference.
+A writer defines the sections of each line, its slot, and the line that undoes it. A line replaces another
+line of the same slot. A change is the difference of two lists of lines, and its rollback the reverse
+difference.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,15 +17,15 @@ class Line:
     """One line of a configuration."""
 
     slot: str
-    """Slot: another line with this slot in the same sections replaces it."""
+    """Key within the sections; a later line with the same slot replaces this one."""
 
     text: str
     undo: str
-    """Line that undoes it."""
+    """Text of the line that undoes this one."""
 
     sections: tuple[str, ...] = ()
     about: str = field(default="", compare=False)
-    """The marking, pool, setting or profile of the model behind it."""
+    """Name of the marking, pool, setting or profile that the line expresses."""
 
 
 @dataclass(frozen=True)
@@ -48,9 +49,9 @@ class Told:
     _said: dict[tuple[tuple[str, ...], str], str] = field(default_factory=dict)
 
     def say(self, text: str, *sections: str, slot: str = "", undo: str = "", about: str = "") -> None:
-        """Add a line; without a slot it is its own slot, and without an undo `no` removes it.
+        """Add a line; the default slot is its text, and the default undo is `no` with the slot.
 
-        The last of two lines for one slot counts; differences of ports or queues that share a slot are
+        The last of several lines for one slot counts. Ports or queues with different texts for one slot are
         reported.
         """
         if self._said.setdefault((sections, slot or text), text) != text:

@@ -1,9 +1,9 @@
-"""Checks all names that go from a file into a writer's lines.
+"""Checks of all names that a writer takes from a file.
 
-A valid name is one word of the target's command line, from letters, digits and a few signs without meaning
-there. No name can therefore end a command, begin another, or become an option. A port with an invalid name is
-left out. Another invalid name is left out or replaced if it comes from another format. In its own format it
-is an error, because the change would concern an object that does not exist.
+A valid name is one word of letters, digits and a few signs without special meaning on the target's command
+line. No name can therefore end a command, start another, or become an option. A port with an invalid name is
+left out. Other invalid names are left out or replaced if they come from another format. In the switch's own
+format they are errors, because the change would refer to an object that does not exist.
 """
 
 import re
@@ -16,14 +16,13 @@ from shallows.bounded import quoted
 from shallows.errors import ShallowsError
 
 LONGEST = 128
-"""Largest length of a name where its vendor publishes no limit; SONiC's for a port (sonic-port.yang)."""
+"""Longest name where the vendor publishes no limit: SONiC's limit for a port (sonic-port.yang)."""
 
 LONGEST_DEVICE = 15
-"""Largest length of a port name on Linux and Cumulus Linux: IFNAMSIZ of linux/if.h without the final NUL."""
+"""Longest port name on Linux and Cumulus Linux: IFNAMSIZ of linux/if.h without the final NUL."""
 
 LONGEST_POLICY = 40
-"""Largest length of a policy or class map (Cisco, Nexus 9000 NX-OS Quality of Service Configuration Guide).
-"""
+"""Longest name of a policy or class map (Cisco, Nexus 9000 NX-OS Quality of Service Configuration Guide)."""
 
 SHOWN = 3
 """Most names that a message lists."""
@@ -40,25 +39,25 @@ class Grammar:
     word: re.Pattern[str] = re.compile(_WORD, re.ASCII)
 
     def is_port(self, text: str) -> bool:
-        """Whether a port can have this name."""
+        """Return whether this is a valid port name."""
         return len(text) <= self.longest_port and self.word.fullmatch(text) is not None
 
     def is_name(self, text: str) -> bool:
-        """Whether anything else can have this name."""
+        """Return whether this is a valid name of anything but a port."""
         return len(text) <= self.longest_name and self.word.fullmatch(text) is not None
 
 
 GRAMMARS = {
-    # Bars and commas split the keys of CONFIG_DB; sonic-port.yang and its like allow few other signs.
+    # Bars and commas separate parts of CONFIG_DB's keys; SONiC's YANG models allow few other signs.
     "sonic": Grammar(word=re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:/@+-]*", re.ASCII)),
     "eos": Grammar(),
     "avd": Grammar(),
-    # net/core/dev.c, dev_valid_name; NVUE's commands are words of a shell.
+    # dev_valid_name of net/core/dev.c; NVUE's commands are shell words.
     "nvue": Grammar(longest_port=LONGEST_DEVICE),
     "nxos": Grammar(longest_name=LONGEST_POLICY),
-    # `et-*` stands for ports, and `-` is our name of none; blanks would need quotation marks.
+    # `et-*` matches several ports, and `-` means no name; names with blanks would need quotation marks.
     "junos": Grammar(word=re.compile(r"-|[A-Za-z0-9_*][A-Za-z0-9_.:/@+%*-]*", re.ASCII)),
-    # net/core/dev.c, dev_valid_name, and characters without meaning in a shell.
+    # dev_valid_name of net/core/dev.c, restricted to characters without meaning in a shell.
     "tc": Grammar(longest_port=LONGEST_DEVICE),
 }
 """Grammars by format."""
@@ -134,7 +133,7 @@ class _Check:
         return Checked(made, tuple(self.said), markings)
 
     def is_name(self, text: str) -> bool:
-        """Whether a name is valid, or consists of valid names joined with blanks, as Junos' reader does."""
+        """Return whether a name is valid, or, for Junos or foreign names, valid names joined by blanks."""
         joined = not self.is_own or self.format == "junos"
         return all(map(self.grammar.is_name, text.split(" ") if joined else [text]))
 
@@ -142,7 +141,7 @@ class _Check:
         self.said[what] = None
 
     def refuse(self, kind: str, name: str) -> None:
-        """Reject an invalid name in its own format: a mistake of the file, or an attack."""
+        """Reject an invalid name of the switch's own format: an error in the file, or an attack."""
         if self.is_own:
             most = self.grammar.longest_name
             raise ShallowsError(
@@ -168,7 +167,7 @@ class _Check:
         return found
 
     def called(self, kind: str, each: T) -> T:
-        """Return a part with its name; without it if the name is invalid, so that the writer supplies one."""
+        """Return a part, without its name if that is invalid; the writer then generates a name."""
         if each.name is None or self.is_name(each.name):
             return each
         self.refuse(kind, each.name)
@@ -176,14 +175,14 @@ class _Check:
         return replace(each, name=None)
 
     def profile(self, each: PortProfile) -> PortProfile | None:
-        """Return a port profile; None if no port of it has a valid name."""
+        """Return a port profile; None if none of its ports has a valid name."""
         ports = tuple(port for port in each.ports if self.grammar.is_port(port))
         if len(ports) < len(each.ports):
             wrong = [port for port in each.ports if not self.grammar.is_port(port)]
             more = f" and {len(wrong) - SHOWN} more" if len(wrong) > SHOWN else ""
             self.say(f"ports that cannot be called so: {', '.join(map(quoted, wrong[:SHOWN]))}{more}")
         if each.ports and not ports:
-            return None  # without ports it would be for all
+            return None  # a profile without ports would apply to all ports
         return replace(
             self.called("profile", each),
             ports=ports,

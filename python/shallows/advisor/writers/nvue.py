@@ -26,7 +26,7 @@ ALPHAS = {Fraction(0): "alpha_0"} | {
 """Alphas of Spectrum: 0, and 1/128 to 64."""
 
 MOST_BYTES = (1 << 32) - 1
-"""Largest shared-bytes and reserved, by NVIDIA's reference of NVUE's commands, like the percentages below."""
+"""Largest shared-bytes and reserved, in bytes; like the percentages below from NVIDIA's command reference."""
 
 PERCENT = range(1, 101)
 """Percentages of probability and bw-percent."""
@@ -38,7 +38,7 @@ def write(before: Switch | None, after: Switch, reasons: Reasons = NO_REASONS) -
 
 
 def tell(switch: Switch) -> Told:
-    """Return all lines that NVUE has for a switch."""
+    """Return all NVUE commands of a switch."""
     told = Told()
     for pool in switch.pools:
         if pool.percent is None or pool.percent.denominator != 1 or not 0 <= pool.percent <= 100:
@@ -123,7 +123,7 @@ def _profile(switch: Switch, profile: PortProfile, base: PortProfile, told: Told
 
 
 def _control(profile: PortProfile, fallback: str) -> str:
-    """Return the congestion-control profile that the names of markings contain, if any."""
+    """Return the congestion-control profile in the names of markings; `fallback` if they differ."""
     names = {
         queue.marking.rpartition("/")[0]
         for queue in profile.queues

@@ -24,9 +24,8 @@ INDEXES = {Fraction(2) ** (index - 7): index for index in range(11)}
 
 
 MOST_WEIGHT = 15
-"""Largest weight of the average. From memory of the command line: no range was found for it, nor for
-`drop-probability`, which has 0 to 100 percent here. Published configurations have weight 0, and 7 or 100
-percent.
+"""Largest weight of the average. Unverified: no published range was found for it, nor for `drop-probability`
+(0 to 100 percent here). Published configurations have weight 0, and 7 or 100 percent.
 """
 
 LEAST_MTU, MOST_MTU = 576, 9216
@@ -49,7 +48,7 @@ def render(lines: Sequence[Line], reasons: Reasons) -> str:
 
 
 def tell(switch: Switch) -> Told:
-    """Return all lines that NX-OS has for a switch."""
+    """Return all NX-OS lines of a switch."""
     told = Told()
     _classifiers(switch, told)
     _lossless(switch, told)
@@ -112,7 +111,7 @@ def _ports(switch: Switch, profile: PortProfile, name: str, common: PortProfile 
 
 
 def _has_mtu(mtu: int, where: str, told: Told) -> bool:
-    """Whether NX-OS accepts an MTU; report it otherwise."""
+    """Return whether NX-OS accepts an MTU; report an invalid one."""
     takes = LEAST_MTU <= mtu <= MOST_MTU
     if not takes:
         told.cannot(f"{where}: an MTU of {mtu:,}, where NX-OS takes {LEAST_MTU:,} to {MOST_MTU:,}")

@@ -1,8 +1,8 @@
 """SONiC: a fragment of `config_db.json`, or a JSON patch (RFC 6902) to the target configuration.
 
-Fields are those of sonic-buildimage's YANG models (2026-08) only, because orchagent rejects a profile with an
-unknown field. A patch raises a maximum before its minimum and lowers it after, so that the maximum is never
-below. JSON has no comments; callers show the reasons beside the patch.
+Only fields of sonic-buildimage's YANG models (2026-08) are written, because orchagent rejects a profile with
+an unknown field. A patch raises a maximum before its minimum and lowers it after, so that the minimum never
+exceeds the maximum. JSON has no comments, so callers show the reasons beside the patch.
 """
 
 import json
@@ -34,7 +34,7 @@ takes 0 for the whole buffer (saiwred.h).
 """
 
 MTU, SPEED = range(68, 9217), range(1, 1_600_001)
-"""Bytes and Mb/s: orchagent/port/porthlpr.cpp."""
+"""Ranges of MTU in bytes and speed in Mb/s: orchagent/port/porthlpr.cpp."""
 
 LONGEST_NAME = 32
 """Longest name of a WRED profile, by its YANG model."""
@@ -56,8 +56,8 @@ _WATCHDOG = {"action", "detection_time", "restoration_time", "poll_interval", "p
 
 
 def write(before: Switch | None, after: Switch, reasons: Reasons = NO_REASONS) -> Text:
-    """Write a fragment for `config load` if nothing exists; otherwise a patch for `config apply-patch`."""
-    del reasons  # nowhere to put them
+    """Write a fragment for `config load` without `before`; otherwise a patch for `config apply-patch`."""
+    del reasons  # JSON has no comments
     new, told = tables_of(after)
     if before is None:
         return Text(json.dumps(new, indent=4) + "\n", _patch(new, {}), tuple(told.inexpressible))
@@ -66,7 +66,7 @@ def write(before: Switch | None, after: Switch, reasons: Reasons = NO_REASONS) -
 
 
 def unfit(patch: str, texts: Sequence[str]) -> str | None:
-    """Name a changed or removed row that the files lack, such as one with a key of several ports.
+    """Return the first changed path that the files lack, such as a row of several ports; None if all exist.
 
     >>> change = '[{"op": "replace", "path": "/QUEUE/Ethernet0|3/scheduler", "value": "s"}]'
     >>> unfit(change, ['{"QUEUE": {"Ethernet0|3": {"scheduler": "t"}}}'])
@@ -93,7 +93,7 @@ def unfit(patch: str, texts: Sequence[str]) -> str | None:
 
 
 def tables_of(switch: Switch) -> tuple[Tables, Told]:
-    """Return all tables that CONFIG_DB has for a switch."""
+    """Return the tables of CONFIG_DB for a switch."""
     made = _Tables(switch)
     return made.tables, made.told
 
@@ -191,7 +191,7 @@ class _Tables:
         self.tables.setdefault("WRED_PROFILE", {})[name] = row
 
     def named(self, table: str, what: object, wanted: str) -> str:
-        """Return a stable key for an object; another object of that name gets a number."""
+        """Return the key of an object; a different object with the same name gets a number."""
         if (table, what) not in self.names:
             taken = self.taken.setdefault(table, set())
             name, number = _plain(wanted)[:LONGEST_NAME], 1
@@ -372,7 +372,7 @@ def _ranges(named: Mapping[int, str]) -> Iterator[tuple[str, str]]:
 
 
 def _patch(old: Tables, new: Tables) -> str:
-    """Return the operations of a patch: rows that others name are added first and removed last."""
+    """Return the operations of a patch: referenced rows are added first and removed last."""
     found = [*_added(old, new), *_removed(old, new)]
     return json.dumps(found, indent=4) + "\n" if found else ""
 
@@ -384,7 +384,7 @@ _NEEDED = (
     "SCHEDULER",
     *(table for table, _ in MAPS.values()),
 )
-"""Tables whose rows others name."""
+"""Tables with rows that other tables refer to."""
 
 
 def _added(old: Tables, new: Tables) -> Iterator[dict[str, Any]]:
@@ -413,7 +413,7 @@ def _changed(table: str, key: str, old: Row, new: Row) -> Iterator[dict[str, Any
 
 
 def _place(field: str, old: Row, new: Row) -> int:
-    """Order fields: maxima first where they rise, and last where they fall."""
+    """Return the sort key of a field: rising maxima come first, falling ones last."""
     if not field.endswith("_max_threshold"):
         return 1
     return 0 if int(new[field]) > int(old.get(field, "0")) else 2

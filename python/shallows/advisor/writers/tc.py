@@ -1,7 +1,7 @@
 """Linux: `tc qdisc` commands, and for hosts sysctls and routes.
 
 `red` averages with a weight of at most one half, has one curve, and counts bytes; `ets` serves strict bands
-before those with quanta.
+before bands with quanta.
 """
 
 import math
@@ -24,11 +24,11 @@ from shallows.advisor.writers.lines import (
 )
 
 ALL_PORTS = "$DEV"
-"""Placeholder for the device of a profile that names none."""
+"""Placeholder for the device of a profile without ports."""
 
 MOST_BANDS, FEWEST_BANDS = 16, 2
-"""Bands of ets and prio by Linux' pkt_sched.h: TCQ_ETS_MAX_BANDS and TCQ_PRIO_BANDS; TCQ_MIN_PRIO_BANDS,
-which ets lacks.
+"""Largest number of bands of ets and prio, and smallest number of prio: TCQ_ETS_MAX_BANDS, TCQ_PRIO_BANDS and
+TCQ_MIN_PRIO_BANDS of Linux' pkt_sched.h.
 """
 
 
@@ -38,7 +38,7 @@ def write(before: Switch | None, after: Switch, reasons: Reasons = NO_REASONS) -
 
 
 def tell(switch: Switch) -> Told:
-    """Return all commands that the kernel has for a switch."""
+    """Return all tc, ip and sysctl commands of a switch."""
     told = Told()
     for profile in switch.profiles:
         for port in profile.ports or (ALL_PORTS,):
@@ -127,7 +127,7 @@ def _red(
     if low is None or high is None or curve.probability is None:
         told.cannot(f"{where}: a curve of red takes whole bytes and a probability")
         return
-    if low < 1 or high < 1:  # tc/q_red.c takes a threshold of 0 for one that is not given
+    if low < 1 or high < 1:  # tc/q_red.c treats a threshold of 0 as missing
         told.cannot(f"{where}: a threshold of 0 is written as 1 byte: for 0 tc takes a default")
         low, high = max(low, 1), max(high, 1)
     limit = in_bytes(allotment.limit) if allotment else None
@@ -167,7 +167,7 @@ def _refused(curve: Curve, low: int, high: int, limit: int) -> str:
 
 
 def _extras(switch: Switch, name: str) -> str:
-    """Return red's options that no curve contains."""
+    """Return red's options for which `Curve` has no field."""
     said = {each.name: each.value for each in switch.settings if each.scope == name}
     events = {"early_drop": EARLY, "mark": MARKED}
     return (" adaptive" if ADAPTIVE in said else "") + "".join(
@@ -176,7 +176,7 @@ def _extras(switch: Switch, name: str) -> str:
 
 
 def _averaged(curve: Curve, low: int, where: str, told: Told) -> str:
-    """Return the burst from which tc computes the weight; the default burst if the weight is unknown."""
+    """Return the burst from which tc computes the weight; omitted if the weight is unknown or unreachable."""
     if curve.weight is None:
         told.cannot(f"{where}: the weight of the average is not known; that of tc's default burst is written")
         return f" avpkt {AVERAGE_PACKET}"

@@ -1,4 +1,4 @@
-"""YAML in our key order, with quotes around texts that look like other types."""
+"""YAML output in the given key order, with quotes around texts that look like other types."""
 
 from typing import Any
 

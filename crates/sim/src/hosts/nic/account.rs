@@ -8,21 +8,21 @@ use shallows_transport::Pacer;
 pub(crate) struct Account {
     /// Bytes of its data packets in the NIC's queue; counted with backpressure only.
     pub(super) queued: Bytes,
-    /// Packets that are left of the burst that has begun.
+    /// Packets left in the current burst.
     pub(super) left: u32,
-    /// Its next burst waits for its time.
+    /// Whether its next burst waits for its time.
     pub(super) waits: bool,
     pub(crate) pacer: Pacer,
 }
 
 impl Account {
-    /// A data packet of so many bytes on the wire has left the NIC's queue, or was dropped there.
+    /// Subtracts a data packet of `size` bytes on the wire that has left the NIC's queue, or was dropped there.
     #[inline]
     pub(crate) fn on_departure(&mut self, size: Bytes) {
         self.queued -= size;
     }
 
-    /// Nothing more goes now. Returns when the next burst may, if it waits for its time.
+    /// Ends the burst. Returns the time of the next burst, if it waits for its time.
     #[inline]
     pub(super) fn rest(&mut self) -> Option<Instant> {
         self.left = 0;

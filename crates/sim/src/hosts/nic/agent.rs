@@ -1,4 +1,4 @@
-//! Host-wide agents: what controls all connections of a host together, at its NIC.
+//! Host-wide agents, which control all connections of a host together, at its NIC.
 
 use std::fmt::Debug;
 
@@ -8,24 +8,24 @@ use shallows_transport::receive_window::ictcp::Ictcp;
 
 use crate::hosts::packet::Packet;
 
-/// One agent, of one host. It is driven by what the host takes up, and by its own deadline.
+/// Agent of one host. The packets that the host takes up, and its own deadline, trigger it.
 pub(crate) trait HostAgent: Debug + Send {
-    /// The host takes up a packet of any kind, or several merged ones, of `bytes` on the wire.
+    /// Handles a packet of any kind, or a merged one, of `bytes` on the wire.
     fn on_packet(&mut self, now: Instant, bytes: Bytes);
 
-    /// The host takes up `data` bytes of a connection, named by the slot of its receiver, that echo the timestamp `echo`, zero if none. Called
+    /// Handles `data` bytes of a connection, identified by the slot of its receiver, that echo the timestamp `echo` (zero for none). Called
     /// after [`Self::on_packet`]. Returns the window to advertise from now on, if the agent sets windows.
     fn on_data(&mut self, now: Instant, connection: u32, data: Bytes, echo: Instant) -> Option<Bytes>;
 
-    /// A connection has closed; its slot may be used again.
+    /// Handles the end of a connection; its slot may be reused.
     fn on_close(&mut self, connection: u32);
 
-    /// When [`Self::poll`] is due next, if nothing arrives before. Read after everything that the agent is handed.
+    /// Returns the time at which [`Self::poll`] is due without an arrival. Read after each call of another method.
     fn deadline(&self) -> Option<Instant> {
         None
     }
 
-    /// The next packet that the agent sends now; called until there is none.
+    /// Returns the next packet that the agent sends now; called until it returns `None`.
     fn poll(&mut self, _now: Instant) -> Option<(Header, Packet)> {
         None
     }

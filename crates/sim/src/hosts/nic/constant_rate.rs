@@ -1,4 +1,4 @@
-//! A source of a constant rate: what a NIC pulls from and is no connection. It exists for tests, which need no other line for it.
+//! Test of a NIC that pulls from a source of constant rate, which is no connection. No code outside the test depends on the source.
 
 use shallows_core::event::{EventQueue, World, run};
 use shallows_core::packet::{DataSegment, Header, HostId, PacketKind};
@@ -20,11 +20,11 @@ use crate::network::{Change, Driver, LinkAt, Network};
 const PACKET: Bytes = Bytes(1_500);
 const SOURCE: HostId = HostId(1);
 
-/// Sends packets of [`PACKET`] to host 0, each a fixed time after the one before.
+/// Source that sends packets of [`PACKET`] to host 0 at fixed intervals.
 struct ConstantRate {
     gap: Duration,
     next: Instant,
-    /// Too much of it is queued: what it waits for is no time.
+    /// Whether too many of its bytes are queued; it then has no deadline.
     held: bool,
     account: Account,
 }
@@ -58,7 +58,7 @@ impl PacketSource for ConstantRate {
     }
 }
 
-/// A star of hosts with links of 10 Gb/s, and the source at one of them.
+/// Star of hosts with links of 10 Gb/s, with the source at one of them.
 struct Bench {
     network: Network<u32>,
     around: Around,
@@ -151,7 +151,7 @@ impl World for Bench {
 }
 
 impl Bench {
-    /// All that arrives in 100 us from a source of so many Gb/s.
+    /// Runs a source of `gbps` Gb/s for 100 us and records the arrivals.
     fn run(gbps: u64, rule: Option<SmallQueue>) -> Self {
         let experiment = star(SCENARIO);
         let gap = Rate::from_gbps(gbps).transmission_time(PACKET);
@@ -188,14 +188,14 @@ impl Bench {
         }
     }
 
-    /// Times between arrivals, each once, in nanoseconds.
+    /// Returns the times between arrivals in nanoseconds, without repetitions.
     fn gaps(&self) -> Vec<u64> {
         let mut gaps: Vec<u64> = self.arrivals.windows(2).map(|pair| (pair[1] - pair[0]).0 / 1_000).collect();
         gaps.dedup();
         gaps
     }
 
-    /// The most that ever waited at the NIC, in bytes.
+    /// Returns the largest backlog of the NIC, in bytes.
     fn max_backlog(&self) -> u64 {
         let counters = self.network.counters().find(|(link, ..)| *link == SOURCE.0).expect("a link");
         counters.1.max_backlog.0
@@ -217,7 +217,7 @@ const RULE: SmallQueue = SmallQueue { limit_output: Bytes(1 << 20), packet: PACK
 
 #[test]
 fn a_source_below_the_rate_of_its_link_is_polled_at_its_own_times() {
-    // 1,500 bytes at 5 Gb/s: 2.4 us.
+    // 1,500 bytes at 5 Gb/s take 2.4 us.
     for backpressure in [None, Some(RULE)] {
         let bench = Bench::run(5, backpressure);
         assert_eq!((bench.gaps(), bench.max_backlog(), bench.around.dropped), (vec![2_400], 0, 0));
@@ -227,14 +227,14 @@ fn a_source_below_the_rate_of_its_link_is_polled_at_its_own_times() {
 #[test]
 fn with_backpressure_a_source_above_the_rate_of_its_link_is_pulled_from_as_packets_depart() {
     let bench = Bench::run(20, Some(RULE));
-    // 1,500 bytes at 10 Gb/s: 1.2 us. Two packets wait, as many as the source lets the NIC hold.
+    // 1,500 bytes at 10 Gb/s take 1.2 us. Two packets wait, the limit of the source.
     assert_eq!((bench.gaps(), bench.max_backlog(), bench.around.dropped), (vec![1_200], 3_000, 0));
 }
 
 #[test]
 fn without_backpressure_it_overruns_the_queue_of_its_nic() {
     let bench = Bench::run(20, None);
-    // In 100 us 250 KB are sent and 125 KB leave; 30 KB wait: 95 KB are lost, 63 packets, give or take the one being sent.
+    // In 100 us, 250 KB are sent and 125 KB leave; 30 KB wait. The other 95 KB, 63 packets, are lost, give or take the one being sent.
     assert_eq!(bench.max_backlog(), 30_000);
     assert!((62..=65).contains(&bench.around.dropped), "{}", bench.around.dropped);
 }

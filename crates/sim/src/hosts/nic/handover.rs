@@ -1,4 +1,4 @@
-//! How a NIC pulls packets from an endpoint: in bursts, paced or not, and not while too much of the endpoint waits in its queue.
+//! Rules by which a NIC pulls packets from an endpoint: bursts, pacing, and backpressure.
 
 use shallows_core::packet::Header;
 use shallows_core::{Bytes, Instant};
@@ -8,44 +8,45 @@ use shallows_transport::{SmallQueue, Tso};
 use crate::hosts::nic::account::Account;
 use crate::hosts::packet::DataPacket;
 
-/// Source from which a NIC pulls packets, such as an endpoint. It knows its window, rate and data; the [`Handover`] decides about bursts and backpressure.
+/// Source from which a NIC pulls packets, such as an endpoint. It has window, rate and data; the [`Handover`] decides about bursts
+/// and backpressure.
 pub(crate) trait PacketSource {
-    /// The packet that it sends now, if its own rules let it send one.
+    /// Returns the packet to send now, if its window, rate and data allow one.
     fn poll_transmit(&mut self, now: Instant) -> Option<(Header, DataPacket)>;
 
-    /// Its account at the NIC.
+    /// Returns its account at the NIC.
     fn account(&mut self) -> &mut Account;
 
-    /// Whether `queued` bytes of it in the NIC's queue are as many as may wait there.
+    /// Whether `queued` bytes of it in the NIC's queue reach the limit of `rule`.
     fn is_full(&self, rule: &SmallQueue, tso: Option<&Tso>, queued: Bytes) -> bool;
 
-    /// When it is to be polled again, if nothing happens before.
+    /// Returns the time at which it is to be polled again if nothing happens before.
     fn deadline(&self) -> Option<Instant>;
 
-    /// Packets of the burst that it begins now; 0 if it has nothing, or waits to make the burst larger.
+    /// Returns the number of packets of the burst that it begins now; 0 if it has none, or waits for a larger burst.
     fn next_burst(&self, _tso: Option<&Tso>) -> u32 {
         1
     }
 
-    /// A packet with so much data leaves: if it is paced, its next burst is later by that.
+    /// Delays the next burst of a paced source for a packet with this much data.
     fn pace(&mut self, _data: Bytes) {}
 
-    /// The NIC has stopped pulling; says whether that was because too much of it is queued.
+    /// Records that the NIC has stopped pulling; `held` says whether that is because of backpressure.
     fn hold(&mut self, _held: bool) {}
 }
 
-/// The rules by which a NIC pulls from endpoints that are alike.
+/// Rules by which a NIC pulls from endpoints of one configuration.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Handover {
-    /// Whether anything can hold back a packet that its endpoint would send. Where nothing can, this is all that is read.
+    /// Whether any rule can delay a packet. If not, no other field is read.
     holds: bool,
     offloads: Offloads,
-    /// Limits what waits of each endpoint in the NIC's queue. `None` pushes everything into the queue.
+    /// Limit on the bytes of each endpoint in the NIC's queue. `None` pushes everything into the queue.
     backpressure: Option<SmallQueue>,
 }
 
 impl Handover {
-    /// By the offloads of a host, of which it paces endpoints that set a rate in any case.
+    /// Builds the rules from the offloads of a host; endpoints that set a rate are always paced.
     pub(crate) fn new(offloads: Offloads, backpressure: Option<SmallQueue>, sets_rate: bool) -> Self {
         let offloads = Offloads { paced: offloads.paced || sets_rate, ..offloads };
         let mut handover = Self { holds: false, offloads, backpressure };
@@ -58,7 +59,7 @@ impl Handover {
         self.offloads.paced
     }
 
-    /// Pull the next packet, if one may go now.
+    /// Pulls the next packet, if one may be sent now.
     #[inline(always)]
     pub(crate) fn pull(&self, source: &mut impl PacketSource, now: Instant) -> Option<(Header, DataPacket)> {
         if self.holds && !self.lets_go(source, now) {
@@ -71,7 +72,7 @@ impl Handover {
         Some((header, packet))
     }
 
-    /// Nothing more is pulled now. Returns when the source is to be polled again, if nothing happens before.
+    /// Ends a series of packets. Returns the time at which the source is to be polled again if nothing happens before.
     #[inline(always)]
     pub(crate) fn rest(&self, source: &mut impl PacketSource) -> Option<Instant> {
         if !self.holds {
@@ -82,13 +83,13 @@ impl Handover {
         next.map_or(deadline, |next| Some(deadline.map_or(next, |deadline| deadline.min(next))))
     }
 
-    /// Whether it hands over anything else than one packet after the other as soon as they may go.
+    /// Whether it forms bursts or paces, rather than sending each packet as soon as allowed.
     #[inline]
     fn shapes(&self) -> bool {
         self.offloads.tso.is_some() || self.offloads.paced
     }
 
-    /// Whether too much of a source waits in the NIC's queue.
+    /// Whether too many bytes of a source wait in the NIC's queue.
     #[inline]
     fn is_full(&self, source: &mut impl PacketSource) -> bool {
         let Some(rule) = &self.backpressure else { return false };
@@ -96,7 +97,7 @@ impl Handover {
         source.is_full(rule, self.offloads.tso.as_ref(), queued)
     }
 
-    /// Whether the next packet of a source may go, as far as the NIC is concerned.
+    /// Whether the rules of the NIC allow the next packet of a source.
     #[inline]
     fn lets_go(&self, source: &mut impl PacketSource, now: Instant) -> bool {
         if self.shapes() {
@@ -105,7 +106,7 @@ impl Handover {
         !self.is_full(source)
     }
 
-    /// A packet goes, of so many bytes on the wire and with so much data.
+    /// Accounts for a pulled packet of `size` bytes on the wire with `data` bytes of data.
     #[inline]
     fn on_pull(&self, source: &mut impl PacketSource, size: Bytes, data: Bytes) {
         if self.backpressure.is_some() && data > Bytes(0) {
@@ -116,7 +117,7 @@ impl Handover {
         }
     }
 
-    /// Returns when the next burst may begin, if it waits for its time.
+    /// Returns the time at which the next burst may begin, if it waits for its time.
     #[inline]
     fn rest_burst(&self, source: &mut impl PacketSource) -> Option<Instant> {
         if self.backpressure.is_some() {
@@ -126,7 +127,7 @@ impl Handover {
         if self.shapes() { source.account().rest() } else { None }
     }
 
-    /// Begin the next burst of a source, if it may.
+    /// Begins the next burst of a source, if allowed.
     #[inline(never)]
     fn begins(&self, source: &mut impl PacketSource, now: Instant) -> bool {
         if self.is_full(source) {

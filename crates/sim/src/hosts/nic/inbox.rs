@@ -1,9 +1,9 @@
-//! Packets that have reached a NIC, and wait there until its host takes them up together.
+//! Receive queues of a NIC, where packets wait until the host takes them together (interrupt coalescing).
 //!
-//! A NIC interrupts its host a while after the first packet that waits, or when so many wait (ethtool's `rx-usecs` and
-//! `rx-frames`). The host then merges segments that follow each other (GRO: Linux, net/core/gro.c and net/ipv4/tcp_offload.c) and
-//! takes up each of what results. A NIC has several queues, among which a hash of the five-tuple spreads connections (RSS), and
-//! each waits for itself. Not modelled: the processor, which would take more up while it works.
+//! A NIC interrupts its host a time after the first waiting packet, or when a number of packets wait (ethtool's `rx-usecs` and
+//! `rx-frames`). The host then merges consecutive segments (GRO: Linux, net/core/gro.c and net/ipv4/tcp_offload.c) and processes
+//! the results. A NIC has several independent queues, to which a hash of the five-tuple assigns connections (RSS). The processor is
+//! not modelled; a busy one would take more packets together.
 
 use shallows_core::packet::{Flags, Header, HostId, PacketKind};
 use shallows_core::{Bytes, Instant};
@@ -13,7 +13,7 @@ use crate::hosts::names::FlowNumber;
 use crate::hosts::nic::moderation::{Limits, Moderation};
 use crate::hosts::packet::{DataPacket, Framing, PacketRef, Packets};
 
-/// The queues of one NIC.
+/// Receive queues of one NIC.
 #[derive(Debug)]
 pub(crate) struct Inboxes {
     rule: Option<Coalescing>,
@@ -21,58 +21,58 @@ pub(crate) struct Inboxes {
     seed: u64,
 }
 
-/// One of them, by the number of its host and its own.
+/// Receive queue, by number of its host and its own number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct InboxAt {
     pub(crate) host: HostId,
     pub(crate) queue: u32,
 }
 
-/// Waiting packets of one queue.
+/// Packets that wait in one queue.
 #[derive(Debug)]
 pub(crate) struct Inbox {
     waiting: Vec<Arrived>,
     wait: Waiting,
-    /// When the host is to be interrupted; `Instant::MAX` while nothing waits.
+    /// Time of the next interrupt; `Instant::MAX` while no packet waits.
     due: Instant,
-    /// The pending event; `Instant::MAX` for none.
+    /// Earliest pending event; `Instant::MAX` for none.
     event_at: Instant,
 }
 
-/// How long packets wait in a queue.
+/// Limits on the wait in a queue.
 #[derive(Clone, Copy, Debug)]
 enum Waiting {
     Fixed(Limits),
     Adaptive(Moderation),
 }
 
-/// One packet, or several that were merged.
+/// One packet, or several merged ones.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrived {
     pub(crate) header: Header,
     pub(crate) packet: PacketRef,
-    /// Packets on the wire.
+    /// Number of packets on the wire.
     pub(crate) packets: u32,
-    /// Their size on the wire, all headers included.
+    /// Size on the wire with all headers.
     pub(crate) bytes: Bytes,
 }
 
 /// Action on the waiting packets.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Taking {
-    /// Nothing yet.
+    /// The packets keep waiting.
     Waits,
-    /// Nothing yet, but an interrupt is to be scheduled.
+    /// The packets keep waiting, and an interrupt must be scheduled at this time.
     Until(Instant),
-    /// It is to be taken up now.
+    /// The host takes the packets now.
     Now,
 }
 
-/// An IP packet has no more bytes (RFC 791 §3.1): of data in one that was merged.
+/// Largest IP packet in bytes (RFC 791 §3.1), as a limit on the data of a merged packet.
 const LARGEST: u32 = 65_535;
 
 impl Arrived {
-    /// A packet on its own.
+    /// Returns a single packet.
     #[inline]
     pub(crate) fn one(header: Header, packet: PacketRef) -> Self {
         Self { header, packet, packets: 1, bytes: header.size() }
@@ -80,18 +80,18 @@ impl Arrived {
 }
 
 impl Inboxes {
-    /// None of `rule`, if there is none. Another seed puts other connections together.
+    /// Builds the queues of `rule`; none without a rule. The seed determines the assignment of connections.
     pub(crate) fn new(rule: Option<Coalescing>, seed: u64) -> Self {
         let inbox = |rule: Coalescing| (0..rule.queues).map(move |_| Inbox::new(rule.wait));
         Self { rule, queues: rule.into_iter().flat_map(inbox).collect(), seed }
     }
 
-    /// How packets wait for each other, if they do.
+    /// Returns the coalescing rule, if there is one.
     pub(crate) fn rule(&self) -> Option<Coalescing> {
         self.rule
     }
 
-    /// The queue of packets with this header.
+    /// Returns the queue of packets with this header.
     pub(crate) fn of(&self, header: &Header) -> u32 {
         let queues = self.queues.len() as u64;
         if queues == 1 { 0 } else { (header.five_tuple_hash(self.seed) % queues) as u32 }
@@ -101,14 +101,14 @@ impl Inboxes {
         &mut self.queues[number as usize]
     }
 
-    /// How many packets wait.
+    /// Returns the number of waiting packets.
     pub(crate) fn len(&self) -> usize {
         self.queues.iter().map(|inbox| inbox.waiting.len()).sum()
     }
 }
 
 impl InboxAt {
-    /// As an index of an event: hosts have 24 bits.
+    /// Returns the queue as the index of an event: hosts have 24 bits.
     pub(crate) fn index(self) -> u64 {
         u64::from(self.queue) << 24 | u64::from(self.host.0)
     }
@@ -127,7 +127,7 @@ impl Inbox {
         Self { waiting: Vec::new(), wait, due: Instant::MAX, event_at: Instant::MAX }
     }
 
-    /// A packet has arrived.
+    /// Adds an arriving packet.
     pub(crate) fn take_in(&mut self, now: Instant, header: Header, packet: PacketRef) -> Taking {
         self.waiting.push(Arrived::one(header, packet));
         let limits = match &self.wait {
@@ -142,14 +142,14 @@ impl Inbox {
         }
         self.due = now + limits.time;
         if self.event_at <= self.due {
-            // It finds the new deadline when it fires.
+            // The pending event finds the new deadline when it fires.
             return Taking::Waits;
         }
         self.event_at = self.due;
         Taking::Until(self.due)
     }
 
-    /// An event has come.
+    /// Handles an event of this queue.
     pub(crate) fn on_event(&mut self, now: Instant) -> Taking {
         if self.event_at != now {
             return Taking::Waits; // overtaken by an earlier one
@@ -165,7 +165,7 @@ impl Inbox {
         }
     }
 
-    /// Take up what waits, in the order in which it came, merged if `gro` says so.
+    /// Takes all waiting packets in order of arrival, merged if `gro` is set.
     pub(crate) fn empty(&mut self, now: Instant, gro: bool, packets: &mut Packets) -> Vec<Arrived> {
         self.due = Instant::MAX;
         let mut waiting = std::mem::take(&mut self.waiting);
@@ -179,14 +179,14 @@ impl Inbox {
         waiting
     }
 
-    /// Give back what [`Self::empty`] returned, for its memory.
+    /// Gives back the vector of [`Self::empty`] for reuse of its memory.
     pub(crate) fn recycle(&mut self, mut taken: Vec<Arrived>) {
         taken.clear();
         self.waiting = taken;
     }
 }
 
-/// Merge segments that follow each other, each with the first; others may be between them.
+/// Merges consecutive segments of each connection; other packets may be between them.
 fn merge(waiting: &mut Vec<Arrived>, packets: &mut Packets) {
     let mut kept = 0;
     for index in 0..waiting.len() {
@@ -208,7 +208,7 @@ fn is_same_flow(before: &Arrived, next: &Arrived, packets: &Packets) -> bool {
     is_data(before) && is_data(next) && sender(before) == sender(next) && name(before) == name(next)
 }
 
-/// Append a segment to the one before it on its connection, if Linux would.
+/// Appends a segment to the previous one of its connection, if Linux would. Returns whether it did.
 fn joins(before: &mut Arrived, next: &Arrived, packets: &mut Packets) -> bool {
     let (Some(&first), Some(&second)) = (packets.data(before.packet), packets.data(next.packet)) else {
         return false;
@@ -219,27 +219,27 @@ fn joins(before: &mut Arrived, next: &Arrived, packets: &mut Packets) -> bool {
     packets.remove_data(next.packet);
     let merged = packets.data_mut(before.packet);
     merged.segment.len += second.segment.len;
-    // PSH and FIN of the last one are those of all.
+    // PSH and FIN of the last segment apply to all.
     merged.segment.flags = first.segment.flags.with(second.segment.flags);
-    // And what it tells the application is newer.
+    // The framing of the last segment is the newest.
     merged.framing = second.framing;
     before.packets += next.packets;
     before.bytes += next.bytes;
     true
 }
 
-/// Fields that merged packets must share: addresses, class, and marks. ECN bits that differ end a merge (`inet_gro_receive`).
+/// Returns the fields that merged packets must share: addresses, class and ECN bits (`inet_gro_receive`).
 fn like(header: Header) -> Header {
     header.with_size(0)
 }
 
-/// Whether a segment may be appended to one of so many packets (`tcp_gro_receive`, `skb_gro_receive`).
+/// Whether a segment may be appended to `first`, which has this number of packets (`tcp_gro_receive`, `skb_gro_receive`).
 fn follows(first: &DataPacket, second: &DataPacket, packets: u32) -> bool {
     let (before, next) = (first.segment, second.segment);
     let full = u32::from(before.len) / packets;
     let ends = Flags::SYN.with(Flags::FIN).with(Flags::PSH);
     let starts = Flags::SYN.with(Flags::CWR);
-    // What they acknowledge is the same, and so is what they echo.
+    // Acknowledgement and echoes must be equal.
     let echoes = Flags::ECE.with(Flags::INCAST_ECHO);
     let alike = before.carried_ack == next.carried_ack && (before.flags.0 ^ next.flags.0) & echoes.0 == 0;
     let sizes = next.len > 0 && u32::from(next.len) <= full && u32::from(before.len) == full * packets;
@@ -272,7 +272,7 @@ mod tests {
     const WAIT: Wait = Wait::Fixed { time: Duration::from_micros(8), packets: 3 };
     const RULE: Coalescing = Coalescing { wait: WAIT, gro: true, queues: 1 };
 
-    /// The n-th segment of a connection, with these flags.
+    /// Returns the n-th segment of a connection, with these flags.
     fn segment(packets: &mut Packets, slot: u32, nth: u64, flags: Flags) -> Arrived {
         let segment = DataSegment { seq: nth * u64::from(LEN), len: LEN, flags, ..DataSegment::default() };
         let flow = FlowNumber::new(slot);
@@ -283,7 +283,7 @@ mod tests {
         Arrived::one(header, packet)
     }
 
-    /// Merged packets: slot, first byte, bytes, packets.
+    /// Returns the merged packets: slot, first byte, bytes, number of packets.
     fn merged(mut arrived: Vec<Arrived>, packets: &mut Packets) -> Vec<(u32, u64, u16, u32)> {
         merge(&mut arrived, packets);
         assert_eq!(packets.len(), arrived.len(), "nothing else is kept");
@@ -300,7 +300,7 @@ mod tests {
         let mut one = |slot, nth| segment(&mut packets, slot, nth, Flags::ACK);
         let arrived = vec![one(7, 0), one(8, 0), one(7, 1), one(8, 2), one(7, 2), one(8, 1)];
         let found = merged(arrived, &mut packets);
-        // Those of the other came 0, 2, 1: none follows the one before.
+        // The segments of connection 8 came in the order 0, 2, 1, so that none follows the one before.
         assert_eq!(found, [(7, 0, 3 * LEN, 3), (8, 0, LEN, 1), (8, 2 * 1_460, LEN, 1), (8, 1_460, LEN, 1)]);
     }
 
@@ -339,7 +339,7 @@ mod tests {
         assert_eq!(with(&|_| {}, plain), [3]);
         assert_eq!(with(&|middle| middle.header = middle.header.with_ecn(Ecn::Ce), plain), [1, 1, 1]);
         assert_eq!(with(&|middle| middle.header = middle.header.with_class(1), plain), [1, 1, 1]);
-        // CWR is on the first of a buffer.
+        // CWR occurs only on the first segment of a buffer.
         let cwr = Flags::ACK.with(Flags::CWR);
         assert_eq!(with(&|_| {}, [Flags::ACK, cwr, Flags::ACK]), [1, 2]);
         let push = Flags::ACK.with(Flags::PSH);
@@ -369,7 +369,7 @@ mod tests {
         let inboxes = |seed| Inboxes::new(Some(Coalescing { queues: 8, ..RULE }), seed);
         let header = |port| Header::new(HostId(1), HostId(0)).with_ports(port, 5_001).with_ecn(Ecn::Ect);
         let queues = |seed| (0..800).map(|port| inboxes(seed).of(&header(port))).collect::<Vec<_>>();
-        // Of 800 a hundred each, give or take four standard deviations of 9.4.
+        // Each queue gets 100 of 800 connections, within four standard deviations of 9.4.
         for queue in 0..8 {
             let count = queues(1).iter().filter(|&&of| of == queue).count();
             assert!(count.abs_diff(100) < 38, "{count}");
@@ -391,7 +391,7 @@ mod tests {
         assert_eq!(arrives(&mut inbox, 2), Taking::Waits);
         assert_eq!(arrives(&mut inbox, 3), Taking::Now);
         assert_eq!(inbox.empty(at(3), false, &mut Packets::default()).len(), 3);
-        // The event is still pending: the next one that waits uses it.
+        // The event is still pending: the next waiting packet uses it.
         assert_eq!(arrives(&mut inbox, 5), Taking::Waits);
         assert_eq!(inbox.on_event(at(9)), Taking::Until(at(13)));
         assert_eq!(inbox.on_event(at(12)), Taking::Waits, "that is another's");

@@ -1,12 +1,12 @@
-//! A host's NIC: what its endpoints send goes through it, and so does what reaches the host.
+//! NIC of a host, which all its outgoing and incoming packets pass.
 //!
 //! **Sending.** The NIC pulls packets from a [`PacketSource`] by a [`Handover`], which forms bursts, paces them, and stops while too many
-//! bytes of the endpoint wait in the NIC's queue. It pulls from endpoints in the order of the events that let them send (an acknowledgement, a
-//! timer, a departure), and from each until it has nothing or is held. The queue itself is the port of the link that leaves the host:
-//! without backpressure the NIC pushes into it, and it drops what finds no room.
+//! bytes of the endpoint wait in the NIC's queue. It pulls from endpoints in the order of the events that allow them to send (an
+//! acknowledgement, a timer, a departure), and from each until it has no packet or is held. The queue is the port of the host's link:
+//! without backpressure it drops packets that do not fit.
 //!
 //! **Receiving.** Packets wait in receive queues until the NIC interrupts its host ([`inbox`], [`moderation`]); the host then merges
-//! them. A [`HostAgent`] sees every packet that the host takes up.
+//! them. A [`HostAgent`] processes every packet that the host takes up.
 
 pub(crate) mod account;
 pub(crate) mod agent;
@@ -29,20 +29,20 @@ use crate::hosts::timer::arm;
 /// The NIC of one host.
 #[derive(Debug)]
 pub(crate) struct Nic {
-    /// Whether endpoints wait while too much of theirs is in its queue.
+    /// Whether endpoints wait while too many of their bytes are in its queue.
     backpressure: bool,
     inboxes: Inboxes,
     agent: Option<Box<dyn HostAgent>>,
-    /// The earliest pending event of the agent; `Instant::MAX` for none.
+    /// Earliest pending event of the agent; `Instant::MAX` for none.
     agent_timer_at: Instant,
 }
 
-/// Consequence of a packet's arrival.
+/// Result of a packet's arrival.
 #[derive(Debug)]
 pub(crate) enum Incoming {
-    /// The host takes it up.
+    /// The host takes the packet at once.
     Up(Arrived),
-    /// It waits in this receive queue.
+    /// The packet waits in this receive queue.
     Queued { queue: u32, taking: Taking },
 }
 
@@ -51,7 +51,7 @@ impl Nic {
         Self { backpressure, inboxes, agent, agent_timer_at: Instant::MAX }
     }
 
-    /// That of this host of `experiment`, which sends at this rate.
+    /// Builds the NIC of this host of `experiment`, whose link has this rate.
     pub(crate) fn of(experiment: &Experiment, host: HostId, rate: Rate) -> Self {
         let config = &experiment.agreement(host, host).receiver;
         let agent: Option<Box<dyn HostAgent>> = match &config.receive_control {
@@ -63,22 +63,22 @@ impl Nic {
         Self::new(group.backpressure.is_some(), inboxes, agent)
     }
 
-    /// Whether departures from its queue let endpoints send more.
+    /// Whether departures from its queue allow endpoints to send more.
     pub(crate) fn has_backpressure(&self) -> bool {
         self.backpressure
     }
 
-    /// Whether it does anything with packets that arrive.
+    /// Whether it coalesces arriving packets or has an agent.
     pub(crate) fn acts_on_arrivals(&self) -> bool {
         self.inboxes.rule().is_some() || self.agent.is_some()
     }
 
-    /// How many packets wait in its receive queues.
+    /// Returns the number of packets in its receive queues.
     pub(crate) fn waiting(&self) -> usize {
         self.inboxes.len()
     }
 
-    /// A packet arrives from the network.
+    /// Receives a packet from the network.
     pub(crate) fn receive(&mut self, now: Instant, header: Header, packet: PacketRef) -> Incoming {
         if self.inboxes.rule().is_none() {
             return Incoming::Up(Arrived::one(header, packet));
@@ -87,38 +87,38 @@ impl Nic {
         Incoming::Queued { queue, taking: self.inboxes.queue(queue).take_in(now, header, packet) }
     }
 
-    /// The event of a receive queue fires.
+    /// Handles the event of a receive queue.
     pub(crate) fn on_interrupt(&mut self, now: Instant, queue: u32) -> Taking {
         self.inboxes.queue(queue).on_event(now)
     }
 
-    /// Empty a receive queue, in the order of arrival, merged where the NIC's host merges (GRO).
+    /// Empties a receive queue. Returns the packets in order of arrival, merged if the host merges (GRO).
     pub(crate) fn take_up(&mut self, now: Instant, queue: u32, packets: &mut Packets) -> Vec<Arrived> {
         let gro = self.inboxes.rule().is_some_and(|rule| rule.gro);
         self.inboxes.queue(queue).empty(now, gro, packets)
     }
 
-    /// Return the vector of [`Self::take_up`], for its memory.
+    /// Gives back the vector of [`Self::take_up`] for reuse of its memory.
     pub(crate) fn recycle(&mut self, queue: u32, taken: Vec<Arrived>) {
         self.inboxes.queue(queue).recycle(taken);
     }
 
-    /// The host takes up a packet, or several merged ones, of `bytes` on the wire. Call it before [`Self::on_data`].
+    /// Passes a packet of any kind, or a merged one, of `bytes` on the wire to the agent. Called before [`Self::on_data`].
     pub(crate) fn on_packet(&mut self, now: Instant, bytes: Bytes) {
         if let Some(agent) = &mut self.agent {
             agent.on_packet(now, bytes);
         }
     }
 
-    /// Data of the connection of this receiver is taken up, and echoes a timestamp. Returns the window to advertise from now on, if
-    /// the agent sets one.
+    /// Passes data of the connection of this receiver to the agent, with the timestamp that it echoes. Returns the window to advertise from
+    /// now on, if the agent sets one.
     #[inline]
     pub(crate) fn on_data(&mut self, now: Instant, slot: u32, data: Bytes, echo: Instant) -> Option<Bytes> {
         let agent = self.agent.as_mut()?;
         agent.on_data(now, slot, data, echo)
     }
 
-    /// The connection of this receiver has closed.
+    /// Informs the agent that the connection of this receiver has closed.
     #[inline]
     pub(crate) fn on_close(&mut self, slot: u32) {
         if let Some(agent) = &mut self.agent {
@@ -126,17 +126,17 @@ impl Nic {
         }
     }
 
-    /// The next packet that the agent sends now.
+    /// Returns the next packet that the agent sends now.
     pub(crate) fn poll_agent(&mut self, now: Instant) -> Option<(Header, Packet)> {
         self.agent.as_mut()?.poll(now)
     }
 
-    /// When an event of the agent is to be scheduled, if one is.
+    /// Returns the time of the agent's event to schedule, if a new one is needed.
     pub(crate) fn rest_agent(&mut self) -> Option<Instant> {
         arm(self.agent.as_ref()?.deadline(), &mut self.agent_timer_at)
     }
 
-    /// The event of the agent fires. Says whether it is the earliest pending one.
+    /// Handles an event of the agent. Returns whether it is the earliest pending one.
     pub(crate) fn on_agent_timer(&mut self, now: Instant) -> bool {
         let is_due = self.agent_timer_at == now;
         if is_due {

@@ -1,31 +1,31 @@
-//! How long packets wait at a queue of a NIC, adapted to what arrives (DIM, dynamic interrupt moderation).
+//! Adaptive wait of packets in a receive queue of a NIC (DIM, dynamic interrupt moderation).
 //!
-//! Linux (lib/dim/net_dim.c, Documentation/networking/net_dim.rst) climbs a ladder of five levels: after every 64 interrupts it
-//! compares what came with what came before, goes on in the same direction as long as that is better, turns when it is worse,
-//! and stays where both neighbours were. More bytes are better, else more packets, else fewer interrupts.
+//! The algorithm of Linux (lib/dim/net_dim.c, Documentation/networking/net_dim.rst) has five levels. After every 64 interrupts it
+//! compares the rates with the previous ones. It continues in the same direction while they improve, turns when they get worse, and
+//! stays between two worse levels. More bytes are better, else more packets, else fewer interrupts.
 
 use shallows_core::{Bytes, Duration, Instant};
 
-/// The most that packets wait.
+/// Limits on waiting packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Limits {
-    /// So long after the first of them.
+    /// Longest wait of the first packet.
     pub(crate) time: Duration,
-    /// Until there are so many.
+    /// Number of packets that end the wait.
     pub(crate) packets: u32,
 }
 
-/// The moderation of one queue.
+/// Moderation of one queue.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Moderation {
     level: usize,
     direction: Direction,
-    /// Steps since it was last parked or turned: up, and down.
+    /// Steps up since it last parked or turned; `down` counts steps down.
     up: u8,
     down: u8,
-    /// Steps since it was last content; at [`TIRED`] it rests.
+    /// Steps since it was last at the optimum; at [`TIRED`] it rests.
     tired: u8,
-    /// Current measurement: its start, and counts since then.
+    /// Start of the current measurement; `count` has the counts since then.
     since: Instant,
     count: Count,
     /// Rates of the previous measurement.
@@ -36,9 +36,9 @@ pub(crate) struct Moderation {
 enum Direction {
     Up,
     Down,
-    /// Content where it is, until something changes.
+    /// At the optimum, until the rates change.
     OnTop,
-    /// Worn out, for a while.
+    /// Pausing after too many steps.
     Resting,
 }
 
@@ -49,7 +49,7 @@ struct Count {
     interrupts: u64,
 }
 
-/// By second.
+/// Rates per second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Rates {
     bytes: u64,
@@ -88,13 +88,13 @@ impl Default for Moderation {
 }
 
 impl Moderation {
-    /// Current limits on wait and packets.
+    /// Returns the current limits.
     pub(crate) fn limits(&self) -> Limits {
         let (micros, packets) = LEVELS[self.level];
         Limits { time: Duration::from_micros(micros), packets }
     }
 
-    /// An interrupt handed up so many packets.
+    /// Records an interrupt that passed `packets` packets to the host.
     pub(crate) fn on_interrupt(&mut self, now: Instant, packets: u64, bytes: Bytes) {
         self.count.packets += packets;
         self.count.bytes += bytes.0;
@@ -134,7 +134,7 @@ impl Moderation {
         }
     }
 
-    /// Leave the place where it is parked.
+    /// Leaves the level at which it is parked.
     fn set_out(&mut self) {
         self.direction = if self.level > 0 { Direction::Down } else { Direction::Up };
         self.step();
@@ -148,7 +148,7 @@ impl Moderation {
         }
     }
 
-    /// Whether it went beyond a level that was better, and is back.
+    /// Whether it has passed the best level by one and returned.
     fn is_on_top(&self) -> bool {
         match self.direction {
             Direction::Up => self.down > 1 && self.up == 1,
@@ -213,13 +213,13 @@ impl Rates {
 mod tests {
     use super::*;
 
-    /// The levels of so many rounds, when a round at each level brings so many packets of 1,500 bytes in a millisecond.
+    /// Returns the level after each measurement, if `packets(level)` packets of 1,500 bytes arrive per microsecond.
     fn levels(rounds: usize, packets: impl Fn(usize) -> u64) -> Vec<usize> {
         let mut moderation = Moderation::default();
         let mut now = Instant::ZERO;
         let mut round = || {
             let level = moderation.level;
-            // Interrupts are as rare as the level lets them be.
+            // Interrupts are as rare as the level allows.
             let step = Duration::from_micros(LEVELS[level].0);
             let each = packets(level) * LEVELS[level].0;
             for _ in 0..INTERRUPTS {
@@ -239,7 +239,7 @@ mod tests {
 
     #[test]
     fn it_goes_one_level_too_far_and_returns_to_the_best() {
-        // 32 us cost a fifth: up to there, and down again. Back at 16 us it was one step down after two up, and content.
+        // Beyond 16 us a fifth of the rate is lost. It goes up to 32 us and back; one step down after two up is the optimum.
         let knee = |level| if level < 3 { 1_000 } else { 800 };
         assert_eq!(levels(6, knee), [2, 3, 2, 2, 2, 2]);
     }
@@ -269,7 +269,7 @@ mod tests {
     }
     #[test]
     fn what_comes_all_at_one_moment_has_no_rate_yet() {
-        // As many interrupts as are measured, in no time; with the next, 1 us later, there is one, and it is the first: better.
+        // All interrupts of a measurement come at one time. The next, 1 us later, gives the first rate, which counts as better.
         let mut moderation = Moderation::default();
         for _ in 0..INTERRUPTS {
             moderation.on_interrupt(Instant::ZERO, 1, Bytes(1_500));

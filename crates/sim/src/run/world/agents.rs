@@ -1,4 +1,4 @@
-//! An agent of a NIC that sends by itself, as one that grants credits does. It exists for tests, which need no other line for it.
+//! Test of an agent of a NIC that sends by itself, as a receiver that grants credits does. No code outside the test depends on it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,7 +19,7 @@ use crate::network::site::Site;
 use crate::network::testing::star;
 use crate::run::simulation::nowhere;
 
-/// From the first data on it sends host 1 one packet every [`INTERVAL`], so many in all.
+/// Agent that sends `left` packets to host 1, one every [`INTERVAL`], beginning with the first data that it receives.
 #[derive(Debug)]
 struct Credits {
     left: u32,
@@ -49,7 +49,7 @@ impl HostAgent for Credits {
         self.deadline().filter(|&next| next <= now)?;
         (self.left, self.next) = (self.left - 1, Some(now + INTERVAL));
         let header = Header::new(HostId(0), HostId(1)).with_size(84).with_kind(PacketKind::PureAck);
-        // Of no connection that there is: its receiver counts it as stale.
+        // No connection has this name, so the receiver counts the packet as stale.
         let name = Name { slot: 0, generation: u32::MAX };
         Some((header, Packet::Ack(AckPacket { segment: AckSegment::default(), name })))
     }
@@ -80,7 +80,7 @@ fn an_agent_sees_every_packet_of_its_host_and_sends_at_its_own_times() {
     assert!(world.outside.finished);
     let tally = world.tally();
     assert_eq!(tally.packets_stale, 5);
-    // Everything that was sent arrived, at one of both: what host 1 got are acknowledgements and the five.
+    // Every packet sent arrived at one of the two hosts; host 1 received acknowledgements and the five packets.
     assert_eq!(tally.packets_sent, tally.packets_arrived);
     assert_eq!(seen.load(Ordering::Relaxed), tally.data_sent);
 }

@@ -1,4 +1,4 @@
-//! Builds the world of an experiment, or of a partition of its network.
+//! Builds the world of an experiment, or of one partition of its network.
 
 use shallows_core::packet::HostId;
 use shallows_core::random::Stream;
@@ -26,7 +26,7 @@ use crate::traffic::warm_up::WarmUps;
 use crate::traffic::{Here, Names, Traffic};
 
 impl World {
-    /// The world of one site, which catches what the captures want.
+    /// Builds the world of one site, which records the packets of `captures` at its ports.
     pub(crate) fn new(
         experiment: &Experiment,
         division: Option<&Division>,
@@ -48,7 +48,7 @@ impl World {
         }
         for host in site.nodes.numbers().take_while(|&node| node < experiment.network.hosts) {
             let group = experiment.group(HostId(host));
-            // The link that leaves a host has its number.
+            // The link from a host has the host's number.
             network.at(host).set_jitter(group.jitter, Stream::new(seed, "jitter", u64::from(host)));
         }
         let udp_overhead = u16::try_from(28 + experiment.network.framing.0).expect("headers are small");
@@ -56,7 +56,7 @@ impl World {
         network.watch(&observers.ports, Some(captures));
         let is_whole = division.is_none_or(|division| division.partitions() == 1);
         let arrivals = arrivals(experiment, division, &site, ranks);
-        // The link that leaves a host has its number.
+        // The link from a host has the host's number.
         let hosts = Hosts::new(
             experiment,
             &site.nodes,
@@ -88,7 +88,7 @@ impl World {
     }
 }
 
-/// Where the flows of a site come from.
+/// Builds the sources of a site's flows.
 fn arrivals(experiment: &Experiment, division: Option<&Division>, site: &Site, ranks: Ranks) -> Arrivals {
     let (here, names, partition_of) = match division.filter(|division| division.partitions() > 1) {
         None => (Here::All, Names::IN_ORDER, Vec::new()),

@@ -1,4 +1,4 @@
-//! The ends of a network, and the calls by which it reaches them.
+//! The surroundings of a network, and the calls by which it uses them.
 
 use shallows_core::Instant;
 use shallows_core::event::EventQueue;
@@ -12,19 +12,19 @@ use crate::network::{Change, Driver, LinkAt};
 use crate::run::crossing::Exits;
 use crate::run::observers::Observers;
 
-/// Contents of packets, observers, and the exits to other partitions of the network.
+/// Packet bodies, observers, and the exits to other partitions.
 #[derive(Debug)]
 pub(super) struct Ends {
     pub(super) packets: Packets,
     pub(super) observers: Observers,
-    /// Where links lead that end in other partitions, and what has left by them.
+    /// Links to other partitions, and the packets that have left through them.
     pub(super) exits: Exits,
-    /// Whether hosts are to hear of data that their NICs drop, and what they have not heard of.
+    /// Whether hosts are notified of data that their NICs drop; `dropped` holds the pending notifications.
     pub(super) tells_drops: bool,
     pub(super) dropped: Vec<(HostId, DataPacket)>,
 }
 
-/// The driver of a network: its ends, and the events.
+/// Driver of a network in a simulation: its surroundings and the event queue.
 pub(super) struct Around<'a> {
     pub(super) ends: &'a mut Ends,
     pub(super) queue: &'a mut EventQueue<Event>,
@@ -76,7 +76,7 @@ impl Driver<PacketRef> for Around<'_> {
 
     #[inline(always)]
     fn expect(&self, target: Target, payload: PacketRef) {
-        // Who takes it from the store: a host, or a link to another partition.
+        // The body is read next by the host, or by an exit to another partition.
         if matches!(target, Target::Host) || self.ends.exits.are_there() {
             self.ends.packets.prefetch(payload);
         }

@@ -1,4 +1,4 @@
-//! Takes a world through time: by events, or switches by window.
+//! Advances a world in time, by events or by window.
 
 use shallows_core::Instant;
 use shallows_core::event::{self, EventQueue};
@@ -6,15 +6,15 @@ use shallows_core::event::{self, EventQueue};
 use crate::network::event::Event;
 use crate::run::world::World;
 
-/// Packets that reach hosts before one whose connection the processor begins to load: as long as memory takes to answer.
+/// Number of packets between prefetching a connection and using it: as long as a memory access takes.
 const AHEAD: usize = 4;
 
-/// Likewise for what finds that connection.
+/// Number of packets between prefetching the table entry that finds a connection and using the connection.
 const AHEAD_OF_NAME: usize = 2 * AHEAD;
 
 impl World {
-    /// Run until `until`, until the run is finished, or until `budget` events have fired, and some more. Returns whether the budget
-    /// ended it.
+    /// Runs until `until`, until the run is finished, or until about `budget` events have fired (a window may exceed it). Returns whether
+    /// the budget ended it.
     pub(crate) fn run(&mut self, queue: &mut EventQueue<Event>, until: Instant, budget: u64) -> bool {
         let enough = self.events(queue).saturating_add(budget);
         loop {
@@ -34,8 +34,8 @@ impl World {
         }
     }
 
-    /// Run windows until `until`, until the run is finished, or until `enough` events have fired in all. Returns whether there were
-    /// enough.
+    /// Runs windows until `until`, until the run is finished, or until `enough` events have fired in total. Returns whether `enough` was
+    /// reached.
     fn run_windows(&mut self, queue: &mut EventQueue<Event>, until: Instant, enough: u64) -> bool {
         while self.events(queue) < enough {
             let first = self.not_before(queue);
@@ -43,7 +43,7 @@ impl World {
                 return false;
             }
             let end = self.outside.network.open_window(first).min(until);
-            // Hosts live through the window first. Nothing reaches them or another switch in it that leaves a switch now.
+            // Hosts go first: packets that leave a switch in this window reach no host and no other switch within it.
             self.run_hosts(queue, end);
             if self.outside.finished {
                 return false;
@@ -53,8 +53,8 @@ impl World {
         true
     }
 
-    /// Let hosts live through the open window until `end`, or until the run is finished: packets that arrive and events, in the order in
-    /// which all of them would fire.
+    /// Runs the hosts up to `end` of the open window, or until the run is finished. Arriving packets and events are processed in the order
+    /// in which they would fire as events.
     fn run_hosts(&mut self, queue: &mut EventQueue<Event>, end: Instant) {
         let mut order = std::mem::take(&mut self.order);
         let packets = self.outside.network.take_for_hosts(end, &mut order);
@@ -93,7 +93,7 @@ impl World {
         }
     }
 
-    /// From time to time see how switches go on.
+    /// Chooses between events and windows, once per period.
     fn choose(&mut self, queue: &mut EventQueue<Event>) {
         let events = self.events(queue);
         if events < self.pace.next() {
@@ -113,27 +113,27 @@ impl World {
         self.pace.note(events, visits, now);
     }
 
-    /// A time before which nothing happens here.
+    /// Returns a time before which nothing happens in this world.
     pub(crate) fn not_before(&self, queue: &EventQueue<Event>) -> Instant {
         queue.not_before().min(self.outside.network.not_before())
     }
 
-    /// When the next event fires, or a time before which nothing happens at switches that run by window.
+    /// Returns the time of the next event, or a lower bound on it for switches that run by window.
     pub(crate) fn next_at(&self, queue: &mut EventQueue<Event>) -> Instant {
         queue.next_at().unwrap_or(Instant::MAX).min(self.outside.network.not_before())
     }
 
-    /// How many events have fired here, those of switches that run by window too.
+    /// Returns the number of fired events, including those of switches that run by window.
     pub(crate) fn events(&self, queue: &EventQueue<Event>) -> u64 {
         queue.handled() + self.outside.network.events()
     }
 
-    /// When something last happened here.
+    /// Returns the time of the last event.
     pub(crate) fn last(&self, queue: &EventQueue<Event>) -> Instant {
         queue.now().max(self.outside.network.last())
     }
 
-    /// What happens at switches that run by window has happened until `until`.
+    /// Advances switches that run by window up to `until`.
     pub(super) fn visit_switches(&mut self, until: Instant, queue: &mut EventQueue<Event>) {
         let (network, mut around) = self.driving(queue);
         network.visit_switches(until, &mut around);

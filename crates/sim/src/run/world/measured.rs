@@ -1,4 +1,4 @@
-//! Measurements of a world, and their size while it lives.
+//! Measurements of a world, and the number of its records.
 
 use shallows_core::Instant;
 use shallows_measure::{Measured, Tally, Tap};
@@ -8,42 +8,42 @@ use crate::run::world::World;
 use crate::run::world::outside::Outside;
 use crate::traffic::Traffic;
 
-/// How many records a world holds.
+/// Numbers of records that a world holds.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Held {
     pub(crate) flows: usize,
     pub(crate) queries: usize,
     pub(crate) echoes: usize,
     pub(crate) samples: usize,
-    /// Changes of traced ports, and of traced flows.
+    /// Changes of traced ports; `flow_changes` are those of traced flows.
     pub(crate) port_changes: usize,
     pub(crate) flow_changes: usize,
 }
 
 impl World {
-    /// Counts so far.
+    /// Returns the counts so far.
     #[inline]
     pub(crate) fn tally(&self) -> &Tally {
         &self.outside.network.tally
     }
 
-    /// How many links leave its nodes.
+    /// Returns the number of links that leave its nodes.
     #[inline]
     pub(crate) fn links(&self) -> usize {
         self.outside.network.links().len()
     }
 
-    /// Captured packets.
+    /// Returns the captured packets.
     pub(crate) fn tap(&mut self) -> &mut Tap {
         &mut self.outside.ends.observers.tap
     }
 
-    /// Its workloads: all of a network that is one partition, or those that react at its hosts.
+    /// Returns its workloads: all of them for an undivided network, or those that react to flows at its hosts.
     pub(crate) fn traffic(&self) -> &Traffic {
         &self.outside.generators.arrivals.traffic
     }
 
-    /// Measurements at the `end` of the run without its flows, and the flows.
+    /// Returns the measurements at the `end` of the run, and its flows.
     pub(crate) fn into_measured(self, end: Instant) -> (Measured, Flows) {
         let Self { hosts, outside: Outside { network, ends, generators, .. }, .. } = self;
         let queries = generators.arrivals.traffic.queries().map(<[_]>::to_vec).collect();
@@ -64,7 +64,7 @@ impl World {
         (measured, hosts.into_flows(end))
     }
 
-    /// How many records it holds.
+    /// Returns the numbers of records that it holds.
     pub(crate) fn held(&self) -> Held {
         let Outside { ends, generators, .. } = &self.outside;
         let observers = &ends.observers;

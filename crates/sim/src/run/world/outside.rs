@@ -1,4 +1,4 @@
-//! All but the hosts of a world: what their packets go into, and who hears of their flows.
+//! All of a world except its hosts, and the driver of the hosts.
 
 use shallows_core::Instant;
 use shallows_core::event::EventQueue;
@@ -13,17 +13,17 @@ use crate::network::event::{Class, Event, Ranks};
 use crate::run::world::ends::{Around, Ends};
 use crate::traffic::generators::Generators;
 
-/// The network, its other ends, and what makes packets.
+/// Network, its surroundings, and the generators of packets.
 #[derive(Debug)]
 pub(super) struct Outside {
     pub(super) network: Network<PacketRef>,
     pub(super) ends: Ends,
     pub(super) generators: Generators,
     pub(super) ranks: Ranks,
-    /// Whether every flow is complete and the run may end with that.
+    /// Whether every flow is complete and completion ends the run.
     pub(super) finished: bool,
     pub(super) ends_on_completion: bool,
-    /// Whether this is the whole network, which knows when it is complete.
+    /// Whether this is the whole network; only then can this world detect completion.
     pub(super) is_whole: bool,
 }
 
@@ -34,7 +34,7 @@ impl Outside {
     }
 }
 
-/// The driver of hosts: all that is around them, and the events.
+/// Driver of the hosts in a simulation: the rest of the world and the event queue.
 pub(super) struct Surroundings<'a> {
     pub(super) outside: &'a mut Outside,
     pub(super) queue: &'a mut EventQueue<Event>,

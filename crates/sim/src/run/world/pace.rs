@@ -1,14 +1,14 @@
-//! Chooses how events reach switches: one by one, or by window.
+//! Choice between events and windows at switches.
 //!
-//! Where much happens in a window it costs less to let each switch live through it in turn ([`crate::network`]); where little
-//! does, events cost less. The results are the same, so a run changes from one to the other whenever that seems better.
+//! With many events in a window, running each switch through the window in turn ([`crate::network`]) costs less; with few,
+//! single events cost less. The results are the same, so a run changes from one to the other whenever that is faster.
 
 use shallows_core::{Duration, Instant};
 
-/// How a run takes its switches through time. Nothing but its speed depends on it.
+/// How switches advance in time. Only the speed of a run depends on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Execution {
-    /// As the traffic of late suggests.
+    /// By recent traffic.
     #[default]
     Adaptive,
     /// Always by events.
@@ -17,31 +17,31 @@ pub enum Execution {
     Windows,
 }
 
-/// How much has happened of late, and what follows from that.
+/// Recent numbers of events, and the choice that follows from them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pace {
     execution: Execution,
-    /// Whether there was a look.
+    /// Whether there was a check.
     is_begun: bool,
-    /// As of the last look.
+    /// Total events at the last check, as are `visits` and the time `at`.
     events: u64,
     visits: u64,
     at: Instant,
-    /// Looks until windows are tried again, and how many there were after the last try.
+    /// Checks until windows are tried again; `patience` is the number after the next failed try.
     wait: u32,
     patience: u32,
 }
 
-/// Events between two looks.
+/// Events between two checks.
 const PERIOD: u64 = 1 << 14;
 
-/// With more events in a window than this, windows are tried.
+/// Events per window above which windows are tried.
 const WORTH_A_TRY: u64 = 20;
 
-/// With fewer events at each visit of a switch than this, or of all hosts together, visits cost more than events.
+/// Events per visit (of a switch, or of all hosts together) below which visits cost more than events.
 const WORTH_A_VISIT: u64 = 8;
 
-/// The most looks between two tries.
+/// Most checks between two tries.
 const MOST_PATIENCE: u32 = 1 << 10;
 
 impl Pace {
@@ -50,12 +50,12 @@ impl Pace {
         Self { execution, is_begun: false, events: 0, visits: 0, at: Instant::ZERO, wait: 0, patience: 1 }
     }
 
-    /// So much has happened in all by now.
+    /// Records the totals at a check.
     pub(super) fn note(&mut self, events: u64, visits: u64, now: Instant) {
         *self = Self { is_begun: true, events, visits, at: now, ..*self };
     }
 
-    /// After how many events it is time to look again.
+    /// Returns the total number of events at which the next check is due.
     pub(super) fn next(&self) -> u64 {
         match self.execution {
             Execution::Adaptive => self.events + PERIOD,
@@ -65,7 +65,7 @@ impl Pace {
         }
     }
 
-    /// So much has happened in all while switches went on by events. Whether they are to go on by window, whose length is this.
+    /// Returns whether switches change from events to windows of length `window`, given the total `events` by `now`.
     pub(super) fn tries_windows(&mut self, events: u64, now: Instant, window: Duration) -> bool {
         if self.execution == Execution::Windows {
             return true;
@@ -78,7 +78,7 @@ impl Pace {
         true
     }
 
-    /// So much has happened in all while switches went on by window. Whether they are to go on by events.
+    /// Returns whether switches change from windows to events, given the total `events` and `visits`.
     pub(super) fn leaves_windows(&mut self, events: u64, visits: u64) -> bool {
         let leaves = events - self.events < WORTH_A_VISIT * (visits - self.visits);
         if leaves {
@@ -100,7 +100,7 @@ mod tests {
     fn windows_are_tried_where_much_happens_in_one_and_left_where_little_happens_at_a_visit() {
         let mut pace = Pace::new(Execution::Adaptive, true);
         assert_eq!(pace.next(), PERIOD);
-        // 819 windows of twenty events each make a period.
+        // A period has 819 windows of twenty events each.
         assert!(!pace.tries_windows(PERIOD, Instant(1_000_000), WINDOW));
         assert!(pace.tries_windows(PERIOD, Instant(700_000), WINDOW));
         assert!(!pace.leaves_windows(PERIOD, PERIOD / 8));
