@@ -1,8 +1,8 @@
 """Measure the cost of `--threads auto` while other work runs on the machine.
 
 Every network runs on one thread and on `auto`, in turns, beside as many busy processes as there are cores.
-The median of the ratios of their times counts: it should be at most 1.05. Results must be the same. Prints a
-table and writes `target/bench/beside.json`.
+The median of the ratios of their times should be at most 1.05. Results must be the same. Prints a table and
+writes `target/bench/beside.json`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from threads import Case, cases, results_of  # noqa: E402
 
 @contextlib.contextmanager
 def busy(processes: int) -> Iterator[None]:
-    """Keep so many cores busy."""
+    """Run busy processes while the context is open."""
     loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(processes)]
     try:
         yield
@@ -38,7 +38,7 @@ def busy(processes: int) -> Iterator[None]:
 
 
 def measure(case: Case, repeats: int) -> list[float]:
-    """Return for each pair of runs how many times as long `auto` takes as one thread."""
+    """Return the wall time of `auto` over that of one thread, for each pair of runs."""
     ratios = []
     for _ in range(repeats):
         one, auto = (ours.run_shallows(*case, threads=threads, pin=False) for threads in (1, "auto"))

@@ -1,8 +1,8 @@
-"""`make bench`: the same short flows through one slow link, ours and ns-2's: per flow, per queue, and speed.
+"""Compare Shallows with ns-2 on short flows through one slow link: per flow, per queue, and in speed.
 
-Reno, NewReno, Sack1 and FullTcp/Sack over DropTail, RED, RED as it comes, DRR and SFQ. Writes
-`target/bench/bottleneck.json`, prints a table, and fails if a flow is left over. What both are told, and
-where they differ: `peers/README.md`.
+It is part of `make bench`, and covers Reno, NewReno, Sack1 and FullTcp/Sack over DropTail, RED, RED with
+defaults, DRR and SFQ. Writes `target/bench/bottleneck.json`, prints a table, and fails if a flow does not
+finish. `peers/README.md` describes the settings of both, and their differences.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SCENARIO = HERE / "scenarios" / "bottleneck.toml"
 PORT = "left->right"
 LOAD = 0.7
 FLOWS_SEED = 1
-# Completion times that agree to a thousandth are of the same packets at the same times.
+# Relative difference of completion times below which both simulators sent the same packets at the same times.
 ALIKE = 1e-3
 
 
@@ -52,7 +52,7 @@ def run_ours(flow_list: Path, settings: Mapping[str, Any], seed: int) -> Passage
 
 
 def compare(ours: Passage, theirs: Passage) -> dict[str, Any]:
-    """Return one case as `bottleneck.json` holds it."""
+    """Return one case for `bottleneck.json`."""
     ratios = [ours.fct_us[flow] / fct for flow, fct in theirs.fct_us.items()]
     return {
         "flows": len(ratios),
@@ -82,7 +82,7 @@ def print_case(name: str, case: Mapping[str, Any]) -> None:
 
 
 def bench(count: int, out: Path) -> list[str]:
-    """Run every case on both sides, print it, write `out`; return why the comparison does not hold."""
+    """Run and print every case on both sides and write `out`; return the reasons why one is invalid."""
     ns2.require()
     FOLDER.mkdir(parents=True, exist_ok=True)
     flow_list = FOLDER / f"bottleneck-{count}.csv"
@@ -109,7 +109,7 @@ def bench(count: int, out: Path) -> list[str]:
 
 
 def main() -> int:
-    """Parse the arguments, measure, say what is wrong in one line each."""
+    """Parse the arguments, measure, and print each problem in one line."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

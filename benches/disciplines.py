@@ -1,9 +1,9 @@
 """Measure the run time that each discipline, marker and buffer policy adds to the leaf-spine benchmark.
 
-Every variant runs the flows of `scenarios/leaf-spine.toml` to completion, each time right after one queue
-that drops at its tail has done so on the same core; the median of the ratios counts, so that a machine whose
-speed changes slows both. Buffers are large: what is compared is the cost of the work and not of repairing
-losses. Writes `target/bench/disciplines.json`, prints a table, and fails if a variant adds more than 50 %.
+Every variant runs the flows of `scenarios/leaf-spine.toml` to completion, each time right after the baseline,
+a drop-tail queue, on the same core. The median of the ratios is reported, so that changes of the machine's
+speed affect both. Buffers are large, so that the cost does not include loss recovery. Writes
+`target/bench/disciplines.json`, prints a table, and fails if a variant adds more than 50 %.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import ours  # noqa: E402
 from command import flow_list, options  # noqa: E402
 
 BASELINE = "fifo drop-tail"
-# No discipline or marker may add more than this to the run time of the baseline.
+# Largest allowed run time of a variant, as a multiple of the baseline's.
 MOST = 1.5
 
 K = "585000B"
@@ -41,7 +41,7 @@ def markers(*texts: str) -> dict[str, str]:
 
 
 def buffer(text: str) -> dict[str, str]:
-    """Return the overrides that give every switch this memory; drop-tail."""
+    """Return the overrides that give every switch this buffer; drop-tail."""
     return {"switch.buffer": f"{{ {text} }}", "switch.markers": "[]"}
 
 
@@ -75,7 +75,7 @@ VARIANTS: dict[str, dict[str, str]] = {
 
 
 def measure(repeats: int, count: int) -> dict[str, Any]:
-    """Run each variant after the baseline, over and over; return by variant its cost and what it adds."""
+    """Run each variant after the baseline, `repeats` times; return its cost and its ratio to the baseline."""
     listed = flow_list(count)
 
     def run(sets: dict[str, str]) -> dict[str, Any]:
@@ -114,7 +114,7 @@ def print_table(found: dict[str, Any]) -> None:
 
 
 def main() -> int:
-    """Parse the arguments, measure, say what is too slow in one line each."""
+    """Parse the arguments, measure, and print each variant that is too slow in one line."""
     arguments = options(__doc__, "disciplines", repeats=3)
     found = measure(arguments.repeats, arguments.count)
     print_table(found)

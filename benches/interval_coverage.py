@@ -1,10 +1,10 @@
-"""How often the intervals of `shallows compare` hold the truth: the tables of evidence/interval-coverage.md.
+"""Measure the coverage of the intervals of `shallows compare`: the tables of evidence/interval-coverage.md.
 
 Usage: python benches/interval_coverage.py [REPEATS]
 
-The data are sojourn times of M/M/1 at load 0.9, whose truth is known and which depend on each other over
-hundreds of customers. The other queue of a pair serves faster, so that its true mean and percentiles are 2 %
-lower.
+The data are sojourn times of M/M/1 at load 0.9. Their true mean and percentiles are known, and they are
+correlated over hundreds of customers. The second queue of a pair serves faster, so that its true mean and
+percentiles are 2 % lower.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ MEAN = 1 / (1 - LOAD)
 """Mean sojourn time, in mean service times."""
 
 P99 = -math.log(0.01) * MEAN
-"""Sojourn times are exponential."""
+"""99th percentile of sojourn times, which are exponential."""
 
 CHANGE = -0.02
 FASTER = 1 / (LOAD + 1 / (MEAN * (1 + CHANGE)))
-"""The mean service time s with that mean sojourn, s / (1 - 0.9 s)."""
+"""Mean service time s of the second queue, from its mean sojourn time s / (1 - 0.9 s)."""
 
 LENGTHS = [(5, 5_000, 1), (5, 20_000, 1), (5, 50_000, 1), (5, 100_000, 1), (10, 20_000, 1), (10, 50_000, 1)]
 LENGTHS += [(3, 21_000, 7), (3, 49_000, 7), (3, 105_000, 7), (4, 100_000, 5)]
-"""Runs, customers of each, blocks of each."""
+"""Numbers of runs, of customers per run, and of blocks per run."""
 
 PAIRED = [(True, *LENGTHS[place]) for place in (1, 2, 5, 7, 8)] + [(False, *LENGTHS[2])]
-"""Whether random numbers are common; then likewise."""
+"""Whether both queues use common random numbers, followed by an entry of `LENGTHS`."""
 
 
 def draw(random: np.random.Generator, runs: int, customers: int) -> tuple[Floats, Floats]:
-    """Times between arrivals, and service times of mean one, shape (runs, customers)."""
+    """Return times between arrivals and service times of mean one, shape (runs, customers + `WARM_UP`)."""
     shape = runs, customers + WARM_UP
     return random.exponential(1 / LOAD, shape), random.exponential(1.0, shape)
 
@@ -50,7 +50,8 @@ def draw(random: np.random.Generator, runs: int, customers: int) -> tuple[Floats
 def sojourn_times(arrivals: Floats, services: Floats) -> Floats:
     """Return the sojourn times of customers after the warm-up, shape (runs, customers).
 
-    Lindley's recursion, W' = max(0, W + S - A'), is how far a walk is above its lowest point so far.
+    The solution of Lindley's recursion, W' = max(0, W + S - A'), is the height of a random walk above its
+    lowest point so far.
     """
     walk = np.zeros(services.shape)
     np.cumsum(services[:, :-1] - arrivals[:, 1:], axis=1, out=walk[:, 1:])
@@ -58,12 +59,12 @@ def sojourn_times(arrivals: Floats, services: Floats) -> Floats:
 
 
 def holds(interval: Interval, truth: float) -> bool:
-    """Whether the truth is in the interval."""
+    """Return whether the true value is in the interval."""
     return interval.low <= truth <= interval.high
 
 
 def resampled(values: Floats, random: np.random.Generator, confidence: float = 0.95) -> Interval:
-    """The bootstrap's percentile interval over seeds, for comparison: too short for few seeds."""
+    """Return the bootstrap percentile interval over seeds, for comparison: it is too short for few seeds."""
     means = values[random.integers(0, values.size, (2_000, values.size))].mean(axis=1)
     low, high = np.quantile(means, [(1 - confidence) / 2, (1 + confidence) / 2])
     return Interval(float(values.mean()), float(low), float(high))

@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
-"""Instructions per operation of the hot paths, and through every kind of port, counted by Callgrind.
+"""Count instructions per operation of the hot paths and of every kind of port, with Callgrind.
 
 Usage: benches/micro.py [--baseline FILE] [--json FILE] [--ports]
 
-Each operation runs N and 2 N times under `valgrind --tool=callgrind`; the difference over N is what one
-costs, free of
-start-up. Counts are repeatable for one binary, so two versions can be compared to the instruction.
-With `--ports` one packet through each kind of port is counted and timed beside one queue that drops at its
-tail.
+Each operation runs N and 2 N times under `valgrind --tool=callgrind`. The difference over N is the cost of
+one operation, without start-up. Counts are repeatable for one binary, so two versions can be compared to the
+instruction. With `--ports`, one packet through each kind of port is counted and timed, and compared with a
+drop-tail port of one queue.
 """
 
 from __future__ import annotations
@@ -58,15 +57,15 @@ PORTS = {
     ],
     "buffers": ["static-partition", "complete-sharing", "abm"],
 }
-# What each is compared with; mq-ecn stands at a port of dwrr, all others at one of one queue.
+# Ports to compare with: mq-ecn is measured at a DWRR port, all others at a port of one queue.
 BASES = {"mq-ecn": "dwrr"}
 COUNT = 100_000
-# Packets for the time: some tenths of a second.
+# Packets of a timed run, which takes some tenths of a second.
 TIMED = 3_000_000
 
 
 def instructions(binary: Path, operation: str, count: int) -> int:
-    """Instructions that `count` repetitions execute."""
+    """Return the number of instructions of `count` repetitions."""
     with tempfile.TemporaryDirectory() as scratch:
         command = [
             "valgrind",
@@ -89,13 +88,13 @@ def per_operation(binary: Path, operation: str, count: int) -> float:
 
 
 def growth(binary: Path, operation: str, count: int) -> float:
-    """Return how many times as expensive the third and fourth `count` operations are as the second."""
+    """Return the mean cost of the third and fourth `count` operations, divided by that of the second."""
     first, second, fourth = (instructions(binary, operation, factor * count) for factor in (1, 2, 4))
     return (fourth - second) / 2 / (second - first)
 
 
 def nanoseconds(binary: Path, operation: str) -> float:
-    """Return the time of one operation: the least of three runs, less one that does nothing."""
+    """Return the time of one operation in ns: the fastest of three runs, minus that of empty runs."""
 
     def least(count: int) -> float:
         times = []
@@ -154,7 +153,7 @@ def main() -> int:
         counts[operation] = per_operation(binary, operation, options.count)
         baseline = f"{before[operation]:10.1f}" if operation in before else f"{'':10}"
         print(f"{operation:12} {counts[operation]:12.1f} {baseline}  {meaning}")
-    # What a packet-hop costs must not depend on how many connections are open.
+    # The cost of a packet-hop must not depend on the number of open connections.
     counts["connections-growth"] = growth(binary, "connections", options.count)
     meaning = '"connections" later, beside earlier'
     print(f"{'growth':12} {counts['connections-growth']:12.3f} {'':10}  {meaning}")

@@ -1,7 +1,8 @@
-"""`make bench`: our speed against ns-3's, on the same flows, topology and settings, on one core.
+"""Compare our speed with that of ns-3, on the same flows, topology and settings, on one core (`make bench`).
 
-The two simulators take turns, so that a machine that slows down slows both. Writes `target/bench/peers.json`,
-prints a table, and fails if the two sides did not do the same work. What both are told: `peers/README.md`.
+The two simulators take turns, so that changes of the machine's speed affect both. Writes
+`target/bench/peers.json`, prints a table, and fails if the two sides did not do the same work.
+`peers/README.md` describes the settings of both.
 """
 
 from __future__ import annotations
@@ -29,14 +30,14 @@ LOAD = 0.6
 FLOWS_SEED = 1
 COUNTS = (1_000, 4_000, 16_000)
 COMPARED_COUNT = 4_000
-# Mean FCTs that differ by more are to be explained.
+# Larger differences of mean FCTs need an explanation.
 FCT_TOLERANCE = 0.10
 
 Case = tuple[list[Run], list[Run]]
 
 
 def take_turns(repeats: int, ours_runs: Callable[[int], Run], theirs_runs: Callable[[int], Run]) -> Case:
-    """Run both sides alternately; both are given the number of the repeat, from 1, as their seed."""
+    """Run both sides alternately; the seed of both is the number of the repeat, from 1."""
     case: Case = ([], [])
     for seed in range(1, repeats + 1):
         case[1].append(theirs_runs(seed))
@@ -45,12 +46,12 @@ def take_turns(repeats: int, ours_runs: Callable[[int], Run], theirs_runs: Calla
 
 
 def measure_star(program: Path, repeats: int, seconds: float) -> Case:
-    """Sixteen long DCTCP flows into one port of a switch."""
+    """Measure sixteen long DCTCP flows into one port of a switch."""
     return take_turns(repeats, lambda _: ours.run_star(seconds), lambda _: ns3.run_star(program, seconds))
 
 
 def measure_leaf_spine(program: Path, repeats: int, count: int) -> Case:
-    """Web search traffic through 128 hosts, to completion."""
+    """Measure web search traffic among 128 hosts, to completion."""
     flow_list, total_bytes = make_flow_list(count)
     return take_turns(
         repeats,
@@ -60,7 +61,7 @@ def measure_leaf_spine(program: Path, repeats: int, count: int) -> Case:
 
 
 def measure_scaling(repeats: int) -> dict[str, Any]:
-    """Cost per packet-hop of our side as the flows of one run grow at the same load."""
+    """Measure our cost per packet-hop as the number of flows grows at the same load."""
     runs: dict[int, list[Run]] = {count: [] for count in COUNTS}
     for seed in range(1, repeats + 1):
         for count in COUNTS:
@@ -83,7 +84,7 @@ def make_flow_list(count: int) -> tuple[Path, int]:
 
 
 def compare(case: Case) -> dict[str, Any]:
-    """Return one case as `peers.json` holds it: the lower of the two ratios counts."""
+    """Return one case for `peers.json`, with the lower of the two speed ratios."""
     return {
         "shallows": measure.figures(case[0]),
         "ns3": measure.figures(case[1]),
@@ -92,7 +93,7 @@ def compare(case: Case) -> dict[str, Any]:
 
 
 def print_case(name: str, case: Case) -> None:
-    """Print both sides of one case and how they compare."""
+    """Print both sides of one case and their ratio."""
     print(f"\n{name}")
     print(
         f"  {'':<10}{'packet-hops':>13}{'wall s':>10}{'process s':>11}"
@@ -123,7 +124,7 @@ def print_fcts(case: Case) -> None:
 
 
 def print_scaling(scaling: dict[str, Any]) -> None:
-    """Print how our cost per packet-hop grows with the flows of a run."""
+    """Print our cost per packet-hop by number of flows."""
     print(
         "\nscaling, our side alone\n"
         f"  {'flows':<10}{'packet-hops':>13}{'wall s':>10}{'ns/hop':>9}{'peak MB':>9}"
@@ -138,7 +139,7 @@ def print_scaling(scaling: dict[str, Any]) -> None:
 
 
 def bench(repeats: int, out: Path, quick: bool) -> list[str]:
-    """Measure everything, print it, write `out`; return why the comparison does not hold."""
+    """Measure and print everything and write `out`; return the reasons why the comparison is invalid."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     ours.require()
     program = ns3.compile_if_stale(FOLDER)
@@ -161,7 +162,7 @@ def bench(repeats: int, out: Path, quick: bool) -> list[str]:
 
 
 def main() -> int:
-    """Parse the arguments, measure, say what is wrong in one line each."""
+    """Parse the arguments, measure, and print each problem in one line."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

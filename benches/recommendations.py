@@ -1,14 +1,13 @@
-"""How good recommendations are: `shallows advise` in random fabrics, beside a much longer exhaustive sweep.
+"""Measure the quality of recommendations: `shallows advise` in random fabrics versus a long exhaustive sweep.
 
 Usage: python benches/recommendations.py [FABRIC ...] [--flows N] [--times N] [--most HOPS] [--jobs N]
 
-Each fabric is raced, as `shallows advise` does. Then all candidates and a grid of thresholds and factors α
-run under seeds that the race did not see, until they have cost so many times as many packet-hops. A rival
-beats the recommendation if it is better by more than 3 % in one of the goals, and in those that stand
-before it no worse by more than that. Rivals of whom intervals say neither that they do nor that they do not
-go on, under more and more seeds, until nobody is left or `--most` packet-hops are spent. The intervals of a
-fabric hold together, over all rivals, goals and looks. Runs are kept in `target/bench/recommendations`, so
-that what was stopped goes on; the table is in evidence/advisor.md.
+Each fabric has a race, as in `shallows advise`. Then all candidates and a grid of thresholds and factors α
+run with new seeds, until they have cost `--times` as many packet-hops as the race. A rival beats the
+recommendation if it is better by more than 3 % in one goal, and not worse by more than 3 % in the goals
+before it. Undecided rivals run with more seeds, until all are decided or `--most` packet-hops are spent. The
+intervals of a fabric hold simultaneously over all rivals, goals and looks. Runs are stored in
+`target/bench/recommendations`, so that a stopped benchmark resumes. The table is in evidence/advisor.md.
 """
 
 from __future__ import annotations
@@ -53,14 +52,14 @@ THRESHOLDS = (0.15, 0.3, 0.6, 1.0, 2.0, 4.0)
 
 FIRST_SEED = 1_001
 BLOCK = 4
-"""Seeds of everybody that run between two looks at what they have cost."""
+"""Seeds of all settings between two checks of their cost."""
 
 GROWTH = 1.5
-"""Seeds at a look over those at the one before."""
+"""Ratio of the numbers of seeds at consecutive looks."""
 
 
 def draw(number: int, flows: int) -> Fabric:
-    """A fabric: the same for the same number."""
+    """Draw a random fabric, which depends on its number only."""
     pick = random.Random(number)
     rate = pick.choice([10, 25, 40, 100])
     rtt = pick.randint(20, 100)
@@ -71,7 +70,7 @@ def draw(number: int, flows: int) -> Fabric:
             "name": f"random-{number}",
             "chip": {"memory": "64MB", "ports": 16, "cell": pick.choice([208, 256])},
             "links": {"rate": f"{rate}Gbps", "rtt": f"{rtt}us", "mtu": 9000},
-            # From half of a bandwidth-delay product for each port to three.
+            # From 0.5 to 3 bandwidth-delay products per port.
             "buffer": {"pool": f"{pipe * ports * pick.uniform(0.5, 3):.0f}B", "ports_per_pool": ports},
             "traffic": {"load": pick.choice([0.5, 0.6, 0.7, 0.8])},
             "class": [{"sizes": pick.choice(SIZES), "transport": pick.choice(["dctcp", "ecn-star"])}],
@@ -82,7 +81,7 @@ def draw(number: int, flows: int) -> Fabric:
 
 
 def described(fabric: Fabric) -> str:
-    """Its numbers in a line."""
+    """Describe a fabric in one line."""
     (traffic,), links, buffer = fabric.classes, fabric.links, fabric.buffer
     pool = f"pool of {buffer.pool / 1e6:.2f} MB for {buffer.ports} ports"
     return (
@@ -92,7 +91,7 @@ def described(fabric: Fabric) -> str:
 
 
 def grid(fabric: Fabric) -> list[Candidate]:
-    """Steps over all thresholds and factors, whatever rules say."""
+    """Return a grid of thresholds and factors α, independent of the advisor's rules."""
     alphas = fabric.alphas()
     chosen = [alphas[len(alphas) * place // 4] for place in (1, 2, 3)]
     found = []
@@ -104,7 +103,7 @@ def grid(fabric: Fabric) -> list[Candidate]:
 
 @dataclass
 class Measured:
-    """Samples of a fabric's settings by name and seed, kept in a file: of each run what the goals need."""
+    """Samples of a fabric's settings by name and seed, stored in a file; they have only the goals' series."""
 
     fabric: Fabric
     settings: dict[str, Candidate]
@@ -112,7 +111,7 @@ class Measured:
     jobs: int
     samples: dict[str, dict[int, Sample]] = field(default_factory=dict)
     hops: int = 0
-    """Packet-hops of all requested runs, new or kept."""
+    """Packet-hops of all requested runs, new or stored."""
     _kept: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -124,12 +123,12 @@ class Measured:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         if self.path.exists():
             for line in self.path.read_text(encoding="utf-8").splitlines():
-                if line.endswith("}"):  # what was stopped may have left half a line
+                if line.endswith("}"):  # a stopped benchmark may have left a partial line
                     record = json.loads(line)
                     self._kept[record["key"]] = record
 
     def add(self, names: Iterable[str], seeds: range) -> None:
-        """Run these settings under these seeds."""
+        """Run these settings with these seeds, unless they are stored."""
         wanted = [(name, seed, _key(self.texts[name], seed)) for seed in seeds for name in names]
         missing = [(self.texts[name], seed, key) for name, seed, key in wanted if key not in self._kept]
         needed = {goal.metric.series for goal in self.fabric.goals}
@@ -147,7 +146,7 @@ class Measured:
 
 
 def _key(text: str, seed: int) -> str:
-    """Return the key of a kept run: scenario, seed and engine."""
+    """Return the key of a stored run: a hash of scenario, seed and engine."""
     return sha256(f"{build()['source_hash']} {seed} {text}".encode()).hexdigest()[:16]
 
 
@@ -156,7 +155,7 @@ def _run_all(missing: list[tuple[str, int, str]], needed: set[str], jobs: int) -
     if jobs == 1:
         yield from map(_run, tasks)
         return
-    # Not forked: threads of polars that a race has started may hold locks, which in a copy nobody gives back.
+    # Spawn, do not fork: threads of polars may hold locks that a forked child would never release.
     with ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn")) as pool:
         yield from pool.map(_run, tasks, chunksize=16)
 
@@ -178,16 +177,16 @@ def _run(task: tuple[str, int, str, set[str]]) -> dict[str, Any]:
 
 @dataclass
 class Rival:
-    """A setting beside the recommended one: whether it beats it, once intervals say so."""
+    """A setting that is compared with the recommended one; `beats` is None while undecided."""
 
     name: str
     beats: bool | None = None
     changes: list[tuple[Objective, Interval]] = field(default_factory=list)
-    """By goal, those that have limits."""
+    """Changes of goals versus the recommendation, where they have an interval."""
     seeds: int = 0
 
     def judge(self, measured: Measured, mine: str, goals: list[Objective], confidence: float) -> None:
-        """Look once more; what was decided stays."""
+        """Compare the setting with the recommendation, using all samples so far."""
         self.seeds = len(measured.samples[self.name])
         judged = [judge_pair(measured.samples, each.metric, mine, self.name, confidence) for each in goals]
         found = [(goal, each.change) for goal, each in zip(goals, judged, strict=True)]
@@ -197,12 +196,12 @@ class Rival:
 
     @property
     def better_by(self) -> float:
-        """The estimate of the goal in which it is better by most, over what counts as none."""
+        """Largest estimated improvement of a goal, as a multiple of `delta`, the goal's smallest change."""
         return max((-change.estimate / goal.delta for goal, change in self.changes), default=0.0)
 
     @property
     def text(self) -> str:
-        """By how much it is better, goal by goal."""
+        """Improvements of all goals with their intervals, in words."""
         said = []
         for goal, change in self.changes:
             numbers = (-change.estimate, -change.high, -change.low)
@@ -211,7 +210,7 @@ class Rival:
 
 
 def examine(number: int, flows: int, times: float, most: float, jobs: int) -> dict[str, Any]:
-    """Race one fabric, run everything much longer beside it, and those who are not decided longer still."""
+    """Race one fabric, run the long sweep, and run undecided rivals further; return a row of the table."""
     fabric, folder = draw(number, flows), FOLDER / str(number)
     race = Race(fabric, candidates(fabric), folder / "race", choose_engine("local", jobs))
     run_to_end(race, 1e9, lambda *_: None)
@@ -262,7 +261,7 @@ def examine(number: int, flows: int, times: float, most: float, jobs: int) -> di
 
 
 def main() -> int:
-    """Parse the arguments, examine, print."""
+    """Parse the arguments, examine each fabric, and print the results."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("fabrics", type=int, nargs="*", help="which (default: 1 to 10)")
     parser.add_argument("--flows", type=int, default=100, help="of a run (default: 100)")

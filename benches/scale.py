@@ -1,10 +1,10 @@
 """Measure the time per packet-hop in large networks and long runs, on one thread.
 
-Networks of 128 to 10,240 hosts run as many short flows at the same load, in turns, and the smallest of them
-runs more and more flows; the median of the ratios to the first of its row counts, so that a machine whose
-speed changes slows all. Prints tables and writes `target/bench/scale.json`. How many times as fast the
-networks could run on more cores at most is computed, not measured: from what each of their partitions did
-in each window (`crates/sim/examples/critical_path.rs`).
+Networks of 128 to 10,240 hosts run the same number of short flows at the same load, in turns, and the
+smallest network runs increasing numbers of flows. The median of the ratios to the first case is reported, so
+that changes of the machine's speed affect all. Prints tables and writes `target/bench/scale.json`. Upper
+bounds on speed-ups by more cores are computed, not measured, from the work of each partition in each window
+(`crates/sim/examples/critical_path.rs`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import ours  # noqa: E402
 from command import FOLDER  # noqa: E402
 
 SCENARIO = ours.SCENARIOS / "scale.toml"
-# Hosts of each leaf by hosts in all; there are as many spines.
+# Hosts per leaf by total number of hosts; the number of spines is the same.
 HOSTS_PER_LEAF = {128: 16, 1_024: 32, 4_096: 64, 10_240: 64}
 FLOWS = (1_000, 16_000, 128_000, 1_000_000)
 COUNT = 100_000
@@ -37,7 +37,7 @@ Sets = Mapping[str, object]
 
 
 def network(hosts: int, flows: int) -> Sets:
-    """Return what makes the scenario one of so many hosts and flows."""
+    """Return the overrides for a network of this many hosts and flows."""
     per_leaf = HOSTS_PER_LEAF[hosts]
     return {
         "topology.leaves": hosts // per_leaf,
@@ -48,7 +48,7 @@ def network(hosts: int, flows: int) -> Sets:
 
 
 def measure(cases: Mapping[str, Sets], repeats: int) -> dict[str, Any]:
-    """Run the cases in turns, over and over; return what each costs, and its ratio to the first."""
+    """Run the cases in turns, `repeats` times; return the cost of each, and its ratio to the first."""
     runs: dict[str, list[dict[str, Any]]] = {name: [] for name in cases}
     for _ in range(repeats):
         for name, sets in cases.items():
@@ -70,7 +70,7 @@ def measure(cases: Mapping[str, Sets], repeats: int) -> dict[str, Any]:
 
 
 def speed_ups(sets: Sets) -> dict[str, float]:
-    """Return by number of cores how many times as fast a run could be at most."""
+    """Return the upper bound on a run's speed-up, by number of cores."""
     build = ("cargo", "build", "--release", "-q", "-p", "shallows-sim", "--example", "critical_path")
     subprocess.run(build, cwd=ours.ROOT, check=True)
     target = Path(os.environ.get("CARGO_TARGET_DIR", ours.ROOT / "target"))

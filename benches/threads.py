@@ -1,8 +1,8 @@
 """Measure the speed-up of one run by more threads.
 
-Every network runs the same flows on one thread and on more, in turns; the median of the ratios counts, so
-that a machine whose speed changes slows both. Results must be the same. Prints a table and writes
-`target/bench/threads.json`. It measures two threads, and four and eight where there are as many cores.
+Every network runs the same flows on one thread and on more threads, in turns. The median of the ratios is
+reported, so that changes of the machine's speed affect both. Results must be the same. Prints a table and
+writes `target/bench/threads.json`. It measures two threads, and four and eight if there are enough cores.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ sys.path.insert(0, str(HERE / "peers"))
 import ours  # noqa: E402
 from command import flow_list, options  # noqa: E402
 
-# What a run measures of its machine.
+# Keys of the summary that depend on the machine.
 OF_THE_MACHINE = ("wall_s", "packet_hops_per_s", "peak_rss_mb")
 
 Case = tuple[Path, dict[str, object]]
 
 
 def cases(count: int) -> dict[str, Case]:
-    """Return scenario and overrides by name, with so many flows each; queries have their own number."""
+    """Return scenario and overrides by name, with `count` flows each; the number of queries is fixed."""
     fabric = ours.SCENARIOS / "leaf-spine.toml"
     listed: dict[str, object] = {ours.TRACE_KEY: flow_list(count)}
     queries = ours.SCENARIOS / "partition-aggregate.toml"
@@ -41,13 +41,13 @@ def cases(count: int) -> dict[str, Case]:
 
 
 def results_of(summary: dict[str, Any]) -> dict[str, Any]:
-    """Return what of a summary does not depend on the machine."""
+    """Return a summary without the keys that depend on the machine."""
     engine = {key: value for key, value in summary["engine"].items() if key not in OF_THE_MACHINE}
     return {**summary, "engine": engine, "process_s": None}
 
 
 def measure(repeats: int, count: int, threads: list[int]) -> dict[str, Any]:
-    """Run each network on each number of threads, over and over; return by network what they gain."""
+    """Run each network `repeats` times on each number of threads; return cost and speed-ups by network."""
     found: dict[str, Any] = {}
     for name, (scenario, sets) in cases(count).items():
         times: dict[int, list[float]] = {number: [] for number in (1, *threads)}

@@ -17,9 +17,9 @@ COUNT = 4_000
 
 
 def options(description: str | None, name: str, repeats: int) -> argparse.Namespace:
-    """Parse `--repeats`, `--quick` and `--json` (NAME.json in `FOLDER`); leave if our side is missing.
+    """Parse `--repeats`, `--quick` and `--json` (default: NAME.json in `FOLDER`).
 
-    `count` of what it returns is the number of flows.
+    Exits if Shallows is not built. `count` in the result is the number of flows.
     """
     parser = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -42,7 +42,7 @@ def options(description: str | None, name: str, repeats: int) -> argparse.Namesp
 
 
 def flow_list(count: int) -> Path:
-    """Write the flows of the leaf-spine benchmark, so many of them."""
+    """Write the first `count` flows of the leaf-spine benchmark, and return the path of the list."""
     path = FOLDER / f"flows-{count}.csv"
     FOLDER.mkdir(parents=True, exist_ok=True)
     flows.write(path, count, LOAD, FLOWS_SEED)

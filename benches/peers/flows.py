@@ -1,6 +1,6 @@
-"""The flow lists of the benchmarks: Poisson arrivals, web search sizes, uniform pairs.
+"""Flow lists of the benchmarks: Poisson arrivals, web search sizes, uniform pairs.
 
-One CSV file, `start_ns,source,destination,bytes`, which ns-3, ns-2 and our `trace` workload read, so that all
+ns-3, ns-2 and our `trace` workload read the same CSV file, `start_ns,source,destination,bytes`, so that all
 have the same flows. Lists of one seed and load are prefixes of each other: 4,000 flows are the first quarter
 of 16,000.
 
@@ -24,7 +24,7 @@ LINK_BITS_PER_SECOND = 100e9
 
 HEADER = "start_ns,source,destination,bytes"
 
-# DCTCP (SIGCOMM '10) Fig. 4, as the traffic generator of the MQ-ECN authors has it, in bytes: (size,
+# DCTCP (SIGCOMM '10) Fig. 4, with the values of the MQ-ECN authors' traffic generator: (size in bytes,
 # cumulative share).
 WEB_SEARCH = (
     (0, 0.0),
@@ -43,7 +43,7 @@ WEB_SEARCH = (
 
 
 class Flow(NamedTuple):
-    """One row of the list."""
+    """A flow: one row of the list."""
 
     start_ns: int
     source: int
@@ -57,14 +57,14 @@ def mean_size() -> float:
 
 
 def size_at(share: float) -> int:
-    """Return the size, at least one byte, below which this share of the flows lies."""
+    """Return the quantile of the size distribution at this share, at least one byte."""
     point = max(1, bisect_left([cumulative for _, cumulative in WEB_SEARCH], share))
     (a, low), (b, high) = WEB_SEARCH[point - 1], WEB_SEARCH[point]
     return max(1, round(a + (b - a) * (share - low) / (high - low)))
 
 
 def arrivals_per_second(load: float) -> float:
-    """Return the rate of flows whose payload fills `load` of the capacity from the leaves to the spines."""
+    """Return the flows per second whose payload fills `load` of the capacity from leaves to spines."""
     hosts_per_leaf = HOSTS // LEAVES
     crossing = (HOSTS - hosts_per_leaf) / (
         HOSTS - 1
@@ -74,8 +74,8 @@ def arrivals_per_second(load: float) -> float:
 
 
 def flows(load: float, seed: int) -> Iterator[Flow]:
-    """Yield flows without end, in order of their starts."""
-    # Only `random()`, which Python keeps the same across its versions, and one exponential.
+    """Yield an endless sequence of flows, in order of their starts."""
+    # Only `random()` and `expovariate()`: Python keeps `random()` the same across its versions.
     draw = random.Random(seed)
     rate = arrivals_per_second(load)
     start_s = 0.0
@@ -88,9 +88,9 @@ def flows(load: float, seed: int) -> Iterator[Flow]:
 
 
 def bottleneck(load: float, seed: int) -> Iterator[Flow]:
-    """Yield flows from eight senders to eight receivers that load 100 Mb/s, without end, in order.
+    """Yield an endless sequence of flows from eight senders to eight receivers that load 100 Mb/s, in order.
 
-    Sizes are a tenth of web search's, in whole packets of 1460 bytes: ns-2 knows no others.
+    Sizes are a tenth of web search sizes, in whole packets of 1460 bytes, because ns-2 sends whole packets.
     """
     draw = random.Random(seed)
     rate = load * 100e6 / (8 * mean_size() / 10 * 1500 / 1460)
@@ -103,12 +103,12 @@ def bottleneck(load: float, seed: int) -> Iterator[Flow]:
 
 
 def write(path: Path, count: int, load: float, seed: int) -> list[Flow]:
-    """Write the first `count` flows of the leaf-spine to `path` and return them."""
+    """Write the first `count` flows of the leaf-spine benchmark to `path` and return them."""
     return write_first(path, count, flows(load, seed))
 
 
 def write_first(path: Path, count: int, endless: Iterator[Flow]) -> list[Flow]:
-    """Write the first `count` of them to `path` and return them."""
+    """Write the first `count` flows of a sequence to `path` and return them."""
     rows = list(islice(endless, count))
     lines = [HEADER, *(",".join(map(str, row)) for row in rows)]
     path.write_text("\n".join(lines) + "\n", encoding="ascii")

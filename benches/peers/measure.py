@@ -6,10 +6,10 @@ import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-# Upper ends of the size bins in bytes, as `summary.json` has them by default.
+# Upper ends of the size bins in bytes, the defaults of `summary.json`.
 BINS = {"small": 100_000.0, "medium": 10_000_000.0, "large": float("inf")}
 
-# Beyond this the two sides did not do the same work, and a ratio of speeds says nothing.
+# With a larger difference the two sides did not do the same work, and the ratio of speeds is meaningless.
 HOPS_TOLERANCE = 0.03
 
 
@@ -43,7 +43,7 @@ def median(runs: Sequence[Run], measure: Callable[[Run], float]) -> float:
 
 
 def figures(runs: Sequence[Run]) -> dict[str, float]:
-    """Return the medians that `peers.json` holds of one simulator."""
+    """Return the medians of one simulator for `peers.json`."""
     return {
         "hops_per_s": median(runs, lambda run: run.hops_per_s),
         "wall_s": median(runs, lambda run: run.wall_s),
@@ -58,14 +58,14 @@ def hops_ratio(ours: Sequence[Run], theirs: Sequence[Run]) -> float:
 
 
 def speed_ratios(ours: Sequence[Run], theirs: Sequence[Run]) -> tuple[float, float]:
-    """Return how many times faster we are, by packet-hops and by delivered bytes."""
+    """Return our speed over theirs, by packet-hops and by delivered bytes."""
     by_hops = median(ours, lambda run: run.hops_per_s) / median(theirs, lambda run: run.hops_per_s)
     by_bytes = median(ours, lambda run: run.bytes_per_s) / median(theirs, lambda run: run.bytes_per_s)
     return by_hops, by_bytes
 
 
 def fct_ratios(ours: Sequence[Run], theirs: Sequence[Run]) -> dict[str, float]:
-    """Return per size bin our mean FCT over theirs, averaged over repeats with different ECMP seeds."""
+    """Return our mean FCT over theirs by size bin, averaged over repeats with different ECMP seeds."""
 
     def mean(runs: Sequence[Run], size: str) -> float:
         return statistics.fmean(run.mean_fct_us[size] for run in runs)
@@ -74,7 +74,7 @@ def fct_ratios(ours: Sequence[Run], theirs: Sequence[Run]) -> dict[str, float]:
 
 
 def mean_fct_by_size(flows: Iterable[tuple[int, float]]) -> dict[str, float]:
-    """Return the mean FCT per size bin of (bytes, FCT) pairs; a bin without flows is absent."""
+    """Return the mean FCT of (bytes, FCT) pairs by size bin; bins without flows are left out."""
     members: dict[str, list[float]] = {size: [] for size in BINS}
     for flow_bytes, fct in flows:
         size = next(size for size, limit in BINS.items() if flow_bytes <= limit)
@@ -83,7 +83,7 @@ def mean_fct_by_size(flows: Iterable[tuple[int, float]]) -> dict[str, float]:
 
 
 def problems(case: str, ours: Sequence[Run], theirs: Sequence[Run]) -> list[str]:
-    """Return why the two sides cannot be compared: drops, unfinished flows, different amounts of work."""
+    """Return the reasons why the sides cannot be compared: drops, unfinished flows, different packet-hops."""
     found = []
     for side, runs in (("shallows", ours), ("ns-3", theirs)):
         drops = max(run.drops for run in runs)

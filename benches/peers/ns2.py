@@ -1,4 +1,4 @@
-"""The ns-2 side: run `ns2_bottleneck.tcl`, read what it says; and what the same is called on our side."""
+"""ns-2 side of the comparison: runs of `ns2_bottleneck.tcl`, and the equivalent settings of Shallows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pinned import MissingToolError, pinned
 
 SCRIPT = Path(__file__).with_name("ns2_bottleneck.tcl")
 
-# By ns-2's names: what a scenario says.
+# Overrides of a scenario, by ns-2's names.
 TRANSPORTS: Mapping[str, Mapping[str, Any]] = {
     "Reno": {"tcp.recovery": "reno"},
     "Newreno": {"tcp.recovery": "newreno", "tcp.full_ack": "ssthresh"},
@@ -31,7 +31,7 @@ QUEUES: Mapping[str, Mapping[str, Any]] = {
             | {"unit": "packets", "typical_packet": "1500B"}
         ]
     },
-    # As ns-2 comes: thresholds from the delay that it aims at, weight from the link, bytes; room for them.
+    # ns-2's defaults: thresholds from the target delay, weight from the link, in bytes; a large buffer.
     "RED/automatic": {
         "switch.buffer.per_port": "750000B",
         "switch.overrides.0.markers": [{"kind": "red-classic", "variant": "ns-2"}],
@@ -43,7 +43,7 @@ QUEUES: Mapping[str, Mapping[str, Any]] = {
     "SFQ": {PORT: {"kind": "sfq", "buckets": 16, "max_packets": 50, "hash": "address-sum", "drop": "as-ns2"}},
 }
 
-# From a sender to its switch, over the bottleneck, to the receiver.
+# Links of a path: from a sender to its switch, over the bottleneck, to the receiver.
 LINKS = 3
 
 
@@ -52,13 +52,13 @@ class Passage:
     """Result of one simulator for a list of flows."""
 
     fct_us: Mapping[int, float]
-    """By the number of the flow in the list."""
+    """Completion times in µs, by number of the flow in the list."""
     sent: int
     """Packets that arrived at the bottleneck's queue."""
     dropped: int
-    """Packets among them that were dropped."""
+    """Packets among these that were dropped."""
     run_s: float
-    """The simulation alone."""
+    """Wall time of the simulation without set-up, in seconds."""
     packet_hops: int
 
     @property
@@ -68,13 +68,13 @@ class Passage:
 
 
 def require() -> None:
-    """Say that ns-2 is not there, and how to get it."""
+    """Raise `MissingToolError` if ns-2 is not installed."""
     if not shutil.which("ns"):
         raise MissingToolError("ns-2 is missing: apt-get install ns2")
 
 
 def run(flow_list: Path, transport: str, queue: str, seed: int, fcts: Path) -> Passage:
-    """Run a flow list to completion, with the random numbers of `seed`, and leave the FCTs in `fcts`."""
+    """Run a flow list to completion, with the random numbers of `seed`, and write the FCTs into `fcts`."""
     command = ["ns", str(SCRIPT), str(flow_list), transport, queue, str(seed), str(fcts)]
     output = subprocess.run(pinned(command), check=True, capture_output=True, text=True).stdout
     report = json.loads(output.splitlines()[-1])
@@ -86,6 +86,6 @@ def run(flow_list: Path, transport: str, queue: str, seed: int, fcts: Path) -> P
         sent=sent,
         dropped=dropped,
         run_s=report["run_s"],
-        # What is not dropped has an acknowledgement; the first link carries what is dropped, too.
+        # Delivered packets and their acknowledgements cross all links; dropped packets, only the first.
         packet_hops=2 * LINKS * (sent - dropped) + dropped,
     )

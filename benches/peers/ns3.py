@@ -1,4 +1,4 @@
-"""The ns-3 side: compile `ns3_fabric.cc` when it changed, run it, read what it says."""
+"""ns-3 side of the comparison: compilation and runs of `ns3_fabric.cc`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MODULES = ("core", "network", "internet", "point-to-point", "applications", "tra
 
 
 def compile_if_stale(folder: Path) -> Path:
-    """Return the program in `folder`, compiled anew if a source is younger."""
+    """Return the program in `folder`, after compiling it if a source is newer."""
     program = folder / "ns3_fabric"
     if program.exists() and all(program.stat().st_mtime > source.stat().st_mtime for source in SOURCES):
         return program
@@ -51,7 +51,7 @@ def run_star(program: Path, simulated_s: float) -> Run:
 
 
 def run_leaf_spine(program: Path, flow_list: Path, seed: int, fcts: Path) -> Run:
-    """Run a flow list to completion, with the ECMP hashes of `seed`, and leave the FCTs in `fcts`."""
+    """Run a flow list to completion, with the ECMP hashes of `seed`, and write the FCTs into `fcts`."""
     arguments = [f"--flows={flow_list}", f"--seed={seed}", f"--fcts={fcts}"]
     report, process_s = _run([str(program), "--mode=leaf-spine", *arguments])
     with fcts.open(encoding="ascii") as file:

@@ -1,4 +1,4 @@
-"""Our side: `shallows run` in a process of its own, as a user starts it."""
+"""Our side of the comparison: `shallows run` in its own process, as a user starts it."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ ROOT = Path(__file__).resolve().parents[2]
 SCENARIOS = ROOT / "benches" / "scenarios"
 COMMAND = ROOT / ".venv" / "bin" / "shallows"
 
-# Where a scenario with a `trace` workload names its flow list.
+# Key of the flow list in a scenario with a `trace` workload.
 TRACE_KEY = "workload.0.path"
 
 
 def require() -> None:
-    """Say at once, and not after minutes of the other side, that our side is not there."""
+    """Raise `MissingToolError` if Shallows is not built, before minutes of the other side's runs."""
     if not COMMAND.exists():
         raise MissingToolError(f"{COMMAND.relative_to(ROOT)} is missing: make build")
 
@@ -37,7 +37,7 @@ def run_shallows(
 ) -> dict[str, Any]:
     """Run a scenario and return its `summary.json`, with the time of the whole process as `process_s`.
 
-    On one thread it stays on one core, unless it is not to be pinned.
+    A run on one thread is pinned to one core, unless `pin` is false.
     """
     settings = [part for key, value in overrides.items() for part in ("--set", f"{key}={value}")]
     with tempfile.TemporaryDirectory() as scratch:

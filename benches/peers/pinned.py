@@ -1,4 +1,4 @@
-"""Both simulators run on the same core, and what keeps them from it is said in one way."""
+"""Pinning of both simulators to the same core, and reporting of errors."""
 
 from __future__ import annotations
 
@@ -10,21 +10,18 @@ from collections.abc import Callable
 
 
 class MissingToolError(Exception):
-    """Something that the benchmark needs is not there; the message says how to get it."""
+    """Error for a missing requirement of a benchmark; the message gives the command that installs it."""
 
 
 def pinned(command: list[str]) -> list[str]:
-    """Return the command bound to the first core that we may use, if `taskset` is there."""
+    """Return the command pinned to the first core of this process, if `taskset` is installed."""
     if not shutil.which("taskset"):
         return command
     return ["taskset", "-c", str(min(os.sched_getaffinity(0))), *command]
 
 
 def status(bench: Callable[[], list[str]]) -> int:
-    """Run a benchmark, and print what it found wrong, be it a missing tool or a failed command.
-
-    Returns the exit status.
-    """
+    """Run a benchmark, print the problems that it returns or raises, and return the exit status."""
     try:
         found = bench()
     except MissingToolError as missing:

@@ -1,4 +1,4 @@
-"""Tests of the flow list and of the comparison: python3 -m unittest discover -s benches/peers."""
+"""Tests of the flow list and the comparison. Run: python3 -m unittest discover -s benches/peers."""
 
 from __future__ import annotations
 
@@ -36,10 +36,9 @@ class FlowList(unittest.TestCase):
         self.assertEqual(flows.size_at(0.0), 1)
 
     def test_the_uplinks_carry_the_load(self) -> None:
-        # Payload that crosses the spines, over 64 uplinks of 100 Gb/s. The sizes' standard deviation is 2.3
-        # means, so
-        # the standard error over 35,000 crossing flows is 2.5 / sqrt(35,000) = 1.3 %; allowed are three of
-        # them.
+        # Payload that crosses the spines, over 64 uplinks of 100 Gb/s. The standard deviation of sizes is 2.3
+        # means, so the standard error over 35,000 crossing flows is 2.5 / sqrt(35,000) = 1.3 %. The tolerance
+        # is three standard errors.
         rows = list(islice(flows.flows(0.6, seed=1), 40_000))
         crossing = sum(row.bytes for row in rows if row.source // 16 != row.destination // 16)
         load = crossing * 8 / (rows[-1].start_ns / 1e9) / (64 * 100e9)
@@ -58,7 +57,7 @@ class FlowList(unittest.TestCase):
         for row in rows:
             self.assertTrue(0 <= row.source < 8 <= row.destination < 16)
             self.assertEqual(row.bytes % 1460, 0)
-        # As above, with every flow: 2.5 / sqrt(40,000) = 1.3 %.
+        # Standard error as above, over all flows: 2.5 / sqrt(40,000) = 1.3 %.
         load = sum(row.bytes for row in rows) / 1460 * 1500 * 8 / (rows[-1].start_ns / 1e9) / 100e6
         self.assertAlmostEqual(load, 0.7, delta=0.7 * 0.04)
 
@@ -73,7 +72,7 @@ class FlowList(unittest.TestCase):
 
 class Comparison(unittest.TestCase):
     def test_both_ratios_are_measured_by_wall_time(self) -> None:
-        # Ten times faster, but with two hops for each of theirs: 20 times the hops/s, 10 times the bytes/s.
+        # A tenth of the time and twice the hops: 20 times the hops/s, 10 times the bytes/s.
         faster = replace(RUN, wall_s=0.2, packet_hops=2_000)
         by_hops, by_bytes = measure.speed_ratios([faster], [RUN])
         self.assertAlmostEqual(by_hops, 20)

@@ -1,11 +1,11 @@
 """Measure the effect of each peculiarity of the authors' simulator.
 
-Runs `fig2-as-made.toml` with one setting at a time as the paper or the RFC has it, and prints the
-Markdown table of evidence/fidelity.md: 180 runs of 50,000 flows, six minutes on two cores.
+Runs `fig2-as-made.toml` with one setting at a time changed to that of the paper or the RFC, and prints the
+Markdown table of evidence/fidelity.md. It makes 180 runs of 50,000 flows, in six minutes on two cores.
 
 Usage: python experiments/bcc/peculiarities.py FOLDER
 
-Runs go to FOLDER; finished ones are not run again.
+Runs are stored in FOLDER; finished ones are not run again.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
 
 
 def run(job: tuple[str, float, str, int, str]) -> tuple[float, ...]:
-    """Run one point: small mean, small p99, large mean (us), loss %, timeouts."""
+    """Run one point; return small mean, small p99, large mean (all in µs), loss in percent, and timeouts."""
     variant, load, threshold, seed, folder = job
     overrides = {
         "workload.0.load": load,

@@ -1,9 +1,9 @@
-"""How the benchmark's timeouts (Fig. 23) depend on what the paper does not state: one change at a time.
+"""Measure the sensitivity of the benchmark's timeouts (Fig. 23) to settings that the paper does not state.
 
     python experiments/dctcp/sensitivity.py FOLDER
 
-Prints a row for each change: of TCP and of DCTCP, the share of queries with a timeout and the 95th
-percentile of short messages. README.md has what it printed.
+Prints a row for each change of one setting: for TCP and DCTCP, the share of queries with a timeout and the
+95th percentile of short messages. README.md has the printed table.
 """
 
 import sys
@@ -18,7 +18,7 @@ HERE = Path(__file__).parent
 SECONDS, SERVERS, BACKGROUND = 6, 45, 200_000 / 600
 
 TCP: dict[str, Any] = {"tcp.congestion": "reno", "switch.markers": [], "switch.overrides": []}
-"""As in fig22.toml."""
+"""Settings of TCP, as in fig22.toml."""
 
 CHANGES: dict[str, dict[str, Any]] = {
     "as fig22.toml": {},
@@ -41,9 +41,9 @@ CHANGES: dict[str, dict[str, Any]] = {
 
 
 def bursts(path: Path, tail: float) -> dict[str, Any]:
-    """The background as a trace of which half begins with the flow before it, from the same server.
+    """Write the background as a trace in which half of the flows begin with the previous one of their server.
 
-    Times between such groups are lognormal with this deviation of the logarithm: "the variance in
+    Times between such groups are lognormal with deviation `tail` of the logarithm: "the variance in
     interarrival time is very high, with a very heavy tail; [...] embedded spikes occur, for example the 0ms
     inter-arrivals that explain the CDF hugging the y-axis up to the 50th percentile" (§2.2).
     """
@@ -75,14 +75,14 @@ WEB_SEARCH = [
     (0, 0), (0.15, 1e4), (0.2, 2e4), (0.3, 3e4), (0.4, 5e4), (0.53, 8e4), (0.6, 2e5), (0.7, 1e6), (0.8, 2e6),
     (0.9, 5e6), (0.97, 1e7), (1, 3e7),
 ]  # fmt: skip
-"""As `sizes = "web-search"`."""
+"""Distribution of `sizes = "web-search"`: cumulative share and size in bytes."""
 
 SMALL = {"workload.2.load": 0.0000001, "workload.3.load": 0.0000001}
-"""Settings that a trace replaces."""
+"""Negligible loads of the workloads that the trace replaces."""
 
 
 def main(folder: Path) -> None:
-    """Run what is not finished, and print."""
+    """Run the unfinished points, and print the table."""
     folder.mkdir(parents=True, exist_ok=True)
     for tail in (1.0, 2.0):
         changes = bursts(folder / f"bursts-{tail:g}.csv", tail) | SMALL

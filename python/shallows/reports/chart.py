@@ -164,7 +164,7 @@ def looks() -> list[dict[str, Any]]:
 
 
 def _dash(line: "str | tuple[int, Sequence[float]]") -> list[float]:
-    """Return the dash pattern of a line for the browser; named styles get patterns for its wider lines."""
+    """Return the dash pattern of a line, in multiples of its width."""
     named: dict[str, list[float]] = {"-": [], "--": [4, 2], ":": [1, 1.5], "-.": [6, 1.5, 1, 1.5]}
     return named[line] if isinstance(line, str) else list(line[1])
 

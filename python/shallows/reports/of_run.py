@@ -74,7 +74,7 @@ def page(run: Run) -> str:
 
 
 def set_up(run: Run, curves: list[dict[str, Any]] | None = None) -> Section:
-    """Return the section of the network, its settings and `curves`; default: marking curves of the run."""
+    """Return the section with the network, its settings and marking curves (`curves`, or the run's own)."""
     built = network(run.scenario["topology"])
     said = topology.describe(run.scenario["topology"], built)
     blocks = [Block("drawing", topology.draw(built), note=said)]
