@@ -126,7 +126,7 @@ def test_a_race_goes_on_where_it_was(answered: tuple[Answer, Path]) -> None:
 
 
 def undecided_in(race: Race, per_run_s: float = 3.0) -> Undecided | None:
-    """What a race with runs of this length leaves open."""
+    """Open decision of a race with runs of this length."""
     race.points, race.wall_s = [cast(Point, None)] * 10, 10 * per_run_s * cores()
     return undecided(race, recommend(race), share=0.5)
 

@@ -21,7 +21,7 @@ SWITCHES = Path(__file__).parent / "switches"
 
 
 def printed(table: Table, width: int) -> str:
-    """What a terminal of this width shows of a table."""
+    """Render a table as a terminal of this width shows it."""
     stream = io.StringIO()
     print_table(table, Console(file=stream, width=width, highlight=False, markup=False, emoji=False))
     return stream.getvalue()

@@ -62,7 +62,7 @@ def read_matrix(path: Path) -> object:
 
 
 def read(text: str, reader: Callable[[Path], object], fewest: int, block: int = 1 << 16) -> object:
-    """What a reader makes of a text, or the error, if it reads so many lines of a block together."""
+    """Return the output of a reader that reads so many lines of a block together, or its error."""
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         patch.setattr("shallows.foreign.shapes.FEWEST", fewest)
         patch.setattr("shallows.bounded.BLOCK", block)

@@ -1,7 +1,6 @@
 //! Words of the source: the terms of docs/glossary.md, openings of docstrings, and the length of sentences that users read.
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use tidy::{complain, files, read, root, short};
 
@@ -38,20 +37,8 @@ const OLD: [&str; 7] = [
 /// Words with which no docstring may begin.
 const OPENINGS: [&str; 5] = ["Likewise", "What", "Of", "Those", "Who"];
 
-/// Docstrings that still begin with one of these words, by folder. The numbers may only decrease.
-const OPENINGS_LEFT: [(&str, usize); 5] = [
-    ("crates/sim", 18),
-    ("python/shallows/cli", 11),
-    ("python/shallows/figures", 12),
-    ("python/shallows/foreign", 20),
-    ("python/shallows/reports", 29),
-];
-
 /// Most words in a sentence that users read.
 const LONGEST: usize = 35;
-
-/// Remaining longer sentences, by folder. The numbers may only decrease.
-const LONG_LEFT: [(&str, usize); 0] = [];
 
 #[test]
 fn replaced_words_do_not_come_back() {
@@ -78,10 +65,10 @@ fn docstrings_begin_with_a_verb_or_a_noun() {
         let openings = if path.extension().is_some_and(|end| end == "rs") { of_rust } else { of_python };
         found.extend(openings(&text).into_iter().filter_map(|(number, line)| {
             let first = line.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
-            OPENINGS.contains(&first).then(|| (folder(&path), format!("{}:{number}: {line}", short(&path))))
+            OPENINGS.contains(&first).then(|| format!("{}:{number}: {line}", short(&path)))
         }));
     }
-    only_shrinks(found, &OPENINGS_LEFT);
+    complain(&found);
 }
 
 #[test]
@@ -98,10 +85,10 @@ fn sentences_of_users_have_35_words_at_most() {
         };
         for (number, passage) in passages {
             let long = sentences(&passage).into_iter().find(|sentence| count(sentence) > LONGEST);
-            found.extend(long.map(|long| (folder(&path), format!("{name}:{number}: {long}"))));
+            found.extend(long.map(|long| format!("{name}:{number}: {long}")));
         }
     }
-    only_shrinks(found, &LONG_LEFT);
+    complain(&found);
 }
 
 #[test]
@@ -119,37 +106,9 @@ fn a_replaced_word_is_found_in_prose_and_in_names() {
     assert_eq!(strings("f(\"one \\\n  two\")", false)[0].1, "one two. ");
 }
 
-/// Reports the folders that have more problems than allowed.
-fn only_shrinks(found: Vec<(String, String)>, left: &[(&str, usize)]) {
-    let mut by_folder: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for (folder, problem) in found {
-        by_folder.entry(folder).or_default().push(problem);
-    }
-    let mut problems = Vec::new();
-    for (folder, lines) in by_folder {
-        let most = left.iter().find(|(name, _)| *name == folder).map_or(0, |(_, most)| *most);
-        if lines.len() > most {
-            problems.push(format!(
-                "(\"{folder}\", {}) of at most {most}\n    {}",
-                lines.len(),
-                lines.join("\n    ")
-            ));
-        }
-    }
-    complain(&problems);
-}
-
 /// Returns the files of the repository with these extensions.
 fn sources(extensions: &[&str]) -> Vec<PathBuf> {
     files(&root(), extensions)
-}
-
-/// Returns the first two folders of a path; three below `python`.
-fn folder(path: &Path) -> String {
-    let name = short(path);
-    let parts: Vec<&str> = name.split('/').collect();
-    let depth = if parts[0] == "python" { 3 } else { 2 };
-    parts[..depth.min(parts.len() - 1)].join("/")
 }
 
 /// Returns the words of a line in lower case, split also at underscores and at capitals inside words.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from shallows.bounded import read_text
 from shallows.comparison.comparing import compare
-from shallows.comparison.rows import changes, verdict_cells
+from shallows.comparison.rows import Row, changes, verdict_cells
 from shallows.comparison.verdicts import INCLUDES_ZERO, LEGEND
 from shallows.errors import ShallowsError
 from shallows.quantity import percent
@@ -27,7 +27,6 @@ from shallows.series.metric import Metric
 
 if TYPE_CHECKING:
     from shallows.comparison.comparison import Comparison
-from shallows.comparison.rows import Row
 
 MOST_COMPARED = 400
 """Most runs for which a report computes verdicts; larger sweeps would take minutes."""
