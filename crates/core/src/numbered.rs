@@ -145,7 +145,7 @@ mod tests {
             let (mut numbered, mut ordered) = (Numbered::default(), BTreeMap::new());
             for (word, value, inserts) in steps {
                 // Words that differ in their high half only, like those made from host numbers.
-                let word = word % 5 << 32 | word / 5;
+                let word = ((word % 5) << 32) | (word / 5);
                 numbered.prefetch(word);
                 if inserts {
                     numbered.insert(word, value);

@@ -42,7 +42,7 @@ pub struct Traced {
 pub struct FlowRow {
     /// Time of the reading.
     pub at: Instant,
-    /// Index in [`QUANTITIES`].
+    /// Index in `QUANTITIES`.
     pub quantity: usize,
     /// Value from this time on.
     pub value: f64,

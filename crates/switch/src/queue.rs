@@ -28,7 +28,7 @@ pub enum DropReason {
 }
 
 impl DropReason {
-    /// All reasons, in the order of [`Counters::dropped`].
+    /// All reasons, in the order of `Counters::dropped`.
     pub const ALL: [Self; 8] = [
         Self::QueueLimit,
         Self::PortLimit,

@@ -1,7 +1,7 @@
 //! A Poisson process for each pair of hosts, drawn like those of the ns-2 scripts of BCC and MQ-ECN.
 //!
-//! Host *i* sends to host *j* at times from a generator with the seed 17 *i* + 1244 *j*, and flow sizes come from one with the seed 33 *i*
-//! + 4369 *j*. These seeds are close to each other, and the generator is seeded poorly ([`shallows_core::mrg32k3a`]). Senders with close
+//! Host *i* sends to host *j* at times from a generator with the seed 17 *i* + 1244 *j*, and flow sizes come from one with the seed
+//! 33 *i* + 4369 *j*. These seeds are close to each other, and the generator is seeded poorly ([`shallows_core::mrg32k3a`]). Senders with close
 //! numbers therefore begin with flows of almost the same sizes at almost the same times, which matters because a pair has only about five
 //! flows in the papers' runs. The seed of the run is not used, so there is only one such traffic.
 

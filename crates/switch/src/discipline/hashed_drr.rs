@@ -1,7 +1,7 @@
 //! Deficit round-robin over hashed buckets with head drop from the longest bucket: ns-2's `Queue/DRR`, HCF's
 //! comparator.
 //!
-//! Source: DRR (Shreedhar and Varghese, SIGCOMM '95) as in ns-2.35's drr.cc. [`super::circle`] implements the circle of
+//! Source: DRR (Shreedhar and Varghese, SIGCOMM '95) as in ns-2.35's drr.cc. `circle` implements the circle of
 //! buckets.
 
 use shallows_core::packet::Header;

@@ -1,6 +1,6 @@
 //! Stochastic Fairness Queueing: flows are hashed to buckets that send one packet each in turn.
 //!
-//! Source: SFQ (McKenney, INFOCOM '90), and ns-2.35's sfq.cc for its drop rule. [`super::circle`] implements the circle of
+//! Source: SFQ (McKenney, INFOCOM '90), and ns-2.35's sfq.cc for its drop rule. `circle` implements the circle of
 //! buckets.
 
 use schemars::JsonSchema;
