@@ -87,7 +87,7 @@ struct Connection {
 
 /// Most unsent bytes in a socket: 8 ms at 1 Gb/s, in which this program may wait for a processor.
 const NOT_SENT: u32 = 1 << 20;
-/// Time by which a flow without dependencies is announced in advance, so that its connection can be opened.
+/// Lead time of the announcement of a flow without dependencies, so that its connection is open when the flow starts.
 const AHEAD: Duration = Duration::from_millis(100);
 const SIDES: u64 = 4;
 const SENDER: u64 = 0;

@@ -192,7 +192,7 @@ def _with_pool(switch: Switch, fabric: Fabric, chosen: Candidate) -> Switch:
 
 
 def _shown(format_: str, after: Switch) -> Switch | None:
-    """Return the switch that this format expresses; None if it cannot be read back."""
+    """Return `after` as it reads after being written in this format; None if that cannot be read."""
     try:
         whole = writers.write(format_, None, after).change
         return readers.reader(format_).read(whole, f"advice.{format_}")

@@ -94,7 +94,8 @@ def in_bytes(
 ) -> Curve | None:
     """Return the curve of a marking; None if it never marks.
 
-    `limit` is the limit of its queue if its α is known; otherwise the fabric's α applies.
+    `limit` is the queue's limit in bytes. If it is None, because the queue's α is unknown,
+    the fabric's α gives the limit.
 
     Raises
     ------

@@ -224,7 +224,7 @@ def coarseness(most: int) -> float:
 
 
 class OverTime:
-    """Lines over time, reduced to their share of a page's points.
+    """Lines over time, thinned so that all lines of a page together stay within its limit of points.
 
     Parameters
     ----------

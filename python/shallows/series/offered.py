@@ -120,7 +120,7 @@ class Offered:
         return any(pattern == kind or fnmatchcase(port, pattern) for pattern in wanted)
 
     def may_trace_flow(self, flow: int | None = None) -> bool:
-        """Return whether this flow, or any flow, may be traced; samples of flows are drawn during the run."""
+        """Return whether this flow (any flow, if None) could be traced; the run draws samples of flows."""
         traces = self.scenario["measure"]["flow_traces"]
         return any(flow is None or flow in (trace.get("flows") or [flow]) for trace in traces)
 

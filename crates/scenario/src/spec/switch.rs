@@ -41,7 +41,7 @@ pub(crate) struct Switch {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Ecmp {
-    /// Hash of addresses, ports and protocol with a seed for each switch: even.
+    /// Hash of addresses, ports and protocol, with a different seed for each switch. Spreads connections evenly.
     #[default]
     FiveTuple,
     /// The same hash with the two ends in order, and with a seed for each tier of switches: even, and acknowledgements take the reverse

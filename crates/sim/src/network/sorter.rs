@@ -25,7 +25,7 @@ const RANK_BITS: u32 = 28;
 /// Number of keys up to which insertion sort alone is used.
 const SHORT: usize = 16;
 
-/// Most buckets, as a power of two; otherwise there are one to two buckets per key.
+/// Base-2 logarithm of the maximum number of buckets. Below this maximum there are one to two buckets per key.
 const MOST_BITS: u32 = 12;
 
 impl Sorter {

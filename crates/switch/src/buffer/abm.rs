@@ -18,7 +18,7 @@ use super::pool::{Account, Pool};
 pub struct Config {
     /// *α_p* by priority; the last value also applies to all later priorities.
     pub alpha: Vec<f64>,
-    /// Share of its threshold from which a queue counts in *n_p*. Evaluated when a packet joins or leaves the queue.
+    /// Share of the threshold at or above which a queue counts as congested (in *n_p*). Evaluated when a packet joins or leaves the queue.
     pub congested: f64,
     /// Bytes that a port sends between two measurements of drain rates: about the bytes of one round-trip time.
     pub window: Bytes,

@@ -26,7 +26,7 @@ pub(super) struct Edge {
     pub(super) halted: bool,
     /// Whether the link is down, so that arriving packets are dropped.
     pub(super) is_down: bool,
-    /// Events that the markers handle; includes [`Hears::ARRIVALS`] while the link is down, so that other paths need not check `is_down`.
+    /// Events that the markers handle. While the link is down, [`Hears::ARRIVALS`] is one: only the code for arrivals checks `is_down`.
     pub(super) hears: Hears,
     pub(super) markers: Box<[Installed]>,
     pub(super) books: Books,

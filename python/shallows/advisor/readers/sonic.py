@@ -86,7 +86,7 @@ _ECN: dict[str, tuple[Colour, ...]] = {
 
 
 def recognises(text: str, name: str) -> bool:
-    """Return whether a file is JSON with SONiC's tables, or other text with the file name of such tables."""
+    """Return whether a file has SONiC's tables as JSON, or is not JSON but is named like a SONiC file."""
     if text.lstrip()[:1] == "{":
         return _TABLE.search(text) is not None
     return re.search(r"(config_db|qos|buffers?)[^/]*\.json$", name) is not None
