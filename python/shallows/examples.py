@@ -14,7 +14,7 @@ FIRST = ("demo", "gallery", "advisor", "models")
 """Groups that are listed first, in this order."""
 
 WITHOUT_COMMENTS = {
-    "advisor/roce-400g.json": "A 400 Gb/s leaf in SONiC's words, with lossless classes: for `explain`."
+    "advisor/roce-400g.json": "SONiC configuration of a 400 Gb/s leaf with lossless classes, for `explain`."
 }
 """Titles of files in formats without comments."""
 

@@ -56,7 +56,7 @@ def test_a_drawing_has_our_values_with_intervals_beside_the_papers(page: str) ->
 
 def test_figures_of_an_experiment_are_pictures_of_the_page(page: str) -> None:
     assert re.findall(r'<img src="data:image/png;base64,([^"]*)"', page) == ["cGljdHVyZQ=="]
-    assert "Fig. 2: distribution of completion times by size of flow" in page
+    assert "Fig. 2: distribution of completion times by flow size" in page
 
 
 def test_columns_without_a_cell_are_left_out(page: str) -> None:

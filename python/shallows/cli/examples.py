@@ -14,8 +14,8 @@ TITLES = {
     "demo": "Demos",
     "gallery": "Gallery",
     "advisor": "Fabrics, for `shallows advise`",
-    "models": "Models, each in a small scenario",
-    "testbed": "For `shallows testbed`",
+    "models": "Models, with a small scenario for each",
+    "testbed": "Testbed, for `shallows testbed`",
 }
 """Headings of groups; other groups are papers."""
 

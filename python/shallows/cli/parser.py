@@ -34,19 +34,23 @@ GROUPS = {
         "shallows.cli.options.start",
         {
             "demo": Listed(
-                "shallows.cli.demo", "answer a small question within ten seconds", "shallows demo"
+                "shallows.cli.demo",
+                "run a small experiment within ten seconds, and explain the result",
+                "shallows demo",
             ),
             "examples": Listed(
                 "shallows.cli.examples",
-                "list the scenarios in the package, or copy one here",
+                "list the examples in the package, or copy one into this folder",
                 "shallows examples gallery/load",
             ),
             "doctor": Listed(
-                "shallows.cli.doctor", "show what this machine can do, and what is missing", "shallows doctor"
+                "shallows.cli.doctor",
+                "check the installation, this machine and optional tools",
+                "shallows doctor",
             ),
             "completion": Listed(
                 "shallows.cli.completion",
-                "print a script that completes commands in your shell",
+                "print a script that adds tab completion to your shell",
                 'eval "$(shallows completion bash)"',
             ),
             "schema": Listed(
@@ -76,12 +80,12 @@ GROUPS = {
             ),
             "merge": Listed(
                 "shallows.cli.merge",
-                "gather the points that shards of a sweep have run",
+                "combine the results of a sweep's shards in one folder",
                 "shallows merge load.toml shard-1 shard-2",
             ),
             "testbed": Listed(
                 "shallows.cli.testbed",
-                "run a scenario with the real TCP of Linux",
+                "run a scenario with the real TCP of the Linux kernel",
                 "shallows testbed run two-flows.toml",
             ),
         },
@@ -91,7 +95,7 @@ GROUPS = {
         {
             "report": Listed(
                 "shallows.cli.report",
-                "print finished results and write report.html",
+                "print the results of finished runs, and write report.html",
                 "shallows report runs/load",
             ),
             "plot": Listed(
@@ -101,7 +105,7 @@ GROUPS = {
             ),
             "serve": Listed(
                 "shallows.cli.serve",
-                "show a folder in the browser, live during a sweep",
+                "show results in the browser, updated live during a sweep",
                 "shallows serve runs/load",
             ),
         },
@@ -111,7 +115,7 @@ GROUPS = {
         {
             "compare": Listed(
                 "shallows.cli.compare",
-                "test which scheme or value is better, over all seeds",
+                "test which scheme or value performs better, over all seeds",
                 "shallows compare runs/load --baseline DCTCP",
             ),
             "reproduce": Listed(
@@ -136,7 +140,7 @@ GROUPS = {
             ),
             "chips": Listed(
                 "shallows.cli.chips",
-                "list switching chips, with the source of each number",
+                "list switching chips, or show the source of a chip's numbers",
                 "shallows chips tomahawk2",
             ),
         },
@@ -151,7 +155,7 @@ GROUPS = {
             ),
             "export": Listed(
                 "shallows.cli.export",
-                "write files of other simulators and switch vendors",
+                "write files for other simulators and switch vendors",
                 "shallows export switch config_db.json --to eos",
             ),
         },
@@ -167,10 +171,10 @@ def command_line() -> argparse.ArgumentParser:
     parser = _Overview(
         prog="shallows",
         description="A laboratory for congestion control in shallow-buffered datacenter networks.",
-        epilog="`shallows COMMAND --help` explains a command. Try `shallows demo` first.",
+        epilog="`shallows COMMAND --help` explains a command. Start with `shallows demo`.",
         allow_abbrev=False,
     )
-    parser.add_argument("--version", action=_Version, nargs=0, help="print what is installed and stop")
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the installed version and stop")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, parser_class=Command)
     for group in GROUPS.values():
         for name, listed in group.commands.items():

@@ -20,45 +20,47 @@ def _import(parser: argparse.ArgumentParser) -> None:
 
 
 def _import_hpcc(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("source", metavar="CONFIG", help="the configuration, or the folder that holds it")
+    parser.add_argument("source", metavar="CONFIG", help="HPCC's config.txt, or the folder that contains it")
     parser.add_argument(
         "--root",
         metavar="DIR",
-        help="where the simulator is run, from which the paths in CONFIG are; "
-        "default: the folder of CONFIG or the one above",
+        help="folder that paths in CONFIG are relative to (where the simulator was run); "
+        "default: the folder of CONFIG, or its parent",
     )
     _add_imported(parser)
 
 
 def _import_htsim(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("source", metavar="FILE.cm", help="the connection matrix")
+    parser.add_argument("source", metavar="FILE.cm", help="file with the connection matrix")
     parser.add_argument(
-        "--topo", dest="topology", metavar="FILE.topo", help="the fat tree; default: one switch"
+        "--topo", dest="topology", metavar="FILE.topo", help="file with the fat tree; default: one switch"
     )
     parser.add_argument(
         "--start-unit",
         choices=["ps", "us"],
-        help="of the starts: us for htsim_uec, ps for htsim's other programs; "
-        "default: us where only htsim_uec can be meant",
+        help="unit of start times: us for htsim_uec, ps for htsim's other programs; "
+        "default: us if `msg` occurs or all starts are below 1000, otherwise ps",
     )
     _add_imported(parser)
 
 
 def _add_imported(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("-o", dest="out", required=True, metavar="SCENARIO.toml", help="what to write")
+    parser.add_argument(
+        "-o", dest="out", required=True, metavar="SCENARIO.toml", help="scenario file to write"
+    )
     parser.add_argument(
         "--ignore",
         dest="ignored",
         action="append",
         default=[],
         metavar="KEY",
-        help="do without this key or word; may be repeated",
+        help="leave out this key or word, which a scenario cannot express; may be repeated",
     )
     parser.add_argument(
         "--ignore-unmodelled",
         dest="unmodelled",
         action="store_true",
-        help="do without all that has no counterpart in a scenario; what that is, is listed",
+        help="leave out everything that a scenario cannot express, and list it",
     )
     add_force(parser)
 
@@ -76,28 +78,36 @@ def _export(parser: argparse.ArgumentParser) -> None:
         kinds,
         "switch",
         "shallows.cli.export_switch",
-        "write a switch's queues and buffers for another vendor",
+        "write a switch's queues and buffers in another vendor's format",
         _export_switch,
     )
 
 
 def _export_hpcc(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("source", metavar="SOURCE", help="a run's folder, or a scenario file")
-    parser.add_argument("-o", dest="out", metavar="fct.txt", help="completion times of a run")
-    parser.add_argument("--flow", metavar="flow.txt", help="flows of a run, or of a scenario that lists them")
-    parser.add_argument("--topology", metavar="topology.txt", help="network of a scenario")
+    parser.add_argument("source", metavar="SOURCE", help="folder of a run, or a scenario file")
+    parser.add_argument(
+        "-o", dest="out", metavar="fct.txt", help="write the completion times of a run to this file"
+    )
+    parser.add_argument(
+        "--flow",
+        metavar="flow.txt",
+        help="write the flows of a run, or of a scenario that lists its flows, to this file",
+    )
+    parser.add_argument(
+        "--topology", metavar="topology.txt", help="write the network of a scenario to this file"
+    )
     add_force(parser)
 
 
 def _export_switch(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("sources", nargs="+", metavar="CONFIG", help="the configuration of one switch")
+    parser.add_argument("sources", nargs="+", metavar="CONFIG", help="files of one switch, or a folder")
     parser.add_argument(
         "--to",
         required=True,
         choices=["sonic", "eos", "avd", "nvue", "nxos", "junos", "tc"],
-        help="the format; what it cannot express is listed",
+        help="target format; settings that it cannot express are listed",
     )
-    parser.add_argument("--out", metavar="FILE", help="what to write; default: standard output")
+    parser.add_argument("--out", metavar="FILE", help="file to write; default: standard output")
     add_hints(parser)
     add_force(parser)
 

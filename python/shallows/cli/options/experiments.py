@@ -10,19 +10,21 @@ from shallows.cli.options.values import dilation, port, positive, seed
 def _run(parser: argparse.ArgumentParser) -> None:
     add_scenario(parser)
     parser.add_argument(
-        "--seed", type=seed, metavar="N", help="root of all random streams; default: the file's"
+        "--seed", type=seed, metavar="N", help="seed of all random streams; default: the seed in the scenario"
     )
     parser.add_argument(
-        "--scheme", metavar="NAME", help="with the keys of this scheme of the [sweep] table; --set comes last"
+        "--scheme",
+        metavar="NAME",
+        help="apply the keys of this scheme from the [sweep] table; --set overrides them",
     )
-    parser.add_argument("--out", metavar="DIR", help="folder of the results; default: runs/NAME-HASH-sSEED")
+    parser.add_argument("--out", metavar="DIR", help="folder for the results; default: runs/NAME-HASH-sSEED")
     parser.add_argument("--force", action="store_true", help="replace the folder if it exists")
     parser.add_argument(
         "--threads",
         default="auto",
         metavar="N",
-        help="threads of the run, or auto: the number that is fastest at the moment, at most one per core; "
-        "results are the same on any number",
+        help="number of threads, or auto: the number that is fastest at the moment, at most one per core; "
+        "the results are the same with any number; default: auto",
     )
     add_by(parser)
     add_verify(parser)
@@ -31,11 +33,16 @@ def _run(parser: argparse.ArgumentParser) -> None:
 
 def _sweep(parser: argparse.ArgumentParser) -> None:
     _add_points(parser)
-    parser.add_argument("--engine", choices=["local", "ray"], default="local", help="where points run")
+    parser.add_argument(
+        "--engine",
+        choices=["local", "ray"],
+        default="local",
+        help="run the points on this machine (local) or on a Ray cluster (ray); default: local",
+    )
     parser.add_argument(
         "--address",
         metavar="HOST:PORT",
-        help="of a Ray cluster; default: RAY_ADDRESS, or start Ray on this machine",
+        help="address of the Ray cluster; default: RAY_ADDRESS, or start Ray on this machine",
     )
     add_verify(parser)
     add_json(parser)
@@ -48,18 +55,27 @@ def _plan(parser: argparse.ArgumentParser) -> None:
 
 def _merge(parser: argparse.ArgumentParser) -> None:
     add_scenario(parser)
-    parser.add_argument("folders", nargs="+", metavar="DIR", help="folder of a shard")
-    parser.add_argument("--out", metavar="DIR", help="folder for all points' folders; default: runs/NAME")
+    parser.add_argument("folders", nargs="+", metavar="DIR", help="folder of one shard")
+    parser.add_argument(
+        "--out", metavar="DIR", help="folder for the points of all shards; default: runs/NAME"
+    )
     add_verify(parser)
 
 
 def _add_points(parser: argparse.ArgumentParser) -> None:
     add_scenario(parser)
     parser.add_argument(
-        "--jobs", type=positive, metavar="N", help="runs at the same time; default: one per core"
+        "--jobs",
+        type=positive,
+        metavar="N",
+        help="maximum number of simultaneous runs; default: one per core",
     )
-    parser.add_argument("--out", metavar="DIR", help="folder for the points' folders; default: runs/NAME")
-    parser.add_argument("--shard", metavar="I/N", help="only every N-th point, beginning with the I-th")
+    parser.add_argument(
+        "--out", metavar="DIR", help="folder of the sweep, with a folder for each point; default: runs/NAME"
+    )
+    parser.add_argument(
+        "--shard", metavar="I/N", help="select every N-th point, beginning with the I-th; default: all points"
+    )
 
 
 def _testbed(parser: argparse.ArgumentParser) -> None:
@@ -68,18 +84,18 @@ def _testbed(parser: argparse.ArgumentParser) -> None:
         kinds,
         "run",
         "shallows.cli.testbed_run",
-        "run a scenario between network namespaces of this machine",
+        "run a scenario between network namespaces on this machine",
         _testbed_run,
     )
-    text = "run a scenario several times simulated and with real TCP, and say how far they are apart"
+    text = "run a scenario several times in simulation and with real TCP, and compare the results"
     add(kinds, "compare", "shallows.cli.testbed_compare", text, _testbed_compare)
-    text = "let the network of a scenario stand while a command runs, whose programs run on its hosts"
+    text = "set up the network of a scenario, and run your programs on its hosts"
     add(kinds, "shell", "shallows.cli.testbed_shell", text, _testbed_shell)
     add(
         kinds,
         "doctor",
         "shallows.cli.testbed_doctor",
-        "show what this machine can carry, and what is missing",
+        "check the requirements of the testbed, and measure the rates that this machine can carry",
         add_json,
     )
 
@@ -87,10 +103,10 @@ def _testbed(parser: argparse.ArgumentParser) -> None:
 def _testbed_run(parser: argparse.ArgumentParser) -> None:
     add_scenario(parser)
     parser.add_argument(
-        "--seed", type=seed, metavar="N", help="root of all random streams; default: the file's"
+        "--seed", type=seed, metavar="N", help="seed of all random streams; default: the seed in the scenario"
     )
     parser.add_argument(
-        "--out", metavar="DIR", help="folder of the results; default: runs/NAME-testbed-HASH-sSEED"
+        "--out", metavar="DIR", help="folder for the results; default: runs/NAME-testbed-HASH-sSEED"
     )
     parser.add_argument("--force", action="store_true", help="replace the folder if it exists")
     _add_dilate(parser)
@@ -105,14 +121,20 @@ def _testbed_compare(parser: argparse.ArgumentParser) -> None:
         type=positive,
         default=3,
         metavar="N",
-        help="runs of each, seeds in a row; default: 3",
+        help="repeat the simulation and the run with real TCP N times, with consecutive seeds; default: 3",
     )
-    parser.add_argument("--seed", type=seed, metavar="N", help="the first seed; default: the file's")
     parser.add_argument(
-        "--out", metavar="DIR", help="folder of runs, table and figure; default: runs/NAME-testbed-compare"
+        "--seed", type=seed, metavar="N", help="first seed; default: the seed in the scenario"
     )
-    parser.add_argument("--force", action="store_true", help="repeat runs that are there already")
-    parser.add_argument("--invalid", action="store_true", help="compare invalid runs too, with a note")
+    parser.add_argument(
+        "--out",
+        metavar="DIR",
+        help="folder for the runs, table and figure; default: runs/NAME-testbed-compare",
+    )
+    parser.add_argument("--force", action="store_true", help="repeat runs that already exist")
+    parser.add_argument(
+        "--invalid", action="store_true", help="compare invalid runs too, and print a note about each"
+    )
     _add_dilate(parser)
     add_json(parser)
 
@@ -127,13 +149,20 @@ def _testbed_shell(parser: argparse.ArgumentParser) -> None:
         const=8000,
         type=port,
         metavar="PORT",
-        help="show queues, marks and drops in the browser, on 127.0.0.1; 0 for a free one; default: 8000",
+        help="show queues, marks and drops in the browser, at 127.0.0.1:PORT; 0 selects a free port; "
+        "default: 8000",
     )
     parser.add_argument(
-        "--out", default=".", metavar="DIR", help="folder of the packets of --pcap; default: here"
+        "--out",
+        default=".",
+        metavar="DIR",
+        help="folder for the packets that --pcap captures; default: the current folder",
     )
     parser.add_argument(
-        "program", nargs="*", metavar="COMMAND", help="after --: what to run, such as h0 ping 10.0.0.2"
+        "program",
+        nargs="*",
+        metavar="COMMAND",
+        help="command to run, after `--`, such as h0 ping 10.0.0.2; default: a shell",
     )
 
 
@@ -143,7 +172,7 @@ def _add_dilate(parser: argparse.ArgumentParser) -> None:
         type=dilation,
         default=1,
         metavar="N",
-        help="let each of its seconds take N of the machine's, to carry N times the rates; default: 1",
+        help="slow network time N-fold, so that this machine can carry N times the rates; default: 1",
     )
 
 
@@ -152,8 +181,8 @@ def _add_pcap(parser: argparse.ArgumentParser) -> None:
         "--pcap",
         action="append",
         metavar="PORT",
-        help="write what this port sends to capture.pcapng, in place of measure.captures: its name, such as "
-        "'switch0->*', or a kind such as to-host; may be repeated",
+        help="capture the packets of this port in capture.pcapng; replaces measure.captures. "
+        "PORT is a name such as 'switch0->*', or a kind such as to-host; may be repeated",
     )
 
 

@@ -9,7 +9,7 @@ from shallows.figure_names import FIGURES
 
 def _report(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "folders", nargs="+", metavar="DIR", help="of a run, a sweep, or a paper that was reproduced"
+        "folders", nargs="+", metavar="DIR", help="folder of a run, a sweep or a reproduced paper"
     )
     add_by(parser)
     add_verify(parser)
@@ -20,17 +20,23 @@ def _plot(parser: argparse.ArgumentParser) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     lines = [f"  {name:14}{text}" for name, text in FIGURES.items()]
     parser.epilog = "\n".join(
-        [f"{parser.epilog}\n", "figures:", *lines, "", "docs/figures.md shows each of them."]
+        [f"{parser.epilog}\n", "figures:", *lines, "", "docs/figures.md shows an example of each figure."]
     )
-    parser.add_argument("figure", choices=[*FIGURES], metavar="FIGURE", help="what to draw, see below")
-    parser.add_argument("folders", nargs="+", metavar="DIR", help="a run's folder, or one that holds runs")
-    parser.add_argument("--out", default=".", metavar="DIR", help="folder of the figure; default: here")
+    parser.add_argument(
+        "figure", choices=[*FIGURES], metavar="FIGURE", help="figure to draw, from the list below"
+    )
+    parser.add_argument(
+        "folders", nargs="+", metavar="DIR", help="folder of a run, or a folder that contains runs"
+    )
+    parser.add_argument(
+        "--out", default=".", metavar="DIR", help="folder for the figure; default: the current folder"
+    )
     parser.add_argument(
         "--format",
         dest="formats",
         action="append",
         choices=["pdf", "svg", "png"],
-        help="may be repeated; default: pdf and png",
+        help="file format of the figure; may be repeated; default: pdf and png",
     )
     parser.add_argument(
         "--where",
@@ -38,19 +44,21 @@ def _plot(parser: argparse.ArgumentParser) -> None:
         default=[],
         type=override,
         metavar="AXIS=VALUE",
-        help="of a sweep, only these runs, such as load=0.8 or scheme=DCTCP; may be repeated",
+        help="draw only the runs of a sweep with this value, such as load=0.8 or scheme=DCTCP; "
+        "may be repeated",
     )
     parser.add_argument(
         "--port",
         dest="ports",
         action="append",
         metavar="NAME",
-        help="a port or pool, a pattern such as 'switch0->*', or a kind such as to-host; may be repeated",
+        help="for queue, queue-cdf and heat-map: draw only these ports or pools. NAME is a name, a pattern "
+        "such as 'switch0->*', or a kind such as to-host; may be repeated",
     )
     parser.add_argument(
         "--tail",
         action="store_true",
-        help="of a distribution, the share above each value on a logarithmic axis",
+        help="for a distribution: draw the share that lies above each value, on a logarithmic axis",
     )
     parser.add_argument(
         "--flow",
@@ -58,65 +66,102 @@ def _plot(parser: argparse.ArgumentParser) -> None:
         action="append",
         type=natural,
         metavar="N",
-        help="a flow by its number; may be repeated",
+        help="for cwnd and goodput: draw the flow with this number; may be repeated",
     )
 
 
 def _serve(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("folder", metavar="DIR", help="of a sweep, of several, or of a run")
+    parser.add_argument("folder", metavar="DIR", help="folder of a run, of a sweep or of several sweeps")
     parser.add_argument(
-        "--port", type=port, default=8000, metavar="N", help="on 127.0.0.1; 0 for a free one; default: 8000"
+        "--port",
+        type=port,
+        default=8000,
+        metavar="N",
+        help="port on 127.0.0.1; 0 selects a free port; default: 8000",
     )
 
 
 def _compare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "folders", nargs="+", metavar="DIR", help="a folder of runs for each scheme, or that of one sweep"
+        "folders",
+        nargs="+",
+        metavar="DIR",
+        help="folder with the runs of one scheme, or the folder of a sweep with all schemes",
     )
     parser.add_argument(
-        "--baseline", metavar="NAME", help="the scheme or value to compare with; default: the first"
+        "--baseline",
+        metavar="NAME",
+        help="scheme or value that the others are compared with; default: the first",
     )
     parser.add_argument(
         "--by",
         action="append",
         metavar="AXIS",
-        help="compare the values of this axis of a sweep, such as switch.markers.0.k or k, not schemes; "
-        "may be repeated for combinations",
+        help="compare the values of this axis of a sweep instead of its schemes; AXIS is a key or "
+        "its last word, such as switch.markers.0.k or k; repeat the option to compare combinations",
     )
     parser.add_argument(
         "--metrics",
         type=names,
         metavar="NAME,…",
-        help="put all in order by the first, and find those that no other beats in all of them, such as "
-        "fct_us.small.p99,fct_us.large.mean; default: of more than six, what is looked at first",
+        help="metrics for a ranking, such as fct_us.small.p99,fct_us.large.mean: rank the compared values by "
+        "the first metric, and mark the Pareto-optimal values over all metrics; "
+        "default: the two main metrics if more than six values are compared, otherwise no ranking",
     )
     parser.add_argument(
-        "--confidence", type=float, default=0.95, metavar="P", help="of the intervals; default: 0.95"
+        "--confidence",
+        type=float,
+        default=0.95,
+        metavar="P",
+        help="confidence level of the intervals; default: 0.95",
     )
     parser.add_argument(
         "--cool-down",
         type=float,
         default=0.05,
         metavar="SHARE",
-        help="of the time in which flows arrive: those at its end are left out; default: 0.05",
+        help="leave out flows that start in the last SHARE of the arrival period; default: 0.05",
     )
-    parser.add_argument("--all", action="store_true", help="every metric, not only the main ones")
-    parser.add_argument("--out", metavar="DIR", help="folder for compare.json and the figure; default: none")
+    parser.add_argument("--all", action="store_true", help="show every metric, not only the main ones")
+    parser.add_argument(
+        "--out", metavar="DIR", help="folder for compare.json and the figure; default: write no files"
+    )
     add_verify(parser)
     add_json(parser)
 
 
 def _reproduce(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("paper", metavar="PAPER", help="its name in `shallows examples`, such as bcc")
-    parser.add_argument("figure", nargs="?", metavar="FIGURE", help="one figure or table; default: all")
-    parser.add_argument("--quick", action="store_true", help="a reduced run, which checks the orderings")
     parser.add_argument(
-        "--jobs", type=positive, metavar="N", help="runs at the same time; default: one per core"
+        "paper", metavar="PAPER", help="name of the paper, such as bcc; `shallows examples` lists all papers"
     )
     parser.add_argument(
-        "--out", metavar="DIR", help="folder of runs, figures and claims; default: runs/PAPER"
+        "figure",
+        nargs="?",
+        metavar="FIGURE",
+        help="figure or table to reproduce, such as 4 or table1; default: all",
     )
-    parser.add_argument("--experiments", metavar="DIR", help="folder of the papers; default: the package's")
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="run smaller experiments; check only the order of results that the paper claims, "
+        "not its numbers",
+    )
+    parser.add_argument(
+        "--jobs",
+        type=positive,
+        metavar="N",
+        help="maximum number of simultaneous runs; default: one per core",
+    )
+    parser.add_argument(
+        "--out",
+        metavar="DIR",
+        help="folder for runs, figures and claims; default: runs/PAPER, or runs/PAPER-quick with --quick",
+    )
+    parser.add_argument(
+        "--experiments",
+        metavar="DIR",
+        help="folder with a folder for each paper; default: the experiments in the package",
+    )
     add_json(parser)
 
 

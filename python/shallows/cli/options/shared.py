@@ -15,7 +15,7 @@ def add_scenario(parser: argparse.ArgumentParser) -> None:
         default=[],
         type=override,
         metavar="KEY=VALUE",
-        help="a value that differs from the file's, such as tcp.congestion.kind=reno; may be repeated",
+        help="override a value of the file, such as tcp.congestion.kind=reno; may be repeated",
     )
 
 
@@ -24,7 +24,7 @@ def add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--json",
         action="store_true",
-        help="print one JSON document to standard output, and nothing else there",
+        help="print only one JSON document to standard output",
     )
 
 
@@ -33,7 +33,7 @@ def add_verify(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--verify",
         action="store_true",
-        help="read the files of finished runs, and compare their hashes; sizes are always checked",
+        help="check the hashes of the files of finished runs; without this option, only sizes are checked",
     )
 
 
@@ -44,14 +44,14 @@ def add_by(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         choices=["workload", "class", "group", "to_group", "port", "queue", "uplinks"],
-        help="a table of the results by that; may be repeated; "
-        "default: by workload, class and group of hosts where there are several",
+        help="print a table of the results, grouped in this way; may be repeated; "
+        "default: by workload, class and group of hosts, where the run has several",
     )
 
 
 def add_force(parser: argparse.ArgumentParser) -> None:
     """Add `--force` for files."""
-    parser.add_argument("--force", action="store_true", help="replace files that exist")
+    parser.add_argument("--force", action="store_true", help="replace existing files")
 
 
 def add_hints(parser: argparse.ArgumentParser) -> None:
@@ -59,11 +59,15 @@ def add_hints(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fabric",
         metavar="FABRIC.toml",
-        help="chip, links and the memory that queues share, which no switch's file has",
+        help="file of the fabric, which provides the chip, links and shared buffer that a switch's file "
+        "lacks",
     )
     parser.add_argument(
-        "--chip", metavar="NAME", help="of the switch; default: as the file or the fabric says"
+        "--chip",
+        metavar="NAME",
+        help="the switch's chip (`shallows chips` lists them); "
+        "default: the one named in the file or the fabric",
     )
     parser.add_argument(
-        "--rate", metavar="RATE", help="of ports whose rate the file does not say, such as 100Gbps"
+        "--rate", metavar="RATE", help="rate of ports whose rate the file lacks, such as 100Gbps"
     )

@@ -9,10 +9,10 @@ def _demo(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--full",
         action="store_true",
-        help="the single-switch experiment of the BCC paper instead (three minutes on two cores)",
+        help="run the single-switch experiment of the BCC paper instead (three minutes on two cores)",
     )
     parser.add_argument(
-        "--out", default="runs/demo", metavar="DIR", help="folder of the results; default: runs/demo"
+        "--out", default="runs/demo", metavar="DIR", help="folder for the results; default: runs/demo"
     )
 
 
@@ -21,13 +21,15 @@ def _examples(parser: argparse.ArgumentParser) -> None:
         "name",
         nargs="?",
         metavar="EXAMPLE",
-        help="an example to copy into this folder, or a group to list; default: list all",
+        help="example to copy into this folder, or group to list; default: list all examples",
     )
     add_json(parser)
 
 
 def _completion(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("shell", choices=["bash", "zsh", "fish"], metavar="SHELL", help="bash, zsh or fish")
+    parser.add_argument(
+        "shell", choices=["bash", "zsh", "fish"], metavar="SHELL", help="your shell: bash, zsh or fish"
+    )
 
 
 COMMANDS = {

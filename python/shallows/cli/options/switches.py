@@ -11,43 +11,58 @@ def _explain(parser: argparse.ArgumentParser) -> None:
         "files",
         nargs="+",
         metavar="CONFIG",
-        help="files of one switch, or a folder; docs/advisor.md lists formats",
+        help="files of one switch, or a folder; docs/advisor.md lists the formats",
     )
     add_hints(parser)
-    parser.add_argument("--rtt", metavar="TIME", help="round-trip time without queues, such as 30us")
-    parser.add_argument("--html", metavar="FILE", help="write a page as well")
+    parser.add_argument("--rtt", metavar="TIME", help="round-trip time with empty queues, such as 30us")
+    parser.add_argument("--html", metavar="FILE", help="also write the explanation to this HTML page")
     add_json(parser)
 
 
 def _advise(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("fabric", metavar="FABRIC.toml", help="the fabric; docs/advisor.md has its keys")
     parser.add_argument(
-        "--rules-only", action="store_true", help="stop after what rules say, and simulate nothing"
+        "fabric", metavar="FABRIC.toml", help="file of the fabric; docs/advisor.md lists its keys"
+    )
+    parser.add_argument(
+        "--rules-only", action="store_true", help="print what the rules recommend, and simulate nothing"
     )
     parser.add_argument(
         "--budget",
         type=budget,
         default=600.0,
         metavar="TIME",
-        help="of the simulations, such as 90s, 20min or 2h; a round that has begun is ended; default: 10min",
+        help="how long to simulate, such as 90s, 20min or 2h; a round already started is completed; "
+        "default: 10min",
     )
     parser.add_argument(
-        "--jobs", type=positive, metavar="N", help="runs at the same time; default: one per core"
+        "--jobs",
+        type=positive,
+        metavar="N",
+        help="maximum number of simultaneous runs; default: one per core",
     )
     parser.add_argument(
-        "--config", metavar="FILE", help="what a switch runs today, as `shallows explain` reads it"
+        "--config",
+        metavar="FILE",
+        help="present configuration of a switch, in a format that `shallows explain` reads",
     )
     parser.add_argument(
         "--to",
         metavar="FORMAT",
-        help="write the change in this vendor's words too: sonic, eos, avd, nvue, nxos, junos or tc",
+        help="also write the change in this format: sonic, eos, avd, nvue, nxos, junos or tc",
     )
-    parser.add_argument("--out", metavar="DIR", help="folder of runs and page; default: runs/advice-NAME")
+    parser.add_argument(
+        "--out", metavar="DIR", help="folder for the runs and the page; default: runs/advice-NAME"
+    )
     add_json(parser)
 
 
 def _chips(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", nargs="?", metavar="NAME", help="one of them, with the source of each number")
+    parser.add_argument(
+        "name",
+        nargs="?",
+        metavar="NAME",
+        help="chip to show, with the source of each number; default: list all chips",
+    )
     add_json(parser)
 
 
