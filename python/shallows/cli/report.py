@@ -64,7 +64,9 @@ def _describe(
     return {
         "folder": str(folder),
         "report": str(page),
-        "runs": [{"folder": str(run.path), "labels": run.labels, "summary": run.summary} for run in runs],
+        "runs": [
+            {"folder": str(run.path), "labels": run.labels, "summary": run.summary.document()} for run in runs
+        ],
         "missing": [*missing],
         "problems": [problem.message for problem in problems],
     }
