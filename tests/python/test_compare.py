@@ -107,7 +107,7 @@ def test_late_flows_are_left_out_unless_asked_for(sweep: Path) -> None:
         early.append(times[arrivals <= (arrivals.min() + arrivals.max()) / 2].mean())
     compared = sh.compare(sweep, cool_down=0.5)
     assert row(compared, "fct_us.all.mean", "reno").value == pytest.approx(np.mean(early))
-    assert "of the last 50 %" in compared.notes[-2]
+    assert any("of the last 50 %" in note for note in compared.notes)
 
 
 def test_fewer_than_three_seeds_tell_nothing(sweep: Path) -> None:
