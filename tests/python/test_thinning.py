@@ -19,7 +19,7 @@ def queue_run(times: Sequence[float], backlog: Sequence[float], end_us: float) -
     """A run whose only queue changes at these times, in µs, to this backlog, in bytes."""
     return fake_run(
         end_us,
-        summary={"name": "x", "simulated_s": end_us / 1e6},
+        summary={"name": "x", "simulated_s": end_us / 1e6, "marking_curves": []},
         scenario={"switch": {"buffer": {"kind": "static-partition"}}},
         labels={},
         environment={"overrides": []},
