@@ -36,7 +36,7 @@ def test_a_distribution_of_many_values_is_drawn_within_a_400th_of_its_shares() -
     shares = np.cumsum(lasts) / lasts.sum()
     run = queue_run((np.cumsum(lasts) - lasts).tolist(), backlog.tolist(), lasts.sum())
     (plot,) = figures.queue_cdf([run], [PORT]).axes
-    assert plot.get_xlabel() == "backlog (MB)"
+    assert plot.get_xlabel() == f"backlog of {PORT} (MB)"
     # The line rises from zero at its first value, which it has twice.
     places, heights = (values[1:] for values in data(plot.get_lines()[0]))
     assert len(places) <= 2 * distributions.POINTS
