@@ -125,7 +125,7 @@ clean:
 
 # Stamps: a second `make build` has nothing to do. What maturin's pip would look up is there already, pinned.
 
-# What it runs with, what builds it, and what opens its notebooks. A wheel needs the first two.
+# Packages for running, for building and for notebooks. A wheel needs only the first two files.
 INSTALLED := requirements.txt requirements-build.txt requirements-notebooks.txt
 NEEDED := $(filter-out requirements-notebooks.txt,$(INSTALLED))
 

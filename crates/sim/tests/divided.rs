@@ -154,7 +154,7 @@ fn two_cores_are_twice_as_fast_where_two_partitions_do_the_same_and_no_faster_wh
     let [(1, one), (2, two), (9, nine)] = faster(&pairs("4Gbps", "1Mbps"))[..] else { panic!() };
     // The slower pair sends two packets, the faster one some 6,600.
     assert!(one == 1.0 && two > 1.0 && two < 1.001 && nine == two, "{one} {two} {nine}");
-    // Samples of all ports each microsecond are no work of any partition.
+    // No partition counts the samples that are taken of all ports each microsecond.
     let seen = faster(&pairs_with("4Gbps", "1Mbps", &[("measure.sample_queues", "1us")]));
     assert_eq!(seen, [(1, one), (2, two), (9, nine)]);
     let mut unfollowed = divided(&pairs("4Gbps", "4Gbps"), 1);

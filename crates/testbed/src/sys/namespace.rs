@@ -59,7 +59,7 @@ impl AsRawFd for Namespace {
 ///
 /// # Errors
 ///
-/// If there is no interface of that name.
+/// Returns an error if no interface has that name.
 pub fn interface(name: &str) -> io::Result<u32> {
     let name = CString::new(name)?;
     // SAFETY: it ends with a zero.
@@ -74,7 +74,7 @@ pub fn interface(name: &str) -> io::Result<u32> {
 ///
 /// # Errors
 ///
-/// If there is no interface of that name, or the process lacks the right.
+/// Returns an error if no interface has that name, or the process lacks the right.
 pub fn steer(name: &str, mask: u32) -> io::Result<()> {
     set(&format!("{name}/queues/rx-0/rps_cpus"), &format!("{mask:x}"))
 }
@@ -86,7 +86,7 @@ pub fn steer(name: &str, mask: u32) -> io::Result<()> {
 ///
 /// # Errors
 ///
-/// If there is no interface of that name, or the process lacks the right.
+/// Returns an error if no interface has that name, or the process lacks the right.
 pub fn take_up_in_thread(name: &str) -> io::Result<()> {
     offload(name, ETHTOOL_SGRO, 1)?;
     set(&format!("{name}/threaded"), "1")
@@ -132,7 +132,7 @@ struct EthtoolValue {
 ///
 /// # Errors
 ///
-/// If there is no interface of that name, or it cannot.
+/// Returns an error if no interface has that name, or its offloads cannot be disabled.
 pub fn no_offloads(name: &str) -> io::Result<()> {
     OFFLOADS.iter().try_for_each(|&command| offload(name, command, 0))
 }

@@ -3,7 +3,7 @@
 import argparse
 
 from shallows.cli.lazy import add, add_kinds
-from shallows.cli.options.shared import add_by, add_json, add_scenario, add_verify
+from shallows.cli.options.shared import add_by, add_jobs, add_json, add_scenario, add_verify
 from shallows.cli.options.values import dilation, port, positive, seed
 
 
@@ -64,12 +64,7 @@ def _merge(parser: argparse.ArgumentParser) -> None:
 
 def _add_points(parser: argparse.ArgumentParser) -> None:
     add_scenario(parser)
-    parser.add_argument(
-        "--jobs",
-        type=positive,
-        metavar="N",
-        help="maximum number of simultaneous runs; default: one per core",
-    )
+    add_jobs(parser)
     parser.add_argument(
         "--out", metavar="DIR", help="folder of the sweep, with a folder for each point; default: runs/NAME"
     )

@@ -2,8 +2,8 @@
 
 import argparse
 
-from shallows.cli.options.shared import add_by, add_json, add_verify
-from shallows.cli.options.values import names, natural, override, port, positive
+from shallows.cli.options.shared import add_by, add_jobs, add_json, add_verify
+from shallows.cli.options.values import names, natural, override, port
 from shallows.figure_names import FIGURES
 
 
@@ -146,12 +146,7 @@ def _reproduce(parser: argparse.ArgumentParser) -> None:
         help="run smaller experiments; check only the order of results that the paper claims, "
         "not its numbers",
     )
-    parser.add_argument(
-        "--jobs",
-        type=positive,
-        metavar="N",
-        help="maximum number of simultaneous runs; default: one per core",
-    )
+    add_jobs(parser)
     parser.add_argument(
         "--out",
         metavar="DIR",

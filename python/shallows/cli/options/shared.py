@@ -2,7 +2,7 @@
 
 import argparse
 
-from shallows.cli.options.values import override
+from shallows.cli.options.values import override, positive
 
 
 def add_scenario(parser: argparse.ArgumentParser) -> None:
@@ -25,6 +25,16 @@ def add_json(parser: argparse.ArgumentParser) -> None:
         "--json",
         action="store_true",
         help="print only one JSON document to standard output",
+    )
+
+
+def add_jobs(parser: argparse.ArgumentParser) -> None:
+    """Add `--jobs`."""
+    parser.add_argument(
+        "--jobs",
+        type=positive,
+        metavar="N",
+        help="maximum number of simultaneous runs; default: one per core",
     )
 
 

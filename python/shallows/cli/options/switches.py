@@ -2,8 +2,8 @@
 
 import argparse
 
-from shallows.cli.options.shared import add_hints, add_json
-from shallows.cli.options.values import budget, positive
+from shallows.cli.options.shared import add_hints, add_jobs, add_json
+from shallows.cli.options.values import budget
 
 
 def _explain(parser: argparse.ArgumentParser) -> None:
@@ -34,12 +34,7 @@ def _advise(parser: argparse.ArgumentParser) -> None:
         help="how long to simulate, such as 90s, 20min or 2h; a round already started is completed; "
         "default: 10min",
     )
-    parser.add_argument(
-        "--jobs",
-        type=positive,
-        metavar="N",
-        help="maximum number of simultaneous runs; default: one per core",
-    )
+    add_jobs(parser)
     parser.add_argument(
         "--config",
         metavar="FILE",

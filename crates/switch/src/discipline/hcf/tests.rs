@@ -263,7 +263,7 @@ fn acknowledgements_and_datagrams_are_hashed_like_any_flow() {
 
 #[test]
 fn two_flows_that_collide_do_not_collide_for_ever() {
-    // Two bins: two flows collide in half of the periods. Of 400 about 200, standard deviation 10; five of them are 50.
+    // With two bins, two flows collide in half of the periods: about 200 of 400, standard deviation 10. Five standard deviations are 50.
     for rekey in [Rekey::Drawn, Rekey::PeriodStart] {
         let mut hcf = hcf(&Config { bins: 2, rekey, ..of(20, Division::Equal) });
         let mut collisions = 0;
