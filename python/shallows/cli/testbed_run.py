@@ -2,7 +2,6 @@
 
 import argparse
 import json
-from pathlib import Path
 
 from rich.text import Text
 
@@ -10,8 +9,7 @@ from shallows import reports
 from shallows.cli.codes import EMPTY, OK
 from shallows.cli.console import RunStatus, console, print_problems, print_warnings
 from shallows.cli.printing import print_results
-from shallows.runs.folder import check_writable, refuse_existing
-from shallows.runs.measuring import captures_of, measure, measured_folder, measured_hash
+from shallows.runs.measuring import captures_of, measure, new_folder
 from shallows.runs.source import Source
 
 
@@ -20,13 +18,7 @@ def run(options: argparse.Namespace) -> int:
     overrides = (*options.overrides, *captures_of(options.pcap))
     source = Source.read(options.scenario, overrides, options.seed)
     experiment = source.parse()
-    folder = (
-        Path(options.out)
-        if options.out is not None
-        else measured_folder(experiment, Path("runs"), options.dilate)
-    )
-    refuse_existing(folder, measured_hash(experiment, options.dilate), force=options.force)
-    check_writable(folder.parent)
+    folder = new_folder(experiment, options.out, options.dilate, force=options.force)
     screen = console(stderr=options.json)
     screen.print(Text.assemble((experiment.name, "bold"), f" on real TCP  seed {experiment.seed}"))
     print_warnings(experiment.warnings(), screen)

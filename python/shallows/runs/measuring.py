@@ -172,10 +172,24 @@ def run_testbed(
     """
     source = source_of(scenario, override_texts(overrides), seed)
     experiment = source.parse()
+    folder = new_folder(experiment, out, dilation, force=force)
+    return measure(source, experiment, folder, on_progress, dilation)
+
+
+def new_folder(
+    experiment: _core.Experiment, out: str | Path | None, dilation: int = 1, *, force: bool = False
+) -> Path:
+    """Return the folder for a run with real TCP: `out`, or by default one under `runs/`.
+
+    Raises
+    ------
+    ShallowsError
+        If it exists and `force` is not given, or cannot be written.
+    """
     folder = folder_of(out) if out is not None else measured_folder(experiment, Path("runs"), dilation)
     refuse_existing(folder, measured_hash(experiment, dilation), force=force)
     check_writable(folder.parent)
-    return measure(source, experiment, folder, on_progress, dilation)
+    return folder
 
 
 def carried(source: Source, folder: Path) -> dict[str, Any]:
