@@ -26,7 +26,7 @@ mod interface;
 mod waiting;
 
 pub use self::counters::Counters;
-pub use self::interface::{Arrival, Config, Departure, EgressDrop};
+pub use self::interface::{Arrival, Config, Departure, EgressDrop, Entry, Room};
 pub use crate::queue::{DropReason, Held, Ingress};
 
 /// An egress port.
@@ -102,32 +102,33 @@ impl<T: Copy + Default> Port<T> {
         }
     }
 
-    /// Handles a packet that came to the node by `ingress`. The payloads of all packets dropped, this one or others, go to `dropped`.
+    /// Handles an arriving packet; `entry` is its ingress, or also its memory. The payloads of all packets dropped, this one or others, go to `dropped`.
     #[inline(always)]
     pub fn receive(
         &mut self,
         now: Instant,
-        ingress: Ingress,
+        entry: impl Into<Entry>,
         mut header: Header,
         payload: T,
         buffer: &mut SharedBuffer,
         dropped: &mut impl Extend<T>,
     ) -> Arrival<T> {
         let Self { edge, queues } = self;
+        let entry = entry.into();
         let fate = match queues {
-            Queues::One(queue) => edge.receive(queue, now, ingress, (&mut header, payload), buffer, dropped),
+            Queues::One(queue) => edge.receive(queue, now, entry, (&mut header, payload), buffer, dropped),
             Queues::Elaborate(queues) => {
                 // A separate copy, so that the header of the other case stays in registers.
                 let mut own = header;
                 let packet = (&mut own, payload);
-                let fate = edge.receive_out_of_line(&mut **queues, now, ingress, packet, buffer, dropped);
+                let fate = edge.receive_out_of_line(&mut **queues, now, entry, packet, buffer, dropped);
                 header = own;
                 fate
             }
         };
         match fate {
             Fate::Sent { finish, queue } => {
-                let held = Held::new(ingress, queue, Memory::default());
+                let held = Held::new(entry.ingress, queue, Memory::default());
                 Arrival::Sent(Departure { header, payload, held, finish })
             }
             Fate::Queued => Arrival::Queued,
@@ -197,13 +198,15 @@ impl<T: Copy + Default> Port<T> {
         (self.has_backlog() && !self.edge.halted).then_some(self.edge.busy_until)
     }
 
-    /// Returns whether a packet of this `size` is certain to find room, now and after other ports release memory of `buffer`.
-    /// `false` does not mean that there is no room.
+    /// Returns whether a packet of this `size` is certain to find room in `buffer`, now and after other ports release memory.
     #[inline(always)]
-    pub fn has_room(&self, buffer: &SharedBuffer, size: Bytes) -> bool {
+    pub fn room(&self, buffer: &SharedBuffer, size: Bytes) -> Room {
         match &self.queues {
-            Queues::One(_) => buffer.room(self.edge.account, size).is_ok(),
-            Queues::Elaborate(_) => buffer.surely_has_room(self.edge.account, self.edge.total.backlog, size),
+            Queues::One(_) => buffer.room(self.edge.account, size).map_or(Room::Uncertain, Room::Found),
+            Queues::Elaborate(_) => {
+                let certain = buffer.surely_has_room(self.edge.account, self.edge.total.backlog, size);
+                if certain { Room::Certain } else { Room::Uncertain }
+            }
         }
     }
 

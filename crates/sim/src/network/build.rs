@@ -45,6 +45,7 @@ impl<T: Copy + Default> Network<T> {
         };
         let switches = site.nodes.numbers().enumerate().skip(hosts).map(waiting);
         let waiting: Vec<Waiting> = switches.chain([Waiting::of_hosts(hosts as u32)]).collect();
+        let calendar = Calendar::new(window.unwrap_or(Duration(1)), waiting.len() as u32);
         Self {
             links,
             places: site.links.clone(),
@@ -52,7 +53,8 @@ impl<T: Copy + Default> Network<T> {
             in_flight: InFlight::default(),
             by_window: false,
             nics_by_window: false,
-            calendar: Calendar::new(window.unwrap_or(Duration(1)), waiting.len() as u32),
+            sorter: Sorter::new(calendar.window()),
+            calendar,
             waiting,
             busy: Vec::new(),
             next_departure: Instant::MAX,
@@ -60,8 +62,6 @@ impl<T: Copy + Default> Network<T> {
             last: Instant::ZERO,
             events: 0,
             visits: 0,
-            sorter: Sorter::default(),
-            ways: Vec::new(),
             nodes,
             node_numbers: site.nodes.clone(),
             routing: Arc::clone(&network.routing),

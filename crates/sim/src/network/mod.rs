@@ -38,7 +38,7 @@ use crate::network::event::LinkRank;
 use crate::network::link::{FarEnd, Flying, InFlight, Leaves, Link, NONE, Target, Way};
 use crate::network::places::Places;
 use crate::network::sorter::Sorter;
-use crate::network::waiting::{Waiting, Way as WayOut};
+use crate::network::waiting::Waiting;
 
 /// A network, or one partition of it. A packet is a header, which the network reads, and a payload `T`, by which the driver finds the body.
 #[derive(Debug)]
@@ -69,9 +69,8 @@ pub struct Network<T> {
     events: u64,
     /// Number of visits: one per switch and window, and one per window for all hosts together.
     visits: u64,
-    /// Scratch space, kept to avoid allocations, as is `ways`.
+    /// Scratch space, kept to avoid allocations.
     sorter: Sorter,
-    ways: Vec<WayOut>,
     /// Hosts first, then switches.
     nodes: Vec<Owned>,
     node_numbers: Places,

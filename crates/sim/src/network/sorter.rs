@@ -1,89 +1,115 @@
 //! Sorts the packets of a window by time, and at equal times by rank of their link.
+//!
+//! Packets are distributed over buckets by time. Few packets share a bucket, so that little remains to be sorted there.
 
 use shallows_core::Duration;
 
 use crate::network::event::LinkRank;
+use crate::network::waiting::Way;
 
-/// Keys to sort, and scratch space.
-#[derive(Debug, Default)]
+/// Packets to sort, and scratch space.
+#[derive(Debug)]
 pub(crate) struct Sorter {
-    keys: Vec<Key>,
-    sorted: Vec<Key>,
-    counts: Vec<u32>,
+    packets: Vec<Entry>,
+    sorted: Vec<Entry>,
+    /// Index in `packets` of the last packet added to each bucket, if `occupied` has the bit of the bucket.
+    last: Box<[u32; BUCKETS]>,
+    /// Bit *b* of word *w*: whether bucket 64 *w* + *b* holds packets.
+    occupied: [u64; WORDS],
+    /// Bit *w*: whether any bucket of word *w* holds packets.
+    words: u64,
+    /// Base-2 logarithm of the picoseconds per bucket.
+    shift: u32,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
-struct Key {
+/// Packet to sort.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Entry {
     /// Picoseconds since the window began, in the high bits, then the rank.
     order: u64,
     /// Index of the packet.
-    place: u32,
+    pub(crate) place: u32,
+    /// Packet of the same bucket that was added before, or `NONE`.
+    before: u32,
+    /// Way of the packet through its switch.
+    pub(crate) way: Way,
 }
 
 const RANK_BITS: u32 = 28;
-
-/// Number of keys up to which insertion sort alone is used.
-const SHORT: usize = 16;
-
-/// Base-2 logarithm of the maximum number of buckets. Below this maximum there are one to two buckets per key.
-const MOST_BITS: u32 = 12;
+const BUCKET_BITS: u32 = 12;
+const BUCKETS: usize = 1 << BUCKET_BITS;
+const WORDS: usize = BUCKETS / 64;
+const NONE: u32 = u32::MAX;
 
 impl Sorter {
     /// Upper bound on the length of a window.
     pub(crate) const LONGEST: Duration = Duration(1 << (64 - RANK_BITS - 1));
 
+    /// Returns an empty sorter for windows of this length.
+    pub(crate) fn new(window: Duration) -> Self {
+        debug_assert!(window <= Self::LONGEST);
+        let bits = 64 - window.0.leading_zeros();
+        Self {
+            packets: Vec::new(),
+            sorted: Vec::new(),
+            last: Box::new([NONE; BUCKETS]),
+            occupied: [0; WORDS],
+            words: 0,
+            shift: bits.saturating_sub(BUCKET_BITS),
+        }
+    }
+
     /// Adds the packet with this index, which arrives `since` after the window began.
     #[inline(always)]
-    pub(crate) fn add(&mut self, since: Duration, rank: LinkRank, place: usize) {
-        debug_assert!(since < Self::LONGEST);
-        self.keys.push(Key { order: since.0 << RANK_BITS | rank.number(), place: place as u32 });
+    pub(crate) fn add(&mut self, since: Duration, rank: LinkRank, place: usize, way: Way) {
+        let bucket = (since.0 >> self.shift) as usize % BUCKETS;
+        let (word, bit) = (bucket / 64, 1 << (bucket % 64));
+        let last = std::mem::replace(&mut self.last[bucket], self.packets.len() as u32);
+        let before = if self.occupied[word] & bit == 0 { NONE } else { last };
+        self.occupied[word] |= bit;
+        self.words |= 1 << word;
+        let order = since.0 << RANK_BITS | rank.number();
+        self.packets.push(Entry { order, place: place as u32, before, way });
     }
 
-    /// Empties the sorter and returns the indices of all packets in order.
-    pub(crate) fn sorted(&mut self) -> impl Iterator<Item = usize> + '_ {
-        if self.keys.len() > SHORT {
-            self.spread();
-        }
-        let keys = &mut self.keys[..];
-        for end in 1..keys.len() {
-            let key = keys[end];
-            let mut place = end;
-            while place > 0 && keys[place - 1].order > key.order {
-                keys[place] = keys[place - 1];
-                place -= 1;
+    /// Empties the sorter and returns all packets in order; packets of equal order are sorted by index. [`Self::recycle`] takes the list back.
+    pub(crate) fn take_sorted(&mut self) -> Vec<Entry> {
+        let mut sorted = std::mem::take(&mut self.sorted);
+        sorted.reserve(self.packets.len());
+        let mut words = std::mem::take(&mut self.words);
+        while words != 0 {
+            let word = words.trailing_zeros() as usize % WORDS;
+            words &= words - 1;
+            let mut bits = std::mem::take(&mut self.occupied[word]);
+            while bits != 0 {
+                let bucket = word * 64 + bits.trailing_zeros() as usize % 64;
+                bits &= bits - 1;
+                let entry = self.packets[self.last[bucket] as usize];
+                sorted.push(entry);
+                if entry.before != NONE {
+                    self.sort_bucket(entry.before, &mut sorted);
+                }
             }
-            keys[place] = key;
         }
-        self.keys.drain(..).map(|key| key.place as usize)
+        self.packets.clear();
+        sorted
     }
 
-    /// Distributes keys over buckets by time, so that few remain out of order.
-    fn spread(&mut self) {
-        let count = self.keys.len();
-        let bits = (count.ilog2() + 1).min(MOST_BITS);
-        let (mut first, mut last) = (u64::MAX, 0);
-        for key in &self.keys {
-            (first, last) = (first.min(key.order), last.max(key.order));
+    /// Appends the rest of a bucket, beginning with the packet at index `next`, to `sorted`, whose last element is of the same bucket.
+    fn sort_bucket(&self, mut next: u32, sorted: &mut Vec<Entry>) {
+        let start = sorted.len() - 1;
+        while next != NONE {
+            let entry = self.packets[next as usize];
+            sorted.push(entry);
+            next = entry.before;
         }
-        let shift = (64 - (last - first).leading_zeros()).saturating_sub(bits);
-        let bucket = |key: &Key| ((key.order - first) >> shift) as usize;
-        self.counts.clear();
-        self.counts.resize((1 << bits) + 1, 0);
-        for key in &self.keys {
-            self.counts[bucket(key) + 1] += 1;
-        }
-        let mut sum = 0;
-        for count in &mut self.counts {
-            sum += *count;
-            *count = sum;
-        }
-        self.sorted.resize(count, Key::default());
-        for key in &self.keys {
-            let place = &mut self.counts[bucket(key)];
-            self.sorted[*place as usize] = *key;
-            *place += 1;
-        }
-        std::mem::swap(&mut self.keys, &mut self.sorted);
+        sorted[start..].sort_unstable_by_key(|entry| (entry.order, entry.place));
+    }
+
+    /// Keeps the list from [`Self::take_sorted`] for reuse.
+    pub(crate) fn recycle(&mut self, mut sorted: Vec<Entry>) {
+        sorted.clear();
+        self.sorted = sorted;
     }
 }
 
@@ -96,24 +122,28 @@ mod tests {
 
     proptest! {
         #[test]
-        fn packets_come_by_time_and_then_by_rank(
+        fn packets_come_by_time_then_by_rank_and_then_by_index(
             packets in prop::collection::vec((prop_oneof![0u64..40, 0u64..3_000_000], 0u32..8), 0..300),
+            window in prop_oneof![Just(3_000_000u64), Just(1 << 28)],
             seed in 0u64..9,
         ) {
-            let mut sorter = Sorter::default();
+            let mut sorter = Sorter::new(Duration(window));
             let key = |place: usize| {
                 let (at, link): (u64, u32) = packets[place];
-                (at, Ranks::new(seed).of_link(link))
+                (at, Ranks::new(seed).of_link(link), place)
             };
             for (place, &(since, link)) in packets.iter().enumerate() {
-                sorter.add(Duration(since), Ranks::new(seed).of_link(link), place);
+                let way = Way { port: place as u32 + 1, ..Way::default() };
+                sorter.add(Duration(since), Ranks::new(seed).of_link(link), place, way);
             }
-            let sorted: Vec<usize> = sorter.sorted().collect();
-            prop_assert!(sorted.is_sorted_by_key(|&place| key(place)));
-            let mut places = sorted;
+            let sorted = sorter.take_sorted();
+            prop_assert!(sorted.is_sorted_by_key(|entry| key(entry.place as usize)));
+            prop_assert!(sorted.iter().all(|entry| entry.way.port == entry.place + 1));
+            let mut places: Vec<u32> = sorted.iter().map(|entry| entry.place).collect();
             places.sort_unstable();
-            prop_assert!(places.into_iter().eq(0..packets.len()));
-            prop_assert_eq!(sorter.sorted().count(), 0);
+            prop_assert!(places.into_iter().eq(0..packets.len() as u32));
+            sorter.recycle(sorted);
+            prop_assert_eq!(sorter.take_sorted().len(), 0);
         }
     }
 }

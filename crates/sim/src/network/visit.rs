@@ -7,13 +7,15 @@
 
 use std::cmp::Reverse;
 
-use shallows_core::packet::Header;
-use shallows_core::{Duration, Instant, prefetch};
-use shallows_switch::port::{Arrival, Departure, Ingress};
+use shallows_core::packet::{Header, HostId};
+use shallows_core::{Duration, Instant, prefetch, prefetch_lines};
+use shallows_measure::Tally;
+use shallows_switch::buffer::Memory;
+use shallows_switch::port::{Arrival, Departure, Entry, Ingress, Room};
 
-use crate::network::calendar::Arriving;
+use crate::network::calendar::{Arriving, Calendar};
 use crate::network::event::{Class, Event};
-use crate::network::link::{Flying, Leaves, NONE};
+use crate::network::link::{Flying, Leaves, Link, NONE};
 use crate::network::waiting::{Order, Waiting, Way};
 use crate::network::{Driver, LinkAt, Network};
 
@@ -68,12 +70,19 @@ impl<T: Copy + Default> Network<T> {
         order.clear();
         for (place, packet) in packets.iter().enumerate() {
             if packet.at <= until {
-                self.sorter.add(packet.at - start, self.wires[packet.wire as usize].rank, place);
+                self.sorter.add(
+                    packet.at - start,
+                    self.wires[packet.wire as usize].rank,
+                    place,
+                    Way::default(),
+                );
             } else {
                 self.calendar.place(self.all_hosts(), *packet);
             }
         }
-        order.extend(self.sorter.sorted());
+        let sorted = self.sorter.take_sorted();
+        order.extend(sorted.iter().map(|entry| entry.place as usize));
+        self.sorter.recycle(sorted);
         packets
     }
 
@@ -91,6 +100,14 @@ impl<T: Copy + Default> Network<T> {
     #[inline]
     fn all_hosts(&self) -> u32 {
         self.waiting.len() as u32 - 1
+    }
+
+    /// Prefetches the NIC of a host, through which it will answer a packet.
+    #[inline(always)]
+    pub(crate) fn prefetch_nic(&self, host: HostId) {
+        let link = &self.links[self.places.at(host.0)];
+        prefetch_lines(link);
+        prefetch_lines(&self.nodes[self.node_numbers.at(host.0)].memory);
     }
 
     /// Returns the arrival event of a packet at a host.
@@ -136,30 +153,28 @@ impl<T: Copy + Default> Network<T> {
     /// Processes the packets that reach a switch in the open window until `until`, in order.
     fn take_arrivals(&mut self, switch: u32, until: Instant, driver: &mut impl Driver<T>) {
         self.visits += 1;
-        let (packets, start) = (self.calendar.take(switch), self.calendar.start());
-        let Waiting { order, number, node, .. } = self.waiting[switch as usize];
-        let (mut sorter, mut ways) = (std::mem::take(&mut self.sorter), std::mem::take(&mut self.ways));
-        ways.clear();
+        let Self { calendar, sorter, routing, places, links, wires, waiting, .. } = self;
+        let (packets, start) = (calendar.take(switch), calendar.start());
+        let Waiting { order, number, node, .. } = waiting[switch as usize];
         for (place, packet) in packets.iter().enumerate() {
-            let port = self.places.at(self.routing.next_hop(number, &packet.header)) as u32;
-            prefetch(&self.links[port as usize]);
-            let wire = &self.wires[packet.wire as usize];
-            ways.push(Way { port, ingress: wire.ingress });
-            if packet.at <= until {
-                sorter.add(packet.at - start, wire.rank, place);
-            } else {
-                self.calendar.place(switch, *packet);
+            if packet.at > until {
+                calendar.place(switch, *packet);
+                continue;
             }
+            let port = places.at(routing.next_hop(number, &packet.header)) as u32;
+            prefetch(&links[port as usize]);
+            let wire = &wires[packet.wire as usize];
+            sorter.add(packet.at - start, wire.rank, place, Way { port, ingress: wire.ingress });
         }
-        let mut last = self.last;
-        for place in sorter.sorted() {
-            let packet = &packets[place];
-            self.take_one(switch, node, order, packet, ways[place], driver);
-            last = packet.at;
-            self.events += 1;
+        let sorted = sorter.take_sorted();
+        for entry in &sorted {
+            self.take_one(switch, node, order, &packets[entry.place as usize], entry.way, driver);
         }
-        self.last = self.last.max(last);
-        (self.sorter, self.ways) = (sorter, ways);
+        if let Some(last) = sorted.last() {
+            self.events += sorted.len() as u64;
+            self.last = self.last.max(packets[last.place as usize].at);
+        }
+        self.sorter.recycle(sorted);
         self.calendar.recycle(packets);
     }
 
@@ -177,17 +192,19 @@ impl<T: Copy + Default> Network<T> {
         let now = packet.at;
         if order == Order::OfTime {
             self.send_due(switch, now, driver);
-        } else {
-            let link = &self.links[way.port as usize];
-            if link.port.is_due(now) {
-                self.catch_up(way.port, now, driver);
-            }
+        } else if self.links[way.port as usize].port.is_due(now) {
+            self.catch_up(way.port, now, driver);
+        }
+        let mut found = None;
+        if order == Order::ApartWhileRoom {
             let (link, memory) = (&self.links[way.port as usize], &self.nodes[node as usize].memory);
-            if order == Order::ApartWhileRoom && !link.port.has_room(memory, packet.header.size()) {
-                self.catch_all_up(switch, now, driver);
+            match link.port.room(memory, packet.header.size()) {
+                Room::Found(memory) => found = Some(memory),
+                Room::Certain => {}
+                Room::Uncertain => self.catch_all_up(switch, now, driver),
             }
         }
-        self.join(switch, node, way, packet, driver);
+        self.join(switch, node, way, found, packet, driver);
     }
 
     /// Sends a packet from the host whose link is at this place. Returns whether it starts to leave at once.
@@ -206,48 +223,45 @@ impl<T: Copy + Default> Network<T> {
             self.catch_up(place, at, driver);
         }
         let way = Way { port: place, ingress: Ingress::NONE };
-        self.join(self.all_hosts(), node, way, &Arriving { at, header, payload, wire: place }, driver)
+        self.join(self.all_hosts(), node, way, None, &Arriving { at, header, payload, wire: place }, driver)
     }
 
-    /// Adds a packet to a port of a switch or host that has sent its due packets. Returns whether it starts to leave at once.
+    /// Adds a packet to a port of a switch or host that has sent its due packets. `found` is the memory that [`Port::room`] found.
+    /// Returns whether the packet starts to leave at once.
     #[inline(always)]
     fn join(
         &mut self,
         switch: u32,
         node: u32,
         Way { port: place, ingress }: Way,
+        found: Option<Memory>,
         &Arriving { at: now, header, payload, .. }: &Arriving<T>,
         driver: &mut impl Driver<T>,
     ) -> bool {
-        let Self { links, nodes, dropped, .. } = self;
+        let Self { links, nodes, dropped, calendar, tally, .. } = self;
         let link = &mut links[place as usize];
         let memory = &mut nodes[node as usize].memory;
-        let arrival = link.port.receive(now, ingress, header, payload, memory, dropped);
-        match &arrival {
-            Arrival::Sent(departure) => self.leave(now, place, departure, driver),
+        let sent = match link.port.receive(now, Entry { ingress, found }, header, payload, memory, dropped) {
+            Arrival::Sent(departure) => {
+                if let Some(leaves) = leave(link, place, departure, calendar, tally) {
+                    self.depart_watched(now, place, leaves, departure.header, departure.payload, driver);
+                }
+                true
+            }
             Arrival::Queued => {
                 self.wait(switch, place);
                 self.observe_change(now, place, driver);
+                false
             }
-            Arrival::Dropped => self.observe_change(now, place, driver),
-        }
+            Arrival::Dropped => {
+                self.observe_change(now, place, driver);
+                false
+            }
+        };
         if !self.dropped.is_empty() {
             self.reclaim(place, driver);
         }
-        matches!(arrival, Arrival::Sent(_))
-    }
-
-    /// Launches a packet that starts to leave the port of a node.
-    #[inline(always)]
-    fn leave(&mut self, now: Instant, place: u32, departure: &Departure<T>, driver: &mut impl Driver<T>) {
-        let &Departure { header, payload, .. } = departure;
-        let link = &mut self.links[place as usize];
-        let leaves = link.leaves(departure);
-        if leaves.watched || leaves.way.exit != NONE {
-            return self.depart_watched(now, place, leaves, header, payload, driver);
-        }
-        self.tally.packet_hops += 1;
-        self.calendar.place(link.bucket, Arriving { at: leaves.way.arrival, header, payload, wire: place });
+        sent
     }
 
     /// Launches a packet on a link that is watched or leads to another partition.
@@ -293,10 +307,48 @@ impl<T: Copy + Default> Network<T> {
     /// Sends all packets of a port that are due by `until`.
     #[inline(never)]
     fn catch_up(&mut self, place: u32, until: Instant, driver: &mut impl Driver<T>) {
-        while let Some(at) = self.links[place as usize].port.wake_at()
-            && at <= until
+        while let Some((now, unusual)) = self.send_until(place, until) {
+            self.after_unusual(now, place, unusual, driver);
+        }
+    }
+
+    /// Sends the packets of a port that are due by `until`, up to the first departure that needs the driver. Returns this departure and its
+    /// time; `None` if no packet is due any more.
+    #[inline(always)]
+    fn send_until(&mut self, place: u32, until: Instant) -> Option<(Instant, Unusual<T>)> {
+        let Self { links, nodes, dropped, calendar, tally, .. } = self;
+        let link = &mut links[place as usize];
+        let memory = &mut nodes[link.node as usize].memory;
+        while let Some(now) = link.port.wake_at()
+            && now <= until
         {
-            self.send_next(at, place, driver);
+            self.events += 1;
+            self.last = self.last.max(now);
+            let Some(departure) = link.port.transmit_next(now, memory, dropped) else {
+                return Some((now, Unusual::Nothing));
+            };
+            let Departure { header, payload, .. } = departure;
+            if let Some(leaves) = leave(link, place, departure, calendar, tally) {
+                return Some((now, Unusual::Watched(leaves, header, payload)));
+            }
+            if !dropped.is_empty() {
+                return Some((now, Unusual::Drops));
+            }
+        }
+        None
+    }
+
+    #[inline(never)]
+    fn after_unusual(&mut self, now: Instant, place: u32, unusual: Unusual<T>, driver: &mut impl Driver<T>) {
+        match unusual {
+            Unusual::Watched(leaves, header, payload) => {
+                self.depart(now, place, leaves, header, payload, driver)
+            }
+            Unusual::Nothing => self.observe_change(now, place, driver),
+            Unusual::Drops => {}
+        }
+        if !self.dropped.is_empty() {
+            self.reclaim(place, driver);
         }
     }
 
@@ -310,27 +362,9 @@ impl<T: Copy + Default> Network<T> {
             link.waking = false;
             // The waiting packets may have been lost with the link.
             if link.port.wake_at() == Some(at) {
-                self.send_next(at, place, driver);
+                self.catch_up(place, at, driver);
             }
             self.wait(switch, place);
-        }
-    }
-
-    /// Sends the next waiting packet of a port.
-    #[inline]
-    fn send_next(&mut self, now: Instant, place: u32, driver: &mut impl Driver<T>) {
-        let Self { links, nodes, dropped, .. } = self;
-        let link = &mut links[place as usize];
-        let memory = &mut nodes[link.node as usize].memory;
-        let departure = link.port.transmit_next(now, memory, dropped);
-        self.events += 1;
-        self.last = self.last.max(now);
-        match departure {
-            Some(departure) => self.leave(now, place, &departure, driver),
-            None => self.observe_change(now, place, driver),
-        }
-        if !self.dropped.is_empty() {
-            self.reclaim(place, driver);
         }
     }
 
@@ -435,4 +469,33 @@ impl<T: Copy + Default> Network<T> {
     pub(crate) fn take_arriving(&mut self, place: u32) -> Vec<T> {
         self.calendar.take_of_wire(place).into_iter().map(|packet| packet.payload).collect()
     }
+}
+
+/// Departure at a port that needs the driver.
+enum Unusual<T> {
+    /// The link of this packet is watched or leads to another partition.
+    Watched(Leaves, Header, T),
+    /// The port sends no packet, because it drops one or its shaper has too few tokens.
+    Nothing,
+    /// The port has dropped packets and sends one.
+    Drops,
+}
+
+/// Launches a packet that starts to leave the port of `link`. Returns its way instead if the link is watched or leads to another partition.
+#[inline(always)]
+fn leave<T: Copy + Default>(
+    link: &mut Link<T>,
+    place: u32,
+    departure: Departure<T>,
+    calendar: &mut Calendar<T>,
+    tally: &mut Tally,
+) -> Option<Leaves> {
+    let leaves = link.leaves(&departure);
+    if leaves.watched || leaves.way.exit != NONE {
+        return Some(leaves);
+    }
+    let Departure { header, payload, .. } = departure;
+    tally.packet_hops += 1;
+    calendar.place(link.bucket, Arriving { at: leaves.way.arrival, header, payload, wire: place });
+    None
 }

@@ -73,7 +73,7 @@ impl Waiting {
 }
 
 /// Egress port and ingress of a packet at a switch.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Way {
     pub(crate) port: u32,
     pub(crate) ingress: Ingress,

@@ -145,7 +145,7 @@ impl Meter {
     }
 
     /// Returns whether the backlog is above `threshold`. Updates the average, if there is one.
-    #[inline]
+    #[inline(always)]
     pub(super) fn exceeds(&mut self, threshold: u64, header: &Header, port: &PortView<'_>) -> bool {
         match self.plain(header, port) {
             Some(backlog) => backlog > threshold,
@@ -155,7 +155,7 @@ impl Meter {
     }
 
     /// Returns the backlog in the gauge's unit, or its average. Updates the average, if there is one.
-    #[inline]
+    #[inline(always)]
     pub(super) fn read(&mut self, header: &Header, port: &PortView<'_>) -> f64 {
         self.plain(header, port)
             .map_or_else(|| self.other(&{ *header }, &{ *port }), |backlog| backlog as i64 as f64)

@@ -86,17 +86,34 @@ impl Installed {
         &self.marker
     }
 
-    /// Calls the marker if it handles the packet's queue, and counts the verdict.
+    /// Returns the verdict on an arriving packet and counts it; passes packets of queues that the marker does not handle.
     #[inline(always)]
-    pub(crate) fn ask(
-        &mut self,
-        port: &PortView<'_>,
-        question: impl FnOnce(&mut Marker) -> Verdict,
-    ) -> Verdict {
-        if self.queues >> port.queue & 1 == 0 {
+    pub(crate) fn on_enqueue(&mut self, now: Instant, header: &Header, port: &PortView<'_>) -> Verdict {
+        if !self.handles(port.queue) {
             return Verdict::PASS;
         }
-        let verdict = question(&mut self.marker);
+        let verdict = self.marker.on_enqueue(now, header, port);
+        self.count(verdict)
+    }
+
+    /// Returns the verdict on a departing packet and counts it; passes packets of queues that the marker does not handle.
+    #[inline(always)]
+    pub(crate) fn on_dequeue(&mut self, now: Instant, header: &Header, port: &PortView<'_>) -> Verdict {
+        if !self.handles(port.queue) {
+            return Verdict::PASS;
+        }
+        let verdict = self.marker.on_dequeue(now, header, port);
+        self.count(verdict)
+    }
+
+    #[inline(always)]
+    fn handles(&self, queue: usize) -> bool {
+        self.queues >> queue & 1 != 0
+    }
+
+    /// Counts a verdict and returns it.
+    #[inline(always)]
+    fn count(&mut self, verdict: Verdict) -> Verdict {
         if verdict != Verdict::PASS {
             self.counts.marked += u64::from(verdict.marks());
             self.counts.incast += u64::from(verdict.notifies_incast());
@@ -108,7 +125,7 @@ impl Installed {
     /// Notifies the marker of an event that needs no verdict.
     #[inline]
     pub(crate) fn tell(&mut self, port: &PortView<'_>, news: impl FnOnce(&mut Marker)) {
-        if self.queues >> port.queue & 1 != 0 {
+        if self.handles(port.queue) {
             news(&mut self.marker);
         }
     }
@@ -319,7 +336,8 @@ macro_rules! markers {
                 }
             }
 
-            #[inline]
+            // Always inlined: a call would take the address of `port`, which then could not stay in registers.
+            #[inline(always)]
             fn on_enqueue(&mut self, now: Instant, header: &Header, port: &PortView<'_>) -> Verdict {
                 match self {
                     $(Self::$plain(marker) => marker.on_enqueue(now, header, port),)*

@@ -91,14 +91,21 @@ impl Red {
         Self { meter: Meter::new(gauge, queues), curve, spacing, unmarked: Bytes(0), stream }
     }
 
-    #[inline]
+    #[inline(always)]
     fn decide(&mut self, point: Point, header: &Header, port: &PortView<'_>) -> Verdict {
         if self.meter.point != point {
             return Verdict::PASS;
         }
-        let mut probability = self.curve.probability(self.meter.read(header, port));
+        let backlog = self.meter.read(header, port);
+        self.decide_at(backlog, header.size())
+    }
+
+    /// Returns the verdict on a packet of this `size`, for a reading of the gauge.
+    #[inline]
+    fn decide_at(&mut self, backlog: f64, size: Bytes) -> Verdict {
+        let mut probability = self.curve.probability(backlog);
         if let Spacing::Count { packet } = self.spacing {
-            probability = self.spaced(probability, header.size(), packet);
+            probability = self.spaced(probability, size, packet);
         }
         // Certain outcomes use no random number.
         let marks = probability >= 1.0 || (probability > 0.0 && self.stream.uniform() < probability);
@@ -131,7 +138,7 @@ impl Aqm for Red {
         self.meter.point.into()
     }
 
-    #[inline]
+    #[inline(always)]
     fn on_enqueue(&mut self, _now: Instant, header: &Header, port: &PortView<'_>) -> Verdict {
         self.decide(Point::Enqueue, header, port)
     }

@@ -246,8 +246,7 @@ fn a_marker_looks_only_at_its_queues() {
     for (queue, expected) in [(0, Verdict::PASS), (1, Verdict::MARK)] {
         seen.queue = queue;
         let view = seen.view();
-        let verdict =
-            installed.ask(&view, |marker| marker.on_enqueue(Instant::ZERO, &Header::default(), &view));
+        let verdict = installed.on_enqueue(Instant::ZERO, &Header::default(), &view);
         assert_eq!(verdict, expected, "queue {queue}");
         let mut heard = false;
         installed.tell(&view, |_| heard = true);

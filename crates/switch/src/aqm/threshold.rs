@@ -21,7 +21,7 @@ impl Threshold {
         Self { meter: Meter::new(gauge, thresholds.len()), thresholds }
     }
 
-    #[inline]
+    #[inline(always)]
     fn decide(&mut self, point: Point, header: &Header, port: &PortView<'_>) -> Verdict {
         // DCTCP (SIGCOMM '10) §3.1: "greater than K", strictly.
         Verdict::mark_if(
@@ -35,7 +35,7 @@ impl Aqm for Threshold {
         self.meter.point.into()
     }
 
-    #[inline]
+    #[inline(always)]
     fn on_enqueue(&mut self, _now: Instant, header: &Header, port: &PortView<'_>) -> Verdict {
         self.decide(Point::Enqueue, header, port)
     }

@@ -56,7 +56,9 @@ pub struct Config {
 }
 
 /// Rule that limits each queue's use of its pool.
+// With a tag of its own, so that the usual policy costs one comparison.
 #[derive(Clone, Debug)]
+#[repr(u8)]
 pub enum Policy {
     /// A share of the free pool.
     DynamicThreshold(DynamicThreshold),

@@ -4,11 +4,11 @@ use shallows_core::packet::{Ecn, Header, PacketKind};
 use shallows_core::{Bytes, Duration, Instant, Rate};
 
 use super::counters::Books;
-use super::interface::{Departure, EgressDrop};
+use super::interface::{Departure, EgressDrop, Entry};
 use super::waiting::Waiting;
 use crate::aqm::{Aqm, Hears, Installed, Marker, PortView, Verdict};
 use crate::buffer::{Memory, Refusal, SharedBuffer};
-use crate::queue::{DropReason, Held, Ingress, Item, Left, QueueState};
+use crate::queue::{DropReason, Held, Item, Left, QueueState};
 
 /// Surroundings of a port's queues: the link, the account in the buffer, the markers and the counters.
 #[derive(Clone, Debug)]
@@ -63,6 +63,14 @@ pub(super) fn heard_by(markers: &[Installed]) -> Hears {
     markers.iter().fold(Hears::default(), |hears, marker| hears.and(marker.marker().hears()))
 }
 
+/// Returns the combined verdict of several markers on an arriving packet.
+#[inline(never)]
+fn enqueue_verdict(markers: &mut [Installed], now: Instant, header: &Header, view: &PortView<'_>) -> Verdict {
+    markers
+        .iter_mut()
+        .fold(Verdict::PASS, |verdict, marker| verdict.and(marker.on_enqueue(now, header, view)))
+}
+
 impl Edge {
     /// Handles an arriving packet as [`Self::receive`] does. Compiled out of line, for the rarer kinds of ports.
     #[inline(never)]
@@ -70,12 +78,12 @@ impl Edge {
         &mut self,
         waiting: &mut W,
         now: Instant,
-        ingress: Ingress,
+        entry: Entry,
         packet: (&mut Header, W::Payload),
         buffer: &mut SharedBuffer,
         dropped: &mut impl Extend<W::Payload>,
     ) -> Fate {
-        self.receive(waiting, now, ingress, packet, buffer, dropped)
+        self.receive(waiting, now, entry, packet, buffer, dropped)
     }
 
     /// Handles an arriving packet. Sets the marks of the markers in its header.
@@ -84,7 +92,7 @@ impl Edge {
         &mut self,
         waiting: &mut W,
         now: Instant,
-        ingress: Ingress,
+        Entry { ingress, found }: Entry,
         (header, payload): (&mut Header, W::Payload),
         buffer: &mut SharedBuffer,
         dropped: &mut impl Extend<W::Payload>,
@@ -104,7 +112,7 @@ impl Edge {
                 return Fate::Dropped;
             }
         };
-        let memory = match self.admit(waiting, now, queue, header, buffer) {
+        let memory = match self.admit(waiting, now, queue, header, found, buffer) {
             Admission::Join(memory) => memory,
             Admission::Drop(reason) => {
                 self.count(waiting, queue).rare().dropped[reason as usize] += 1;
@@ -210,7 +218,8 @@ impl Edge {
         }
     }
 
-    /// Returns whether the buffer and the enqueue markers let a packet join `queue`; sets their marks in its header.
+    /// Returns whether the buffer and the enqueue markers let a packet join `queue`; sets their marks in its header. `found` is the
+    /// memory that [`super::Port::room`] found, if any.
     #[inline(always)]
     fn admit<W: Waiting>(
         &mut self,
@@ -218,6 +227,7 @@ impl Edge {
         now: Instant,
         queue: usize,
         header: &mut Header,
+        found: Option<Memory>,
         buffer: &SharedBuffer,
     ) -> Admission {
         self.count(waiting, queue).received += 1;
@@ -227,7 +237,11 @@ impl Edge {
             }
             self.tell(waiting, queue, buffer, |marker, port| marker.on_arrival(now, header, port));
         }
-        let memory = match buffer.room(self.account + queue, header.size()) {
+        let room = match found {
+            Some(memory) => Ok(memory),
+            None => buffer.room(self.account + queue, header.size()),
+        };
+        let memory = match room {
             Ok(memory) => memory,
             Err(Refusal::QueueLimit) => return Admission::Drop(DropReason::QueueLimit),
             Err(Refusal::PoolFull) => return Admission::Drop(DropReason::PoolFull),
@@ -235,8 +249,12 @@ impl Edge {
         if !self.hears.includes(Hears::ENQUEUES) {
             return Admission::Join(memory);
         }
-        let verdict = self
-            .ask(waiting, queue, Duration::ZERO, buffer, |marker, port| marker.on_enqueue(now, header, port));
+        let (markers, view) = self.markers_and_view(waiting, queue, Duration::ZERO, buffer);
+        let verdict = match markers {
+            [marker] => marker.on_enqueue(now, header, &view),
+            // The copies keep everything else in registers.
+            several => enqueue_verdict(several, now, &{ *header }, &{ view }),
+        };
         match self.carry_out(waiting, verdict, queue, header) {
             None => Admission::Join(memory),
             Some(reason) => Admission::Drop(reason),
@@ -301,9 +319,11 @@ impl Edge {
         buffer: &SharedBuffer,
     ) -> Option<Departure<W::Payload>> {
         if self.hears.includes(Hears::DEQUEUES) {
-            let verdict = self.ask(waiting, queue, now - enqueued_at, buffer, |marker, port| {
-                marker.on_dequeue(now, &header, port)
-            });
+            let (markers, view) = self.markers_and_view(waiting, queue, now - enqueued_at, buffer);
+            let mut verdict = Verdict::PASS;
+            for marker in markers {
+                verdict = verdict.and(marker.on_dequeue(now, &header, &view));
+            }
             if let Some(reason) = self.carry_out(waiting, verdict, queue, &mut header) {
                 let rare = self.count(waiting, queue).rare();
                 rare.dropped[reason as usize] += 1;
@@ -350,23 +370,6 @@ impl Edge {
             sojourn,
         };
         (&mut self.markers, view)
-    }
-
-    #[inline(always)]
-    fn ask<W: Waiting>(
-        &mut self,
-        waiting: &W,
-        queue: usize,
-        sojourn: Duration,
-        buffer: &SharedBuffer,
-        mut question: impl FnMut(&mut Marker, &PortView<'_>) -> Verdict,
-    ) -> Verdict {
-        let (markers, view) = self.markers_and_view(waiting, queue, sojourn, buffer);
-        let mut verdict = Verdict::PASS;
-        for installed in markers {
-            verdict = verdict.and(installed.ask(&view, |marker| question(marker, &view)));
-        }
-        verdict
     }
 
     #[inline]

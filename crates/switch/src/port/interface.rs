@@ -6,7 +6,8 @@ use shallows_core::Instant;
 use shallows_core::packet::Header;
 
 use crate::aqm::Placed;
-use crate::queue::Held;
+use crate::buffer::Memory;
+use crate::queue::{Held, Ingress};
 use crate::{discipline, shaper};
 
 /// Link time that a packet costs if a dequeue marker drops it.
@@ -42,6 +43,32 @@ pub enum Arrival<T> {
     Queued,
     /// The packet was dropped.
     Dropped,
+}
+
+/// Entry of a packet into a port.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// Ingress link by which the packet came to the node.
+    pub ingress: Ingress,
+    /// Memory from [`Room::Found`], if the driver has called [`super::Port::room`] just before.
+    pub found: Option<Memory>,
+}
+
+impl From<Ingress> for Entry {
+    fn from(ingress: Ingress) -> Self {
+        Self { ingress, found: None }
+    }
+}
+
+/// Room for a packet at a port, now and after other ports release memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Room {
+    /// The packet finds room in this memory.
+    Found(Memory),
+    /// The packet finds room, in a memory that depends on its queue.
+    Certain,
+    /// The packet may find no room.
+    Uncertain,
 }
 
 /// Configuration of a port.

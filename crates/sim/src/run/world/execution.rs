@@ -62,6 +62,7 @@ impl World {
         for &place in &order {
             let packet = &packets[place];
             self.hosts.prefetch_host(packet.header.destination);
+            self.outside.network.prefetch_nic(packet.header.destination);
             self.outside.ends.packets.prefetch(packet.payload);
         }
         for (number, &place) in order.iter().enumerate() {
