@@ -158,7 +158,7 @@ class _Page:
 
 
 def _references(value: Schema) -> Iterator[str]:
-    """Names of the definitions that a value refers to itself, not those inside of them."""
+    """Return the names of the definitions that a value refers to; their own references are not followed."""
     if "$ref" in value:
         yield _name(value["$ref"])
     for choice in value.get("anyOf", []):

@@ -46,7 +46,7 @@ def configured(format_: str, before: Switch | None, fabric: Fabric, chosen: Cand
     # WRED is off by default (sonic-wred-profile.yang), and some platforms then mark nothing: issue 4545 of
     # sonic-buildimage. The qos_config.j2 of that repository sets true.
     drops = True if format_ == "sonic" else None
-    made = converted(told(before, fabric, chosen, drops_not_ect=drops), format_, hints)
+    made = converted(_target(before, fabric, chosen, drops_not_ect=drops), format_, hints)
     if before is not None:
         before = converted(before, format_, hints).switch
     after = made.switch
@@ -68,12 +68,14 @@ def configured(format_: str, before: Switch | None, fabric: Fabric, chosen: Cand
     )
 
 
-def told(
+def _target(
     before: Switch | None, fabric: Fabric, chosen: Candidate, *, drops_not_ect: bool | None = None
 ) -> Switch:
-    """Return the target configuration: the current one with new marks and α of the classes' queues.
+    """Return the current configuration with the marking curves and α of a candidate.
 
-    A curve keeps its colours, and its drops of other packets; `drops_not_ect` is for a queue without a curve.
+    A queue that already has a marking curve keeps that curve's colours, and still drops packets that are not
+    ECN-capable if it did so before. For a queue without a curve, `drops_not_ect` decides whether such packets
+    are dropped.
     """
     switch = before or Switch("", profiles=(PortProfile((), rate=int(fabric.links.rate)),))
     names = {each.queue: f"ADVISED-{number}" for number, each in enumerate(fabric.classes)}

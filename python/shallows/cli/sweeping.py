@@ -57,7 +57,7 @@ def run_sweep(
     costs = estimate.from_finished(mine)
     of = f" of {len(points)}" if len(mine) < len(points) else ""
     needs = estimate.add_up(mine, costs, None)
-    line = f"{len(mine)}{of} points, {needs}"
+    line = f"{len(mine)}{of} runs, {needs}"
     screen.print(Text.assemble((parent.name, "bold"), f"  {line}"), soft_wrap=True)
     if not needs.finished and (others := _others(parent, points)):
         of_whom = "of other settings, or of another build of the engine; they stay"
@@ -155,7 +155,7 @@ def describe_sweep(
     ran = [outcome.run for outcome in outcomes if outcome.run and not outcome.reused]
     hops = sum(run.summary["engine"]["packet_hops"] for run in ran)
     hops += sum(progress["packet_hops"] for progress in running.values())
-    parts = [f"{len(outcomes) - failed} of {points} points done"]
+    parts = [f"{len(outcomes) - failed} of {points} runs done"]
     parts += [f"{failed} failed"] if failed else []
     parts += [f"{len(running)} running", f"{count(hops / max(elapsed, 1e-9))} packet-hops/s"]
     worked = len(ran) + failed + sum(progress["fraction"] for progress in running.values())

@@ -190,7 +190,7 @@ class _Drawn:
 
 
 def _in_words(state: Progress) -> str:
-    parts = [f"{len(state.done)} of {len(state.points)} points done"]
+    parts = [f"{len(state.done)} of {len(state.points)} runs done"]
     parts += [f"{len(state.failed)} failed"] if state.failed else []
     if len(state.done) + len(state.failed) == len(state.points) and not state.running:
         return ", ".join([*parts, "nothing runs"] if state.failed else parts)
@@ -203,7 +203,7 @@ def _in_words(state: Progress) -> str:
 def _progress(state: Progress, missing: Sequence[str]) -> list[Block]:
     """Return progress bars of the sweep and each running point, errors, and the number of waiting points."""
     worked = len(state.done) + sum(state.running.values())
-    bars = [("all points", worked / max(len(state.points), 1))]
+    bars = [("all runs", worked / max(len(state.points), 1))]
     bars += [
         (describe(state.points[name]) or name, fraction) for name, fraction in sorted(state.running.items())
     ]
@@ -214,4 +214,4 @@ def _progress(state: Progress, missing: Sequence[str]) -> list[Block]:
         for name, error in state.failed.items()
     ]
     waiting = len(missing) - len(state.running) - len(state.failed)
-    return [*blocks, *([Block("note", f"{waiting} points wait.")] if waiting > 0 else [])]
+    return [*blocks, *([Block("note", f"{waiting} runs have not started.")] if waiting > 0 else [])]

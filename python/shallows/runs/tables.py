@@ -36,7 +36,7 @@ def marking_curves(curves: Iterable[dict[str, Any]], title: str = "Marking curve
     base = digits(curves[0]["base_rtt_us"])
     note = (
         f"BDP: the link's rate times the round-trip time without queues, {base} µs. "
-        "Limit: how far the backlog can grow while so many ports of the pool are busy."
+        "Limit: largest possible backlog while this number of ports of the pool is busy."
     )
     return Table(title, columns, rows, note=note)
 
@@ -60,8 +60,13 @@ def _fires(curve: dict[str, Any]) -> str:
         return "yes"
     if not able:
         return "never"
-    # As more ports are busy, a pool fills further, but each queue may grow less.
-    return f"from {min(able)} busy" if curve["scope"] == "pool" else f"up to {max(able)} busy"
+    # The table has only these numbers of busy ports, so the answer names no range.
+    unable = [limit["busy_ports"] for limit in curve["limits"] if not limit["can_fire"]]
+    return f"{_either(able)} busy, not {_either(unable)}"
+
+
+def _either(numbers: Sequence[int]) -> str:
+    return " or ".join(map(str, numbers))
 
 
 def completion(summary: Mapping[str, Any], edges: Sequence[str] = ()) -> Table:

@@ -110,7 +110,7 @@ def sample(points: Sequence[Point], say: Callable[[str], None], jobs: int | None
     for first in range(0, len(chosen), beside):
         group = chosen[first : first + beside]
         numbers = str(first + 1) if len(group) == 1 else f"{first + 1} to {first + len(group)}"
-        say(f"trying point {numbers} of {len(chosen)}")
+        say(f"trial run {numbers} of {len(chosen)}")
         # If fewer points are left, some run twice, because the machine must have the sweep's load.
         tried = [*group, *itertools.islice(itertools.cycle(chosen), beside - len(group))]
         costs = _try([points[index].source for index in tried], threads)
@@ -244,10 +244,14 @@ def add_up(points: Sequence[Point], costs: Sequence[Cost | None], jobs: int | No
     samples = sum(cost.source == "sampled" for cost in known)
     finished = len(points) - len(todo)
     turns = f", {beside} at a time" if beside > 1 else ""
-    parts = [f"{samples} points tried for {SAMPLE_S:g} s{turns}"] if samples else []
-    parts += [f"{finished} finished points"] if finished else []
+    parts = [f"trials of {SAMPLE_S:g} s of {samples} {_runs(samples)}{turns}"] if samples else []
+    parts += [f"{finished} finished {_runs(finished)}"] if finished else []
     basis = "judged by " + " and ".join(parts) if parts else "nothing to judge by"
     return Needs(len(todo), finished, at_once, hops, wall, memory, basis)
+
+
+def _runs(number: int) -> str:
+    return "run" if number == 1 else "runs"
 
 
 def refuse_what_cannot_fit(points: Sequence[Point], costs: Sequence[Cost | None], jobs: int | None) -> None:

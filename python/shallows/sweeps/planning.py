@@ -48,7 +48,7 @@ class Plan:
     """Experiment of the run, if the scenario has no `[sweep]` table."""
 
     def __repr__(self) -> str:
-        return f"Plan({str(self.path)!r}, {len(self.points)} points, {self.needs})"
+        return f"Plan({str(self.path)!r}, {len(self.points)} runs, {self.needs})"
 
     def _repr_html_(self) -> str:
         return shown.grid(f"{self.path}: {self.needs}", self.table.columns, self.table.rows)

@@ -51,9 +51,9 @@ pub(crate) struct Cubic {
     /// Condition that ends slow start before a loss. Default `"off"`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) hystart: HyStart,
-    /// Minimum growth of round-trip times that ends slow start (`HYSTART_DELAY_MIN`), with `hystart = "linux"`. Its other times are in
-    /// proportion: the maximum growth is four times this, and the longest gap in a train of acknowledgements is half of it. Default 4 ms;
-    /// divide it by N for a testbed that slows network time N-fold.
+    /// With `hystart = "linux"`: the smallest increase of the round-trip time that may end slow start (`HYSTART_DELAY_MIN`). Two other
+    /// times of HyStart are derived from it: `HYSTART_DELAY_MAX` is four times this value, and the longest gap in a train of
+    /// acknowledgements is half of it. Default 4 ms; divide it by N for a testbed that slows network time N-fold.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) hystart_delay: Option<Time>,
     /// Arithmetic of the window: exact, or in whole segments as in Linux. Default `"exact"`.

@@ -233,7 +233,7 @@ mod tests {
 
     use super::*;
 
-    /// Starts a process with the name of a kernel thread of an interface `decoy`.
+    /// Starts a process named `napi/decoy-NUMBER`, like the kernel thread of a network interface called `decoy`.
     fn named(number: u32) -> Child {
         let script = format!("printf napi/decoy-{number} > /proc/$$/comm; read ended");
         let child = Command::new("sh").args(["-c", &script]).stdin(Stdio::piped()).spawn().unwrap();
