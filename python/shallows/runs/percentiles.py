@@ -1,4 +1,4 @@
-"""Rule for percentiles (docs/statistics.md): 20 observations must lie above one, so a p99 needs 2,000.
+"""Rule for percentiles (docs/statistics.md): 20 observations must lie above a percentile; a p99 needs 2,000.
 
 Tables, figures, pages, warnings and verdicts all apply it. The count is that of one run, or that of all seeds
 together if the shown number pools or averages seeds.
@@ -43,7 +43,7 @@ def known(value: float | None, count: int, rank: float = RANK) -> float | None:
 
 
 def too_few(count: int, rank: float = RANK, of: str = "flows") -> str:
-    """Return the reason for which a percentile is missing.
+    """Return the reason why a percentile is missing.
 
     >>> too_few(60)
     '60 flows: 2,000 are needed'

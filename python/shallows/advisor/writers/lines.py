@@ -140,7 +140,7 @@ def common_maps(switch: Switch, told: Told) -> Maps:
 
 
 def gigabits(profile: PortProfile, unit: str, told: Told) -> str | None:
-    """Return the rate of ports in whole Gb/s; report other rates."""
+    """Return the rate of ports as whole Gb/s; report a rate that is not whole."""
     if profile.rate is None:
         return None
     if profile.rate % 10**9:
