@@ -547,7 +547,7 @@ impl Connection {
         }
     }
 
-    /// Whether both sides have finished the previous flow.
+    /// Returns whether both sides have finished the previous flow.
     fn is_idle(&self) -> bool {
         self.sending.is_none() && self.receiving.is_none()
     }

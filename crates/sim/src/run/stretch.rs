@@ -98,7 +98,7 @@ impl Stretch {
         self.begun.elapsed().as_secs_f64()
     }
 
-    /// Whether the run is over.
+    /// Returns whether the run is over.
     pub(crate) fn is_last(&self) -> bool {
         self.is_last.load(Ordering::Relaxed)
     }

@@ -87,7 +87,7 @@ impl Windows {
         self.thread_count = (most > 1).then(|| ThreadCount::new(most));
     }
 
-    /// Whether the number of threads adapts.
+    /// Returns whether the number of threads adapts.
     pub(crate) fn adapts_threads(&self) -> bool {
         self.thread_count.is_some()
     }
@@ -101,7 +101,7 @@ impl Windows {
         self.schedule().traffic()
     }
 
-    /// Whether the run is over because all its traffic has ended.
+    /// Returns whether the run is over because all its traffic has ended.
     pub(crate) fn finished(&self) -> bool {
         self.schedule().finished()
     }

@@ -143,7 +143,7 @@ impl Traffic {
         Self { sources: sources.collect(), arrived: 0, finite: 0, choices, names, ranks }
     }
 
-    /// Whether a workload is in the selection.
+    /// Returns whether a workload is in the selection.
     pub(crate) fn has(&self, workload: usize) -> bool {
         self.sources[workload].is_some()
     }

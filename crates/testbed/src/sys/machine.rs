@@ -6,7 +6,7 @@ use std::io;
 
 use super::checked;
 
-/// Whether this process has the rights of root.
+/// Returns whether this process has the rights of root.
 pub fn is_root() -> bool {
     // SAFETY: it cannot fail and changes nothing.
     unsafe { libc::geteuid() == 0 }
