@@ -103,14 +103,14 @@ impl Endpoint {
         sender.pacing_rate()
     }
 
-    /// Records whether its NIC has stopped pulling because of backpressure.
+    /// Records whether the NIC has stopped pulling from the endpoint because of backpressure.
     #[inline]
     pub(super) fn hold(&mut self, config: &Config, held: bool) {
         let Self::Tcp(sender) = self;
         sender.hold(config, held);
     }
 
-    /// Returns whether its NIC has stopped pulling because of backpressure.
+    /// Returns whether the NIC has stopped pulling from the endpoint because of backpressure.
     #[inline]
     pub(super) fn is_held(&self) -> bool {
         let Self::Tcp(sender) = self;

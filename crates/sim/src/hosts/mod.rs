@@ -187,7 +187,7 @@ impl Hosts {
         }
     }
 
-    /// Returns whether [`Self::on_departure`] and [`Self::on_drops`] must be called: whether any NIC holds endpoints back until packets
+    /// Returns whether [`Self::on_departure`] and [`Self::on_drops`] must be called, because a NIC holds back endpoints until packets
     /// depart.
     #[inline]
     pub(crate) fn nics_act_on_departures(&self) -> bool {

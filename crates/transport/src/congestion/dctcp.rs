@@ -69,9 +69,9 @@ pub enum EceGrowth {
     /// All of them: DCTCP does not change the growth of cwnd (RFC 8257 §3.4).
     #[default]
     All,
-    /// All except the first of a run (ns-2's `ecn_burst_`).
+    /// All acknowledgements with ECE, except the first of several in a row (ns-2's `ecn_burst_`).
     NotFirst,
-    /// None of them (RFC 3168 §6.1.2).
+    /// No acknowledgement with ECE grows cwnd (RFC 3168 §6.1.2).
     None,
 }
 

@@ -17,7 +17,7 @@ pub(crate) trait PacketSource {
     /// Returns the source's account at the NIC.
     fn account(&mut self) -> &mut Account;
 
-    /// Returns whether `queued` bytes of it in the NIC's queue reach the limit of `rule`.
+    /// Returns whether the source's bytes in the NIC's queue, `queued`, reach the limit of `rule`.
     fn is_full(&self, rule: &SmallQueue, tso: Option<&Tso>, queued: Bytes) -> bool;
 
     /// Returns the time at which the source must be polled again if nothing happens before.
@@ -54,7 +54,7 @@ impl Handover {
         handover
     }
 
-    /// Returns whether it chooses the times of packets.
+    /// Returns whether these rules can delay packets by pacing.
     pub(crate) fn paces(&self) -> bool {
         self.offloads.paced
     }
@@ -83,7 +83,7 @@ impl Handover {
         next.map_or(deadline, |next| Some(deadline.map_or(next, |deadline| deadline.min(next))))
     }
 
-    /// Returns whether it forms bursts or paces, rather than sending each packet as soon as allowed.
+    /// Returns whether these rules form bursts or pace packets; otherwise each packet leaves as soon as allowed.
     #[inline]
     fn shapes(&self) -> bool {
         self.offloads.tso.is_some() || self.offloads.paced

@@ -200,7 +200,7 @@ fn merge(waiting: &mut Vec<Arrived>, packets: &mut Packets) {
     waiting.truncate(kept);
 }
 
-/// Returns whether both are data of one connection.
+/// Returns whether both packets are data of one connection.
 fn is_same_flow(before: &Arrived, next: &Arrived, packets: &Packets) -> bool {
     let is_data = |arrived: &Arrived| arrived.header.kind() == PacketKind::Data;
     let sender = |arrived: &Arrived| arrived.header.source;

@@ -63,12 +63,12 @@ impl Nic {
         Self::new(group.backpressure.is_some(), inboxes, agent)
     }
 
-    /// Returns whether departures from its queue allow endpoints to send more.
+    /// Returns whether departures from the NIC's queue allow endpoints to send more.
     pub(crate) fn has_backpressure(&self) -> bool {
         self.backpressure
     }
 
-    /// Returns whether it coalesces arriving packets or has an agent.
+    /// Returns whether the NIC coalesces arriving packets or has an agent.
     pub(crate) fn acts_on_arrivals(&self) -> bool {
         self.inboxes.rule().is_some() || self.agent.is_some()
     }

@@ -149,7 +149,7 @@ impl Moderation {
         }
     }
 
-    /// Returns whether it has passed the best level by one and returned.
+    /// Returns whether the algorithm has passed the best level by one and returned.
     fn is_on_top(&self) -> bool {
         match self.direction {
             Direction::Up => self.down > 1 && self.up == 1,
