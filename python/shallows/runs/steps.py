@@ -225,7 +225,10 @@ class Series:
         return Parts(edges, *self._over(edges), 2 * self.length_us / count)
 
     def _edges(self, changes: "Numbers", count: int) -> "Numbers":
-        """Return the edges of `count` intervals of equal length, of which idle ones are merged."""
+        """Return edges: of the intervals with two or more changes (of `count` equal ones), and single changes.
+
+        The first and the last time are edges too.
+        """
         import numpy as np
 
         begin, end, length = self.times[0], self.times[-1], self.length_us / count

@@ -12,7 +12,7 @@ use super::sync::{AtomicBool, AtomicUsize, Condvar, Mutex, Ordering, panicking, 
 #[derive(Debug)]
 pub(crate) struct Barrier {
     threads: usize,
-    /// Spins before a waiting thread sleeps.
+    /// Number of times that a waiting thread spins before it sleeps.
     looks: u32,
     waiting: AtomicUsize,
     /// Number of times that the barrier has opened, modulo 2^64.

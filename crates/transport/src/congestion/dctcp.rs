@@ -36,7 +36,7 @@ pub enum Arithmetic {
     Float,
     /// Whole 1,024ths. A value too small to decay becomes zero (Linux). The gain `g` is 1, 1/2, 1/4, … or 1/1024.
     Fixed,
-    /// Whole 1,024ths, and cuts by whole segments, rounded down, as in Linux: of three segments at most one is cut.
+    /// Whole 1,024ths. A cut is a whole number of segments, rounded down (Linux): a window of three segments loses at most one.
     Segments,
 }
 

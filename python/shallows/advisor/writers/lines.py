@@ -118,7 +118,7 @@ def flat(comment: str) -> Callable[[Sequence[Line], Reasons], str]:
 
 
 def whole_percent(share: Fraction | None) -> int | None:
-    """Return a probability in integer percent, if it is one.
+    """Return a probability in percent, or `None` if it is no whole percentage.
 
     >>> whole_percent(Fraction(1, 20)), whole_percent(Fraction(1, 300))
     (5, None)
