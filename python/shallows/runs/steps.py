@@ -225,7 +225,7 @@ class Series:
         return Parts(edges, *self._over(edges), 2 * self.length_us / count)
 
     def _edges(self, changes: "Numbers", count: int) -> "Numbers":
-        """Return edges: of the intervals with two or more changes (of `count` equal ones), and single changes.
+        """Return the edges of intervals of equal length that hold two or more changes, and single changes.
 
         The first and the last time are edges too.
         """
