@@ -1,6 +1,6 @@
 """Measure the cost of `--threads auto` while other work runs on the machine.
 
-Every network runs on one thread and on `auto`, in turns, beside as many busy processes as there are cores.
+Every network runs on one thread and on `auto`, in turns, while one busy process per core runs.
 The median of the ratios of their times should be at most 1.05. Results must be the same. Prints a table and
 writes `target/bench/beside.json`.
 """

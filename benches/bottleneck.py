@@ -2,7 +2,7 @@
 
 It is part of `make bench`, and covers Reno, NewReno, Sack1 and FullTcp/Sack over DropTail, RED, RED with
 defaults, DRR and SFQ. Writes `target/bench/bottleneck.json`, prints a table, and fails if a flow does not
-finish. `peers/README.md` describes the settings of both, and their differences.
+finish. `peers/README.md` describes the settings of both simulators, and their differences.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SCENARIO = HERE / "scenarios" / "bottleneck.toml"
 PORT = "left->right"
 LOAD = 0.7
 FLOWS_SEED = 1
-# Relative difference of completion times below which both simulators sent the same packets at the same times.
+# If completion times differ by less than this share, both simulators sent the same packets at the same times.
 ALIKE = 1e-3
 
 
@@ -52,7 +52,7 @@ def run_ours(flow_list: Path, settings: Mapping[str, Any], seed: int) -> Passage
 
 
 def compare(ours: Passage, theirs: Passage) -> dict[str, Any]:
-    """Return one case for `bottleneck.json`."""
+    """Return the results of both simulators for one case, as `bottleneck.json` has them."""
     ratios = [ours.fct_us[flow] / fct for flow, fct in theirs.fct_us.items()]
     return {
         "flows": len(ratios),
@@ -71,7 +71,7 @@ def compare(ours: Passage, theirs: Passage) -> dict[str, Any]:
 
 
 def print_case(name: str, case: Mapping[str, Any]) -> None:
-    """Print one case."""
+    """Print the results of both simulators for one case."""
     ours, theirs = case["shallows"], case["ns2"]
     print(
         f"  {name:<22}{case['alike']:>6} of {case['flows']:<6}{case['fct_ratio']:>7.3f}"
@@ -82,7 +82,7 @@ def print_case(name: str, case: Mapping[str, Any]) -> None:
 
 
 def bench(count: int, out: Path) -> list[str]:
-    """Run and print every case on both sides and write `out`; return the reasons why one is invalid."""
+    """Run every case in both simulators, print and write the results; return reasons for invalid cases."""
     ns2.require()
     FOLDER.mkdir(parents=True, exist_ok=True)
     flow_list = FOLDER / f"bottleneck-{count}.csv"

@@ -31,7 +31,7 @@ QUEUES = "queues = 8, classes = [0, 1, 2, 3, 4, 5, 6, 7]"
 
 
 def port(text: str) -> dict[str, str]:
-    """Return the overrides for this discipline at every switch port, with eight classes; drop-tail."""
+    """Return the overrides that give every switch port this discipline, without markers."""
     return {"switch.port": f"{{ {text} }}", "switch.markers": "[]", **(CLASSES if "queues" in text else {})}
 
 
@@ -41,7 +41,7 @@ def markers(*texts: str) -> dict[str, str]:
 
 
 def buffer(text: str) -> dict[str, str]:
-    """Return the overrides that give every switch this buffer; drop-tail."""
+    """Return the overrides that give every switch this buffer, without markers."""
     return {"switch.buffer": f"{{ {text} }}", "switch.markers": "[]"}
 
 
@@ -75,7 +75,7 @@ VARIANTS: dict[str, dict[str, str]] = {
 
 
 def measure(repeats: int, count: int) -> dict[str, Any]:
-    """Run each variant after the baseline, `repeats` times; return its cost and its ratio to the baseline."""
+    """Run each variant `repeats` times, always after the baseline; return costs and ratios."""
     listed = flow_list(count)
 
     def run(sets: dict[str, str]) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 Usage: python benches/interval_coverage.py [REPEATS]
 
-The data are sojourn times of M/M/1 at load 0.9. Their true mean and percentiles are known, and they are
+The data are sojourn times of M/M/1 at load 0.9. Their true mean and percentiles are known, and the data are
 correlated over hundreds of customers. The second queue of a pair serves faster, so that its true mean and
 percentiles are 2 % lower.
 """

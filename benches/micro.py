@@ -83,12 +83,15 @@ def instructions(binary: Path, operation: str, count: int) -> int:
 
 
 def per_operation(binary: Path, operation: str, count: int) -> float:
-    """Return the instructions of one operation."""
+    """Return the number of instructions of one operation, without start-up."""
     return (instructions(binary, operation, 2 * count) - instructions(binary, operation, count)) / count
 
 
 def growth(binary: Path, operation: str, count: int) -> float:
-    """Return the mean cost of the third and fourth `count` operations, divided by that of the second."""
+    """Return the growth of an operation's cost during a run; 1 if the cost is constant.
+
+    The mean cost of operations 2 `count` to 4 `count`, divided by that of operations `count` to 2 `count`.
+    """
     first, second, fourth = (instructions(binary, operation, factor * count) for factor in (1, 2, 4))
     return (fourth - second) / 2 / (second - first)
 

@@ -1,7 +1,7 @@
-"""The licences of the crates that are linked into the engine: `make licences` writes them to `engine.txt`.
+"""Collects the licences of the crates that are linked into the engine; `make licences` writes `engine.txt`.
 
-Cargo says which crates these are, and where their sources lie; each brings its own texts. Notices go along
-too (Apache License 2.0 §4(d)).
+Cargo lists these crates and the folders of their sources, which contain the licence texts. Notices are
+included (Apache License 2.0 §4(d)).
 """
 
 import json
@@ -14,10 +14,10 @@ from typing import Any
 FILE = Path(__file__).with_suffix(".txt")
 
 TARGETS = ("x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu")
-"""Wheels are for Linux."""
+"""Targets of the wheels."""
 
 TERMS = re.compile(r"(licen[cs]e|unlicense|copying|copyright|notice)([-._].*)?", re.IGNORECASE)
-"""Names of files that say on what terms a crate may be passed on."""
+"""Names of files with the terms of a crate's licence."""
 
 HEAD = """\
 The engine of Shallows, shallows/_core.abi3.so, has these Rust crates in it, whose terms follow, and Rust's
@@ -26,12 +26,12 @@ standard library, Copyright (c) The Rust Project Contributors, MIT OR Apache-2.0
 
 
 def text() -> str:
-    """Each crate, and after them each text with the crates that bring it.
+    """Return a list of all crates, then each distinct licence text with the crates that contain it.
 
     Raises
     ------
     ValueError
-        If a crate brings none, and it is none that others bring.
+        If a crate contains no licence text, and its licence is not the MIT License.
     """
     users: dict[str, list[str]] = defaultdict(list)
     crates = []
@@ -46,7 +46,7 @@ def text() -> str:
 
 
 def _without_text(package: dict[str, Any]) -> str:
-    """Whose a crate is that brings no text: that of the MIT License is the same for all."""
+    """Name the authors of a crate without a licence text; the text of the MIT License is always the same."""
     if "MIT" not in package["license"].split():
         raise ValueError(f"{package['name']} has no file that says its licence")
     return f" (by {', '.join(author.partition(' <')[0] for author in package['authors'])}; it brings no text)"
@@ -54,7 +54,7 @@ def _without_text(package: dict[str, Any]) -> str:
 
 def linked() -> dict[str, dict[str, Any]]:
     """Return the metadata of each linked crate, by name and version; our own are excluded."""
-    # What only builds the others (build scripts, procedural macros) is not in the result.
+    # Crates that are only used to build others (build scripts, procedural macros) are not linked.
     edges = ["--package", "shallows-python", "--edges", "normal,no-proc-macro"]
     tree = _cargo("tree", "--target", *edges, "--prefix", "none", "--no-dedupe", "--format", "{p}")
     names = {" ".join(line.split()[:2]) for line in tree.splitlines()}
@@ -67,7 +67,7 @@ def linked() -> dict[str, dict[str, Any]]:
 
 
 def _cargo(command: str, platform: str, *options: str) -> str:
-    """Return Cargo's report of the crates for every target."""
+    """Return the output of a Cargo command for all targets."""
     targets = [word for target in TARGETS for word in (platform, target)]
     done = subprocess.run(
         ["cargo", command, "--locked", *targets, *options],
@@ -80,7 +80,7 @@ def _cargo(command: str, platform: str, *options: str) -> str:
 
 
 def _lines(path: Path) -> str:
-    """A text without what differs between copies of one: spaces at ends of lines, empty lines around it."""
+    """Return a file's text without blanks at line ends and without empty lines at its start and end."""
     lines = (line.rstrip() for line in path.read_text(encoding="utf-8").splitlines())
     return "\n".join(lines).strip("\n") + "\n"
 

@@ -104,7 +104,7 @@ def _(sweep):
 
 @app.cell
 def _(scenario, sh, sweep):
-    figure = sh.figures.fct(sweep.runs)  # runs that differ in their seed are one point, their mean
+    figure = sh.figures.fct(sweep.runs)  # the mean over all seeds is one point
     files = sh.figures.save(figure, scenario.with_name("fct"))
     print("Completion times against load:", *files)
     figure

@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 # Upper ends of the size bins in bytes, the defaults of `summary.json`.
 BINS = {"small": 100_000.0, "medium": 10_000_000.0, "large": float("inf")}
 
-# With a larger difference the two sides did not do the same work, and the ratio of speeds is meaningless.
+# If packet-hops differ by more, the two simulators did not do the same work, and speeds cannot be compared.
 HOPS_TOLERANCE = 0.03
 
 
 @dataclass(frozen=True)
 class Run:
-    """One run: `wall_s` is the simulation alone; set-up and interpreter are in `process_s`."""
+    """One run of a simulator. `wall_s` is the time of the simulation; `process_s` includes set-up."""
 
     wall_s: float
     process_s: float

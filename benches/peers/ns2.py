@@ -15,7 +15,7 @@ from pinned import MissingToolError, pinned
 
 SCRIPT = Path(__file__).with_name("ns2_bottleneck.tcl")
 
-# Overrides of a scenario, by ns-2's names.
+# Overrides of a scenario that reproduce ns-2's transports and queues, by their names in ns-2.
 TRANSPORTS: Mapping[str, Mapping[str, Any]] = {
     "Reno": {"tcp.recovery": "reno"},
     "Newreno": {"tcp.recovery": "newreno", "tcp.full_ack": "ssthresh"},

@@ -1,4 +1,4 @@
-"""The page of every command, from the parser of the command line."""
+"""Page that lists all commands, generated from the parser of the command line."""
 
 import argparse
 
@@ -18,14 +18,14 @@ This page is generated from the parser: `shallows --help` and `shallows COMMAND 
 
 
 def page(parser: argparse.ArgumentParser) -> str:
-    """The whole page, in Markdown."""
+    """Return the page in Markdown."""
     return (
         "\n\n".join([INTRODUCTION, *(_section(name, one) for name, one in commands(parser).items())]) + "\n"
     )
 
 
 def commands(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
-    """The parser of each command, by its name; `import hpcc` is one."""
+    """Return the parser of each command by its name; a subcommand's name has two words, as `import hpcc`."""
     found: dict[str, argparse.ArgumentParser] = {}
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):

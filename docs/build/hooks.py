@@ -1,4 +1,4 @@
-"""Pages of the site beyond docs/: those made from schema and parser, and those of other folders."""
+"""Hooks of MkDocs that add pages which are not in docs/: generated pages, and files of other folders."""
 
 import json
 import posixpath
@@ -40,7 +40,7 @@ PICTURE = re.compile(r"^!\[([^\]]*)\]\(([^)]+\.svg)\)$", re.MULTILINE)
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the pages that no file of docs/ is."""
+    """Add the generated pages, and the pages whose sources are outside docs/."""
     import shallows as sh
     from shallows import _core
     from shallows.cli.parser import command_line as parser
@@ -60,7 +60,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
-    """Point links at the site, show what tests do with a block, draw pictures in the page's colours."""
+    """Rewrite a page for the site: links to its pages, notes on untested commands, and drawings inline."""
     name = page.file.src_uri
     if name.startswith("evidence/"):
         page.meta["search"] = {"exclude": True}
@@ -76,7 +76,7 @@ def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
             return f"[{text}]({posixpath.relpath(page_there, posixpath.dirname(name) or '.')}{anchor})"
         if not (ROOT / where).exists():
             return match[0]
-        # Sources are in the checkout, and not on the site.
+        # The site has no source files, so a link to one becomes its path.
         return text if text.strip("`") == where else f"{text} (`{where}`)"
 
     def picture(match: re.Match[str]) -> str:
@@ -94,7 +94,7 @@ def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
 
 
 def _scenario(source: str, text: str) -> str:
-    """A page that shows a scenario file."""
+    """Return a page that shows a scenario file."""
     return f"# `{source}`\n\n```toml\n{text}```\n"
 
 

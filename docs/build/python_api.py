@@ -1,4 +1,4 @@
-"""The page of the Python API: which names are public. mkdocstrings renders their docstrings."""
+"""Page of the Python API: lists the public names; mkdocstrings renders their docstrings."""
 
 GROUPS = {
     "Scenarios and runs": ["Scenario", "run", "example", "Run", "Summary", "Series", "load"],
@@ -35,7 +35,7 @@ def page(homes: dict[str, str], figures: dict[str, str]) -> str:
     homes
         Public names of `shallows`, each with the module that defines it.
     figures
-        The same of `shallows.figures`.
+        Public names of `shallows.figures`, each with the module that defines it.
     """
     parts = [INTRODUCTION]
     for title, names in GROUPS.items():

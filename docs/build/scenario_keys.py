@@ -1,4 +1,4 @@
-"""The page of every key of a scenario file, from its JSON Schema."""
+"""Page that lists all keys of a scenario file, generated from its JSON Schema."""
 
 import json
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ ORDER = ("name", "seed", "topology", "switch", "host", "tcp", "workload", "measu
 
 @dataclass
 class Table:
-    """One table of keys: its name in links and in the heading, what it is, and its schema."""
+    """One table of keys: its anchor, its heading, its description and its schema."""
 
     anchor: str
     title: str
@@ -33,7 +33,7 @@ class Table:
 
 
 def page(schema: Schema) -> str:
-    """The whole page, in Markdown."""
+    """Return the page in Markdown."""
     return _Page(schema).text()
 
 
@@ -53,7 +53,7 @@ class _Page:
         return "\n\n".join([INTRODUCTION, *(self._section(table) for table in tables)]) + "\n"
 
     def _find(self, schema: Schema, path: str, kind: str, tables: list[Table]) -> None:
-        """Append the tables that keys of this one hold; those of one key stand together."""
+        """Append the tables that a table's keys contain, with the tables of one key next to each other."""
         found = []
         for key, value in schema.get("properties", {}).items():
             for name in self._tables_of(value):
@@ -76,7 +76,7 @@ class _Page:
                     self._find(choice, here, label, tables)
 
     def _tables_of(self, value: Schema) -> Iterator[str]:
-        """Names of the definitions with keys of their own that a value may have."""
+        """Return the names of the definitions that a value may have, if they have keys."""
         for reference in _references(value):
             definition = self.definitions[reference]
             choices = [definition, *definition.get("oneOf", [])]
@@ -158,7 +158,7 @@ class _Page:
 
 
 def _references(value: Schema) -> Iterator[str]:
-    """Names of the definitions that a value refers to itself, not those inside of them."""
+    """Return the names of the definitions that a value refers to; their own references are not followed."""
     if "$ref" in value:
         yield _name(value["$ref"])
     for choice in value.get("anyOf", []):

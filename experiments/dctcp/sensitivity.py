@@ -41,9 +41,9 @@ CHANGES: dict[str, dict[str, Any]] = {
 
 
 def bursts(path: Path, tail: float) -> dict[str, Any]:
-    """Write the background as a trace in which half of the flows begin with the previous one of their server.
+    """Write background traffic in which half of the flows start together with their server's previous flow.
 
-    Times between such groups are lognormal with deviation `tail` of the logarithm: "the variance in
+    Times between groups of such flows are lognormal with deviation `tail` of the logarithm: "the variance in
     interarrival time is very high, with a very heavy tail; [...] embedded spikes occur, for example the 0ms
     inter-arrivals that explain the CDF hugging the y-axis up to the 50th percentile" (§2.2).
     """
@@ -82,7 +82,7 @@ SMALL = {"workload.2.load": 0.0000001, "workload.3.load": 0.0000001}
 
 
 def main(folder: Path) -> None:
-    """Run the unfinished points, and print the table."""
+    """Run all settings that have no finished run, and print the table."""
     folder.mkdir(parents=True, exist_ok=True)
     for tail in (1.0, 2.0):
         changes = bursts(folder / f"bursts-{tail:g}.csv", tail) | SMALL

@@ -104,7 +104,7 @@ _HOMES = {
 }
 
 
-if not TYPE_CHECKING:  # for a type checker, the imports above are the complete list of names
+if not TYPE_CHECKING:  # the imports above give a type checker all names
     # Modules are imported on first use of their names, so that `shallows --help` does not load the engine.
     __getattr__ = names_of("shallows", _HOMES)
 

@@ -1,7 +1,7 @@
 """Bounded input: regular files of limited size, and numbers of limited length.
 
-All external input is read by these functions, so that no file blocks the process or exhausts its memory, and
-no number takes minutes to parse. Input beyond a bound raises an error with its place and a remedy.
+These functions read all external input. No file can block the process or exhaust its memory, and no number
+takes minutes to parse. Input beyond a bound raises an error with its place and a remedy.
 """
 
 import errno

@@ -36,7 +36,7 @@ class NoSpaceError(ShallowsError):
 
 
 class ClaimLostError(ShallowsError):
-    """Another process has taken over or removed the output folder of this one."""
+    """Another process has taken over or removed the output folder of this process."""
 
 
 NAMED = 12
@@ -71,7 +71,7 @@ def shorten(message: str, longest: int = LONGEST_WORD) -> str:
 def _rounded(digits: "re.Match[str]") -> str:
     try:
         number = float(digits[0])
-    except ValueError:  # several dots
+    except ValueError:  # several dots: not a number
         return digits[0]
     return digits[0] if math.isinf(number) else f"{number:.6g}"
 

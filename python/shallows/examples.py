@@ -31,7 +31,7 @@ class Example:
 
     @property
     def group(self) -> str:
-        """Return the name of its folder."""
+        """Return the name of the example's folder."""
         return self.name.partition("/")[0]
 
     @property
@@ -45,7 +45,7 @@ class Example:
 
     @property
     def files(self) -> list[Path]:
-        """Return the file and the files of its folder that it names, such as distributions of flow sizes."""
+        """Return the file, and the files that it refers to, such as distributions of flow sizes."""
         if self.path.suffix != ".toml":
             return [self.path]
         document = parse_toml(read_text(self.path, remedy=REMEDY))

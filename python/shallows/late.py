@@ -14,14 +14,14 @@ def names_of(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
     Raises
     ------
     AttributeError
-        By the returned function, for other names.
+        The returned function raises this for all other names.
     """
 
     def find(name: str) -> Any:
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         home = import_module(homes[name])
-        # The name refers to the module itself where the module has no attribute of this name.
+        # A name that is no attribute of its module is the module itself.
         return getattr(home, name, home) if home.__name__.endswith(f".{name}") else getattr(home, name)
 
     return find

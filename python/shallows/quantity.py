@@ -95,7 +95,7 @@ def time(picoseconds: int) -> str:
 
 @dataclass(frozen=True)
 class Quantity:
-    """An exact number with its base unit: 0.1 + 0.2 is 0.3."""
+    """An exact number with its base unit, so that 0.1 + 0.2 equals 0.3."""
 
     number: Fraction
     of: str = ""
@@ -139,7 +139,7 @@ def parse_quantity(value: object) -> Quantity:
     if found is None or found[2] not in UNITS or not math.isfinite(number := float(found[1])):
         raise ValueError(f"{value!r} is not a quantity")
     scale, of = UNITS[found[2]]
-    # The conversion to a double bounds the exponent.
+    # The conversion to a double rejects huge exponents.
     return Quantity(Fraction(repr(number)) * scale, of)
 
 

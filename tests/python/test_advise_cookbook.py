@@ -15,7 +15,7 @@ from shallows.advisor.advising import unfit
 from shallows.advisor.candidates import Candidate, Curve, candidates
 from shallows.advisor.chips import chip
 from shallows.advisor.configuration import Scope, Source, Switch
-from shallows.advisor.configured import configured, told
+from shallows.advisor.configured import configured, target_of
 from shallows.advisor.explain import explain
 from shallows.advisor.fabric import Fabric
 from shallows.advisor.race import Race, run_set
@@ -139,7 +139,7 @@ def switch_of(name: str) -> Switch:
     """A switch that is told a step of 300,000 bytes on queue 3, and what is simulated of it."""
     fabric = queue_three()
     curve = Curve(300_000, 300_000)
-    return told(None, fabric, Candidate(name, "made up", "today", (curve,), 2.0))
+    return target_of(None, fabric, Candidate(name, "made up", "today", (curve,), 2.0))
 
 
 def queue_three() -> Fabric:
@@ -192,7 +192,7 @@ def test_the_change_keeps_a_profiles_name_and_takes_back_what_it_sets() -> None:
     assert f"minimum-threshold {curve.kmin} bytes" in made.change
     assert "300 kbytes" not in made.change
     assert "minimum-threshold 300 kbytes" in made.rollback
-    after = told(before, fabric, conservative)
+    after = target_of(before, fabric, conservative)
     assert [each.name for each in after.markings] == [each.name for each in before.markings]
 
 
@@ -328,7 +328,7 @@ def test_what_is_set_already_is_not_set_again() -> None:
     fabric = queue_three()
     before = switch_of("x")
     today, _ = today_of(before, fabric)
-    assert told(before, fabric, today) == before
+    assert target_of(before, fabric, today) == before
 
 
 def test_a_lossless_class_is_told_of_headroom_and_of_pauses_before_marks_until_both_are_mended(

@@ -254,11 +254,11 @@ def test_the_page_of_a_sweep_renews_itself(browser: "Browser", finished: Path) -
         path.rename(path.with_name("." + path.name))
     with _serving(open_server(finished, 0)) as address:
         opened = Opened(browser, address)
-        assert "6 of 12 points done" in opened.page.inner_text(".sub")
+        assert "6 of 12 runs done" in opened.page.inner_text(".sub")
         assert opened.page.get_by_role("button", name="reno").count() == 0
         for path in hidden:
             path.with_name("." + path.name).rename(path)
-        opened.page.get_by_text("12 of 12 points done").wait_for()
+        opened.page.get_by_text("12 of 12 runs done").wait_for()
         opened.page.get_by_role("button", name="reno").first.wait_for()
         assert opened.complaints == []
 

@@ -57,7 +57,7 @@ def test_unknown_points_cost_the_mean_of_the_known_and_finished_ones_nothing(
     needs = estimate.add_up(*partly_known, 3)
     # Four times 100 packet-hops and 8 s, three at a time; three of 60 MB at a time.
     assert (needs.left, needs.packet_hops, needs.wall_s, needs.memory_mb) == (4, 400.0, 32 / 3, 180.0)
-    assert needs.basis == "judged by 1 finished points"
+    assert needs.basis == "judged by 1 finished run"
 
 
 def test_too_little_memory_is_refused_with_the_number_of_jobs_that_fits(

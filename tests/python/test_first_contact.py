@@ -17,8 +17,9 @@ COMMANDS = [name for group in GROUPS.values() for name in group.commands]
 def test_help_lists_every_command_in_a_group_with_an_example(shell: Shell) -> None:
     shown = shell("--help").stdout
     for title, group in GROUPS.items():
-        listed = shown.partition(f"\n{title}:\n")[2].partition("\n\n")[0]
-        assert [line.split()[0] for line in listed.splitlines()] == [*group.commands, "example:"]
+        listed, example = shown.partition(f"\n{title}:\n")[2].split("\n\n")[:2]
+        assert [line.split()[0] for line in listed.splitlines()] == [*group.commands]
+        assert example.startswith("  Example: shallows ")
     assert max(map(len, shown.splitlines())) <= 80
 
 

@@ -159,7 +159,7 @@ def test_a_full_disk_ends_a_sweep_with_what_is_whole(shell: Shell, sweep: Path, 
     again = shell("sweep", sweep, "--out", small_disk / "out")
     assert again.returncode == 0, again.stderr
     if not build()["dirty"]:
-        assert f"8 points, {len(kept)} of them finished before" in again.stdout
+        assert f"8 runs, {len(kept)} of them finished before" in again.stdout
 
 
 def test_a_text_file_is_written_beside_those_of_others(tmp_path: Path) -> None:

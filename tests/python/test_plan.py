@@ -27,7 +27,7 @@ def test_a_plan_lists_points_and_what_they_cost_and_runs_none(
     assert done.returncode == 0, done.stderr
     planned = json.loads(done.stdout)
     assert (planned["left"], planned["finished"], planned["jobs"]) == (8, 0, 2)
-    assert planned["basis"] == "judged by 6 points tried for 0.5 s, 2 at a time"
+    assert planned["basis"] == "judged by trials of 0.5 s of 6 runs, 2 at a time"
     assert [point["labels"]["scheme"] for point in planned["points"]] == ["dctcp"] * 4 + ["reno"] * 4
     assert [point["estimate"] for point in planned["points"][:4]] == ["sampled"] * 2 + ["inferred", "sampled"]
     assert not (tmp_path / "out").exists()
@@ -205,7 +205,7 @@ def test_the_live_view_says_done_failed_running_speed_and_time_left() -> None:
     running = {0: {"fraction": 0.5, "packet_hops": 3_000_000}, 3: {"fraction": 0.5, "packet_hops": 1_000_000}}
     # Two halves in ten seconds: the other two and three whole points take forty.
     assert describe_sweep(5, running, [], 10.0) == (
-        "0 of 5 points done, 2 running, 400 k packet-hops/s, 40 s left"
+        "0 of 5 runs done, 2 running, 400 k packet-hops/s, 40 s left"
     )
 
 

@@ -610,9 +610,9 @@ def test_the_page_of_a_sweep_says_what_is_done_running_failed_and_left(finished:
     # Three have run, half of one, and one has failed: 4.5 in nine seconds. Of twelve points 7.5 are left.
     assert state.left_s == pytest.approx(15.0)
     text = Site(finished).page("/") or ""
-    assert "3 of 12 points done, 1 failed, 1 running, 1 k packet-hops/s, 15 s left" in text
+    assert "3 of 12 runs done, 1 failed, 1 running, 1 k packet-hops/s, 15 s left" in text
     assert "dctcp, load 0.6, seed 2 failed: no memory" in text
-    assert "7 points wait." in text
+    assert "7 runs have not started." in text
     # A process that has died runs nothing; no process has the highest number that fits into 31 bits.
     gone = replace(process.me(), number=2**31 - 1).describe()
     path.write_text(json.dumps(document | {"process": gone}))

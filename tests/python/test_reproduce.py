@@ -397,7 +397,7 @@ def test_claims_that_hold_give_exit_code_0_with_table_and_figure(folder: Path, s
     assert len(list(out.glob("x/*/summary.json"))) == 2
     # The same command goes on from there: nothing runs again.
     again = shell("reproduce", "mine", "--experiments", folder.parent)
-    assert "2 points, 2 of them finished before" in again.stdout
+    assert "2 runs, 2 of them finished before" in again.stdout
 
 
 def test_a_paper_is_reproduced_in_python_as_on_the_command_line(folder: Path, shell: Shell) -> None:

@@ -54,7 +54,7 @@ def test_a_sweep_that_is_killed_ten_times_leaves_the_same_as_one_that_is_not(
     assert in_a_write >= KILLS // 2
     assert 0 < len(made) < 54
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert f"54 points, {len(made)} of them finished before" in done.stdout
+    assert f"54 runs, {len(made)} of them finished before" in done.stdout
     found = {path: path.stat().st_mtime_ns for path in out.glob("tiny-*/summary.json")}
     assert len(found) == 54
     assert made.items() <= found.items()

@@ -28,7 +28,7 @@ def test_merged_shards_are_what_one_machine_makes(shell: Shell, sweep: Path, tmp
     for index in (1, 2, 3):
         done = shell("sweep", sweep, "--shard", f"{index}/3", "--out", f"part{index}")
         assert done.returncode == 0, done.stderr
-        assert f"{[3, 3, 2][index - 1]} of 8 points" in done.stdout
+        assert f"{[3, 3, 2][index - 1]} of 8 runs" in done.stdout
     half = shell("merge", sweep, "part1", "part3", "--out", "all")
     assert half.returncode == 1
     assert "missing: dctcp, load 0.3, seed 2\n" in half.stderr

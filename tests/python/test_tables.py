@@ -85,13 +85,13 @@ def test_without_marking_curves_the_table_is_empty() -> None:
 @pytest.mark.parametrize(
     ("scope", "able", "said"),
     [
-        ("pool", (4, 8), "from 4 busy"),
-        ("queue", (1, 4), "up to 4 busy"),
+        ("pool", (4, 8), "4 or 8 busy, not 1"),
+        ("queue", (1, 4), "1 or 4 busy, not 8"),
         ("queue", (), "never"),
         ("pool", (1, 4, 8), "yes"),
     ],
 )
-def test_a_pool_can_mark_from_some_busy_ports_on_and_a_queue_up_to_some(
+def test_the_row_can_mark_names_the_numbers_of_busy_ports_with_and_without_marks(
     scope: str, able: tuple[int, ...], said: str
 ) -> None:
     limits = [{"busy_ports": n, "limit_bytes": 9, "can_fire": n in able} for n in (1, 4, 8)]
@@ -159,11 +159,16 @@ def test_completion_times_have_their_statistics_in_order() -> None:
     [
         # 20 observations lie above a p50 of 40, a p95 of 400, and a p99 of 2,000.
         (2_000, ["12", "13", "14", "15", "1.5", "2.5"], ""),
-        (1_999, ["12", "13", "–", "15", "1.5", "–"], "p99 needs 2,000 observations: 20 must lie above it"),
+        (
+            1_999,
+            ["12", "13", "–", "15", "1.5", "–"],
+            "a percentile is shown only if at least 20 observations lie above it: p99 needs 2,000",
+        ),
         (
             39,
             ["–", "–", "–", "15", "1.5", "–"],
-            "p50 needs 40 observations, p95 needs 400, p99 needs 2,000: 20 must lie above it",
+            "a percentile is shown only if at least 20 observations lie above it: "
+            "p50 needs 40, p95 400, p99 2,000",
         ),
     ],
 )
@@ -363,7 +368,7 @@ def test_a_p99_of_too_few_small_flows_is_absent_from_a_sweeps_table() -> None:
     few = SUMMARY["fct_us"] | {"small": {"count": 1_999, "p99": 24.0}}
     found = points_table.points([fake_run(summary=SUMMARY | {"fct_us": few}, labels={"seed": 1})])
     assert "small p99 µs" not in found.columns
-    assert found.note.endswith("p99 needs 2,000 observations: 20 must lie above it")
+    assert found.note.endswith("at least 20 observations lie above it: p99 needs 2,000")
 
 
 def finished(labels: dict[str, Any], **more: Any) -> sh.Run:

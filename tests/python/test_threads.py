@@ -11,7 +11,7 @@ import shallows as sh
 from shallows.errors import ShallowsError
 from shallows.runs.executing import execute
 from shallows.runs.source import Source
-from shallows.runs.threads import Threads, cores, threads_of, told
+from shallows.runs.threads import Threads, cores, division_in_words, threads_of
 from shallows.sweeps.local import threads_of_each
 from shared import SHALLOWS, Shell, wait_until
 
@@ -129,11 +129,11 @@ def test_what_is_no_number_of_threads_is_refused(
 
 def test_a_plan_says_how_a_run_is_divided_or_why_not(fabric: Path, shell: Shell) -> None:
     # Ports of a leaf and its hosts: 4 + 4 + 2; of a spine 2. So 12 on either of two threads.
-    assert told(Source.read(fabric).parse(), 2) == (
+    assert division_in_words(Source.read(fabric).parse(), 2) == (
         "on 2 threads where much happens at once, at most 2 times as fast; "
         "they meet every 10 µs of simulated time"
     )
-    assert told(Source.read(fabric).parse(), 1) == "on one thread"
+    assert division_in_words(Source.read(fabric).parse(), 1) == "on one thread"
     assert "it runs on" in shell("plan", fabric).stdout
     fabric.write_text(FABRIC.replace('uplink_delay = "10us"', 'uplink_delay = "0us"'))
     assert "a link between switches has no delay" in shell("plan", fabric).stdout

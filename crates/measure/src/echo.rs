@@ -5,7 +5,7 @@ use shallows_core::{Duration, Instant};
 /// One echo request and its round-trip time.
 #[derive(Clone, Copy, Debug)]
 pub struct Echo {
-    /// Index of its pair of hosts in the experiment's `probes`.
+    /// Index of the request's host pair in the experiment's `probes`.
     pub probe: u32,
     /// Time at which the request was sent.
     pub sent_at: Instant,

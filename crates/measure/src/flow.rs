@@ -4,10 +4,10 @@ use shallows_core::packet::HostId;
 use shallows_core::{Address, Bytes, Duration, Instant};
 use shallows_scenario::{Flow, Leg};
 
-/// Flow that has arrived.
+/// Record of a flow that has arrived.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowRecord {
-    /// Time at which its application handed it over.
+    /// Time at which the application passed the flow to the transport.
     pub arrival: Instant,
     /// Sending host.
     pub source: HostId,
@@ -32,16 +32,16 @@ pub struct FlowRecord {
 /// Counts of a flow at its sender.
 #[derive(Clone, Copy, Debug)]
 pub struct Sent {
-    /// Address of its connection.
+    /// Address of the flow's connection.
     pub address: Address,
     /// Time at which every byte was acknowledged.
     pub acked_at: Option<Instant>,
-    /// Expiries of its retransmission timer.
+    /// Number of times that the retransmission timer expired.
     pub timeouts: u32,
-    /// Retransmitted segments.
+    /// Number of retransmitted segments.
     pub retransmits: u32,
     /// Longest time between acknowledgements of new data, counted from when the sender got the flow (HCF's Fig. 4); `None` if unknown. A
-    /// gap that is still open at the end of the run counts up to there, at the sender and the receiver.
+    /// gap that has not ended counts up to the end of the run, at the sender and at the receiver.
     pub longest_gap: Option<Duration>,
 }
 
@@ -52,13 +52,13 @@ pub struct Received {
     pub at: Option<Instant>,
     /// Bytes that arrived in order.
     pub delivered: Bytes,
-    /// Timeouts of the sender before it sent the data received so far. Later timeouts did not delay the receiver.
+    /// Number of timeouts of the sender before it sent the data that has been received. Later timeouts did not delay the receiver.
     pub timeouts_felt: u32,
     /// Longest time between arrivals of data, counted from when the sender got the flow (HCF's Fig. 7 to 9).
     pub longest_gap: Option<Duration>,
 }
 
-/// Event that ends a flow's completion time.
+/// Event that completes a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     Received,
@@ -82,7 +82,8 @@ impl FlowRecord {
         }
     }
 
-    /// Joins the records of both ends. The receiver's counts take precedence, because a sender alone only records zero received bytes.
+    /// Merges the records of both ends of a flow. The receiver's counts take precedence, because the sender's record has zero received
+    /// bytes.
     pub fn joined(self, other: Self) -> Self {
         let (near, far) = if self.sent.is_some() { (self, other) } else { (other, self) };
         Self { received: far.received.or(near.received), ..near }
@@ -93,7 +94,7 @@ impl FlowRecord {
         self.received.and_then(|received| received.at)
     }
 
-    /// Returns the time at which the sender had every byte acknowledged.
+    /// Returns the time at which the sender received the acknowledgement of the last byte.
     pub fn acked_at(&self) -> Option<Instant> {
         self.sent.and_then(|sent| sent.acked_at)
     }
@@ -103,7 +104,7 @@ impl FlowRecord {
         self.received.map_or(Bytes(0), |received| received.delivered)
     }
 
-    /// Returns the number of timeouts of its sender.
+    /// Returns the number of timeouts of the sender.
     pub fn timeouts(&self) -> u32 {
         self.sent.map_or(0, |sent| sent.timeouts)
     }

@@ -6,7 +6,7 @@
 use shallows_core::random::Stream;
 use shallows_scenario::{Experiment, FlowChoice};
 
-/// Choices of all flow traces, for the flows that have arrived.
+/// State of the choices of all flow traces, after the flows that have arrived.
 #[derive(Debug)]
 pub struct FlowChoices {
     traces: Vec<Choice>,
@@ -18,7 +18,7 @@ pub struct FlowChoices {
 struct Choice {
     choice: FlowChoice,
     stream: Stream,
-    /// Number of flows that the sample could have chosen so far.
+    /// Number of flows so far that the sample could choose.
     candidates: u64,
     /// Flows in the sample.
     chosen: Vec<u32>,
@@ -53,7 +53,8 @@ impl FlowChoices {
 }
 
 impl Choice {
-    /// Returns whether this trace chooses the flow. If that replaces another flow, the latter is added to `forgotten`.
+    /// Returns whether this trace chooses the flow. If the flow replaces another one in the sample, the replaced flow is added to
+    /// `forgotten`.
     fn chooses(&mut self, flow: u32, workload: u16, forgotten: &mut Vec<u32>) -> bool {
         match &self.choice {
             FlowChoice::Numbers(flows) => flows.binary_search(&flow).is_ok(),

@@ -23,14 +23,14 @@ pub struct FlowTracer {
 #[derive(Debug)]
 struct Trace {
     every: Option<Duration>,
-    /// Flows that are being sent; only used by traces at intervals.
+    /// Flows whose senders are active; only used by traces at intervals.
     active: BTreeSet<u32>,
 }
 
 /// Recorded values of one flow.
 #[derive(Debug)]
 pub struct Traced {
-    /// Index of the trace that it belongs to.
+    /// Index of the flow's trace.
     pub trace: usize,
     last: [f64; QUANTITIES.len()],
     /// Recorded values of this flow, in order of time.
@@ -42,9 +42,9 @@ pub struct Traced {
 pub struct FlowRow {
     /// Time of the reading.
     pub at: Instant,
-    /// Index in `QUANTITIES`.
+    /// Index of the quantity in `QUANTITIES`.
     pub quantity: usize,
-    /// Value from this time on.
+    /// Value after the reading.
     pub value: f64,
 }
 
@@ -82,7 +82,7 @@ impl FlowTracer {
         self.flows.contains_key(&flow)
     }
 
-    /// Records that a flow begins to be sent. Returns whether every change of its sender is to be recorded.
+    /// Records that a sender begins a flow. Returns whether every change of the sender must be recorded.
     pub fn begin(&mut self, flow: u32) -> bool {
         let Some(traced) = self.flows.get(&flow) else { return false };
         let trace = &mut self.traces[traced.trace];

@@ -28,7 +28,7 @@ pub struct PortRow {
     pub queue: Option<u32>,
     /// Quantity that was read.
     pub quantity: &'static str,
-    /// Value from this time on.
+    /// Value after the reading.
     pub value: f64,
 }
 
@@ -38,7 +38,7 @@ impl PortTracer {
         Self { traces: experiment.port_traces.clone(), ..Self::default() }
     }
 
-    /// Returns the links whose ports are to be read at every change.
+    /// Returns the links whose ports must be read at every change.
     pub fn at_every_change(&self) -> impl Iterator<Item = u32> + '_ {
         let traces = self.traces.iter().filter(|trace| trace.every.is_none());
         traces.flat_map(|trace| trace.links.iter().copied())
@@ -50,7 +50,7 @@ impl PortTracer {
         traces.filter(|(_, trace)| trace.every.is_some()).map(|(number, _)| number as u32)
     }
 
-    /// Returns the links of trace `number`, whose ports are to be read at `now`, and the time to read them next.
+    /// Returns the links of trace `number`, whose ports must be read now, and the time of the next reading.
     ///
     /// # Panics
     ///

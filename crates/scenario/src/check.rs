@@ -14,7 +14,7 @@ pub(crate) struct Checker<'a> {
     reader: &'a Reader<'a>,
     pub(crate) problems: Vec<Problem>,
     pub(crate) inputs: Vec<InputFile>,
-    /// Table that replaces another one during a check: the name of the latter, and the key of the former.
+    /// Table that is checked in place of another one: name of the replaced table, and key of the checked table.
     instead: Option<(&'static str, String)>,
 }
 
@@ -24,8 +24,7 @@ impl<'a> Checker<'a> {
         Self { document, reader, problems: Vec::new(), inputs: Vec::new(), instead: None }
     }
 
-    /// Runs `check` on the table at `key` instead of the table called `table`. The check names keys of `table`, and problems are reported
-    /// at `key`.
+    /// Runs a check of `table` on the table at `key` instead. The check uses keys of `table`; problems are reported at `key`.
     pub(crate) fn instead<T>(
         &mut self,
         table: &'static str,
@@ -41,7 +40,7 @@ impl<'a> Checker<'a> {
     /// Returns the path of the value that a check calls `key`.
     fn place(&self, key: &str) -> Option<Path> {
         let Some((table, instead)) = &self.instead else { return parse_path(key) };
-        // No other table's name begins with that of a replaced table.
+        // No other table has a name that begins with the name of the replaced table.
         match key.strip_prefix(table) {
             Some(rest) => parse_path(&format!("{instead}{rest}")),
             None => parse_path(key),
@@ -52,7 +51,7 @@ impl<'a> Checker<'a> {
     pub(crate) fn refuse(&mut self, key: &str, message: impl Into<String>) {
         let path = self.place(key).unwrap_or_default();
         let problem = self.document.problem(&path, message.into());
-        // A problem that every port has is recorded once.
+        // A problem is recorded once, even if every port has it.
         if !self.problems.contains(&problem) {
             self.problems.push(problem);
         }

@@ -1,4 +1,4 @@
-//! A scenario's text: its values, what `--set` changed in them, and where in the file each key stands.
+//! Text of a scenario: its values, the changes by `--set`, and the position of each key in the file.
 
 use toml::de::{DeTable, DeValue};
 use toml::{Spanned, Table, Value};
@@ -13,10 +13,10 @@ pub(crate) enum Step {
     Index(usize),
 }
 
-/// The way from the file as a whole to one value.
+/// Steps from the top of the file to one value.
 pub(crate) type Path = Vec<Step>;
 
-/// Print a path as users write it: `switch.markers[0].k`.
+/// Formats a path as users write it: `switch.markers[0].k`.
 pub(crate) fn print_path(path: &[Step]) -> String {
     let mut text = String::new();
     for step in path {
@@ -29,7 +29,7 @@ pub(crate) fn print_path(path: &[Step]) -> String {
     text
 }
 
-/// Read a path as users write it; `workload.0.load` is `workload[0].load`.
+/// Parses a path as users write it; `workload.0.load` is `workload[0].load`.
 pub(crate) fn parse_path(text: &str) -> Option<Path> {
     let mut path = Path::new();
     for part in text.split('.') {
@@ -54,14 +54,14 @@ pub(crate) struct Document<'a> {
     spans: Spanned<DeTable<'a>>,
     /// Values of the file, as changed by the overrides.
     pub(crate) table: Table,
-    /// The path of each override, and the option that gave it.
+    /// Path of each override, and the option that contains it.
     overrides: Vec<(Path, String)>,
-    /// One note for each key that has its old name.
+    /// Notes on keys with old names, one for each key.
     pub(crate) notes: Vec<String>,
 }
 
 impl<'a> Document<'a> {
-    /// Read the text, and change it as `overrides` say.
+    /// Parses the text and applies the overrides.
     pub(crate) fn parse(
         text: &'a str,
         file: &'a str,
@@ -86,7 +86,7 @@ impl<'a> Document<'a> {
         Ok(document)
     }
 
-    /// Give old keys their new names.
+    /// Renames old keys.
     fn rename(&mut self) -> Result<(), Vec<Problem>> {
         let renamed = renamed::rename(&mut self.table).map_err(|(key, message)| {
             vec![self.problem(&parse_path(&key).expect("keys of our own are paths"), message)]
@@ -125,11 +125,11 @@ impl<'a> Document<'a> {
         Ok(())
     }
 
-    /// A problem with the value at `path`: pointing at the file, or at the option that set the value.
+    /// Returns a problem of the value at `path`, with its place in the file or the option that set the value.
     pub(crate) fn problem(&self, path: &[Step], message: String) -> Problem {
         let place = self.locate(path);
         let in_file = matches!(place, Some((_, depth)) if depth == path.len());
-        // An override is to blame for what it set, and for the tables that it made on the way.
+        // A problem belongs to an override if the override set the value or created a table around it.
         let blamed =
             |(set, _): &&(Path, String)| path.starts_with(set) || (!in_file && set.starts_with(path));
         let option = self.overrides.iter().rev().find(blamed);
@@ -148,7 +148,7 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// A problem that concerns no key of the file.
+    /// Returns a problem of the file as a whole.
     pub(crate) fn overall(&self, message: String) -> Problem {
         Problem {
             message,
@@ -161,12 +161,12 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// Whether the file or an override gives a value at `path`.
+    /// Returns whether the file or an override sets a value at `path`.
     pub(crate) fn gives(&self, path: &[Step]) -> bool {
         value_at(&self.table, path).is_some()
     }
 
-    /// Where the key at `path` stands, or the nearest table around it that the file has, and how many steps led there.
+    /// Returns the offset of the key at `path`, or of the nearest table around it in the file, and the number of steps to there.
     fn locate(&self, path: &[Step]) -> Option<(usize, usize)> {
         let mut found = None;
         let mut table = Some(self.spans.get_ref());
@@ -213,7 +213,7 @@ fn syntax_problem(text: &str, file: &str, error: &toml::de::Error) -> Problem {
     }
 }
 
-/// Line and column, both from one, and the line's text.
+/// Returns line and column of an offset, both counted from one, and the text of the line.
 fn position(text: &str, offset: usize) -> (usize, usize, String) {
     let offset = (0..=offset.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
     let before = &text[..offset];
@@ -222,7 +222,7 @@ fn position(text: &str, offset: usize) -> (usize, usize, String) {
     (before.matches('\n').count() + 1, before[start..].chars().count() + 1, line.to_owned())
 }
 
-/// The value of an option: TOML where it is that, otherwise a string, so that units need no quotes.
+/// Returns the value of an option: parsed as TOML, or as a string if it is not TOML, so that quantities need no quotes.
 fn override_value(text: &str) -> Value {
     let parsed = toml::from_str::<Table>(&format!("value = {text}"));
     match parsed.ok().filter(|table| table.len() == 1).and_then(|mut table| table.remove("value")) {
@@ -231,7 +231,7 @@ fn override_value(text: &str) -> Value {
     }
 }
 
-/// Value of the table at `path`.
+/// Returns the value at `path`.
 fn value_at<'a>(table: &'a Table, path: &[Step]) -> Option<&'a Value> {
     let (Step::Key(first), rest) = path.split_first()? else { return None };
     rest.iter().try_fold(table.get(first)?, |value, step| match step {
@@ -240,7 +240,7 @@ fn value_at<'a>(table: &'a Table, path: &[Step]) -> Option<&'a Value> {
     })
 }
 
-/// The paths that one stands for in which a step is `*`: that of every entry of a list.
+/// Returns all paths that match a path in which a step is `*`, which stands for every entry of a list.
 fn expand(table: &Table, path: Path) -> Result<Vec<Path>, String> {
     let Some(star) = path.iter().position(|step| *step == Step::Key("*".to_owned())) else {
         return Ok(vec![path]);
@@ -258,7 +258,7 @@ fn expand(table: &Table, path: Path) -> Result<Vec<Path>, String> {
     Ok(found)
 }
 
-/// Put `value` at `path`, making the tables on the way.
+/// Sets the value at `path`, and creates missing tables.
 fn insert(table: &mut Table, path: &[Step], value: Value) -> Result<(), String> {
     let Some((Step::Key(first), rest)) = path.split_first() else {
         return Err("the key is empty".to_owned());
@@ -278,7 +278,7 @@ fn descend(place: &mut Value, path: &[Step], value: Value, name: &str) -> Result
             Ok(())
         }
         Some((Step::Key(_), _)) => {
-            // A model named by its kind alone gets its parameters beside it.
+            // A model that was given by its kind alone becomes a table, so that parameters can be added.
             if let Value::String(kind) = place
                 && kind.starts_with(|first: char| first.is_ascii_alphabetic())
             {

@@ -23,7 +23,7 @@ pub struct Problem {
     pub line: usize,
     /// Column in characters, from one.
     pub column: usize,
-    /// Text of that line.
+    /// Text of the line.
     pub source_line: String,
     /// The `--set` option that caused the problem, if one did.
     pub set: Option<String>,

@@ -64,7 +64,7 @@ pub struct Setup {
     pub probes: Vec<Probe>,
     /// Condition that ends the run.
     pub stop: Stop,
-    /// End at which a flow counts as complete.
+    /// Event that completes a flow: arrival at the receiver, or acknowledgement at the sender.
     pub fct: FctEnd,
     /// Upper edges of the flow-size bins, inclusive; a last bin without an edge follows.
     pub bins: Vec<Bytes>,
@@ -117,8 +117,7 @@ impl Experiment {
         &self.hosts.agreement(0, 0).sender
     }
 
-    /// Returns the experiment without sources that send on their own, and without records that grow as long as it runs. Captures remain if
-    /// `captures` is true.
+    /// Returns the experiment without traffic, and without records that grow during the run. Captures remain if `captures` is true.
     #[must_use]
     pub fn idle(mut self, captures: bool) -> Self {
         self.setup.sample_queues = None;
@@ -168,7 +167,7 @@ impl Experiment {
         self.workloads_at(&LocalHosts::all())
     }
 
-    /// Creates the workloads that send flows. Those that react ([`Self::reacts`]) run only at these hosts.
+    /// Creates the workloads that send flows. Workloads that react ([`Self::reacts`]) run only at these hosts.
     pub fn workloads_at(&self, hosts: &LocalHosts) -> Vec<Box<dyn Workload>> {
         let classed = |(index, (generator, classes)): (usize, (&Generator, &Classes))| {
             let workload = Classed::new(generator.start(hosts), classes.clone(), self.seed, index as u64);
@@ -183,7 +182,7 @@ impl Experiment {
         datagrams.chain(self.probes.iter().filter_map(|probe| probe.stop)).max()
     }
 
-    /// Returns the total number of flows if it is known and the run does not end before.
+    /// Returns the total number of flows, if it is known and all flows start before the end of the run.
     pub fn expected_flows(&self) -> Option<u64> {
         self.generators.iter().map(Generator::expected_flows).sum()
     }
@@ -214,7 +213,7 @@ impl Experiment {
         self.generators.iter().map(Generator::asks).collect()
     }
 
-    /// Returns the scenario with every default spelled out: everything that a run depends on, apart from its input files.
+    /// Returns the scenario with all defaults filled in: everything that affects a run, except the contents of input files.
     ///
     /// Written as TOML, it is a scenario of the same experiment.
     ///
@@ -244,7 +243,7 @@ pub struct Stop {
 /// Record of the state of ports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PortTrace {
-    /// Numbers of the links whose ports are recorded.
+    /// Numbers of the links whose sending ports are recorded.
     pub links: Vec<u32>,
     /// Interval of readings; `None` for a reading at every change.
     pub every: Option<Duration>,
@@ -351,7 +350,7 @@ pub struct DatagramSource {
     pub destination: HostId,
     /// Time at which the first datagram leaves.
     pub start: Instant,
-    /// Time from which on no datagram is sent.
+    /// Time after which no datagram is sent.
     pub stop: Option<Instant>,
     /// Bytes of data in each datagram, without headers.
     pub payload: Bytes,
@@ -372,11 +371,11 @@ pub struct Probe {
     pub destination: HostId,
     /// Time at which the first request leaves.
     pub start: Instant,
-    /// Time from which on no request is sent.
+    /// Time after which no request is sent.
     pub stop: Option<Instant>,
     /// Time from one request to the next.
     pub interval: Duration,
-    /// Bytes of data beside IP and ICMP headers.
+    /// Bytes of data after the IP and ICMP headers.
     pub payload: Bytes,
     /// Whether requests and replies are ECN-capable.
     pub ecn: bool,

@@ -30,7 +30,7 @@ pub struct HostGroup {
     pub offloads: Offloads,
     /// Limit of a connection's bytes that wait in its host (`tcp_limit_output_bytes`); `None` if unlimited.
     pub backpressure: Option<Bytes>,
-    /// Bytes counted for each waiting packet or burst in addition to its data; `None` to count the packets' own sizes.
+    /// Bytes counted for each waiting packet or burst in addition to its data; `None` if packets count with their own size.
     pub buffer_overhead: Option<Bytes>,
     /// Class of service of acknowledgements, if it differs from that of their data.
     pub ack_class: Option<u8>,
@@ -130,7 +130,7 @@ fn own(tables: &Table, index: usize, key: &str) -> Option<Table> {
     tables.get("host")?.get("group")?.get(index)?.get(key)?.as_table().cloned()
 }
 
-/// Returns notes on the settings that presets of groups have made.
+/// Returns notes on the settings that groups have from presets.
 pub(crate) fn preset_notes(groups: &[spec::Group]) -> Vec<String> {
     let note = |group: &spec::Group| {
         let note = group.tcp.as_ref()?.preset_note.as_ref()?;

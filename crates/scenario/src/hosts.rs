@@ -19,7 +19,7 @@ pub(crate) enum HostSet {
     /// Every host.
     #[default]
     All,
-    /// These parts, in the order given.
+    /// Several parts, in the order of the scenario.
     Parts(Vec<Part>),
 }
 
@@ -251,7 +251,7 @@ impl<'de> Deserialize<'de> for HostSet {
                 let mut parts: Vec<Part> = Vec::new();
                 while let Some(Member(next)) = members.next_element()? {
                     match (parts.last_mut(), next) {
-                        // Consecutive numbers become a range, so that the set prints short.
+                        // Consecutive numbers become a range, which keeps the printed set short.
                         (Some(Part::Range(_, end)), Part::Range(first, after)) if *end == first => {
                             *end = after
                         }

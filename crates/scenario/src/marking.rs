@@ -43,7 +43,7 @@ pub struct MarkingCurve {
     pub limits: Vec<BusyLimit>,
     /// Whether the marker can mark at all.
     pub can_fire: bool,
-    /// Reason if it cannot.
+    /// Reason why the marker cannot mark; `None` if it can.
     pub reason: Option<String>,
 }
 
@@ -71,7 +71,7 @@ pub struct BusyLimit {
     pub can_fire: bool,
 }
 
-/// Numbers of busy ports in the columns of the table, if the pool has as many ports.
+/// Numbers of busy ports for which limits are shown, as far as the pool has that many ports.
 const BUSY: [usize; 3] = [1, 4, 8];
 
 impl Experiment {
@@ -136,7 +136,7 @@ impl AlikePorts<'_> {
             placed.marker.thresholds(&self.config.discipline.shares(), link.rate)?;
         let in_bytes = |level: aqm::Level| match gauge.unit {
             Unit::Bytes => Bytes(level.0),
-            // Counted as full packets; with smaller packets the threshold is fewer bytes.
+            // Bytes of as many full packets; the threshold is fewer bytes if packets are smaller.
             Unit::Packets => packet * level.0,
         };
         let (kmin, kmax) = (in_bytes(kmin), in_bytes(kmax));
@@ -145,7 +145,7 @@ impl AlikePorts<'_> {
             let limit = self.limit(&gauge, busy_ports, packet);
             BusyLimit { busy_ports, limit_bytes: limit.0, can_fire: kmin < limit }
         });
-        // A queue is longest if its port alone is busy, a pool if all of its ports are.
+        // A queue is longest if only its port is busy; a pool is fullest if all of its ports are busy.
         let busiest = if gauge.scope == Scope::Pool { self.pool_ports } else { 1 };
         let most = self.limit(&gauge, busiest, packet);
         let can_fire = kmin < most;

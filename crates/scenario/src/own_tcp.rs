@@ -17,7 +17,7 @@ use crate::tcp;
 /// Maximum number of agreements, which are computed for each pair of groups and each `tcp` table.
 const MOST_AGREEMENTS: usize = 1 << 14;
 
-/// One `tcp` table of workloads, with the settings that it inherits.
+/// One workload's `tcp` table with inherited settings; several workloads can have the same table.
 #[derive(Debug)]
 pub(crate) struct OwnTcp {
     /// Index in the scenario of the first workload with this table.
@@ -72,7 +72,7 @@ impl OwnTcps {
         })
     }
 
-    /// Returns notes on the settings that presets of workloads have made.
+    /// Returns notes on the settings that workloads have from presets.
     pub(crate) fn preset_notes(&self) -> Vec<String> {
         let note = |own: &OwnTcp| {
             let note = own.of_groups[0].preset_note.as_ref()?;

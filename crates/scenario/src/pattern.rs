@@ -6,7 +6,7 @@ pub(crate) fn matches(pattern: &str, text: &str) -> bool {
     let first = pieces.next().unwrap_or_default();
     let Some(mut rest) = text.strip_prefix(first) else { return false };
     let Some(last) = pieces.next_back() else { return rest.is_empty() };
-    // Match each middle piece at its earliest place, so that the rest is as long as possible.
+    // Each middle piece is matched at its earliest place, which leaves the longest rest for the pieces after it.
     for piece in pieces {
         let Some(at) = rest.find(piece) else { return false };
         rest = &rest[at + piece.len()..];
@@ -17,7 +17,7 @@ pub(crate) fn matches(pattern: &str, text: &str) -> bool {
 /// Maximum number of names in a range, more than any network has nodes; it bounds memory when a range is mistyped.
 pub(crate) const MAX_NAMES: usize = 1 << 17;
 
-/// Returns the names that `text` stands for: itself, or with `{0..10}` in it one name for each number from 0 to 9.
+/// Returns the names that `text` stands for: one name, or with `{0..10}` in `text` ten names with the numbers 0 to 9.
 pub(crate) fn expand(text: &str) -> Result<Vec<String>, String> {
     let Some((head, rest)) = text.split_once('{') else {
         check_name(text)?;

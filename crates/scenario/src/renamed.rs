@@ -2,7 +2,7 @@
 
 use toml::{Table, Value};
 
-/// Table, old and new last word of each renamed key.
+/// Renamed keys: the table, the old last word and the new last word.
 const RENAMED: [(&str, &str, &str); 2] =
     [("switch.buffer", "private", "reserved"), ("switch.buffer", "private_rule", "reserved_rule")];
 
@@ -26,13 +26,13 @@ pub(crate) fn rename(scenario: &mut Table) -> Result<Vec<String>, (String, Strin
     Ok(notes)
 }
 
-/// New name of a key that was given under its old one, and a note.
+/// Returns the new name of an old key, and a note.
 pub(crate) fn current(key: &str) -> Option<(String, String)> {
     let is_old = |(place, old, _): &&(&str, &str, &str)| is_at(key, place, old);
     RENAMED.iter().find(is_old).map(|(place, old, new)| (format!("{place}.{new}"), note(place, old, new)))
 }
 
-/// Old last word of a key, if it has one.
+/// Returns the old last word of a renamed key.
 pub(crate) fn old(key: &str) -> Option<&'static str> {
     RENAMED.iter().find(|(place, _, new)| is_at(key, place, new)).map(|(_, old, _)| *old)
 }

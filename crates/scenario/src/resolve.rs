@@ -10,8 +10,8 @@ use crate::resolved::Resolved;
 use crate::spec::{self, Host, Spec};
 use crate::tcp;
 
-/// Returns `spec` with its defaults: those that follow from other keys, those that groups inherit from `tables` (the scenario's text), and
-/// the name from `file`. `seed` replaces the scenario's own seed.
+/// Returns `spec` with all defaults filled in: values computed from other keys, settings that groups inherit from `tables` (the scenario's
+/// text), and the name from `file`. `seed` replaces the scenario's own seed.
 ///
 /// # Errors
 ///

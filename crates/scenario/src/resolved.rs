@@ -8,7 +8,7 @@ use shallows_core::Bytes;
 use crate::quantity::Size;
 use crate::spec::{Spec, Workload};
 
-/// [`Spec`] in which every default is filled in. It does not change while it is checked.
+/// [`Spec`] in which every default is filled in. Checks do not change it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(transparent)]
 pub(crate) struct Resolved(Spec);

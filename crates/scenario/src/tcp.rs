@@ -1,4 +1,4 @@
-//! TCP configuration of a scenario: checked, in bytes, with every default spelled out.
+//! TCP configuration of a scenario: checked, in bytes, with all defaults filled in.
 
 use std::fmt::Display;
 
@@ -48,8 +48,8 @@ pub(crate) fn check_mtu(mtu: Bytes, tcp: &Tcp, key: &str, checker: &mut Checker<
     })
 }
 
-/// Returns `tcp` with the defaults that depend on other keys. Defaults that depend on the segment size are filled in only if `alike`: all
-/// hosts have the same size.
+/// Returns `tcp` with the defaults that depend on other keys. Defaults that depend on the segment size are filled in only if all hosts have
+/// the same size (`alike`).
 pub(crate) fn spelled_out(tcp: &Tcp, mtu: Bytes, alike: bool) -> Tcp {
     let config = convert(tcp, mtu.saturating_sub(header_bytes(tcp.timestamps)));
     let window = |stated: Option<Window>, bytes| Some(stated.unwrap_or(Window::Bytes(bytes)));
@@ -277,7 +277,7 @@ fn check_idle(tcp: &Tcp, config: &Config, checker: &mut Checker<'_>) {
                 .to_owned()
         });
     }
-    // The congestion control as the scenario configures it; the agreement of both ends may have no ECN.
+    // The congestion control as configured in the scenario; the agreement of both ends can switch ECN off.
     let congestion = tcp.congestion.config(config.mss);
     let early = congestion.needs_rtt_of_each_ack();
     checker.require(!early || tcp.timestamps || rack, "tcp.congestion.hystart", || {

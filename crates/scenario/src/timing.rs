@@ -69,7 +69,7 @@ impl Experiment {
 }
 
 impl Generator {
-    /// Returns the time of its first flow, or the earliest possible one.
+    /// Returns the time of the workload's first flow, or the earliest possible time if it is random.
     fn begin(&self) -> Instant {
         match self {
             Self::Poisson(workload) => workload.begin(),
@@ -89,7 +89,7 @@ impl Generator {
         }
     }
 
-    /// Returns the latest time of its last flow; `None` if that is random, depends on the run, or does not exist.
+    /// Returns the latest time of the workload's last flow; `None` if the time is random, depends on the run, or does not exist.
     fn last(&self) -> Option<Instant> {
         match self {
             Self::Incast(workload) => Some(workload.last()),

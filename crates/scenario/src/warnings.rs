@@ -42,13 +42,13 @@ impl Experiment {
         warnings
     }
 
-    /// Returns every marker with the link at whose port it is.
+    /// Returns every marker with the link of its port.
     fn markers(&self) -> impl Iterator<Item = (&Link, &aqm::Config)> {
         let at = |link| self.network.port(link).markers.iter().map(move |placed| (link, &placed.marker));
         self.network.links.iter().flat_map(at)
     }
 
-    /// Warns about a threshold that one packet alone exceeds, or any two packets.
+    /// Warns about a threshold that a single packet, or any two packets, exceed.
     fn marks_everything(&self, curves: &[MarkingCurve]) -> Option<String> {
         if let Some(curve) = curves.iter().find(|curve| curve.kmax.bytes == 0) {
             return Some(format!(
@@ -72,7 +72,7 @@ impl Experiment {
         ))
     }
 
-    /// Warns about a split threshold with less than one packet for a queue.
+    /// Warns about a divided threshold that gives a queue less than one packet.
     fn tiny_shares(&self) -> Option<String> {
         let packet = self.network.mtu + self.network.framing;
         let (link, smallest) = self.markers().find_map(|(link, marker)| {
@@ -154,7 +154,7 @@ impl Experiment {
         ))
     }
 
-    /// Warns about quanta smaller than a full packet, which do not let one pass in every round.
+    /// Warns about quanta smaller than a full packet, with which a queue cannot send a full packet in every round.
     fn short_quanta(&self) -> Option<String> {
         let packet = self.network.mtu + self.network.framing;
         let shortest = |port: &port::Config| {
@@ -171,7 +171,7 @@ impl Experiment {
         ))
     }
 
-    /// Warns about a rule for reserved bytes where no port has any.
+    /// Warns about a rule for reserved bytes if no port has reserved bytes.
     fn idle_reserved_rule(&self) -> Option<String> {
         let idle = |link: &Link| {
             let buffer = &self.network.buffers[link.from.0 as usize];

@@ -321,8 +321,7 @@ fn scenario() -> impl Strategy<Value = Text> {
     )
 }
 
-/// Whether packets of one connection may be reordered: in some disciplines, or if flows of several classes
-/// share a connection.
+/// Returns whether packets of one connection may be reordered: in some disciplines, or if flows of several classes share a connection.
 fn may_reorder(text: &str) -> bool {
     let hcf = ["period = '20us'", "footnote = 'absent'", "swap = 'never'"];
     let classes = text.contains("kind = 'random'") && text.contains("kind = 'persistent'");
@@ -395,8 +394,8 @@ fn check(report: &Report, expected: u64, text: &str) {
     assert!(!needless || probes || may_reorder(text), "{retransmits} retransmitted for nothing");
 }
 
-/// Whether markers alone prevent the end of a run. If they drop packets that are not ECN-capable, retransmissions whose timers
-/// are synchronised may arrive at the same queue and be dropped forever.
+/// Returns whether markers alone prevent the end of a run. If they drop packets that are not ECN-capable, retransmissions whose timers are
+/// synchronised may arrive at the same queue and be dropped forever.
 fn starved(report: &Report, text: &str) -> bool {
     let summary = report.summary();
     let [dropped, dropped_data] = ["dropped", "dropped_data"].map(|key| count(&summary, ["packets", key]));
@@ -411,7 +410,7 @@ fn starved(report: &Report, text: &str) -> bool {
     deaf.iter().any(|setting| text.contains(setting)) && 2 * dropped_data > again && 2 * by_markers > dropped
 }
 
-/// Whether this error shows that the random text is no possible scenario.
+/// Returns whether this error shows that the random text is no possible scenario.
 fn impossible(error: &str) -> bool {
     ["does not hold one packet", "finds nobody to ask"].iter().any(|reason| error.contains(reason))
 }

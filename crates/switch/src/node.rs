@@ -73,8 +73,8 @@ impl<L> Node<'_, L> {
         self.all[port as usize].as_mut().wake_at()
     }
 
-    /// Sends all packets due up to and including `until`, in order of time, and at equal times in order of ports. Each departure
-    /// frees memory for the other ports.
+    /// Sends all packets that are due up to and including `until`, in order of time and then of ports. Each departure frees memory for the
+    /// other ports.
     pub fn advance<T: Copy + Default>(&mut self, until: Instant, effects: &mut impl Effects<T>)
     where
         L: AsMut<Port<T>>,

@@ -1,7 +1,7 @@
 //! Background traffic without congestion control: datagrams, and echo requests with their replies.
 //!
-//! It needs no kernel. The network creates each packet at its exact time and consumes it on arrival, as the simulation does.
-//! Its measurements are those of queues and links, not of hosts.
+//! The traffic bypasses the kernel. The fabric creates each packet at its exact time and consumes it on arrival, as the simulation does.
+//! The packets therefore measure queues and links, not hosts.
 
 use shallows_core::packet::{Body, EchoMessage, Header};
 use shallows_core::{Bytes, Instant};
@@ -25,7 +25,7 @@ pub struct Background {
 /// Contents of a packet in place of its bytes: empty for a datagram; number and direction of an echo. Real frames are longer.
 type Contents = Vec<u8>;
 
-/// Packet that leaves a host.
+/// A packet that leaves a host: header and contents.
 pub type Made = (Header, Contents);
 
 /// Bytes of IP and UDP headers. The header of an echo is as long as that of a datagram.
@@ -84,7 +84,7 @@ impl Background {
         Some((answer, contents(number, true)))
     }
 
-    /// Returns the bytes of arrived datagrams on the wire, and all echo requests.
+    /// Returns the number of wire bytes of arrived datagrams, and all echo requests.
     pub fn measured(self) -> (Bytes, Vec<Echo>) {
         (self.datagrams.received_bytes, self.echoes)
     }

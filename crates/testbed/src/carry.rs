@@ -1,4 +1,4 @@
-//! The switch: carries frames from interfaces into the fabric and back, in time.
+//! The switch: carries frames from the interfaces of hosts into the fabric and back, at the right times.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -116,8 +116,8 @@ impl<'a> Switch<'a> {
     }
 }
 
-/// Runs `work` in this thread and `carry` in another, until the flag that `carry` gets is set. If one panics, the other is notified
-/// and ends, and then this function panics as well.
+/// Runs `work` in this thread and `carry` in another thread; sets the flag that `carry` gets when `work` ends. If one of them panics, the
+/// other is notified and ends, and then this function panics as well.
 fn beside<T>(carry: impl FnOnce(&AtomicBool) + Send, gone: &Gone, work: impl FnOnce(&Gone) -> T) -> T {
     /// Guard that sets a flag when dropped, also by a panic.
     struct Ending<'a>(&'a AtomicBool);
@@ -159,7 +159,7 @@ struct Carrier<'a> {
 const IDLE: Duration = Duration::from_millis(2);
 /// Time before a due frame that is spent spinning instead of sleeping, since a wake-up takes time.
 const SPIN: Duration = Duration::from_micros(10);
-/// Frames taken between two readings of the clock.
+/// Number of frames taken between two readings of the clock.
 const TAKEN: usize = 64;
 /// Time between two calls of `watch`.
 const SHOW: Duration = Duration::from_millis(200);
@@ -185,8 +185,8 @@ impl Carrier<'_> {
         self.health.overruns += self.packets.overruns();
     }
 
-    /// Takes frames from the ring. Returns the time up to which all frames are known: the last frame's if more may be in the ring,
-    /// because they are in order; otherwise the current time.
+    /// Takes frames from the ring. Returns the time up to which all frames are known. This is the last frame's time if the ring may have
+    /// more frames, because they are in order; otherwise it is the current time.
     fn take(&mut self, now: Instant) -> Instant {
         let offset = clock::offset();
         let mut last = Instant::ZERO;
@@ -233,9 +233,9 @@ impl Carrier<'_> {
             return;
         };
         let now = self.clock.now();
-        // A frame that arrives meanwhile can wait as long as it takes to cross the network.
+        // A frame that arrives during the wait can stay in the ring as long as a frame takes to cross the network.
         let heard = now + self.fabric.crossing();
-        // In dilated time that may be long, so the end is checked in between.
+        // With dilation the wait may be long, so it is limited to check for the end of the run.
         let wait = self.clock.real_since(now, wake.min(heard)).min(IDLE);
         if wait > SPIN {
             poll::sleep(wait - SPIN);

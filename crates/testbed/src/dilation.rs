@@ -1,4 +1,4 @@
-//! Time dilation: a network of 10 Gb/s whose seconds take a hundred seconds of the machine needs only 100 Mb/s of it.
+//! Time dilation: if a second of a 10 Gb/s network takes a hundred seconds of the machine, the machine must carry only 100 Mb/s.
 //!
 //! Only the clock of the network runs slower than the machine's: links, ports, workloads and results are those of the scenario, in
 //! its own units. Times of the machine (waits, kernel settings, kernel measurements) are converted by this module alone.

@@ -82,7 +82,7 @@ struct Contents {
     framing: u16,
 }
 
-/// Driver of the fabric's network.
+/// Environment of the network's events: contents of the fabric, and the queue of further events.
 struct Around<'a> {
     contents: &'a mut Contents,
     queue: &'a mut EventQueue<Event>,

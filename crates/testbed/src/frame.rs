@@ -8,7 +8,7 @@ pub use shallows_wire::ethernet::LEN as ETHERNET;
 use shallows_wire::ipv4::Protocol;
 use shallows_wire::{ethernet, ipv4, tcp, udp};
 
-/// Header of a frame, as switches read it.
+/// Fields of a frame that the switches need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parsed {
     /// Fields that switches read.

@@ -9,11 +9,11 @@ use crate::dilation::Dilation;
 /// Measurements that decide whether a run is valid.
 #[derive(Clone, Debug, Default)]
 pub struct Health {
-    /// Time from when a frame was due at its host until it was handed over.
+    /// Lateness of deliveries: time from when a frame was due at its host until the host got it.
     pub lateness: Lateness,
-    /// Time from when a host sent a frame until the switch had it.
+    /// Lateness of pick-up: time from when a host sent a frame until the switch had it.
     pub pickup: Lateness,
-    /// Time from when a flow was due until its application wrote.
+    /// Lateness of applications: time from when a flow was due until its application wrote the data.
     pub writing: Lateness,
     /// Frames that the switch lost because its ring was full.
     pub overruns: u64,
@@ -90,7 +90,8 @@ pub struct Bounds {
     /// Bound on the 99th percentile of lateness: the transmission time of a full packet on the slowest link of a switch, but at least 50
     /// us.
     pub p99: Duration,
-    /// Bound on every lateness: half of the minimum retransmission timeout. Beyond it, a timer may expire for a packet that was only late.
+    /// Bound on every single lateness: half of the minimum retransmission timeout. Above it, a timer may expire although the packet is only
+    /// late.
     pub worst: Duration,
 }
 

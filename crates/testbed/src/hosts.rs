@@ -1,7 +1,6 @@
 //! Hosts of a run: network namespaces, each with an interface whose other end is at the switch.
 //!
-//! The namespaces have no names, so none can be left behind: the kernel removes them with the process that holds them, however
-//! that ends.
+//! The namespaces have no names, so none can be left behind: the kernel removes them when the process ends, even if it is killed.
 
 use std::fs;
 use std::io::{self, Read, Write};
@@ -23,9 +22,10 @@ use crate::sys::namespace::{self, Namespace};
 /// All hosts of a run, and the network of the switch.
 #[derive(Debug)]
 pub struct HostNamespaces {
-    /// Kernel threads that take packets at hosts. They come before the networks, with which they end.
+    /// Kernel threads that take packets at hosts. This field precedes `networks`, so that it is dropped first: the threads end with the
+    /// networks.
     pub hurried: Vec<Hurried>,
-    /// Changes since the set-up, by host, and last of the switch.
+    /// Changes since the set-up, by host; the last entry is that of the switch.
     changes: Vec<Changes>,
     /// Network of the switch's ends of interfaces.
     pub switch: Namespace,
@@ -86,7 +86,7 @@ impl HostNamespaces {
         Ok(hosts)
     }
 
-    /// Watches the networks of all hosts and then the switch's, in which this thread is afterwards.
+    /// Starts to watch the networks of all hosts and of the switch. Afterwards this thread is in the switch's network.
     fn watch(&self, plan: &LinuxPlan) -> io::Result<Vec<Changes>> {
         let networks = self.networks.iter().chain([&self.switch]);
         networks.map(|network| network.enter().and_then(|()| Changes::watch(plan.mtu.0 as u32))).collect()
@@ -102,8 +102,8 @@ impl HostNamespaces {
         each.collect()
     }
 
-    /// Opens and closes a connection between each two hosts, over a switch that carries frames meanwhile. A kernel applies the bound on
-    /// windows of a route (`cwnd lock`) only to hosts with metrics (`tcp_init_metrics`), and it stores these when a connection ends.
+    /// Opens and closes a connection between every two hosts; another thread must carry the frames. A kernel applies the bound on windows
+    /// of a route (`cwnd lock`) only to hosts with metrics (`tcp_init_metrics`), and it stores these when a connection ends.
     ///
     /// # Errors
     ///
@@ -126,7 +126,7 @@ impl HostNamespaces {
                     .collect::<io::Result<Vec<_>>>()
             })?;
             let answerers: Vec<_> = callers.iter().map(|_| accept(&listener)).collect::<io::Result<_>>()?;
-            // The end that closes first stores metrics when the other has closed; the other one, when that is acknowledged.
+            // The end that closes first stores metrics when the other end has closed; the other end, when its own close is acknowledged.
             callers.iter().try_for_each(|caller| caller.shutdown(Shutdown::Write))?;
             answerers.into_iter().chain(callers).try_for_each(hear_the_end)?;
         }
@@ -143,7 +143,7 @@ impl HostNamespaces {
         });
         let at_hosts: u64 = at_hosts.sum();
         let hosts = (0..self.networks.len()).map(|host| far(HostId(host as u32)));
-        // Arrivals at the switch are counted by its ring alone.
+        // Frames that arrive at the switch are counted only by its ring.
         let at_switch =
             self.switch.enter().map(|()| hosts.map(|name| interface_drops(&name, &[Direction::Sent])).sum());
         at_hosts + at_switch.unwrap_or(0)
@@ -249,8 +249,8 @@ fn raise(host: HostId, switch: &Namespace, plan: &LinuxPlan, in_thread: bool) ->
     Ok(network)
 }
 
-/// Assigns packets that arrive at the host of this thread's network to other processors than the switch's; with `in_thread`, by separate
-/// threads, which are returned. Without the right to do so, the switch's processor does all the work.
+/// Keeps the processing of packets that arrive at this thread's host away from the switch's processor. With `in_thread`, kernel threads
+/// process them, which are returned. Without the necessary rights, the switch's processor does all the work.
 fn share_processors(in_thread: bool) -> Vec<Hurried> {
     let Some((_, hosts)) = machine::switch_and_hosts() else { return Vec::new() };
     if !in_thread {
@@ -262,13 +262,13 @@ fn share_processors(in_thread: bool) -> Vec<Hurried> {
     })
 }
 
-/// Returns the command for a queue in the host that sends at the rate of its link. A kernel's socket counts its data in this queue and
-/// holds more back (TCP Small Queues); it cannot count data that waits at the switch's end.
+/// Returns the command for a queue in the host that sends at the rate of the host's link. A socket counts its data in this queue and holds
+/// back more data (TCP Small Queues); it cannot count data that waits at the switch.
 fn hold_back(experiment: &Experiment, plan: &LinuxPlan, host: HostId) -> String {
     let network = &experiment.network;
     let rate = plan.dilation.real_rate(network.links[host.0 as usize].rate).0;
     let full = network.mtu.0 + frame::ETHERNET as u64;
-    // A few packets in advance, since its timer is also late. They then wait at the port of the NIC.
+    // The queue may send a few packets early, because its timer is late too. These then wait at the port of the NIC.
     let burst = full * 4;
     let overhead = i64::try_from(network.framing.0).unwrap_or(0) - frame::ETHERNET as i64;
     let overhead = if overhead > 0 { format!(" overhead {overhead}") } else { String::new() };
@@ -296,7 +296,7 @@ fn silence_ipv6() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Has a program of iproute2 execute these commands in the network of this thread.
+/// Executes these commands by a program of iproute2, in this thread's network.
 fn run(program: &str, commands: &str) -> Result<(), Failure> {
     let mut child = Command::new(program)
         .args(["-batch", "-"])

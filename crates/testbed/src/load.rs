@@ -42,10 +42,10 @@ pub struct Load<'a> {
     expected: BTreeMap<(HostId, u16, HostId, u16), usize>,
     /// Persistent connections, by workload and pair.
     pools: BTreeMap<(u16, HostId, HostId), Pool>,
-    /// Connections that were opened for flows in advance, by ticket.
+    /// Connections that were opened in advance for announced flows, by ticket.
     ready: BTreeMap<u64, usize>,
     source_ports: Vec<SourcePorts>,
-    /// Selection of traced flows, with the records of their senders, the times of the next reading, and their connections.
+    /// Selection of traced flows, records of their senders, times of the next readings, and connections of traced flows.
     choices: FlowChoices,
     tracer: FlowTracer,
     readings: Vec<(Instant, u32)>,
@@ -67,25 +67,25 @@ struct Connection {
     sender: Option<Socket>,
     receiver: Option<Socket>,
     is_up: bool,
-    /// Flow that is being sent; `receiving` is the one that is being received.
+    /// Flow that the connection is sending; `receiving` is the flow that it is receiving.
     sending: Option<u32>,
     receiving: Option<u32>,
-    /// Bytes written so far; `end` is where the current flow ends.
+    /// Bytes written so far; `end` is the value at the end of the current flow.
     written: u64,
     end: u64,
     /// Bytes written before the current flow.
     sent_before: u64,
-    /// Bytes received so far; `begin` is where the current flow begins.
+    /// Bytes received so far; `begin` is the value at the start of the current flow.
     received: u64,
     begin: u64,
     /// Counters of the kernel before the flow.
     before: Info,
-    /// Time of the flow's last arrival of data; `gap` is the longest time without.
+    /// Time at which data of the flow last arrived; `gap` is the longest time between arrivals.
     last: Instant,
     gap: Duration,
 }
 
-/// Most unsent bytes in a socket: 8 ms at 1 Gb/s, in which this program may wait for a processor.
+/// Maximum number of unsent bytes in a socket: 8 ms at 1 Gb/s, for which this program may wait for a processor.
 const NOT_SENT: u32 = 1 << 20;
 /// Lead time of the announcement of a flow without dependencies, so that its connection is open when the flow starts.
 const AHEAD: Duration = Duration::from_millis(100);
@@ -144,12 +144,12 @@ impl<'a> Load<'a> {
         Ok(load)
     }
 
-    /// Whether every opened connection is established at both ends.
+    /// Returns whether every opened connection is established at both ends.
     pub fn is_up(&self) -> bool {
         self.expected.is_empty() && self.opening == 0
     }
 
-    /// Whether every flow has arrived and is complete.
+    /// Returns whether every flow has arrived and is complete.
     pub fn is_complete(&self) -> bool {
         self.open == 0 && self.traffic.is_done()
     }
@@ -429,7 +429,7 @@ impl<'a> Load<'a> {
         while connection.written < connection.end {
             match socket.write(connection.end - connection.written) {
                 Ok(written) => {
-                    // Only now is the connection surely open; retransmissions of its handshake do not belong to the flow.
+                    // The connection is now certainly open. Retransmissions of its handshake do not count for the flow.
                     if connection.written == connection.begin {
                         connection.before.retransmits = socket.info().retransmits;
                     }
@@ -487,7 +487,7 @@ impl<'a> Load<'a> {
 
     /// Handles the acknowledgement of the last written byte, or a broken connection.
     fn acknowledged(&mut self, index: usize, clock: Clock) -> io::Result<()> {
-        // Acknowledged data has arrived: it is recorded at its receiver first.
+        // Acknowledged data has arrived, so the receiver's record comes first.
         self.receive(index, clock)?;
         let connection = &mut self.connections[index];
         let Some(socket) = &connection.sender else { return Ok(()) };
@@ -514,7 +514,8 @@ impl<'a> Load<'a> {
         self.go_on(index, number, clock)
     }
 
-    /// Handles a side that has finished a flow. If both have and the connection is persistent, it takes a waiting flow, or becomes idle.
+    /// Handles the end of a flow at one side of a connection. If both sides have finished and the connection is persistent, it takes a
+    /// waiting flow or becomes idle.
     fn go_on(&mut self, index: usize, flow: u32, clock: Clock) -> io::Result<()> {
         let connection = &self.connections[index];
         let Some(place) = connection.place_in_pool.filter(|_| connection.is_idle()) else { return Ok(()) };
@@ -546,7 +547,7 @@ impl Connection {
         }
     }
 
-    /// Whether both sides have finished the previous flow.
+    /// Returns whether both sides have finished the previous flow.
     fn is_idle(&self) -> bool {
         self.sending.is_none() && self.receiving.is_none()
     }

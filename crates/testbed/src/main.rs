@@ -19,7 +19,7 @@ fn main() -> std::process::ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words[..] {
         ["run"] => {
-            // If the reader of the output has gone, the rest of the run is useless.
+            // If nobody reads the output any more, the rest of the run is useless.
             let tell = |line| {
                 if writeln!(std::io::stdout(), "{line}").is_err() {
                     std::process::exit(1);
@@ -36,7 +36,7 @@ fn main() -> std::process::ExitCode {
                 request,
                 |request| shell::stand(request, Path::new(page)),
                 |line| {
-                    // The caller detects a missing answer.
+                    // The caller reports a missing answer.
                     let _ = File::create(to).and_then(|mut file| writeln!(file, "{line}"));
                 },
             )
@@ -49,7 +49,7 @@ fn main() -> std::process::ExitCode {
     }
 }
 
-/// Message and place of the first panic; a panic of another thread follows from it.
+/// Message and place of the first panic, which causes the panics of other threads.
 #[cfg(target_os = "linux")]
 static PANIC: std::sync::OnceLock<String> = std::sync::OnceLock::new();
 

@@ -1,7 +1,7 @@
 //! Mapping of a scenario to Linux: [`LinuxPlan::of`] returns the set-up of hosts, or the keys that Linux cannot carry out.
 //!
-//! Each key is either carried out, or Linux differs, which is noted with the results, or only a simulation supports it, and the
-//! scenario is refused. docs/testbed.md has the table.
+//! For each key, either Linux does the same; or Linux differs, which the results note; or only a simulation supports it, and the scenario
+//! is rejected. docs/testbed.md has the table.
 
 use shallows_core::{Bytes, Duration, Rate};
 use shallows_scenario::{Connections, Experiment};
@@ -30,17 +30,17 @@ pub struct LinuxPlan {
     pub route: String,
     /// Largest IP packet.
     pub mtu: Bytes,
-    /// Whether data waits in its host for the link, so that TCP Small Queues hold more back.
+    /// Whether data waits for the link in the host, so that TCP Small Queues hold back further data.
     pub held_back: bool,
-    /// Whether windows have a bound; then each two hosts must have had a connection before (`HostNamespaces::acquaint`).
+    /// Whether windows have a bound. In that case, every two hosts must first have had a connection (`HostNamespaces::acquaint`).
     pub bounded: bool,
     /// Ratio of the machine's time to the network's.
     pub dilation: Dilation,
-    /// Differences between Linux and the scenario, for the reader of the results.
+    /// Differences between Linux and the scenario, which the results list.
     pub differences: Vec<String>,
 }
 
-/// Key of a scenario that cannot be carried out, with the reason.
+/// Key of a scenario that Linux cannot carry out, with the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// Key as in the scenario's file.
@@ -291,8 +291,8 @@ fn settings(experiment: &Experiment, dilation: Dilation) -> Vec<(&'static str, S
     ];
     let limit = experiment.hosts.groups[0].backpressure.map_or(1 << 30, |limit| limit.0.min(1 << 30));
     settings.push(("tcp_limit_output_bytes", limit.to_string()));
-    // TCP Small Queues allow the data of the pacing rate in 2^-10 s of the machine's time to wait, and nothing else of this set-up is
-    // paced: so the rate is dilated instead of the time.
+    // TCP Small Queues let the data wait that the pacing rate sends in 2^-10 s of the machine's time. Nothing else in this set-up uses the
+    // pacing rate, so the rate is dilated instead of the time.
     let percent = |ratio: u32| ratio.saturating_mul(dilation.factor()).min(MOST_PACING).to_string();
     settings.push(("tcp_pacing_ss_ratio", percent(PACING_SLOW_START)));
     settings.push(("tcp_pacing_ca_ratio", percent(PACING_AVOIDANCE)));
@@ -323,7 +323,7 @@ fn route(experiment: &Experiment, dilation: Dilation) -> String {
     route
 }
 
-/// Whether windows have a bound that they could reach.
+/// Returns whether windows have a bound that they could reach.
 fn is_bounded(experiment: &Experiment) -> bool {
     experiment.tcp().max_window.0 < 1 << 28
 }

@@ -56,7 +56,7 @@ pub struct Request {
     pub folder: PathBuf,
 }
 
-/// Reason why a run failed.
+/// Reason for the failure of a run.
 #[derive(Debug)]
 pub enum Failure {
     /// Error in the scenario.
@@ -203,7 +203,7 @@ fn measure(
                 return Err(io::Error::other("connections could not be opened: no answer"));
             }
         }
-        // Wait until packets that opened them have left the network.
+        // Waits until the packets that opened the connections have left the network.
         thread::sleep(std::time::Duration::from_micros(
             (LEAD.0 + plan.dilation.real(experiment.network.base_rtt()).0) / 1_000_000,
         ));
@@ -213,7 +213,7 @@ fn measure(
     let (before, lost) = (Times::now(), hosts.lost());
     let clock = Clock::starting_in(LEAD, plan.dilation);
     let mut end = Instant::ZERO;
-    // Packets that sources have sent before their end arrive within that time, or were lost.
+    // Packets that sources sent before their end arrive within this time, or are lost.
     let sources = experiment.sources_stop().map(|stop| stop + plan.dilation.network(LEAD));
     let (incomplete, mut health) = switch.carry(&mut fabric, clock, &mut |_, _, _| {}, |gone| {
         let mut told = Instant::ZERO;

@@ -1,4 +1,4 @@
-//! A standing network: the user starts programs on its hosts, and a page shows its state.
+//! A network for the user's own programs: they run on its hosts, and a page shows its state.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};

@@ -83,7 +83,7 @@ impl Announcer {
         std::mem::take(&mut self.announced)
     }
 
-    /// Whether there will be no further flow.
+    /// Returns whether there will be no further flow.
     pub fn is_done(&self) -> bool {
         self.sources.iter().all(|source| source.done && source.ahead.is_empty())
     }

@@ -68,7 +68,7 @@ fn variants(text: &str, name: &str) -> Vec<String> {
     body.lines().skip(1).filter(is_variant).map(word).collect()
 }
 
-/// Whether `code` contains this path, and not only as the beginning of a longer one.
+/// Returns whether `code` contains this path, and not only as the beginning of a longer one.
 fn is_named(code: &str, path: &str) -> bool {
     code.match_indices(path).any(|(place, _)| {
         let after = code[place + path.len()..].chars().next().unwrap_or(' ');
@@ -76,7 +76,7 @@ fn is_named(code: &str, path: &str) -> bool {
     })
 }
 
-/// Whether `code` defines the model itself.
+/// Returns whether `code` defines the model itself.
 fn defines(code: &str, model: &str) -> bool {
     is_named(code, &format!("pub struct {model}"))
 }

@@ -128,7 +128,7 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// Whether `words` contains the words of `phrase` in a row.
+/// Returns whether `words` contains the words of `phrase` in a row.
 fn has(words: &[String], phrase: &str) -> bool {
     let phrase: Vec<&str> = phrase.split(' ').collect();
     words.windows(phrase.len()).any(|window| window == phrase)

@@ -50,10 +50,10 @@ impl Tso {
         config.mss * (bytes.0 / config.mss.0).max(MIN_SEGMENTS)
     }
 
-    /// Returns the number of segments of the next burst; zero if the connection waits for acknowledgements. Call this after
-    /// the last burst has been handed over.
+    /// Returns the number of segments of the next burst; zero if the connection waits for acknowledgements. Call this after the previous
+    /// burst has been sent completely.
     ///
-    /// `backlog` is `None` while a connection opens or repairs a loss; it then hands over its segments one by one.
+    /// `backlog` is `None` while a connection opens or repairs a loss; it then sends segments one by one.
     pub fn next(&self, config: &Config, rate: Option<PacingRate>, backlog: Option<Backlog>) -> u32 {
         let Some(backlog) = backlog else { return 1 };
         let (mss, window, sendable) = (config.mss.0, backlog.usable_window.0, backlog.sendable.0);

@@ -114,8 +114,8 @@ pub enum AckCounts {
     /// An arriving segment of any size.
     #[default]
     Arrivals,
-    /// The bytes of a full segment. A short last segment waits for the timer, also with `segments = 1`, and also after a
-    /// change of marks, at which only the earlier data is acknowledged at once (ns-2's FullTcp).
+    /// The bytes of a full segment. A short last segment waits for the timer, even with `segments = 1`. After a change of marks, only the
+    /// data before the change is acknowledged at once (ns-2's FullTcp).
     Bytes,
 }
 
@@ -126,8 +126,8 @@ pub enum AckCounts {
 pub enum EctPolicy {
     /// All packets, as DCTCP is deployed: switches drop packets that they cannot mark.
     All,
-    /// New data only; not pure acknowledgements (RFC 3168 §6.1.4), retransmissions (§6.1.5), window probes (§6.1.6) and
-    /// SYNs (§6.1.1).
+    /// Only new data carries ECT; pure acknowledgements (RFC 3168 §6.1.4), retransmissions (§6.1.5), window probes (§6.1.6) and SYNs
+    /// (§6.1.1) do not.
     Rfc3168,
 }
 

@@ -61,7 +61,7 @@ pub struct Receiver {
     window: ReceiveWindow,
     /// In-order segments that no acknowledgement covers yet.
     pending: u32,
-    /// Remaining number of segments to acknowledge at once although they could wait.
+    /// Remaining number of segments that are acknowledged at once, although their acknowledgements could be delayed.
     quick: u32,
     /// Flags to echo in acknowledgements: ECE as DCTCP.CE (RFC 8257 §3.2) or until CWR (RFC 3168 §6.1.3), and the incast
     /// notification in the same way as DCTCP.CE.

@@ -105,7 +105,7 @@ def decision(found: Answer) -> str:
 
 
 def _beside(other: Standing) -> str:
-    """Describe how another setting differs from the recommended one."""
+    """Describe the differences between another setting and the recommended one."""
     said = []
     for each in other.beside:
         if each.verdict == "cannot tell":
@@ -159,7 +159,7 @@ def _folded(found: Answer) -> list[Block]:
 
 
 def _frontiers(recommendation: Recommendation) -> list[Chart]:
-    """Return charts of throughput and loss against the tail, at the highest load."""
+    """Return charts of throughput and of loss versus the tail of completion times, at the highest load."""
     tail, throughput, loss = AXES
     objectives = [each.objective for each in recommendation.standing.beside]
     top = max(objective.load for objective in objectives)
@@ -194,7 +194,7 @@ def _frontier(recommendation: Recommendation, across: Objective, up: Objective) 
 
 
 def _named(recommendation: Recommendation, standings: Sequence[Standing]) -> list[Standing]:
-    """Return the recommended setting, the current one, and other remaining ones, while colours last."""
+    """Return the recommended, the current and the remaining settings, at most one for each colour."""
     first = recommendation.candidate
 
     def order(each: Standing) -> tuple[bool, bool, bool]:
@@ -207,7 +207,7 @@ def _named(recommendation: Recommendation, standings: Sequence[Standing]) -> lis
 def _dots(
     name: str, look: int, those: Sequence[Standing], objectives: Sequence[Objective], units: Sequence[Unit]
 ) -> Line:
-    """Return candidates as points, with the intervals of the vertical axis."""
+    """Return candidates as points, with the intervals of their vertical values."""
     points, bars = [], []
     for each in those:
         across, up = (_at(each, objective) for objective in objectives)
@@ -220,7 +220,7 @@ def _dots(
 
 
 def _of_bars(lines: Sequence[Line]) -> str:
-    """Caption the intervals, if any are drawn: some points have too few seeds, some intervals no limits."""
+    """Return a caption for the bars of intervals, with the number of settings that have a finite interval."""
     points, bars = sum(len(line.points) for line in lines), sum(len(line.bars) for line in lines)
     if not bars:
         return ""

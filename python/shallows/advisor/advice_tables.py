@@ -20,7 +20,7 @@ AS_ABOVE = "as above"
 
 
 def rules(found: Answer) -> Table:
-    """Tabulate every number that a rule gives."""
+    """Tabulate the numbers that the rules give."""
     columns = ["number", "", "formula", "with", "valid for", "source"]
     rows = [
         [each.name, each.text, each.formula, each.given, each.valid_for, each.source] for each in found.rules
@@ -195,7 +195,7 @@ def robust(found: Answer) -> Table:
 
 
 def _flips(found: Answer) -> str:
-    """Name the first change at which each sensitivity analysis prefers another setting."""
+    """Name, for each kind of change, the smallest one at which another setting is better."""
     first: dict[str, str] = {}
     for each in found.effects:
         if each.flips:
@@ -208,7 +208,7 @@ def _flips(found: Answer) -> str:
 
 
 def dropped(found: Answer) -> Table:
-    """Tabulate the dropped candidates, with the winner and the deciding intervals."""
+    """Tabulate the dropped candidates, each with the candidate that beat it and the deciding interval."""
     race = found.race
     rows = [
         [each.name, each.by, str(each.seeds), _told(each.changes)] for each in (race.drops if race else [])
@@ -218,13 +218,13 @@ def dropped(found: Answer) -> Table:
 
 
 def _told(changes: Sequence[tuple[str, float, float, float]]) -> str:
-    """Return the measure in which the winner leads most clearly."""
+    """Return the change that decided most clearly, with its interval."""
     text, estimate, low, high = min(changes, key=lambda change: change[3])
     return f"{text} {signed(estimate * 100)} % ({signed(low * 100)} to {signed(high * 100)})"
 
 
 def curve_points(curve: Curve, end: float) -> list[tuple[float, float]]:
-    """Return the corners of a marking curve, up to a backlog at which it is cut off.
+    """Return the corners of a marking curve, cut off at the backlog `end`.
 
     >>> curve_points(Curve(100, 300, 0.5), 200.0)
     [(0.0, 0.0), (100, 0.0), (200.0, 0.25)]

@@ -28,7 +28,7 @@ class Contradiction:
 
 
 def of_transport(each: TrafficClass, fabric: Fabric) -> Advice:
-    """Return the K that a class's transport needs with real hosts."""
+    """Return the threshold K for the transport of a class."""
     link, rtt = fabric.links.rate, fabric.links.rtt
     match each.transport:
         case "dctcp":

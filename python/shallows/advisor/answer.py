@@ -58,7 +58,7 @@ class ClassRow:
 
 @dataclass
 class Answer:
-    """The answer, completed step by step."""
+    """The answer to an operator; its fields are filled step by step."""
 
     fabric: Fabric
     today: Candidate | None = None
@@ -263,7 +263,7 @@ def _rounding(found: Answer, race: Race) -> list[tuple[Objective, Judgement]]:
 
 
 def _say_nothing(*_: object) -> None:
-    """Report nothing; short runs need no progress."""
+    """Report no progress, because the runs are short."""
 
 
 def _by_class(found: Answer) -> tuple[str, list[ClassRow]]:

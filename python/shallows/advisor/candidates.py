@@ -1,6 +1,6 @@
 """Candidate settings to simulate: rules, vendors' defaults, and values between them, as the chip supports.
 
-The order is fixed: the current setting, rules, defaults, values between. The earlier of two equally good
+The order is fixed: the current setting, rules, defaults, values in between. The earlier of two equally good
 candidates is recommended, so numbers with a reason come first.
 """
 
@@ -26,7 +26,7 @@ TODAY = "today"
 class Curve:
     """A marking curve with a linear probability between two thresholds.
 
-    Marking starts at the first and is certain from the second on; a step if both are equal.
+    Marking starts at the first threshold and is certain from the second on. Equal thresholds make a step.
     """
 
     kmin: int
@@ -72,7 +72,7 @@ class Candidate:
 
     @property
     def text(self) -> str:
-        """Return its numbers in one line."""
+        """Return the numbers of the setting in one line."""
         if self.sojourn is not None:
             marking = f"T {rules.seconds(self.sojourn)}"
         elif self.follows is not None:
@@ -216,7 +216,7 @@ def _of_classes(fabric: Fabric, standard: Candidate) -> Iterator[Candidate]:
 
 
 def _defaults(fabric: Fabric) -> Iterator[Candidate]:
-    """Yield vendors' defaults. A threshold beyond the pool is kept; it never marks, as in such a switch."""
+    """Yield vendors' defaults, even those whose threshold exceeds the pool, so that they never mark."""
     alpha = chosen_alpha(fabric)
     count = len(fabric.classes)
     yield Candidate("no ECN", "SONiC's lossy queues: no WRED profile", "default", (None,) * count, alpha)
@@ -226,7 +226,7 @@ def _defaults(fabric: Fabric) -> Iterator[Candidate]:
 
 
 def _between(fabric: Fabric) -> Iterator[Candidate]:
-    """Yield other thresholds, ramps and α around the rules."""
+    """Yield thresholds, ramps and values of α that lie around those of the rules."""
     limit = fabric.buffer.pool + fabric.buffer.reserved
     standard = max(of_transport(each, fabric).number for each in fabric.classes)
     for share in BETWEEN:

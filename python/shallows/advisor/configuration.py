@@ -25,7 +25,7 @@ PS_PER_SECOND = 10**12
 
 @dataclass(frozen=True)
 class Scope:
-    """Ports and queue of a line; an empty part is unknown, and may be any."""
+    """Ports and queue that a line concerns; an empty part is unknown and may be any."""
 
     port: str = ""
     profile: str = ""
@@ -136,7 +136,7 @@ class Marking:
 
     @property
     def marks_ect(self) -> bool:
-        """Return whether any of its curves marks."""
+        """Return whether any curve of the profile marks."""
         return any(curve.marks_ect for curve in self.curves)
 
     def marking_curve(self) -> Curve | None:
@@ -329,7 +329,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Default:
-    """A default that applies because the configuration sets no value."""
+    """A default value that applies because the configuration sets none."""
 
     what: str
     """The setting, with its queue or profile."""
@@ -342,7 +342,7 @@ class Default:
 
 @dataclass(frozen=True)
 class Note:
-    """An observation of a reader that the model does not keep: blanks, or an undefined name."""
+    """An observation of a reader that has no place in the model, such as an undefined name."""
 
     code: str
     """Code of the resulting finding."""

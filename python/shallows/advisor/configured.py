@@ -46,7 +46,7 @@ def configured(format_: str, before: Switch | None, fabric: Fabric, chosen: Cand
     # WRED is off by default (sonic-wred-profile.yang), and some platforms then mark nothing: issue 4545 of
     # sonic-buildimage. The qos_config.j2 of that repository sets true.
     drops = True if format_ == "sonic" else None
-    made = converted(told(before, fabric, chosen, drops_not_ect=drops), format_, hints)
+    made = converted(target_of(before, fabric, chosen, drops_not_ect=drops), format_, hints)
     if before is not None:
         before = converted(before, format_, hints).switch
     after = made.switch
@@ -68,12 +68,14 @@ def configured(format_: str, before: Switch | None, fabric: Fabric, chosen: Cand
     )
 
 
-def told(
+def target_of(
     before: Switch | None, fabric: Fabric, chosen: Candidate, *, drops_not_ect: bool | None = None
 ) -> Switch:
-    """Return the target configuration: the current one with new marks and α of the classes' queues.
+    """Return the current configuration with the marking curves and α of a candidate.
 
-    A curve keeps its colours, and its drops of other packets; `drops_not_ect` is for a queue without a curve.
+    A queue that already has a marking curve keeps that curve's colours, and still drops packets that are not
+    ECN-capable if it did so before. For a queue without a curve, `drops_not_ect` decides whether such packets
+    are dropped.
     """
     switch = before or Switch("", profiles=(PortProfile((), rate=int(fabric.links.rate)),))
     names = {each.queue: f"ADVISED-{number}" for number, each in enumerate(fabric.classes)}
@@ -98,7 +100,7 @@ def told(
 
 
 def _known(switch: Switch, number: int, ours: set[int], curves: Mapping[int, Curve | None]) -> str | None:
-    """Return the name of a queue's marking, if it marks only queues that get the same curve."""
+    """Return the name of a queue's current profile, if all queues of that profile get the same curve."""
     used: dict[str, set[int]] = {}
     for _, queue in switch.queues():
         if queue.marking:
@@ -120,12 +122,12 @@ def _there(switch: Switch, number: int) -> Marking | None:
 
 
 def _manner(there: Marking | None) -> object:
-    """Return the colours that a marking marks, and whether it drops other packets."""
+    """Return the colours that a profile marks, each with its treatment of not ECN-capable packets."""
     return tuple((each.colour, each.drops_not_ect) for each in _marks(there))
 
 
 def _marks(there: Marking | None) -> list[SwitchCurve]:
-    """Return the curves that mark, if uncoloured packets are among them."""
+    """Return the marking curves of a profile; empty if it does not mark uncoloured packets."""
     return [each for each in there.curves if each.marks_ect] if there and there.marking_curve() else []
 
 
@@ -138,7 +140,7 @@ def _marking(
     *,
     drops_not_ect: bool | None = None,
 ) -> Marking:
-    """Return a curve under a name, for the existing colours; as already written if it is equal."""
+    """Return a profile with this name and curve for the current colours; unchanged if it has the curve."""
     if there is not None and there.name == name and in_bytes(there, fabric, []) == curve:
         return there
     made = [
@@ -163,7 +165,7 @@ def _profile(
     profile: PortProfile, names: Mapping[int, str], curves: Mapping[int, Curve | None], alpha: float
 ) -> PortProfile:
     queues = {queue.number: queue for queue in profile.queues}
-    # Other queues may have an allotment in a pool; this queue has none.
+    # A queue without an allotment gets that of another queue, preferably one in a pool.
     others = (each.allotment for each in profile.queues if each.allotment and not each.lossless)
     other = next((each for each in others if each.pool), Allotment())
     for number, name in names.items():
@@ -192,7 +194,7 @@ def _with_pool(switch: Switch, fabric: Fabric, chosen: Candidate) -> Switch:
 
 
 def _shown(format_: str, after: Switch) -> Switch | None:
-    """Return `after` as it reads after being written in this format; None if that cannot be read."""
+    """Write `after` in this format, and read it back; None if the written text cannot be read."""
     try:
         whole = writers.write(format_, None, after).change
         return readers.reader(format_).read(whole, f"advice.{format_}")
@@ -202,7 +204,7 @@ def _shown(format_: str, after: Switch) -> Switch | None:
 
 
 def _others(shown: Switch | None, fabric: Fabric) -> str:
-    """Describe the treatment of packets without ECN, unless the switch drops them where others are marked."""
+    """Describe the treatment of packets that are not ECN-capable; empty if they are dropped, not marked."""
     if shown is None:
         return ""
     found = [_there(shown, each.queue) for each in fabric.classes]
@@ -230,7 +232,7 @@ def _read_back(format_: str, shown: Switch, fabric: Fabric, chosen: Candidate) -
 
 
 def differences(rounded: Candidate, chosen: Candidate) -> str:
-    """Describe the changes by rounding."""
+    """Describe the differences between a rounded setting and the recommended one."""
     pairs = [*zip(rounded.queues, chosen.queues, strict=True), (rounded.pool, chosen.pool)]
     said = [
         f"{_said(theirs)} becomes {_said(mine)}" for mine, theirs in dict.fromkeys(pairs) if mine != theirs

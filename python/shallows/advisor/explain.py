@@ -86,7 +86,7 @@ def _names(classes: Sequence[Class]) -> str:
 
 
 def numbers(classes: Sequence[Class]) -> str:
-    """Return the numbers of queues as a cell shows them.
+    """Return the numbers of queues as ranges, as table cells show them.
 
     >>> from shallows.advisor.configuration import Queue
     >>> numbers([Class(Queue(n), (), None, None, None, None, None, None, None, None) for n in (0, 1, 2, 5)])
@@ -96,7 +96,7 @@ def numbers(classes: Sequence[Class]) -> str:
 
 
 def ports(classes: Sequence[Class]) -> int:
-    """Count the ports that have any of these classes."""
+    """Count the ports that have a queue of one of these classes."""
     found = {id(profile): len(profile.ports) for each in classes for profile in each.profiles}
     return sum(found.values())
 
@@ -205,14 +205,14 @@ def span(ends: Sequence[str]) -> str:
 
 
 def percent_of(curve: Curve) -> str:
-    """Return the probability at the maximum; above it, all packets are marked."""
+    """Return a curve's probability at its maximum in percent."""
     if curve.probability is None:
         return "not known"
     return percent(float(curve.probability))
 
 
 def served(schedulers: Sequence[Scheduler | None]) -> str:
-    """Describe the service of queues.
+    """Describe how queues are served: scheduler and weight.
 
     >>> served([Scheduler("dwrr", 14), Scheduler("dwrr", 15), None])
     'dwrr 14, dwrr 15, …'
@@ -346,7 +346,7 @@ def _verdict(resolved: Resolved, findings: Sequence[Finding]) -> Iterator[str]:
 
 
 def _silent(resolved: Resolved, *, any_marks: bool) -> Iterator[str]:
-    """Yield sentences about queues that mark nothing, and when they drop."""
+    """Yield sentences about queues that mark nothing, with the backlog at which they drop."""
     silent = [each for each in resolved.classes if not each.curve and not each.unread]
     off = [each for each in resolved.classes if _is_off(each)]
     if off:
@@ -441,7 +441,7 @@ def _most(probability: str) -> str:
 
 
 def _to(text: str) -> str:
-    """Return a range as a sentence shows it."""
+    """Return a range with "to", for a sentence."""
     return text.replace(" – ", " to ")
 
 

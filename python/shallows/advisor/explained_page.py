@@ -90,7 +90,7 @@ def _charts(resolved: Resolved) -> list[Block]:
 
 
 def _held(shown: Sequence[Sequence[Class]], end: float) -> list[Line]:
-    """Return vertical lines that remain distinguishable; those with most busy queues are kept longest."""
+    """Return as many vertical lines as can be told apart, beginning with those for most busy queues."""
     room = len(looks()) - len(shown)
     for fewest in (1, 4, 16):
         lines = [line for classes in shown for line in _limits(classes, end, fewest)]
@@ -157,7 +157,7 @@ def _findings(findings: Sequence[Finding]) -> list[Block]:
 
 
 def _open(found: Explanation) -> list[Block]:
-    """Return blocks of defaults, and of lines that were not understood."""
+    """Return blocks with the assumed defaults, and with the lines that were not understood."""
     switch = found.resolved.switch
     blocks = [
         Block(

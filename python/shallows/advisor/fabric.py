@@ -103,17 +103,17 @@ class Fabric:
 
     @property
     def pipe(self) -> float:
-        """Return its bandwidth-delay product in bytes."""
+        """Return the bandwidth-delay product of a host's link in bytes."""
         return bdp(self.links.rate, self.links.rtt)
 
     @property
     def need(self) -> float:
-        """Return the largest λ of its transports."""
+        """Return the largest λ (needed K over bandwidth-delay product) of the fabric's transports."""
         return max(TRANSPORTS[each.transport] for each in self.classes)
 
     @property
     def window(self) -> float:
-        """Return the bytes of an initial window."""
+        """Return the bytes of a flow's initial window."""
         return float(self.initial_window * (self.links.mtu - 52))
 
     @classmethod
@@ -192,7 +192,7 @@ class Fabric:
         return max(steps) if steps else min(self.silicon.probabilities)
 
     def alphas(self) -> tuple[float, ...]:
-        """Return the values of α that may be chosen."""
+        """Return the values of α to try: that of the file, or all that the chip supports."""
         return self.silicon.alphas if self.buffer.alpha is None else (self.buffer.alpha,)
 
     def changed(self, **changes: Any) -> "Fabric":

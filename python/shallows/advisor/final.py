@@ -11,7 +11,7 @@ from shallows.advisor.race import OnRound, Progress, Race
 from shallows.advisor.recommendation import contenders
 
 GROWTH = 4
-"""Divisor: 1/GROWTH of the seeds so far is added between two looks. Fewer looks leave each a larger share of
+"""Between two looks, the number of seeds grows by 1/GROWTH. With fewer looks, each may use a larger share of
 the error.
 """
 

@@ -64,7 +64,7 @@ def groups(resolved: Resolved) -> Iterator[Finding]:
 
 
 def _elsewhere(profile: PortProfile) -> Iterator[tuple[int, int, int, int, int]]:
-    """Yield class, queue, group, priority, and the group that pauses that priority."""
+    """Yield traffic classes in a wrong group: class, queue, group, priority, and the group to use instead."""
     to_queue, to_group = dict(profile.maps.class_to_queue), dict(profile.maps.class_to_group)
     for priority in profile.pfc:
         queue = dict(profile.maps.pfc_to_queue).get(priority, priority)
@@ -75,7 +75,7 @@ def _elsewhere(profile: PortProfile) -> Iterator[tuple[int, int, int, int, int]]
 
 
 def watchdogs(resolved: Resolved) -> Iterator[Finding]:
-    """Find SONiC ports with PFC for priorities without a watchdog."""
+    """Find SONiC ports with PFC that have no PFC watchdog."""
     if resolved.switch.format != "sonic":
         return
     watched = {

@@ -187,7 +187,7 @@ def not_ect_dropped(resolved: Resolved) -> Iterator[Finding]:
 
 
 def enable_false(resolved: Resolved) -> Iterator[Finding]:
-    """Find marks without WRED, which platforms treat differently."""
+    """Find profiles that mark, but do not say whether they drop packets that are not ECN-capable."""
     for marking in _markings(resolved):
         curves = [curve for curve in marking.curves if curve.marks_ect and curve.drops_not_ect is None]
         if not curves or resolved.drops_not_ect(curves[0]) is not None:
@@ -358,7 +358,7 @@ def moving(resolved: Resolved) -> Iterator[Finding]:
 
 
 def times(resolved: Resolved) -> Iterator[Finding]:
-    """Find times on chips that do not support them."""
+    """Find thresholds in units of time on chips that do not support these."""
     if resolved.chip is None or resolved.chip.times:
         return
     for marking in _markings(resolved):
@@ -393,7 +393,7 @@ def units(resolved: Resolved) -> Iterator[Finding]:
 
 
 def _odd(each: Class, curve: Curve) -> str:
-    """Name the implausible end of a curve with the reason; empty if none is."""
+    """Explain which threshold of a curve is implausible; empty if both are plausible."""
     ends = (("begin", curve.minimum, each.kmin, LATE_US), ("end", curve.maximum, each.kmax, LATEST_US))
     for verb, end, count, latest in ends:
         if end is None:
@@ -416,7 +416,7 @@ def _wait(end: Threshold, count: int | None, rated: int | None) -> float | None:
 
 
 def speeds(resolved: Resolved) -> Iterator[Finding]:
-    """Find one threshold in bytes for ports of several rates."""
+    """Find thresholds in bytes that ports of several rates share."""
     by_name: dict[str, list[Class]] = {}
     for each in resolved.classes:
         if each.marking and each.rate and each.kmin:
@@ -497,7 +497,7 @@ def _markings(resolved: Resolved) -> Iterator[Marking]:
 
 
 def _each(marking: Marking) -> Iterator[Curve]:
-    """Yield a profile's active curves; equal ones of several colours once."""
+    """Yield a profile's distinct active curves."""
     seen = set()
     for curve in marking.curves:
         told = (curve.minimum, curve.maximum, curve.probability, curve.weight)
@@ -516,7 +516,7 @@ def _marking_of(each: Class) -> Iterator[tuple[Class, Curve]]:
 
 
 def _marking(resolved: Resolved) -> Iterator[tuple[Class, Curve]]:
-    """Yield one of each set of queues that differ only in number and ports."""
+    """Yield marking queues with their curves; of queues that differ only in number and ports, one."""
     for classes in together(resolved.classes):
         yield from _marking_of(classes[0])
 

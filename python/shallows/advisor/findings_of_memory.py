@@ -18,7 +18,7 @@ SHARES = Fraction(1, 1000)
 
 
 def headroom(rate: int, metres: Fraction, mtu: int) -> int | None:
-    """Return the most bytes that arrive after the decision to pause; None for an unknown rate.
+    """Return the maximum number of bytes that arrive after the decision to pause; None for an unknown rate.
 
     >>> headroom(100 * 10**9, Fraction(100), 1500), headroom(40 * 10**9, Fraction(100), 1500)
     (40876, 15712)

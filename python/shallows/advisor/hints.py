@@ -1,4 +1,4 @@
-"""Hints for `shallows explain`, in addition to a switch's file: from options and from a fabric's file."""
+"""Values for `shallows explain` that a switch's file lacks: from options and from a fabric's file."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -30,7 +30,7 @@ def hints_of(
 
 
 def of_options(rate: str | None, rtt: str | None, named: Chip | None, beside: Hints) -> Hints:
-    """Return the values of options, and `beside` for missing ones.
+    """Return the values of options; `beside` gives the values of missing options.
 
     Raises
     ------

@@ -35,12 +35,12 @@ class Links:
 
     @property
     def host_delay(self) -> float:
-        """Return the delay in each host, one way: the part of the round trip without the links."""
+        """Return the one-way delay in a host: a quarter of the round-trip time without link delays."""
         return max(0.0, (self.rtt - 2 * self.hops * self.delay) / 4)
 
 
 def links_of(table: Table) -> Links:
-    """Read all of a file's values about links.
+    """Read the values about links from a fabric's file.
 
     Raises
     ------

@@ -69,12 +69,12 @@ class Objective:
 
     @property
     def metric(self) -> Metric:
-        """Return its metric."""
+        """Return the metric of the objective."""
         return self.goal.metric
 
     @property
     def delta(self) -> float:
-        """Return its indifference zone."""
+        """Return the smallest change that counts (the indifference zone)."""
         return DELTA if self.metric.is_relative else DELTA_LOSS
 
     @property
@@ -180,7 +180,7 @@ class Race:
         self.write()
 
     def write(self) -> None:
-        """Write the list of simulated points."""
+        """Write the list of simulated runs."""
         write_index(self.folder / RUNS, self.points)
 
     def go_on(self, names: Sequence[str], count: int, progress: Progress, on_round: OnRound) -> None:
@@ -220,7 +220,7 @@ class Race:
                 self.measured.setdefault(load, {}).setdefault(name, {}).update(by_seed)
 
     def _choose(self) -> None:
-        """Select objectives with flows in this traffic; a goal without flows is an error."""
+        """Keep the objectives that this traffic measures; a goal without flows is an error."""
         first = self.measured[self.objectives[0].load][self.candidates[0].name][1]
         for goal in self.fabric.goals:
             if not is_measured(goal.metric, first):
@@ -231,7 +231,7 @@ class Race:
         self.objectives = [each for each in self.objectives if is_measured(each.metric, first)]
 
     def _look(self) -> None:
-        """Drop beaten candidates in the fixed order; a dropped candidate no longer beats others."""
+        """Drop the candidates that another remaining candidate beats, in the fixed order."""
         count = len(self.kept)
         pairs = count * (count - 1) // 2
         look = self.rounds - FIRST_LOOK + 1
@@ -248,7 +248,7 @@ class Race:
                     break
 
     def _may_beat(self, mine: Sequence[float | None], theirs: Sequence[float | None]) -> bool:
-        """Return whether the estimates allow a win; checked first, since intervals take longer to compute."""
+        """Return whether one candidate beats another by estimates alone, which are faster than intervals."""
         better = False
         for objective, one, other in zip(self.objectives, mine, theirs, strict=True):
             if one is None or other is None:
@@ -286,7 +286,7 @@ class Race:
         return decide(known) if len(known) == len(goals) else None
 
     def value(self, objective: Objective, name: str) -> float | None:
-        """Return a candidate's value over all its seeds with such flows."""
+        """Return a candidate's value in an objective, over all seeds that measured it."""
         samples = self.measured[objective.load][name].values()
         return estimate(objective.metric, [each for each in samples if is_measured(objective.metric, each)])
 
@@ -301,7 +301,7 @@ class Race:
 
 
 def share_of_look(look: int) -> float:
-    """Return the share of the joint error that a look may use; the shares of all looks add up to one.
+    """Return a look's share of the joint error probability; the shares of all looks add up to one.
 
     The sum of 1/n² is π²/6, for any number of looks.
     """
@@ -388,7 +388,7 @@ def decide(changes: Sequence[tuple[float, Interval]]) -> bool | None:
 def judge_pair(
     measured: Mapping[str, Mapping[int, Sample]], metric: Metric, baseline: str, other: str, confidence: float
 ) -> Judgement:
-    """Judge one candidate versus another in one metric, by their common seeds with such flows."""
+    """Judge one candidate versus another in one metric, by the common seeds that measured it."""
     mine, theirs = measured[baseline], measured[other]
     both = [(mine[seed], theirs[seed]) for seed in mine if seed in theirs]
     pairs = [pair for pair in both if all(is_measured(metric, each) for each in pair)]

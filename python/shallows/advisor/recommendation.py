@@ -23,7 +23,7 @@ KEEPS, MISSES, OPEN = "keeps it", "misses it", "cannot tell"
 
 @dataclass(frozen=True)
 class Beside:
-    """A candidate versus the recommended one, in one objective."""
+    """Comparison of a candidate with the recommended one in one objective."""
 
     objective: Objective
     value: float | None
@@ -176,7 +176,7 @@ def _values(race: Race, objective: Objective, left: Sequence[Candidate]) -> dict
 def _least_missing(
     race: Race, left: Sequence[Candidate], bounded: Sequence[Objective]
 ) -> tuple[Candidate, Objective]:
-    """Return the candidate that misses its bounds least; used if all candidates miss one."""
+    """Return the candidate that exceeds bounds least, for races in which every candidate misses a bound."""
     missed = [
         {name: value / (one.goal.bound or 1.0) for name, value in _values(race, one, left).items()}
         for one in bounded
@@ -185,9 +185,9 @@ def _least_missing(
 
 
 def contenders(race: Race) -> list[str]:
-    """Return the best by estimates, and rivals that may be better by more than `race.DELTA`.
+    """Return the best candidate by estimates, and the rivals that may be better by more than `race.DELTA`.
 
-    Empty if the best is known. Weighted goals, and bounds that all miss, use estimates alone.
+    Empty if no rival is left, if goals have weights, or if every candidate misses a bound.
     """
     kept = [each for each in race.candidates if each.name in race.kept]
     left, best = _keeping(kept, _bounded(race)[1])
@@ -203,7 +203,7 @@ def contenders(race: Race) -> list[str]:
 
 
 def _bounded(race: Race) -> tuple[list[Objective], dict[str, list[str]]]:
-    """Return the goals with a bound, and each candidate's results for them."""
+    """Return the goals with a bound, and for each candidate whether it keeps these bounds."""
     bounded = [each for each in _goals(race) if each.goal.bound is not None]
     return bounded, {
         each.name: [_bound(race, objective, each.name) for objective in bounded] for each in race.candidates
@@ -222,14 +222,17 @@ def _is_weighed(race: Race) -> bool:
 
 
 def _beats(race: Race, one: Candidate, other: Candidate, count: int) -> bool | None:
-    """Return whether one of `count` candidates is better by interval by more than the indifference zone."""
+    """Return whether one candidate beats another by more than the indifference zone; None if undecided.
+
+    `count` candidates share the error probability of a look.
+    """
     goals = _deciding(race)
     share = share_of_look(max(1, race.rounds - FIRST_LOOK + 1)) / (count * (count - 1) / 2 * len(goals))
     return race.beats(goals, one.name, other.name, 1 - (1 - CONFIDENCE) * share)
 
 
 def _in_order(race: Race, left: Sequence[Candidate]) -> tuple[Candidate, Objective]:
-    """Return the best, or the first that none beats by more than the indifference zone."""
+    """Return the first candidate that none beats by more than `race.DELTA`, and the deciding goal."""
     best, decided_by = _best(race, left)
     for each in left[: left.index(best)]:
         if all(_beats(race, other, each, len(left)) is False for other in left if other is not each):
@@ -238,7 +241,7 @@ def _in_order(race: Race, left: Sequence[Candidate]) -> tuple[Candidate, Objecti
 
 
 def _best(race: Race, left: Sequence[Candidate]) -> tuple[Candidate, Objective]:
-    """Return the best by estimates among candidates with most seeds, and the deciding goal.
+    """Return the best candidate by estimates, among those with most seeds, and the deciding goal.
 
     A goal with a bound decides only if it is the only goal. In all but the last goal, candidates within the
     indifference zone of the best remain.
@@ -258,7 +261,7 @@ def _best(race: Race, left: Sequence[Candidate]) -> tuple[Candidate, Objective]:
 
 
 def _deciding(race: Race) -> list[Objective]:
-    """Return the goals without a bound; all goals if each has one."""
+    """Return the goals without a bound; all goals if every goal has one."""
     return [each for each in _goals(race) if each.goal.bound is None] or _goals(race)
 
 

@@ -76,7 +76,7 @@ class Limit:
 
     @property
     def most(self) -> int:
-        """Return the limit of the only busy queue, in bytes."""
+        """Return the limit in bytes while only one queue is busy."""
         return self.at[0][1]
 
 
@@ -140,7 +140,7 @@ class Resolved:
     classes: tuple[Class, ...]
 
     def rate_of(self, profile: PortProfile) -> int | None:
-        """Return the rate of its ports in bit/s, if known."""
+        """Return the rate of a profile's ports in bit/s, if known."""
         return profile.rate or self.hints.rate
 
     def bdp(self, rate: int | None) -> int | None:
@@ -150,7 +150,7 @@ class Resolved:
         return rate * self.hints.rtt // (8 * PS_PER_SECOND)
 
     def drops_not_ect(self, curve: Curve) -> bool | None:
-        """Return whether a curve drops packets that are not ECN-capable, by file or chip; None if unknown."""
+        """Return whether a curve drops packets that are not ECN-capable; None if unknown."""
         if curve.drops_not_ect is None and self.chip and self.chip.family == SPECTRUM:
             return False
         return curve.drops_not_ect
@@ -168,7 +168,7 @@ class Resolved:
         return min(found, key=lambda curve: ("all", *COLOURS).index(curve.colour), default=None)
 
     def highest(self, each: Class, curve: Curve) -> Fraction | None:
-        """Return the probability at a lone busy queue's limit; None if the curve's maximum is reachable."""
+        """Return the probability at a single busy queue's limit; None if the curve's maximum is reachable."""
         ends = self.ends(each, curve)
         found = _reach(ends, curve, each.limit) if ends else ()
         return found[0][1] if found and each.limit and each.limit.most < ends[1] else None
@@ -252,7 +252,7 @@ def _class(
 
 
 def _group(profile: PortProfile, queue: Queue) -> PriorityGroup | None:
-    """Return the priority group that pauses a lossless queue's senders."""
+    """Return the priority group that pauses the senders of a lossless queue."""
     if not queue.lossless:
         return None
     classes = [of for of, to in profile.maps.class_to_queue if to == queue.number] or [queue.number]

@@ -54,7 +54,7 @@ class Effect:
 
 
 def variations(fabric: Fabric, load: float) -> list[Variation]:
-    """Return variants: more load, longer RTTs, another transport and wider incasts, two amounts of each."""
+    """Return changed fabrics: more load, longer RTTs, another transport, wider incasts, two amounts each."""
     found = []
     for heavier in dict.fromkeys(min(load * more, HIGHEST_LOAD) for more in (1.1, 1.2)):
         if heavier > load:
@@ -165,6 +165,6 @@ def _stands(each: Candidate, recommended: Recommendation, measured: Mapping[str,
 
 
 def _worse_before(recommended: Recommendation, each: Candidate) -> bool:
-    """Return whether the rival was already better in that measure, and rejected for another reason."""
+    """Return whether a rival was already better in the deciding measure before the change."""
     found = next(one for one in recommended.of(each.name).beside if one.objective == recommended.decided_by)
     return found.verdict == "better"

@@ -160,7 +160,7 @@ def dctcp_fluid(link: float, rtt: float) -> Advice:
 
 
 def dctcp_with_bursts(link: float, rtt: float, burst: float = TSO) -> Advice:
-    """Return the bound plus one burst of a NIC."""
+    """Return DCTCP's smallest K plus one burst of a NIC."""
     return Advice(
         "K, DCTCP with offload",
         bdp(link, rtt) / 7 + burst,
@@ -173,7 +173,7 @@ def dctcp_with_bursts(link: float, rtt: float, burst: float = TSO) -> Advice:
 
 
 def dctcp_practice(link: float, rtt: float) -> Advice:
-    """Return operators' settings for DCTCP: packets at 1 and 10 Gb/s, a share of the BDP above."""
+    """Return operators' settings for DCTCP: packets at 1 and 10 Gb/s, a share of the BDP at higher rates."""
     if link <= 10e9:
         packets = 20 if link <= 1e9 else 65
         return Advice(
@@ -259,7 +259,7 @@ def sojourn(rtt: float, share: float) -> Advice:
 
 
 def busy_share(pool: float, alpha: float, busy: int) -> float:
-    """Return the share of each of `busy` queues in a pool under Dynamic Threshold.
+    """Return the bytes of each of `busy` queues in a pool under Dynamic Threshold.
 
     >>> round(busy_share(3_145_728, 4, 8))
     381300
@@ -281,7 +281,7 @@ def share_of_pool(pool: float, alpha: float, busy: int, reserved: float = 0) -> 
 
 
 def conservative(pool: float, alpha: float, busy: int, reserved: float, share: float) -> Advice:
-    """Return the K that leaves room for a round trip of overshoot even if all ports are busy."""
+    """Return the largest K that still leaves room for one round trip of packets when all ports are busy."""
     limit = busy_share(pool, alpha, busy) + reserved
     return Advice(
         "K, conservative",
@@ -344,8 +344,8 @@ def pool_kmin(kmax: float, link: float, ports: int, h: float = H) -> Advice:
 def burst_limit(pool: float, alpha: float, busy: int, reserved: float = 0) -> Advice:
     """Return the burst that an idle queue can absorb while `busy` others hold their share.
 
-    They hold αB/(1 + nα) each, which leaves B/(1 + nα). The limit of the burst's queue is α times the free
-    memory, so the burst gets α/(1 + α) of the memory left, if the others do not shrink meanwhile.
+    Each of the others holds αB/(1 + nα), so B/(1 + nα) of the memory is free. The burst's queue may grow to α
+    times the free memory, so the burst gets α/(1 + α) of it, if the other queues do not shrink meanwhile.
     """
     left = pool / (1 + busy * alpha)
     return Advice(
@@ -360,7 +360,7 @@ def burst_limit(pool: float, alpha: float, busy: int, reserved: float = 0) -> Ad
 
 
 def alpha_for(pool: float, alphas: Sequence[float], burst: float, busy: int, reserved: float = 0) -> Advice:
-    """Return the largest α of a chip that fits a burst; otherwise the one that fits most of it."""
+    """Return the largest α of a chip that fits a burst, or the α that fits most of it."""
     best = max(sorted(alphas), key=lambda alpha: burst_limit(pool, alpha, busy, reserved).number)
     fitting = [each for each in sorted(alphas) if burst_limit(pool, each, busy, reserved).number >= burst]
     chosen = fitting[-1] if fitting else best
@@ -404,10 +404,10 @@ PAUSE = 84
 
 
 def after_pause(cable: float | Fraction, quanta: int, mtu: int) -> float | Fraction:
-    """Return the most bytes that arrive after the decision to pause; `cable` is the data on it, both ways.
+    """Return the maximum number of bytes that arrive after the decision to pause.
 
-    The sum of the own frame in transmission, the PAUSE frame behind it, the data on the cable, the peer's
-    response time, and a frame that the peer has just started.
+    The sum of the switch's frame in transmission, the PAUSE frame behind it, the data on the cable in both
+    directions (`cable`), the data of the peer's response time, and a frame that the peer has just started.
     """
     frame = mtu + FRAMING
     return frame + PAUSE + cable + quanta * QUANTUM + frame
@@ -415,7 +415,7 @@ def after_pause(cable: float | Fraction, quanta: int, mtu: int) -> float | Fract
 
 def headroom(link: float, cable: float, mtu: int) -> Advice:
     """Return the headroom for data after the decision to pause; `cable` is its one-way delay."""
-    # The response of the next higher rate in the standard, at least 10 Gb/s, the lowest rate with PFC.
+    # The standard has response times of some rates, from 10 Gb/s: that of the next higher rate applies.
     speeds = [count for speed, count in RESPONSE_QUANTA.items() if max(link, 10e9) <= speed * 1e9]
     quanta = speeds[0] if speeds else max(RESPONSE_QUANTA.values())
     return Advice(

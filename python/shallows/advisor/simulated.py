@@ -48,7 +48,7 @@ def document(fabric: Fabric, candidate: Candidate, load: float) -> dict[str, Any
 
 
 def receivers(fabric: Fabric) -> int:
-    """Return the ports of the loaded pool."""
+    """Return the number of ports of the loaded pool."""
     return max(1, min(fabric.buffer.ports, MOST_RECEIVERS, fabric.hosts // 2))
 
 
@@ -58,19 +58,19 @@ def scale(fabric: Fabric) -> float:
 
 
 def pool_ports(fabric: Fabric) -> int:
-    """Return the ports that share a simulated pool."""
+    """Return the number of ports that share a simulated pool."""
     if not fabric.links.uplinks:
         return receivers(fabric)
     return min(fabric.buffer.ports, hosts_per_leaf(fabric) + spines(fabric)[0])
 
 
 def hosts_per_leaf(fabric: Fabric) -> int:
-    """Return the hosts of each leaf."""
+    """Return the number of hosts of each leaf."""
     return max(2, math.ceil(fabric.hosts / LEAVES))
 
 
 def host_count(fabric: Fabric) -> int:
-    """Return the hosts of the simulated network."""
+    """Return the number of hosts of the simulated network."""
     return LEAVES * hosts_per_leaf(fabric) if fabric.links.uplinks else fabric.hosts
 
 
@@ -123,7 +123,7 @@ def switch(fabric: Fabric, candidate: Candidate) -> dict[str, Any]:
 
 
 def _markers(fabric: Fabric, candidate: Candidate) -> list[dict[str, Any]]:
-    """Return its markers; a pool's curve keeps its distance from the end of the smaller pool."""
+    """Return the markers of a candidate; a pool's curve is moved to the end of the smaller simulated pool."""
     if candidate.pool is None or scale(fabric) == 1:
         return candidate.markers(fabric.silicon.at)
     part, curve = scale(fabric), candidate.pool
@@ -135,7 +135,7 @@ def _markers(fabric: Fabric, candidate: Candidate) -> list[dict[str, Any]]:
 
 
 def _uplink_overrides(fabric: Fabric, candidate: Candidate) -> list[dict[str, Any]]:
-    """Return overrides for uplinks: rules scale with a port's rate; defaults and current settings do not."""
+    """Return overrides for uplinks: thresholds of rules scale with a port's rate, other thresholds do not."""
     links = fabric.links
     if (
         not links.uplinks
@@ -181,7 +181,7 @@ def _congestion(name: str) -> dict[str, Any]:
 
 
 def _groups(fabric: Fabric) -> dict[str, Any]:
-    """Return the host group with another transport, `every_second`: senders and receivers alike."""
+    """Return the host group of every second host, which uses the transport `every_second`."""
     name = fabric.every_second
     if name is None:
         return {}
@@ -190,7 +190,7 @@ def _groups(fabric: Fabric) -> dict[str, Any]:
 
 
 def _own_tcp(fabric: Fabric, place: int) -> dict[str, Any]:
-    """Return the class's own TCP keys: its transport."""
+    """Return the TCP keys of a class: its transport."""
     name = fabric.classes[place].transport
     return {} if name == fabric.classes[0].transport else {"tcp": {"congestion": _congestion(name)}}
 
@@ -219,7 +219,7 @@ def rounds(fabric: Fabric, incast: Incast, load: float) -> int:
 
 
 def _incast(fabric: Fabric, incast: Incast, queries: int) -> dict[str, Any]:
-    """Return periodic queries that all senders answer at once, so that goals can name queries."""
+    """Return a workload of periodic queries that all senders answer at once."""
     first = 1 if fabric.links.uplinks else receivers(fabric)
     count = host_count(fabric)
     senders = [(first + place) % count for place in range(count) if (first + place) % count]
@@ -309,7 +309,7 @@ def _together(fabric: Fabric, loads: Sequence[float]) -> Mapping[str, list[Any]]
 
 
 def _alone(fabric: Fabric) -> str:
-    """Compare a lone busy queue's limits on the switch and on the smaller pool."""
+    """Compare the limits of a single busy queue: on the switch, and in the smaller simulated pool."""
     alpha, reserved = chosen_alpha(fabric), fabric.buffer.reserved
     real, here = (
         busy_share(pool, alpha, 1) + reserved

@@ -13,10 +13,10 @@ from shallows.errors import ShallowsError
 
 
 def today_of(switch: Switch, fabric: Fabric) -> tuple[Candidate, list[str]]:
-    """Return the configured candidate, with omissions and assumptions.
+    """Return the current configuration as a candidate, with notes on omissions and assumptions.
 
-    Each class uses its queue's number in the profile that most ports have. A fabric with one class, whose
-    queue marks nothing, uses the first queue that marks.
+    Each class has the marking of the queue with its number, in the profile that most ports have. If a fabric
+    has one class, and its queue marks nothing, the first queue that marks is used.
 
     Raises
     ------

@@ -58,14 +58,14 @@ def undecided(race: Race, recommendation: Recommendation, share: float) -> Undec
 
 
 def _needed(race: Race, recommendation: Recommendation, rival: str) -> float:
-    """Estimate the seeds that decide between a candidate and a rival; at least `FEWEST_ROUNDS`."""
+    """Estimate the number of seeds that decides between the recommendation and a rival."""
     objective, chosen = recommendation.decided_by, recommendation.candidate.name
     change = race.judge(objective, chosen, rival).change
     return max(float(FEWEST_ROUNDS), *_seeds_for(objective, change, race.rounds))
 
 
 def _seeds_for(objective: Objective, change: Interval | None, seeds: int) -> Sequence[float]:
-    """Return the seeds at which an interval excludes the limit, for a width that falls as 1/√seeds."""
+    """Return the number of seeds at which an interval excludes −δ; its width falls as 1/√seeds."""
     if change is None or not (math.isfinite(change.low) and math.isfinite(change.high)):
         return [float(seeds + 1)]
     distance = abs(change.estimate + objective.delta)

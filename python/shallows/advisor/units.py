@@ -136,7 +136,7 @@ class _Conversion:
     def threshold(
         self, marking: Marking, threshold: Threshold | None, places: list[tuple[PortProfile, Queue]]
     ) -> Threshold | None:
-        """Convert a threshold; unchanged if it cannot be converted, or differs among its queues."""
+        """Convert a threshold; return it unchanged if that fails, or if the result differs between queues."""
         units = THRESHOLDS[self.format]
         if threshold is None or threshold.unit in units:
             return threshold
@@ -171,7 +171,7 @@ class _Conversion:
         return Threshold(Fraction(round(Fraction(100 * count, most))), "percent")
 
     def missing(self, threshold: Threshold, places: list[tuple[PortProfile, Queue]]) -> str:
-        """Name the missing input."""
+        """Name the input that is missing for the conversion of a threshold."""
         if threshold.unit == "cells" and self.cell is None:
             return "how large a cell is takes the chip: --chip names it"
         if threshold.unit == "ps" and any((profile.rate or self.hints.rate) is None for profile, _ in places):
@@ -278,7 +278,7 @@ class _Conversion:
         return share, None
 
     def remaining(self, profile: PortProfile, where: str) -> Fraction | None:
-        """Return the remaining percentage of a port's rate; None if negative, or for several queues."""
+        """Return the remaining percentage of a port's rate; None if negative, or shared by several queues."""
         schedulers = [queue.scheduler for queue in profile.queues if queue.scheduler]
         left = 100 - sum((each.percent or Fraction(0) for each in schedulers), Fraction(0))
         if sum(each.remainder for each in schedulers) > 1 or any(each.guaranteed for each in schedulers):

@@ -16,7 +16,7 @@ Topic = Literal["marking", "dropping", "memory"]
 _WORDS: tuple[tuple[Topic, re.Pattern[str]], ...] = (
     (
         "marking",
-        # Any unknown qdisc of Linux may mark; codel, cake, pie, choke, gred, sfq and dualpi2 can.
+        # Any unknown qdisc of Linux may mark, as codel, cake, pie, choke, gred, sfq and dualpi2 can.
         re.compile(
             r"(?<![a-z])(ecn|wred|red|afd|qdisc|ce_threshold)(?![a-z])|random[-_]detect|congestion[-_]control"
             r"|explicit-congestion|drop-profile",

@@ -1,3 +1,3 @@
-"""Exit codes. 3: no error, but a run measured nothing or is invalid; 130: Ctrl-C, as in shells."""
+"""Exit codes: 3 means that a run measured nothing or is invalid, and 130 means Ctrl-C, as in shells."""
 
 OK, FAILED, USAGE, EMPTY, INTERRUPTED = 0, 1, 2, 3, 130

@@ -36,7 +36,7 @@ def run(options: argparse.Namespace) -> int:
         print(document)
     else:
         tables = comparison_tables.rankings(found, everything=options.all)
-        # For many variants, the ranking is more useful than a table for each versus the baseline.
+        # For many variants, a ranking is more useful than one table for each variant and the baseline.
         if options.all or not found.is_large:
             tables += comparison_tables.verdicts(found, everything=options.all)
         for table in tables:

@@ -63,7 +63,7 @@ def _sum(widths: Sequence[int]) -> int:
 
 
 def _between(least: Sequence[int], natural: Sequence[int], width: int) -> list[int]:
-    """Return column widths: the least ones, with the remaining width given to the first columns."""
+    """Return column widths: at least `least`; the first columns get the remaining width."""
     widths, left = [], width - _sum(least)
     for low, high in zip(least, natural, strict=True):
         more = min(left, high - low)
@@ -78,7 +78,7 @@ def _natural(table: Table, index: int) -> int:
 
 
 def _least(table: Table, index: int) -> int:
-    """Return the width of a column with its heading wrapped between words, and its cells, too, if names."""
+    """Return the smallest width of a column whose heading wraps between words; cells with names wrap too."""
     cells = _cells(table, index)
     if index >= table.names:
         return max([*map(cell_len, cells), _longest_word(table.columns[index])])

@@ -11,7 +11,7 @@ Options = Callable[[argparse.ArgumentParser], None]
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose error for a wrong name suggests the nearest allowed one."""
+    """A parser that suggests the nearest allowed name in its error for a wrong name."""
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         try:

@@ -70,7 +70,7 @@ GROUPS = {
             ),
             "sweep": Listed(
                 "shallows.cli.sweep",
-                "run every point of a scenario's [sweep] table",
+                "run every combination of a scenario's [sweep] table",
                 "shallows sweep load.toml --jobs 4",
             ),
             "plan": Listed(
@@ -219,7 +219,7 @@ class _Overview(Parser):
             lines.append(f"{title}:")
             lines += [f"  {name:<12}{listed.text}" for name, listed in group.commands.items()]
             first = next(iter(group.commands.values()))
-            lines.append(f"  {'':12}example: {first.example}\n")
+            lines.append(f"\n  Example: {first.example}\n")
         options = self._get_formatter()
         options.start_section("options")
         options.add_arguments(self._get_optional_actions())

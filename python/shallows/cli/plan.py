@@ -8,7 +8,7 @@ from shallows.cli.codes import OK
 from shallows.cli.console import Status, console, print_table
 from shallows.cli.sweeping import print_curves, read_source
 from shallows.quantity import count, duration, size
-from shallows.runs.threads import cores, told
+from shallows.runs.threads import cores, division_in_words
 from shallows.sweeps import estimate
 from shallows.sweeps.planning import Plan, plan
 
@@ -30,10 +30,10 @@ def run(options: argparse.Namespace) -> int:
         print(json.dumps(found.document(), ensure_ascii=False))
     elif found.experiment:
         screen.print(f"{found.path}: one run, {_cost(found)}", soft_wrap=True)
-        screen.print(f"it runs {told(found.experiment, cores())}", soft_wrap=True)
+        screen.print(f"it runs {division_in_words(found.experiment, cores())}", soft_wrap=True)
     else:
         print_table(found.table, screen)
-        screen.print(f"{found.path}: {len(found.points)} points, {found.needs}", soft_wrap=True)
+        screen.print(f"{found.path}: {len(found.points)} runs, {found.needs}", soft_wrap=True)
     if warning := found.needs.warning():
         print(warning, file=sys.stderr)
     return OK
@@ -42,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
 def _cost(found: Plan) -> str:
     (point,), (cost,) = found.points, found.costs
     if cost is None:
-        return "of which a short trial told nothing"
+        return "its cost is unknown: a short trial made no progress"
     basis = "finished before" if point.is_finished else f"judged by a trial of {estimate.SAMPLE_S:g} s"
     hops, time, memory = count(cost.packet_hops), duration(cost.wall_s), size(cost.peak_mb * 1e6)
     return f"{hops} packet-hops, about {time} and {memory} of memory ({basis})"

@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _show(found: Reproduction, screen: "Console") -> None:
-    """Print a row for each claim, and the causes of those that do not hold."""
+    """Print a row for each claim, and the cause of each claim that does not hold."""
     rows = []
     for finding in found.findings:
         bad = [check for check in finding.checks if check.verdict == finding.verdict]

@@ -42,7 +42,7 @@ def escaping() -> Iterator[None]:
 
 
 def below(stream: TextIO) -> TextIO:
-    """Return the stream below an escaping one."""
+    """Return the stream to which an escaping stream writes."""
     return stream.stream if isinstance(stream, _Escaping) else stream
 
 

@@ -26,7 +26,7 @@ def run(options: argparse.Namespace) -> int:
     outcomes = run_sweep(parent, points, engine, screen, mine, replaces=False)
     if options.json:
         print(json.dumps({"points": [_describe(outcome) for outcome in outcomes]}, ensure_ascii=False))
-    # Include points of other shards, so that the last shard writes the page of the whole sweep.
+    # Runs of other shards are included, so that the last shard writes the page of the whole sweep.
     if done := finished_runs(points):
         if not options.json:
             print_table(points_table.points(done), screen)
@@ -36,7 +36,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _exit_code(outcomes: Sequence[Outcome]) -> int:
-    """Return the exit code; a failed point takes precedence over one that measured nothing."""
+    """Return the exit code; a failed run takes precedence over a run that measured nothing."""
     if not all(outcome.run for outcome in outcomes):
         return FAILED
     return EMPTY if any(outcome.run and outcome.run.measured_nothing for outcome in outcomes) else OK

@@ -1,4 +1,4 @@
-"""Functions shared by the commands of sweeps: reading points, and running them with a live view."""
+"""Functions of the commands that run sweeps: reading points, and running them with a live view."""
 
 import argparse
 import json
@@ -33,7 +33,7 @@ def read_source(options: argparse.Namespace) -> Source:
 def read_points(
     options: argparse.Namespace, *, verify: bool = False
 ) -> tuple[Path, list[Point], list[Point]]:
-    """Return the folder of a sweep, all of its points, and those of the requested shard."""
+    """Return the folder of a sweep, all points, and the points of the requested shard."""
     shard = Shard.parse(options.shard) if options.shard else Shard(1, 1)
     out = Path(options.out) if options.out else None
     parent, points = plan(read_source(options), out, verify=verify)
@@ -49,7 +49,7 @@ def run_sweep(
     *,
     replaces: bool = True,
 ) -> list[Outcome]:
-    """Run the points of a sweep, or only `mine`, with a live view; print the failed ones.
+    """Run the points of a sweep, or only `mine`, with a live view; print failed points.
 
     Raises if the folder holds another sweep, unless `replaces` is set.
     """
@@ -57,7 +57,7 @@ def run_sweep(
     costs = estimate.from_finished(mine)
     of = f" of {len(points)}" if len(mine) < len(points) else ""
     needs = estimate.add_up(mine, costs, None)
-    line = f"{len(mine)}{of} points, {needs}"
+    line = f"{len(mine)}{of} runs, {needs}"
     screen.print(Text.assemble((parent.name, "bold"), f"  {line}"), soft_wrap=True)
     if not needs.finished and (others := _others(parent, points)):
         of_whom = "of other settings, or of another build of the engine; they stay"
@@ -80,9 +80,9 @@ MOST_CURVES = 8
 
 
 def print_curves(points: Sequence[Point], screen: "Console") -> None:
-    """Print the marking curves of the points and what `auto` resolved to, once for all that share them.
+    """Print marking curves and the values of `auto`; points with the same curves and values share one table.
 
-    Titles name the schemes and values whose points share a table.
+    The title of a table names the schemes and values of its points.
     """
     shared: dict[tuple[str, tuple[str, ...]], list[Point]] = {}
     for point in points:
@@ -90,7 +90,7 @@ def print_curves(points: Sequence[Point], screen: "Console") -> None:
     for number, ((curves, notes), group) in enumerate([*shared.items()][:MOST_CURVES]):
         of = _what_is_common(group, points)
         table = tables.marking_curves(json.loads(curves), f"Marking curves{of and f', {of}'}")
-        # The note explains the rows once.
+        # The note is printed only below the first table.
         print_table(table if number == 0 else replace(table, note=""), screen)
         for note in notes:
             screen.print(note, soft_wrap=True, highlight=False)
@@ -100,7 +100,7 @@ def print_curves(points: Sequence[Point], screen: "Console") -> None:
 
 
 def _what_is_common(group: Sequence[Point], points: Sequence[Point]) -> str:
-    """Name a group by its schemes and values, on those axes where it lacks some values."""
+    """Name a group of points by its schemes and values, on the axes where it has only some of the values."""
     parts = []
     for axis in points[0].source.labels:
         mine, every = (list(dict.fromkeys(p.source.labels[axis] for p in of)) for of in (group, points))
@@ -111,13 +111,13 @@ def _what_is_common(group: Sequence[Point], points: Sequence[Point]) -> str:
 
 
 def _others(parent: Path, points: Sequence[Point]) -> int:
-    """Count the runs in a sweep's folder that are not its points."""
+    """Count the runs in a sweep's folder that do not belong to the sweep."""
     ours = {point.folder.name for point in points}
     return sum(path.parent.name not in ours for path in parent.glob(f"*/{MANIFEST}"))
 
 
 def _say_what_is_empty(runs: Sequence[Run]) -> None:
-    """Print the problems of points, and the number of points that measured nothing."""
+    """Print the problems of runs, and the number of runs that measured nothing."""
     for run in runs:
         if run.problems:
             texts = "; ".join(problem["text"] for problem in run.problems)
@@ -139,7 +139,7 @@ class SweepStatus(Status):
         self.start = time.monotonic()
 
     def update(self, running: dict[int, dict[str, Any]], outcomes: Sequence[Outcome]) -> None:
-        """Show the progress of the sweep and of its running points."""
+        """Show the progress of the sweep and of the current runs."""
         elapsed = time.monotonic() - self.start
         line = describe_sweep(self.points, running, outcomes, elapsed)
         done = len(outcomes) + sum(progress["fraction"] for progress in running.values())
@@ -150,12 +150,12 @@ class SweepStatus(Status):
 def describe_sweep(
     points: int, running: dict[int, dict[str, Any]], outcomes: Sequence[Outcome], elapsed: float
 ) -> str:
-    """Return in words the numbers of done, failed and running points, the speed and the remaining time."""
+    """Return in words the numbers of completed, failed and current runs, the speed and the remaining time."""
     failed = sum(outcome.run is None for outcome in outcomes)
     ran = [outcome.run for outcome in outcomes if outcome.run and not outcome.reused]
     hops = sum(run.summary["engine"]["packet_hops"] for run in ran)
     hops += sum(progress["packet_hops"] for progress in running.values())
-    parts = [f"{len(outcomes) - failed} of {points} points done"]
+    parts = [f"{len(outcomes) - failed} of {points} runs done"]
     parts += [f"{failed} failed"] if failed else []
     parts += [f"{len(running)} running", f"{count(hops / max(elapsed, 1e-9))} packet-hops/s"]
     worked = len(ran) + failed + sum(progress["fraction"] for progress in running.values())

@@ -40,7 +40,7 @@ def run(options: argparse.Namespace) -> int:
     else:
         print_table(found.table, screen)
         screen.print()
-    # The differences of Linux are the same in every run.
+    # The notes on differences between Linux and the model are the same for every run.
     differences = [note for note in found.real[0].summary["notes"] if note.startswith("Linux does otherwise")]
     print_notes([*found.notes, *differences], screen)
     paths = [

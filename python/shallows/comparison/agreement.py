@@ -135,7 +135,7 @@ def _times(simulated: Sequence[Run], real: Sequence[Run]) -> Iterator[_Metric]:
             for side in (simulated, real)
         ]
         if min(map(min, counts)) == 0 or (name != "all" and len(names) == 2):
-            continue  # A run has no such flows, or all flows are in one bin.
+            continue  # The bin has no flows, or all flows are in one bin.
         said = f"FCT {name.replace('_', ' ')}"
         yield _Metric(f"fct_us.{name}.mean", f"{said} mean µs", 0.15, _time(name, "mean"))
         fewest = min(map(sum, counts))

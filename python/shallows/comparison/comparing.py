@@ -38,18 +38,19 @@ def compare(
     names
         Names of the schemes; default: the folders' names, or the sweep's names.
     baseline
-        Name of the baseline; default: the first scheme. With `by`, its values on the axes.
+        Name of the baseline; default: the first scheme. With `by`, the baseline's values on the axes.
     confidence
-        Share of intervals that contain the true change.
+        Confidence level of the intervals, such as 0.95.
     cool_down
         Share of the arrival time, at its end, whose flows are excluded.
     by
         Axes of the sweep, by key or a key's last word, whose combined values are compared instead of schemes.
     metrics
-        The first metric orders all values; all of them define the Pareto-optimal ones. With more than six
-        values this is the default, with the metrics that papers show first. Metrics of workloads, classes, or
-        a group's senders or receivers are named `fct_us.small.p99@0`, `slowdown.all.mean@class1`,
-        `fct_us.all.mean@group=old` or `fct_us.all.mean@to_group=old`.
+        Metrics of a ranking: the first metric orders the values, and all metrics together define which are
+        Pareto-optimal. Default: a ranking by the two main metrics if there are more than six values,
+        otherwise none. Metrics of workloads, classes, or a group's senders or receivers are named
+        `fct_us.small.p99@0`, `slowdown.all.mean@class1`, `fct_us.all.mean@group=old` or
+        `fct_us.all.mean@to_group=old`.
 
     Raises
     ------
@@ -84,7 +85,7 @@ def compare(
 
 
 class _Comparer:
-    """Comparison of the points one by one, with its notes."""
+    """Comparison of schemes, one point after the other, with notes."""
 
     def __init__(
         self,
@@ -102,7 +103,7 @@ class _Comparer:
         """Series of workloads, classes or groups."""
         self.is_ranked = metrics is not None or len(found.runs) > MANY
         self.notes: dict[str, dict[str, None]] = {}
-        """Notes, and the values that each applies to."""
+        """Notes, each with the values to which it applies."""
         self.pairs = self.same_work = self.ranked = 0
         self.rankings: list[Ranking] = []
 
@@ -116,7 +117,7 @@ class _Comparer:
                 Metric(name).check_flows(offered)
         self._check_points(mine)
         for point, runs in mine.items():
-            # Samples of the others are read once, and only ranked data stays in memory.
+            # Samples of other schemes are read once; only the data for rankings stays in memory.
             read: dict[Path, Sample] = {}
             self.kept: dict[str, dict[int, Sample]] = {self.baseline: {}}
             self.known: list[Metric] | None = None
@@ -142,7 +143,7 @@ class _Comparer:
 
     def _check_points(self, mine: dict[str, dict[int, Run]]) -> None:
         apart = [other for other in self.others if not mine.keys() & self.found.runs[other].keys()]
-        # The pairs may lack common points because a sweep excludes some.
+        # A pair may have no common point, because a sweep can exclude points.
         if apart and (not self.found.places or apart == self.others):
             theirs = self.found.runs[apart[0]]
             raise ShallowsError(
@@ -170,7 +171,7 @@ class _Comparer:
         self.ranked += race.judged
 
     def _keep(self, name: str, seed: int, sample: Sample) -> None:
-        """Keep the part of a sample that is ranked."""
+        """Keep the series of a sample that rankings need."""
         if self.is_ranked:
             wanted = {Metric(each).series for each in self.metrics or ()} | set(ranking.CANDIDATES)
             series = {each: values for each, values in sample.series.items() if each in wanted}
@@ -290,7 +291,7 @@ def _said(text: str, places: Iterable[str]) -> str:
 
 
 def _metrics(pairs: list[tuple[Sample, Sample]]) -> list[Metric]:
-    """Return the metrics that all these runs have."""
+    """Return the metrics that all runs of these pairs have."""
     everywhere = [side.series.keys() for pair in pairs for side in pair]
     series = [name for name in everywhere[0] if all(name in names for names in everywhere)]
     kinds = [(name, kind) for name in series if Metric(name).kind != PER_FLOW for kind in ("mean", "p99")]

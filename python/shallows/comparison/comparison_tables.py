@@ -42,7 +42,7 @@ MOST_RANKED = 20
 
 
 def rankings(comparison: Comparison, *, everything: bool = False) -> list[Table]:
-    """Build tables of each point: all values in order, and the Pareto-optimal ones."""
+    """Build two tables for each point: values in the order of the first metric, and Pareto-optimal ones."""
     tables = []
     for ranking in comparison.rankings:
         tables.append(ranked(comparison, ranking, everything=everything))
@@ -52,7 +52,7 @@ def rankings(comparison: Comparison, *, everything: bool = False) -> list[Table]
 
 
 def ranked(comparison: Comparison, ranking: Ranking, *, everything: bool = False) -> Table:
-    """Build a table of all values by the first metric, each versus the first one."""
+    """Build a table of all values ordered by the first metric, each compared with the best one."""
     metric = ranking.metrics[0]
     shown = ranking.standings if everything else ranking.standings[:MOST_RANKED]
     left = len(ranking.standings) - len(shown)
@@ -107,7 +107,7 @@ def value_of(metric: str, standing: Standing) -> str:
 
 
 def change_of(metric: str, standing: Standing) -> tuple[str, str]:
-    """Format the change versus the first value, and its interval."""
+    """Format the change of a value relative to the first one, and the interval of the change."""
     if standing.verdict == "first" or standing.change is None:
         return NOTHING, NOTHING
     change, low, high = limits(metric, standing.change, standing.low, standing.high)

@@ -1,7 +1,7 @@
 """Confidence intervals for dependent observations.
 
-The flows of one run share queues, so a thousand of them carry far less information than a thousand
-independent ones. Runs with different seeds are independent, and long stretches of a run nearly so. These
+The flows of one run share queues, so a thousand flows carry far less information than a thousand independent
+observations. Runs with different seeds are independent, and long stretches of a run nearly so. These
 functions take observations in such *groups* and measure the spread between groups only, never between single
 flows. docs/statistics.md explains the formulas; evidence/interval-coverage.md shows their coverage.
 """
@@ -88,9 +88,10 @@ def said_of_bars(counts: Collection[int]) -> str:
 def percentile(groups: "Groups", rank: float = 0.99, confidence: float = 0.95) -> Interval:
     """Return the interval of the nearest-rank percentile of all groups together.
 
-    Groups of a hundred observations have no meaningful 99th percentile, but each has a share above the common
-    one. The spread of these shares bounds the rank of the true percentile (Woodruff, JASA 1952). This also
-    holds where the distribution has a gap, as between flows with and without a timeout.
+    A group of a hundred observations has no meaningful 99th percentile, but a known share of it lies above
+    the percentile of all groups together. The spread of these shares bounds the rank of the true percentile
+    (Woodruff, JASA 1952). This also holds where the distribution has a gap, as between flows with and without
+    a timeout.
 
     Parameters
     ----------
@@ -115,16 +116,16 @@ def percentile(groups: "Groups", rank: float = 0.99, confidence: float = 0.95) -
 
 
 def mean_difference(baseline: "Groups", other: "Groups", confidence: float = 0.95) -> Interval:
-    """Return the interval of the mean of `other` minus that of the baseline; groups are pairs."""
+    """Return the interval of the difference of means, `other` minus baseline; groups are paired."""
     differences = means(other) - means(baseline)
     estimate, half = float(differences.mean()), _half_width(differences, confidence)
     return Interval(estimate, estimate - half, estimate + half)
 
 
 def mean_change(baseline: "Groups", other: "Groups", confidence: float = 0.95) -> Interval:
-    """Return the interval of the mean of `other` over that of the baseline, minus one; groups are pairs.
+    """Return the interval of the relative change of means, `other` / baseline - 1; groups are paired.
 
-    All observations must be zero or more, and neither side all zero.
+    No observation may be negative, and on each side at least one must be above zero.
     """
     mine, theirs = means(other), means(baseline)
     # To first order, the logarithm of a ratio of means changes by the difference of relative deviations.
@@ -136,11 +137,11 @@ def mean_change(baseline: "Groups", other: "Groups", confidence: float = 0.95) -
 def percentile_change(
     baseline: "Groups", other: "Groups", rank: float = 0.99, confidence: float = 0.95
 ) -> Interval:
-    """Return the interval of the paired percentile of `other` over that of the baseline, minus one.
+    """Return the interval of the relative change of a percentile, `other` / baseline - 1; groups are paired.
 
     The limits are the outermost ratios that a test does not reject. If the true ratio is r, the baseline's
     values times r have the same percentile as the other's. Both sides then have the same share above the
-    common percentile, except for the variation between pairs. This is too narrow where the pairs agree
+    common percentile, except for the variation between pairs. This interval is too narrow where pairs agree
     closely and few flows are near the percentile. Student's interval of the pairs' own ratios is too narrow
     where groups are short or the distribution has a gap. The wider of the two applies, on each side.
 
@@ -172,7 +173,7 @@ class _Tails:
         self.confidence = confidence
 
     def accepts(self, log_ratio: float) -> bool:
-        """Return whether the test accepts this ratio."""
+        """Return whether the test accepts this logarithm of a ratio."""
         import numpy as np
 
         values = self.values[0] * math.exp(log_ratio), self.values[1]
@@ -229,7 +230,10 @@ def means(groups: "Groups") -> "NDArray[np.float64]":
 
 
 def _half_width(values: "NDArray[np.float64]", confidence: float, around: float | None = None) -> float:
-    """Return half the width of Student's interval, for the mean of independent values or another centre."""
+    """Return half the width of Student's interval for a mean of independent values.
+
+    Deviations are from `around`, by default the mean.
+    """
     centre = values.mean() if around is None else around
     deviation = math.sqrt(float(((values - centre) ** 2).sum()) / (values.size - 1))
     return student_t((1 + confidence) / 2, values.size - 1) * deviation / math.sqrt(values.size)

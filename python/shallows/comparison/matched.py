@@ -37,7 +37,7 @@ class Matched:
         return found
 
     def remedy(self) -> str:
-        """Return the remedy for a comparison without items."""
+        """Return the remedy for a comparison that finds fewer than two schemes or values."""
         if self.places:
             return "name an axis on which the sweep has several values"
         axes = {axis: None for run in self._all() for axis in run.labels if axis not in {"seed", "scheme"}}
@@ -51,7 +51,7 @@ class Matched:
 
     @classmethod
     def by(cls, folders: Sequence[Runs], by: Sequence[str]) -> "Matched":
-        """Match runs by their values on some axes; each folder may hold a part of the sweep."""
+        """Match runs by their values on these axes; the runs of a sweep may be in several folders."""
         sides = [runs_of(side) for side in folders]
         everything = [run for side in sides for run in side]
         axes = places.axes_of(everything, by)
@@ -65,7 +65,7 @@ class Matched:
 
     @classmethod
     def of(cls, schemes: Sequence[Runs], names: Sequence[str] | None) -> "Matched":
-        """Match the runs of each scheme (a folder or a list), or of one folder's schemes."""
+        """Match the runs of schemes; `schemes` has the runs of each, or one sweep with all of them."""
         sides = [runs_of(side) for side in schemes]
         everything = [run for side in sides for run in side]
         by_label = names is None and all("scheme" in run.labels for run in everything)
@@ -76,7 +76,7 @@ class Matched:
             raise ShallowsError(
                 f"{len(sides)} schemes have the name {', '.join(called)}", "give each scheme its own name"
             )
-        # Folders with several schemes each are compared scheme by scheme.
+        # If folders have several schemes each, every scheme of a folder is one scheme of the comparison.
         with_scheme = any(len({run.labels.get("scheme") for run in side}) > 1 for side in sides)
         pairs = ((name, run) for name, side in zip(called, sides, strict=True) for run in side)
         return cls._sorted(pairs, {"seed"} if with_scheme else {"seed", "scheme"})

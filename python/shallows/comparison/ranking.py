@@ -62,7 +62,7 @@ class Ranking:
 
     @property
     def kept(self) -> list[Standing]:
-        """Return the values that are, or may be, Pareto-optimal."""
+        """Return the values that are Pareto-optimal or may be."""
         return [each for each in self.standings if each.front in {"Pareto-optimal", "cannot tell"}]
 
 
@@ -76,7 +76,7 @@ def choose(metrics: Sequence[str] | None, known: Sequence[Metric], flows: Mappin
     known
         Metrics that all runs have.
     flows
-        Number of observations of each series, all seeds together, for the value with the fewest.
+        Number of observations of each series over all seeds, for the value with the fewest observations.
 
     Raises
     ------
@@ -97,7 +97,7 @@ def choose(metrics: Sequence[str] | None, known: Sequence[Metric], flows: Mappin
 
     there = [series for series in CANDIDATES if flows.get(series) and f"{series}.mean" in names]
     found = [
-        # Papers show the mean of large flows.
+        # For large flows, papers show the mean.
         f"{series}.mean" if series == "fct_us.large" else with_tail(series)
         for series in there
         if series != "fct_us.all"
@@ -122,7 +122,7 @@ class Race:
         """Number of intervals computed."""
 
     def rank(self, point: Labels) -> Ranking:
-        """Order the values by the first metric, and find the dominated ones by all metrics."""
+        """Order the values by the first metric, and find the values that are dominated in all metrics."""
         values = {place: self._values(place) for place in self.samples}
         main = self.metrics[0]
         sign = -1 if main.is_better_high else 1
@@ -177,7 +177,8 @@ class _Front:
     """The Pareto front.
 
     A value dominates another if it is better by interval in one metric and at least as good in all others:
-    neither the interval nor the estimate is on the wrong side of zero. Without an interval none is dominated.
+    neither the interval nor the estimate is on the wrong side of zero. Without intervals, no value is
+    dominated.
     """
 
     def __init__(
@@ -223,14 +224,14 @@ class _Front:
             return "dominated", dominated_by, []
         settled = self.apart[index] | self.beats[index] | self.beats[:, index]
         settled |= ~np.array(self.valued) | (np.arange(len(self.places)) == index)
-        # A dominated value is ignored: the value that beats it is distinguished from this one or listed.
+        # Dominated values are left out: the values that dominate them are already considered.
         settled |= self.counts.any(axis=0)
         still_open = [self.places[each] for each in np.flatnonzero(~settled)]
         return "cannot tell" if still_open else "Pareto-optimal", [], still_open
 
 
 def _is_as_good(metric: Metric, judgement: Judgement, *, of_other: bool) -> bool:
-    """Return whether a change without a verdict is zero, or has its estimate on the favourable side."""
+    """Return whether an undecided change is zero or, by its estimate, favourable."""
     change = judgement.change
     if change is None or judgement.reason not in {INCLUDES_ZERO, SAME}:
         return False

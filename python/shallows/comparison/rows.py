@@ -44,7 +44,7 @@ def verdict_cells(row: Row) -> list[str]:
 
 
 def changes(row: Row) -> list[str]:
-    """Format a change and its limits in percent, or as factors if it may be more than twofold."""
+    """Format a change and its limits in percent; as factors if the change may be more than twofold."""
     return limits(row.metric, row.change, row.low, row.high)
 
 

@@ -75,9 +75,9 @@ class Sample:
 def read(run: Run, cool_down: float, wanted: Collection[str] = ()) -> Sample:
     """Read the sample of a finished run.
 
-    Late flows have less competing traffic, and if a run stops at a given time, only the short ones complete.
-    Therefore flows that arrived in the last part of the arrival time are excluded. The age of an unfinished
-    flow counts as a lower bound of its completion time.
+    Late flows have less competing traffic, and if a run stops at a given time, only short ones of them
+    complete. Therefore flows that arrived in the last part of the arrival time are excluded. The age of an
+    unfinished flow counts as a lower bound of its completion time.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def read(run: Run, cool_down: float, wanted: Collection[str] = ()) -> Sample:
 
 
 def _of_part(series: dict[str, Series], where: str) -> dict[str, Series]:
-    """Rename the series to the names that metrics of this part have."""
+    """Rename series as the metrics of a part (a workload, class or group) do."""
     return {Metric(name).at(where).name: found for name, found in series.items() if found.values.size}
 
 
@@ -140,7 +140,7 @@ def _flow_series(
     # Unbounded flows have no completion time.
     sized = flows.filter(flows["size_bytes"].is_not_null())
     measured = _measured(sized, "arrival_us", "fct_us", end_us, cool_down)
-    # Only complete flows have an ideal time. No flow is faster than ideal, so one is a lower bound.
+    # Only completed flows have an ideal time. The slowdown of the others is at least 1.
     measured = measured.with_columns(slowdown=(measured["time"] / measured["ideal_us"]).fill_null(1.0))
     series = {}
     for name, chosen in _by_size(run, measured, every_size=every_size).items():
@@ -157,7 +157,7 @@ def _by_size(run: Run, flows: "pl.DataFrame", *, every_size: bool) -> "dict[str,
         name: flows.filter(flows["size_bytes"].is_between(low, high, closed="right"))
         for name, low, high in ranges
     }
-    # A size that all flows have adds no information, but a metric of a part may name it.
+    # A bin with all flows adds no information, but a metric of a workload, class or group may name it.
     most = flows.height if every_size else flows.height - 1
     return {"all": flows} | {name: some for name, some in chosen.items() if 0 < some.height <= most}
 

@@ -64,7 +64,7 @@ def compare_testbed(
     scenario
         Path of the scenario file, or a `Scenario`.
     overrides
-        Values that differ from the file's, by dotted key.
+        Values that replace values of the file, by dotted key.
     seed
         First seed; the file's if not given.
     out
@@ -87,7 +87,7 @@ def compare_testbed(
     ScenarioError
         If the scenario needs a feature that Linux lacks.
     ShallowsError
-        If the machine is too slow for it, a run is invalid, or a folder cannot be written.
+        If the machine is too slow for the scenario, a run is invalid, or a folder cannot be written.
     """
     first = source_of(scenario, override_texts(overrides), seed)
     experiment = first.parse()
@@ -125,7 +125,7 @@ class _Pairs:
             return execute(source, experiment, place, progress)
 
     def measured(self, source: Source) -> Run:
-        """Return a kept run if it is valid, and measure otherwise."""
+        """Return the existing run with real TCP if it is valid; otherwise make a new one."""
         experiment = source.parse()
         place = self.folder / f"real-s{source.seed}"
         kept = self._kept(place, measured_hash(experiment, self.dilation))
@@ -135,7 +135,7 @@ class _Pairs:
             return measure(source, experiment, place, progress, self.dilation)
 
     def _kept(self, folder: Path, content_hash: str) -> Run | None:
-        """Return the run of a folder, unless it must be repeated, as by a build with local changes."""
+        """Return the run in a folder; None if it must be repeated."""
         if self.force or build()["dirty"] or not holds(folder, content_hash):
             return None
         self.say(f"{folder} is there")

@@ -68,8 +68,8 @@ def judge(metric: Metric, pairs: Pairs, confidence: float, alone: int = SEEDS_AL
     """Judge one metric.
 
     The verdict follows the interval of the change over seeds, or over batches with fewer than `alone` seeds.
-    An unfinished flow only bounds its completion time from below, so no verdict may rest on such flows being
-    fast.
+    The completion time of an unfinished flow has only a lower bound, so no verdict may depend on unfinished
+    flows being fast.
     """
     theirs: Groups
     mine: Groups
@@ -101,7 +101,7 @@ def judge(metric: Metric, pairs: Pairs, confidence: float, alone: int = SEEDS_AL
 def estimate(metric: Metric, samples: Sequence[Sample]) -> float | None:
     """Return the value of a metric over all seeds together.
 
-    None if a run has no such flows, or all together too few for a percentile.
+    None if a run has no flows that the metric covers, or if all runs together have too few for a percentile.
     """
     groups = [_values(metric, sample) for sample in samples]
     if not groups or not all(group.size for group in groups):
@@ -148,7 +148,7 @@ def _change(metric: Metric, theirs: "Groups", mine: "Groups", confidence: float)
 
 
 def _batches(metric: Metric, theirs: "Groups", mine: "Groups") -> "tuple[Groups, Groups] | None":
-    """Cut each run into batches of equally many consecutive flows, long enough to be independent."""
+    """Divide each run into equal batches of consecutive flows that are long enough to be independent."""
     import numpy as np
 
     for wanted in BLOCKS:

@@ -33,8 +33,8 @@ def fct(runs: Runs) -> "Figure":
     Losses are those in switches; thin lines show losses in NICs, if there are any.
 
     Each scheme has a line. A point is the mean of runs that differ only in their seed; from three seeds on, a
-    bar shows its 95 % interval. If the load does not vary, the horizontal axis is the longest axis of numbers
-    or quantities. With more than eight lines, a swept quantity is shown by colour, and schemes have panels.
+    bar shows its 95 % interval. If the load does not vary, the horizontal axis is the numeric axis with the
+    most values. With more than eight lines, a swept quantity is shown by colour, and schemes have panels.
 
     Parameters
     ----------
@@ -258,7 +258,7 @@ def _collect(lines: dict[str, list[Run]], place: Callable[[Run], float], metric:
 def _with_enough(tails: Points, counts: Points, few: list[int]) -> Points:
     """Return the points that have enough observations for a p99, over all seeds.
 
-    The numbers of observations of the other points are added to `few`.
+    The numbers of observations of all other points are added to `few`.
     """
     kept: Points = {}
     for name, line in tails.items():
@@ -331,12 +331,12 @@ def _draw(place: Place, told: Lines, metric: _Metric) -> None:
             plot.errorbar(
                 list(known), means, [below, above], fmt="none", zorder=look.get("zorder", 2), **bars
             )
-        # Only lines with points may extend beyond the panel: the layout cannot place empty ones.
+        # Only lines with points may extend beyond the panel: the layout cannot place lines without points.
         plot.plot(*_means(line, metric.unit), label=name, clip_on=not line, **look)
         if metric.thin:
             thin = _means(metric.thin[name], metric.unit)
             plot.plot(*thin, clip_on=False, **look | {"linewidth": 0.6, "marker": ""})
-    # All parts share a scale, so that they can be compared.
+    # The panels of all parts share a scale, so that they can be compared.
     drawn = [value for points in (metric.points, metric.thin or {}) for value in _all_means(points)]
     for line in metric.points.values():
         for interval in filter(None, map(over_seeds, line.values())):

@@ -226,7 +226,8 @@ def slowdown(runs: Runs) -> "Figure":
                 for name in place.behind:
                     place.plot.plot(*drawn[name], **BEHIND)
                 for name in place.names:
-                    # Only lines with points may extend beyond the panel: the layout cannot place empty ones.
+                    # Only lines with points may extend beyond the panel: the layout cannot place lines
+                    # without points.
                     outside: dict[str, Any] = {"clip_on": not drawn[name][0]}
                     place.plot.plot(*drawn[name], label=name, **outside, **told.looks[name])
                 found = [value for _, values in drawn.values() for value in values]
@@ -249,9 +250,9 @@ def slowdown(runs: Runs) -> "Figure":
 
 
 def _by_size(flows: "pl.DataFrame", edges: Sequence[int], percentile: float) -> Curve:
-    """Return the number of each part's upper edge, and a percentile of the slowdown of its flows.
+    """Return the numbers of the upper edges of size ranges, and a percentile of the slowdown in each range.
 
-    A part with too few flows for the percentile is merged with the next.
+    A range with too few flows for the percentile is merged with the next range.
     """
     parts: list[tuple[float, int, int]] = []
     low = -1
@@ -260,7 +261,7 @@ def _by_size(flows: "pl.DataFrame", edges: Sequence[int], percentile: float) -> 
             parts.append((float(place), low, edge))
             low = edge
     if parts and low < edges[-1]:
-        # Too few largest flows are merged into the part before.
+        # If the last range has too few flows, it is merged with the range before.
         parts[-1] = (float(len(edges)), parts[-1][1], edges[-1])
     found = [(place, nearest_rank([_slowdowns(flows, *ends)], percentile)) for place, *ends in parts]
     return [place for place, _ in found], [value for _, value in found]
@@ -333,7 +334,9 @@ def queue_cdf(runs: Runs, ports: Sequence[str] = (), *, tail: bool = False) -> "
         for key, each in known.items()
         for _, value in style.near(each, top)[0]
     }
-    known_counts: dict[str, int] | None = {} if tail else None  # a share of time has no observations
+    known_counts: dict[str, int] | None = (
+        {} if tail else None
+    )  # shares of time have no number of observations
     name = f"backlog{of} ({unit.name})"
     return _one_cdf(told, curves, name, "time", known_counts, linear=True, marks=sorted(marks))
 
@@ -542,9 +545,9 @@ def _ranks(ordered: "pl.Series", *, tail: bool = False) -> Curve:
 
 
 def _few(values: Sequence[float], shares: Sequence[float], *, tail: bool = False) -> Curve:
-    """Thin out a distribution: neighbouring points are at most a share of 1 / `POINTS` apart.
+    """Reduce the points of a distribution: one point for each share of 1 / `POINTS`.
 
-    Both ends of a larger step are kept, so that the curve rises at the right value.
+    Both ends of larger steps are kept, so that the curve rises at the right value.
     """
     import numpy as np
 
@@ -553,7 +556,7 @@ def _few(values: Sequence[float], shares: Sequence[float], *, tail: bool = False
     share = np.asarray(shares)
     part = np.floor(share * POINTS)
     if tail:
-        # Parts of equal length on a logarithmic axis of the share above.
+        # The parts have equal lengths on a logarithmic axis that shows the share above each value.
         part = np.floor(-np.log10(np.maximum(1 - share, 1e-9)) * POINTS / DECADES)
     enters = np.diff(part, prepend=-1) > 0
     is_step = np.diff(share, append=np.inf) > 1 / POINTS
@@ -606,5 +609,5 @@ def _draw_cdf(
 
 
 def _above(shares: Sequence[float], is_tail: bool) -> list[float]:
-    """Return shares, or with `is_tail` the shares above; zero becomes NaN, as the axis is logarithmic."""
+    """Return the shares at or below each value; with `is_tail`, the shares above it, with NaN for zero."""
     return [1 - share if share < 1 else math.nan for share in shares] if is_tail else [*shares]

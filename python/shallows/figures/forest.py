@@ -46,7 +46,7 @@ def draw(comparison: Comparison) -> "Figure":
     """Draw the changes of the main metrics with their intervals, one panel for each scheme.
 
     A comparison of more than six places shows one row for each place in the order of the ranking, with its
-    change versus the first. Names of places that no other place beats are bold.
+    change relative to the first place. Names of places that no other place beats are bold.
 
     The scale is logarithmic, so that half and twice are equally far from no change. An interval without a
     limit ends in an arrow.

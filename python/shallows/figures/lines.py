@@ -59,7 +59,7 @@ class Lines:
         return len(self.parts) > 1
 
     def behind(self, part: str) -> list[str]:
-        """Return the lines that a part shows in grey: all others, if each line has its own part."""
+        """Return the lines that a part shows in grey: all other lines, if each line has its own part."""
         return [] if self.scale or not self.is_split else [name for name in self.looks if name != part]
 
     def finish(self, figure: "Figure", plots: "Sequence[Axes]", *named: "Axes") -> None:
@@ -73,8 +73,8 @@ class Lines:
 def of_labels(lines: Mapping[str, Mapping[str, Any]]) -> Lines:
     """Choose how to distinguish lines, which are given by name with their labels by axis.
 
-    Up to eight lines have styles. With more, the longest axis of numbers becomes a colour scale, and values
-    of the other axes become parts; without an axis of numbers, each line is a part.
+    Up to eight lines have styles. With more lines, the numeric axis with the most values becomes a colour
+    scale, and values of the other axes become parts; without a numeric axis, each line is a part.
     """
     names = list(lines)
     if len(names) <= MOST_LOOKS:
@@ -136,8 +136,8 @@ def side_by_side(
 ) -> "Iterator[tuple[Figure, list[list[Place]]]]":
     """Create panels of several metrics along one axis, one for each metric and part.
 
-    With a single part, metrics are arranged in `columns`. With several, parts are side by side and wrap, with
-    one metric in each row. Yields the figure, and for each metric its panels.
+    A single part arranges its metrics in `columns`. Several parts are side by side and wrap, with one metric
+    in each row. Yields the figure, and the panels of each metric.
     """
     if not lines.is_split:
         with style.panels(-(-count // columns), columns, height, sharex=True) as (figure, plots):
@@ -181,7 +181,7 @@ def one_below_the_other(
 ) -> "Iterator[tuple[Figure, list[list[Place]]]]":
     """Create panels with different horizontal axes: parts in rows, metrics in columns.
 
-    Yields the figure, and for each metric its panels.
+    Yields the figure, and the panels of each metric.
     """
     if not lines.is_split:
         with style.panels(count, 1, height) as (figure, plots):

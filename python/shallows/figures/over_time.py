@@ -103,7 +103,7 @@ class _Panel:
 
 
 def _panels(runs: Sequence[Run], ports: Sequence[str]) -> list[_Panel]:
-    """Return the panels: the same ports of every run, and by default their shared pools."""
+    """Return the panels: the same ports for every run, and by default the pools of these ports."""
     chosen = ports or busiest(runs, most=2 if len(runs) == 1 else 1)
     schemes = list(groups(runs))
     shown = []
@@ -272,7 +272,7 @@ def goodput(runs: Runs, flows: Sequence[int] = ()) -> "Figure":
 
 
 def _each(runs: Sequence[Run]) -> list[tuple[str, str, Run]]:
-    """Return each run after the name of its scheme and its label, which includes the seed if needed."""
+    """Return for each run the name of its scheme, its label (with the seed if needed), and the run."""
     named = []
     for name, members in groups(runs).items():
         for run in members:
@@ -284,7 +284,7 @@ def _each(runs: Sequence[Run]) -> list[tuple[str, str, Run]]:
 def _draw_over_time(
     shown: Sequence[tuple[str, dict[str, Series], float]], what: str, unit: style.Unit
 ) -> "Figure":
-    """Draw a panel for each entry of `shown`: its name, its lines, and the end of its time axis.
+    """Draw a panel for each entry of `shown`, which has a name, lines, and the end of the time axis.
 
     With more than `MOST_LOOKS` lines, each line has its own panel, titled with its name.
     """
@@ -309,7 +309,7 @@ def _draw_over_time(
                 place = 0 if is_split else names.index(name)
                 look = style.look(place) | {"linewidth": 1.0, "markersize": 3.5}
                 line = _draw_parts(plot, series, time, unit, label=name, **look)
-                # Space markers evenly in time; by points, steep parts of a line would have too many.
+                # Markers are spaced evenly in time, because steep parts of a line have many points.
                 at = [end / time.size * (mark + (place % 6 + 0.5) / 6) / MARKS for mark in range(MARKS)]
                 times = np.asarray(line.get_xdata())
                 line.set_markevery(sorted({int(i) for i in np.searchsorted(times, at) if 0 < i < len(times)}))

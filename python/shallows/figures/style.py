@@ -47,7 +47,7 @@ NOTE_LINE = 0.13
 def panels(
     rows: int, columns: int = 1, height: float = 1.2, *, width: float = WIDTH, most: int = 10, **options: Any
 ) -> "Iterator[tuple[Figure, list[Axes]]]":
-    """Create a figure and its panels, row by row; everything drawn within the context has our style.
+    """Create a figure and its panels, row by row; drawings within the context have the style of Shallows.
 
     Raises `ShallowsError` for more than `most` rows.
     """
@@ -74,20 +74,20 @@ def look(index: int) -> dict[str, Any]:
     number = len(cycle["color"])
     again, place = divmod(index, number)
     chosen = {"color": cycle["color"][place], "marker": cycle["marker"][place]}
-    # When colours and markers repeat, each gets another dash.
+    # When colours and markers repeat, the dash pattern changes.
     chosen["linestyle"] = cycle["linestyle"][(place + again) % number]
-    # Open markers, with later lines below, keep coinciding points visible.
+    # Markers are open, and later lines are drawn below earlier ones, so that coinciding points stay visible.
     return chosen | {"markerfacecolor": "white", "zorder": 3 - 0.05 * index}
 
 
 def marks(index: int, number: int) -> tuple[float, float]:
-    """Return matplotlib's `markevery` for `number` markers, evenly along a line, apart from other lines'."""
+    """Return matplotlib's `markevery`: `number` evenly spaced markers, offset from those of other lines."""
     return (0.3 * (index % 4 + 0.5) / (4 * number), 1 / number)
 
 
 @dataclass(frozen=True)
 class Unit:
-    """A unit of an axis: its name, and its size by which numbers are divided."""
+    """A unit of an axis: its name, and the number by which values are divided."""
 
     name: str
     size: float
@@ -154,8 +154,8 @@ def scale(
     zero
         Whether a logarithmic axis must also show zeros.
     more
-        Ends of intervals, which must fit but do not determine the kind of scale. Ends far below all values
-        are ignored, so such intervals extend beyond the axis.
+        Ends of intervals, which the axis must include, but which do not decide whether it is logarithmic.
+        Ends far below all values are ignored, so such intervals extend beyond the axis.
     """
     from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
 
@@ -204,7 +204,7 @@ def keep_few_ticks(plot: "Axes") -> None:
 
 
 def decades(low: float, high: float) -> list[float]:
-    """Return the powers of ten in a range; with multiples such as 2 and 5 if few, only some if many."""
+    """Return the ticks of a logarithmic axis: powers of ten; in a narrow range, multiples of them too."""
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
     span = math.log10(high / low)
     factors = (1, 2, 5) if span <= 1.5 else (1, 3) if span <= 2.2 else (1,)
@@ -221,7 +221,7 @@ def plain_numbers() -> "Formatter":
 
 
 def add_legend(figure: "Figure", *plots: "Axes") -> None:
-    """Add a legend of these panels' lines above all panels; none for a single line."""
+    """Add a legend above all panels for the lines of these panels; a single line gets no legend."""
     lines = {
         name: handle for plot in plots for handle, name in zip(*plot.get_legend_handles_labels(), strict=True)
     }
@@ -253,13 +253,13 @@ CLOSE = 3.0
 
 
 def near(thresholds: Sequence[tuple[str, float]], top: float) -> tuple[list[tuple[str, float]], list[str]]:
-    """Return the thresholds to draw, and texts for those too high to draw."""
+    """Return the thresholds to draw, and texts about the thresholds that are too high to draw."""
     drawn = [(name, value) for name, value in thresholds if value <= CLOSE * top]
     return drawn, [f"{name} = {size(value)}" for name, value in thresholds if value > CLOSE * top]
 
 
 def draw_thresholds(plot: "Axes", thresholds: Sequence[tuple[str, float]], unit: "Unit") -> None:
-    """Draw marking thresholds, in bytes, as dashed lines with their names: the lowest below its line."""
+    """Draw marking thresholds (in bytes) as dashed lines; the lowest line has its name below it."""
     from matplotlib.patheffects import withStroke
 
     for place, (name, value) in enumerate(sorted(thresholds, key=lambda each: each[1])):
@@ -302,7 +302,7 @@ def name_columns(plots: "Sequence[Axes]", names: Sequence[str]) -> None:
 def save(figure: "Figure", stem: str | Path, formats: Iterable[str] | None = None) -> list[Path]:
     """Write a figure in several formats beside each other, and return the paths.
 
-    The same results give the same bytes, as files contain no date.
+    The same results give byte-identical files, because the files contain no date.
 
     Parameters
     ----------

@@ -99,7 +99,7 @@ class Columns(Generic[Row]):
         self._stored += count
 
     def _of_defaults(self, place: int) -> "array[int]":
-        """Return the column of a field with its default in all stored rows."""
+        """Return a new column of a field, with the field's default in all stored rows."""
         return array(self._codes[place], [self._defaults[self.kind._fields[place]]]) * self._stored
 
     def has(self, name: str) -> bool:

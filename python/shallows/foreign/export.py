@@ -55,7 +55,7 @@ def hpcc(source: ScenarioLike | Run, what: str) -> str:
 def node_ids(hosts: Sequence[str], switches: Sequence[str]) -> list[int]:
     """Return HPCC's number of each node, hosts first.
 
-    The numbers are those in the names if these number all nodes, else the order.
+    The numbers come from the names if these contain every number once; otherwise from the order.
 
     >>> node_ids(["host0", "host2"], ["switch1"]), node_ids(["a", "b"], ["tor"])
     ([0, 2, 1], [0, 1, 2])

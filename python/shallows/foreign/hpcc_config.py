@@ -112,7 +112,7 @@ def _one(lines: dict[str, Line], key: str, default: int, least: int, most: int) 
 def _without(
     path: Path, lines: dict[str, Line], mode: int, ignored: Ignored, notes: list[str]
 ) -> dict[str, Line]:
-    """Return the lines that a scenario uses; the others are noted, or rejected together."""
+    """Return the lines that a scenario uses; note ignored lines, and reject all other lines in one error."""
     lost = {key: why for key, why in _unmodelled(lines, mode) if key not in ignored}
     if lost:
         texts = [f"{_place(path, lines, key)}: {key}: {why}" for key, why in lost.items()]
@@ -145,7 +145,7 @@ def _unmodelled(lines: dict[str, Line], mode: int) -> Iterator[tuple[str, str]]:
 
 
 def _meaningless(lines: dict[str, Line], mode: int) -> list[tuple[set[str], str]]:
-    """Return keys that change no result, with the reason; parameters of unused modes are among them."""
+    """Return the keys that change no result, such as parameters of unused modes, with the reason."""
     of_modes = set().union(*keys.OF_MODES.values())
     chosen = keys.OF_MODES[keys.DCTCP] if mode == keys.DCTCP else set()
     off = {key for key, count in keys.OFF.items() if key in lines and _zero(lines[key], count)}
@@ -216,7 +216,7 @@ def _buffer(lines: dict[str, Line], of_hawkeye: list[str], notes: list[str]) -> 
 
 
 def _thresholds(path: Path, lines: dict[str, Line], notes: list[str]) -> dict[str, dict[int, Decimal]]:
-    """Return the values of each map by rate: kilobytes, kilobytes, and a probability."""
+    """Return the values of KMIN_MAP and KMAX_MAP (kilobytes) and of PMAX_MAP (probabilities), by rate."""
     maps: dict[str, dict[int, Decimal]] = {}
     for key in ("KMIN_MAP", "KMAX_MAP", "PMAX_MAP"):
         if key not in lines:

@@ -38,7 +38,7 @@ def read_flows(path: Path, network: Network) -> tuple[Columns[Flow], list[str]]:
 
 
 class _Reader:
-    """Reader of the lines below the first, in order: blocks by array operations, other lines one by one."""
+    """Reader of all lines after the first: usual lines in blocks, as arrays, and other lines one by one."""
 
     def __init__(self, first: Line, network: Network) -> None:
         first.expect(1, "the number of flows")
@@ -71,7 +71,7 @@ class _Reader:
         return True
 
     def _flows(self, block: Block, read: dict[str, "Numbers"]) -> dict[str, "Numbers"] | None:
-        """Return the fields of flows; None if a flow must be read by itself."""
+        """Return the fields of the flows of a block; None if a line must be read word by word."""
         import numpy as np
 
         hosts = np.full(max(self._numbers) + 1, -1, np.int64)
@@ -117,7 +117,7 @@ class _Reader:
 
 
 class _Flow(NamedTuple):
-    """The numbers of a line."""
+    """The numbers of a flow's line."""
 
     line: int
     source: int

@@ -125,9 +125,9 @@ LISTS = {"AGENT_NODE", "NO_CC_NODE"}
 def read(path: Path, notes: list[str]) -> dict[str, Line]:
     """Return a line for each key with its effective values.
 
-    The last line of a repeated key counts; lines of one map are combined. HPCC reads word by word: a key, and
-    its values; it skips all other words and has no comments. So it reads keys even in lines that begin with
-    `#` or `//`; a note reports these.
+    The last line of a repeated key counts; lines of one map are combined. HPCC reads word by word, a key and
+    then its values. It skips all other words and has no comments, so it reads keys even in lines that begin
+    with `#` or `//`; a note reports such lines.
     """
     found: dict[str, Line] = {}
     for line in read_lines(path):
@@ -179,7 +179,7 @@ def _both(first: Line, second: Line) -> Line:
 
 
 def _values(key: str, count: str) -> int | None:
-    """Return how many values follow a key; `count` is the first one. None if a needed count is not a number.
+    """Return the number of values after a key, of which `count` is the first; None if it is not a number.
 
     >>> _values("CC_MODE", "8"), _values("LINK_DOWN", "0"), _values("KMIN_MAP", "2")
     (1, 3, 5)

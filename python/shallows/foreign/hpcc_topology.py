@@ -105,7 +105,7 @@ def _header(first: Line, ignored: Ignored) -> _Header:
 
 
 def _switches(first: Line, lines: Iterator[Line], header: _Header) -> list[int]:
-    """Return the switches in order; consumes the lines that list them."""
+    """Return the switches in the order of the file, and remove their lines from `lines`."""
     found: dict[int, int] = {}
     for line in lines:
         if not all(word.isdecimal() for word in line.words):
@@ -171,7 +171,10 @@ def _losses(links: list[Line], ignored: Ignored) -> list[str]:
 
 
 def rest(first: Line, found: int, said: int, what: str, after: int, count: int) -> list[str]:
-    """Return a note on `count` lines from line `after` on, which HPCC does not read; reject missing lines."""
+    """Return a note on the `count` lines from line `after` on, which HPCC does not read.
+
+    Raises an error if fewer lines follow than the file says.
+    """
     if found < said:
         raise first.error(f"{said} {what}, but only {found} lines follow", "mend the number")
     if count == 0:

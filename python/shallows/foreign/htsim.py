@@ -111,7 +111,7 @@ def _unit(matrix: Matrix, asked: str | None) -> tuple[str, list[str]]:
     """Return the unit of start times, with notes; it depends on the program that reads the file.
 
     htsim_uec (uec.cpp, `connectPort`) reads microseconds, the other programs picoseconds. Only htsim_uec
-    supports messages. If all starts are below 1,000, they are taken for microseconds.
+    supports messages. Starts that are all below 1,000 are interpreted as microseconds.
     """
     latest = matrix.starts.latest
     if asked or not latest:
@@ -137,7 +137,7 @@ def _check_starts(matrix: Matrix, unit_ps: int) -> None:
 
 
 def _flows(matrix: Matrix, unit_ps: int) -> Columns[Flow]:
-    """Return the flows with a size."""
+    """Return the flows that have a size."""
     import numpy as np
 
     connections = matrix.connections
@@ -168,7 +168,7 @@ def _flows(matrix: Matrix, unit_ps: int) -> Columns[Flow]:
 
 
 def _order(connections: Columns[Connection]) -> "Numbers":
-    """Return the indices of connections with a size; those without a trigger are sorted by start time."""
+    """Return the indices of connections with a size; those without a trigger come in the order of starts."""
     import numpy as np
 
     sizes, triggers, starts = (np.asarray(connections.column(name)) for name in ("size", "trigger", "start"))
@@ -215,7 +215,7 @@ def _unbounded(matrix: Matrix, unit_ps: int) -> list[dict[str, Any]]:
 
 
 def _hosts(numbers: Sequence[int]) -> int | str | list[int]:
-    """Return a set of hosts in a scenario's notation.
+    """Return host numbers in a scenario's notation.
 
     >>> _hosts([3]), _hosts([3, 4, 5]), _hosts([3, 5])
     (3, '3..6', [3, 5])

@@ -1,4 +1,4 @@
-"""Connection lines of htsim's matrices: usual ones are read in blocks, unusual ones word by word."""
+"""Connection lines of htsim's matrices: usual lines are read in blocks, unusual lines word by word."""
 
 import struct
 from collections.abc import Mapping
@@ -62,7 +62,7 @@ class Connection(NamedTuple):
 
 @dataclass
 class Starts:
-    """Statistics of start times as written in the file; `Connection` has only their whole part."""
+    """Statistics of start times with their fractions, which `Connection` does not store."""
 
     latest: Decimal | int = 0
     inexact: int = 0
@@ -74,7 +74,7 @@ class Starts:
         """Add a start."""
         if start > self.latest:
             self.latest = start
-        if start < 1 << 24:  # off by less than 1
+        if start < 1 << 24:  # rounding is off by less than 1
             return
         (read,) = FLOAT.unpack(FLOAT.pack(start))
         gap: Decimal | int = abs(int(read) - start) if isinstance(start, int) else abs(Decimal(read) - start)
@@ -85,7 +85,9 @@ class Starts:
     def add_whole(self, starts: "Numbers", lines: "Numbers") -> None:
         """Add starts that are whole numbers."""
         self.latest = max(self.latest, int(starts.max()))
-        gaps = abs(starts.astype("d").astype("f").astype("q") - starts)  # as `FLOAT` rounds: from 64 bits
+        gaps = abs(
+            starts.astype("d").astype("f").astype("q") - starts
+        )  # rounds 64-bit floats, as `FLOAT` does
         if gaps.any():
             self.inexact += int((gaps > 0).sum())
             worst = gaps.max()
@@ -93,7 +95,7 @@ class Starts:
 
 
 class ConnectionReader:
-    """Reader of connection lines in order: blocks by array operations, other lines word by word."""
+    """Reader of connection lines: reads usual lines in blocks, as arrays, and other lines word by word."""
 
     def __init__(self, ignored: Ignored, left_out: LeftOut) -> None:
         self.rows = Columns(Connection, "IIIqqbqIII")
@@ -191,7 +193,7 @@ def _values(line: Line, ignored: Ignored, left_out: LeftOut) -> dict[str, str]:
 
 
 def _until_known(words: list[str]) -> int:
-    """Return the number of words before the next known one; they count as values of an unknown word."""
+    """Return the number of words before the next known word; they are the values of an unknown word."""
     return next((place for place, word in enumerate(words) if word in KNOWN or word in LOST), len(words))
 
 

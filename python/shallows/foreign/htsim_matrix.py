@@ -61,7 +61,7 @@ def read_matrix(path: Path, ignored: Ignored, left_out: LeftOut) -> Matrix:
 
 
 class MatrixReader:
-    """Reader of the lines of a matrix in order: blocks by array operations, other lines word by word."""
+    """Reader of a matrix: reads usual lines in blocks, as arrays, and other lines word by word."""
 
     def __init__(self, path: Path, ignored: Ignored, left_out: LeftOut) -> None:
         self.connections = ConnectionReader(ignored, left_out)
@@ -79,7 +79,8 @@ class MatrixReader:
 
     def _together(self, block: Block) -> bool:
         """Read all lines of a block if they have usual shapes; return whether they were read."""
-        # A word to leave out may be part of a usual shape, so all lines are read word by word.
+        # With words to leave out, all lines are read word by word, because usual lines may contain such
+        # words.
         tables = None if self._ignored.keys else columns(block, _shape, _BOUNDS)
         if tables is None:
             return False
@@ -172,7 +173,7 @@ def _close(matrix: Matrix) -> None:
 
 
 def _link(matrix: Matrix) -> None:
-    """Count the flows that wait for and fire each trigger; reject matrices that htsim would not finish."""
+    """Count the flows that wait for or fire each trigger; reject matrices that htsim would not finish."""
     connections, triggers = matrix.connections, matrix.triggers
     _check_ends(matrix)
     for place, number in _named(matrix, "trigger"):
@@ -191,7 +192,7 @@ def _link(matrix: Matrix) -> None:
 
 
 def _named(matrix: Matrix, name: str) -> Iterator[tuple[int, int]]:
-    """Return the indices of connections that name a trigger in this field, with its number."""
+    """Return the index of each connection that names a trigger in this field, and the trigger's number."""
     if not matrix.connections.has(name):
         return iter(())
     return ((place, number) for place, number in enumerate(matrix.connections.column(name)) if number)
@@ -223,7 +224,7 @@ def _find(place: int, number: int, matrix: Matrix) -> int:
 
 
 def _check_unbounded(connection: Connection, matrix: Matrix) -> None:
-    """Reject an unbounded flow (size 0) in a matrix with messages, or with a trigger to await or fire."""
+    """Reject an unbounded flow (size 0) with a trigger, or in a matrix with messages."""
     if matrix.has_messages:
         raise matrix.error(connection.line, "a message of size 0", "htsim stops here too: give it a size")
     for name in ("trigger", "send_done_trigger", "recv_done_trigger"):

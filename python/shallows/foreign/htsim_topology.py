@@ -54,7 +54,7 @@ def read_topology(path: Path, ignored: Ignored, left_out: LeftOut) -> tuple[dict
     aggs = _divide(tiers[0], "radix_up", tiers[1]["bundle"], "the bundle of tier 1")
     _check_down(tiers[1], tors, "ToR switches of a pod")
     _check_oversubscription(tiers[0], tiers[1])
-    # Checked before the links are built, since a short file can describe more than fits in memory.
+    # The size is checked before the links are built, because a short file can describe a huge network.
     up = [tier["radix_up"] for tier in tiers[:-1]]
     count = hosts + pods * (tors * up[0] + (aggs * up[1] if len(up) > 1 else 0))
     if count > MOST_CABLES:

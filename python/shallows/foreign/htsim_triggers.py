@@ -26,7 +26,7 @@ class Trigger(NamedTuple):
 
 
 class Triggers:
-    """Triggers by number, with the counts of flows that wait for and fire each.
+    """Triggers by number, with the number of flows that wait for each trigger and that fire it.
 
     Attributes
     ----------

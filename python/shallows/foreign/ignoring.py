@@ -10,7 +10,7 @@ from shallows.bounded import printable
 
 @dataclass(frozen=True)
 class Ignored:
-    """Entries to leave out: keys by name, or all without a counterpart.
+    """Entries to leave out: keys by name, or all entries that have no counterpart.
 
     >>> "prio" in Ignored(["prio"]), "prio" in Ignored(), "prio" in Ignored(unmodelled=True)
     (True, False, True)

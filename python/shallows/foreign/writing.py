@@ -42,7 +42,7 @@ def _exact(number: int, units: Sequence[tuple[int, str]]) -> str:
 
 
 class Flow(NamedTuple):
-    """A row of a list of flows; columns with their default in all rows are not written."""
+    """A row of a list of flows. A column that has its default in all rows is not written."""
 
     start_ps: int
     source: int
@@ -122,7 +122,7 @@ class Cable:
 
 
 def links(cables: Sequence[Cable], common: tuple[int, int]) -> list[dict[str, Any]]:
-    """Return the entries of `topology.links` for these cables in order, with rate and delay unless `common`.
+    """Return the entries of `topology.links` for these cables; those like `common` omit rate and delay.
 
     Consecutive cables with one common end, and consecutive numbers at the other end, become one entry.
 
@@ -157,7 +157,7 @@ def _runs(cables: Iterable[Cable]) -> list[list[Cable]]:
 
 
 def _continues(run: list[Cable], cable: Cable) -> bool:
-    """Return whether a cable continues a run: only the run's varying end differs, with the next number."""
+    """Return whether a cable continues a series: one end is the same, the other has the next number."""
     last = run[-1]
     if (cable.rate, cable.delay_ps) != (last.rate, last.delay_ps):
         return False
@@ -289,8 +289,8 @@ def write(imported: Imported, out: Path, *, force: bool = False) -> list[Path]:
 
 
 def _at_its_source(error: ScenarioError, imported: Imported, text: str, out: Path) -> ScenarioError:
-    """Return the engine's error with places in the imported files, because the scenario is not written."""
-    # Excerpts of the unwritten file below a message are removed.
+    """Return the engine's error, with places in the imported files instead of the unwritten scenario."""
+    # The engine's excerpts of the unwritten file are removed.
     said = [line for line in str(error).splitlines() if not re.match(r"\s*[0-9]*\s+\|", line)]
     messages = [_moved(line, imported, text, out) for line in said]
     notes = [f"  note: {note}" for note in imported.notes]

@@ -1,4 +1,4 @@
-"""Charts as data for the browser, thinned so that it reacts fast while tails and peaks stay visible."""
+"""Charts as data for the browser, with few enough points to stay fast; tails and peaks stay visible."""
 
 import ast
 import math
@@ -40,7 +40,7 @@ Point = tuple[float, ...]
 
 @dataclass(frozen=True)
 class Axis:
-    """An axis: its name with the unit, whether it may be logarithmic, and names instead of numbers."""
+    """An axis: its name with the unit, whether it may be logarithmic, and names of its positions, if any."""
 
     name: str
     unit: str = ""
@@ -108,7 +108,7 @@ class Chart:
 
     @property
     def choices(self) -> dict[str, list[str]]:
-        """Values that the reader can choose, by name of the axis."""
+        """Values that the user can choose, by name of the axis."""
         found: dict[str, dict[str, None]] = {}
         for line in self.lines:
             for axis, value in line.at.items():
@@ -142,7 +142,7 @@ class Chart:
 
 
 def _numbers(values: Iterable[float], precision: int = 6) -> list[float | None]:
-    """Round to `precision` digits, as more would only make the file larger; None for infinite values."""
+    """Round values to `precision` digits, which keeps the file small; infinite values become None."""
     return [None if finite(value) is None else float(f"{value:.{precision}g}") for value in values]
 
 
@@ -212,7 +212,7 @@ SETTLED = 0.99
 
 
 def window(drawn: "Collection[Series]") -> float:
-    """Return the share of a time axis to show at first: all, unless at least half has almost no backlog."""
+    """Return the share of the time axis to show first: all of it, or the part that has almost all backlog."""
     end = max(float(series.times[-1]) for series in drawn)
     settled = 1.1 * max(series.settled(SETTLED) for series in drawn) / end
     return settled if 0 < settled < 0.5 else 1.0
@@ -224,7 +224,7 @@ def coarseness(most: int) -> float:
 
 
 class OverTime:
-    """Lines over time, thinned so that all lines of a page together stay within its limit of points.
+    """Lines over time, with so few points that all lines of a page together stay within its limit.
 
     Parameters
     ----------
@@ -240,7 +240,7 @@ class OverTime:
 
     @property
     def note(self) -> str:
-        """Note on how lines were thinned; empty if all changes are drawn."""
+        """Note on the averaging of lines; empty if all changes are drawn."""
         if all(len(parts.edges) <= self.most for parts in self._parts):
             return ""
         longest = max(parts.longest_us for parts in self._parts)
@@ -252,7 +252,7 @@ class OverTime:
         )
 
     def points(self, time: float, size: float) -> list[list[Point]]:
-        """Return the points of each line in these units: time, mean, and extremes if they differ."""
+        """Return the points of each line, divided by the units: time, mean, and extremes if they differ."""
         return [_points(parts, time, size) for parts in self._parts]
 
 

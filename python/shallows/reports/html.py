@@ -210,7 +210,7 @@ def _folded(block: Block) -> str:
 def _rows(block: Block) -> str:
     """Return a table with the note below it."""
     columns, names = block.content["columns"], block.names
-    # A table of names only is text: narrow screens show its cells one below the other.
+    # On narrow screens, the cells of a table with names only are one below the other.
     prose = columns if names == len(columns) and names > 2 else ()
     heads = "".join(
         f'<th scope="col"{_of_name(place, names)}>{text(column)}</th>' for place, column in enumerate(columns)

@@ -1,4 +1,4 @@
-"""Network as boxes and links for a drawing, in which alike hosts share a box."""
+"""A network as boxes and links for a drawing; hosts with equal links share a box."""
 
 from collections import Counter
 from collections.abc import Callable, Collection
@@ -13,7 +13,7 @@ MOST_COLUMNS = 5
 
 @dataclass(frozen=True)
 class Link:
-    """Links between two boxes that are drawn as one."""
+    """A drawn line: all links between two boxes."""
 
     ends: tuple[str, str]
     rate: str
@@ -34,8 +34,8 @@ class Boxes:
 def boxes(network: Network) -> Boxes:
     """Return the boxes of a network.
 
-    Hosts with equal links to the same switch share a box. If there would be too many boxes, all hosts of a
-    switch share one.
+    Hosts with equal links to the same switch share a box. If this gives too many boxes, all hosts of a switch
+    share one box.
     """
     found = Boxes(dict(zip(network.switches, network.tiers, strict=True)), {})
     names = [*network.hosts, *network.switches]

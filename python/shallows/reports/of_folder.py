@@ -86,7 +86,7 @@ class Site:
         Raises
         ------
         LeadsOutError
-            If a link inside it, or a point of its sweep, leads out of the served folder.
+            If a link in the folder, or a run that its `sweep.json` lists, is outside the served folder.
         """
         for path in _shown(folder):
             if self._leads_out(path):
@@ -149,7 +149,7 @@ class Site:
         )
 
     def _charts(self, folder: Path, runs: Sequence[Run]) -> Sequence[Chart]:
-        """Return the charts of a sweep, drawn again after new runs if the old ones are old enough."""
+        """Return the charts of a sweep; they are drawn again only for new runs, and not too often."""
         names = [run.path for run in runs]
         last = self.drawn.get(folder)
         if last and (last.runs == names or time.monotonic() < last.until):
@@ -162,7 +162,7 @@ class Site:
 
 
 def _shown(folder: Path) -> Iterator[Path]:
-    """Yield the paths that a page of a folder reads and that may lead out: links, and points of a sweep."""
+    """Yield the paths that a folder's page reads and that may lead out: links, and runs of a sweep."""
     if not (folder / INDEX).is_file():
         yield from _links(folder)
         return
@@ -183,14 +183,14 @@ def _links(folder: Path) -> Iterator[Path]:
 
 
 class _Drawn:
-    """Charts of a sweep, the runs in them, and the time until which they are reused."""
+    """Charts of a sweep, the runs that they show, and the time until which the charts are reused."""
 
     def __init__(self, runs: list[Path], charts: Sequence[Chart], until: float) -> None:
         self.runs, self.charts, self.until = runs, charts, until
 
 
 def _in_words(state: Progress) -> str:
-    parts = [f"{len(state.done)} of {len(state.points)} points done"]
+    parts = [f"{len(state.done)} of {len(state.points)} runs done"]
     parts += [f"{len(state.failed)} failed"] if state.failed else []
     if len(state.done) + len(state.failed) == len(state.points) and not state.running:
         return ", ".join([*parts, "nothing runs"] if state.failed else parts)
@@ -201,9 +201,9 @@ def _in_words(state: Progress) -> str:
 
 
 def _progress(state: Progress, missing: Sequence[str]) -> list[Block]:
-    """Return progress bars of the sweep and each running point, errors, and the number of waiting points."""
+    """Return progress bars of the sweep and its current runs, errors, and the number of runs to start."""
     worked = len(state.done) + sum(state.running.values())
-    bars = [("all points", worked / max(len(state.points), 1))]
+    bars = [("all runs", worked / max(len(state.points), 1))]
     bars += [
         (describe(state.points[name]) or name, fraction) for name, fraction in sorted(state.running.items())
     ]
@@ -214,4 +214,4 @@ def _progress(state: Progress, missing: Sequence[str]) -> list[Block]:
         for name, error in state.failed.items()
     ]
     waiting = len(missing) - len(state.running) - len(state.failed)
-    return [*blocks, *([Block("note", f"{waiting} points wait.")] if waiting > 0 else [])]
+    return [*blocks, *([Block("note", f"{waiting} runs have not started.")] if waiting > 0 else [])]

@@ -1,4 +1,4 @@
-"""Report of a reproduced paper: verdicts on its claims, and our measurements beside published values."""
+"""Report of a reproduced paper: verdicts on its claims, and measured versus published values."""
 
 import re
 from collections import Counter
@@ -84,7 +84,7 @@ def _warnings(documents: list[dict[str, Any]]) -> list[Block]:
 
 
 def _claims(claims: list[dict[str, Any]]) -> list[Block]:
-    """Return a table with a row for each claim, at the first place with the claim's verdict."""
+    """Return a table of claims; each row shows the first place that has the claim's verdict."""
     rows = []
     for claim in claims:
         shown = next(check for check in claim["checks"] if check["verdict"] == claim["verdict"])
@@ -115,7 +115,7 @@ def _filled(columns: list[str], rows: list[list[Cell]]) -> dict[str, Any]:
 
 
 def _metric(claim: dict[str, Any]) -> str:
-    """Return a claim's metric in words, with its unit if numbers are shown without one of their own."""
+    """Return a claim's metric in words, with its unit unless the numbers show one."""
     shown = "".join(check["shown"]["ours"] for check in claim["checks"])
     has_own = {"%", "B"} & {*shown}
     return title(claim["metric"], unit=claim["kind"] in {"value", "ordering"} and not has_own)
@@ -151,7 +151,7 @@ def _place(place: float | str | None) -> str:
 
 
 def _figures(drawings: dict[str, Any], named: dict[str, list[str]]) -> list[Block]:
-    """Return a chart for each panel, with our values as lines and the paper's as filled points."""
+    """Return a chart for each panel, with measured values as lines and published values as filled points."""
     made = []
     for name, found in drawings.items():
         where = ", ".join(_called(figure) for figure in named.get(name, [])) or name

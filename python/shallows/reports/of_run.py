@@ -74,7 +74,7 @@ def page(run: Run) -> str:
 
 
 def set_up(run: Run, curves: list[dict[str, Any]] | None = None) -> Section:
-    """Return the section with the network, its settings and marking curves (`curves`, or the run's own)."""
+    """Return the section with the network, its settings and marking curves, from the run or `curves`."""
     built = network(run.scenario["topology"])
     said = topology.describe(run.scenario["topology"], built)
     blocks = [Block("drawing", topology.draw(built), note=said)]
@@ -87,7 +87,7 @@ def set_up(run: Run, curves: list[dict[str, Any]] | None = None) -> Section:
 
 
 def again(runs: list[Run], commands: list[str], text: str) -> Section:
-    """Return the section with the commands that repeat the results, and with their origin."""
+    """Return the section with the commands that repeat the results, and with the origin of the results."""
     blocks = [
         Block("code", "\n".join(commands)),
         Block("facts", setup.made_by(runs)),
@@ -114,7 +114,10 @@ def warnings(summary: Mapping[str, Any]) -> list[str]:
 
 
 def few_samples(seeds: Sequence[Mapping[str, Any]]) -> dict[str, int]:
-    """Count flows and queries, by size and workload, that are too few for a p99 in all seeds together."""
+    """Return the groups of flows (by size) and queries (by workload) with too few for a p99 over all seeds.
+
+    The value is the number of flows or queries in the group.
+    """
     found = {}
     for what, key in (("flows", "fct_us"), ("queries", "queries")):
         counts: Counter[str] = Counter()
@@ -124,7 +127,7 @@ def few_samples(seeds: Sequence[Mapping[str, Any]]) -> dict[str, int]:
         few = {
             name: counts[name] for name in names if counts[name] and not percentiles.suffices(counts[name])
         }
-        # If all together are too few, so is each bin or workload.
+        # If there are too few in total, the bins or workloads are not listed.
         for name in ["all"] if "all" in few else few:
             found[what if name == "all" else f"{name.replace('_', ' ')} {what}"] = few[name]
     return found
@@ -217,7 +220,7 @@ def has_queues(run: Run) -> bool:
 
 
 def _over_time(run: Run) -> list[Chart]:
-    """Return charts of queues, the shared buffer and windows; their lines share the points of a page."""
+    """Return charts of queues, the shared buffer and windows over time."""
     ports, pools = _queues(run)
     flows = _windows(run)
     share = partial(charts.OverTime, share_of=len(ports) + len(pools) + len(flows))
@@ -238,7 +241,7 @@ def title_of(name: str, ports: Sequence[str]) -> str:
 
 
 def _queues(run: Run) -> "tuple[dict[str, Series], dict[str, Series]]":
-    """Return the backlogs of the busiest ports, and of the pool of the busiest one."""
+    """Return the backlogs of the busiest ports, and of the busiest port's pool."""
     from shallows.series.backlogs import backlogs, busiest, pools_beside
 
     if not has_queues(run):
@@ -280,7 +283,7 @@ def _backlog(
 
 
 def near(known: Sequence[Level], top: float, unit: Unit) -> tuple[list[Level], str]:
-    """Return the levels in this unit, and a sentence about those too far above a queue of `top` bytes."""
+    """Return the levels to draw, in this unit, and a sentence about levels far above `top` bytes."""
     named = [replace(level, name=f"{level.name} = {size(level.value)}") for level in known]
     shown = [replace(level, value=level.value / unit.size) for level in named if level.value <= CLOSE * top]
     far = dict.fromkeys(level.name for level in named if level.value > CLOSE * top)
@@ -301,7 +304,7 @@ def _steps(
 
 
 def _levels(run: Run, names: Sequence[str]) -> list[Level]:
-    """Return the marking thresholds of ports or pools; names omit the owners of a threshold that all have."""
+    """Return the marking thresholds of ports or pools; a threshold that all have is named without them."""
     from shallows.series.thresholds import thresholds
 
     owners: dict[tuple[str, float], list[str]] = {}

@@ -1,4 +1,4 @@
-"""Live page of a testbed network that is up: queues, marks and drops."""
+"""Live page of a running testbed network: queues, marks and drops."""
 
 from collections.abc import Sequence
 
@@ -19,7 +19,7 @@ LIVE = Live(every_ms=1000, gone="The network has gone: its shell has ended.")
 
 
 class Page:
-    """Page of a network; a port keeps its colour while it is drawn."""
+    """Page of a running network; a port keeps its colour as long as it is drawn."""
 
     def __init__(self, name: str, watch: Watch) -> None:
         self.name, self.watch = name, watch

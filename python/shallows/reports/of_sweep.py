@@ -47,7 +47,7 @@ def write_sweep(runs: Sequence[Run], folder: Path, text: str = "", missing: Sequ
     text
         Result of the sweep in words.
     missing
-        Unfinished points.
+        Descriptions of unfinished runs.
     """
     return write_whole(folder / PAGE, page(runs, folder, text, missing))
 
@@ -84,7 +84,7 @@ def _missing(points: Sequence[str]) -> list[Block]:
 
 
 def count_warnings(runs: Sequence[Run]) -> list[str]:
-    """Return warnings about the runs; each problem and warning once, with the number of runs that have it."""
+    """Return each distinct problem and warning of the runs, with the number of runs that have it."""
     problems = Counter(problem["text"] for run in runs for problem in run.problems)
     warnings = Counter(warning for run in runs for warning in run.summary["warnings"])
     counts = [*problems.most_common(), *warnings.most_common()]
@@ -93,7 +93,7 @@ def count_warnings(runs: Sequence[Run]) -> list[str]:
 
 
 def _few_samples(runs: Sequence[Run]) -> list[str]:
-    """Return a warning about points with too few observations for a p99; seeds of a point are pooled."""
+    """Return a warning about points with too few observations for a p99; a point pools its seeds."""
     points: dict[tuple[tuple[str, str], ...], list[Mapping[str, Any]]] = {}
     for run in runs:
         place = tuple((axis, str(value)) for axis, value in run.labels.items() if axis != "seed")
@@ -117,7 +117,7 @@ def _empty(runs: Sequence[Run]) -> list[str]:
 
 
 def _some(names: Sequence[str]) -> str:
-    """Return the first names of a list as text."""
+    """Return the first eight names of a list, and the number of further names, as text."""
     return "; ".join(names[:8]) + (f"; and {len(names) - 8} more" if len(names) > 8 else "")
 
 
@@ -155,7 +155,7 @@ def _notes(found: "Comparison") -> list[Block]:
 
 
 def _ranking(runs: Sequence[Run]) -> list[Block]:
-    """Return a ranking of all places of a sweep over values; empty if only schemes vary."""
+    """Return a ranking of all combinations of swept values; empty if only schemes vary."""
     axes = ranked.comparable_axes(runs)
     if axes in ([], ["scheme"]):
         return []
@@ -167,7 +167,7 @@ def _ranking(runs: Sequence[Run]) -> list[Block]:
         return [Block("note", f"The places cannot be compared: {error.message}.")]
     if found.rankings:
         return [*ranked.blocks(found), *_notes(found)]
-    # Few places without schemes are compared with the first.
+    # A sweep with few places and no schemes is compared with its first place.
     return [*_tables(found), *_notes(found)] if "scheme" not in axes else []
 
 
@@ -232,7 +232,7 @@ def _set_up(runs: Sequence[Run]) -> Section:
     for run in runs:
         where = f", {run.labels['scheme']}" if "scheme" in run.labels else ""
         for curve in run.summary["marking_curves"]:
-            # Curves that are equal for all loads and seeds share a column.
+            # Marking curves that are equal for several loads or seeds share a column.
             curves.setdefault(repr(curve), curve | {"port": f"{curve['port']}{where}"})
     section = set_up(runs[0], list(curves.values()))
     section.blocks.insert(1, Block("facts", _varied(runs)))

@@ -1,4 +1,4 @@
-"""HTML pages with blocks of text, tables, drawings and charts, and all styles and scripts.
+"""HTML pages that contain blocks of text, tables, drawings and charts, and all styles and scripts.
 
 Pages fetch nothing. A Content-Security-Policy permits only our own scripts, by their hashes, so that text
 from a name or a scenario cannot run as a script.

@@ -1,4 +1,4 @@
-"""Charts of a sweep: assignment of axes to lines and choices, and limits on points."""
+"""Charts of a sweep: which axis is horizontal, which makes lines, and which the user chooses from."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -33,7 +33,7 @@ At = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True)
 class Layout:
-    """Assignment of a sweep's axes to the horizontal axis, to lines, and to choices of the reader."""
+    """Use of a sweep's axes in charts: the horizontal axis, lines, and choices of the user."""
 
     runs: Sequence[Run]
     points: Sequence[Mapping[str, Any]]
@@ -47,7 +47,7 @@ class Layout:
 
     @classmethod
     def of(cls, runs: Sequence[Run], points: Sequence[Mapping[str, Any]] = ()) -> "Layout":
-        """Assign axes: schemes are lines; the load, or else the longest axis of numbers, is horizontal."""
+        """Assign axes: schemes become lines; the load, or the longest numeric axis, becomes horizontal."""
         points = points or [labels(run) for run in runs]
         axes = dict.fromkeys(axis for point in points for axis in point)
         varied = [axis for axis in axes if axis != "seed" and len(values_on(points, axis)) > 1]
@@ -73,7 +73,7 @@ class Layout:
     def shade(self, name: str) -> float | None:
         """Return the position of a line on the colour scale; None if there are enough styles for all lines.
 
-        Names, which are not numbers, are spread over the scale in their order.
+        Lines that have names and not numbers are spread evenly over the scale.
         """
         values = values_on(self.points, self.lines) if self.lines else []
         if self.lines is None or len(values) <= MOST_LOOKS:
@@ -85,7 +85,7 @@ class Layout:
         return {self._called({self.lines: value}): shades[str(value)] for value in values}.get(name)
 
     def at(self, run: Run, *, all_axes: bool = False) -> dict[str, str]:
-        """Return the choices that show a run; with `all_axes`, including its horizontal position."""
+        """Return the user's choices that show a run; with `all_axes`, with the run's horizontal position."""
         axes = [*([self.across] if all_axes and self.across else []), *self.chosen]
         return {axis_name(axis): str(labels(run).get(axis)) for axis in axes}
 
@@ -107,7 +107,7 @@ class Layout:
 
 
 def draw(runs: Sequence[Run], points: Sequence[Mapping[str, Any]] = ()) -> tuple[list[Chart], list[str]]:
-    """Return all charts, and notes on how they were thinned and what is left out.
+    """Return all charts, and notes on averaged lines and omitted charts.
 
     `points` are the labels of all points of the sweep, including unfinished ones.
     """
@@ -115,7 +115,7 @@ def draw(runs: Sequence[Run], points: Sequence[Mapping[str, Any]] = ()) -> tuple
     notes: list[str] = []
     along = metrics(layout, notes)
     details = [*_distributions(layout, notes), *_queues(layout, notes)]
-    # Without a horizontal axis, distributions are more informative than means and come first.
+    # Without a horizontal axis, distributions come first, because they show more than means.
     return (along + details if layout.across else details + along), notes
 
 
@@ -247,7 +247,7 @@ def _points(count: int) -> str:
 
 
 def _distributions(layout: Layout, notes: list[str]) -> list[Chart]:
-    """Return charts of completion times by size bin, with seeds pooled; the reader chooses the point."""
+    """Return charts of completion times by size bin, with seeds pooled; the user chooses the point."""
     from shallows.series.completions import completed, size_bins, within
 
     groups: dict[tuple[str, At], list[Run]] = {}
@@ -267,7 +267,7 @@ def _distributions(layout: Layout, notes: list[str]) -> list[Chart]:
     looks = layout.names()
     values: dict[str, list[tuple[str, At, list[charts.Point]]]] = {}
     for (line, at), members in groups.items():
-        # Read one group at a time: the tables of a whole sweep may not fit into memory.
+        # Groups are read one at a time, because the tables of a whole sweep may not fit into memory.
         flows = completed([Run(run.path) for run in members])
         for name, bounds in bins.items():
             inside = within(flows, *bounds)["fct_us"]
@@ -308,7 +308,7 @@ def _queues(layout: Layout, notes: list[str]) -> list[Chart]:
             first.setdefault((layout.line(run), tuple(layout.at(run, all_axes=True).items())), run)
     if not first:
         return []
-    # New `Run` objects free their tables: those of a whole sweep may not fit into memory.
+    # A new `Run` frees its tables after use; the tables of a whole sweep may not fit into memory.
     try:
         ports = busiest((Run(run.path) for run in first.values()), most=1)
     except ShallowsError:
@@ -336,7 +336,7 @@ def _queues(layout: Layout, notes: list[str]) -> list[Chart]:
 def _over_time(
     layout: Layout, name: str, place: str, first: Mapping[tuple[str, At], Run], share: int
 ) -> tuple[Chart, float]:
-    """Return a chart of the backlog of one port or pool in each run, and the longest of all in bytes."""
+    """Return a chart of the backlog of one port or pool in each run, and the largest backlog in bytes."""
     from shallows.series.backlogs import backlogs
     from shallows.series.thresholds import Thresholds, thresholds
 
@@ -366,7 +366,7 @@ def _over_time(
 
 
 def _levels(known: "Mapping[tuple[str, At], Thresholds]", looks: Sequence[str]) -> list[Level]:
-    """Return the thresholds of all lines at each point; one that several lines have is drawn once."""
+    """Return the thresholds of all lines at each point; a threshold of several lines is drawn once."""
     owners: dict[tuple[str, float, At], list[str]] = {}
     for (line, at), found in known.items():
         for called, value in found:
@@ -374,7 +374,7 @@ def _levels(known: "Mapping[tuple[str, At], Thresholds]", looks: Sequence[str]) 
     lines_at = Counter(at for _, at in known)
     made = []
     for (called, value, at), of in owners.items():
-        # A threshold of a single line has its colour.
+        # A threshold of a single line has the colour of the line.
         look = looks.index(of[0]) if len(of) == 1 and len(looks) <= MOST_LOOKS else None
         is_plain = look is not None or len(of) == lines_at[at]
         made.append(Level(called if is_plain else f"{called} of {', '.join(of)}", value, dict(at), of, look))

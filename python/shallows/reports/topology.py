@@ -1,6 +1,7 @@
 """Drawing of a network: tiers of switches, with hosts below.
 
-It stays legible with thousands of hosts: alike hosts share a box, and long tiers are cut in the middle.
+It stays legible with thousands of hosts: hosts with equal links share a box, and long tiers omit their
+middle.
 """
 
 from collections import Counter
@@ -82,7 +83,7 @@ class _Drawing:
         self.tiers = [tiers[tier] for tier in sorted(tiers, reverse=True)]
         self.rows = [_cut(tier) for tier in self.tiers]
         drawn = {name for row in self.rows for name in row if name}
-        # Hosts of a switch that is not drawn are not drawn either.
+        # A switch that is not drawn has no drawn hosts.
         above = {link.ends[1]: link.ends[0] for link in boxes.links if link.ends[1] in boxes.hosts}
         seen = [box for box in boxes.hosts if above[box] in drawn]
         order = {name: place for place, name in enumerate(self.rows[-1])}
@@ -171,7 +172,7 @@ class _Drawing:
         across, down = (x1 + x2 + BOX_WIDTH) / 2, (y1 + y2 + BOX_HEIGHT) / 2
         if y1 == y2:
             return _text(across, down - 26, differs, "rate")
-        # Place the label nearer to the lower end, where links are further apart.
+        # Labels are nearer to the lower ends of links, where links are further apart.
         lower = max((y1, x1), (y2, x2))
         return _text((across + lower[1] + BOX_WIDTH / 2) / 2, down + 12, differs, "rate")
 

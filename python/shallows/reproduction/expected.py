@@ -77,7 +77,7 @@ class Experiment:
 
     @property
     def fingerprint(self) -> str:
-        """Return eight digits of a hash over the scenario's keys and the set values."""
+        """Return the first eight digits of a hash of the scenario's keys and the set values."""
         keys = parse_toml(read_text(self.scenario, remedy=DESCRIBED))
         said = json.dumps([keys, self.set, self.only, self.testbed], sort_keys=True, default=str)
         return hashlib.sha256(said.encode()).hexdigest()[:8]
@@ -96,13 +96,13 @@ class Claim:
     where: Selection = field(default_factory=dict)
     """The selected runs."""
     versus: Selection | None = None
-    """`value`: runs against which the change is taken."""
+    """`value`: baseline runs of a change."""
     change: str = "relative"
     """With `versus`: `relative`, or the `difference`."""
     expected: Place | None = None
     """The number; for a `crossing`, the first place on the axis where the metric is above `level`."""
     points: Sequence[tuple[Place, float]] = ()
-    """`value`: places on the axis with numbers, instead of one number."""
+    """`value`: a number for each of these places on the axis, instead of one number."""
     relative: float = 0.0
     absolute: float = 0.0
     factor: float = 1.0
@@ -121,18 +121,18 @@ class Claim:
     steps: int = 0
     """`crossing`: tolerated distance in places on the axis."""
     quick: bool | None = None
-    """Whether reduced runs also judge the claim; by default orderings and claims that need no run."""
+    """Whether `--quick` judges the claim; by default only orderings and claims that need no run."""
     cause: str = ""
     """Cause, if the claim does not hold."""
 
     @property
     def in_percent(self) -> bool:
-        """Return whether its number is a relative change."""
+        """Return whether the claim's number is a relative change."""
         return self.versus is not None and self.change == "relative"
 
     @property
     def is_quick(self) -> bool:
-        """Return whether reduced runs judge it."""
+        """Return whether `--quick` judges the claim."""
         return self.kind in {"ordering", "computed"} if self.quick is None else self.quick
 
 
@@ -236,7 +236,7 @@ def read(folder: Path) -> Paper:
 
 
 def _check_together(path: Path, experiments: Mapping[str, Experiment], claims: Sequence[Claim]) -> None:
-    """Reject claims with the same name, or that do not fit their experiment."""
+    """Reject claims with equal names, and claims that do not fit their experiment."""
     names = [claim.id for claim in claims]
     for claim in claims:
         if names.count(claim.id) > 1:

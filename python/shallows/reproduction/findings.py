@@ -1,4 +1,4 @@
-"""Findings: the claims of a paper with their verdicts, and the points of its experiments."""
+"""Findings: the claims of a paper with their verdicts, and the runs of its experiments."""
 
 import math
 from collections.abc import Sequence, Set
@@ -36,7 +36,7 @@ class Finding:
 
     @property
     def seeds(self) -> int:
-        """Return the number of seeds behind the verdict: the fewest of all places with that verdict."""
+        """Return the number of seeds of the verdict: the smallest number among places with that verdict."""
         return min(check.seeds for check in self.checks if check.verdict == self.verdict)
 
     @property
@@ -63,7 +63,7 @@ class Finding:
 
 
 def points_of(experiment: Experiment, parent: Path, *, quick: bool) -> list[Point]:
-    """Return the points of the sweep, reduced if `quick`."""
+    """Return the points of an experiment's sweep; with `quick`, of the reduced one."""
     changes = {**experiment.set, **(experiment.quick.set if quick else {})}
     source = replace(Source.read(experiment.scenario, override_texts(changes)), dilation=experiment.testbed)
     _, points = plan(source, parent / experiment.name)
@@ -113,7 +113,7 @@ def document_of(paper: Paper, findings: Sequence[Finding], *, quick: bool) -> di
 
 
 def counted(findings: Sequence[Finding]) -> str:
-    """Count the claims that hold, and those of them that are judged by a single seed."""
+    """Count the claims that hold, and how many of these were judged by a single seed."""
     holding = [finding for finding in findings if finding.verdict == HOLDS]
     single = sum(finding.seeds == 1 for finding in holding)
     text = f"{len(holding)} of {len(findings)} claims hold"
@@ -135,7 +135,7 @@ def number(claim: Claim, check: Check) -> str:
 
 
 def markdown(findings: Sequence[Finding], paper: Paper) -> str:
-    """Render every claim at every place as a Markdown table, with the experiments behind it."""
+    """Render every claim at every place as a Markdown table, with the experiments that it used."""
     lines = ["| claim | source | at | paper | ours | 95 % | verdict |", "|---|---|---|---|---|---|---|"]
     for finding in findings:
         for each in finding.checks:

@@ -1,8 +1,9 @@
 """Judges a claim against measured values.
 
-Each seed gives a value, or for two sides the difference of two runs with the same flows. The range is
-Student's interval over the seeds, or, with fewer than three, all measured values. A claim holds if the range
-lies within its tolerance, does not hold if it lies outside, and is undecided ("cannot tell") otherwise.
+Each seed gives a value: a metric of one run, or the difference of two runs with the same flows. The range is
+Student's interval over the seeds, or all measured values if there are fewer than three seeds. A claim holds
+if the range lies within its tolerance, does not hold if it lies outside, and is undecided ("cannot tell")
+otherwise.
 """
 
 import math
@@ -24,7 +25,7 @@ Value = Callable[[str], float]
 
 @dataclass(frozen=True)
 class Measured:
-    """A run, or a point without one: its labels, and its metrics by name."""
+    """A run, or a planned run: its labels, and its metrics by name."""
 
     labels: Mapping[str, Any]
     value: Value
@@ -39,7 +40,7 @@ class Measured:
         return all(self.on(axis) == value for axis, value in where.items())
 
     def on(self, axis: str) -> Any:
-        """Return its value on an axis, given by key or last word."""
+        """Return the run's value on an axis, which is named by its key or the key's last word."""
         return place_on(self.labels, axis)
 
 
@@ -110,7 +111,7 @@ def choose(runs: Sequence[Measured], claim: Claim, where: Selection) -> list[Mea
 
 
 def judge(claim: Claim, experiment: Experiment, runs: Sequence[Measured], *, quick: bool) -> list[Check]:
-    """Judge a claim at each of its places; in a reduced run, at those that exist.
+    """Judge a claim at each of its places; with `quick`, only at places that the reduced experiment has.
 
     Raises
     ------
@@ -154,7 +155,7 @@ def worst(checks: Sequence[Check]) -> str:
 def _at(
     claim: Claim, experiment: Experiment, runs: Sequence[Measured], where: Selection, place: Any
 ) -> dict[Any, float]:
-    """Return the metric of the selected runs at a place, by seed, one run each."""
+    """Return the metric of the selected runs at a place by seed; each seed has one run."""
     there = {} if place is None or experiment.axis is None else {experiment.axis: place}
     chosen = choose(runs, claim, {**claim.where, **there, **where})
     if len({run.seed for run in chosen}) < len(chosen):
@@ -165,7 +166,7 @@ def _at(
 
 
 def _average(claim: Claim, experiment: Experiment, runs: Sequence[Measured], *, quick: bool) -> Check:
-    """Judge the mean over several places; in a reduced run, over those that exist."""
+    """Judge the mean over several places; with `quick`, over places that the reduced experiment has."""
     there = {run.on(experiment.axis or "") for run in runs}
     places = [place for place in claim.over if place in there or not quick]
     found = [_values(claim, experiment, runs, place) for place in places]
@@ -190,7 +191,7 @@ def _tolerated(claim: Claim, place: Any, values: list[float]) -> Check:
     number = order(dict(claim.points)[place] if claim.points else claim.expected)
     slack = abs(number) * claim.relative + claim.absolute + 1e-9 * abs(number)
     low, high = spread(values)
-    # For a negative number, the larger multiple is the lower limit.
+    # The larger multiple of a negative number is the lower limit.
     least, most = sorted((number / claim.factor, number * claim.factor))
     least = -math.inf if claim.kind == "below" else least - slack
     verdict = within(low, high, least, most + slack)
@@ -234,7 +235,7 @@ def _crossing(claim: Claim, experiment: Experiment, runs: Sequence[Measured]) ->
 
 
 def spread(values: Sequence[float]) -> tuple[float, float]:
-    """Return the range of the true value: the interval over seeds, or with few of them all values.
+    """Return the range of the true value: the interval over seeds, or with few seeds all values.
 
     >>> spread([1.0, 2.0])
     (1.0, 2.0)
@@ -248,7 +249,7 @@ def spread(values: Sequence[float]) -> tuple[float, float]:
 
 
 def within(low: float, high: float, least: float, most: float) -> str:
-    """Compare an interval with limits: within, outside, or neither.
+    """Return the verdict on a range: holds within the limits, does not hold outside, otherwise cannot tell.
 
     >>> within(4, 5, 3, 6), within(2, 5, 3, 6), within(1, 2, 3, 6)
     ('holds', 'cannot tell', 'does not hold')

@@ -1,4 +1,4 @@
-"""Experiments defined as variants of another, which inherit its claims."""
+"""Variants of experiments, which inherit the claims of the original."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -32,7 +32,7 @@ def completed(name: str, tables: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def claims(name: str, table: Mapping[str, Any], listed: Sequence[Any]) -> list[dict[str, Any]]:
-    """Return the inherited claims of a variant; their causes, by id, are those in its `causes`.
+    """Return the claims that a variant inherits; the variant's `causes` has their causes by id.
 
     Raises
     ------

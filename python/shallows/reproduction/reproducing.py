@@ -77,8 +77,8 @@ def reproduce(
 ) -> Reproduction:
     """Run a paper's experiments and judge its claims.
 
-    Figures and claims are written into the folder, from which `shallows report` makes a page. Finished points
-    are not run again.
+    Figures and claims are written into the folder, from which `shallows report` makes a page. Finished runs
+    are not repeated.
 
     Parameters
     ----------
@@ -87,13 +87,13 @@ def reproduce(
     figure
         One figure or table; default: all.
     quick
-        Whether to run the reduced experiments, which check orderings.
+        Whether to run smaller experiments, which check only whether results rank as the paper claims.
     out
         Folder of runs, figures and claims; default: `runs/PAPER`, or `runs/PAPER-quick` for reduced runs.
     experiments
         Folder of the papers; default: the package's.
     jobs
-        Number of points to run at the same time; default: one per core, or one with real TCP.
+        Number of simultaneous runs; default: one per core, or one with real TCP.
     run_sweep
         Runs the points of each experiment; default: on this machine, without output.
 
@@ -138,7 +138,7 @@ def reproduce(
 
 
 def _run(folder: Path, points: list[Point], engine: Engine, run_sweep: RunSweep) -> list[Run] | None:
-    """Run unfinished points; return no runs if a point has failed."""
+    """Run the unfinished points; return None if one has failed."""
     outcomes = run_sweep(folder, points, engine)
     runs = [outcome.run for outcome in outcomes if outcome.run]
     return runs if len(runs) == len(outcomes) else None
@@ -163,7 +163,7 @@ def _judge_and_draw(
 
 
 def _draw(experiment: Experiment, runs: Sequence[Run], *, quick: bool) -> dict[str, "Figure"]:
-    """Draw an experiment's figures of docs/figures.md, by file name; in a reduced run, of existing runs."""
+    """Draw an experiment's figures (docs/figures.md), by file name; with `quick`, without missing runs."""
     found: dict[str, Figure] = {}
     for place, drawing in enumerate(experiment.draw, 1):
         kept = [run for run in runs if all(place_on(run.labels, a) == v for a, v in drawing.where.items())]

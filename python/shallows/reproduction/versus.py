@@ -19,11 +19,11 @@ BOUND = "ideal_"
 
 
 def versus(experiment: Experiment, claims: Sequence[Claim], runs: Sequence[Measured]) -> Versus | None:
-    """Tabulate each shown metric, and each with published points, against the axis.
+    """Tabulate against the axis each metric that is shown or has published points.
 
     None if nothing is to be shown.
     """
-    # A change from one scheme to another has no place on the axis of a metric.
+    # A change from one scheme to another is not a value of the metric, so it is not drawn.
     published = [c for c in claims if c.kind == "value" and c.points and c.versus is None]
     metrics = list(dict.fromkeys([*experiment.show, *(claim.metric for claim in published)]))
     axis = experiment.axis
@@ -79,7 +79,7 @@ def title(metric: str, *, unit: bool = True) -> str:
 
 
 def _normalised(runs: Sequence[Measured], experiment: Experiment) -> list[Measured]:
-    """Divide each run by the run of the same seed and point that `normalised` selects."""
+    """Divide the metrics of each run by those of a reference run with the same seed, from `normalised`."""
     base = {
         (run.on(experiment.axis or ""), run.seed): run for run in runs if run.is_at(experiment.normalised)
     }

@@ -25,7 +25,7 @@ def check_same(folder: Path, paper: str, *, quick: bool) -> None:
 
 
 def mixed(folder: Path) -> ShallowsError:
-    """Return the error of a folder with claims of several papers, or of quick and full runs."""
+    """Return the error for a folder with claims of several papers, or of both quick and full runs."""
     return ShallowsError(
         f"{folder} has claims of another paper, or of quick runs beside full ones",
         "reproduce each into a folder of its own: --out DIR",
@@ -47,7 +47,7 @@ def _read(path: Path) -> dict[str, Any]:
     remedy = "give its `shallows reproduce` command again; finished runs are kept"
     try:
         document = parse_json(read_text(path, remedy=remedy))
-        # Files without numbers of seeds are from another version; their bars have another meaning.
+        # Files without numbers of seeds are from an earlier version, whose bars have another meaning.
         if (
             isinstance(document, dict)
             and document.keys() >= NEEDED

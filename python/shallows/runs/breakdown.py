@@ -18,7 +18,7 @@ Row = dict[str, Any]
 
 
 class Measured(Protocol):
-    """Parts of a `Run` that this module reads."""
+    """The properties of a `Run` that this module reads."""
 
     @property
     def summary(self) -> Mapping[str, Any]: ...  # noqa: D102
@@ -123,7 +123,7 @@ def _mean(values: Sequence[float]) -> float | None:
 
 
 def _percentile(ordered: Sequence[float], rank: float) -> float | None:
-    """Return the value of this rank by the rule of `summary.json`; None if there are no values."""
+    """Return the percentile of this rank, as `summary.json` defines it; None if there are no values."""
     return ordered[place_of(rank, len(ordered))] if ordered else None
 
 
@@ -189,7 +189,7 @@ def _rows(run: Measured, names: Sequence[str]) -> list[Row]:
 
 
 def _of_uplinks(run: Measured) -> Breakdown:
-    """Return how evenly each leaf used its uplinks. ECMP picks one for each flow, whatever its size."""
+    """Return how evenly each leaf used its uplinks; ECMP selects one uplink for each flow."""
     sent: dict[str, int] = {}
     for row in _rows(run, ["port", "kind", "sent_bytes"]):
         if row["kind"] == "up":

@@ -44,7 +44,7 @@ class Child:
         return self.process.poll() is None
 
     def give(self, function: Callable[..., None], *arguments: object) -> None:
-        """Queue a function, which runs after those given before have returned.
+        """Queue a function, which runs after all functions queued before it.
 
         The function must be at the top level of a module. It is called with `send` and these arguments,
         pickled. `receive` returns the messages that it passes to `send`.
@@ -68,7 +68,7 @@ class Child:
     def stop(self, patience_s: float = 0.0) -> None:
         """Terminate the process, which removes the run it is writing.
 
-        With `patience_s`, wait that long for it to notice the closed pipe, then kill it.
+        With `patience_s`, wait that long for the process to notice the closed pipe, then kill it.
         """
         self.pipe.close()
         if patience_s:
@@ -82,7 +82,8 @@ class Child:
 
 def serve(pipe_number: int) -> None:
     """Run the functions received on this pipe; main loop of a `Child`."""
-    # Ctrl-C reaches the whole process group, but only the parent acts on it. SIGTERM runs cleanup handlers.
+    # Ctrl-C reaches all processes of the terminal, but only the parent acts on it. SIGTERM runs cleanup
+    # handlers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, _leave)
     pipe = Connection(pipe_number)
@@ -93,7 +94,7 @@ def serve(pipe_number: int) -> None:
     except (BrokenPipeError, ConnectionResetError, EOFError):
         pass  # the parent closed the pipe or has ended
     finally:
-        # Cleanup is done: a late SIGTERM must not interrupt the interpreter's shutdown.
+        # After cleanup, a late SIGTERM must not interrupt the interpreter's shutdown.
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
 
 

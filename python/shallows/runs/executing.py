@@ -35,8 +35,8 @@ def default_folder(experiment: _core.Experiment, parent: Path) -> Path:
 def is_reusable(folder: Path, content_hash: str, *, verify: bool = False) -> bool:
     """Return whether this folder already holds the run of this hash.
 
-    `verify` compares the hashes of its files, too. The result is always false in a build with local changes,
-    as no commit identifies the code of its results.
+    `verify` also compares the hashes of the run's files. The result is always false in a build with local
+    changes, because no commit identifies the code of such a build.
     """
     return not build()["dirty"] and holds(folder, content_hash, verify=verify)
 
@@ -49,7 +49,7 @@ def execute(
     lease: Lease | None = None,
     threads: Threads = ONE_THREAD,
 ) -> Run:
-    """Run an experiment on these threads and write its folder, which replaces an older one.
+    """Run an experiment on these threads and write its folder; an older folder is replaced.
 
     `lease` is the lease on the folder, if the caller holds one.
 

@@ -1,7 +1,7 @@
 """Run folders, which are either complete or absent.
 
-A run writes into a temporary folder beside its own, which is renamed once all is written and on disk. So a
-folder with a run's name is always a finished run, even if a process was killed.
+A run writes into a temporary folder in the same place, which is renamed when all files are on disk. A folder
+with a run's name therefore always holds a finished run, even if a process was killed.
 """
 
 import contextlib
@@ -44,9 +44,10 @@ def run_name(name: str, content_hash: str, seed: int) -> str:
 
 
 def refuse_existing(folder: Path, content_hash: str, *, force: bool = False, verify: bool = False) -> None:
-    """Raise if a new run may not write this folder; `force` permits it to replace any run.
+    """Raise if a new run must not write this folder; with `force`, it may replace any run.
 
-    A damaged run may be replaced by the same run; `verify` also detects damaged contents of files.
+    Without `force`, it may replace only a damaged copy of itself. `verify` also detects damage by hashes of
+    files.
     """
     if not (folder.exists() or folder.is_symlink()):
         return
@@ -94,7 +95,7 @@ def check_writable(folder: Path) -> None:
 
 def failure(what: str, error: OSError, remedy: str) -> ShallowsError:
     """Return the error for a failed write; `what` begins the message."""
-    # Errors of the engine and of `shutil` have their number in the text only.
+    # Errors of the engine and of `shutil` contain the error number only in their text.
     said = re.search(r"\b(?:os error|Errno) ([0-9]+)\b", str(error))
     number = error.errno if error.errno is not None else int(said[1]) if said else None
     kind = NoSpaceError if number in {errno.ENOSPC, errno.EDQUOT} else ShallowsError
@@ -102,7 +103,7 @@ def failure(what: str, error: OSError, remedy: str) -> ShallowsError:
 
 
 def write_whole(path: Path, text: str | Iterable[str]) -> Path:
-    """Write a text, or its parts, into a file atomically: it is complete and on disk, or unchanged."""
+    """Write a text, or its parts, into a file atomically; the text is on disk when this function returns."""
     try:
         with _beside(path, text) as partial:
             sync(partial)
@@ -144,8 +145,8 @@ def _beside(path: Path, text: str | Iterable[str]) -> Iterator[Path]:
 def remove_left(folder: Path, names: str, now: float | None = None) -> None:
     """Remove partial text files of killed processes whose names match a pattern.
 
-    Whether a process on another machine has ended is unknown, so its files are removed after an hour, if
-    `now`, the time of the file system, is given.
+    It is unknown whether a process on another machine has ended. Its files are therefore removed only if they
+    are an hour old by the file system's time, `now`; without `now`, they stay.
     """
     for partial in folder.glob(f".{names}.*.partial"):
         with contextlib.suppress(OSError):
@@ -156,7 +157,7 @@ def remove_left(folder: Path, names: str, now: float | None = None) -> None:
 
 
 def sync(path: Path) -> None:
-    """Wait until a file, or the list of a folder's files, is on disk."""
+    """Wait until a file, or a folder's list of files, is on disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -187,7 +188,7 @@ class RunFolder:
             self.path = self.lease.path
             if os.path.lexists(self.final) and not _is_replaceable(self.final):
                 raise _foreign(self.final)
-        except BaseException:  # Ctrl-C among them
+        except BaseException:  # including Ctrl-C
             self.lease.release()
             raise
         return self
@@ -198,7 +199,7 @@ class RunFolder:
         self.lease.release()
 
     def is_lost(self) -> bool:
-        """Return whether another process has taken the folder over, or it was removed."""
+        """Return whether another process has taken over the folder, or the folder was removed."""
         return self.lease.is_lost()
 
     def commit(self) -> None:
@@ -283,7 +284,7 @@ def lease_soon(final: Path) -> Lease:
 
 
 def _copy_others(old: Path, new: Path) -> None:
-    """Copy files that users added to a run. Copies, not moves, leave the old folder complete if killed."""
+    """Copy the files that users added to a run; the old folder stays complete if the process is killed."""
     for path in others_in(old, new):
         if path.name == leases.FILE:
             continue

@@ -62,7 +62,7 @@ def read_index(folder: Path) -> dict[str, Any]:
 
 
 def missing_in(folder: Path, runs: Iterable[Run] | None = None) -> list[str]:
-    """Describe the points of the sweep in this folder that are unfinished, or not among `runs` if given."""
+    """Describe the unfinished points of the sweep in this folder; with `runs`, those that `runs` lacks."""
     known = None if runs is None else {run.path for run in runs}
     return [
         describe(labels)
@@ -86,9 +86,9 @@ def runs_in(folder: Path) -> list[Run]:
 
 
 def readable_in(folder: Path, *, verify: bool = False) -> tuple[list[Run], list[ShallowsError]]:
-    """Return the readable runs in this folder, and the reasons for which others cannot be read.
+    """Return the readable runs in this folder, and an error for each unreadable run.
 
-    `verify` compares the hashes of their files, not only sizes.
+    `verify` compares the hashes of files, not only sizes.
 
     Raises
     ------

@@ -1,10 +1,11 @@
 """Leases on run folders: the right of one process to write a folder, for as long as it renews the lease.
 
-A lease is the hidden folder `.NAME.NUMBER.partial`, which the run is written into. Creating one is atomic
-on every file system, so exactly one process gets the next number; the highest number holds the lease. A file
-inside names the process, which updates the file's time every few seconds. A lease has expired if its process
-has certainly ended, or if the watching process has seen no change for a minute by its own clock; clocks of
-several machines are never compared. Renaming the folder at the end releases the lease in the same step.
+A lease is the hidden folder `.NAME.NUMBER.partial`, into which the run is written. Creating a folder is
+atomic on every file system, so exactly one process gets the next number. The highest number holds the lease.
+A file inside names the process, which updates the file's time every few seconds. A lease has expired if its
+process has certainly ended, or if the watching process has seen no change for a minute by its own clock;
+clocks of several machines are never compared. Renaming the folder at the end releases the lease in the same
+step.
 """
 
 import contextlib
@@ -44,11 +45,11 @@ class Lease:
 
     @property
     def aside(self) -> Path:
-        """Folder to which the replaced run moves."""
+        """Folder to which an older run is moved before the new run replaces it."""
         return self.path.with_suffix(".replaced")
 
     def is_lost(self) -> bool:
-        """Return whether another process holds the lease, or it was released."""
+        """Return whether another process holds the lease, or the lease was released."""
         return _content(self.path) != self.content
 
     def release(self) -> None:
@@ -59,7 +60,7 @@ class Lease:
 
 
 class Watch:
-    """Detection of expired leases. A lease of another machine needs two checks, `EXPIRY_S` apart."""
+    """Detects expired leases. A lease of another machine needs two checks, `EXPIRY_S` apart."""
 
     def __init__(self) -> None:
         self.seen: dict[Path, tuple[object, float]] = {}
@@ -110,7 +111,7 @@ def take(final: Path, watch: Watch) -> Lease | None:
         lease = Lease(final, path, json.dumps({"process": me().describe(), "token": os.urandom(8).hex()}))
         (path / FILE).write_text(lease.content, encoding="utf-8")
         leases = _leases(final)
-        # Between the two checks the holder may have released the lease and another process taken it.
+        # Between the two checks, the lease may have been released and taken by another process.
         if max(leases) != number + 1 or (other and other in leases.values() and not watch.is_over(other)):
             shutil.rmtree(path, ignore_errors=True)
             return None
@@ -193,7 +194,7 @@ class _Renewer:
     def add(self, file: Path) -> None:
         with self.lock:
             self.files.add(file)
-            if self.thread is None or not self.thread.is_alive():  # a forked process does not have it
+            if self.thread is None or not self.thread.is_alive():  # a forked process has no such thread
                 self.thread = threading.Thread(target=self._renew, name="leases", daemon=True)
                 self.thread.start()
 

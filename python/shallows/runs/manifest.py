@@ -1,6 +1,6 @@
 """Completeness of a run's folder: `manifest.json`, written last, lists its files with sizes and hashes.
 
-It lists results. It does not list the page that `shallows report` renews, or files that users add.
+It lists all result files, but neither the page that `shallows report` writes nor files that users add.
 """
 
 import hashlib
@@ -42,9 +42,9 @@ def finished_hash(folder: Path) -> str | None:
 
 
 def holds(folder: Path, content_hash: str, *, verify: bool = False) -> bool:
-    """Return whether the finished run of this hash is in this folder, in a format that this version reads.
+    """Return whether this folder has the finished run of this hash, in a format that this version reads.
 
-    `verify` also reads all of its files and compares their hashes.
+    `verify` also compares the hashes of all its files.
     """
     return finished_hash(folder) == content_hash and not (verify and unfit(folder, verify=True))
 
@@ -55,10 +55,10 @@ def files_of(folder: Path) -> set[str]:
 
 
 def others_in(folder: Path, successor: Path) -> list[Path]:
-    """List the files of users in a run's folder, which stay when a successor replaces the run.
+    """List the files that users added to a run's folder; they stay when a new run (`successor`) replaces it.
 
-    These are the files that neither manifest lists. If the old manifest is unreadable, files that look like
-    results are removed too, unless the successor is the same run.
+    These are the files that neither run's manifest lists. If the old manifest is unreadable, files that look
+    like results are removed too, unless the successor is the same run.
     """
     before, after = files_of(folder), files_of(successor)
     is_told = before or is_run_of(folder, str(_read(successor / MANIFEST).get("hash")))
@@ -76,9 +76,9 @@ def stamp(folder: Path) -> object:
 
 
 def unfit(folder: Path, *, verify: bool = False) -> ShallowsError | None:
-    """Return why the run in this folder cannot be read: another version wrote it, or it is damaged.
+    """Return the error for a run that cannot be read, because another version wrote it or it is damaged.
 
-    Returns None if it can be read, or if there is no run. `verify` compares hashes of its files, too.
+    None if the run can be read, or if there is no run. `verify` also compares the hashes of its files.
     """
     if not is_run(folder):
         return None
@@ -124,7 +124,8 @@ def is_run(folder: Path) -> bool:
     manifest, environment = _read(folder / MANIFEST), _read(folder / "env.json")
     if isinstance(environment.get("hash"), str) or manifest.keys() >= {"hash", "files"}:
         return True
-    # A run's name contains part of a hash. Its files may be gone, and a user's files be there instead.
+    # The folder's name contains part of the run's hash, but its files may have been replaced by a user's
+    # files.
     if not re.search(r"-[0-9a-f]{12}-s[0-9]+\Z", folder.name):
         return False
     try:
@@ -158,7 +159,7 @@ def _files(manifest: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def _damage(folder: Path, environment: dict[str, Any], manifest: dict[str, Any]) -> str:
-    """Describe damage of a run's files by their sizes, or of its documents; empty if there is none."""
+    """Describe damage of a run: wrong sizes of files, or unreadable documents; empty if there is none."""
     if not (folder / MANIFEST).exists():
         return f"{MANIFEST} is missing"
     files = _files(manifest)
@@ -182,7 +183,7 @@ def _difference(folder: Path, manifest: dict[str, Any]) -> str:
 
 
 def _altered(path: Path, known: dict[str, Any]) -> str:
-    """Describe how a file differs from the written one; empty if it does not."""
+    """Describe how a file differs from its entry in the manifest; empty if it is the same."""
     try:
         same = path.is_file() and _hash(path) == known["blake2b"]
     except OSError as error:
@@ -199,7 +200,8 @@ def _hash(path: Path) -> str:
 def _again(folder: Path, environment: dict[str, Any], *options: str) -> str:
     """Return the command that repeats a damaged run, or one of another version.
 
-    A sweep may need options to detect the damage. A run needs `--force`, as its hash may have changed.
+    For a sweep, `options` are the options that detect the damage. A run gets `--force`, as its hash may have
+    changed.
     """
     try:
         if environment["labels"]:

@@ -77,8 +77,8 @@ def measure(
     """Run an experiment with real TCP and write its folder, which replaces an older one.
 
     `dilation` slows network time N-fold; results are in network time. `lease` is the lease on the folder, if
-    the caller holds one. With `attempts`, the run is repeated until it is valid, at most so many times, and
-    an invalid run is not kept. Without, it runs once and is kept in any case.
+    the caller holds one. With `attempts`, the run is repeated until it is valid, at most that often, and
+    an invalid run is not kept. Without `attempts`, it runs once and is always kept.
 
     Raises
     ------
@@ -146,7 +146,7 @@ def run_testbed(
     scenario
         Path of the scenario file, or a `Scenario`.
     overrides
-        Values that differ from the file's, by dotted key.
+        Values that replace values of the file, by dotted key.
     seed
         Root of all random streams; the file's if not given.
     out
@@ -193,9 +193,9 @@ def new_folder(
 
 
 def carried(source: Source, folder: Path) -> dict[str, Any]:
-    """Return the summary of a trial run, which accepts links that are faster than the switch keeps up with.
+    """Run a trial that measures this machine, and return its summary.
 
-    It measures the machine; its results are not valid.
+    Links may be faster than the machine can carry, so the results are not valid.
 
     Raises
     ------
@@ -207,7 +207,7 @@ def carried(source: Source, folder: Path) -> dict[str, Any]:
 
 
 def captures_of(ports: Sequence[str] | None) -> tuple[tuple[str, str], ...]:
-    """Return the override that captures the packets sent by these ports only; empty without ports.
+    """Return the override that captures only packets sent by these ports; empty without ports.
 
     >>> captures_of(["to-host"])
     (('measure.captures', '[{ports = ["to-host"]}]'),)
@@ -218,7 +218,7 @@ def captures_of(ports: Sequence[str] | None) -> tuple[tuple[str, str], ...]:
 def stand(
     source: Source, command: Sequence[str], page: int, dilation: int = 1, captures: Path | None = None
 ) -> dict[str, Any]:
-    """Keep the network of a scenario up while a command runs; an empty command starts a shell.
+    """Set up the network of a scenario while a command runs; an empty command starts a shell.
 
     Meanwhile the program writes the state of the network into the file with descriptor `page`, which
     `standing.read` parses. Captured packets are written into the folder `captures`, if it is given.
@@ -239,7 +239,7 @@ def stand(
     binary = program()
     kept = str(captures.resolve()) if captures else None
     request = json.dumps({"scenario": _asked(source, dilation), "command": list(command), "captures": kept})
-    # Files in memory, as a killed process would leave files on disk.
+    # The files are in memory, because a killed process would leave files on disk.
     with (
         os.fdopen(os.memfd_create("request"), "w+") as asked,
         os.fdopen(os.memfd_create("answer"), "w+") as answer,
@@ -255,7 +255,7 @@ def stand(
 
 
 def _asked(source: Source, dilation: int, trial: bool = False) -> dict[str, Any]:
-    """Return the program's request for a scenario; a `trial` permits links too fast for the switch."""
+    """Return the request to the testbed's program; a `trial` may have links too fast for this machine."""
     return {
         "text": source.text,
         "file": source.file,

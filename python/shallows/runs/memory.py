@@ -1,4 +1,4 @@
-"""Memory: available, needed by a run, and used."""
+"""Available memory, memory that a run needs, and memory that this process uses."""
 
 import contextlib
 import json
@@ -72,7 +72,7 @@ def refuse_too_large(needs: Sequence[Need], at_once: int = 1) -> None:
 
 
 def refuse_growth(simulation: "Simulation", simulated_s: float) -> None:
-    """Raise if less than `SCARCE_MB` is free and the run has recorded more than is left.
+    """Raise if less than `SCARCE_MB` of memory is free and the run's records take more than the free memory.
 
     Raises
     ------
@@ -93,7 +93,7 @@ def refuse_growth(simulation: "Simulation", simulated_s: float) -> None:
 
 
 def available_mb() -> float:
-    """Return the free memory: the machine's, or less if a control group or `ulimit -v` limits the process."""
+    """Return the free memory that this process may use, within its control groups and `ulimit -v`."""
     meminfo = _numbers(Path("/proc/meminfo"))
     free = meminfo["MemAvailable"] * 1024 if "MemAvailable" in meminfo else float("inf")
     for folder in _control_groups():
@@ -146,7 +146,7 @@ def _numbers(path: Path) -> dict[str, int]:
 
 
 def forget_peak() -> None:
-    """Reset the peak of `peak_memory_mb`, where the system can: a process may execute several runs."""
+    """Reset the peak of `peak_memory_mb` before another run of this process, if the system supports it."""
     with contextlib.suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # proc(5): resets VmHWM
 

@@ -21,7 +21,7 @@ class Cable(NamedTuple):
 
 @dataclass(frozen=True)
 class Network:
-    """Names of nodes in order of their numbers; cables of hosts in the order of hosts, then the others."""
+    """Names of nodes in the order of their numbers; cables of hosts in the same order, then other cables."""
 
     hosts: list[str]
     switches: list[str]
@@ -34,7 +34,7 @@ class Network:
     """Delay of each packet in its sending host, and again in its receiving host."""
 
     def delay_ps(self, cable: Cable) -> int:
-        """Return the delay of a packet over a cable, including the delay in a host at its end."""
+        """Return the delay of a packet over a cable, including the delay in a host at either end."""
         return cable.delay_ps + (self.host_delay_ps if cable.one < len(self.hosts) else 0)
 
 

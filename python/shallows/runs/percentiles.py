@@ -1,4 +1,4 @@
-"""Rule for percentiles (docs/statistics.md): 20 observations must lie above one, so a p99 needs 2,000.
+"""Rule for percentiles (docs/statistics.md): 20 observations must lie above a percentile; a p99 needs 2,000.
 
 Tables, figures, pages, warnings and verdicts all apply it. The count is that of one run, or that of all seeds
 together if the shown number pools or averages seeds.
@@ -43,7 +43,7 @@ def known(value: float | None, count: int, rank: float = RANK) -> float | None:
 
 
 def too_few(count: int, rank: float = RANK, of: str = "flows") -> str:
-    """Return the reason for which a percentile is missing.
+    """Return the reason why a percentile is missing.
 
     >>> too_few(60)
     '60 flows: 2,000 are needed'
@@ -55,9 +55,11 @@ def note(ranks: Iterable[float]) -> str:
     """Return the note below a table or figure that lacks percentiles of these ranks.
 
     >>> note([0.99, 0.5])
-    'p50 needs 40 observations, p99 needs 2,000: 20 must lie above it'
+    'a percentile is shown only if at least 20 observations lie above it: p50 needs 40, p99 2,000'
     """
-    said = [f"p{100 * rank:g} needs {needed(rank):,}" for rank in sorted(set(ranks))]
-    if not said:
+    needs = [(f"p{100 * rank:g}", f"{needed(rank):,}") for rank in sorted(set(ranks))]
+    if not needs:
         return ""
-    return f"{', '.join([f'{said[0]} observations', *said[1:]])}: {FEWEST_BEYOND} must lie above it"
+    (first, count), *others = needs
+    listed = ", ".join([f"{first} needs {count}", *map(" ".join, others)])
+    return f"a percentile is shown only if at least {FEWEST_BEYOND} observations lie above it: {listed}"

@@ -16,7 +16,7 @@ SHARED = {POOL_BYTES, "buffer_threshold_bytes"}
 
 
 class Recorded(Protocol):
-    """Parts of a `Run` that this module reads; its `series` are read here in turn."""
+    """The properties of a `Run` that this module reads."""
 
     @property
     def path(self) -> Path: ...  # noqa: D102
@@ -43,7 +43,7 @@ def pool_of(run: Recorded) -> dict[str, str]:
 
 
 def pools_of(ports: Iterable[str], buffer: Mapping[str, Any]) -> dict[str, str]:
-    """Return the pool of each port, from the ports in order and a resolved scenario's `switch.buffer`.
+    """Return the pool of each port; `ports` are in order, `buffer` is a resolved scenario's `switch.buffer`.
 
     >>> pools_of(["s->a", "s->b", "s->c"], {"kind": "dynamic-threshold", "ports_per_pool": 2})
     {'s->a': 's.pool0', 's->b': 's.pool0', 's->c': 's.pool1'}
@@ -63,7 +63,7 @@ def pools_of(ports: Iterable[str], buffer: Mapping[str, Any]) -> dict[str, str]:
 def traced_pools(run: Recorded) -> "pl.DataFrame":
     """Return the bytes over time of completely traced pools: `time_us`, `name`, `bytes`.
 
-    A port's trace has the pool's bytes at changes of that port only. So all ports of the pool that had
+    A port's trace has the pool's bytes only at changes of that port. Therefore all ports of the pool that had
     packets must be traced, unless the traces are at intervals.
     """
     import polars as pl

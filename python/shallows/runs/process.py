@@ -94,12 +94,13 @@ def _space() -> str:
 def _started(number: int) -> str:
     """Return the start time of a process in ticks since boot; empty if there is none or /proc is unusable."""
     try:
-        # In a PID namespace, /proc may still be that of the whole machine.
+        # Even in a PID namespace, /proc may show the processes of the whole machine.
         if str(Path("/proc/self").readlink()) != str(os.getpid()):
             return ""
         said = Path(f"/proc/{number}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return ""
     state, *others = said.rpartition(")")[2].split()
-    # A killed process stays a zombie until its parent waits for it; some parents in containers never do.
+    # A killed process stays a zombie until its parent waits for it, and some parents in containers never
+    # wait.
     return "" if state in {"Z", "X"} else others[18]

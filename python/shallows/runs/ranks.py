@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 def place_of(rank: float, count: int) -> int:
     """Return the index of a percentile among `count` values in ascending order.
 
-    The percentile is the smallest value that at least a share `rank` of the values does not exceed. `rank` is
-    above 0 and at most 1, and taken as the decimal number that it prints as: 0.99 of 100 values is 99.
+    The percentile is the smallest value such that at least a share `rank` of the values is at or below it.
+    `rank` is above 0 and at most 1, and is interpreted as its decimal text: 0.99 of 100 values is exactly 99.
 
     >>> place_of(0.99, 100), place_of(0.5, 3)
     (98, 1)
@@ -26,7 +26,7 @@ def place_of(rank: float, count: int) -> int:
 
 
 def nearest_rank(groups: "Groups", rank: float) -> float:
-    """Return the percentile of all groups together, which must have a value; `place_of` explains `rank`."""
+    """Return the percentile of all groups together, which must have a value; for `rank`, see `place_of`."""
     import numpy as np
 
     together = np.concatenate(groups)

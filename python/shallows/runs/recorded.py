@@ -62,7 +62,7 @@ def _traced(run: Recorded, name: str) -> "pl.DataFrame":
 
 
 def _sampled(run: Recorded, name: str, quantity: str) -> "pl.DataFrame | None":
-    """Return the samples of a port or pool; None if not sampled. Without a row, a port was always empty."""
+    """Return the samples of a port or pool; None if not sampled. A port that was always empty has no rows."""
     import polars as pl
 
     if run.queues is None:

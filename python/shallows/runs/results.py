@@ -161,12 +161,12 @@ class Run:
 
     @property
     def measured_nothing(self) -> bool:
-        """Whether the run measured nothing that its scenario requests."""
+        """Whether the run measured nothing of what its scenario requests."""
         return any(problem["code"] == "nothing-measured" for problem in self.problems)
 
     @cached_property
     def environment(self) -> dict[str, Any]:
-        """Origin of the results: version, commit, seed, overrides."""
+        """Origin of the results (`env.json`): version, commit, seed, overrides."""
         return self._document("env.json", self._objects("env.json"))
 
     @property
@@ -177,7 +177,7 @@ class Run:
 
     @cached_property
     def scenario(self) -> dict[str, Any]:
-        """The scenario with every default spelled out: `resolved.json`."""
+        """The scenario with all defaults filled in: `resolved.json`."""
         scenario = self._document("resolved.json", self._objects("resolved.json"))
         formats.rename(scenario, formats.SCENARIO)
         return scenario
@@ -248,7 +248,8 @@ class Run:
         Raises
         ------
         ShallowsError
-            If the quantity was not recorded; the remedy is the list of those recorded, or a setting.
+            If the quantity was not recorded; the remedy lists recorded quantities, or a setting that records
+            it.
 
         Examples
         --------
@@ -324,7 +325,7 @@ class Run:
         return self._columns[table]
 
     def __getstate__(self) -> dict[str, Any]:
-        # Columns that the engine has read cannot be pickled.
+        # Columns read by the engine cannot be pickled, so they are left out.
         return vars(self) | {"_columns": {}}
 
     def _optional_table(self, name: str) -> "pl.DataFrame | None":

@@ -37,7 +37,7 @@ def run(
         Folder for the results. By default, a folder under `runs/` named after scenario, content hash and
         seed. If the folder already holds this run, its stored results are returned.
     threads
-        Number of threads; `"auto"` uses the number that is fastest at the moment, at most one per core.
+        Number of threads; `"auto"` adjusts the number during the run to the fastest, at most one per core.
         Results do not depend on it.
     cached
         Whether stored results may be returned. `False` always simulates, for measurements of speed.

@@ -1,4 +1,4 @@
-"""State of a testbed network that is up, read from the page that its switch writes."""
+"""State of a running testbed network, read from the status text that its switch writes."""
 
 import os
 import re
@@ -21,7 +21,7 @@ MOST_BYTES = 1 << 20
 
 @dataclass(frozen=True)
 class Port:
-    """A port: backlog in bytes, and counts of packets since the network is up."""
+    """A port: its backlog in bytes, and its packet counts since the start of the network."""
 
     name: str
     backlog: int
@@ -32,7 +32,7 @@ class Port:
 
 @dataclass(frozen=True)
 class State:
-    """State of the network at a time in network time."""
+    """State of the network at one moment; times are in network time."""
 
     time_s: float
     health: str
@@ -44,7 +44,7 @@ class State:
 
 
 def parse(text: str) -> State | None:
-    r"""Parse a page; return None if it is empty or not a page.
+    r"""Parse the status text; return None if it is empty or malformed.
 
     >>> page = "1.5 s: all in time\n! but one\nport backlog sent marked dropped\na->b 3000 7 1 0"
     >>> parse(page).ports
@@ -60,23 +60,23 @@ def parse(text: str) -> State | None:
 
 
 def _port(line: str) -> Port | None:
-    """Parse a port's line of a page; names may contain blanks."""
+    """Parse the line of a port; names may contain blanks."""
     found = re.fullmatch(r"(.*?) +(\d+) +(\d+) +(\d+) +(\d+)", line)
     return Port(found[1], *map(int, found.groups()[1:])) if found else None
 
 
 def read(page: int) -> State | None:
-    """Return the state on the page with this descriptor; None while the page is being written."""
+    """Read the state from the file with this descriptor; None while the file is being written."""
     text = os.pread(page, MOST_BYTES, 0)
     first = text.split(b"\n", 1)[0]
-    # The first byte is blank until the whole page is written (`sys/shell.rs`).
+    # The first byte is blank until the whole text is written (`sys/shell.rs`).
     if text.startswith(b" ") or os.pread(page, len(first), 0) != first:
         return None
     return parse(text.decode(errors="replace"))
 
 
 class Watch:
-    """States of the last minute, in order of time."""
+    """States of the network during the last minute, in order of time."""
 
     def __init__(self, page: int) -> None:
         self.page = page
@@ -85,7 +85,7 @@ class Watch:
         """Time of the last new state, by `time.monotonic`."""
 
     def look(self) -> None:
-        """Read the page, and append its state if it is new."""
+        """Read the current state, and append it if it is new."""
         state = read(self.page)
         if state and not (self.states and self.states[-1].time_s == state.time_s):
             self.states.append(state)
@@ -99,7 +99,7 @@ class Watch:
 
 @contextmanager
 def watching(page: int) -> Iterator[Watch]:
-    """Read a page periodically in a thread while the context is open."""
+    """Read the state periodically in a thread while the context is open."""
     watch, ended = Watch(page), Event()
 
     def look() -> None:

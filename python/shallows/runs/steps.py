@@ -1,7 +1,7 @@
 """Series of a quantity that is constant between changes: statistics over time, and reduction for drawing.
 
 A mean over the rows of `traces.parquet` or `queues.parquet` would weight each value by the number of rows
-that have it. `Series` weights each value by the time for which it held.
+that have it. `Series` weights each value by its duration.
 """
 
 import math
@@ -27,14 +27,14 @@ MOST_WINDOWS = 10_000_000
 
 @dataclass(frozen=True, eq=False)
 class Series:
-    """A quantity over time: each value holds until the next one.
+    """A quantity over time that keeps each value until its next change.
 
     Parameters
     ----------
     times
         Times of changes in µs, ascending; the first is the beginning of the series, the last its end.
     values
-        Value from each time on, of the same length as `times`. The last value has no duration.
+        Values from these times on, as many as `times`. The last value has no duration.
 
     Examples
     --------
@@ -206,8 +206,8 @@ class Series:
     def parts(self, most: int) -> "Parts":
         """Reduce the series to at most `most` parts for drawing: one for each change, or intervals of time.
 
-        Intervals have equal lengths, as short as `most` permits. Those with at most one change are merged
-        and end at the change, so idle times take few parts. The mean of each part is exact.
+        Intervals have equal lengths, as short as `most` permits. Intervals with at most one change are merged
+        up to that change, so idle times take few parts. The mean of each part is exact.
         """
         import numpy as np
 
@@ -225,7 +225,10 @@ class Series:
         return Parts(edges, *self._over(edges), 2 * self.length_us / count)
 
     def _edges(self, changes: "Numbers", count: int) -> "Numbers":
-        """Return the edges of parts, from `count` intervals of equal length; idle intervals are merged."""
+        """Return the edges of intervals of equal length that hold two or more changes, and single changes.
+
+        The first and the last time are edges too.
+        """
         import numpy as np
 
         begin, end, length = self.times[0], self.times[-1], self.length_us / count
@@ -249,7 +252,7 @@ class Series:
         np.minimum.at(low, place[inside], self.values[inside])
         np.maximum.at(high, place[inside], self.values[inside])
         areas = np.interp(edges, self.times, self._areas())
-        # A value that held for a whole part must be its mean exactly, despite rounding.
+        # If the value is constant in a part, the mean must equal it exactly, despite rounding.
         return np.clip(np.diff(areas) / np.diff(edges), low, high), low, high
 
     def _areas(self) -> "Numbers":
@@ -263,7 +266,7 @@ class Series:
         return self._over(edges)[2]
 
     def settled(self, share: float) -> float:
-        """Return the first time by which `share` of the integral of the series is reached."""
+        """Return the time at which the integral of the series reaches `share` of its total."""
         import numpy as np
 
         areas = self._areas()

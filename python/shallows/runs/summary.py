@@ -124,7 +124,7 @@ class Summary(Section):
 
     @property
     def flows(self) -> Section:
-        """Numbers of flows that arrived after the warm-up: `started`, `completed` and unbounded ones."""
+        """Numbers of flows that arrived after the warm-up: `started`, `completed` and `unbounded`."""
         return self._section("flows")
 
     @property
@@ -144,12 +144,12 @@ class Summary(Section):
 
     @property
     def loss_rate(self) -> float:
-        """Dropped packets over packets sent, in NICs and switches."""
+        """Share of sent packets that NICs and switches dropped."""
         return float(self["loss_rate"])
 
     @property
     def loss_rate_in_switches(self) -> float:
-        """Part of `loss_rate` that switches dropped."""
+        """Share of sent packets that switches dropped."""
         return float(self["loss_rate_in_switches"])
 
     @property
@@ -174,7 +174,7 @@ class Summary(Section):
 
     @property
     def warnings(self) -> list[str]:
-        """Warnings on how to read the numbers."""
+        """Warnings about numbers that are easily misread."""
         return list(self["warnings"])
 
     @property

@@ -13,7 +13,7 @@ from shallows.runs.table import NOTHING, Table
 def marking_curves(curves: Iterable[dict[str, Any]], title: str = "Marking curves") -> Table:
     """Tabulate the marking curves: lower and upper thresholds of each marker, and the limits of its buffer.
 
-    There is one column for each marker of each kind of port, because there are few and terminals are narrow.
+    Each marker of each kind of port has a column, because there are few of them and terminals are narrow.
     """
     curves = list(curves)
     if not curves:
@@ -36,7 +36,7 @@ def marking_curves(curves: Iterable[dict[str, Any]], title: str = "Marking curve
     base = digits(curves[0]["base_rtt_us"])
     note = (
         f"BDP: the link's rate times the round-trip time without queues, {base} µs. "
-        "Limit: how far the backlog can grow while so many ports of the pool are busy."
+        "Limit: largest possible backlog while this number of ports of the pool is busy."
     )
     return Table(title, columns, rows, note=note)
 
@@ -60,8 +60,13 @@ def _fires(curve: dict[str, Any]) -> str:
         return "yes"
     if not able:
         return "never"
-    # As more ports are busy, a pool fills further, but each queue may grow less.
-    return f"from {min(able)} busy" if curve["scope"] == "pool" else f"up to {max(able)} busy"
+    # The table has only these numbers of busy ports, so the answer names no range.
+    unable = [limit["busy_ports"] for limit in curve["limits"] if not limit["can_fire"]]
+    return f"{_either(able)} busy, not {_either(unable)}"
+
+
+def _either(numbers: Sequence[int]) -> str:
+    return " or ".join(map(str, numbers))
 
 
 def completion(summary: Mapping[str, Any], edges: Sequence[str] = ()) -> Table:
@@ -101,7 +106,7 @@ RANKS = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "p999": 0.999}
 def _numbers(described: dict[str, Any], keys: Iterable[str], missing: set[float]) -> list[float | None]:
     """Return the values of these keys; None for percentiles of too few observations.
 
-    The ranks of these percentiles are added to `missing`.
+    The ranks of percentiles that become None are added to `missing`.
     """
     found = []
     for key in keys:
@@ -114,7 +119,7 @@ def _numbers(described: dict[str, Any], keys: Iterable[str], missing: set[float]
 
 
 def markers(summary: Mapping[str, Any]) -> Table | None:
-    """Tabulate the packets that each kind of marker selected, over all ports; None with a single marker."""
+    """Tabulate the packets that each kind of marker selected, over all ports; None if all are of one kind."""
     counts = summary.get("markers") or {}
     if len(counts) < 2 and not any(count["incast"] or count["dropped"] for count in counts.values()):
         return None
@@ -199,7 +204,7 @@ def _lost(summary: Mapping[str, Any], place: str) -> str:
 
 
 def ports(summary: Mapping[str, Any]) -> Table | None:
-    """Tabulate losses and marks by kind of port; None if at most one kind had any, and NICs had none."""
+    """Tabulate losses and marks by kind of port; None if only one kind has any, which is not the NICs."""
     kinds = summary["ports"]
     busy = [name for name, kind in kinds.items() if kind["dropped"] or kind["marked"]]
     if len(busy) < 2 and "nic" not in busy:
@@ -218,7 +223,7 @@ def ports(summary: Mapping[str, Any]) -> Table | None:
 
 
 def health(summary: Mapping[str, Any]) -> Table | None:
-    """Tabulate whether the machine of a testbed run kept up; None for a simulation."""
+    """Tabulate the validity of a testbed run: lateness, losses and steal; None for a simulation."""
     if (found := summary.get("health")) is None:
         return None
     rows = [

@@ -42,8 +42,8 @@ def threads_of(asked: int | str) -> Threads:
     return Threads(int(text))
 
 
-def told(experiment: _core.Experiment, threads: int) -> str:
-    """Describe in words how a run is divided into threads."""
+def division_in_words(experiment: _core.Experiment, threads: int) -> str:
+    """Describe in words how a run is divided among threads."""
     division = json.loads(experiment.division(threads))
     if reason := division.get("undivided"):
         return f"on one thread, however many there are: {reason}"

@@ -47,7 +47,7 @@ def toml_value(value: object, levels: int = MOST_LEVELS) -> str:
             items = (f"{_key(key)} = {toml_value(item, levels - 1)}" for key, item in value.items())
             return "{" + ", ".join(items) + "}"
         case date() | time_of_day():
-            return str(value)  # the engine rejects dates
+            return str(value)  # dates, which the engine rejects
     if callable(plain := getattr(value, "tolist", None)):
         return toml_value(plain(), levels - 1)
     raise ShallowsError(

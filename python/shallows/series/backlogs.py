@@ -32,14 +32,14 @@ def backlogs(run: Run, ports: Sequence[str]) -> dict[str, Series]:
     """Return the backlog over time of the matching ports and pools."""
     known = backlog_table(run)["name"].unique(maintain_order=True).to_list()
     if run.queues is not None:
-        known = [*ports_of(run), *known]  # samples have no rows of ports that were always empty
+        known = [*ports_of(run), *known]  # ports that were always empty have no samples
     return {name: of_port(run, name) for name in choose_ports(run, ports, known)}
 
 
 def busiest(runs: Iterable[Run], most: int) -> list[str]:
-    """Return the `most` ports with the longest queues over all runs; NICs only if no switch port has one.
+    """Return the `most` ports with the longest queues over all runs; NICs only if no switch port had a queue.
 
-    `runs` may be an iterator that opens one run at a time: no tables are kept.
+    Tables are not kept, so `runs` may be an iterator that opens one run at a time.
     """
     longest: dict[str, float] = {}
     kinds: dict[str, str] = {}
@@ -58,7 +58,7 @@ def busiest(runs: Iterable[Run], most: int) -> list[str]:
 
 
 def _longest(run: Run) -> dict[str, float]:
-    """Return the largest backlog in bytes of each port that had one."""
+    """Return the largest backlog in bytes of each port; ports that were always empty are left out."""
     import polars as pl
 
     ports = backlog_table(run).filter(pl.col("kind") == "port")
@@ -67,7 +67,7 @@ def _longest(run: Run) -> dict[str, float]:
 
 
 def pools_beside(run: Run, ports: Sequence[str]) -> list[str]:
-    """Return the recorded pools that switch ports among these share with others, in the order of ports."""
+    """Return the recorded pools of these switch ports that several ports share, in the order of `ports`."""
     import polars as pl
 
     kinds, own = ports_of(run), pool_of(run)

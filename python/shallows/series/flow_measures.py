@@ -39,7 +39,7 @@ CONVERGED = 0.9
 
 
 def goodput_gbps(run: Run, _: None, where: Host | Flows) -> float:
-    """Return the goodput to a host, or of a class or group, over the simulated time, in Gbit/s."""
+    """Return the goodput to a host, of a class or of a group, over the simulated time, in Gbit/s."""
     import polars as pl
 
     if isinstance(where, Flows):
@@ -55,7 +55,7 @@ def goodput_gbps(run: Run, _: None, where: Host | Flows) -> float:
 
 
 def goodput_ratio(run: Run, _: None, pair: Pair) -> float:
-    """Return the ratio of two goodputs, of hosts, classes or groups; NaN if neither received anything."""
+    """Return the ratio of the goodputs of two hosts, classes or groups; NaN if neither received anything."""
     first, second = goodput_gbps(run, _, pair.first), goodput_gbps(run, _, pair.second)
     return first / second if second else math.inf if first else math.nan
 
@@ -86,12 +86,12 @@ def convergence_ms(run: Run, _: None, where: Flows) -> float:
 
 
 def flow_gbps(run: Run, _: None, where: Flows) -> float:
-    """Return the mean goodput per flow, each from its arrival to the end of the run, in Gbit/s."""
+    """Return the mean goodput of flows in Gbit/s; each counts from its arrival to the end of the run."""
     return float(_goodputs(run, where).mean())
 
 
 def jain(run: Run, _: None, where: Flows) -> float:
-    """Return Jain's index of the goodputs of flows, each from its arrival to the end of the run."""
+    """Return Jain's fairness index of the goodputs of flows from their arrivals to the end of the run."""
     return _index(_goodputs(run, where))
 
 
@@ -101,7 +101,7 @@ def with_timeout(run: Run, _: None, where: Flows) -> float:
 
 
 def jain_over(run: Run, slices: Window, span: Span) -> float:
-    """Return Jain's index of acknowledged bytes per slice, averaged over the slices of a span."""
+    """Return Jain's index of the bytes acknowledged in a time slice, averaged over the slices of a span."""
     import numpy as np
 
     acked = _acked(run, np.arange(span.begin_us, span.end_us + 1, slices.us))
@@ -126,8 +126,8 @@ def catch_up_ms(run: Run, _: None, traced: Traced) -> float:
 def concurrent(run: Run, share: float, window: Window, *, above: int = 0, busy: bool = False) -> float:
     """Return a percentile of the number of concurrent flows per host and window, after the warm-up.
 
-    Only flows larger than `above` bytes count. A request and its response count as one flow, because they
-    would share a connection. With `busy`, windows in which a host has no such flow are left out.
+    Only flows larger than `above` bytes count. A request and its response count as one flow, because real
+    hosts use one connection for both. With `busy`, windows in which a host has no such flow are left out.
     """
     import numpy as np
     import polars as pl
@@ -226,7 +226,7 @@ def acked_packets_over(run: Run, number: "OverFlows", last: Window) -> float:
 
 
 def acked_packets(run: Run, last_us: float) -> "pl.Series":
-    """Return each traced flow's data acknowledged in the last `last_us` µs of the run, in full segments."""
+    """Return, for each traced flow, the full segments acknowledged in the last `last_us` µs of the run."""
     import polars as pl
 
     flow_traces = table(run, "flow_traces")
@@ -339,13 +339,13 @@ def _check_bin(name: str, scenario: Mapping[str, Any]) -> None:
 
 
 def gbps_of_bin(run: Run, of: Bin) -> float:
-    """Return the mean of size over completion time of the completed flows of a bin, in Gbit/s."""
+    """Return the mean of size divided by completion time over a bin's completed flows, in Gbit/s."""
     flows, sizes, kept = _complete(run, of.name)
     return of.number(sizes[kept] * 8 / flows["fct_us"].cast(float).to_numpy()[kept] / 1e3)
 
 
 def ideal_gbps_of_bin(run: Run, of: Bin) -> float:
-    """Return the mean of size over ideal completion time (`ideal.py`) of a bin's flows, in Gbit/s."""
+    """Return the mean of size divided by ideal completion time (`ideal.py`) over a bin's flows, in Gbit/s."""
     _, sizes, kept = _complete(run, of.name)
     return of.number(sizes[kept] * 8 / ideal.completion_us(run)[kept] / 1e3)
 
@@ -371,7 +371,7 @@ def times(column: str, run: Run, of: Bin, where: Flows) -> float:
 
 
 def _complete(run: Run, bin_name: str) -> "tuple[pl.DataFrame, Numbers, Any]":
-    """Return flows with a size, their sizes, and a mask of completed, counted flows of a bin."""
+    """Return flows that have a size, their sizes, and a mask of those of the bin that completed and count."""
     import polars as pl
 
     flows = run.flows.drop_nulls("size_bytes").sort("arrival_us", maintain_order=True)
@@ -384,7 +384,7 @@ def _complete(run: Run, bin_name: str) -> "tuple[pl.DataFrame, Numbers, Any]":
 
 
 def _bin(run: Run, name: str, sizes: Any) -> Any:
-    """Return a mask of the sizes in a bin, with the bounds of `summary.json`."""
+    """Return a mask of the sizes that are in a bin, as `summary.json` defines bins."""
     import numpy as np
 
     if name == "all":

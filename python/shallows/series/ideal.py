@@ -40,7 +40,7 @@ class Fluid:
 
     @property
     def digest(self) -> bytes:
-        """A digest of the flows, which is the same for all schemes of one seed."""
+        """Return a digest of the flows, which is the same for all schemes with one seed."""
         parts = (self.arrivals_s, self.bits, self.links, self.capacities_bps)
         return hashlib.sha256(b"".join(part.tobytes() for part in parts)).digest()
 
@@ -79,7 +79,7 @@ def completion_us(run: Run) -> "Numbers":
 def schedule(fluid: Fluid, step_s: float = 0.0) -> "Numbers":
     """Return the time of each flow from the beginning of its service to its end, in seconds.
 
-    Shares change with each arrival and each end. With `step_s` they change at most once per step, and a flow
+    Rates change when a flow arrives or ends. With `step_s` they change at most once per step, and a flow
     that arrives during a step is served from the next step on.
     """
     import numpy as np
@@ -119,7 +119,7 @@ def shares(links: "Indices", capacities_bps: "Numbers") -> "Numbers":
     import numpy as np
 
     count, links = len(capacities_bps), np.sort(links, axis=1)
-    # A link that a flow lists twice carries the flow once.
+    # A flow that lists a link twice uses it once.
     once = np.column_stack([np.ones(len(links), dtype=bool), links[:, 1:] != links[:, :-1]])
     links = np.where(once, links, count)
     free = np.append(capacities_bps, np.inf)
@@ -130,7 +130,7 @@ def shares(links: "Indices", capacities_bps: "Numbers") -> "Numbers":
         fair = free / np.maximum(crossing, 1)
         fair[count] = np.inf
         least = fair[mine].min(axis=1)
-        # A link is the bottleneck of all its flows if no other link gives one of them less.
+        # A link is the bottleneck of all its flows if none of them gets a lower rate from another link.
         lowest = np.full(count + 1, np.inf)
         for column in mine.T:
             np.minimum.at(lowest, column, least)
@@ -146,7 +146,7 @@ def shares(links: "Indices", capacities_bps: "Numbers") -> "Numbers":
 
 
 def _links(topology: dict, sources: "Indices", destinations: "Indices") -> "tuple[Indices, Numbers]":  # type: ignore[type-arg]
-    """Return the links of each flow and all capacities: links of hosts, and total uplinks of leaves."""
+    """Return the links of each flow, and all capacities: those of host links, then of each leaf's uplinks."""
     import numpy as np
 
     kind = topology["kind"]

@@ -25,7 +25,7 @@ NEEDED = {
 
 
 def as_list(runs: Runs) -> list[Run]:
-    """Return the given runs, and those of given sweeps and folders, as a list."""
+    """Return the given runs and the runs of given sweeps and folders, as a list."""
     found = runs_of(runs)
     if not found:
         raise ShallowsError("no run was given", "name the folder of a run")
@@ -41,7 +41,7 @@ def table(run: Run, name: str) -> "pl.DataFrame":
 
 
 def labels(run: Run) -> dict[str, Any]:
-    """Return the labels of a run: its place in its sweep, or its `--set` values without a sweep."""
+    """Return the labels of a run: its scheme and axis values in a sweep; without one, its `--set` values."""
     if run.labels:
         return run.labels
     changes = (override.partition("=") for override in run.environment.get("overrides", []))
@@ -58,7 +58,7 @@ def _value(text: str) -> Any:
 def groups(runs: Sequence[Run], *without: str) -> dict[str, list[Run]]:
     """Group runs by their labels, ignoring the seed and the axes in `without`.
 
-    Groups are in the order of the sweep, whatever the order of the runs, so that each keeps its colour.
+    Groups are in the order of the sweep and not of `runs`, so that each group keeps its colour.
     """
     several = len({run.summary["name"] for run in runs}) > 1
     axes = {axis for run in runs for axis in labels(run)} - {"seed", *without}
@@ -72,7 +72,7 @@ def groups(runs: Sequence[Run], *without: str) -> dict[str, list[Run]]:
         places = {name: place_in_sweep(members[0], telling) for name, members in found.items()}
         found = {name: found[name] for name in sorted(found, key=places.__getitem__)}
     if len(found) > 1 and "" in found:
-        # A run without changes gets the name of its scenario.
+        # A run without labels gets the name of its scenario.
         found = {name or members[0].summary["name"]: members for name, members in found.items()}
     return found
 

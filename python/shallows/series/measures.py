@@ -44,7 +44,7 @@ def _has_one_payload(offered: Offered) -> None:
 
 
 def _nothing(words: Sequence[str]) -> None:
-    """Reject words after a metric that takes none."""
+    """Reject words after the name of a metric that takes no words."""
     if words:
         raise UnknownMetric(f"{'.'.join(words)!r} has no meaning for this metric", "remove it")
 
@@ -110,7 +110,7 @@ PLACED: dict[str, Kind] = {
 
 
 def _everywhere(_: str) -> None:
-    """Parse the place of a metric of the whole run, which has none."""
+    """Accept the empty place of a metric of the whole run."""
 
 
 def _of_whole(number: Callable[[Run, Bin], float]) -> Callable[[Run, Any, Any], float]:
@@ -159,7 +159,7 @@ def check(name: str, offered: Offered | None = None) -> None:
     name
         Name of the metric.
     offered
-        The scenario's offer; without it, only the name is checked.
+        Subjects of the scenario's metrics; without them, only the name is checked.
 
     Raises
     ------
@@ -284,7 +284,7 @@ def _check_path(name: str, offered: Offered | None) -> None:
 
 
 def check_computed(name: str) -> None:
-    """Raise if a name is not a path into data that are known before a run.
+    """Raise if a name is not a path into the data that `compute` reads.
 
     Raises
     ------
@@ -307,7 +307,7 @@ def compute(source: Source, name: str) -> float:
 
 
 def _buffer(scenario: dict[str, Any], curves: list[dict[str, Any]]) -> dict[str, float]:
-    """Return the pool's bytes per port, and the number of ports whose marking thresholds fill the pool."""
+    """Return the pool's bytes per port, and the number of ports that fill it with one threshold each."""
     buffer, rate = scenario["switch"]["buffer"], scenario["topology"]["rate"]
     if "pool" not in buffer:
         return {}

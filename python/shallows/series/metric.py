@@ -42,7 +42,7 @@ class Metric:
 
     @property
     def head(self) -> str:
-        """Name without its place."""
+        """Name of the metric without the place after the `@`."""
         return self.name.partition("@")[0]
 
     @property
@@ -114,7 +114,7 @@ class Metric:
 
     @property
     def is_percentile(self) -> bool:
-        """Whether the metric is the 99th percentile of its observations rather than their mean."""
+        """Whether the metric is the 99th percentile of its observations; otherwise it is their mean."""
         return self.words[-1:] == ["p99"]
 
     @property
@@ -134,7 +134,7 @@ class Metric:
 
     @property
     def is_better_high(self) -> bool:
-        """Whether higher is better."""
+        """Whether higher values are better."""
         return self.name == "goodput_gbps"
 
     @property
@@ -356,7 +356,7 @@ class Port:
 
 @dataclass(frozen=True)
 class Recorded:
-    """A port or pool with a recorded backlog, from a time on."""
+    """A port or pool whose backlog is recorded, and the time from which it counts."""
 
     name: str
     begin_us: float = 0.0
@@ -386,7 +386,7 @@ class Recorded:
 
 
 def _like(name: str, offered: Offered) -> list[str]:
-    """Return all ports, beginning with those of the same node."""
+    """Return all ports; ports of the node in `name` come first."""
     node = name.split("->")[0]
     return sorted(offered.network.ports, key=lambda port: port.split("->")[0] != node)
 

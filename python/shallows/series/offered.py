@@ -65,7 +65,7 @@ class Offered:
 
     @cached_property
     def classes(self) -> set[int] | None:
-        """Classes of service of flows; None if a rule or a flow list determines them."""
+        """Classes of service of flows; None if a rule or a flow list decides them during the run."""
         sending = [each for each in self.scenario["workload"] if each["kind"] not in SENDS_NO_FLOWS]
         if any(not isinstance(each["class"], int) or each["kind"] == "trace" for each in sending):
             return None
@@ -120,7 +120,7 @@ class Offered:
         return any(pattern == kind or fnmatchcase(port, pattern) for pattern in wanted)
 
     def may_trace_flow(self, flow: int | None = None) -> bool:
-        """Return whether this flow (any flow, if None) could be traced; the run draws samples of flows."""
+        """Return whether a trace may include this flow (if None, any flow); the run draws random samples."""
         traces = self.scenario["measure"]["flow_traces"]
         return any(flow is None or flow in (trace.get("flows") or [flow]) for trace in traces)
 

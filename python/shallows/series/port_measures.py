@@ -52,12 +52,12 @@ def backlog(run: Run, number: "Callable[[Series], float]", where: Recorded) -> f
 
 
 def sent_gbps(run: Run, _: None, port: Port) -> float:
-    """Return the bytes on the wire that a port has sent over the simulated time, in Gbit/s."""
+    """Return the rate at which a port sent over the whole run, in Gbit/s on the wire."""
     return _sent_bytes(run, port.name) * 8 / float(run.summary["simulated_s"]) / 1e9
 
 
 def retransmitted_share(run: Run, _: None, port: Port) -> float:
-    """Return the retransmitted share of a port's TCP bytes; all flows of the run must pass the port.
+    """Return the share of a port's TCP bytes that were retransmitted; all flows must pass the port.
 
     Raises
     ------

@@ -56,7 +56,7 @@ def check_ray() -> None:
 def run_on_ray(
     points: Mapping[int, Point], jobs: int | None = None, address: str | None = None
 ) -> Generator[State, None, None]:
-    """Run points on a Ray cluster, at most `jobs` at a time; yields states like `run_here`.
+    """Run points on a Ray cluster, at most `jobs` at a time; yields the same states as `run_here`.
 
     Raises
     ------
@@ -139,7 +139,7 @@ def drive(send: Send, points: dict[int, Point], jobs: int | None, address: str) 
 
 
 class _Tasks:
-    """Tasks on a cluster, at most `most` at a time."""
+    """Running tasks on a cluster, at most `most` at a time."""
 
     def __init__(self, ray: Any, share: Share, most: int) -> None:
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
@@ -157,14 +157,14 @@ class _Tasks:
             point = self.share.points[index]
             try:
                 inputs = _pack_inputs(point.source)
-            except (OSError, ScenarioError, ShallowsError) as error:  # files have changed since planning
+            except (OSError, ScenarioError, ShallowsError) as error:  # an input file has changed
                 self.share.end(index, Ended.by(error))
                 continue
             named = self.task.options(name=f"point-{index + 1}")
             self.points[named.remote(self.board, index, point.source, point.hash, inputs)] = index
 
     def take_in(self) -> None:
-        """Write the folders of points that have ended; wait at most `LOOK_S` for one."""
+        """Write the folders of finished tasks; wait at most `LOOK_S` for the first."""
         if not self.points:
             time.sleep(LOOK_S)  # other processes run the remaining points
             return
@@ -182,7 +182,7 @@ class _Tasks:
 
 
 def _knock(address: str) -> None:
-    """Raise `OSError` if nothing listens at HOST:PORT, as Ray itself would retry for minutes."""
+    """Raise `OSError` if nothing listens at HOST:PORT; Ray itself would retry for minutes."""
     host, colon, port = address.rpartition(":")
     if colon and port.isdecimal() and "//" not in host:
         socket.create_connection((host, int(port)), KNOCK_S).close()
@@ -199,7 +199,7 @@ class Board:
         self.seen[index] = time.monotonic(), progress
 
     def read(self) -> dict[int, dict[str, Any]]:
-        """Return the progress of points that reported recently; a killed worker does not."""
+        """Return the progress of points that reported recently; a killed worker reports nothing."""
         now = time.monotonic()
         return {index: progress for index, (at, progress) in self.seen.items() if now - at < SILENT_S}
 

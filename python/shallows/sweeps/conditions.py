@@ -78,7 +78,7 @@ class Condition:
         Raises
         ------
         ValueError
-            If the condition compares or combines values of this point that do not fit together.
+            If the condition compares or combines values of different kinds, such as a size and a time.
         """
         found = self._value(self.tree, labels)
         if not isinstance(found, bool):
@@ -186,7 +186,7 @@ def _compare(compared: Callable[[Any, Any], bool], one: Value, other: Value) -> 
     if type(one) is type(other) and not isinstance(one, Quantity) and compared in {operator.eq, operator.ne}:
         return compared(one, other)
     if isinstance(one, str) != isinstance(other, str) and compared in {operator.eq, operator.ne}:
-        # Values of an axis may have both types, such as "none" and "90KB".
+        # An axis may have values of both types, such as "none" and "90KB".
         return compared is operator.ne
     raise ValueError(f"{_said(one)} and {_said(other)} cannot be compared so")
 

@@ -1,4 +1,4 @@
-"""Cost of a sweep: packet-hops, time and memory, from finished points and short trials of others."""
+"""Cost of a sweep: packet-hops, time and memory, from finished points and short trials of other points."""
 
 import contextlib
 import itertools
@@ -93,14 +93,14 @@ class Needs:
 
 
 def from_finished(points: Sequence[Point]) -> list[Cost | None]:
-    """Return the costs of finished points; other points get the cost of the nearest one of their scheme."""
+    """Return the costs of all points: measured, or the cost of the nearest finished point of the scheme."""
     return _fill(points, _measured(points))
 
 
 def sample(points: Sequence[Point], say: Callable[[str], None], jobs: int | None = None) -> list[Cost | None]:
     """Run short trials of some points of each scheme, then return costs like `from_finished`.
 
-    Trials run as many points at a time, on as many threads, as the sweep will, so the machine has the same
+    As many trials run at a time, and on as many threads, as in the sweep, so that the machine has the same
     load. `say` receives a line before each group of trials.
     """
     known = _measured(points)
@@ -110,8 +110,8 @@ def sample(points: Sequence[Point], say: Callable[[str], None], jobs: int | None
     for first in range(0, len(chosen), beside):
         group = chosen[first : first + beside]
         numbers = str(first + 1) if len(group) == 1 else f"{first + 1} to {first + len(group)}"
-        say(f"trying point {numbers} of {len(chosen)}")
-        # If fewer points are left, some run twice, because the machine must have the sweep's load.
+        say(f"trial run {numbers} of {len(chosen)}")
+        # If fewer trials are left, some run twice, so that the machine has the sweep's load.
         tried = [*group, *itertools.islice(itertools.cycle(chosen), beside - len(group))]
         costs = _try([points[index].source for index in tried], threads)
         known |= {index: cost for index, cost in zip(group, costs, strict=False) if cost}
@@ -126,7 +126,7 @@ def side_by_side(points: int, jobs: int | None) -> int:
 def time_left(elapsed: float, worked: float, left: float) -> float | None:
     """Return the remaining time for `left` points after `worked` points took `elapsed`.
 
-    `plan`, the live view of a sweep and `serve` use it. None until a twentieth of a point is done.
+    `plan`, `sweep` and `serve` show this time. None until a twentieth of a point is done.
 
     >>> time_left(10.0, worked=1.0, left=4.0), time_left(10.0, worked=0.01, left=4.0)
     (40.0, None)
@@ -157,7 +157,7 @@ def _fill(points: Sequence[Point], known: dict[int, Cost]) -> list[Cost | None]:
 
 
 def _choose(points: Sequence[Point], known: dict[int, Cost]) -> list[int]:
-    """Choose the first, middle and last point of each scheme for trials, as costs vary along axes."""
+    """Choose the first, middle and last point of each scheme for trials, because costs vary along axes."""
     chosen = []
     for scheme in dict.fromkeys(map(_scheme, points)):
         mine = [i for i, point in enumerate(points) if _scheme(point) == scheme and i not in known]
@@ -234,7 +234,7 @@ def add_up(points: Sequence[Point], costs: Sequence[Cost | None], jobs: int | No
     at_once, beside = max(min(jobs or cores(), len(todo)), 1), side_by_side(len(todo), jobs)
     hops = wall = memory = None
     if known:
-        # Points of unknown cost count as the average of the others.
+        # Points of unknown cost count as the average of known costs.
         scale = len(todo) / len(known)
         hops = sum(cost.packet_hops for cost in known) * scale
         together = sum(cost.wall_s for cost in known) / beside
@@ -244,17 +244,21 @@ def add_up(points: Sequence[Point], costs: Sequence[Cost | None], jobs: int | No
     samples = sum(cost.source == "sampled" for cost in known)
     finished = len(points) - len(todo)
     turns = f", {beside} at a time" if beside > 1 else ""
-    parts = [f"{samples} points tried for {SAMPLE_S:g} s{turns}"] if samples else []
-    parts += [f"{finished} finished points"] if finished else []
+    parts = [f"trials of {SAMPLE_S:g} s of {samples} {_runs(samples)}{turns}"] if samples else []
+    parts += [f"{finished} finished {_runs(finished)}"] if finished else []
     basis = "judged by " + " and ".join(parts) if parts else "nothing to judge by"
     return Needs(len(todo), finished, at_once, hops, wall, memory, basis)
+
+
+def _runs(number: int) -> str:
+    return "run" if number == 1 else "runs"
 
 
 def refuse_what_cannot_fit(points: Sequence[Point], costs: Sequence[Cost | None], jobs: int | None) -> None:
     """Raise if the largest points that would run at the same time need more memory than is free.
 
     The need of a point is the lower bound from its scenario, or the memory that a finished point of its
-    scheme took, if that is more. `costs` come from `from_finished`; trials are too uncertain.
+    scheme used, whichever is larger. `costs` come from `from_finished`; trials are too uncertain.
 
     Raises
     ------
@@ -265,12 +269,12 @@ def refuse_what_cannot_fit(points: Sequence[Point], costs: Sequence[Cost | None]
     found = [_need(point, cost) for point, cost in todo]
     known = [need for need in found if need]
     if known:
-        # Points of unknown need count as the smallest of the others.
+        # Points of unknown need count as the smallest known need.
         least = min(known, key=lambda need: need.bytes)
         refuse_too_large([need or least for need in found], jobs or cores())
 
 
 def _need(point: Point, cost: Cost | None) -> Need | None:
-    """Return the larger of a point's lower bound and its cost, measured or inferred; None without either."""
+    """Return the larger of a point's lower bound and its known cost in memory; None if neither is known."""
     taken = Need(cost.peak_mb * 1e6, label=describe(point.source.labels)) if cost else None
     return max(filter(None, (point.need, taken)), key=lambda need: need.bytes, default=None)

@@ -29,7 +29,7 @@ runs share one; after long runs, a new process frees the memory of the old one."
 def run_here(points: Mapping[int, Point], jobs: int | None = None) -> Generator["State", None, None]:
     """Run points, at most `jobs` at a time; yields running points and new outcomes periodically.
 
-    Closing the iterator ends the running points.
+    Closing the iterator stops the running points.
 
     Raises
     ------
@@ -64,7 +64,7 @@ def run_here(points: Mapping[int, Point], jobs: int | None = None) -> Generator[
 
 
 def threads_of_each(points: int, jobs: int | None) -> int:
-    """Return the most threads of each point, so that all points together use each core once.
+    """Return the maximum number of threads of each point, so that all points together use each core once.
 
     >>> threads_of_each(points=100, jobs=cores()), threads_of_each(points=1, jobs=None) == cores()
     (1, True)
@@ -108,7 +108,7 @@ class _Worker:
         return None
 
     def may_go_on(self, ended: Ended) -> bool:
-        """Return whether the process may run another point: not after a failure or a testbed run."""
+        """Return whether the process may run another point; false after a failure or a testbed run."""
         return not ended.error and self.is_simulation and time.monotonic() - self.since < FRESH_S
 
 

@@ -22,19 +22,19 @@ MACHINE = ("wall_s", "packet_hops_per_s", "peak_rss_mb")
 def gather(
     points: Sequence[Point], folders: Sequence[Path], parent: Path, *, verify: bool = False
 ) -> tuple[list[Point], list[ShallowsError]]:
-    """Copy each point's folder into `parent` from a shard's folder that has it finished.
+    """Copy each point's folder into `parent` from a shard's folder in which the point is finished.
 
-    `verify` compares the hashes of files, too.
+    `verify` also compares the hashes of files.
 
     Returns
     -------
     tuple
-        The points that no folder holds, and the errors of copies that cannot be read.
+        The points that no shard has finished, and the errors of copies that cannot be read.
 
     Raises
     ------
     ShallowsError
-        If two folders hold different results of one point, or one cannot be read or written.
+        If two folders have different results of one point, or a folder cannot be read or written.
     """
     for folder in folders:
         if not is_folder(folder):

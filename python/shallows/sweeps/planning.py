@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Plan:
-    """Estimated cost of a run, or of the points of a sweep.
+    """Estimated cost of a run, or of the runs of a sweep.
 
     Examples
     --------
@@ -41,21 +41,21 @@ class Plan:
     """Folder of the run, or of the sweep."""
     points: Sequence[Point]
     costs: Sequence[Cost | None]
-    """Cost of each point; None if it is unknown."""
+    """Cost of each run; None if it is unknown."""
     needs: Needs
-    """Cost of the unfinished points together."""
+    """Total cost of the unfinished runs."""
     experiment: "Experiment | None" = None
     """Experiment of the run, if the scenario has no `[sweep]` table."""
 
     def __repr__(self) -> str:
-        return f"Plan({str(self.path)!r}, {len(self.points)} points, {self.needs})"
+        return f"Plan({str(self.path)!r}, {len(self.points)} runs, {self.needs})"
 
     def _repr_html_(self) -> str:
         return shown.grid(f"{self.path}: {self.needs}", self.table.columns, self.table.rows)
 
     @property
     def table(self) -> Table:
-        """The cost of each point as text."""
+        """The cost of each run as text."""
         axes = list(self.points[0].source.labels) if self.points else []
         rows = []
         for point, cost in zip(self.points, self.costs, strict=True):
@@ -90,10 +90,10 @@ def plan(
     *,
     say: Callable[[str], None] = lambda _: None,
 ) -> Plan:
-    """Estimate packet-hops, time and memory of a run, or of each point of a `[sweep]` table.
+    """Estimate packet-hops, time and memory of a run, or of each run of a `[sweep]` table.
 
-    Costs of finished points are read. A few other points of each scheme run for half a second; the costs of
-    the rest are inferred from the nearest point of their scheme.
+    Costs of finished runs are read from their folders. A few other runs of each scheme are tried for half a
+    second. The costs of all remaining runs are inferred from the nearest run of the same scheme.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def plan(
     out
         Folder of the run or sweep, as for `run` and `sweep`.
     jobs
-        Number of points that will run at the same time; default: one per core.
+        Number of simultaneous runs; default: one per core.
     shard
         Part of the sweep, such as `1/8` for the first of eight.
     say
@@ -113,9 +113,9 @@ def plan(
     Raises
     ------
     ScenarioError
-        If a point cannot run.
+        If a scenario cannot run.
     ShallowsError
-        If a file cannot be read, or a point needs more memory than the machine has.
+        If a file cannot be read, or a run needs more memory than the machine has.
     """
     folder = folder_of(out) if out is not None else None
     source = source_of(scenario, override_texts(overrides))
@@ -135,7 +135,7 @@ def _has_sweep(source: Source) -> bool:
     try:
         return "sweep" in parse_toml(source.text)
     except ValueError:
-        return False  # the engine reports the error with its place
+        return False  # raises the engine's error, which names the place
 
 
 def _alone(source: Source, shard: str | None) -> "Experiment":

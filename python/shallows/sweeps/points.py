@@ -65,7 +65,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Outcome of a point: its run, or the reason why it has none."""
+    """Outcome of a point: its run, or the reason why there is no run."""
 
     point: Point
     run: Run | None
@@ -101,7 +101,7 @@ class Shard:
 
 
 def plan(source: Source, out: Path | None, *, verify: bool = False) -> tuple[Path, list[Point]]:
-    """Return the folder of a sweep and all of its points, checked.
+    """Return the folder of a sweep and all of its points, after checking them.
 
     `verify` compares the hashes of finished points' files.
 
@@ -174,7 +174,7 @@ def sweep_source(scenario: ScenarioLike, overrides: Mapping[str, object] | None 
 
 
 def of_scheme(source: Source, name: str) -> Source:
-    """Return a scenario with the keys of one scheme of its `[sweep]` table; its own overrides come last.
+    """Return a scenario with the keys of one scheme of its `[sweep]` table; overrides of `source` apply last.
 
     Raises
     ------
@@ -208,7 +208,7 @@ def _place_of(point: Source, experiment: _core.Experiment, parent: Path) -> tupl
 
 
 def _refuse_changed_table(source: Source) -> None:
-    """Raise if an override changes the `[sweep]` table, as the table is read from the file only."""
+    """Raise if an override changes the `[sweep]` table, which is read only from the file."""
     for key, value in source.overrides:
         if key.partition(".")[0] == "sweep":
             raise ShallowsError(
@@ -348,7 +348,7 @@ def _refuse_duplicates(points: list[Point]) -> None:
 
 
 def write_index(parent: Path, points: Sequence[Point]) -> None:
-    """Write `sweep.json`: each point's labels and folder, finished or not.
+    """Write `sweep.json`: the labels and folder of every point, finished or not.
 
     Its contents do not depend on which points have run, so shards write identical files.
     """
@@ -370,8 +370,9 @@ def settings_of(points: Sequence[Point]) -> str:
 def enter(parent: Path, points: Sequence[Point], *, replaces: bool = False) -> None:
     """Write `sweep.json` of a sweep that is about to run, unless the folder belongs to another sweep.
 
-    The same sweep may have gained or lost points, or run with another build. `replaces` permits replacing
-    another sweep's `sweep.json`; its runs stay. A lease prevents concurrent writes.
+    The sweep in the folder may have more or fewer points, or results of another build. `replaces` permits
+    replacing the `sweep.json` of another sweep; the runs of that sweep stay. A lease prevents concurrent
+    writes.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """Progress of a sweep, in files beside its points.
 
-Each process that runs points writes one file, and removes it at the end unless a point failed. The files
-serve display only: a point is finished if its folder is complete.
+Each process that runs points writes one file, and removes it at the end unless a point failed. The files are
+only for display: a point is finished if its folder is complete.
 """
 
 import contextlib
@@ -97,7 +97,7 @@ class Recorder:
 
 @dataclass(frozen=True)
 class Progress:
-    """Progress of a sweep over all of its processes."""
+    """Progress of a sweep, over all processes that run it."""
 
     points: Mapping[str, dict[str, Any]]
     """Labels of each point by the name of its folder."""

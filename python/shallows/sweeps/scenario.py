@@ -24,8 +24,8 @@ WRITTEN = "scenario.toml"
 class Scenario:
     """A scenario, checked and ready to run. It is immutable: methods that change it return a new one.
 
-    Two scenarios are equal if they give the same results: their settings with all defaults, their input files
-    and their seeds are the same. Scenarios are hashable and can be pickled.
+    Two scenarios are equal if their settings with all defaults, their input files and their seeds are equal,
+    so that they give the same results. Scenarios are hashable and can be pickled.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class Scenario:
     """
 
     def __init__(self, source: Source, base: Path | None = None) -> None:
-        # Resolve the folder now, as a notebook may change the working directory before the run.
+        # The folder is resolved now, because a notebook may change the working directory before the run.
         self._source = replace(source, base=(base or source.folder).resolve())
         self._experiment = self._source.parse()
 
@@ -192,7 +192,7 @@ class Scenario:
 
     @cached_property
     def hash(self) -> str:
-        """Hash of everything that the results depend on, including the engine's sources, as in `env.json`."""
+        """Hash of everything that affects the results, including the engine's sources, as in `env.json`."""
         return self._experiment.hash
 
     @property
@@ -207,7 +207,7 @@ class Scenario:
 
     @cached_property
     def resolved(self) -> dict[str, Any]:
-        """The scenario with every default spelled out, as in `resolved.json`."""
+        """The scenario with all defaults filled in, as in `resolved.json`."""
         document: dict[str, Any] = json.loads(self._experiment.resolved())
         return document
 
@@ -237,7 +237,7 @@ class Scenario:
     ) -> Run:
         """Run the scenario and return its results; if the same run is stored, return the stored results.
 
-        Measurements of speed need `cached=False`, as a second call would otherwise only read results.
+        To measure speed, use `cached=False`; otherwise a second call only reads the stored results.
 
         Parameters
         ----------
@@ -247,8 +247,8 @@ class Scenario:
             Folder for the results. By default, a folder under `runs/` named after scenario, content hash
             and seed.
         threads
-            Number of threads; `"auto"` uses the number that is fastest at the moment. Results do not depend
-            on it.
+            Number of threads; `"auto"` adjusts the number during the run to the fastest. Results do not
+            depend on it.
         cached
             Whether stored results may be returned.
 
@@ -269,9 +269,9 @@ class Scenario:
         *,
         verify: bool = False,
     ) -> Sweep:
-        """Run every point of the scenario's `[sweep]` table; see `shallows.sweep` for the parameters.
+        """Run all combinations of the scenario's `[sweep]` table; see `shallows.sweep` for the parameters.
 
-        Overrides and the seed of this scenario apply to all points.
+        Overrides and the seed of this scenario apply to all runs.
 
         Raises
         ------
@@ -288,12 +288,12 @@ class Scenario:
         return sweep(self, None, out, jobs, engine, address, verify=verify)
 
     def plan(self, out: str | Path | None = None, jobs: int | None = None) -> Plan:
-        """Estimate the cost of the run, or of the points of the `[sweep]` table; see `shallows.plan`.
+        """Estimate the cost of the run, or of the runs of the `[sweep]` table; see `shallows.plan`.
 
         Raises
         ------
         ShallowsError
-            If a point needs more memory than the machine has.
+            If a run needs more memory than the machine has.
         """
         return plan(self, None, out, jobs)
 

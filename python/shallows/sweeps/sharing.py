@@ -1,7 +1,7 @@
 """Sharing of a sweep's points among processes that write into the same folder.
 
-Each point is leased before it runs. A point that another process has leased waits until the end. By then it
-is finished, or its lease has expired and it runs here.
+Each point is leased before it runs. A point that another process has leased waits until all other points are
+done. Then it is either finished, or its lease has expired and it runs here.
 """
 
 import time
@@ -47,12 +47,12 @@ class Ended:
 
 
 class Share:
-    """Waiting and running points of this process.
+    """Points that this process still has to run, or is running.
 
     Parameters
     ----------
     points
-        Unfinished points by number; all must be in one folder.
+        Unfinished points by number; all must belong to one folder.
     """
 
     def __init__(self, points: Mapping[int, Point]) -> None:
@@ -107,7 +107,7 @@ class Share:
         left = leases.left_of(parent)
         for index in [*self.waiting]:
             point = self.points[index]
-            # One listing of the folder serves all points: only those without a held lease are tried.
+            # The folder is listed once, and only points without a held lease are tried.
             if any(self._watch.is_held(path) for path in left.get(point.folder.name, [])):
                 continue
             if lease := leases.take(point.folder, self._watch):
@@ -144,7 +144,7 @@ class Share:
 
 
 def remove_left(points: Iterable[Point]) -> None:
-    """Remove the partial folders of these points that ended processes left."""
+    """Remove the partial folders of these points that belong to ended processes."""
     named = {point.folder.name: point.folder for point in points}
     watch = Watch()
     for parent in {folder.parent for folder in named.values()}:

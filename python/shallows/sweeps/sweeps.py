@@ -108,16 +108,16 @@ def _still(outcome: Outcome) -> Outcome:
 
 
 class Sweep(Sequence[Run]):
-    """A sweep: a sequence of its finished runs, and the points that failed.
+    """A sweep: a sequence of its finished runs, and the failed runs.
 
     Parameters
     ----------
     path
-        Folder that contains the points' folders.
+        Folder of the sweep, which contains a folder for each run.
     runs
         Finished runs in the order of the sweep.
     failed
-        Labels of each point without a run, and the reason.
+        Labels of each run without results, and the reason.
     problems
         Errors of copies that a merge could not read.
     """
@@ -145,7 +145,7 @@ class Sweep(Sequence[Run]):
 
     @classmethod
     def load(cls, path: str | Path) -> "Sweep":
-        """Reopen the folder of a sweep; points without a finished run are in `failed`.
+        """Reopen the folder of a sweep; unfinished runs are in `failed`.
 
         Raises
         ------
@@ -207,7 +207,7 @@ def merge(
     *,
     verify: bool = False,
 ) -> Sweep:
-    """Copy the finished points of a sweep's shards into one folder.
+    """Copy the finished runs of a sweep's shards into one folder.
 
     Parameters
     ----------
@@ -225,12 +225,12 @@ def merge(
     Returns
     -------
     Sweep
-        The finished points; `failed` has those that no folder holds, `problems` the unreadable copies.
+        The finished runs; `failed` has the runs that no shard finished, `problems` the unreadable copies.
 
     Raises
     ------
     ShallowsError
-        If two folders hold different results of one point, or one cannot be read or written.
+        If two folders have different results of one run, or a folder cannot be read or written.
     """
     parent, points = plan(sweep_source(scenario, overrides), folder_of(out) if out is not None else None)
     enter(parent, points)
@@ -295,7 +295,7 @@ def sweep(
     address: str | None = None,
     verify: bool = False,
 ) -> Sweep:
-    """Run every point of a scenario's `[sweep]` table, and return their results.
+    """Run all combinations of a scenario's `[sweep]` table, and return the results.
 
     Parameters
     ----------
@@ -304,27 +304,27 @@ def sweep(
     overrides
         Values that replace those of the file, by dotted key; they take precedence over schemes and axes.
     out
-        Folder for the points' folders; `runs/NAME` by default. Points that are finished there do not run
-        again. A folder with a different sweep (other settings and no common point) is an error.
+        Folder of the sweep; `runs/NAME` by default. Runs that are finished there are not repeated. A folder
+        with a different sweep (other settings and no common run) is an error.
     jobs
-        Number of points that run at the same time; by default one per core, or as many as fit with Ray.
+        Number of simultaneous runs; by default one per core, or as many as a Ray cluster can start.
     engine
         `local` or `ray`.
     address
         Address of a Ray cluster. By default the environment variable `RAY_ADDRESS`; without it, Ray is
         started on this machine.
     verify
-        Whether to compare the hashes of finished points' files; points with differences run again.
+        Whether to compare the hashes of files of finished runs; runs with differences are repeated.
 
     Returns
     -------
     Sweep
-        Finished runs with their labels, and the points that failed.
+        Finished runs with their labels, and the failed runs.
 
     Raises
     ------
     ScenarioError
-        If a point cannot run; then no point runs.
+        If a run of the sweep cannot run; then nothing runs.
     ShallowsError
         If a file cannot be read or written, the folder holds another sweep, or the cluster is lost.
 

@@ -1,4 +1,4 @@
-//! Frames of simulated packets: Ethernet, IPv4 and TCP, UDP or ICMP headers, and zeros as data.
+//! Writes frames of simulated packets: Ethernet, IPv4 and TCP, UDP or ICMP headers, and zeros as data.
 //!
 //! The 16-byte header and the body hold every field that differs between packets; the other fields follow from the run's configuration.
 //! docs/captures.md has the table of fields. The crate `shallows_wire` writes them.
@@ -92,7 +92,8 @@ impl Stack {
         self.window_scale
     }
 
-    /// Writes a packet with this header and body into `frame`; datagrams have no body. `numbers` are the last numbers that its host sent.
+    /// Writes a packet with this header and body into `frame`; datagrams have no body. `numbers` are the last numbers that the packet's
+    /// host sent.
     pub(super) fn write(&self, header: &Header, body: Option<&Body>, numbers: Numbers, frame: &mut Frame) {
         frame.bytes.clear();
         let ip_len = usize::from(header.size().0 as u16 - self.framing);

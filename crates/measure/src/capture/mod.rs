@@ -26,13 +26,13 @@ pub use tap::Tap;
 /// Captures of a run.
 pub struct Captures {
     groups: Groups,
-    /// One for each pair of groups of hosts, by the sender's group and then the receiver's.
+    /// Common header fields for each pair of host groups, by the sender's group and then the receiver's.
     stacks: Vec<Stack>,
     files: Vec<File>,
-    /// By link: the captures that include its packets, and the interface number of the link in each.
+    /// By link: the captures that include packets of the link, and the link's interface number in each capture.
     places: Vec<Vec<Place>>,
     frame: Frame,
-    /// Last numbers of each connection, if any connection carries data both ways.
+    /// Last sequence and acknowledgement numbers of each connection, if any connection carries data both ways.
     said: Option<Said>,
     /// Packets being written; kept to avoid an allocation.
     captured: Vec<CapturedPacket>,
@@ -48,7 +48,7 @@ struct Place {
 
 impl Captures {
     /// Creates the captures that `experiment` requests. `open` returns the sink for a capture's name. A comment in each file has the
-    /// scenario, the seed and `how`, which describes how its packets were made.
+    /// scenario, the seed and `how`, which describes the origin of the packets.
     ///
     /// # Errors
     ///

@@ -1,8 +1,8 @@
 //! Sequence and acknowledgement numbers in captured headers of connections that carry data both ways.
 //!
 //! A simulated segment has the numbers of one direction only. The other direction's numbers are the last ones that the same host sent
-//! through the same port. A pure acknowledgement has the sequence number of the next data, and data without its own acknowledgement repeats
-//! the last one.
+//! through the same port. A pure acknowledgement has the sequence number of the next data. Data without an acknowledgement of its own
+//! repeats the last one.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -21,7 +21,7 @@ pub(super) struct Numbers {
 /// Numbers of a direction in which nothing has been sent.
 pub(super) const FIRST: Numbers = Numbers { next: 1, expected: 1 };
 
-/// Direction of a connection at a port: its link, both hosts, and both port numbers.
+/// Direction of a connection at a port: the port's link, both hosts, and both port numbers.
 type Way = (u32, HostId, HostId, (u16, u16));
 
 /// Last numbers that each host has sent, by port and connection.

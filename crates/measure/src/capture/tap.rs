@@ -3,7 +3,7 @@
 use shallows_core::Instant;
 use shallows_core::packet::{Body, Header};
 
-/// Captured packets. Those of one port are in the order in which they left.
+/// Captured packets. Packets of the same port are in the order in which they left.
 #[derive(Debug, Default)]
 pub struct Tap(Vec<CapturedPacket>);
 

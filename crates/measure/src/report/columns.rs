@@ -1,7 +1,7 @@
 //! Columns of a table, read back from its Parquet file, with a selection of rows.
 //!
-//! Offers only what the display of every run needs: groups of rows, sums, and sorted values. Other analyses read the file with a library
-//! for tables.
+//! Only operations for the display of a run are available: groups of rows, sums, and sorted values. Other analyses read the file with a
+//! library for tables.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -222,7 +222,7 @@ fn read_column(
     }
 }
 
-/// Reads all values of a column, from each of its row groups.
+/// Reads all values of a column from all row groups.
 fn whole<T: DataType>(
     readers: Vec<ColumnReader>,
     typed: fn(ColumnReader) -> Option<ColumnReaderImpl<T>>,

@@ -1,4 +1,4 @@
-//! Numbers of queries. Partitions of a network name queries independently, so these names are not consecutive.
+//! Consecutive numbers for queries. Partitions of a network name queries independently, so the names have gaps.
 
 use std::collections::BTreeMap;
 

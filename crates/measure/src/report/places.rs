@@ -84,7 +84,7 @@ impl Report {
             } else {
                 "host.nic.backpressure holds connections back instead, as Linux does"
             };
-            // The text has no numbers, so that a sweep can count runs with the same warning; the tables have the numbers.
+            // The text contains no numbers, so that a sweep can count runs with the same warning. The tables have the numbers.
             format!(
                 "senders' own NICs dropped more packets than switches: most losses are not the network's ({instead})"
             )

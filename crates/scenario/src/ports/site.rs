@@ -1,4 +1,4 @@
-//! Port for which something is computed.
+//! Position of a port, for values that are computed for it.
 
 use shallows_core::{Bytes, Duration};
 

@@ -49,7 +49,7 @@ const MAX_SIZE: Bytes = Bytes(1 << 50);
 /// Longest duration that is accepted: one day. Simulated time ends after 213 days.
 pub(crate) const MAX_TIME: Duration = Duration::from_secs(86_400);
 
-/// Lowest rate that is accepted. A slower link could hold a packet longer than simulated time lasts.
+/// Lowest rate that is accepted. On slower links, sending a packet could take longer than simulated time can represent.
 const MIN_RATE: Rate = Rate(1_000_000);
 const MAX_RATE: Rate = Rate(100_000_000_000_000);
 

@@ -16,7 +16,7 @@ tagged! {
     Congestion, "congestion control" {
         /// Additive increase, halving (RFC 5681).
         "reno" => Reno(reno::Config),
-        /// Regular TCP with ECN as in the papers: `reno` with `ecn`, and by default `ect = "all"`.
+        /// ECN*, the papers' regular TCP with ECN: `reno` with `ecn = true`, and by default `ect = "all"`.
         "ecn-star" => EcnStar(EcnStar),
         /// Reduction in proportion to the fraction of marked bytes (RFC 8257).
         "dctcp" => Dctcp(dctcp::Config),
@@ -45,24 +45,26 @@ pub(crate) struct Cubic {
     /// Share of the window that a reduction leaves, between 0 and 1. Default 0.7 (RFC 9438 §4.6).
     #[serde(default = "seven_tenths")]
     pub(crate) beta: f64,
-    /// Whether a flow that is reduced before it regains its old window leaves room for new flows. Default true (RFC 9438 §4.7).
+    /// Whether a flow aims for a smaller window if a reduction comes before it has regained its old window, so that new flows get room.
+    /// Default true (RFC 9438 §4.7).
     #[serde(default = "yes")]
     pub(crate) fast_convergence: bool,
-    /// Condition that ends slow start before a loss. Default `"off"`.
+    /// Rule that ends slow start before a loss. Default `"off"`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) hystart: HyStart,
-    /// Minimum growth of round-trip times that ends slow start (`HYSTART_DELAY_MIN`), with `hystart = "linux"`. Its other times are in
-    /// proportion: the maximum growth is four times this, and the longest gap in a train of acknowledgements is half of it. Default 4 ms;
-    /// divide it by N for a testbed that slows network time N-fold.
+    /// With `hystart = "linux"`: the smallest increase of the round-trip time that may end slow start (`HYSTART_DELAY_MIN`). Two other
+    /// times of HyStart are derived from it: `HYSTART_DELAY_MAX` is four times this value, and the longest gap in a train of
+    /// acknowledgements is half of it. Default 4 ms; divide it by N for a testbed that slows network time N-fold.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) hystart_delay: Option<Time>,
-    /// Arithmetic of the window: exact, or in whole segments as in Linux. Default `"exact"`.
+    /// Arithmetic of the window: exact, or in whole segments and clock ticks as in Linux. Default `"exact"`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) counting: Counting,
-    /// Length of a clock tick with `counting = "segments"` (Linux' jiffy, 1/HZ). Omitted or 0: continuous time.
+    /// With `counting = "segments"`: length of a clock tick (Linux' jiffy, 1/HZ). Omitted or 0: continuous time.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) tick: Option<Time>,
-    /// Time for which an unchanged window is not recomputed, with `counting = "segments"` (Linux: HZ/32 ticks). Omitted or 0: no such time.
+    /// With `counting = "segments"`: time for which an unchanged window is not recomputed (Linux: HZ/32 ticks). Omitted or 0: the window is
+    /// always recomputed.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) hold: Option<Time>,
 }
@@ -71,7 +73,7 @@ pub(crate) struct Cubic {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum HyStart {
-    /// None.
+    /// No rule: slow start ends with a loss, a mark or the slow-start threshold.
     #[default]
     Off,
     /// Growing round-trip times, confirmed by a phase of slower growth (RFC 9406).
@@ -81,7 +83,7 @@ pub(crate) enum HyStart {
     Linux,
 }
 
-/// DCTCP with a brake for incast.
+/// DCTCP that cuts its window to a safe size (the brake) during incast.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Pulser {
@@ -91,11 +93,11 @@ pub(crate) struct Pulser {
     /// Condition that releases the brake. Default `"first-clean-ack"`.
     #[serde(default)]
     pub(crate) restore: Restore,
-    /// Whether the brake works as in the authors' testbed: ECE activates it, has no other effect on the window, and sets the slow-start
-    /// threshold to the safe window, too. Default false: an explicit incast notification activates it.
+    /// Whether the brake works as in the authors' testbed: ECE activates the brake, has no other effect on the window, and also sets the
+    /// slow-start threshold to the safe window. Default false: an explicit incast notification activates the brake.
     #[serde(default)]
     pub(crate) as_released: bool,
-    /// DCTCP part: the keys of the kind `dctcp`.
+    /// Keys of the kind `dctcp`.
     #[serde(default)]
     pub(crate) dctcp: dctcp::Config,
 }

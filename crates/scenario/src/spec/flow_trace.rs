@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::quantity::Every;
 
-/// Record of the state of senders. Flows are chosen by number, or by workload, at random, or both of the latter.
+/// Flows whose senders are recorded: chosen by number, or by workload and at random.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FlowTrace {

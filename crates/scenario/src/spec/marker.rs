@@ -17,14 +17,14 @@ tagged! {
         "drop-tail" => DropTail(DropTail),
         /// Marking of every packet above one threshold: DCTCP's setting (RFC 8257 §3.1).
         "threshold" => Threshold(Threshold),
-        /// Marking probability that grows from 0 at kmin to pmax at kmax, and is 1 above; on the instantaneous backlog, as in switches.
+        /// Marking probability that grows with the instantaneous backlog, as in switches: from 0 at kmin to pmax at kmax, and 1 above.
         "red" => Red(Red),
         /// Thresholds in proportion to each queue's share of the link under round-robin or fair queueing (MQ-ECN, NSDI '16).
         "mq-ecn" => MqEcn(MqEcn),
-        /// RED as in the paper of Floyd and Jacobson (ToN '93), and as in ns-2: on the average backlog, marking or dropping.
+        /// RED on the average backlog, marking or dropping, as in the paper of Floyd and Jacobson (ToN '93) or in ns-2.
         "red-classic" => RedClassic(Box<RedClassic>),
-        /// Explicit incast notification (Pulser, Algorithm 1): if the backlog of a port grows fast, packets get a separate bit. Used beside
-        /// a threshold.
+        /// Explicit incast notification (Pulser, Algorithm 1): if the backlog of a port grows fast, packets get a bit of their own. Used
+        /// together with a threshold.
         "ein" => Ein(Ein),
         /// Incast detector of Pulser's released testbed, which sets CE.
         "ein-as-released" => EinAsReleased(EinAsReleased),
@@ -64,7 +64,7 @@ pub(crate) struct Threshold {
     /// Weight of the newest backlog in a moving average over the packets at this marker, above 0 and at most 1. Default: no average.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) weight: Option<f64>,
-    /// Division of K among the queues of a port: each has all of it (default), or its share by quantum or weight.
+    /// Division of K among the queues of a port: each queue has the whole K (default), or its share by quantum or weight.
     #[serde(default)]
     pub(crate) split: Split,
     /// Numbers of the queues that the marker applies to. Default: all.
@@ -109,10 +109,10 @@ pub(crate) struct Red {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Spacing {
-    /// Independent decision for every packet, as in switches.
+    /// Every packet is decided independently, as in switches.
     #[default]
     Independent,
-    /// Probability that grows with every byte that passed unmarked, as in BCC's released simulator.
+    /// The probability grows with the bytes since the last mark, as in BCC's released simulator.
     Count,
 }
 
@@ -120,7 +120,7 @@ pub(crate) enum Spacing {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct MqEcn {
-    /// Standard threshold, C·RTT·lambda, of a queue that has the whole link. Either this is given, or kmin, kmax and pmax.
+    /// Standard threshold of a queue that has the whole link, C·RTT·lambda. Give either this key, or kmin, kmax and pmax.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) k: Option<Depth>,
     /// Standard kmin of the probabilistic form (§3.4).
@@ -144,20 +144,20 @@ pub(crate) struct MqEcn {
     /// Point of marking. Default `"enqueue"`.
     #[serde(default)]
     pub(crate) at: Point,
-    /// Whether the arriving or departing packet is part of the length. Default true, as in the released simulator.
+    /// Whether the arriving or departing packet is part of the backlog. Default true, as in the released simulator.
     #[serde(default = "yes")]
     pub(crate) counts_packet: bool,
 }
 
-/// RED on the average backlog. Defaults are the paper's rules with ns-2's numbers; `variant = "ns-2"` selects ns-2's rules, too.
+/// RED on the average backlog. By default, the rules are the paper's and the numbers ns-2's; `variant = "ns-2"` selects ns-2's rules.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RedClassic {
-    /// Rules of the paper (default), or of ns-2 with its defaults (gentle, in bytes, `wait_`). Each of the keys below changes one rule.
+    /// Rules of the paper (default), or of ns-2 with its defaults (gentle, in bytes, `wait_`). The keys below change single rules.
     #[serde(default)]
     pub(crate) variant: RedVariant,
-    /// Average below which no packet is marked, in bytes or packets according to `unit`. `"auto"` (default) is ns-2's automatic
-    /// configuration, from the rate of the link and `target_delay`; kmax and weight are then automatic, too.
+    /// Average below which no packet is marked, in bytes or packets according to `unit`. `"auto"` (default): ns-2's automatic
+    /// configuration, which computes kmin, kmax and weight from the rate of the link and `target_delay`.
     #[serde(default)]
     pub(crate) kmin: Automatic<Depth>,
     /// Average from which on every packet is marked or dropped, unless gentle.
@@ -175,22 +175,23 @@ pub(crate) struct RedClassic {
     /// Backlog that is averaged: `"queue"` (default) or `"port"`.
     #[serde(default)]
     pub(crate) scope: Scope,
-    /// Unit of the backlog. Default: packets, in ns-2 bytes.
+    /// Unit of the backlog. Default: packets; with `variant = "ns-2"`, bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) unit: Option<Unit>,
-    /// Action on a chosen packet. Default `"mark"`, in ns-2 `"drop"`.
+    /// Action on a chosen packet. Default: `"mark"`; with `variant = "ns-2"`, `"drop"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) action: Option<Action>,
-    /// Whether the probability continues to grow above kmax, to 1 at twice kmax. Default false, in ns-2 true.
+    /// Whether the probability continues to grow above kmax, to 1 at twice kmax. Default: false; with `variant = "ns-2"`, true.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) gentle: Option<bool>,
-    /// Action on a packet that the average alone selects. Default `"as-below"`, in ns-2 `"drop"` (RFC 3168 §7).
+    /// Action on a packet that is selected because the average exceeds the curve. Default: `"as-below"`, as for other packets; with
+    /// `variant = "ns-2"`, `"drop"` (RFC 3168 §7).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) forced: Option<Forced>,
-    /// Spacing of marks. Default `"uniform"`, in ns-2 `"wait"`.
+    /// Spacing of marks. Default: `"uniform"`; with `variant = "ns-2"`, `"wait"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) spacing: Option<RedSpacing>,
-    /// Packet size whose transmission time is the unit of idle time. Default `"500B"`.
+    /// Packet size whose transmission time is the unit in which idle time is counted. Default `"500B"`.
     #[serde(default = "five_hundred_bytes")]
     pub(crate) typical_packet: Size,
     /// Numbers of the queues that the marker applies to. Default: all.
@@ -214,7 +215,7 @@ pub(crate) enum RedVariant {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Ein {
-    /// Backlog above which the marker continues to notify once it has started. The paper uses the threshold of ECN.
+    /// Backlog above which the marker continues to notify after it has started. The paper uses the ECN threshold.
     pub(crate) high_water: Depth,
     /// Number N of dequeues over which the growth is averaged. Default 50.
     #[serde(default = "fifty")]
@@ -249,7 +250,7 @@ pub(crate) struct EinAsReleased {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Tcn {
-    /// Waiting time above which a packet is marked: the standard threshold over the rate of the link, RTT·lambda.
+    /// Waiting time above which a packet is marked: RTT·lambda, which is the standard threshold divided by the rate of the link.
     pub(crate) threshold: Time,
     /// Numbers of the queues that the marker applies to. Default: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -263,7 +264,7 @@ pub(crate) struct Codel {
     /// Tolerated waiting time. Default `"5ms"`.
     #[serde(default = "five_milliseconds")]
     pub(crate) target: Time,
-    /// Time for which the wait may exceed the target; about the longest round-trip time. Default `"100ms"`.
+    /// Time for which waiting times may exceed the target; about the longest round-trip time. Default `"100ms"`.
     #[serde(default = "hundred_milliseconds")]
     pub(crate) interval: Time,
     /// Action on a chosen packet. Default `"drop"`; with `egress_drop = "free"` a drop takes no time on the link.
@@ -286,8 +287,8 @@ pub(crate) struct Bcc {
     /// its dynamic threshold, and B_R = C·RTT·(1 + lambda) minus the reserved bytes of a port.
     #[serde(default)]
     pub(crate) kmax: Automatic<Depth>,
-    /// Occupancy up to which nothing is marked. `"auto"` (default): Kmax − C·N·h for the N ports of the pool. Equal to kmax, it is the
-    /// cut-off variant.
+    /// Occupancy up to which nothing is marked. `"auto"` (default): Kmax − C·N·h for the N ports of the pool. If it equals kmax, this is
+    /// the paper's cut-off variant.
     #[serde(default)]
     pub(crate) kmin: Automatic<Depth>,
     /// Probability just below kmax. Default 0.1.

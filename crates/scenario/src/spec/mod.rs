@@ -121,7 +121,7 @@ impl Workload {
     }
 }
 
-/// End of the run: a time, or the completion of every flow, whichever is first.
+/// Condition that ends the run: a time, or the completion of every flow, whichever is first.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Stop {
@@ -137,8 +137,8 @@ pub(crate) struct Host {
     /// Network interface and its queue.
     #[serde(default)]
     pub(crate) nic: Nic,
-    /// Maximum random delay of each packet at its host, uniform; packets keep their order. Without it, deterministic simulators lock flows
-    /// out of a full buffer. `"auto"` (default) is the time of one MTU on the host's link.
+    /// Maximum of the uniform random delay of each packet at its host; packets keep their order. Without jitter, identical senders
+    /// synchronise, and a full buffer can lock out some flows. `"auto"` (default) is the time of one MTU on the host's link.
     #[serde(default)]
     pub(crate) jitter: Jitter,
     /// Groups of hosts that differ from the others. Default: none.
@@ -156,8 +156,8 @@ impl Host {
     }
 }
 
-/// Hosts that differ from the others, or are separate in results. A host is in at most one group; hosts in none are in the group `default`.
-/// Workloads refer to groups by name: `senders = "group:old"`.
+/// Hosts that differ from other hosts, or that results list separately. A host is in at most one group; hosts without a group are in the
+/// group `default`. Workloads refer to groups by name: `senders = "group:old"`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Group {
@@ -170,11 +170,11 @@ pub(crate) struct Group {
     /// none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) racks: Option<RackSet>,
-    /// Keys in which the group's connections differ from `[tcp]`. A table without `kind` replaces only the keys that it has, any other
-    /// value replaces the whole. Default: none.
+    /// Keys in which the group's connections differ from `[tcp]`. A table without `kind` replaces only the keys that it contains; any other
+    /// value replaces the whole value. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) tcp: Option<Tcp>,
-    /// Keys in which the group's NICs differ from `host.nic`, replaced in the same way. Default: none.
+    /// Keys in which the group's NICs differ from `host.nic`; they are replaced like those of `tcp`. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) nic: Option<Nic>,
     /// Largest IP packet of the group's hosts, at most `topology.mtu`. Two hosts use the smaller of their values. Default: `topology.mtu`.
@@ -196,9 +196,9 @@ pub(crate) struct Nic {
     /// 64 KB, because it may be a burst. Default without backpressure `"1000p"`, as in simulators.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) limit: Option<Amount>,
-    /// Limit of a connection's own data in this queue; the connection waits until some has left, as in Linux (TCP Small Queues). The limit
-    /// is the larger of two segments and the data that its pacing rate sends in 1 ms, at most this value, which Linux calls
-    /// `tcp_limit_output_bytes`. Default `"1MiB"`, Linux' from 4.20 to 6.15 (4 MiB since). `"off"`: connections send into a full queue,
+    /// Limit of a connection's own data in this queue; at the limit, the connection waits, as in Linux (TCP Small Queues). The limit is two
+    /// segments or the data that the pacing rate sends in 1 ms, whichever is larger, but at most this value (Linux:
+    /// `tcp_limit_output_bytes`). Default `"1MiB"`, Linux' from 4.20 to 6.15 (4 MiB since). `"off"`: connections send into a full queue,
     /// which drops, as in ns-2.
     #[serde(default = "one_mebibyte")]
     pub(crate) backpressure: Backpressure,
@@ -207,16 +207,16 @@ pub(crate) struct Nic {
     /// count with their own size.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) buffer_overhead: Option<Size>,
-    /// Segmentation offload (TSO, GSO): size of the bursts of segments that a connection hands over and that leave back to back. `"off"`
-    /// (default): each segment is sent as soon as possible. `"linux"`: the data that the pacing rate sends in 1 ms, at least two segments
-    /// and at most 64 KB; the connection waits until a third of its window may leave. A size: the same, with bursts of this size at any
-    /// rate, as in Linux before 3.12 and in Windows.
+    /// Segmentation offload (TSO, GSO): size of the bursts of segments that a connection passes to the NIC and that leave back to back.
+    /// `"off"` (default): each segment is sent as soon as possible. `"linux"`: the data that the pacing rate sends in 1 ms, at least two
+    /// segments and at most 64 KB; the connection waits until a third of its window may leave. A size: as `"linux"`, but with bursts of
+    /// this size at any rate, as in Linux before 3.12 and in Windows.
     #[serde(default)]
     pub(crate) tso: Tso,
     /// Pacing of connections. Default `"off"`.
     #[serde(default)]
     pub(crate) pacing: Pacing,
-    /// Interrupt coalescing: arrived packets wait for others, and the host receives them together. Default: none.
+    /// Interrupt coalescing: the NIC collects arriving packets, and the host receives them together. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) coalescing: Option<Coalescing>,
     /// Queues and scheduler of the NIC. Default `"fifo"`.
@@ -234,7 +234,7 @@ pub(crate) struct Nic {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Measure {
-    /// End at which a flow counts as complete. Default `"receiver"`.
+    /// Event that completes a flow: arrival at the receiver, or acknowledgement at the sender. Default `"receiver"`.
     #[serde(default)]
     pub(crate) fct: FctEnd,
     /// Upper edges of the flow-size bins, inclusive, ascending; one more bin holds larger flows. Default 100 KB and 10 MB.
@@ -250,7 +250,7 @@ pub(crate) struct Measure {
     /// to the first. Default: none.
     #[serde(default)]
     pub(crate) flow_traces: Vec<FlowTrace>,
-    /// Packets that chosen ports send, as files for Wireshark and similar programs. Default: none.
+    /// Captures of the packets that chosen ports send, as files for Wireshark and similar programs. Default: none.
     #[serde(default)]
     pub(crate) captures: Vec<Capture>,
     /// Warm-up time: flows that arrive earlier are simulated but not counted. Default `"0s"`.
@@ -281,7 +281,7 @@ pub enum FctEnd {
 }
 
 impl Nic {
-    /// Returns the NIC with the default of its limit filled in.
+    /// Returns the NIC with the default queue limit filled in.
     pub(crate) fn spelled_out(self) -> Self {
         Self { limit: Some(self.limit()), ..self }
     }

@@ -18,9 +18,9 @@ tagged! {
         "fifo" => Fifo(Fifo),
         /// Always the first queue that is not empty.
         "strict-priority" => StrictPriority(StrictPriority),
-        /// Round-robin by bytes without carry-over: the unused rest of a turn is lost.
+        /// Round-robin by bytes without carry-over: the unused part of a turn is lost.
         "wrr" => Wrr(Wrr),
-        /// Round-robin by bytes with carry-over: the unused rest of a turn is added to the next one (Shreedhar and Varghese, SIGCOMM '95).
+        /// Round-robin by bytes with carry-over: the unused part of a turn is added to the next turn (Shreedhar and Varghese, SIGCOMM '95).
         "dwrr" => Dwrr(Dwrr),
         /// Weighted fair queueing (Demers et al., SIGCOMM '89; Parekh and Gallager, ToN '93).
         "wfq" => Wfq(Wfq),
@@ -114,7 +114,7 @@ pub(crate) struct Dwrr {
 pub(crate) struct Wfq {
     /// Number of queues that share the link.
     pub(crate) queues: u8,
-    /// Weights of the queues, in proportion to which busy ones share the link: one value for all (default 1), or a list.
+    /// Weights of the queues; busy queues share the link in proportion to them. One value for all (default 1), or a list.
     #[serde(default = "one_weight")]
     pub(crate) weight: PerQueue<u32>,
     /// Definition of virtual time. Default `"gps"`.
@@ -138,16 +138,16 @@ fn one_weight() -> PerQueue<u32> {
     PerQueue::All(1)
 }
 
-/// Hashed Credits Fair. The defaults are those of the paper's long flows (§5.1.1), the other values its alternatives (§4).
+/// Hashed Credits Fair. Defaults are the paper's settings for long flows (§5.1.1); other values are its alternatives (§4).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Hcf {
-    /// Limit of both queues together, B.
+    /// Limit of both queues together (the paper's B).
     pub(crate) limit: Amount,
-    /// Number of bins, K. Default 20.
+    /// Number of bins (the paper's K). Default 20.
     #[serde(default = "twenty")]
     pub(crate) bins: u32,
-    /// Credits of each bin at the start of a period, c0, in packets or bytes. Default `"1p"`.
+    /// Credits of each bin at the start of a period (the paper's c0), in packets or bytes. Default `"1p"`.
     #[serde(default = "one_packet")]
     pub(crate) credits: Amount,
     /// Number of bins that a packet is hashed to; more than one is a Bloom counter (§4.1). Default 1.
@@ -163,11 +163,11 @@ pub(crate) struct Hcf {
     /// Source of the next period's hash (§4.6). Default `"drawn"`.
     #[serde(default)]
     pub(crate) rekey: Rekey,
-    /// Whether a packet that joins the low-priority queue takes all credits of its bins (footnote 1). Without this, packets of a flow may
-    /// be reordered. Default `"applied"`.
+    /// Whether a packet that joins the low-priority queue takes all credits of its bins (footnote 1). Otherwise, packets of a flow may be
+    /// reordered. Default `"applied"`.
     #[serde(default)]
     pub(crate) footnote: Footnote,
-    /// Action on the queues when the high-priority one becomes empty. Default `"when-empty"`: they swap.
+    /// Action on the queues when the high-priority queue becomes empty. Default `"when-empty"`: they swap.
     #[serde(default)]
     pub(crate) swap: Swap,
 }
@@ -175,13 +175,13 @@ pub(crate) struct Hcf {
 tagged! {
     /// Division of the buffer between the two queues of HCF.
     Division, "division" {
-        /// Half each.
+        /// Each queue has half of the buffer.
         "equal" => Equal(NoMore),
         /// A share for the high-priority queue, the rest for the other.
         "unequal" => Unequal(Unequal),
-        /// No borders; the tail of the low-priority queue makes room for high-priority packets.
+        /// No fixed division: packets at the tail of the low-priority queue are dropped to make room for high-priority packets.
         "dynamic" => Dynamic(NoMore),
-        /// Two of three segments for high priority, one for low priority.
+        /// Two thirds of the buffer for high priority, one third for low priority.
         "thirds" => Thirds(NoMore),
     }
 }
@@ -203,7 +203,7 @@ pub(crate) struct NoMore {}
 pub(crate) struct Unequal {
     /// Share of the high-priority queue, between 0 and 1.
     pub(crate) high: f64,
-    /// Movement of the sizes when the queues swap. Default `"swap"`: they swap with the queues.
+    /// Effect of a swap of the queues on their sizes. Default `"swap"`: the sizes swap too.
     #[serde(default)]
     pub(crate) sizes: Sizes,
 }
@@ -226,7 +226,7 @@ pub(crate) struct HashedDrr {
     pub(crate) hash: FlowHash,
 }
 
-/// Buckets that send one packet each in turn. The defaults are ns-2's except for hash and drop rule.
+/// Hashed buckets that take turns; each sends one packet per turn. The defaults are ns-2's except for hash and drop rule.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Sfq {

@@ -1,4 +1,4 @@
-//! `preset` in `[tcp]`: several keys set at once. `presets.toml` has them, with their sources.
+//! `preset` in `[tcp]`: sets several keys at once. `presets.toml` lists the presets with their sources.
 
 use std::sync::LazyLock;
 
@@ -17,7 +17,7 @@ static PRESETS: LazyLock<Table> =
 /// Table of a preset with keys for one kind of congestion control.
 const WHEN: &str = "when";
 
-/// Table of a preset with keys that follow another key if that is given.
+/// Table of a preset with keys whose value is computed from another key, if the scenario sets that key.
 const FOLLOWS: &str = "follows";
 
 /// Reads `[tcp]`: the given keys, on top of those that its preset sets.
@@ -48,7 +48,7 @@ impl From<TcpTable> for Tcp {
     }
 }
 
-/// Returns the keys of a preset that have an effect beside the given ones.
+/// Returns the keys of a preset that have an effect together with the given keys.
 fn relevant(preset: &Table, given: &Table) -> Table {
     let mut set = preset.clone();
     let when = set.remove(WHEN);
@@ -63,7 +63,7 @@ fn relevant(preset: &Table, given: &Table) -> Table {
     if let Some(Value::Table(more)) = when.and_then(|mut when| when.as_table_mut()?.remove(&kind)) {
         set = over(set, &more);
     }
-    // `ece_reaction` and `avoidance` do not depend on the segment size, so any will do. An invalid `congestion` is rejected later.
+    // `ece_reaction` and `avoidance` do not depend on the segment size, so any size can be used. An invalid `congestion` is rejected later.
     let read = congestion.and_then(|congestion| tagged::read::<Congestion>(congestion.clone()).ok());
     let config = read.map(|congestion| congestion.config(Bytes(1)));
     if !config.is_some_and(|config| config.answers_ece()) {
@@ -99,8 +99,8 @@ fn relevant(preset: &Table, given: &Table) -> Table {
     set
 }
 
-/// Sets each key of `set` that follows another key to the time that this one has in `given`, if it is there. Values that are not times are
-/// left for the checks of their own key.
+/// Sets the keys of `set` that follow another key to the time of that key in `given`, if `given` has it. Values that are not times are
+/// ignored; checks of their keys report them.
 fn follow(set: &mut Table, follows: &Table, given: &Table) {
     for (key, leader) in follows {
         match (leader, set.get_mut(key)) {
@@ -155,7 +155,7 @@ fn named(kind: &str) -> (String, Value) {
     ("kind".to_owned(), Value::String(kind.to_owned()))
 }
 
-/// Merges `top` into `base`, key by key. A kind alone leaves the rest of its table unchanged.
+/// Merges `top` into `base`, key by key. A table in `top` with only a `kind` leaves all other keys of the table in `base` unchanged.
 fn over(mut base: Table, top: &Table) -> Table {
     for (key, value) in top {
         let merged = match (base.remove(key), value) {

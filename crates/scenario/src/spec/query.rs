@@ -19,13 +19,13 @@ use crate::tagged::tagged;
 pub(crate) struct PartitionAggregate {
     /// Hosts that send queries.
     pub(crate) clients: HostSet,
-    /// Clients that send each query. Default `"each"`.
+    /// Whether each client sends its own queries, or one client is drawn for each query. Default `"each"`.
     #[serde(default)]
     pub(crate) asking: Asking,
     /// Hosts that respond. Default `"all"`; a host sends no request to itself.
     #[serde(default)]
     pub(crate) workers: HostSet,
-    /// Number of workers of a query, drawn anew for each. Default: all but its client and its aggregators.
+    /// Number of workers of a query, which are drawn anew for each query. Default: all workers except the client and the aggregators.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) fan_out: Option<u32>,
     /// Size of a request. Default `"1.6KB"` (DCTCP §2.2); `"0B"`: no request is sent, and all workers respond at once.
@@ -34,7 +34,7 @@ pub(crate) struct PartitionAggregate {
     /// Size of each response. Exactly one of `size`, `total` and `sizes` is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) size: Option<Size>,
-    /// Size of all responses of a query together, in equal parts, rounded up.
+    /// Total size of the responses of a query; each response is an equal part, rounded up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) total: Option<Size>,
     /// Distribution from which each response draws its size.
@@ -54,10 +54,10 @@ pub(crate) struct PartitionAggregate {
     pub(crate) deadline: Option<Time>,
     /// Times at which queries start.
     pub(crate) arrivals: Arrivals,
-    /// Number of queries of each client, or of all together with `asking = "drawn"`. Default: as many as start before `stop.at`.
+    /// Number of queries of each client; with `asking = "drawn"`, of all clients together. Default: as many as start before `stop.at`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) queries: Option<u64>,
-    /// Time from which on queries start. Default `"0s"`.
+    /// Time at which queries begin. Default `"0s"`.
     #[serde(default = "no_time")]
     pub(crate) start: Time,
     /// Use of connections by flows. Default `"new"`.
@@ -94,7 +94,8 @@ pub(crate) enum Answers {
     /// Separate connections, so that each connection carries data one way.
     #[default]
     OwnConnection,
-    /// The connection of the request; responses carry its acknowledgement. The connection takes its next request after the response.
+    /// The connection of the request; responses carry the acknowledgement of the request. The connection carries its next request only
+    /// after the response.
     SameConnection,
 }
 
@@ -102,15 +103,15 @@ pub(crate) enum Answers {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Aggregators {
-    /// Number of aggregators of a query, drawn anew for each.
+    /// Number of aggregators of a query, which are drawn anew for each query.
     pub(crate) count: u32,
     /// Hosts from which aggregators are drawn. Default `"all"`; never the client, and an aggregator is not a worker of its query.
     #[serde(default)]
     pub(crate) hosts: HostSet,
-    /// Size of the response that each sends to the client after its workers' responses.
+    /// Size of the response that each aggregator sends to the client after the responses of its workers.
     pub(crate) size: Size,
-    /// Time for which an aggregator waits for its workers, from the request on; it then responds with the responses received so far.
-    /// Default: no limit.
+    /// Time for which an aggregator waits for its workers after it has received the request. It then responds without the missing
+    /// responses. Default: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) deadline: Option<Time>,
 }
@@ -118,7 +119,7 @@ pub(crate) struct Aggregators {
 tagged! {
     /// Times at which queries start.
     Arrivals, "arrivals" {
-        /// Random times.
+        /// Queries start at random, independent times.
         "poisson" => Poisson(PoissonArrivals),
         /// Equal intervals.
         "periodic" => Periodic(PeriodicArrivals),
@@ -162,7 +163,7 @@ pub(crate) struct BlockTransfer {
     /// Hosts that hold the blocks. Default `"all"`; a host sends no request to itself.
     #[serde(default)]
     pub(crate) servers: HostSet,
-    /// Number of servers that a block is split over, drawn anew for each. Default: all.
+    /// Number of servers that hold the parts of a block, which are drawn anew for each block. Default: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) fan_out: Option<u32>,
     /// Size of a block; its parts are rounded up.

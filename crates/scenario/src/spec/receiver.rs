@@ -31,7 +31,7 @@ pub(crate) struct Ictcp {
     /// Share of the link's rate that may be used, above 0 and at most 1. Default 0.9.
     #[serde(default = "nine_tenths")]
     pub(crate) share: f64,
-    /// Largest unused share of a window that may grow. Default 0.1.
+    /// Unused share of a window up to which the window may grow. Default 0.1.
     #[serde(default = "tenth")]
     pub(crate) gamma1: f64,
     /// Unused share of a window above which it shrinks. Default 0.5.
@@ -58,7 +58,7 @@ pub(crate) struct Ictcp {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct DelayedAck {
-    /// Number of segments that are acknowledged together at most; 1 acknowledges each at once. Default 2 (RFC 5681 §4.2).
+    /// Maximum number of segments that are acknowledged together; with 1, each segment is acknowledged at once. Default 2 (RFC 5681 §4.2).
     #[serde(default = "two")]
     pub(crate) segments: u32,
     /// Definition of a segment for this count. Default `"arrivals"`.

@@ -15,14 +15,14 @@ pub(crate) enum Recovery {
     Sack,
     /// Selective acknowledgements with the send times of segments and tail loss probes (RACK-TLP, RFC 8985), as in Linux.
     Rack,
-    /// Selective acknowledgements as in ns-2's `Agent/TCP/FullTcp/Sack`. Lost segments count as in the network until acknowledgements
-    /// replace them. All outstanding data is retransmitted after a timeout, and a second loss in one window waits for the timer.
+    /// Selective acknowledgements as in ns-2's `Agent/TCP/FullTcp/Sack`. Lost segments count as data in flight until they are acknowledged.
+    /// All outstanding data is retransmitted after a timeout, and a second loss in one window waits for the timer.
     FullTcp,
-    /// Selective acknowledgements as in ns-2's `Agent/TCP/Sack1`, which differs in details.
+    /// Selective acknowledgements as in ns-2's `Agent/TCP/Sack1`, which differs from the RFCs in details.
     Sack1,
-    /// Cumulative acknowledgements only, until all data that was outstanding at the loss is repaired (RFC 6582).
+    /// Cumulative acknowledgements only; recovery ends when all data that was outstanding at the loss is acknowledged (RFC 6582).
     NewReno,
-    /// Cumulative acknowledgements only, until the first one of new data (RFC 5681 §3.2).
+    /// Cumulative acknowledgements only; recovery ends with the first acknowledgement of new data (RFC 5681 §3.2).
     Reno,
 }
 
@@ -30,8 +30,8 @@ pub(crate) enum Recovery {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Rack {
-    /// Time that a probe waits for the acknowledgement of a lone segment, beyond two round trips. Default `delayed_ack.timeout`; Linux has
-    /// the minimum retransmission timeout, 200 ms.
+    /// Time beyond two round trips that a tail loss probe waits for the acknowledgement of a single outstanding segment. Default
+    /// `delayed_ack.timeout`; Linux has the minimum retransmission timeout, 200 ms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) max_ack_delay: Option<Time>,
     /// Additional time of the probe timer and the reordering timer beyond RFC 8985: two ticks in Linux. Default `"0s"`.

@@ -26,13 +26,13 @@ pub(crate) struct Switch {
     /// Token bucket that limits each port below the rate of its link. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) shaper: Option<Shaper>,
-    /// Cost of a packet that a dequeue marker drops: its slot on the wire (default, as in hardware) or nothing.
+    /// Cost of a packet that a marker drops at dequeue: its transmission time on the link (default, as in hardware), or nothing.
     #[serde(default)]
     pub(crate) egress_drop: EgressDrop,
     /// Choice among several shortest paths of a connection. Default `"five-tuple"`.
     #[serde(default)]
     pub(crate) ecmp: Ecmp,
-    /// Ports that differ from the others. If several entries match a port, the last one applies.
+    /// Ports that differ from all other ports. If several entries match a port, the last entry applies.
     #[serde(default)]
     pub(crate) overrides: Vec<PortOverride>,
 }
@@ -44,19 +44,19 @@ pub(crate) enum Ecmp {
     /// Hash of addresses, ports and protocol, with a different seed for each switch. Spreads connections evenly.
     #[default]
     FiveTuple,
-    /// The same hash with the two ends in order, and with a seed for each tier of switches: even, and acknowledgements take the reverse
-    /// path of their data.
+    /// As `five-tuple`, but with both ends of a connection in sorted order, and one seed for each tier of switches. It spreads connections
+    /// evenly, and acknowledgements take the reverse path of their data.
     Symmetric,
-    /// Hash of MQ-ECN's ns-2 simulations, which is uneven: of node, source, destination and the number of the pair.
+    /// Hash of node, source, destination and the number of the pair, as in MQ-ECN's ns-2 simulations. It is uneven.
     #[serde(rename = "ns-2")]
     Ns2,
-    /// Numbers that BCC's ns-2 simulations draw for connections: nearly even, and acknowledgements take the reverse path of their data.
-    /// Connections opened after the first ones use `"symmetric"`.
+    /// Random numbers for connections, as in BCC's ns-2 simulations: nearly even, and acknowledgements take the reverse path of their data.
+    /// Connections that are opened during the run use `"symmetric"`.
     #[serde(rename = "ns-2-bcc")]
     Ns2Bcc,
 }
 
-/// Ports that differ from the others; keys that are not given stay as for all.
+/// Ports that differ from all other ports. Omitted keys have the values of all ports.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PortOverride {
@@ -79,7 +79,7 @@ pub(crate) struct PortOverride {
 tagged! {
     /// Packet memory of a switch, and its sharing among ports.
     Buffer, "buffer" {
-        /// Queues that may grow to alpha times the free part of their pool (Choudhury and Hahne, ToN '98).
+        /// Each queue may grow to alpha times the free part of its pool (Choudhury and Hahne, ToN '98).
         "dynamic-threshold" => DynamicThreshold(DynamicThreshold),
         /// A fixed partition for every port, `per_port`; there is no shared pool.
         "static-partition" => StaticPartition(StaticPartition),

@@ -307,7 +307,7 @@ pub(super) fn links(plan: &NetworkPlan, host_delay: impl Fn(u32) -> Duration) ->
                 from,
                 to,
                 rate: cable.rate,
-                // The host of such a cable is its first end.
+                // A host is the first end of its cable.
                 delay: if cable.is_at_host() {
                     cable.delay + host_delay(cable.ends[0].0)
                 } else {

@@ -1,4 +1,4 @@
-//! A `[topology]` as plain data, for programs that draw it or convert it.
+//! A `[topology]` as plain data, for programs that draw or convert it.
 
 use serde_json::{Value, json};
 use shallows_core::Duration;

@@ -11,13 +11,13 @@ use super::routes::Routing;
 pub struct Epoch {
     /// Time of the change.
     pub at: Instant,
-    /// Routes from then on. Switches detect a dead link some time after it died; the detection is a separate epoch.
+    /// Routes after the change. Switches detect a dead link some time after it has failed; the detection is a separate epoch.
     pub routing: Arc<Routing>,
     /// Directed links that change, by number. A cable has two.
     pub links: Vec<(u32, LinkState)>,
 }
 
-/// State of a link from an epoch on.
+/// State of a link after an epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkState {
     /// Dead link: packets in flight are lost, and packets that wait at its port or arrive there are dropped.

@@ -14,7 +14,7 @@ impl Network {
         &self.epochs
     }
 
-    /// Creates a change of links at which switches keep their routes.
+    /// Creates an epoch that changes links but no routes.
     pub fn links_change(&self, at: Instant, links: Vec<(u32, LinkState)>) -> Epoch {
         Epoch { at, routing: Arc::clone(&self.routing), links }
     }
@@ -66,8 +66,8 @@ impl Network {
         Ok(())
     }
 
-    /// Returns the routes over the shortest paths that remain without some links, whose cables then carry nothing in either direction. A
-    /// switch keeps its routes to hosts that it can no longer reach.
+    /// Returns the routes over the shortest paths that avoid the cables of these links, in both directions. A switch keeps its routes to
+    /// hosts that it can no longer reach.
     pub fn routing_without(&self, down: &[u32]) -> Arc<Routing> {
         Arc::new(self.shortest_without(down))
     }

@@ -71,7 +71,7 @@ fn cables(
                 let (example, _) = nodes.iter().find(|(_, node)| node.0 == hosts).expect("there is a switch");
                 format!("no node is called \"{wanted}\"; one is \"{example}\"")
             });
-            // In the order of numbers, because names such as s10 and s9 sort differently.
+            // Nodes are sorted by number, because names such as s10 and s9 would sort differently.
             found.sort_unstable();
             found
         });
@@ -112,7 +112,7 @@ fn matching(wanted: &str, nodes: &BTreeMap<&str, NodeId>) -> Vec<NodeId> {
         let known = nodes.iter().filter(|(name, _)| pattern::matches(wanted, name));
         return known.map(|(_, node)| *node).collect();
     }
-    // A range must match completely, so that a wrong bound is reported.
+    // All names of a range must exist, so that a wrong bound is reported.
     let names = pattern::expand(wanted).unwrap_or_default();
     names.iter().map(|name| nodes.get(name.as_str()).copied()).collect::<Option<_>>().unwrap_or_default()
 }
@@ -134,7 +134,7 @@ fn check_hosts(names: &[String], cables: &[Planned], checker: &mut Checker<'_>) 
     }
 }
 
-/// Checks that every switch reaches every other.
+/// Checks that every switch can reach every other switch.
 fn check_switches(names: &[String], cables: &[Planned], hosts: u32, checker: &mut Checker<'_>) {
     let trunks = cables.iter().filter(|cable| cable.ends[0].0 >= hosts);
     let ends = trunks.map(|cable| ((cable.ends[0].0 - hosts) as usize, (cable.ends[1].0 - hosts) as usize));

@@ -21,8 +21,7 @@ pub struct Network {
     pub hosts: u32,
     /// Number of switches.
     pub switches: u32,
-    /// Directed links. The number of a link is also that of the egress port it leaves from. Link *h* below `hosts` is the one that leaves
-    /// host *h*.
+    /// Directed links. A link and its egress port have the same number. Link *h*, for *h* below `hosts`, leaves host *h*.
     pub links: Vec<Link>,
     /// Packet memory of the ports of each node: of hosts, then of switches.
     pub buffers: Vec<buffer::Config>,
@@ -30,15 +29,15 @@ pub struct Network {
     pub routing: Arc<Routing>,
     /// Changes of the network: see [`Network::set_epochs`].
     pub(crate) epochs: Arc<[Epoch]>,
-    /// Configurations of ports; each link has an index into them.
+    /// Distinct configurations of ports; each link has the index of its configuration.
     pub ports: Vec<port::Config>,
     /// Groups of hosts.
     pub groups: Groups,
-    /// Notes on the values computed for its ports.
+    /// Notes on the values that were computed for ports.
     pub(crate) notes: Vec<String>,
     /// Largest IP packet.
     pub mtu: Bytes,
-    /// Bytes that each packet occupies on every link beyond its IP packet.
+    /// Bytes that each packet occupies on a link in addition to its IP packet.
     pub framing: Bytes,
 }
 
@@ -53,15 +52,15 @@ pub struct Link {
     pub rate: Rate,
     /// Time from the last bit sent to the packet's arrival: propagation, and the delay of the host at one end.
     pub delay: Duration,
-    /// Kind of its port.
+    /// Kind of the link's egress port.
     pub kind: PortKind,
-    /// Index of its port in [`Network::ports`].
+    /// Index of the egress port's configuration in [`Network::ports`].
     pub port: usize,
-    /// Index of the pool of its node's buffer that its port shares.
+    /// Index of the pool of the node's buffer that the egress port uses.
     pub pool: usize,
-    /// Reserved bytes of the buffer for each queue of its port.
+    /// Reserved bytes of the buffer for each queue of the egress port.
     pub reserved: Bytes,
-    /// Number of the opposite direction of its cable.
+    /// Number of the link in the opposite direction of the same cable.
     pub reverse: u32,
     /// Name, such as `leaf3->spine1`.
     pub name: String,

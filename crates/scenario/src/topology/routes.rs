@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use shallows_core::packet::{Header, HostId};
 use shallows_switch::routing::{Config, Ecmp};
 
-/// Routes of all switches, with the choice among equal-cost links. A network with epochs has another `Routing` from each epoch on.
+/// Routes of all switches, with the choice among equal-cost links. A network with epochs has one `Routing` for each epoch.
 ///
 /// All hosts of a switch are reached in the same way. A switch therefore has one route to each *edge*, which is a switch with hosts, and
 /// the edge has the link of each host.
@@ -36,7 +36,7 @@ pub(super) struct Home {
 struct Route {
     /// Number of links; zero at the edge itself.
     count: u32,
-    /// The link itself if there is one; otherwise the index of the first one in `Routing::links`.
+    /// Number of the link if there is only one; otherwise the index of the first link in `Routing::links`.
     first: u32,
 }
 
@@ -93,7 +93,7 @@ pub(super) struct Table {
     edges: u32,
     routes: Box<[Route]>,
     links: Vec<u32>,
-    /// Sets of several links so far. All links of a set leave the same switch.
+    /// Stored sets of several links. All links of a set leave the same switch.
     known: BTreeMap<Box<[u32]>, Route>,
 }
 
@@ -130,7 +130,7 @@ impl Table {
         self.with(Ecmp::new(config))
     }
 
-    /// Returns the routes with the same choice as in `other`.
+    /// Returns the routes with the same choice among equal-cost links as in `other`.
     pub(super) fn like(self, other: &Routing) -> Routing {
         self.with(other.ecmp.clone())
     }

@@ -126,7 +126,8 @@ impl Graph {
         self.shortest_or(|_, _| unreachable!("every switch reaches every other"))
     }
 
-    /// Returns the same routes; for an edge that a switch cannot reach, `otherwise(switch, edge)` returns the links.
+    /// Returns the routes of every switch over shortest paths; for an edge that a switch cannot reach, `otherwise(switch, edge)` returns
+    /// the links.
     fn shortest_or<'a>(&self, otherwise: impl Fn(usize, usize) -> &'a [u32]) -> Table {
         let mut homes = vec![Home::default(); self.hosts.iter().map(Vec::len).sum()];
         for (switch, edge) in self.edges().zip(0..) {
@@ -162,7 +163,7 @@ impl Graph {
         self.search_all(vec![target])
     }
 
-    /// Returns the same for the nearest of several targets.
+    /// Returns the number of links from each switch to the nearest of several targets, and the switches in the order of that number.
     fn search_all(&self, targets: Vec<usize>) -> (Vec<u32>, Vec<usize>) {
         let mut distance = vec![u32::MAX; self.trunks.len()];
         targets.iter().for_each(|&target| distance[target] = 0);

@@ -71,8 +71,8 @@ pub(crate) enum Arrivals {
     ClosedLoop(Duration),
 }
 
-/// Scheduled action. At equal times, flows start after all other actions and in the order of their legs, whatever the order in which they
-/// were scheduled.
+/// Scheduled action. At equal times, flows start after all other actions, in the order of their legs; the order of scheduling does not
+/// matter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Action {
     /// Start of a query by an arrival process.

@@ -51,7 +51,7 @@ struct Builder<'a, 'c, 'd> {
     end: Option<Instant>,
     checker: &'c mut Checker<'d>,
     traffic: CheckedTraffic,
-    /// Traffic that all Poisson and UDP workloads so far offer each link, as a share of its rate.
+    /// Load that the Poisson and UDP workloads so far offer each link, as a share of the link's rate.
     offered: Vec<f64>,
 }
 
@@ -93,7 +93,7 @@ type Sets = (Vec<HostId>, Vec<HostId>);
 
 impl Builder<'_, '_, '_> {
     fn number(&self) -> u16 {
-        // Too many workloads for 16 bits are rejected earlier.
+        // More workloads than 16 bits can number are rejected earlier.
         self.traffic.generators.len() as u16
     }
 
@@ -251,7 +251,7 @@ impl Builder<'_, '_, '_> {
         Segments { mss: agreement.sender.mss, overhead: agreement.header_bytes }
     }
 
-    /// Adds traffic of `total` bits per second. Returns the largest share of its rate that any link with this traffic is now offered, and
+    /// Adds traffic of `total` bits per second. Returns the highest load of a link with this traffic, as a share of the link's rate, and
     /// the link.
     fn offer(&mut self, matrix: &Matrix<'_>, total: f64) -> (f64, usize) {
         let mut worst = (0.0, 0);

@@ -53,7 +53,7 @@ impl Lists {
 /// Dependencies between the flows of a list, by their index in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Links {
-    /// Dependency of each flow up to the last that waits. The time of a waiting flow is its delay after the signal.
+    /// Dependency of each flow, up to the last flow that waits. For a waiting flow, `Flow::at` is the delay after the signal.
     pub(crate) waits: Vec<Option<Wait>>,
     /// Signals that a flow emits when it is received, and when it is acknowledged.
     pub(crate) received: Lists,
@@ -63,7 +63,7 @@ pub(crate) struct Links {
 }
 
 impl Links {
-    /// Makes the flow at `place` wait. No flow behind it may wait yet.
+    /// Makes the flow at `place` wait. No later flow may wait already.
     pub(crate) fn wait(&mut self, place: u32, wait: Wait) {
         debug_assert!(place as usize >= self.waits.len(), "flows wait in their order");
         self.waits.resize(place as usize, None);
@@ -139,7 +139,7 @@ impl Given {
         };
     }
 
-    /// Returns whether one of them is a host other than `host`.
+    /// Returns whether the signal is emitted at a host other than `host`.
     fn elsewhere(self, host: HostId) -> bool {
         match self {
             Self::Nowhere => false,
@@ -155,7 +155,7 @@ struct Signals {
     /// Flows that wait for each signal, in the order of their release.
     waiting: Arc<Lists>,
     given: Vec<u32>,
-    /// Number of released flows of each list.
+    /// Number of flows that each signal has released.
     gone: Vec<u32>,
 }
 
@@ -191,7 +191,7 @@ impl Signals {
     }
 }
 
-/// Flows of a list that some hosts send, in their current state.
+/// State of the flows of a list that a set of hosts sends.
 #[derive(Clone, Debug)]
 pub(crate) struct Chain {
     list: Arc<List>,
@@ -269,7 +269,7 @@ impl Workload for Chain {
         };
         for &signal in given {
             for &flow in self.signals.give(signal, links) {
-                // The signal is emitted at the flow's sender, or this chain runs at all hosts.
+                // The signal is known here: it is emitted at the flow's sender, or this chain runs at all hosts.
                 let delay = Duration(flows[flow as usize].at.0);
                 self.ready.push(Reverse((now + delay, flow)));
             }

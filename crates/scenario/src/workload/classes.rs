@@ -39,7 +39,7 @@ impl Classes {
         }
     }
 
-    /// Returns the class of packets that `source` sends to `destination` before it has a flow: class 0 if flows draw theirs.
+    /// Returns the class of packets that `source` sends to `destination` before their first flow: class 0 if flows draw their classes.
     pub fn before_any_flow(&self, source: HostId, destination: HostId) -> u8 {
         match *self {
             Self::Fixed(class) => class,
@@ -68,7 +68,8 @@ pub(crate) struct Classed {
     workload: Box<dyn Workload>,
     classes: Classes,
     stream: Stream,
-    /// Root of the random streams of queries and listed flows. Their order of arrival depends on the network, so each has its own stream.
+    /// Root of the random streams of queries and listed flows. Each query and listed flow has its own stream, because their order of
+    /// arrival depends on the network.
     own_seed: u64,
 }
 

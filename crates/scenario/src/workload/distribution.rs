@@ -23,7 +23,7 @@ pub(crate) struct Sizes {
     unit: u64,
 }
 
-/// Largest flow, chosen so that sums of a few thousand stay below 2⁶⁴.
+/// Largest flow, chosen so that the sum of a few thousand flows stays below 2⁶⁴.
 const MAX_FLOW: f64 = (1u64 << 50) as f64;
 
 impl Cdf {
@@ -91,7 +91,7 @@ impl Cdf {
         }
     }
 
-    /// Returns the distribution with values below `least` raised to it.
+    /// Returns the distribution with `least` in place of all values below it.
     fn at_least(&self, least: f64) -> Self {
         if self.points[0].0 >= least {
             return self.clone();
@@ -100,7 +100,7 @@ impl Cdf {
         Self { points: std::iter::once((least, self.share_up_to(least))).chain(kept).collect() }
     }
 
-    /// Returns the atom at the first value, then each stretch between two points: its ends and its share of flows.
+    /// Returns ends and share of flows of each stretch between two points, after a stretch of zero length at the first value.
     fn stretches(&self) -> impl Iterator<Item = (f64, f64, f64)> + '_ {
         let (first, share) = self.points[0];
         let rest = self.points.windows(2).map(|pair| (pair[0].0, pair[1].0, pair[1].1 - pair[0].1));

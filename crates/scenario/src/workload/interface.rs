@@ -27,7 +27,7 @@ impl LocalHosts {
     }
 }
 
-/// Part of a query that one flow carries. Legs have the order of a workload's flows that start at the same time.
+/// Part of a query that one flow carries. Flows of a workload that start at the same time are in the order of their legs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Leg {
     /// Name of the query ([`QueryRecord::name`]); in a report, its index in the order of query starts.
@@ -74,7 +74,7 @@ pub struct QueryRecord {
 /// Data that one host sends to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flow {
-    /// Time at which the application hands it to the transport.
+    /// Time at which the application passes the data to the transport.
     pub at: Instant,
     /// Sending host.
     pub source: HostId,
@@ -89,9 +89,9 @@ pub struct Flow {
     pub class: u8,
     /// Port on which its receiver listens; `None` for the default port.
     pub port: Option<u16>,
-    /// Part of a query that the flow is, if any.
+    /// Part of a query that the flow carries, if any.
     pub leg: Option<Leg>,
-    /// Index in a list of flows with dependencies, if it is from one.
+    /// Index of the flow in a list with dependencies; `None` for all other flows.
     pub listed: Option<u32>,
 }
 
@@ -139,13 +139,13 @@ pub enum Milestone {
 /// Next action of a workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// This flow, no earlier than any previous one. It arrives at its time, whatever happens until then.
+    /// A flow that is not earlier than any previous flow. It arrives at its time regardless of other events.
     Flow(Flow),
-    /// Nothing until this time, unless one of its flows completes earlier.
+    /// No flow until this time, unless one of the workload's flows completes earlier.
     Until(Instant),
-    /// Nothing until one of its flows completes.
+    /// No flow until one of the workload's flows completes.
     Wait,
-    /// Nothing any more. A workload that reacts returns this only if it runs at all hosts.
+    /// No further flow. A workload that reacts returns this only if it runs at all hosts.
     Done,
 }
 
@@ -158,18 +158,19 @@ pub trait Workload: fmt::Debug + Send {
     /// [`Self::due`] after one of its flows has completed.
     fn next(&mut self, now: Instant) -> Next;
 
-    /// Returns the time of its next action if it reacts and nothing happens before; `None` if it only waits.
+    /// Returns the time of the next action of a workload that reacts, if none of its flows completes earlier; `None` if it only waits for
+    /// flows.
     fn due(&self) -> Option<Instant> {
         None
     }
 
-    /// Called when one of its hosts has received all of the flow for this part of a query.
+    /// Called when one of the workload's hosts has received the whole flow of this part of a query.
     fn on_complete(&mut self, _leg: Leg, _now: Instant) {}
 
-    /// Called when the flow with this index in a list reaches a milestone at one of its hosts: at the receiver, or at the sender.
+    /// Called when the flow with this index in a list reaches a milestone at one of the workload's hosts, the receiver or the sender.
     fn on_milestone(&mut self, _listed: u32, _milestone: Milestone, _now: Instant) {}
 
-    /// Returns the records of the queries of its hosts so far, in the order of query starts.
+    /// Returns the records of queries so far whose clients are among the workload's hosts, in the order of starts.
     fn queries(&self) -> &[QueryRecord] {
         &[]
     }

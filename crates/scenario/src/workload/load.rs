@@ -70,7 +70,7 @@ impl<'a> Matrix<'a> {
             LoadOf::Senders => (of_hosts(self.senders), 1.0),
             LoadOf::Receivers => (of_hosts(self.receivers), 1.0),
             LoadOf::Uplinks => {
-                // Each direction of a bottleneck is the uplink of the switch that it leaves.
+                // Each direction of a bottleneck counts as an uplink of the switch that it leaves.
                 let switch = |link: &Link| (link.from.0 - self.network.hosts) as usize;
                 let up = links.iter().filter(|link| {
                     matches!(link.kind, PortKind::Up | PortKind::Bottleneck)

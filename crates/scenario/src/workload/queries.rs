@@ -1,8 +1,8 @@
 //! Queries at random times, at equal intervals or one after the other, and their outcomes.
 //!
-//! Clients, workers, delays and sizes of a query are drawn from its own random root, so the *k*-th query of a client is the same under
-//! every scheme, whenever it starts. All hosts therefore compute the same query without communication: clients and aggregators have rounds
-//! of requests, workers respond to received requests, and each host acts only on data that has reached it.
+//! Clients, workers, delays and sizes of a query are drawn from the query's own random root. The *k*-th query of a client is therefore the
+//! same under every scheme, even if it starts at another time. All hosts therefore compute the same query without communication: clients
+//! and aggregators have rounds of requests, workers respond to received requests, and each host acts only on data that has reached it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use super::asking::{Action, Agenda, Arrivals, Asker, Config, RoundName};
 use super::interface::{self, Flow, Leg, LegKind, LocalHosts, Next, QueryRecord, Workload, times};
 use super::query::{Plans, QueryPlan};
 
-/// Arrival process of queries that start one after the other: that of one client, or of all together.
+/// Arrival process of queries, of one client or of all clients together.
 #[derive(Clone, Debug)]
 struct Process {
     /// Client; `None` if each query draws it.
@@ -28,7 +28,7 @@ struct Process {
     seeds: Vec<u64>,
 }
 
-/// Queries and their flows, as far as some hosts take part in them.
+/// Queries and their flows, as far as a set of hosts takes part in them.
 #[derive(Clone, Debug)]
 pub(crate) struct Queries {
     config: Arc<Config>,
@@ -40,13 +40,13 @@ pub(crate) struct Queries {
     asked: BTreeMap<u32, Asked>,
     /// Rounds of requesters at these hosts that wait for responses.
     rounds: BTreeMap<RoundName, Round>,
-    /// Number of flows that are scheduled or under way; meaningful only if these are all hosts.
+    /// Number of flows that are scheduled or under way; valid only if the set contains all hosts.
     legs: i64,
     records: Vec<QueryRecord>,
     expected_flows: Option<u64>,
 }
 
-/// Unfinished query at its client.
+/// Unfinished query, as its client sees it.
 #[derive(Clone, Debug)]
 struct Asked {
     iteration: u16,
@@ -54,8 +54,8 @@ struct Asked {
     record: usize,
 }
 
-/// Round of requests by the client or an aggregator. It ends with the last response or at its deadline. A later response is received,
-/// because TCP delivers it anyway, but not counted.
+/// Round of requests by the client or an aggregator. It ends with the last response or at its deadline. TCP still delivers later responses,
+/// but they are not counted.
 #[derive(Clone, Debug)]
 struct Round {
     missing: u32,
@@ -99,8 +99,7 @@ impl Queries {
     pub(super) fn start(&self, hosts: &LocalHosts) -> Self {
         let mut queries = Self { hosts: hosts.clone(), ..self.clone() };
         for process in 0..queries.processes.len() as u32 {
-            // For clients at other hosts, only queries matter in which these hosts may respond without a request, or which may draw a
-            // client here.
+            // Queries of clients at other hosts matter only if these hosts may respond without a request, or if a client here may be drawn.
             let client = queries.processes[process as usize].client;
             if queries.config.is_unasked() || client.is_none_or(|client| hosts.has(client)) {
                 queries.plan_first(process);
@@ -113,8 +112,8 @@ impl Queries {
         self.config.start
     }
 
-    /// Returns whether an event at one host can start flows at another host at once: if the end of a query starts one of another client, or
-    /// the responses of workers that get no request.
+    /// Returns whether an event at one host can start flows at another host at once. That holds if the end of a query can start a query of
+    /// another client, or if workers respond without requests.
     pub(super) fn crosses_hosts(&self) -> bool {
         let Config { drawn, iterations, queries, .. } = *self.config;
         let in_turn = matches!(self.config.arrivals, Arrivals::ClosedLoop(_)) && queries != Some(1);
@@ -323,7 +322,7 @@ impl Workload for Queries {
             }
             LegKind::Answer => {
                 let name = RoundName { query, iteration, asker };
-                // A response without a round arrived too late.
+                // A response whose round has ended arrived too late.
                 let Some(round) = self.rounds.get_mut(&name) else { return };
                 round.missing -= 1;
                 round.answers += leg.answers;

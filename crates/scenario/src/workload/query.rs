@@ -1,4 +1,4 @@
-//! Plan of one query: its participants and its flows. The plan follows from the query's root, so that every host can compute it by itself.
+//! Plan of one query: its participants and its flows. The plan is computed from the query's random root, so that every host can compute it.
 //!
 //! Members of a query are workers and, with two levels, the aggregators above them.
 
@@ -18,7 +18,7 @@ use super::interface::{Leg, LegKind};
 pub(super) struct QueryPlan {
     pub(super) client: HostId,
     members: Vec<Member>,
-    /// Number of members with requests from the client; they are the first ones.
+    /// Number of members that get requests from the client; these are the first members.
     direct: u32,
     /// Root of the random draws of its flows.
     seed: u64,
@@ -139,7 +139,7 @@ impl QueryPlan {
     }
 }
 
-/// Maximum number of members in the kept plans: those of some ten thousand queries, some tens of megabytes.
+/// Maximum number of members in the kept plans: about ten thousand queries, or some tens of megabytes.
 const KEPT: usize = 1 << 20;
 
 /// Recently drawn plans, by name of their query. A removed plan is drawn again when needed.

@@ -1,4 +1,4 @@
-//! Flows with known times: long-lived ones, those of a list, and rounds of incast.
+//! Flows with known times: long-lived flows, flows of a list, and rounds of incast.
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
-//! Answers on the connections of their requests: choice of the connection, piggybacked acknowledgements, and release.
+//! Answers that use the connections of their requests: choice of the connection, acknowledgements in data, and release.
 //!
 //! The requesting host opens the connection; the answering host opens its own direction with its first answer. A connection carries one
-//! request at a time, and the next one after the answer has arrived.
+//! request at a time; the next request starts after the answer has arrived.
 
 use shallows_core::Instant;
 use shallows_core::packet::{DataSegment, Header};
@@ -13,7 +13,7 @@ use crate::hosts::packet::DataPacket;
 use crate::hosts::sending::{Hearing, Next, hear};
 
 impl Hosts {
-    /// Prepares a connection that was opened for a request to carry the answer, too.
+    /// Prepares a connection of a request to carry the answer as well.
     pub(super) fn share(&mut self, place: Place) {
         let host = self.host(place.host);
         let side = &mut host.senders[place.slot as usize];
@@ -21,7 +21,7 @@ impl Hosts {
         host.duplex.open(&side.address, place.slot);
     }
 
-    /// Returns the connection of an answer, which is that of its request; `persistent` says whether it outlives the answer.
+    /// Returns the connection of an answer, which is the connection of its request; `persistent` is whether it outlives the answer.
     pub(super) fn answer(&mut self, flow: &Flow, persistent: bool) -> Place {
         let host = &mut self.hosts[self.places.at(flow.source.0)];
         let leg = flow.leg.expect("answers are parts of queries");

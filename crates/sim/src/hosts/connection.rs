@@ -1,6 +1,6 @@
-//! Connections: a sender at one host and a receiver at another, each with the flow that it carries. A connection with data both ways
-//! consists of two, between the same ports. Its two sides at one host are twins: segments of the sender carry the acknowledgements of
-//! the receiver.
+//! Connections: a sender at one host and a receiver at another, each with its current flow. A connection with data both ways consists of
+//! two such connections between the same ports. The sender and the receiver at one host are then twins: segments of the sender carry the
+//! acknowledgements of the receiver.
 //!
 //! The two sides communicate only through packets. The sender opens a connection; the receiver exists from the first packet
 //! that reaches it until it has acknowledged all data.
@@ -47,10 +47,10 @@ pub(crate) struct SenderSide {
     pub(crate) generation: u32,
     /// Current flow, by number of its record.
     pub(crate) flow: Option<u32>,
-    /// Sequence number of the first byte of the current flow; `flow_end` is the one after its last byte.
+    /// Sequence number of the first byte of the current flow; `flow_end` is the number after its last byte.
     pub(crate) flow_start: u64,
     pub(crate) flow_end: u64,
-    /// Time at which the current flow was handed over.
+    /// Time at which the current flow was passed to the connection.
     pub(crate) started: Instant,
     /// Earliest pending timer event; `Instant::MAX` for none.
     pub(crate) timer_at: Instant,
@@ -60,21 +60,21 @@ pub(crate) struct SenderSide {
     pub(crate) gap: Gap,
     /// Whether the connection outlives its flow.
     pub(crate) persistent: bool,
-    /// Whether the connection is closed, though its FIN may not be acknowledged; it sends nothing more.
+    /// Whether the connection is closed and sends nothing more, although its FIN may be unacknowledged.
     pub(crate) is_closed: bool,
-    /// Whether it waits for an answer on the same connection.
+    /// Whether the sender waits for an answer on the same connection.
     pub(crate) asks: bool,
     /// Receiver of the other direction at the same host; [`NO_TWIN`] for none.
     pub(crate) twin: u32,
-    /// Place in its pool, for a persistent connection.
+    /// Place of a persistent connection in its pool.
     pub(crate) place_in_pool: u32,
-    /// Workload of its pool.
+    /// Workload of the connection's pool.
     pub(crate) workload_of_pool: u16,
     /// Whether every change of the sender is recorded during its flow.
     pub(crate) traced: bool,
-    /// Account at its NIC.
+    /// Account of the sender at its NIC.
     pub(crate) account: Account,
-    /// Number of its transport.
+    /// Number of the sender's transport.
     pub(crate) transport: u16,
 }
 
@@ -84,19 +84,19 @@ pub(crate) struct ReceiverSide {
     pub(crate) receiver: Receiver,
     pub(crate) address: Address,
     pub(crate) name: Name,
-    /// Newest flow in the framing of arrived data.
+    /// Newest flow that arrived data names in its framing.
     pub(crate) newest: Option<FlowNumber>,
-    /// That flow while it is incomplete.
+    /// The newest flow, as long as it is incomplete.
     pub(crate) flow: Option<u32>,
     /// Sequence number of the newest flow's first byte, from the framing; `flow_end` is the one after its last byte.
     pub(crate) flow_start: u64,
     pub(crate) flow_end: u64,
-    /// Timeouts of the sender during that flow, as far as arrived data reports them.
+    /// Timeouts of the sender during the newest flow, as far as arrived data reports them.
     pub(crate) timeouts: u32,
     pub(crate) timer_at: Instant,
     /// Longest time between arrivals of data, in order or not.
     pub(crate) gap: Gap,
-    /// Whether no more data will come; the receiver is removed once it has acknowledged everything.
+    /// Whether no more data will arrive; the receiver is then removed after its last acknowledgement.
     pub(crate) is_done: bool,
     /// Sender of the other direction at the same host; [`NO_TWIN`] for none.
     pub(crate) twin: u32,

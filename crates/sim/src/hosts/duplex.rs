@@ -16,7 +16,7 @@ pub(crate) struct Duplex {
     asked: BTreeMap<(u16, Request), u32>,
 }
 
-/// Query, member and iteration.
+/// A request: query, member and iteration.
 type Request = (u32, u32, u16);
 
 fn request(leg: Leg) -> Request {
@@ -38,7 +38,7 @@ impl Duplex {
         self.senders.remove(&key(address));
     }
 
-    /// Whether there is a connection between these ports.
+    /// Returns whether there is a connection between these ports.
     pub(crate) fn has(&self, other: HostId, ports: (u16, u16)) -> bool {
         self.senders.contains_key(&(other, ports))
     }

@@ -64,14 +64,14 @@ impl Endpoint {
         sender.on_carried(config, now, segment);
     }
 
-    /// Returns the time at which its timer expires.
+    /// Returns the time at which the endpoint's timer expires.
     #[inline(always)]
     pub(super) fn deadline(&self) -> Option<Instant> {
         let Self::Tcp(sender) = self;
         sender.deadline()
     }
 
-    /// Handles the expiry of its timer.
+    /// Handles the expiry of the endpoint's timer.
     pub(super) fn on_timer(&mut self, config: &Config, now: Instant) {
         let Self::Tcp(sender) = self;
         sender.on_timer(config, now);
@@ -84,33 +84,33 @@ impl Endpoint {
         sender.poll_transmit(config, now)
     }
 
-    /// Returns the data that it could send, for the size of bursts; `None` while it repairs a loss.
+    /// Returns the data that the endpoint could send, which limits the size of bursts; `None` while it repairs a loss.
     pub(super) fn backlog(&self) -> Option<Backlog> {
         let Self::Tcp(sender) = self;
         sender.backlog()
     }
 
-    /// Whether all written bytes are acknowledged.
+    /// Returns whether all written bytes are acknowledged.
     pub(super) fn is_idle(&self) -> bool {
         let Self::Tcp(sender) = self;
         sender.is_idle()
     }
 
-    /// Returns the rate at which its packets should leave, if it has one.
+    /// Returns the endpoint's pacing rate, if it has one.
     #[inline]
     pub(super) fn pacing_rate(&self) -> Option<PacingRate> {
         let Self::Tcp(sender) = self;
         sender.pacing_rate()
     }
 
-    /// Records whether its NIC has stopped pulling because of backpressure.
+    /// Records whether the NIC has stopped pulling from the endpoint because of backpressure.
     #[inline]
     pub(super) fn hold(&mut self, config: &Config, held: bool) {
         let Self::Tcp(sender) = self;
         sender.hold(config, held);
     }
 
-    /// Whether its NIC has stopped pulling because of backpressure.
+    /// Returns whether the NIC has stopped pulling from the endpoint because of backpressure.
     #[inline]
     pub(super) fn is_held(&self) -> bool {
         let Self::Tcp(sender) = self;

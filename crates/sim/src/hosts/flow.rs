@@ -7,11 +7,11 @@ use shallows_scenario::{Connections, Experiment, Flow, LegKind};
 use crate::hosts::connection::SenderSide;
 use crate::network::event::Ranks;
 
-/// Flows by number: all that have arrived, in that order, or those of one partition of the network.
+/// Records of flows by number: of all flows in the order of arrival, or of the flows of one partition of the network.
 #[derive(Debug)]
 pub(crate) struct Flows {
     records: Vec<FlowRecord>,
-    /// Numbers of the flows and their places, unless the records are of all flows.
+    /// Numbers and places of the recorded flows; `None` if all flows are recorded.
     selection: Option<Selection>,
     /// Connection policy, by workload.
     connections: Vec<Connections>,
@@ -100,27 +100,27 @@ impl Flows {
         self.connections[usize::from(workload)]
     }
 
-    /// Whether answers of a workload use the connections of their requests.
+    /// Returns whether answers of a workload use the connections of their requests.
     pub(crate) fn shares(&self, workload: u16) -> bool {
         self.shares[usize::from(workload)]
     }
 
-    /// Whether flows of a workload take their connections from pools.
+    /// Returns whether flows of a workload take their connections from pools.
     pub(crate) fn is_pooled(&self, workload: u16) -> bool {
         matches!(self.policy(workload), Connections::Persistent { .. })
     }
 
-    /// Whether the connection of a flow belongs to a pool.
+    /// Returns whether the connection of a flow belongs to a pool.
     pub(crate) fn is_persistent(&self, flow: u32) -> bool {
         self.is_pooled(self.at(flow).workload)
     }
 
-    /// Whether a flow is a request whose answer uses the same connection.
+    /// Returns whether a flow is a request whose answer uses the same connection.
     pub(crate) fn is_request(&self, flow: u32) -> bool {
         self.is_leg(flow, LegKind::Request)
     }
 
-    /// Whether a flow is an answer on the connection of its request.
+    /// Returns whether a flow is an answer on the connection of its request.
     pub(crate) fn is_answer(&self, flow: u32) -> bool {
         self.is_leg(flow, LegKind::Answer)
     }
@@ -130,8 +130,8 @@ impl Flows {
         self.shares(record.workload) && record.leg.is_some_and(|leg| leg.kind == kind)
     }
 
-    /// Merges the flows of all partitions, each from the records at its two ends. Returns the records in order of arrival, and the numbers
-    /// that the flows had. Numbers from one source are `step` apart; with a step of 1 they are places in order of arrival.
+    /// Merges the flows of all partitions; each flow has a record at both of its ends. Returns the records in order of arrival, and the
+    /// former numbers of the flows. Numbers from one source are `step` apart; with a step of 1, numbers are places in order of arrival.
     pub(crate) fn merged(mut partitions: Vec<Self>, ranks: Ranks, step: u32) -> (Vec<FlowRecord>, Vec<u32>) {
         if let [Self { records, selection: None, .. }] = &mut partitions[..] {
             let records = std::mem::take(records);

@@ -27,7 +27,7 @@ impl Gap {
         self.longest
     }
 
-    /// Returns the longest gap, including the one that lasts until the `end` of the run.
+    /// Returns the longest gap, including the last gap, which lasts until the `end` of the run.
     pub(crate) fn until(mut self, end: Instant) -> Duration {
         self.end(end);
         self.longest

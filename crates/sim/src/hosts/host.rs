@@ -16,7 +16,7 @@ use crate::hosts::nic::Nic;
 use crate::hosts::nic::account::Account;
 use crate::hosts::pool::Pool;
 
-/// State of one host. Slots of its connections are reused, the last freed first, while they are in the cache.
+/// State of one host. Slots of closed connections are reused, beginning with the slot freed last, which is still in the cache.
 #[derive(Debug)]
 pub(crate) struct Host {
     pub(crate) nic: Nic,
@@ -24,15 +24,15 @@ pub(crate) struct Host {
     free_senders: Vec<u32>,
     pub(crate) receivers: Vec<ReceiverSide>,
     free_receivers: Vec<u32>,
-    /// Its receivers, by host and slot of their senders.
+    /// The host's receivers, by host and slot of their senders.
     names: Numbered<Named>,
-    /// Its persistent connections, by workload and receiver.
+    /// Persistent connections of the host, by workload and receiver.
     pub(crate) pools: BTreeMap<(u16, HostId), Pool>,
     /// Next port number.
     next_port: u16,
-    /// Port of the service at another host, once all local ports are taken for the previous port of the service.
+    /// Service port at another host, if all local ports are already in use with an earlier service port of that host.
     services: BTreeMap<HostId, u16>,
-    /// Its connections that carry data both ways.
+    /// Connections of the host that carry data both ways.
     pub(crate) duplex: Duplex,
 }
 
@@ -52,7 +52,7 @@ fn key(sender: HostId, name: Name) -> u64 {
 pub(crate) enum Found {
     /// The receiver in this slot.
     Slot(u32),
-    /// The data belongs to a closed connection; a newer one of the same sender has its slot.
+    /// The data belongs to a closed connection, whose slot a newer connection of the same sender uses.
     Stale,
     Nothing,
 }
@@ -102,7 +102,7 @@ impl Host {
     ) -> u32 {
         if let Some(slot) = self.free_senders.pop() {
             let side = &mut self.senders[slot as usize];
-            // A timer of the predecessor may still be pending: `timer_at` stays, so that the event is used, not doubled.
+            // A timer of the previous connection may still be pending. `timer_at` keeps its time, so that no second event is scheduled.
             side.endpoint = Endpoint::new(config);
             side.address = address;
             (side.persistent, side.is_closed) = (persistent, false);
@@ -185,7 +185,7 @@ impl Host {
         };
         let slot = if let Some(slot) = self.free_receivers.pop() {
             let place = &mut self.receivers[slot as usize];
-            // A timer of the predecessor may still be pending.
+            // A timer of the previous connection may still be pending.
             side.timer_at = place.timer_at;
             *place = side;
             slot
@@ -218,7 +218,7 @@ impl Host {
             self.detach(twin);
         }
         let side = &mut self.receivers[slot as usize];
-        // Its timer may still be pending: the event must not dismiss it again.
+        // The receiver's timer may still be pending; its event must not remove the receiver again.
         side.is_done = false;
         self.names.remove(key(side.address.source, side.name));
         self.nic.on_close(slot);

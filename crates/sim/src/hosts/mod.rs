@@ -1,4 +1,4 @@
-//! Hosts and their connections. A host decides by its own state and by the packets that reach it.
+//! Hosts and their connections. A host's behaviour depends only on its own state and on the packets that reach it.
 //!
 //! A [`Driver`] has the clock and the network. It calls a method when something happens at a host ([`Hosts::start`], [`Hosts::prime`],
 //! [`Hosts::send`], [`Hosts::receive`], [`Hosts::on_timer`], [`Hosts::on_departure`]), takes the packets that the host sends, and receives
@@ -63,7 +63,7 @@ pub(crate) trait Driver {
     /// Returns the bodies of the packets under way.
     fn packets(&mut self) -> &mut Packets;
 
-    /// Returns the counts, to which hosts add theirs.
+    /// Returns the counts of the run, to which hosts add.
     fn tally(&mut self) -> &mut Tally;
 
     /// Puts a packet into the NIC queue of its source. Returns whether it leaves at once.
@@ -75,11 +75,11 @@ pub(crate) trait Driver {
     /// Schedules a call of [`Hosts::on_timer`] at this time.
     fn timer_at(&mut self, at: Instant, timer: Timer);
 
-    /// Processes a packet of no connection at its host; returns the reply, if there is one.
+    /// Processes a packet that belongs to no connection; returns the reply, if there is one.
     fn answer(&mut self, header: &Header, packet: PacketRef) -> Option<(Header, PacketRef)>;
 
-    /// Announces a flow that begins at this place, after `before` bytes of its connection. Returns whether to report every change of its
-    /// sender.
+    /// Announces a flow that begins at this place, after `before` bytes of its connection. Returns whether every change of the sender must
+    /// be reported.
     fn traces(&mut self, flow: u32, place: Place, before: u64) -> bool;
 
     /// Takes an event of a flow.
@@ -93,7 +93,7 @@ pub(crate) enum HostEvent<'a> {
     Received(&'a FlowRecord),
     /// The sender has all acknowledgements.
     Acked { flow: u32, record: &'a FlowRecord },
-    /// The sender may have changed; only for flows whose every change is reported.
+    /// The sender may have changed. This event occurs only for flows whose changes are all reported.
     Changed { flow: u32, endpoint: &'a Endpoint },
 }
 
@@ -187,7 +187,7 @@ impl Hosts {
         }
     }
 
-    /// Whether [`Self::on_departure`] and [`Self::on_drops`] must be called: whether any NIC holds endpoints back until packets
+    /// Returns whether [`Self::on_departure`] and [`Self::on_drops`] must be called, because a NIC holds back endpoints until packets
     /// depart.
     #[inline]
     pub(crate) fn nics_act_on_departures(&self) -> bool {
@@ -197,7 +197,7 @@ impl Hosts {
     /// Handles the departure of a packet from the NIC of its host; a connection that the NIC has held back may continue.
     #[inline(never)]
     pub(crate) fn on_departure(&mut self, header: Header, packet: PacketRef, driver: &mut impl Driver) {
-        // The link of a host never leads to another partition, so the body is still here.
+        // The link of a host never leads to another partition, so the body is in this store.
         if let Some(body) = driver.packets().data(packet)
             && let Some(place) = self.depart(header.source, body)
         {
@@ -250,7 +250,7 @@ impl Hosts {
         self.hosts.iter().map(|host| host.nic.waiting()).sum()
     }
 
-    /// Whether this host is in this partition.
+    /// Returns whether this host is in this partition.
     pub(crate) fn has(&self, host: HostId) -> bool {
         self.places.has(host.0)
     }

@@ -1,4 +1,4 @@
-//! Choice of a flow's connection: a new one, one of a pool, or that of its request.
+//! Choice of a flow's connection: a new connection, a connection of a pool, or the connection of the flow's request.
 
 use shallows_core::Address;
 use shallows_core::packet::HostId;

@@ -1,7 +1,6 @@
 //! Bodies of packets under way, which no switch reads. They are stored here while headers travel.
 //!
-//! Each kind of body has a store of its own, one body per cache line. Bodies therefore need no tag, and no field has two
-//! meanings.
+//! Each kind of body has its own store, with one body per cache line. Bodies therefore need no tag, and no field has two meanings.
 
 use shallows_core::packet::{AckSegment, Body, DataSegment, EchoMessage};
 use shallows_core::{Instant, prefetch};
@@ -68,7 +67,7 @@ pub(crate) struct ProbePacket {
     pub(crate) sent_at: Instant,
 }
 
-/// Flow of a data segment. It stands for the framing by which applications separate messages in a byte stream.
+/// Flow of a data segment. It represents the framing with which applications separate messages in a byte stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Framing {
     /// The segment belongs to a flow.

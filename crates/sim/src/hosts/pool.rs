@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, VecDeque};
 pub struct Pool {
     /// Slots of all connections, in the order in which they were opened.
     slots: Vec<u32>,
-    /// Places of the idle connections in that order.
+    /// Places of the idle connections in `slots`.
     idle: BTreeSet<u32>,
     /// Flows that wait because all connections are busy.
     waiting: VecDeque<u32>,
@@ -41,7 +41,7 @@ impl Pool {
         self.idle.pop_first().map(|place| self.slots[place as usize])
     }
 
-    /// Releases the connection at this place. Returns the flow that takes it next; without one, the connection is idle.
+    /// Releases the connection at this place. Returns the flow that uses it next; if no flow waits, the connection becomes idle.
     pub fn free(&mut self, place: u32) -> Option<u32> {
         let next = self.waiting.pop_front();
         if next.is_none() {

@@ -131,7 +131,7 @@ impl Hosts {
         Reception::At { slot, acks, complete }
     }
 
-    /// Reports a flow that its receiver has completely, and continues the connection of an answered request.
+    /// Reports a flow that the receiver has received completely, and continues the connection of an answered request.
     #[inline(never)]
     fn flow_received(&mut self, place: Place, flow: u32, driver: &mut impl Driver) {
         driver.on_event(HostEvent::Received(self.flows.at(flow)));
@@ -246,7 +246,7 @@ impl ReceiverSide {
     #[cold]
     fn complete(&mut self, flow: u32, flows: &mut Flows, now: Instant) {
         self.flow = None;
-        // After a request, more data may follow: the connection stays until its answer is acknowledged.
+        // After a request, more data may follow, so the connection stays until its answer is acknowledged.
         self.is_done = !flows.is_persistent(flow) && !flows.is_request(flow);
         let record = flows.at_mut(flow);
         record.received = Some(Received {

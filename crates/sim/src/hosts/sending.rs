@@ -126,7 +126,7 @@ impl Hosts {
         self.send(header, packet, driver);
     }
 
-    /// Records that a packet has left the NIC queue of this host. Returns its connection if the NIC has held it back.
+    /// Records that a packet has left the NIC queue of this host. Returns the packet's connection if the NIC has held back the connection.
     #[inline]
     pub(super) fn depart(&mut self, host: HostId, packet: &DataPacket) -> Option<Place> {
         if packet.segment.len == 0 || !self.host(host).nic.has_backpressure() {
@@ -241,7 +241,7 @@ impl Hosts {
     }
 }
 
-/// Evaluates an acknowledgement; `before` is the number of bytes acknowledged before it.
+/// Evaluates an acknowledgement; `before` is the number of bytes that were acknowledged before.
 #[inline]
 pub(super) fn hear(side: &mut SenderSide, before: u64, now: Instant) -> Hearing {
     if side.endpoint.acked() > before {

@@ -26,7 +26,7 @@ impl Hosts {
                 let Some(flow) = side.flow else { continue };
                 flows.at_mut(flow).received = Some(Received {
                     at: None,
-                    // Bytes that were written before the flow may still be on their way.
+                    // Bytes of earlier flows may still be in flight.
                     delivered: Bytes(side.receiver.received()).saturating_sub(Bytes(side.flow_start)),
                     timeouts_felt: side.timeouts,
                     longest_gap: Some(side.gap.until(end)),

@@ -1,4 +1,4 @@
-//! Timers with at most one useful event: when the deadline moves later, the pending event stays.
+//! Timers that avoid events: if the deadline moves to a later time, the pending event stays and re-arms the timer.
 
 use shallows_core::Instant;
 

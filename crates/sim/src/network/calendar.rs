@@ -8,7 +8,7 @@ use shallows_core::{Duration, Instant};
 
 use crate::network::sorter::Sorter;
 
-/// Number of windows with a slot of their own. A packet that arrives later waits in the last slot and is placed again.
+/// Number of windows that have a slot. A packet that arrives in a later window waits in the last slot and is placed again.
 const SLOTS: u64 = 16;
 
 /// Longest window: sixteen times its square is below 2^64.
@@ -22,7 +22,7 @@ pub(crate) struct Arriving<T> {
     pub(crate) at: Instant,
     pub(crate) header: Header,
     pub(crate) payload: T,
-    /// Place of its link among the far ends.
+    /// Place of the packet's link among the far ends.
     pub(crate) wire: u32,
 }
 
@@ -35,7 +35,7 @@ pub(crate) struct Calendar<T> {
     /// Number of the open window, counted from time zero.
     number: u64,
     start: Instant,
-    /// Picoseconds after `start` in which packets have the slot of their own window.
+    /// Picoseconds from `start` to the end of the last window that has a slot.
     reach: u64,
     /// Number of buckets per slot.
     count: usize,
@@ -45,7 +45,7 @@ pub(crate) struct Calendar<T> {
     due: Vec<Vec<u32>>,
     /// Bit *s*: whether slot *s* holds packets.
     occupied: u64,
-    /// Empty buckets with capacity. The one that was used last is used next, while it is in the cache.
+    /// Empty buckets with capacity. The bucket that was used last is used next, because it is still in the cache.
     spare: Vec<Vec<Arriving<T>>>,
 }
 

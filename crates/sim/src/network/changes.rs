@@ -1,8 +1,9 @@
-//! Changes of the network: links go down, return, or get another rate, and routes follow. None of this is on the path of a packet.
+//! Changes of the network: links go down, return, or get another rate, and routes change with them. No function in this file runs on the
+//! path of a packet.
 //!
-//! All partitions apply a change at the same time. When a link between two partitions goes down, the partition of the far end discards
-//! the packets that it has received, and the partition of the near end discards those still in its mail ([`Driver::lose`]). Together
-//! these are all packets in flight, for any division.
+//! All partitions apply a change at the same time. When a link between two partitions goes down, the partition of the far end discards the
+//! packets that it has received, and the partition of the near end discards those still in its mail ([`Driver::lose`]). For any division,
+//! these together are all packets in flight.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! Division of a network into partitions that run in parallel.
 //!
-//! Partitions meet only on links between switches. An action in one partition affects another no sooner than the shortest delay of
-//! these links. All partitions can therefore run independently for that long: a *window* of simulated time.
+//! Partitions are connected only by links between switches. An action in one partition affects another partition after the shortest delay
+//! of these links at the earliest. All partitions can therefore run independently for that long: a *window* of simulated time.
 
 use std::fmt;
 
@@ -24,7 +24,7 @@ pub struct Division {
 /// touches in a larger network does not fit its caches; the memory of one partition during a window does.
 const LARGE: usize = 2_048;
 
-/// Most directed links in a partition of a large network, unless a single switch has more.
+/// Maximum number of directed links in a partition of a large network, unless a single switch has more.
 const PIECE: u32 = 1_024;
 
 /// Reason why a scenario runs as one partition, whatever the number of threads.
@@ -35,7 +35,7 @@ pub enum Undivided {
     OneSwitch,
     /// A link between switches has no delay.
     NoDelay,
-    /// An event at one host starts a flow at another at once, without a packet.
+    /// An event at one host can start a flow at another host at once, without a packet.
     CrossesHosts,
     /// A flow trace chooses flows of applications by the order in which all flows arrive.
     CountsFlows,
@@ -85,7 +85,7 @@ pub(crate) fn window(experiment: &Experiment) -> Option<Duration> {
     shortest.filter(|&delay| delay > Duration::ZERO)
 }
 
-/// Whether a flow trace counts flows of applications across the whole network.
+/// Returns whether a flow trace counts flows of applications across the whole network.
 fn counts_flows(experiment: &Experiment) -> bool {
     let reacts = experiment.reacts();
     let any = reacts.contains(&true);
@@ -193,7 +193,7 @@ impl Division {
         self.window
     }
 
-    /// Returns the core of each partition if `cores` cores ran them.
+    /// Returns the core that would run each partition, with `cores` cores.
     pub(crate) fn dealt_to(&self, cores: u32) -> Vec<u32> {
         deal(self.links.iter().copied(), cores)
     }

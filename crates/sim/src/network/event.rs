@@ -41,7 +41,7 @@ pub(crate) enum Class {
     Epoch,
 }
 
-/// All classes, filled up to the 16 values of four bits; the filler does not occur.
+/// All classes by number, padded to the 16 values of four bits; the padding does not occur.
 const CLASSES: [Class; 16] = [
     Class::Transmit,
     Class::Deliver,
@@ -69,9 +69,9 @@ const INDEX_MASK: u64 = (1 << INDEX_BITS) - 1;
 const LINK_BITS: u32 = INDEX_BITS / 2;
 
 impl Event {
-    /// Most hosts whose connections fit an index.
+    /// Maximum number of hosts, so that the places of their connections fit an index.
     pub(crate) const MAX_HOSTS: u32 = 1 << 24;
-    /// Most links.
+    /// Maximum number of links.
     pub(crate) const MAX_LINKS: u32 = 1 << LINK_BITS;
 
     /// Returns the event of this class at the entity with this index.
@@ -134,7 +134,7 @@ impl Ordered for Event {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ranks(u64);
 
-/// Position of one link in that order.
+/// Position of a link in the order of entities at equal times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct LinkRank(u32);
 

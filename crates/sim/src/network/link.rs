@@ -27,7 +27,7 @@ pub(crate) struct Link<T> {
     /// Number of the link in the network.
     pub(crate) number: u32,
     pub(crate) rank: LinkRank,
-    /// Place of the node that it leaves.
+    /// Place of the node that the link leaves.
     pub(crate) node: u32,
     /// Place among the world's exits if the far end is in another partition; otherwise `NONE`.
     pub(crate) exit: u32,
@@ -35,7 +35,7 @@ pub(crate) struct Link<T> {
     pub(crate) bucket: u32,
     /// Whether the port's next departure is scheduled.
     pub(crate) waking: bool,
-    /// Observers of its port.
+    /// Observers of the link's port.
     pub(crate) watch: Watch,
     /// Number of segments with data that the port dropped.
     pub(crate) data_dropped: u64,
@@ -46,7 +46,7 @@ pub(crate) struct Link<T> {
 /// Arrival and destination of a packet that leaves a link's port.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Way {
-    /// Time at which it reaches the far end.
+    /// Time at which the packet reaches the far end.
     pub(crate) arrival: Instant,
     /// Exit to the partition of the far end, or `NONE`.
     pub(crate) exit: u32,
@@ -56,11 +56,11 @@ pub(crate) struct Way {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Leaves {
     pub(crate) way: Way,
-    /// Whether an observer records it.
+    /// Whether an observer records the departure.
     pub(crate) watched: bool,
 }
 
-/// Far end of a link, with the packets in flight. Only the first of them has an event.
+/// Far end of a link, with the packets in flight. Only the first packet has an event.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FarEnd {
     /// First and last packet in flight, or `NONE`.
@@ -113,7 +113,7 @@ pub(crate) struct Flying<T> {
 
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// Small random delays that keep order and rate; they prevent lock-step of simulated flows.
+/// Small random delays that keep the order and rate of packets. They prevent simulated flows from synchronising.
 #[derive(Debug)]
 struct Jitter {
     spread: Duration,
@@ -215,7 +215,7 @@ impl FarEnd {
         let next = in_flight.get(landed.next);
         match next {
             None => self.last = NONE,
-            // Load the packet after next, so that it is in the cache when the next one lands.
+            // Prefetches the packet after the next one, so that it is in the cache when the next packet lands.
             Some(next) => _ = in_flight.get(next.next).map(prefetch),
         }
         (landed, next)
@@ -231,7 +231,7 @@ impl FarEnd {
 }
 
 impl Jitter {
-    /// Returns a time uniform over the spread, but no closer to the previous arrival than the link's rate allows.
+    /// Returns an arrival time that is uniform over the spread, but not closer to the previous arrival than the link's rate allows.
     fn delay(&mut self, arrival: Instant, transmission: Duration) -> Instant {
         let random = arrival + Duration(self.stream.below(self.spread.0 + 1));
         let earliest = self.last_arrival + transmission;

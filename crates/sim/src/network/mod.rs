@@ -40,13 +40,14 @@ use crate::network::places::Places;
 use crate::network::sorter::Sorter;
 use crate::network::waiting::Waiting;
 
-/// A network, or one partition of it. A packet is a header, which the network reads, and a payload `T`, by which the driver finds the body.
+/// A network, or one partition of it. A packet consists of a header, which the network reads, and a payload `T`, with which the driver
+/// finds the body.
 #[derive(Debug)]
 pub struct Network<T> {
-    /// Near ends of links. Each holds the port of its node; links of a node are adjacent.
+    /// Near ends of links. Each contains its node's port; links of a node are adjacent.
     links: Vec<Link<T>>,
     places: Places,
-    /// Far ends: those of `links` at the same places, then those of links from other partitions.
+    /// Far ends of links: of `links` at the same places, then of links from other partitions.
     wires: Vec<FarEnd>,
     in_flight: InFlight<T>,
     /// Whether switches run one by one, window by window; otherwise by events.
@@ -86,9 +87,9 @@ pub struct Network<T> {
     lost: BTreeMap<u32, Lost>,
     /// Number of hosts in the whole network.
     hosts: u32,
-    /// Payloads that a port has just dropped, until the driver takes them back; kept to avoid allocations.
+    /// Payloads that a port has just dropped, until the driver takes them back. The vector is kept to avoid allocations.
     dropped: Vec<T>,
-    /// Counts. The driver adds those of its hosts.
+    /// Counts of packets. The driver adds the counts of its hosts.
     pub tally: Tally,
 }
 
@@ -102,7 +103,7 @@ struct Owned {
 /// Link of an event: its place in storage, and its rank among simultaneous events.
 #[derive(Clone, Copy, Debug)]
 pub struct LinkAt {
-    /// Place of its near end for departures, and of its far end for arrivals.
+    /// Place of the link's near end for departures, and of its far end for arrivals.
     pub place: u32,
     pub(crate) rank: LinkRank,
 }
@@ -355,7 +356,7 @@ impl<T: Copy + Default> Network<T> {
         }
     }
 
-    /// Gives the payloads that the port of a link has dropped back to the driver.
+    /// Passes the payloads that the port of a link has dropped to the driver.
     #[cold]
     fn reclaim(&mut self, place: u32, driver: &mut impl Driver<T>) {
         self.tally.packets_dropped += self.dropped.len() as u64;
@@ -388,7 +389,7 @@ impl<T: Copy + Default> Network<T> {
         &self.links
     }
 
-    /// Records the ports of these links in a trace, as far as they are in this partition.
+    /// Records the ports of those links in a trace that are in this partition.
     pub fn trace(&mut self, now: Instant, links: &[u32], tracer: &mut PortTracer) {
         for &number in links.iter().filter(|&&number| self.places.has(number)) {
             let link = &mut self.links[self.places.at(number)];

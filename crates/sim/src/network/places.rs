@@ -5,7 +5,7 @@ use std::sync::Arc;
 /// Places of the entities in one partition, by their numbers in the whole network.
 #[derive(Clone, Debug)]
 pub(crate) struct Places {
-    /// Partition and place there of each entity of the network; shared by all partitions.
+    /// Partition of each entity of the network, and its place in that partition; shared by all partitions.
     all: Arc<[(u32, u32)]>,
     partition: u32,
     /// Numbers of the entities in this partition, ascending.
@@ -31,7 +31,7 @@ impl Places {
         numbers.into_iter().enumerate().map(partition).collect()
     }
 
-    /// Whether the entity is in this partition.
+    /// Returns whether the entity is in this partition.
     pub(crate) fn has(&self, number: u32) -> bool {
         self.all[number as usize].0 == self.partition
     }

@@ -2,13 +2,13 @@
 
 use shallows_core::prefetch_all;
 
-/// Values in slots. The slot that was freed last is used next, while it is in the cache.
+/// Values in slots. The slot that was freed last is used next, because it is still in the cache.
 #[derive(Debug)]
 pub(crate) struct Slots<T> {
     slots: Vec<T>,
-    /// Free slots, in a vector of their own so that taking one does not read the slot.
+    /// Free slots, in a separate vector so that taking a slot does not read its memory.
     free: Vec<u32>,
-    /// By slot: whether it holds a value.
+    /// Whether each slot holds a value.
     #[cfg(debug_assertions)]
     taken: Vec<bool>,
 }

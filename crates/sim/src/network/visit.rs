@@ -1,9 +1,9 @@
 //! Execution by window: each switch in turn processes the packets that arrive in the window, in order, and its ports send the packets
 //! that are due. NICs send in the same way while their hosts run, unless hosts react to departures.
 //!
-//! There are no events, but the order at a switch is that of events: by time, and at equal times first departures by rank of
-//! their link, then arrivals by rank of theirs. A port sends its due packets before a packet joins it and when the window ends. All
-//! ports of the switch do so where the packet may depend on their backlog ([`crate::network::waiting::Order`]).
+//! There are no events, but the order at a switch is the order of events: by time; at equal times, departures come before arrivals, both by
+//! rank of their links. A port sends its due packets before a packet joins it, and when the window ends. All ports of the switch do so if
+//! the fate of the packet may depend on their backlog ([`crate::network::waiting::Order`]).
 
 use std::cmp::Reverse;
 
@@ -30,7 +30,7 @@ impl<T: Copy + Default> Network<T> {
         self.calendar.not_before().max(after).min(self.next_departure)
     }
 
-    /// Whether switches run by window.
+    /// Returns whether switches run by window.
     #[inline]
     pub(crate) fn goes_by_window(&self) -> bool {
         self.by_window
@@ -96,7 +96,8 @@ impl<T: Copy + Default> Network<T> {
         self.calendar.recycle(packets);
     }
 
-    /// Returns the entry of all hosts in `waiting`, which is also their bucket in the calendar. It follows those of the switches.
+    /// Returns the index of the hosts' entry in `waiting`, which is also the index of their bucket in the calendar. It follows the indices
+    /// of switches.
     #[inline]
     fn all_hosts(&self) -> u32 {
         self.waiting.len() as u32 - 1
@@ -116,7 +117,7 @@ impl<T: Copy + Default> Network<T> {
         Event::of_link(Class::Deliver, self.wires[packet.wire as usize].rank, packet.wire)
     }
 
-    /// Has each switch process its arrivals in the open window until `until`, and send the packets that are due by then.
+    /// Makes each switch process its arrivals in the open window up to `until`, and send the packets that are due by then.
     pub(crate) fn visit_switches(&mut self, until: Instant, driver: &mut impl Driver<T>) {
         if !self.by_window {
             return;
@@ -422,7 +423,7 @@ impl<T: Copy + Default> Network<T> {
                     self.wait(switch, place);
                 }
             }
-            // Nothing is due yet: this only finds the ports with waiting packets.
+            // No packet is due yet; this call only finds the ports with waiting packets.
             self.finish(switch, self.visited, driver);
             self.next_departure = self.next_departure.min(self.waiting[switch as usize].next);
         }
@@ -457,7 +458,7 @@ impl<T: Copy + Default> Network<T> {
         self.nics_by_window = do_so;
     }
 
-    /// Has the ports of the switch at the near end of a link send in order of time.
+    /// Makes the ports of the switch at the near end of a link send in order of time.
     pub(crate) fn keep_order_of_time(&mut self, place: u32) {
         let hosts = self.nodes.len() + 1 - self.waiting.len();
         if let Some(switch) = (self.links[place as usize].node as usize).checked_sub(hosts) {

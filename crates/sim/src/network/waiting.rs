@@ -14,9 +14,9 @@ use crate::network::event::LinkRank;
 /// Order in which the ports of a switch send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// Each port by itself: its decisions do not depend on other ports.
+    /// Port by port: the decisions of a port do not depend on other ports.
     Apart,
-    /// Each port by itself, as long as the packet fits even before other ports have sent. Room only grows as they send.
+    /// Port by port, as long as the packet fits even before other ports have sent; when these send, the free memory only grows.
     ApartWhileRoom,
     /// All ports in order of time: decisions depend on the backlog of other ports, or an observer records them.
     OfTime,

@@ -12,12 +12,12 @@ use super::sync::{AtomicBool, AtomicUsize, Condvar, Mutex, Ordering, panicking, 
 #[derive(Debug)]
 pub(crate) struct Barrier {
     threads: usize,
-    /// Spins before a waiting thread sleeps.
+    /// Number of times that a waiting thread spins before it sleeps.
     looks: u32,
     waiting: AtomicUsize,
-    /// Number of times that it has opened, modulo 2^64.
+    /// Number of times that the barrier has opened, modulo 2^64.
     turn: AtomicUsize,
-    /// A thread has panicked and will not arrive again.
+    /// Whether a thread has panicked and will not arrive again.
     broken: AtomicBool,
     /// Number of sleeping threads. If it is zero, opening skips the wake-up, the slowest step.
     asleep: Mutex<usize>,
@@ -38,7 +38,7 @@ impl Barrier {
         }
     }
 
-    /// Waits for all threads; the last one to arrive runs `decide`. Returns false if a thread gave up instead.
+    /// Waits for all threads; the last thread to arrive runs `decide`. Returns false if a thread gave up.
     pub(crate) fn pass(&self, decide: impl FnOnce()) -> bool {
         let turn = self.turn.load(Ordering::Relaxed);
         if self.waiting.fetch_add(1, Ordering::AcqRel) + 1 == self.threads {

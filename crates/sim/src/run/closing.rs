@@ -14,7 +14,7 @@ use crate::traffic::Names;
 /// Measurements of a run as a whole.
 #[derive(Debug)]
 pub(crate) struct Whole {
-    /// Time at which it ended.
+    /// Time at which the run ended.
     pub(crate) end: Instant,
     /// Flows whose trace was discarded.
     pub(crate) forgotten: Vec<u32>,

@@ -1,4 +1,4 @@
-//! Threads that exist for the whole run and sleep between stretches.
+//! Threads that exist for the whole run and sleep between stretches of windows.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,7 +8,7 @@ use crate::run::partition::Partition;
 use crate::run::schedule::Schedule;
 use crate::run::stretch::Stretch;
 
-/// Threads of a run besides the one that advances it.
+/// Threads of a run in addition to the thread that advances it.
 #[derive(Debug, Default)]
 pub(crate) struct Crew {
     members: Vec<Member>,
@@ -96,7 +96,7 @@ impl Drop for Crew {
     fn drop(&mut self) {
         for Member { tasks, done, thread } in self.members.drain(..) {
             drop((tasks, done));
-            // A panic of this thread has been reported already, or the panic of another thread ends the run.
+            // A panic of this thread has been reported already, or another thread's panic ends the run.
             drop(thread.join());
         }
     }

@@ -3,8 +3,8 @@
 use crate::network::division::Division;
 use crate::run::partition::Partition;
 
-/// Sum over windows of the events of the busiest core, for partitions dealt to a number of cores. All events are taken to last equally
-/// long, and barriers and mail to take no time, so no run exceeds the bound.
+/// Critical path of a run: the events of the busiest core, summed over all windows, for partitions assigned to a number of cores. All
+/// events count as equally long, and barriers and mail as free, so no run exceeds the bound.
 #[derive(Debug)]
 pub(crate) struct CriticalPath {
     dealt: Vec<Dealt>,

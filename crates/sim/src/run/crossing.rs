@@ -32,7 +32,7 @@ impl Crossings {
         self.near.is_empty() && self.far.is_empty()
     }
 
-    /// Returns the earliest arrival; there must be a packet.
+    /// Returns the earliest arrival time; at least one packet must be present.
     pub(crate) fn first(&self) -> Instant {
         let near = self.near.iter().map(|packet| packet.at);
         let far = self.far.iter().map(|crossing| crossing.arrival);
@@ -54,7 +54,7 @@ pub(crate) struct Exits {
 #[derive(Debug)]
 struct Neighbour {
     partition: u32,
-    /// Whether it shares this partition's packet store.
+    /// Whether the neighbour shares this partition's packet store.
     is_near: bool,
     left: Crossings,
 }
@@ -71,7 +71,7 @@ impl Exits {
         u32::try_from(self.ends.len() - 1).expect("fewer than 2^32 links")
     }
 
-    /// Whether there are exits.
+    /// Returns whether there are exits.
     #[inline]
     pub(crate) fn are_there(&self) -> bool {
         !self.ends.is_empty()

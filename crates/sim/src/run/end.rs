@@ -42,7 +42,7 @@ impl Ending {
         step_end(now, self.step)
     }
 
-    /// Whether the run is over at the end of a step, with this number of packets under way and the next event at `next`.
+    /// Returns whether the run is over at the end of a step, with this number of packets under way and the next event at `next`.
     pub(crate) fn is_over(self, under_way: u64, next: Instant) -> bool {
         self.sources.is_none_or(|last| under_way == 0 && next > self.step_end(last))
     }

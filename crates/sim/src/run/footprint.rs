@@ -1,7 +1,7 @@
 //! Lower bound on the memory of a run before it is built, and the memory of its records while it runs.
 //!
-//! Only certain needs are counted: no waiting packets, and no traces of changes. Samples are counted as if one port
-//! always had a backlog.
+//! Only memory that is certainly needed counts, so neither waiting packets nor traces of changes do. Samples count as if one port always
+//! had a backlog.
 
 use std::sync::Arc;
 
@@ -22,11 +22,12 @@ pub struct Need {
     pub what: String,
     /// Bytes.
     pub bytes: f64,
-    /// Setting that reduces it.
+    /// Setting that reduces the need.
     pub remedy: &'static str,
 }
 
-/// Returns the least memory of a run of `experiment` by kind, largest first. Never empty: each host has a switch, which has a route.
+/// Returns the memory that a run of `experiment` needs at least, by kind, largest first. The list is never empty, because each host has a
+/// switch, which has a route.
 pub fn footprint(experiment: &Experiment) -> Vec<Need> {
     let mut needs =
         vec![tables(experiment), samples(experiment), echoes(experiment), connections(experiment)];

@@ -56,8 +56,8 @@ impl Observers {
         }
     }
 
-    /// Records where a flow begins: the place of its sender, and the `before` bytes of its connection. Returns whether every change of the
-    /// sender is to be recorded.
+    /// Records the beginning of a flow: the place of its sender, and the number of bytes (`before`) that its connection had written.
+    /// Returns whether every change of the sender must be recorded.
     pub(crate) fn flow_begins(&mut self, flow: u32, place: Place, before: u64) -> bool {
         if !self.flows.follows(flow) {
             return false;
@@ -92,7 +92,7 @@ fn readings(endpoint: &Endpoint, before: u64) -> Readings {
     let ssthresh = sender.ssthresh().0;
     [
         Some(sender.cwnd().0 as f64),
-        // RFC 5681 §3.1: arbitrarily high at first.
+        // RFC 5681 §3.1: the slow-start threshold is arbitrarily high at first.
         (ssthresh != u64::MAX).then_some(ssthresh as f64),
         sender.alpha(),
         sender.srtt().map(|srtt| srtt.as_micros_f64()),

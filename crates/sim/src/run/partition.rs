@@ -1,4 +1,4 @@
-//! A partition of the network, with its own world and event queue, and its mail from the others.
+//! A partition of the network, with its own world and event queue, and the mail between partitions.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,13 +19,14 @@ pub(crate) struct Partition {
     pub(crate) queue: EventQueue<Event>,
     /// Bodies of packets under way, shared with the other partitions of its thread; swapped into its world while it runs.
     store: Arc<Mutex<Packets>>,
-    /// Number of windows in which it has run.
+    /// Number of windows in which the partition has run.
     pub(crate) visits: u64,
-    /// Whether the last window had at least as many events as it has links; most of its state is then needed in the next.
+    /// Whether the last window had at least as many events as the partition has links; the next window then needs most of the partition's
+    /// state.
     is_busy: bool,
 }
 
-/// Mail of one window, written in the previous window by any partition and read by each for itself.
+/// Mail of one window: any partition writes it in the previous window, and each partition reads its own letterbox.
 #[derive(Debug, Default)]
 pub(crate) struct Mail(Vec<Letterbox>);
 
@@ -70,7 +71,7 @@ impl Partition {
         self.world.run(&mut self.queue, until, u64::MAX);
         self.is_busy = self.events() - before >= self.world.links() as u64;
         for (partition, newcomer) in self.world.collect_newcomers() {
-            // The receiver reads it in the next window, before packets of the flow arrive.
+            // The partition of the receiver reads this in the next window, before packets of the flow arrive.
             next_mail.announce(partition, newcomer, until + Duration(1));
         }
         self.world.collect_crossings(|partition, left| next_mail.send(partition, left));
@@ -102,7 +103,7 @@ impl Partition {
         mail.0[number].first.store(Instant::MAX.0, Ordering::Relaxed);
     }
 
-    /// Whether both partitions share a packet store.
+    /// Returns whether both partitions share a packet store.
     pub(crate) fn shares_store_with(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.store, &other.store)
     }
@@ -130,7 +131,7 @@ impl Mail {
         Instant(self.0[partition].first.load(Ordering::Relaxed))
     }
 
-    /// Announces a flow to this partition; `at` is the time by which the partition must read it.
+    /// Announces a flow to this partition, which must read the announcement by the time `at`.
     pub(crate) fn announce(&self, partition: u32, newcomer: Newcomer, at: Instant) {
         let letters = &self.0[partition as usize];
         letters.tell_of(at);

@@ -17,7 +17,7 @@ pub(crate) struct Schedule {
     drawing: Drawing,
     /// Arrivals of drawn workloads.
     arrivals: EventQueue<Event>,
-    /// Last instant of a run that nothing ends earlier.
+    /// Last instant at which the run ends in any case.
     limit: Instant,
     ends_on_completion: bool,
     ending: Ending,
@@ -47,7 +47,7 @@ pub(crate) struct RunCounts {
     /// Finite flows of applications.
     pub(crate) flows_started: u64,
     pub(crate) flows_completed: u64,
-    /// Applications that will send more, whatever they receive.
+    /// Applications that will send more even if they receive nothing.
     pub(crate) busy: u64,
     pub(crate) under_way: u64,
 }
@@ -84,13 +84,13 @@ impl Schedule {
         &self.drawing.traffic
     }
 
-    /// Whether the run is over because all its traffic has ended.
+    /// Returns whether the run is over because all its traffic has ended.
     pub(crate) fn finished(&self) -> bool {
         self.finished
     }
 
     /// Returns the last instant of the next window and announces its flows in `mail`; `None` if the run is over. `earliest` is a lower
-    /// bound on the next event of the partitions. `state` is called only if it can end the run.
+    /// bound on the next event of the partitions. `state` is called only if the counts can end the run.
     pub(crate) fn next(
         &mut self,
         earliest: Instant,
@@ -113,7 +113,7 @@ impl Schedule {
         Some(until)
     }
 
-    /// Whether all flows are complete, drawn workloads have no more, and no other traffic continues; the next event is at `first`.
+    /// Returns whether all flows are complete, drawn workloads have no more, and no other traffic continues; the next event is at `first`.
     fn is_over(&self, state: &RunCounts, first: Instant) -> bool {
         let open = self.drawing.traffic.finite + state.flows_started - state.flows_completed;
         open + state.busy == 0 && self.ending.is_over(state.under_way, first)

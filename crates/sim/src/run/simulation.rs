@@ -32,7 +32,7 @@ pub struct Simulation {
     /// Whether every flow is complete, so that the run continues step by step until it is over.
     closing: bool,
     captures: Captures,
-    /// Whether the choice between several partitions per thread and one is still open.
+    /// Whether the choice between one and several partitions per thread is still open.
     on_trial: bool,
     /// Whether the run is over because all its traffic has ended. Used for a single partition; `windows` has it for several.
     finished: bool,
@@ -58,19 +58,20 @@ pub struct Progress {
     pub events: u64,
 }
 
-/// Events after which captured packets are written, to keep them to some megabytes.
+/// Number of events after which captured packets are written to files, so that they take only some megabytes.
 const CAUGHT: u64 = 1 << 16;
 
-/// Events after which the number of partitions per thread is decided: less than a second of work, in which large networks fill.
+/// Number of events after which the number of partitions per thread is decided. They take less than a second, in which the queues of large
+/// networks fill.
 const TRIAL: u64 = 1 << 20;
 
-/// Events per visit of a partition from which several partitions per thread are faster.
+/// Number of events per visit of a partition above which several partitions per thread are faster.
 const WORTH_A_VISIT: u64 = 50;
 
 /// Number of directed links above which a network keeps its partitions even with few events, because it exceeds the cache in any case.
 const NEVER_ONE: usize = 8_192;
 
-/// Last time of any run without `stop.at`. A run that reaches it has a flow without a path, whose timer only backs off. 100 days is
+/// Time at which any run without `stop.at` ends. A run that reaches it has a flow without a path, whose timer only backs off. 100 days are
 /// half of the clock's range, so no deadline overflows.
 const END_OF_TIME: Instant = Instant(100 * 24 * 3_600 * 1_000_000_000_000);
 
@@ -183,8 +184,8 @@ impl Simulation {
         self.progress()
     }
 
-    /// Decides whether threads keep several partitions each, which stay in the cache if each visit has many events. With few, restarts with
-    /// one partition per thread, which costs less, and runs up to the same point. Only the speed depends on this.
+    /// Decides whether threads keep several partitions each, which is faster if each visit of a partition has many events. Otherwise,
+    /// restarts the run with one partition per thread, and runs up to the same point. Only the speed depends on this.
     fn judge(&mut self) {
         self.on_trial = false;
         let (events, visits) =
@@ -266,7 +267,7 @@ impl Simulation {
         self.partitions.iter().map(|partition| &partition.world)
     }
 
-    /// Returns the workloads of all partitions, and those that are drawn ahead for all of them.
+    /// Returns the workloads of all partitions, and the workloads whose flows are drawn in advance for all partitions.
     fn traffic(&self) -> impl Iterator<Item = &Traffic> {
         let drawn = self.windows.as_ref().map(Windows::traffic);
         drawn.into_iter().chain(self.worlds().map(World::traffic))
@@ -400,7 +401,7 @@ fn divide(
     (partitions, windows)
 }
 
-/// Returns the last instant of a run that nothing ends earlier.
+/// Returns the last instant at which a run ends in any case.
 fn limit(experiment: &Experiment) -> Instant {
     experiment.stop.at.unwrap_or(END_OF_TIME)
 }

@@ -17,7 +17,7 @@ pub(crate) type Clock = std::time::Instant;
 #[derive(Debug)]
 pub(crate) struct Stretch {
     board: Vec<Entry>,
-    /// Mail of two windows: one is read and the other written in a window, and they swap roles in the next.
+    /// Mail of two windows. In each window, one is read and the other written; their roles swap in the next window.
     mail: [Mail; 2],
     /// Last instant of the window; `NONE` if the stretch or the run is over.
     until: AtomicU64,
@@ -41,13 +41,13 @@ pub(crate) struct Limits {
 /// Counts of one partition.
 #[derive(Debug)]
 struct Entry {
-    /// Lower bound on the time of its next event.
+    /// Lower bound on the time of the partition's next event.
     next: AtomicU64,
     events: AtomicU64,
-    /// Finite flows of its applications.
+    /// Number of started finite flows of the partition's applications.
     flows_started: AtomicU64,
     flows_completed: AtomicU64,
-    /// Applications that will send more, whatever they receive.
+    /// Number of applications that will send more even if they receive nothing.
     busy: AtomicU64,
     under_way: AtomicU64,
 }
@@ -93,12 +93,12 @@ impl Stretch {
         self.windows.load(Ordering::Relaxed)
     }
 
-    /// Returns the seconds of wall time since it began.
+    /// Returns the seconds of wall time since the stretch began.
     pub(crate) fn seconds(&self) -> f64 {
         self.begun.elapsed().as_secs_f64()
     }
 
-    /// Whether the run is over.
+    /// Returns whether the run is over.
     pub(crate) fn is_last(&self) -> bool {
         self.is_last.load(Ordering::Relaxed)
     }
@@ -147,7 +147,7 @@ impl Stretch {
         Instant(self.board[partition].next.load(Ordering::Relaxed)).min(self.mail[read].first(partition))
     }
 
-    /// Runs partitions through a window, each that has an event or mail. `first` is the number of the first partition.
+    /// Runs those partitions through a window that have an event or mail. `first` is the number of the first partition.
     pub(crate) fn live(&self, partitions: &mut [Partition], first: usize, until: Instant, read: usize) {
         let in_turn = partitions.len() > 1;
         for (number, partition) in (first..).zip(partitions) {

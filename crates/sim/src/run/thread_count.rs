@@ -3,7 +3,7 @@
 //! Results are the same on any number of threads, so a run can change it at any time. Threads with a barrier are slower than one thread
 //! if other processes use their cores: each window then waits for a thread that the kernel has suspended.
 
-/// Chooses the number of threads. It runs the current number, tries another one now and then, and keeps the faster one.
+/// Chooses the number of threads: runs the current number, tries another one from time to time, and keeps the faster one.
 ///
 /// The current number runs at least [`SHARE`] times as long as a trial, and twice as long after each trial without a large difference, up
 /// to [`PATIENCE`] times. Trials, which may run at half the speed, therefore take at most 1/17 of a run. A new number is measured only
@@ -41,16 +41,17 @@ const TRIAL: f64 = 0.01;
 /// Seconds between two evaluations of the current number.
 const LOOK: f64 = 0.04;
 
-/// Least ratio of the time on the current number to the counted time of a trial.
+/// Smallest ratio of the time on the current number to the counted time of a trial.
 const SHARE: f64 = 32.0;
 
 /// Largest factor by which trials without a large difference lengthen the time between trials.
 const PATIENCE: f64 = 8.0;
 
-/// Speed-up from which more threads replace fewer, because they take cores from other processes. Fewer replace more at equal speed.
+/// Smallest speed-up at which more threads replace fewer, because they take cores from other processes. At equal speed, fewer threads
+/// replace more.
 const WORTH_IT: f64 = 1.1;
 
-/// Drop of the rate, as a share of the previous one, below which other work has probably begun, so that a trial is due soon.
+/// Ratio of the rate to the previous rate below which other work has probably begun, so that a trial is due soon.
 const FALL: f64 = 0.75;
 
 impl ThreadCount {
@@ -118,7 +119,7 @@ impl ThreadCount {
         self.since_trial = 0.0;
         self.trial_lasted = seconds;
         let is_better = faster >= if tried > self.current { WORTH_IT } else { 1.0 };
-        // A much faster number means that the machine has changed, and may change again.
+        // If another number is much faster, the machine has changed, and may change again.
         self.wait =
             if faster >= 1.0 / FALL { first } else { (2.0 * self.wait).clamp(first, PATIENCE * first) };
         if is_better {

@@ -1,9 +1,9 @@
 //! Runs the partitions of a network in windows, on one thread or several.
 //!
-//! Simulated time is divided into windows as long as the shortest delay between two partitions. In a window with events, every
-//! partition runs on its own, and its packets to others arrive in a later window. Between two windows, the flows of the next are
-//! drawn, and the run may end (`schedule.rs`). Results therefore depend neither on the number of partitions nor on the threads that
-//! run them.
+//! Simulated time is divided into windows as long as the shortest delay between two partitions. Within a window, partitions run
+//! independently, because packets to other partitions arrive in a later window. Between two windows, the flows of the next window are
+//! drawn, and the run may end (`schedule.rs`). Results therefore depend neither on the number of partitions nor on the threads that run
+//! them.
 
 use std::num::NonZero;
 use std::thread;
@@ -41,18 +41,19 @@ pub(crate) struct Windows {
     mail: [Mail; 2],
 }
 
-/// Events per window from which threads gain more than their two barriers cost: some microseconds.
+/// Number of events per window above which several threads save more time than their two barriers cost (some microseconds).
 const DENSE: u64 = 100;
 
 /// Spins of a thread at the barrier before it sleeps: some microseconds, about the cost of waking it. With more threads than cores it
 /// sleeps at once, because others need its core.
 const LOOKS: u32 = 2_000;
 
-/// Most events of a stretch, after which the density is checked. Waking threads for a stretch costs as much as some hundred events.
+/// Maximum number of events of a stretch, after which the density is checked. Waking threads for a stretch costs as much as some hundred
+/// events.
 const STRETCH_TOGETHER: u64 = 1 << 19;
 const STRETCH_IN_TURN: u64 = 1 << 14;
 
-/// Reason why the schedule is present.
+/// Message of a panic if the schedule is missing.
 const HANDED_BACK: &str = "threads have handed it back, or the run has panicked";
 
 impl Windows {
@@ -87,7 +88,7 @@ impl Windows {
         self.thread_count = (most > 1).then(|| ThreadCount::new(most));
     }
 
-    /// Whether the number of threads adapts.
+    /// Returns whether the number of threads adapts.
     pub(crate) fn adapts_threads(&self) -> bool {
         self.thread_count.is_some()
     }
@@ -101,7 +102,7 @@ impl Windows {
         self.schedule().traffic()
     }
 
-    /// Whether the run is over because all its traffic has ended.
+    /// Returns whether the run is over because all its traffic has ended.
     pub(crate) fn finished(&self) -> bool {
         self.schedule().finished()
     }

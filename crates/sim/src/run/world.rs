@@ -36,7 +36,7 @@ pub(crate) struct World {
     hosts: Hosts,
     outside: Outside,
     pace: Pace,
-    /// Scratch space, kept to avoid an allocation.
+    /// Scratch space that is kept to avoid allocations.
     order: Vec<usize>,
 }
 
@@ -70,7 +70,7 @@ impl event::World for World {
 }
 
 impl World {
-    /// Prefetches the data that most packets need on their way, except packets, few of which are read.
+    /// Prefetches the data that most packets need on their way. Packets are not prefetched, because few of them are read.
     pub(crate) fn prefetch(&self) {
         self.outside.network.prefetch();
         self.hosts.prefetch();

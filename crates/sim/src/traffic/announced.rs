@@ -1,4 +1,4 @@
-//! Flows that were drawn ahead, until they arrive at their senders.
+//! Flows that were drawn in advance, until they arrive at their senders.
 
 use std::collections::VecDeque;
 
@@ -20,7 +20,7 @@ impl Announced {
         Self { waiting: vec![VecDeque::new(); workloads], ranks }
     }
 
-    /// Adds a flow, which must not arrive before others of its workload.
+    /// Adds a flow, which must not arrive before other flows of its workload.
     pub(crate) fn announce(&mut self, newcomer: Newcomer, queue: &mut EventQueue<Event>) {
         let flow = newcomer.flow;
         let waiting = &mut self.waiting[usize::from(flow.workload)];

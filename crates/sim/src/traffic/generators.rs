@@ -23,9 +23,9 @@ pub(crate) struct Generators {
 /// Sources of the flows of a world.
 #[derive(Debug)]
 pub(crate) struct Arrivals {
-    /// Workloads of this world: all, or in a partition those that react, at its hosts.
+    /// Workloads of this world: all workloads of an undivided network, or those that react to flows at the hosts of a partition.
     pub(crate) traffic: Traffic,
-    /// Flows of the other workloads, drawn ahead for all partitions.
+    /// Flows of all other workloads, which are drawn in advance for all partitions.
     pub(crate) announced: Announced,
     /// Flows to other partitions.
     pub(crate) leaving: Leaving,

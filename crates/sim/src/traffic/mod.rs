@@ -16,7 +16,7 @@ use crate::network::event::{Class, Event, Ranks};
 /// Workloads of a run or partition, which generate flows in order of arrival.
 #[derive(Debug)]
 pub(crate) struct Traffic {
-    /// Sources by number of the workload; `None` for workloads that are elsewhere.
+    /// Sources by number of the workload; `None` for workloads that are not in this selection.
     sources: Vec<Option<Source>>,
     /// Number of flows that have arrived.
     pub(crate) arrived: u32,
@@ -77,15 +77,15 @@ pub(crate) struct Newcomer {
 struct Source {
     workload: Box<dyn Workload>,
     next: Option<Flow>,
-    /// Whether it has no further flow unless notified of one.
+    /// Whether the workload has no further flow unless a notification causes one.
     is_idle: bool,
-    /// Times of its pending events, each once, latest first. There are several if a completed flow causes another one before the
-    /// scheduled time.
+    /// Times of the source's pending events, without duplicates, latest first. There are several if a completed flow causes another flow
+    /// before the scheduled time.
     alarms: Vec<Instant>,
 }
 
 impl Source {
-    /// Draws its next flow, unless it has one. Returns the time of that flow, or the time to draw again.
+    /// Draws the source's next flow, unless it has one. Returns the time of that flow, or the time to draw again.
     fn fill(&mut self, now: Instant) -> Option<Instant> {
         if let Some(flow) = self.next {
             return Some(flow.at);
@@ -143,12 +143,12 @@ impl Traffic {
         Self { sources: sources.collect(), arrived: 0, finite: 0, choices, names, ranks }
     }
 
-    /// Whether a workload is in the selection.
+    /// Returns whether a workload is in the selection.
     pub(crate) fn has(&self, workload: usize) -> bool {
         self.sources[workload].is_some()
     }
 
-    /// Returns the number of workloads that will send more, whatever they receive.
+    /// Returns the number of workloads that will send more even if they receive nothing.
     pub(crate) fn busy(&self) -> u64 {
         self.sources.iter().flatten().filter(|source| !source.is_idle).count() as u64
     }

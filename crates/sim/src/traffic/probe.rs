@@ -47,7 +47,8 @@ impl Probes {
         Self { sources: sources.to_vec(), overhead, asked: vec![0; sources.len()], echoes: Vec::new() }
     }
 
-    /// Returns header and body of the request that pair `index` sends now, and the time of its next one; `None` once it has stopped.
+    /// Returns header and body of the request that pair `index` sends now, and the time of the pair's next request; `None` once the pair
+    /// has stopped.
     pub(crate) fn ask(&mut self, index: u32, now: Instant) -> Option<(Header, ProbePacket, Instant)> {
         let probe = &self.sources[index as usize];
         if probe.stop.is_some_and(|stop| now >= stop) {

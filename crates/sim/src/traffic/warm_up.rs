@@ -62,7 +62,7 @@ impl WarmUps {
         }
     }
 
-    /// Returns the next connection to prime now; `None` if no other is due, and schedules the next.
+    /// Returns the next connection to prime now; `None` if no other connection is due, after scheduling the next one.
     pub(crate) fn next(&mut self, queue: &mut EventQueue<Event>) -> Option<WarmUp> {
         let due = self.pending.pop_if(|next| next.at <= queue.now());
         if due.is_none() {

@@ -53,7 +53,7 @@ struct DropState {
     first_above: Option<Instant>,
     /// Time of the next drop.
     drop_next: Instant,
-    /// Drops since CoDel entered the dropping state.
+    /// Number of drops since CoDel entered the dropping state.
     count: u32,
     /// Value of `count` when CoDel last entered the dropping state.
     last_count: u32,
@@ -110,7 +110,7 @@ impl Codel {
         }
         state.count += 1;
         match config.action {
-            // The RFC's loop examines the next packet before it advances the schedule.
+            // As the RFC's loop, CoDel examines the next packet before it advances the schedule.
             Action::Drop => state.moves_on = true,
             Action::Mark => state.drop_next = state.drop_next + spacing(config, state.count),
         }

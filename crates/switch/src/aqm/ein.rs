@@ -1,8 +1,9 @@
 //! Explicit incast notification (Pulser §III-A, Algorithm 1): set while the backlog of a port grows fast.
 //!
 //! Each dequeue adds a sample to a ring of *N*: the growth of the backlog since the last dequeue, as a share of the
-//! line rate. A packet is notified if the average exceeds a threshold; after that, packets are notified while the backlog
-//! stays above a high-water mark. Each packet costs O(1). The sums are integers, so that they do not drift.
+//! line rate. If the average of the ring exceeds a threshold, the packet gets the notification bit. So do the packets after
+//! it, as long as the backlog stays above a high-water mark. Each packet costs O(1). The sums are integers, so that they do
+//! not drift.
 //!
 //! The ring starts with zeros. A dequeue at the same instant as the last one (a packet dropped at no cost) adds no
 //! sample; its growth counts in the next one.

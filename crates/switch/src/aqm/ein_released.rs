@@ -19,7 +19,7 @@ use crate::queue::Reading;
 pub struct Config {
     /// Unit of time.
     pub packet_time: PacketTime,
-    /// Dequeues in the ring (`sampleCnt`).
+    /// Number of dequeues in the ring (`sampleCnt`).
     pub samples: usize,
     /// Backlog in packets above which CE is set in any case.
     pub limit: u32,

@@ -196,7 +196,7 @@ pub struct FloydJacobson {
     /// Averages: one per queue, or one for the port.
     averages: Box<[Average]>,
     line: Option<Line>,
-    /// Total idle time of the port.
+    /// Total idle time of the port so far.
     idle: Duration,
     /// Time up to which idle time has been counted.
     idle_until: Instant,
@@ -382,7 +382,7 @@ impl Aqm for FloydJacobson {
             }
             Judgement::Chance(p) => {
                 let spaced = self.space(index, p, header.size());
-                // Certain outcomes use no random number.
+                // If the outcome is certain, no random number is drawn.
                 if spaced >= 1.0 || (spaced > 0.0 && self.stream.uniform() < spaced) {
                     self.averages[index].count = 0;
                     self.config.action.verdict()

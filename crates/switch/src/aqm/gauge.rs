@@ -1,4 +1,4 @@
-//! The quantity that a marker compares: its scope, unit, sampling point and average.
+//! The quantity that a marker compares with its threshold: scope, unit, sampling point and average.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -106,7 +106,7 @@ pub(super) struct Meter {
     averages: Box<[f64]>,
 }
 
-/// Backlog to read. The plain readings have variants of their own, so that the common case costs one comparison.
+/// Backlog to read. Common readings have their own variants, so that they cost one comparison.
 #[derive(Clone, Copy, Debug)]
 enum Source {
     QueueBytes,
@@ -149,7 +149,7 @@ impl Meter {
     pub(super) fn exceeds(&mut self, threshold: u64, header: &Header, port: &PortView<'_>) -> bool {
         match self.plain(header, port) {
             Some(backlog) => backlog > threshold,
-            // The copies for the out-of-line path keep everything else in registers.
+            // The copies for the out-of-line call let the compiler keep all other values in registers.
             None => self.other(&{ *header }, &{ *port }) > threshold as f64,
         }
     }

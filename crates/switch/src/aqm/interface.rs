@@ -87,7 +87,7 @@ impl PortView<'_> {
 
 /// A model that marks packets or drops them early. It reads no clock and never changes the packet.
 pub trait Aqm {
-    /// Returns the events that the marker needs. The port may skip the others.
+    /// Returns the events that the marker needs. The port may skip all other events.
     fn hears(&self) -> Hears;
 
     /// Handles the arrival of a packet, before the buffer admits or refuses it.
@@ -131,7 +131,7 @@ impl Action {
     }
 }
 
-/// Set of events that one marker, or all markers of a port, need; a bit each.
+/// Set of events that one marker, or all markers of a port, need; each event has a bit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hears(u8);
 

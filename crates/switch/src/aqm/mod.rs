@@ -288,8 +288,8 @@ impl Config {
     }
 }
 
-/// Defines [`Marker`] and dispatches each call to the current variant. The plain markers come first, in a branch of their own,
-/// because most packets meet one of them. All other markers are boxed and out of line.
+/// Defines [`Marker`] and dispatches each call to the current variant. The plain markers come first, in a separate branch, because most
+/// packets pass one of them. All other markers are boxed and out of line.
 macro_rules! markers {
     ([$($plain:ident),*], [$($name:ident),*]) => {
         /// Any marker, dispatched without function pointers. Ports hold markers side by side; large ones are boxed.
@@ -320,7 +320,7 @@ macro_rules! markers {
             }
         )*
 
-        // The copies for the out-of-line markers keep everything in registers for the plain ones.
+        // The copies for out-of-line markers let the compiler keep all values in registers for the plain markers.
         impl Aqm for Marker {
             fn hears(&self) -> Hears {
                 match self {

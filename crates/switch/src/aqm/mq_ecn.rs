@@ -137,7 +137,7 @@ struct QueueShare {
     link_share: LinkShare,
 }
 
-/// Share of the link that a queue may use.
+/// Rule for the share of the link that a queue may use.
 #[derive(Clone, Copy, Debug)]
 enum LinkShare {
     /// The whole link.
@@ -160,7 +160,7 @@ impl MqEcn {
             config.mtu.0 > 0 && config.idle_time != Some(Duration::ZERO),
             "idle time is counted in slots"
         );
-        // An invalid curve panics now and not at the first packet.
+        // An invalid curve panics here, and not at the first packet.
         config.standard.curve();
         let link_share = |share: &Share| match *share {
             Share::Strict => LinkShare::Strict,

@@ -107,7 +107,7 @@ impl Red {
         if let Spacing::Count { packet } = self.spacing {
             probability = self.spaced(probability, size, packet);
         }
-        // Certain outcomes use no random number.
+        // If the outcome is certain, no random number is drawn.
         let marks = probability >= 1.0 || (probability > 0.0 && self.stream.uniform() < probability);
         if marks {
             self.unmarked = Bytes(0);

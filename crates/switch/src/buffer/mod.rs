@@ -62,7 +62,7 @@ pub struct Config {
 pub enum Policy {
     /// A share of the free pool.
     DynamicThreshold(DynamicThreshold),
-    /// A fixed limit per pool. Every port has its own pool, which its queues share.
+    /// A fixed limit per pool. Every port has its own pool, which the port's queues share.
     StaticPartition {
         /// The limit of each pool.
         limit: Limit,
@@ -93,7 +93,7 @@ impl Config {
 }
 
 impl Policy {
-    /// Returns the largest steady backlog of each of `busy` ports in a pool of this size, beside its `reserved` bytes.
+    /// Returns the largest steady backlog of each of `busy` ports in a pool of this size, without its `reserved` bytes.
     fn limit(&self, pool: Bytes, reserved: Bytes, busy: usize, packet: Bytes) -> Bytes {
         match self {
             Self::DynamicThreshold(threshold) => threshold.limit(pool, reserved, busy),

@@ -5,7 +5,7 @@ use shallows_core::Bytes;
 use crate::queue::{Item, QueueState};
 use crate::ring::Ring;
 
-/// Buckets. Those with packets are linked in a circle and wait for service. A bucket joins the circle behind all others.
+/// Buckets. Buckets with packets are linked in a circle and wait for service. A bucket joins the circle behind all others.
 ///
 /// A bucket that push-out has emptied may stay in the circle, so that the packet that caused the push-out keeps the
 /// bucket's turn. [`Self::current`] removes the bucket if that packet did not join it.

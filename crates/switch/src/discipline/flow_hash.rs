@@ -13,10 +13,10 @@ pub enum FlowHash {
     FiveTuple,
     /// Both addresses, hashed with a seed: a conversation in the sense of SFQ (McKenney, INFOCOM '90).
     AddressPair,
-    /// The source address alone, by the arithmetic of ns-2's drr.cc with its default `mask_`. Without a seed;
-    /// neighbouring addresses almost never collide.
+    /// The source address alone, by the arithmetic of ns-2's drr.cc with its default `mask_`. The hash has no seed; neighbouring addresses
+    /// almost never collide.
     SourceOnly,
-    /// The sum of both addresses, by the arithmetic of ns-2's sfq.cc. Without a seed; both directions share a bucket.
+    /// The sum of both addresses, by the arithmetic of ns-2's sfq.cc. The hash has no seed; both directions share a bucket.
     AddressSum,
 }
 

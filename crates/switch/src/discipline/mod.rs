@@ -56,7 +56,7 @@ impl Config {
     }
 
     /// Returns whether the discipline's queues can be paused separately, so that it can carry a lossless class. Disciplines that choose
-    /// packets by hash or credit have no queue per class.
+    /// packets by hash or credit have no separate queues for classes.
     pub fn can_pause(&self) -> bool {
         match self {
             Self::Fifo | Self::Composed(_) => true,

@@ -133,7 +133,7 @@ fn delayed_ack(experiment: &Experiment, dilation: Dilation) -> Option<String> {
     })
 }
 
-/// Whether this is the CUBIC of `tcp_cubic.c`, except for C and the clock, which depend on the dilation.
+/// Returns whether this is the CUBIC of `tcp_cubic.c`, except for C and the clock, which depend on the dilation.
 fn is_linux_cubic(cubic: &cubic::Config) -> bool {
     let linux = cubic::Config {
         ecn: cubic.ecn,
@@ -159,7 +159,7 @@ fn dctcp_of(congestion: &Congestion) -> Option<&dctcp::Config> {
     }
 }
 
-/// Whether this is the DCTCP of `tcp_dctcp.c`, which the testbed's own programs implement as well.
+/// Returns whether this is the DCTCP of `tcp_dctcp.c`, which the testbed's own programs implement as well.
 fn is_linux_dctcp(dctcp: &dctcp::Config) -> bool {
     dctcp.arithmetic == dctcp::Arithmetic::Segments && dctcp.window_end == dctcp::WindowEnd::Reached
 }

@@ -45,7 +45,7 @@ impl Clock {
     }
 }
 
-/// Returns by how much the real-time clock is ahead of the monotonic one, in nanoseconds. It changes when the real-time clock is set.
+/// Returns the real-time clock minus the monotonic clock, in nanoseconds. The difference changes when the real-time clock is set.
 pub fn offset() -> i64 {
     let monotonic = read(libc::CLOCK_MONOTONIC);
     read(libc::CLOCK_REALTIME).wrapping_sub(monotonic).cast_signed()

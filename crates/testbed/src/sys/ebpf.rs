@@ -1,4 +1,4 @@
-//! The testbed's own congestion controls, in BPF, which exist in the kernel as long as this process.
+//! The testbed's own congestion controls, written in BPF. They are in the kernel as long as this process runs.
 
 use std::ffi::{CStr, c_void};
 use std::io;
@@ -17,7 +17,7 @@ const AT_INTERFACES: [&CStr; 2] = [c"incast_ingress", c"incast_egress"];
 /// Placeholder of the name in `bpf/tcp.h`, with its final zero.
 const NAME: &[u8; 16] = b"name_of_nobody_\0";
 
-/// Congestion control registered with the kernel. It is removed with the process, however that ends.
+/// Congestion control registered with the kernel. The kernel removes it when the process ends, even if it is killed.
 #[derive(Debug)]
 pub struct Registered {
     /// Name in the kernel.

@@ -6,7 +6,7 @@ use std::io;
 
 use super::checked;
 
-/// Whether this process has the rights of root.
+/// Returns whether this process has the rights of root.
 pub fn is_root() -> bool {
     // SAFETY: it cannot fail and changes nothing.
     unsafe { libc::geteuid() == 0 }
@@ -68,7 +68,7 @@ pub fn hurry(who: Who) -> bool {
     who.real_time().apply(THIS_THREAD) || short_slice.apply(THIS_THREAD)
 }
 
-/// Returns masks of the switch's processor, and of those left to hosts; `None` if there is only one.
+/// Returns the masks of the switch's processor and of the hosts' processors; `None` if the machine has only one.
 ///
 /// Linux processes a packet at a host on the processor that sent it, unless configured otherwise. One thread would then do the work
 /// of the switch and of the kernels of both hosts, and be late with each.
@@ -104,8 +104,8 @@ fn keep_on(thread: libc::pid_t, mask: u32) {
     }
 }
 
-/// Gives priority to the kernel threads that take packets at interfaces of this name and that begin while `start` runs, on the processors
-/// of `mask`. Earlier threads belong to other networks, which their names do not distinguish.
+/// Gives priority on the processors of `mask` to the kernel threads that take packets at interfaces of this name and that start while
+/// `start` runs. Threads that existed before belong to other networks; their names do not show this.
 pub fn hurry_new_interface_threads(name: &str, mask: u32, start: impl FnOnce()) -> Vec<Hurried> {
     let before = interface_threads(name);
     start();
@@ -233,7 +233,7 @@ mod tests {
 
     use super::*;
 
-    /// Starts a process with the name of a kernel thread of an interface `decoy`.
+    /// Starts a process named `napi/decoy-NUMBER`, like the kernel thread of a network interface called `decoy`.
     fn named(number: u32) -> Child {
         let script = format!("printf napi/decoy-{number} > /proc/$$/comm; read ended");
         let child = Command::new("sh").args(["-c", &script]).stdin(Stdio::piped()).spawn().unwrap();

@@ -43,7 +43,7 @@ impl Namespace {
         checked(unsafe { libc::setns(self.0.as_raw_fd(), libc::CLONE_NEWNET) }).map(drop)
     }
 
-    /// Returns a path by which other programs open it.
+    /// Returns a path with which other programs can open the namespace.
     pub fn path(&self) -> String {
         format!("/proc/{}/fd/{}", std::process::id(), self.0.as_raw_fd())
     }
@@ -79,8 +79,8 @@ pub fn steer(name: &str, mask: u32) -> io::Result<()> {
     set(&format!("{name}/queues/rx-0/rps_cpus"), &format!("{mask:x}"))
 }
 
-/// Assigns packets that arrive at a veth interface of this thread's network to a kernel thread of its own, `napi/NAME-` and a
-/// number, instead of any thread that the processor is running.
+/// Assigns packets that arrive at a veth interface of this thread's network to a kernel thread for this interface, `napi/NAME-` and a
+/// number. Otherwise, any thread that the processor is running would process them.
 ///
 /// Only interfaces that merge packets have such a thread; a limit on the size of merged packets (`gro_max_size`) prevents merging.
 ///

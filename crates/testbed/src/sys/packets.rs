@@ -36,7 +36,7 @@ pub struct Sent {
     pub gone: Option<usize>,
 }
 
-/// Most frames per call.
+/// Maximum number of frames per call.
 pub const BATCH: usize = 32;
 const RING: usize = 16 << 20;
 const BLOCK: usize = 1 << 20;

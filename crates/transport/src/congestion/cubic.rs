@@ -19,7 +19,8 @@ pub struct Config {
     pub c: f64,
     /// *β*: share of the window that a reduction leaves; above 0, below 1.
     pub beta: f64,
-    /// Whether a flow that is reduced before it has regained its old window leaves room for new flows (§4.7).
+    /// Whether a flow aims for a smaller window if a reduction comes before it has regained its old window, so that new flows get room
+    /// (§4.7).
     pub fast_convergence: bool,
     /// Early end of slow start.
     pub hystart: hystart::Config,

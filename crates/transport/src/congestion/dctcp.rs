@@ -36,7 +36,7 @@ pub enum Arithmetic {
     Float,
     /// Whole 1,024ths. A value too small to decay becomes zero (Linux). The gain `g` is 1, 1/2, 1/4, … or 1/1024.
     Fixed,
-    /// Whole 1,024ths, and cuts by whole segments, rounded down, as in Linux: of three segments at most one is cut.
+    /// Whole 1,024ths. A cut is a whole number of segments, rounded down (Linux): a window of three segments loses at most one.
     Segments,
 }
 
@@ -69,9 +69,9 @@ pub enum EceGrowth {
     /// All of them: DCTCP does not change the growth of cwnd (RFC 8257 §3.4).
     #[default]
     All,
-    /// All except the first of a run (ns-2's `ecn_burst_`).
+    /// All acknowledgements with ECE, except the first of several in a row (ns-2's `ecn_burst_`).
     NotFirst,
-    /// None of them (RFC 3168 §6.1.2).
+    /// No acknowledgement with ECE grows cwnd (RFC 3168 §6.1.2).
     None,
 }
 

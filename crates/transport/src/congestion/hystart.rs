@@ -39,7 +39,8 @@ impl Config {
 
 /// Smallest rise of the round-trip time that ends slow start (RFC 9406 §4.3; also 4 ms in Linux).
 const MIN_RTT_THRESH: Duration = Duration::from_millis(4);
-/// Ratio of the largest such rise, 16 ms, to the smallest: RFC 9406 §4.3 *MAX_RTT_THRESH*; `HYSTART_DELAY_MAX` of Linux.
+/// Ratio of the largest rise of the round-trip time that is required to end slow start (16 ms) to the smallest (4 ms): RFC 9406 §4.3
+/// *MAX_RTT_THRESH*; `HYSTART_DELAY_MAX` of Linux.
 const MAX_OVER_MIN: u64 = 4;
 /// Ratio of 4 ms to the gap that ends a train (`hystart_ack_delta_us`), and to the longest burst (`hystart_ack_delay`).
 const MIN_OVER_ACK_DELTA: u64 = 2;

@@ -11,8 +11,7 @@ pub enum Avoidance {
     /// One segment after a whole cwnd has been acknowledged, as RFC 5681 §3.1 recommends.
     #[default]
     ByteCounting,
-    /// SMSS²/cwnd for each acknowledgement of new data (RFC 5681 Eq. 3; ns-2). Half as fast with delayed
-    /// acknowledgements.
+    /// SMSS²/cwnd bytes for each acknowledgement of new data (RFC 5681 Eq. 3; ns-2). With delayed acknowledgements, growth is half as fast.
     PerAck,
     /// One segment after as many acknowledgements of new data as cwnd has segments (ns-2's `windowOption_ 0`). Every
     /// reduction, restart and added segment resets the count without carry-over.

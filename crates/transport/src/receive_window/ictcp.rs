@@ -5,10 +5,10 @@
 //! only in acknowledgements of arriving data. The round-trip time at the receiver comes from the timestamps option in both
 //! directions, as in the paper's implementation: from an acknowledgement to the first data that echoes it.
 //!
-//! Rules where the paper is silent: a round lasts from an arrival to the first one a smoothed RTT later, and its
-//! throughput is over that time. The clock starts with the first RTT sample. The fairness rule applies once per slot, when
-//! the available bandwidth is known, among the connections that had data in this slot or the last. A connection that was
-//! silent for longer than `rtt_limit` restarts in slow start with its window, and the silence gives no RTT sample.
+//! Rules where the paper is silent: a round lasts from an arrival to the first one a smoothed RTT later, and its throughput is over that
+//! time. The clock starts with the first RTT sample. The fairness rule applies once per slot, when the available bandwidth is known, among
+//! the connections that had data in this slot or the last. A connection that was silent for longer than `rtt_limit` restarts in slow start
+//! with its current window, and the silence gives no RTT sample.
 
 use std::collections::BTreeMap;
 
@@ -48,7 +48,7 @@ pub struct Ictcp {
     connections: BTreeMap<u32, Connection>,
 }
 
-/// Slots of a NIC. Each has two sub-slots of *T*: one for measuring and one for growing.
+/// Clock of a NIC's slots. Each slot has two sub-slots of length *T*: one for measuring and one for growing.
 #[derive(Clone, Copy, Debug)]
 struct Clock {
     sub_slot: SubSlot,

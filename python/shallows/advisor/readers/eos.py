@@ -106,7 +106,7 @@ def _scope(statement: Statement) -> Scope:
 
 @dataclass
 class _Told:
-    """Content of a section about one queue."""
+    """Settings of one queue in a section."""
 
     kind: str = "uc-tx-queue"
     strict: bool | None = None
@@ -133,7 +133,7 @@ class _Told:
 
 @dataclass
 class _Section:
-    """Content of a `qos profile`, or of an interface."""
+    """Settings of a `qos profile` or an interface."""
 
     queues: dict[int, _Told] = field(default_factory=dict)
     pfc: set[int] = field(default_factory=set)
@@ -149,7 +149,7 @@ class _Section:
 
 @dataclass
 class _Memory:
-    """Content of an MMU queue profile."""
+    """Settings of an MMU queue profile."""
 
     queues: dict[int, Allotment] = field(default_factory=dict)
     groups: dict[int, Allotment] = field(default_factory=dict)
@@ -168,7 +168,7 @@ class _Reader:
         self.to_queue: dict[int, int] = {}
         self.pool: tuple[Threshold, Threshold, Source] | None = None
         self.made: dict[tuple[str, str, tuple[int, ...]], tuple[Queue, ...]] = {}
-        """Queues by profile, by port if it has own settings, and by paused priorities."""
+        """Built queues by profile, port (if it has its own settings) and paused priorities."""
 
     def take(self, statement: Statement) -> None:
         """Process one line with its sections."""

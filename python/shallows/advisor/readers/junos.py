@@ -79,7 +79,7 @@ def recognises(text: str, name: str) -> bool:  # noqa: ARG001 - the same for all
 
 
 def read(text: str, name: str) -> Switch:
-    """Read queues and buffers from a configuration.
+    """Read queues and buffers from a configuration of Junos.
 
     Raises
     ------
@@ -304,7 +304,7 @@ class _Reader:
     def paused_bits(
         self, kind: str, text: str
     ) -> tuple[int | None, dict[str, set[int]], dict[str, set[int]]]:
-        """Return the bits of a code point, and the pauses of its kind and of the other kind."""
+        """Return a code point's bits, the pauses of its kind (DSCP or tag), and those of the other kind."""
         if kind == "dscp":
             return self.point(text), self.paused, self.tagged
         return int(text, 2) if re.fullmatch("[01]{3}", text) else None, self.tagged, self.paused

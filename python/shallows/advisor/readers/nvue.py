@@ -137,7 +137,7 @@ class _Told:
     chosen: dict[str, dict[str, str]] = field(default_factory=dict)
     links: dict[str, dict[str, int]] = field(default_factory=dict)
     made: dict[tuple[str, str, str], tuple[Queue, ...]] = field(default_factory=dict)
-    """Queues by the profiles of a port."""
+    """Queues that were built, by the profiles of a port."""
 
     @cached_property
     def maps(self) -> Maps:

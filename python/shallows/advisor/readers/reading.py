@@ -56,7 +56,7 @@ class Findings:
             self.skip(statement)
 
     def setting(self, name: str, value: str, statement: Statement, scope: str = "") -> bool:
-        """Store a setting for which the model has no field; a later value replaces it."""
+        """Store a setting for which the model has no field; a later value replaces an earlier one."""
         self.settings[name, scope] = Setting(name, value, scope, self.source(statement))
         return True
 
@@ -132,7 +132,7 @@ def ports(text: str, most: int) -> list[str] | None:
 
 
 def alike(profiles: Iterable[PortProfile]) -> tuple[PortProfile, ...]:
-    """Merge equal profiles of single ports, in order of the first port."""
+    """Merge the profiles of equal ports, in the order of their first ports."""
     numbers: dict[tuple[Queue, ...], int] = {}
     seen: dict[int, tuple[tuple[Queue, ...], int]] = {}
     found: dict[tuple[PortProfile, str | None, int], tuple[PortProfile, list[str]]] = {}
@@ -148,7 +148,10 @@ def alike(profiles: Iterable[PortProfile]) -> tuple[PortProfile, ...]:
 
 
 def lossless(queues: Iterable[Queue], pfc: Sequence[int], maps: Maps) -> tuple[Queue, ...]:
-    """Sort queues by number and set `lossless`; a priority uses the queue of its number unless mapped."""
+    """Sort queues by number, and set `lossless` of queues that a paused priority uses.
+
+    A priority without a map uses the queue of its own number.
+    """
     mapped = dict(maps.class_to_queue)
     paused = {mapped.get(priority, priority) for priority in pfc}
     return tuple(

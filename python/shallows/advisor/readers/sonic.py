@@ -305,7 +305,7 @@ class _Reader:
             row.note("pool-without-size", f"pool {row.key} has no size")
 
     def _say_odd_references(self) -> None:
-        """Note references in brackets and empty references, each value once."""
+        """Report references in brackets and empty references, one note for each distinct value."""
         found: dict[tuple[str, str], list[Entry]] = {}
         for row in self.tables.about_queues():
             for name, text in row.odd_references.items():

@@ -52,7 +52,7 @@ MOST_NUMBERS = 64
 
 @dataclass
 class Entry:
-    """One row of a table. Values that are not taken count as unread."""
+    """One row of a table. Values that the reader never takes count as unread."""
 
     table: str
     key: str
@@ -190,7 +190,7 @@ class Tables:
                 yield from rows.values()
 
     def unread(self) -> tuple[Source, ...]:
-        """Return the values about queues and buffers that were not taken."""
+        """Return the values about queues and buffers that the reader did not take."""
         left = [
             replace(entry.source(name), scope=scope)
             for entry in self.about_queues()
@@ -202,7 +202,7 @@ class Tables:
         return (*self.misshapen, *left)
 
     def understood(self) -> int:
-        """Return the number of taken values."""
+        """Return the number of values that the reader took."""
         return sum(len(entry.taken) for entry in self.about_queues())
 
 

@@ -96,7 +96,7 @@ def _listed(statement: Statement, name: str) -> Iterator[Statement]:
 
 
 def _sections(lines: list[tuple[int, str]], name: str) -> list[Statement]:
-    """Return the leaves of sections; in a terminal session, they have their host as a section."""
+    """Return the leaves of sections; in a terminal session, the host is the outermost section."""
     reader = _Sections(name)
     comment = 0
     edited: tuple[str, ...] = ()

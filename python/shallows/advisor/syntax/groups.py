@@ -71,7 +71,7 @@ def in_force(statements: list[Statement], name: str = "") -> list[Statement]:
 
 
 class _Group:
-    """Statements of a group: plain ones, and those with wildcards by their words up to the last wildcard."""
+    """Statements of a group; those with wildcards are grouped by their words up to the last wildcard."""
 
     def __init__(self, said: list[Statement]) -> None:
         self.wild: dict[Words, list[Statement]] = {}
@@ -96,7 +96,7 @@ class _Group:
 
 
 class _Given:
-    """Inherited statements at the places that apply groups. Limits are checked before the work is done."""
+    """Statements that places inherit from their groups. Limits are checked before statements are built."""
 
     def __init__(
         self, groups: dict[str, list[Statement]], tree: _Tree, excepted: dict[str, list[Words]], name: str
@@ -156,7 +156,7 @@ class _Given:
         return self.matched[place, head]
 
     def count(self, statements: int, of: Statement | None) -> None:
-        """Count statements before they are built; reject too many."""
+        """Count statements before they are built, and reject too many."""
         self.statements += statements
         if of is not None and self.statements > MOST_STATEMENTS:
             raise too_many(self.name, of.line, "its groups")

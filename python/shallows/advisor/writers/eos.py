@@ -179,7 +179,7 @@ def _pfc(priorities: Sequence[int], section: str, told: Told) -> None:
 
 
 def _ports(switch: Switch, profile: PortProfile, base: PortProfile, name: str, told: Told) -> None:
-    """Add the lines of interfaces: their profile, and their differences from `base`."""
+    """Add the lines of interfaces: their profile, and the settings in which they differ from `base`."""
     for port in profile.ports:
         section = f"interface {port}"
         told.say(f"service-profile {name}", section, slot="service-profile", about=name)

@@ -79,7 +79,7 @@ def _kind(queue: Queue) -> str:
 
 @dataclass
 class _Named:
-    """Names in use, with their content; different content of the same name gets a new name."""
+    """Names in use, each with the object that has it; a different object with a used name gets a new one."""
 
     drops: dict[str, str] = field(default_factory=dict)
     schedulers: dict[str, object] = field(default_factory=dict)
@@ -251,7 +251,7 @@ def _scheduler(
     alpha = queue.allotment and queue.allotment.alpha
     what = (scheduler and replace(scheduler, name=None), share, marking, alpha)
     if taken.schedulers.setdefault(name, what) != what:
-        # A scheduler with other settings already has this name.
+        # Another scheduler, with other settings, already has this name.
         name = f"{default}-{queue.number}"
     about, start = f"queue {queue.number}", f"schedulers {name}"
     if scheduler:

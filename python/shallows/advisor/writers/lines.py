@@ -118,7 +118,7 @@ def flat(comment: str) -> Callable[[Sequence[Line], Reasons], str]:
 
 
 def whole_percent(share: Fraction | None) -> int | None:
-    """Return a probability in integer percent, if it is one.
+    """Return a probability in percent, or `None` if it is no whole percentage.
 
     >>> whole_percent(Fraction(1, 20)), whole_percent(Fraction(1, 300))
     (5, None)
@@ -140,7 +140,7 @@ def common_maps(switch: Switch, told: Told) -> Maps:
 
 
 def gigabits(profile: PortProfile, unit: str, told: Told) -> str | None:
-    """Return the rate of ports in whole Gb/s; report other rates."""
+    """Return the rate of ports as whole Gb/s; report a rate that is not whole."""
     if profile.rate is None:
         return None
     if profile.rate % 10**9:

@@ -176,7 +176,7 @@ def _extras(switch: Switch, name: str) -> str:
 
 
 def _averaged(curve: Curve, low: int, where: str, told: Told) -> str:
-    """Return the burst from which tc computes the weight; omitted if the weight is unknown or unreachable."""
+    """Return tc's options for the average: the burst that gives the curve's weight, or no burst."""
     if curve.weight is None:
         told.cannot(f"{where}: the weight of the average is not known; that of tc's default burst is written")
         return f" avpkt {AVERAGE_PACKET}"

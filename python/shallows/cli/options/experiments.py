@@ -18,16 +18,21 @@ def _run(parser: argparse.ArgumentParser) -> None:
         help="apply the keys of this scheme from the [sweep] table; --set overrides them",
     )
     parser.add_argument("--out", metavar="DIR", help="folder for the results; default: runs/NAME-HASH-sSEED")
-    parser.add_argument("--force", action="store_true", help="replace the folder if it exists")
+    parser.add_argument(
+        "--force",
+        action="store_true",
+        help="replace an existing folder that is empty or holds a run; without this option, an existing "
+        "folder is an error, unless it holds a damaged copy of this run",
+    )
     parser.add_argument(
         "--threads",
         default="auto",
         metavar="N",
-        help="number of threads, or auto: the number that is fastest at the moment, at most one per core; "
-        "the results are the same with any number; default: auto",
+        help="number of threads; auto adjusts the number during the run to the fastest, at most one per "
+        "core; results do not depend on it; default: auto",
     )
     add_by(parser)
-    add_verify(parser)
+    add_verify(parser, "if the folder already holds this run, check its files by hash, not only by size")
     add_json(parser)
 
 
@@ -37,7 +42,7 @@ def _sweep(parser: argparse.ArgumentParser) -> None:
         "--engine",
         choices=["local", "ray"],
         default="local",
-        help="run the points on this machine (local) or on a Ray cluster (ray); default: local",
+        help="run on this machine (local) or on a Ray cluster (ray); default: local",
     )
     parser.add_argument(
         "--address",
@@ -56,9 +61,7 @@ def _plan(parser: argparse.ArgumentParser) -> None:
 def _merge(parser: argparse.ArgumentParser) -> None:
     add_scenario(parser)
     parser.add_argument("folders", nargs="+", metavar="DIR", help="folder of one shard")
-    parser.add_argument(
-        "--out", metavar="DIR", help="folder for the points of all shards; default: runs/NAME"
-    )
+    parser.add_argument("--out", metavar="DIR", help="folder for the runs of all shards; default: runs/NAME")
     add_verify(parser)
 
 
@@ -66,10 +69,10 @@ def _add_points(parser: argparse.ArgumentParser) -> None:
     add_scenario(parser)
     add_jobs(parser)
     parser.add_argument(
-        "--out", metavar="DIR", help="folder of the sweep, with a folder for each point; default: runs/NAME"
+        "--out", metavar="DIR", help="folder of the sweep, with a folder for each run; default: runs/NAME"
     )
     parser.add_argument(
-        "--shard", metavar="I/N", help="select every N-th point, beginning with the I-th; default: all points"
+        "--shard", metavar="I/N", help="select every N-th run, beginning with the I-th; default: all runs"
     )
 
 
@@ -103,7 +106,9 @@ def _testbed_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out", metavar="DIR", help="folder for the results; default: runs/NAME-testbed-HASH-sSEED"
     )
-    parser.add_argument("--force", action="store_true", help="replace the folder if it exists")
+    parser.add_argument(
+        "--force", action="store_true", help="replace an existing folder that is empty or holds a run"
+    )
     _add_dilate(parser)
     _add_pcap(parser)
     add_json(parser)

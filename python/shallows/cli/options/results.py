@@ -44,7 +44,7 @@ def _plot(parser: argparse.ArgumentParser) -> None:
         default=[],
         type=override,
         metavar="AXIS=VALUE",
-        help="draw only the runs of a sweep with this value, such as load=0.8 or scheme=DCTCP; "
+        help="draw only those runs of a sweep that have this value, such as load=0.8 or scheme=DCTCP; "
         "may be repeated",
     )
     parser.add_argument(
@@ -104,9 +104,9 @@ def _compare(parser: argparse.ArgumentParser) -> None:
         "--metrics",
         type=names,
         metavar="NAME,…",
-        help="metrics for a ranking, such as fct_us.small.p99,fct_us.large.mean: rank the compared values by "
-        "the first metric, and mark the Pareto-optimal values over all metrics; "
-        "default: the two main metrics if more than six values are compared, otherwise no ranking",
+        help="comma-separated metrics, such as fct_us.small.p99,fct_us.large.mean; rank the schemes (or the "
+        "values of AXIS) by the first, and mark those that are Pareto-optimal over all of them; "
+        "default: no ranking for up to six schemes or values; for more, rank by the two main metrics",
     )
     parser.add_argument(
         "--confidence",
@@ -143,8 +143,7 @@ def _reproduce(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--quick",
         action="store_true",
-        help="run smaller experiments; check only the order of results that the paper claims, "
-        "not its numbers",
+        help="run smaller experiments; check only whether results rank as the paper claims, not their values",
     )
     add_jobs(parser)
     parser.add_argument(

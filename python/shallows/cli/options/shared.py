@@ -24,7 +24,7 @@ def add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--json",
         action="store_true",
-        help="print only one JSON document to standard output",
+        help="print a single JSON document and nothing else",
     )
 
 
@@ -38,13 +38,12 @@ def add_jobs(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_verify(parser: argparse.ArgumentParser) -> None:
-    """Add `--verify`."""
-    parser.add_argument(
-        "--verify",
-        action="store_true",
-        help="check the hashes of the files of finished runs; without this option, only sizes are checked",
-    )
+def add_verify(
+    parser: argparse.ArgumentParser,
+    text: str = "check the files of finished runs by hash, not only by size",
+) -> None:
+    """Add `--verify` with this help text."""
+    parser.add_argument("--verify", action="store_true", help=text)
 
 
 def add_by(parser: argparse.ArgumentParser) -> None:
@@ -55,7 +54,7 @@ def add_by(parser: argparse.ArgumentParser) -> None:
         default=[],
         choices=["workload", "class", "group", "to_group", "port", "queue", "uplinks"],
         help="print a table of the results, grouped in this way; may be repeated; "
-        "default: by workload, class and group of hosts, where the run has several",
+        "default: one table each for workload, class and host group, if the run has more than one of them",
     )
 
 

@@ -110,7 +110,7 @@ impl Builder<'_, '_, '_> {
         };
         let matrix = Matrix::new(self.network, senders, receivers)?;
         let (share, link) = self.offer(&matrix, mean * matrix.pairs());
-        // The tolerance covers rounding in sums of quotients.
+        // The tolerance covers rounding errors of the sum.
         let carried = share <= 1.0 + 1e-9 || overload;
         self.checker.require(carried, &format!("{key}.pattern.rate"), || {
             let link = &self.network.links[link];

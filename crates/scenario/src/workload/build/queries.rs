@@ -1,4 +1,4 @@
-//! Checks and builds workloads of requests and responses: enough participants, and times that end.
+//! Checks and builds workloads of requests and responses: they need enough participants and finite durations.
 
 use std::sync::Arc;
 
@@ -124,7 +124,7 @@ impl Builder<'_, '_, '_> {
         Some(())
     }
 
-    /// Returns a configuration without participants, with one iteration and without requests, as a base for others.
+    /// Returns a base configuration: no participants, one iteration, no requests.
     fn plain_queries(&self) -> Config {
         Config {
             seed: self.seed,
@@ -260,7 +260,7 @@ impl Builder<'_, '_, '_> {
             hosts.len() - usize::from(hosts.binary_search(client).is_ok())
         };
         let count = config.aggregators.as_ref().map_or(0, |aggregators| aggregators.count);
-        // However aggregators are drawn, at most this many are taken from the workers.
+        // Maximum number of workers that any draw can make aggregators.
         let taken = config
             .aggregators
             .as_ref()
@@ -321,7 +321,7 @@ fn count_exchanges(config: &Config) -> u64 {
     if config.shared { pairs } else { pairs.saturating_mul(2) }
 }
 
-/// Returns the pairs that may have connections before their first flow.
+/// Returns the host pairs that may have connections before their first flow.
 fn exchanges(config: &Config, connections: &Connections) -> Pairs {
     if *connections == Connections::New || count_exchanges(config) > MAX_OPEN {
         return Pairs::List(Vec::new());

@@ -6,11 +6,11 @@ use shallows_transport::Pacer;
 /// Account of one endpoint.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Account {
-    /// Bytes of its data packets in the NIC's queue; counted with backpressure only.
+    /// Bytes of the endpoint's data packets in the NIC's queue; counted only with backpressure.
     pub(super) queued: Bytes,
     /// Packets left in the current burst.
     pub(super) left: u32,
-    /// Whether its next burst waits for its time.
+    /// Whether the endpoint's next burst must wait for its time.
     pub(super) waits: bool,
     pub(crate) pacer: Pacer,
 }
@@ -22,7 +22,7 @@ impl Account {
         self.queued -= size;
     }
 
-    /// Ends the burst. Returns the time of the next burst, if it waits for its time.
+    /// Ends the burst. Returns the time of the next burst, if the burst must wait.
     #[inline]
     pub(super) fn rest(&mut self) -> Option<Instant> {
         self.left = 0;

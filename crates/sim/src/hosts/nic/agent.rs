@@ -8,7 +8,7 @@ use shallows_transport::receive_window::ictcp::Ictcp;
 
 use crate::hosts::packet::Packet;
 
-/// Agent of one host. The packets that the host takes up, and its own deadline, trigger it.
+/// Agent of one host. It acts when the host processes a packet, and at its own deadline.
 pub(crate) trait HostAgent: Debug + Send {
     /// Handles a packet of any kind, or a merged one, of `bytes` on the wire.
     fn on_packet(&mut self, now: Instant, bytes: Bytes);

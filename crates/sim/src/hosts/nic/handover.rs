@@ -8,22 +8,22 @@ use shallows_transport::{SmallQueue, Tso};
 use crate::hosts::nic::account::Account;
 use crate::hosts::packet::DataPacket;
 
-/// Source from which a NIC pulls packets, such as an endpoint. It has window, rate and data; the [`Handover`] decides about bursts
-/// and backpressure.
+/// Source from which a NIC pulls packets, such as an endpoint. The source has window, rate and data; the [`Handover`] has the rules for
+/// bursts and backpressure.
 pub(crate) trait PacketSource {
-    /// Returns the packet to send now, if its window, rate and data allow one.
+    /// Returns the packet to send now, if the source's window, rate and data allow one.
     fn poll_transmit(&mut self, now: Instant) -> Option<(Header, DataPacket)>;
 
-    /// Returns its account at the NIC.
+    /// Returns the source's account at the NIC.
     fn account(&mut self) -> &mut Account;
 
-    /// Whether `queued` bytes of it in the NIC's queue reach the limit of `rule`.
+    /// Returns whether the source's bytes in the NIC's queue, `queued`, reach the limit of `rule`.
     fn is_full(&self, rule: &SmallQueue, tso: Option<&Tso>, queued: Bytes) -> bool;
 
-    /// Returns the time at which it is to be polled again if nothing happens before.
+    /// Returns the time at which the source must be polled again if nothing happens before.
     fn deadline(&self) -> Option<Instant>;
 
-    /// Returns the number of packets of the burst that it begins now; 0 if it has none, or waits for a larger burst.
+    /// Returns the number of packets of the burst that the source begins now; 0 if it has no packets, or waits for a larger burst.
     fn next_burst(&self, _tso: Option<&Tso>) -> u32 {
         1
     }
@@ -38,10 +38,10 @@ pub(crate) trait PacketSource {
 /// Rules by which a NIC pulls from endpoints of one configuration.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Handover {
-    /// Whether any rule can delay a packet. If not, no other field is read.
+    /// Whether any rule can delay a packet; otherwise the other fields are not read.
     holds: bool,
     offloads: Offloads,
-    /// Limit on the bytes of each endpoint in the NIC's queue. `None` pushes everything into the queue.
+    /// Limit on the bytes of each endpoint in the NIC's queue. Without a limit (`None`), endpoints send everything into the queue.
     backpressure: Option<SmallQueue>,
 }
 
@@ -54,7 +54,7 @@ impl Handover {
         handover
     }
 
-    /// Whether it chooses the times of packets.
+    /// Returns whether these rules can delay packets by pacing.
     pub(crate) fn paces(&self) -> bool {
         self.offloads.paced
     }
@@ -83,13 +83,13 @@ impl Handover {
         next.map_or(deadline, |next| Some(deadline.map_or(next, |deadline| deadline.min(next))))
     }
 
-    /// Whether it forms bursts or paces, rather than sending each packet as soon as allowed.
+    /// Returns whether these rules form bursts or pace packets; otherwise each packet leaves as soon as allowed.
     #[inline]
     fn shapes(&self) -> bool {
         self.offloads.tso.is_some() || self.offloads.paced
     }
 
-    /// Whether too many bytes of a source wait in the NIC's queue.
+    /// Returns whether too many bytes of a source wait in the NIC's queue.
     #[inline]
     fn is_full(&self, source: &mut impl PacketSource) -> bool {
         let Some(rule) = &self.backpressure else { return false };
@@ -97,7 +97,7 @@ impl Handover {
         source.is_full(rule, self.offloads.tso.as_ref(), queued)
     }
 
-    /// Whether the rules of the NIC allow the next packet of a source.
+    /// Returns whether the rules of the NIC allow the next packet of a source.
     #[inline]
     fn lets_go(&self, source: &mut impl PacketSource, now: Instant) -> bool {
         if self.shapes() {
@@ -117,7 +117,7 @@ impl Handover {
         }
     }
 
-    /// Returns the time at which the next burst may begin, if it waits for its time.
+    /// Returns the time at which the next burst may begin, if it must wait.
     #[inline]
     fn rest_burst(&self, source: &mut impl PacketSource) -> Option<Instant> {
         if self.backpressure.is_some() {
@@ -127,7 +127,7 @@ impl Handover {
         if self.shapes() { source.account().rest() } else { None }
     }
 
-    /// Begins the next burst of a source, if allowed.
+    /// Begins the next burst of a source, if the rules allow it; returns whether it has begun.
     #[inline(never)]
     fn begins(&self, source: &mut impl PacketSource, now: Instant) -> bool {
         if self.is_full(source) {

@@ -21,7 +21,7 @@ pub(crate) struct Inboxes {
     seed: u64,
 }
 
-/// Receive queue, by number of its host and its own number.
+/// Receive queue, identified by the number of its host and its number at the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct InboxAt {
     pub(crate) host: HostId,
@@ -108,7 +108,7 @@ impl Inboxes {
 }
 
 impl InboxAt {
-    /// Returns the queue as the index of an event: hosts have 24 bits.
+    /// Returns the queue as the index of an event; the host takes 24 bits.
     pub(crate) fn index(self) -> u64 {
         u64::from(self.queue) << 24 | u64::from(self.host.0)
     }
@@ -179,7 +179,7 @@ impl Inbox {
         waiting
     }
 
-    /// Gives back the vector of [`Self::empty`] for reuse of its memory.
+    /// Takes back the vector from [`Self::empty`], to reuse its memory.
     pub(crate) fn recycle(&mut self, mut taken: Vec<Arrived>) {
         taken.clear();
         self.waiting = taken;
@@ -200,7 +200,7 @@ fn merge(waiting: &mut Vec<Arrived>, packets: &mut Packets) {
     waiting.truncate(kept);
 }
 
-/// Whether both are data of one connection.
+/// Returns whether both packets are data of one connection.
 fn is_same_flow(before: &Arrived, next: &Arrived, packets: &Packets) -> bool {
     let is_data = |arrived: &Arrived| arrived.header.kind() == PacketKind::Data;
     let sender = |arrived: &Arrived| arrived.header.source;
@@ -208,7 +208,7 @@ fn is_same_flow(before: &Arrived, next: &Arrived, packets: &Packets) -> bool {
     is_data(before) && is_data(next) && sender(before) == sender(next) && name(before) == name(next)
 }
 
-/// Appends a segment to the previous one of its connection, if Linux would. Returns whether it did.
+/// Appends a segment to the previous segment of its connection, if Linux would merge them. Returns whether they were merged.
 fn joins(before: &mut Arrived, next: &Arrived, packets: &mut Packets) -> bool {
     let (Some(&first), Some(&second)) = (packets.data(before.packet), packets.data(next.packet)) else {
         return false;
@@ -219,7 +219,7 @@ fn joins(before: &mut Arrived, next: &Arrived, packets: &mut Packets) -> bool {
     packets.remove_data(next.packet);
     let merged = packets.data_mut(before.packet);
     merged.segment.len += second.segment.len;
-    // PSH and FIN of the last segment apply to all.
+    // The merged segment has the flags PSH and FIN of its last segment.
     merged.segment.flags = first.segment.flags.with(second.segment.flags);
     // The framing of the last segment is the newest.
     merged.framing = second.framing;
@@ -233,7 +233,7 @@ fn like(header: Header) -> Header {
     header.with_size(0)
 }
 
-/// Whether a segment may be appended to `first`, which has this number of packets (`tcp_gro_receive`, `skb_gro_receive`).
+/// Returns whether a segment may be appended to `first`, which has this number of packets (`tcp_gro_receive`, `skb_gro_receive`).
 fn follows(first: &DataPacket, second: &DataPacket, packets: u32) -> bool {
     let (before, next) = (first.segment, second.segment);
     let full = u32::from(before.len) / packets;

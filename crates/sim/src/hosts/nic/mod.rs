@@ -1,4 +1,4 @@
-//! NIC of a host, which all its outgoing and incoming packets pass.
+//! NIC of a host. All packets from and to the host pass through it.
 //!
 //! **Sending.** The NIC pulls packets from a [`PacketSource`] by a [`Handover`], which forms bursts, paces them, and stops while too many
 //! bytes of the endpoint wait in the NIC's queue. It pulls from endpoints in the order of the events that allow them to send (an
@@ -29,7 +29,7 @@ use crate::hosts::timer::arm;
 /// The NIC of one host.
 #[derive(Debug)]
 pub(crate) struct Nic {
-    /// Whether endpoints wait while too many of their bytes are in its queue.
+    /// Whether endpoints wait while too many of their bytes are in the NIC's queue.
     backpressure: bool,
     inboxes: Inboxes,
     agent: Option<Box<dyn HostAgent>>,
@@ -63,12 +63,12 @@ impl Nic {
         Self::new(group.backpressure.is_some(), inboxes, agent)
     }
 
-    /// Whether departures from its queue allow endpoints to send more.
+    /// Returns whether departures from the NIC's queue allow endpoints to send more.
     pub(crate) fn has_backpressure(&self) -> bool {
         self.backpressure
     }
 
-    /// Whether it coalesces arriving packets or has an agent.
+    /// Returns whether the NIC coalesces arriving packets or has an agent.
     pub(crate) fn acts_on_arrivals(&self) -> bool {
         self.inboxes.rule().is_some() || self.agent.is_some()
     }
@@ -98,7 +98,7 @@ impl Nic {
         self.inboxes.queue(queue).empty(now, gro, packets)
     }
 
-    /// Gives back the vector of [`Self::take_up`] for reuse of its memory.
+    /// Takes back the vector from [`Self::take_up`], to reuse its memory.
     pub(crate) fn recycle(&mut self, queue: u32, taken: Vec<Arrived>) {
         self.inboxes.queue(queue).recycle(taken);
     }

@@ -1,8 +1,9 @@
 //! Adaptive wait of packets in a receive queue of a NIC (DIM, dynamic interrupt moderation).
 //!
-//! The algorithm of Linux (lib/dim/net_dim.c, Documentation/networking/net_dim.rst) has five levels. After every 64 interrupts it
-//! compares the rates with the previous ones. It continues in the same direction while they improve, turns when they get worse, and
-//! stays between two worse levels. More bytes are better, else more packets, else fewer interrupts.
+//! The algorithm of Linux (lib/dim/net_dim.c, Documentation/networking/net_dim.rst) has five levels. After every 64 interrupts it compares
+//! the rates with the previous ones. It continues in the same direction while the rates improve, turns when they get worse, and stays at a
+//! level between two worse ones. Higher bytes per second are better; if they are equal, more packets; if these are equal too, fewer
+//! interrupts.
 
 use shallows_core::{Bytes, Duration, Instant};
 
@@ -20,10 +21,10 @@ pub(crate) struct Limits {
 pub(crate) struct Moderation {
     level: usize,
     direction: Direction,
-    /// Steps up since it last parked or turned; `down` counts steps down.
+    /// Steps up since the algorithm last parked or turned; `down` counts steps down.
     up: u8,
     down: u8,
-    /// Steps since it was last at the optimum; at [`TIRED`] it rests.
+    /// Steps since the algorithm was last at the optimum; at [`TIRED`] steps it rests.
     tired: u8,
     /// Start of the current measurement; `count` has the counts since then.
     since: Instant,
@@ -134,7 +135,7 @@ impl Moderation {
         }
     }
 
-    /// Leaves the level at which it is parked.
+    /// Leaves the level at which the algorithm is parked.
     fn set_out(&mut self) {
         self.direction = if self.level > 0 { Direction::Down } else { Direction::Up };
         self.step();
@@ -148,7 +149,7 @@ impl Moderation {
         }
     }
 
-    /// Whether it has passed the best level by one and returned.
+    /// Returns whether the algorithm has passed the best level by one and returned.
     fn is_on_top(&self) -> bool {
         match self.direction {
             Direction::Up => self.down > 1 && self.up == 1,

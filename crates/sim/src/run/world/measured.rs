@@ -15,7 +15,7 @@ pub(crate) struct Held {
     pub(crate) queries: usize,
     pub(crate) echoes: usize,
     pub(crate) samples: usize,
-    /// Changes of traced ports; `flow_changes` are those of traced flows.
+    /// Number of recorded changes of traced ports; `flow_changes` is the number for traced flows.
     pub(crate) port_changes: usize,
     pub(crate) flow_changes: usize,
 }
@@ -27,7 +27,7 @@ impl World {
         &self.outside.network.tally
     }
 
-    /// Returns the number of links that leave its nodes.
+    /// Returns the number of links that leave nodes of this world.
     #[inline]
     pub(crate) fn links(&self) -> usize {
         self.outside.network.links().len()
@@ -38,7 +38,7 @@ impl World {
         &mut self.outside.ends.observers.tap
     }
 
-    /// Returns its workloads: all of them for an undivided network, or those that react to flows at its hosts.
+    /// Returns the workloads of this world: all workloads of an undivided network, or those that react to flows at the world's hosts.
     pub(crate) fn traffic(&self) -> &Traffic {
         &self.outside.generators.arrivals.traffic
     }
@@ -64,7 +64,7 @@ impl World {
         (measured, hosts.into_flows(end))
     }
 
-    /// Returns the numbers of records that it holds.
+    /// Returns the numbers of records that this world holds.
     pub(crate) fn held(&self) -> Held {
         let Outside { ends, generators, .. } = &self.outside;
         let observers = &ends.observers;

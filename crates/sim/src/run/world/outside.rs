@@ -23,7 +23,7 @@ pub(super) struct Outside {
     /// Whether every flow is complete and completion ends the run.
     pub(super) finished: bool,
     pub(super) ends_on_completion: bool,
-    /// Whether this is the whole network; only then can this world detect completion.
+    /// Whether this world is the whole network; only a whole network can detect the completion of the run.
     pub(super) is_whole: bool,
 }
 

@@ -8,7 +8,7 @@ use shallows_core::{Duration, Instant};
 /// How switches advance in time. Only the speed of a run depends on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Execution {
-    /// By recent traffic.
+    /// By events or by window, depending on recent traffic.
     #[default]
     Adaptive,
     /// Always by events.
@@ -21,13 +21,13 @@ pub enum Execution {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pace {
     execution: Execution,
-    /// Whether there was a check.
+    /// Whether the first check has been made.
     is_begun: bool,
-    /// Total events at the last check, as are `visits` and the time `at`.
+    /// Total number of events at the last check; `visits` and `at` are the total visits and the time at that check.
     events: u64,
     visits: u64,
     at: Instant,
-    /// Checks until windows are tried again; `patience` is the number after the next failed try.
+    /// Number of checks until windows are tried again; `patience` is this number after the next failed try.
     wait: u32,
     patience: u32,
 }
@@ -35,13 +35,13 @@ pub(super) struct Pace {
 /// Events between two checks.
 const PERIOD: u64 = 1 << 14;
 
-/// Events per window above which windows are tried.
+/// Number of events per window above which windows are tried.
 const WORTH_A_TRY: u64 = 20;
 
-/// Events per visit (of a switch, or of all hosts together) below which visits cost more than events.
+/// Number of events per visit (of a switch, or of all hosts together) below which windows are slower than events.
 const WORTH_A_VISIT: u64 = 8;
 
-/// Most checks between two tries.
+/// Maximum number of checks between two tries.
 const MOST_PATIENCE: u32 = 1 << 10;
 
 impl Pace {

@@ -1,4 +1,4 @@
-//! Parameters of HCF: Algorithm 1's, and the alternatives of §4.
+//! Parameters of HCF: those of Algorithm 1, and the alternatives of §4.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -57,7 +57,7 @@ pub enum InitialCredits {
 /// Division of the buffer between the two queues (§4.4, §4.5).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Division {
-    /// Half each; if the number of packets is odd, the first HP gets one more.
+    /// Half of the buffer each; if the number of packets is odd, the first HP gets one more.
     #[default]
     Equal,
     /// A given share for HP at first, rounded to the nearest packet or byte; the rest for LP.
