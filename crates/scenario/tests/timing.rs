@@ -41,7 +41,7 @@ fn a_run_that_ends_before_anything_is_sent_is_refused() {
     // All workloads count, and one that begins in time suffices.
     assert!(parse(&[INCAST, UDP], &[("stop.at", "1ms")]).is_err());
     assert!(parse(&[INCAST, UDP], &[("stop.at", "2ms")]).is_ok());
-    assert!(parse(&[UDP], &[("stop.at", "3ms")]).unwrap_err().contains("before 4ms"));
+    assert!(parse(&[UDP], &[("stop.at", "3ms")]).unwrap_err().contains("first workload, 4ms"));
 }
 
 #[test]
