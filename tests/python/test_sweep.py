@@ -126,7 +126,7 @@ def test_a_point_that_fails_stops_no_other(sweep: Path, tmp_path: Path) -> None:
     points[1].source = replace(points[1].source, text="name = 3")
     outcomes = run_points(points, run_here, lambda *_: None)
     assert [outcome.run is None for outcome in outcomes] == [False, True] + [False] * 6
-    assert "workload is not a list" in str(outcomes[1].error)
+    assert "workload must be a list" in str(outcomes[1].error)
 
 
 def test_a_worker_that_is_killed_is_reported_and_stops_no_other(tmp_path: Path, endless: Path) -> None:

@@ -473,7 +473,8 @@ def test_what_was_measured_until_an_interface_went_is_kept_and_marked(tmp_path: 
     run = sh.Run(tmp_path / "run")
     health = run.summary["health"]
     assert re.fullmatch(
-        r"it ended after [0-9.]+ s: the interface of host [012] is gone, or down", health["incomplete"]
+        r"the run ended after [0-9.]+ s: the interface of host [012] was removed or set down",
+        health["incomplete"],
     )
     assert not health["valid"]
     assert 0.1 < run.summary["simulated_s"] < 20
@@ -505,7 +506,7 @@ def _at_a_host(networks: set[str], command: str) -> bool:
     [
         (
             "ip link set eth0 mtu 600; ip link set eth0 mtu 1500",
-            r"an interface's MTU was set to 600 bytes in place of 1500 \(of host [012]\)",
+            r"the MTU of an interface was changed from 1500 to 600 bytes \(of host [012]\)",
         ),
         ("ip address flush dev eth0", r".*an address was removed \(of host [012]\)"),
     ],
@@ -528,7 +529,8 @@ def test_a_run_whose_hosts_were_changed_meanwhile_is_not_valid(
     health = sh.Run(tmp_path / "run").summary["health"]
     assert not health["valid"]
     assert any(
-        re.fullmatch(f"the network was changed meanwhile: {complaint}", text) for text in health["complaints"]
+        re.fullmatch(f"the network was changed during the run: {complaint}", text)
+        for text in health["complaints"]
     ), health["complaints"]
 
 

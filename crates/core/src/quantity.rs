@@ -20,7 +20,7 @@ impl fmt::Display for ParseUnitError {
         let units: Vec<_> = self.units.iter().map(|unit| unit.0).collect();
         let Self { found, expected, problem, .. } = self;
         let hint = self.meant.as_ref().map_or(String::new(), |meant| format!("; did you mean \"{meant}\"?"));
-        write!(f, "\"{found}\" is not {expected}: {problem}{hint} (units: {})", units.join(", "))
+        write!(f, "must be {expected}, got \"{found}\": {problem}{hint} (units: {})", units.join(", "))
     }
 }
 
@@ -37,7 +37,7 @@ pub(crate) fn parse_quantity(
     let split = text.find(|c: char| !c.is_ascii_digit() && c != '.' && c != '_').unwrap_or(text.len());
     let (number, unit) = (text[..split].replace('_', ""), text[split..].trim_start());
     if number.is_empty() {
-        return Err(fail("it must begin with a number that is not negative"));
+        return Err(fail("the number is missing or negative"));
     }
     let &(_, factor) = units.iter().find(|known| known.0 == unit).ok_or_else(|| ParseUnitError {
         meant: meant(unit, units).map(|unit| format!("{number}{unit}")),
@@ -45,16 +45,16 @@ pub(crate) fn parse_quantity(
     })?;
     let (whole, fraction) = number.split_once('.').unwrap_or((&number, ""));
     let digits = format!("{whole}{fraction}");
-    let value: u128 = digits.parse().map_err(|_| fail("the number cannot be read"))?;
+    let value: u128 = digits.parse().map_err(|_| fail("the number is invalid"))?;
     let scale = u32::try_from(fraction.len())
         .ok()
         .and_then(|places| 10u128.checked_pow(places))
-        .ok_or_else(|| fail("too many decimals"))?;
-    let product = value.checked_mul(u128::from(factor)).ok_or_else(|| fail("too large"))?;
+        .ok_or_else(|| fail("the number has too many decimal places"))?;
+    let product = value.checked_mul(u128::from(factor)).ok_or_else(|| fail("the value is too large"))?;
     if product % scale != 0 {
-        return Err(fail("finer than the smallest unit"));
+        return Err(fail("the value is finer than the smallest unit"));
     }
-    u64::try_from(product / scale).map_err(|_| fail("too large"))
+    u64::try_from(product / scale).map_err(|_| fail("the value is too large"))
 }
 
 /// Returns the unit that `unit` is another spelling of: `gbps`, `Gbit/s`, `Gb/s` and `G` mean `Gbps`; `kb` and `KBytes` mean `KB`; `µs`,

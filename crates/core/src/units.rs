@@ -183,7 +183,7 @@ mod tests {
         let error = "100Gb".parse::<Rate>().unwrap_err().to_string();
         assert_eq!(
             error,
-            "\"100Gb\" is not a rate such as \"100Gbps\": the unit is missing or unknown; did you mean \"100Gbps\"? \
+            "must be a rate such as \"100Gbps\", got \"100Gb\": the unit is missing or unknown; did you mean \"100Gbps\"? \
              (units: bps, Kbps, Mbps, Gbps, Tbps)"
         );
         assert!("720kb".parse::<Bytes>().is_err());

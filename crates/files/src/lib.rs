@@ -14,7 +14,7 @@ const MAX_INPUT: u64 = 1 << 30;
 ///
 /// Returns the reason if the file cannot be read, is not a regular file, is not UTF-8 or is larger than 1 GiB.
 pub fn read_text(path: &Path) -> Result<String, String> {
-    read_up_to(path, MAX_INPUT)?.ok_or_else(|| "it is larger than 1 GiB".to_owned())
+    read_up_to(path, MAX_INPUT)?.ok_or_else(|| "the file is larger than 1 GiB".to_owned())
 }
 
 /// Returns the text, or `None` if the file has more than `most` bytes.
@@ -23,7 +23,7 @@ fn read_up_to(path: &Path, most: u64) -> Result<Option<String>, String> {
     // Check before opening: opening a pipe blocks until another process writes to it.
     let found = fs::metadata(path).map_err(place)?;
     if !found.is_file() {
-        let message = "is a folder, pipe, socket or device; name a file";
+        let message = "must be a regular file, not a folder, pipe, socket or device";
         return Err(format!("{} {message}", path.display()));
     }
     let mut text = String::new();
@@ -45,7 +45,10 @@ mod tests {
         // Devices and folders are not regular files.
         for place in ["/dev/zero", "/"] {
             let error = read_text(Path::new(place)).unwrap_err();
-            assert_eq!(error, format!("{place} is a folder, pipe, socket or device; name a file"));
+            assert_eq!(
+                error,
+                format!("{place} must be a regular file, not a folder, pipe, socket or device")
+            );
         }
         // The kernel's log, where a read waits for the next message.
         if cfg!(target_os = "linux") {

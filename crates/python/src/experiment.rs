@@ -50,10 +50,12 @@ pub(crate) fn network(topology: &str) -> PyResult<String> {
 fn read_seed(seed: &Bound<'_, PyAny>) -> PyResult<u64> {
     let number = if seed.is_instance_of::<PyBool>() { None } else { seed.extract().ok() };
     number.ok_or_else(|| {
-        let text = seed.repr().map_or_else(|_| "of thousands of digits".to_owned(), |text| text.to_string());
+        let text = seed
+            .repr()
+            .map_or_else(|_| "a number with thousands of digits".to_owned(), |text| text.to_string());
         let shown: String = text.chars().take(40).collect();
         ScenarioError::new_err(format!(
-            "seed {shown} is no whole number from 0 to {}",
+            "the seed must be a whole number from 0 to {}, got {shown}",
             shallows_scenario::MAX_SEED
         ))
     })

@@ -28,7 +28,7 @@ pub(crate) fn interruptible<T: Send + 'static>(
     thread::Builder::new()
         .stack_size(STACK)
         .spawn(body)
-        .map_err(|error| PyOSError::new_err(format!("no thread could be started: {error}")))?;
+        .map_err(|error| PyOSError::new_err(format!("a thread could not be started: {error}")))?;
     loop {
         let waiting = &mut receive;
         match py.detach(move || waiting.recv_timeout(LOOK)) {

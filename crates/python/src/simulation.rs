@@ -29,7 +29,7 @@ impl PySimulation {
     fn take(&self) -> PyResult<Simulation> {
         let held = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
         held.ok_or_else(|| {
-            PyRuntimeError::new_err("this simulation is finished, or being advanced elsewhere")
+            PyRuntimeError::new_err("the simulation is finished, or another thread is advancing it")
         })
     }
 

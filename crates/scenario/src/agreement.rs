@@ -82,7 +82,8 @@ pub(crate) fn agreements(
         let silent = if sides[from].tcp.timestamps { to } else { from };
         within(silent, checker, |checker| {
             checker.require(agreement.sender.timestamps || !measures, "tcp.timestamps", || {
-                "hosts with receiver = \"ictcp\" measure round trips with timestamps: leave it out, or set it to true".to_owned()
+                "must be true or left out, because hosts with receiver = \"ictcp\" measure round-trip times with \
+                 timestamps".to_owned()
             });
         });
     }

@@ -44,7 +44,7 @@ pub(crate) fn thresholds(bcc: &Bcc, site: &Site<'_>) -> Result<Thresholds, Strin
         Automatic::Auto => kmin(bcc, &inputs, kmax, &mut formula)?,
     };
     if kmin > kmax {
-        return Err(format!("kmin = {kmin} is above kmax = {kmax}"));
+        return Err(format!("kmin must be at most kmax = {kmax}, got {kmin}"));
     }
     let formula = (!formula.is_empty()).then(|| formula.join("; "));
     Ok(Thresholds { kmin, kmax, formula })
@@ -54,9 +54,11 @@ fn inputs(bcc: &Bcc, site: &Site<'_>) -> Result<Inputs, String> {
     let (network, link) = (site.network, site.link);
     let buffer = &network.buffers[link.from.0 as usize];
     let Policy::DynamicThreshold(policy) = &buffer.policy else {
-        return Err("a bcc marker needs a pool that ports share by a dynamic threshold (switch.buffer); \
-                    where ports do not share, a threshold marks"
-            .to_owned());
+        return Err(
+            "a bcc marker needs switch.buffer of kind \"dynamic-threshold\"; for any other buffer, use a marker of \
+             kind \"threshold\""
+                .to_owned(),
+        );
     };
     let same_pool =
         || network.links.iter().filter(|other| other.from == link.from && other.pool == link.pool);
@@ -78,15 +80,18 @@ fn inputs(bcc: &Bcc, site: &Site<'_>) -> Result<Inputs, String> {
 fn kmax(bcc: &Bcc, inputs: &Inputs, formula: &mut Vec<String>) -> Result<Bytes, String> {
     let Inputs { rate, pool, alpha, reserved, rtt, .. } = *inputs;
     if bcc.lambda < 0.0 || !bcc.lambda.is_finite() {
-        return Err(format!("lambda = {} is no share of C·RTT", bcc.lambda));
+        return Err(format!(
+            "lambda, a share of C·RTT, must be a finite number of at least 0, got {}",
+            bcc.lambda
+        ));
     }
     let needed = rate.bytes_in(rtt).scale(1.0 + bcc.lambda);
     let headroom = needed.saturating_sub(reserved);
     let behind = headroom.scale(1.0 / alpha);
     if behind >= pool {
         return Err(format!(
-            "B_R/alpha = {behind} is the whole pool of {pool} (B_R = C·RTT·(1 + lambda) − S_min = {headroom}, with C = \
-             {rate}, RTT = {rtt}, S_min = {reserved}); a larger pool or alpha, a smaller lambda, or a kmax of your own"
+            "B_R/alpha must be less than the pool of {pool}, got {behind} (B_R = C·RTT·(1 + lambda) − S_min = {headroom}, with C = \
+             {rate}, RTT = {rtt}, S_min = {reserved}); use a larger pool or alpha, or a smaller lambda, or set kmax"
         ));
     }
     let kmax = pool - behind;
@@ -104,8 +109,8 @@ fn kmin(bcc: &Bcc, inputs: &Inputs, kmax: Bytes, formula: &mut Vec<String>) -> R
     let span = Bytes(rate.bytes_in(bcc.h.0).0 * ports as u64);
     if span > kmax {
         return Err(format!(
-            "C·N·h = {span} is above kmax = {kmax} (C = {rate}, N = {ports} ports, h = {}); a smaller h, or a kmin of \
-             your own",
+            "C·N·h must be at most kmax = {kmax}, got {span} (C = {rate}, N = {ports} ports, h = {}); use a smaller \
+             h, or set kmin",
             bcc.h
         ));
     }

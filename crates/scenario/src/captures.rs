@@ -25,7 +25,10 @@ pub(crate) fn build(
         let bytes = capture.snap.0.0;
         let holds = (LONGEST_HEADERS..=LONGEST_PACKET).contains(&bytes);
         checker.require(holds, &format!("{key}.snap"), || {
-            format!("{} of each packet; {LONGEST_HEADERS}B, all headers, to {LONGEST_PACKET}B", capture.snap)
+            format!(
+                "must be from {LONGEST_HEADERS}B (all headers) to {LONGEST_PACKET}B, got {}",
+                capture.snap
+            )
         });
         let links = links(capture, &key, network, checker);
         made.push(Capture { name: capture.name.clone(), links, snap: bytes as u32 });
@@ -35,7 +38,7 @@ pub(crate) fn build(
 
 fn links(capture: &spec::Capture, key: &str, network: &Network, checker: &mut Checker<'_>) -> Vec<u32> {
     checker.require(!capture.ports.is_empty() || capture.hosts.is_some(), key, || {
-        "it captures nothing; give it ports, such as [\"to-host\"], or hosts, such as \"0..2\"".to_owned()
+        "must have ports, such as [\"to-host\"], or hosts, such as \"0..2\"".to_owned()
     });
     let mut chosen = vec![false; network.links.len()];
     if !capture.ports.is_empty() {
@@ -58,9 +61,10 @@ fn check_name(name: &str, others: &[Capture], key: &str, checker: &mut Checker<'
     let of_letters = name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
     let sound = of_letters && (1..=80).contains(&name.len()) && !name.starts_with('.');
     checker.require(sound, key, || {
-        format!("{name:?} cannot name a file: 1 to 80 of the letters a to z, digits, \"-\", \"_\" and \".\", which is not first")
+        format!("must be a file name of 1 to 80 ASCII letters, digits, \"-\", \"_\" and \".\" that does not start \
+                 with \".\", got {name:?}")
     });
     checker.require(others.iter().all(|other| !other.name.eq_ignore_ascii_case(name)), key, || {
-        format!("another capture is called {name:?}; each needs a name of its own")
+        format!("each capture must have a unique name (letter case is ignored), got {name:?} twice")
     });
 }

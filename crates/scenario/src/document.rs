@@ -89,7 +89,7 @@ impl<'a> Document<'a> {
     /// Renames old keys.
     fn rename(&mut self) -> Result<(), Vec<Problem>> {
         let renamed = renamed::rename(&mut self.table).map_err(|(key, message)| {
-            vec![self.problem(&parse_path(&key).expect("keys of our own are paths"), message)]
+            vec![self.problem(&parse_path(&key).expect("keys of RENAMED must be paths"), message)]
         })?;
         self.notes.extend(renamed);
         Ok(())
@@ -109,11 +109,11 @@ impl<'a> Document<'a> {
             })
         };
         let path = parse_path(key)
-            .ok_or_else(|| refuse("the key is not of the form section.key or section[0].key".to_owned()))?;
+            .ok_or_else(|| refuse("the key must have the form section.key or section[0].key".to_owned()))?;
         let path = match renamed::current(&print_path(&path)) {
             Some((key, note)) => {
                 self.notes.push(note);
-                parse_path(&key).expect("keys of our own are paths")
+                parse_path(&key).expect("keys of RENAMED must be paths")
             }
             None => path,
         };
@@ -247,7 +247,10 @@ fn expand(table: &Table, path: Path) -> Result<Vec<Path>, String> {
     };
     let entries = value_at(table, &path[..star]).and_then(Value::as_array).map_or(0, Vec::len);
     if entries == 0 {
-        return Err(format!("\"{}\" is no list, of which * would be every entry", print_path(&path[..star])));
+        return Err(format!(
+            "\"{}\" must be a list with at least one entry, because * stands for every entry",
+            print_path(&path[..star])
+        ));
     }
     let mut found = Vec::new();
     for index in 0..entries {
@@ -261,7 +264,7 @@ fn expand(table: &Table, path: Path) -> Result<Vec<Path>, String> {
 /// Sets the value at `path`, and creates missing tables.
 fn insert(table: &mut Table, path: &[Step], value: Value) -> Result<(), String> {
     let Some((Step::Key(first), rest)) = path.split_first() else {
-        return Err("the key is empty".to_owned());
+        return Err("the key must not be empty".to_owned());
     };
     if rest.is_empty() {
         table.insert(first.clone(), value);
@@ -286,7 +289,7 @@ fn descend(place: &mut Value, path: &[Step], value: Value, name: &str) -> Result
             }
             match place {
                 Value::Table(table) => insert(table, path, value),
-                _ => Err(format!("{name} has no keys; it is {place}")),
+                _ => Err(format!("{name} must be a table to have keys, got {place}")),
             }
         }
         Some((Step::Index(index), rest)) => match place {
@@ -297,7 +300,10 @@ fn descend(place: &mut Value, path: &[Step], value: Value, name: &str) -> Result
                     .ok_or_else(|| format!("{name}[{index}] does not exist; {name} has {count} entries"))?;
                 descend(item, rest, value, &format!("{name}[{index}]"))
             }
-            _ => Err(format!("{name} is not a list")),
+            _ => Err(format!(
+                "{name} must be a list to have numbered entries, got a value of type {}",
+                place.type_str()
+            )),
         },
     }
 }

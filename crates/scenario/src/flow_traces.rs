@@ -21,7 +21,7 @@ pub(crate) fn build(spec: &Resolved, flows: Option<u64>, checker: &mut Checker<'
         checker.require(
             every.is_none_or(|every| every >= SHORTEST_INTERVAL),
             &format!("{key}.every"),
-            || "the interval is too short; at least 1ns, or \"event\"".to_owned(),
+            || format!("must be at least 1ns or \"event\", got {}", trace.every),
         );
         check_numbers(&trace.flows, &format!("{key}.flows"), flows, checker);
         made.extend(choice(trace, &key, &spec.workload, checker).map(|choice| FlowTrace { choice, every }));
@@ -33,8 +33,8 @@ pub(crate) fn build(spec: &Resolved, flows: Option<u64>, checker: &mut Checker<'
 fn check_numbers(chosen: &[u32], key: &str, flows: Option<u64>, checker: &mut Checker<'_>) {
     let Some((number, flows)) = chosen.iter().max().zip(flows) else { return };
     checker.require(u64::from(*number) < flows, key, || match flows {
-        0 => format!("there is no flow {number}: no workload sends any"),
-        _ => format!("there is no flow {number}; they are 0..{flows}"),
+        0 => format!("flow {number} does not exist, because no workload sends flows"),
+        _ => format!("flow numbers must be less than {flows}, the number of flows, got {number}"),
     });
 }
 
@@ -47,14 +47,12 @@ fn choice(
     let chosen = trace.workload.map(|index| number(index, &format!("{key}.workload"), workloads, checker));
     let by_number = !trace.flows.is_empty();
     let otherwise = trace.workload.is_some() || trace.sample.is_some();
-    checker.require(by_number || otherwise, key, || {
-        "it chooses no flow; give it flows, a workload, or a sample".to_owned()
-    });
+    checker.require(by_number || otherwise, key, || "must have flows, a workload or a sample".to_owned());
     checker.require(!(by_number && otherwise), &format!("{key}.flows"), || {
-        "flows that are named need no workload and no sample: leave either out".to_owned()
+        "cannot be combined with workload or sample; remove flows, or remove workload and sample".to_owned()
     });
     checker.require(trace.sample != Some(0), &format!("{key}.sample"), || {
-        "a sample of no flows; at least 1".to_owned()
+        "must be at least 1, got 0".to_owned()
     });
     if by_number {
         let mut flows = trace.flows.clone();
@@ -74,12 +72,12 @@ fn choice(
 fn number(index: u32, key: &str, workloads: &[Workload], checker: &mut Checker<'_>) -> Option<u16> {
     let count = workloads.len();
     let Some(chosen) = workloads.get(index as usize) else {
-        checker.refuse(key, format!("there is no workload {index}; they are 0..{count}"));
+        checker.refuse(key, format!("must be less than {count}, the number of workloads, got {index}"));
         return None;
     };
     checker
         .require(chosen.sends_flows(), key, || {
-            format!("workload {index} sends no flows; choose one that does")
+            format!("must be the number of a workload that sends flows, got {index}")
         })
         .then(|| workloads[..index as usize].iter().filter(|workload| workload.sends_flows()).count() as u16)
 }

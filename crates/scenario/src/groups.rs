@@ -55,7 +55,7 @@ pub(crate) fn members_of(
     let mut of_host = vec![0; if groups.is_empty() { 0 } else { network.hosts as usize }];
     let before = checker.problems.len();
     checker.require(groups.len() <= MAX_GROUPS, "host.group", || {
-        format!("{} groups; at most {MAX_GROUPS}", groups.len())
+        format!("must have at most {MAX_GROUPS} groups, got {}", groups.len())
     });
     for (index, group) in groups.iter().enumerate().take(MAX_GROUPS) {
         let key = format!("host.group[{index}]");
@@ -66,7 +66,9 @@ pub(crate) fn members_of(
             let place = &mut of_host[host as usize];
             checker.require(*place == 0, &format!("{key}.{at}"), || {
                 let other = &names[usize::from(*place)];
-                format!("host {host} is in the group \"{other}\" too; each host is in one at most")
+                format!(
+                    "host {host} is already in the group \"{other}\"; a host must be in at most one group"
+                )
             });
             *place = index as u16 + 1;
         }
@@ -77,9 +79,11 @@ pub(crate) fn members_of(
 fn check_name(name: &str, known: &[String], key: &str, checker: &mut Checker<'_>) {
     let key = format!("{key}.name");
     let sound = if name == DEFAULT {
-        Err(format!("\"{DEFAULT}\" has the hosts in no other group; another name"))
+        Err(format!(
+            "must not be \"{DEFAULT}\", the name of the group of all remaining hosts; use another name"
+        ))
     } else if known.iter().any(|known| known == name) {
-        Err(format!("two groups are called \"{name}\"; another name for one of them"))
+        Err(format!("each group must have a unique name, got \"{name}\" twice"))
     } else {
         pattern::check_name(name)
     };
@@ -89,7 +93,7 @@ fn check_name(name: &str, known: &[String], key: &str, checker: &mut Checker<'_>
 /// Returns the hosts of a group, each once.
 fn members(group: &spec::Group, network: &Racked<'_>, key: &str, checker: &mut Checker<'_>) -> Vec<u32> {
     checker.require(group.members.is_some() || group.racks.is_some(), key, || {
-        "it has no hosts; give it members, such as \"0..8\", or racks, such as \"0..2\"".to_owned()
+        "must have members, such as \"0..8\", or racks, such as \"0..2\"".to_owned()
     });
     let named = group.members.as_ref().map(|set| set.members(network.hosts, network.host_name));
     let named = named.and_then(|found| checker.accept(&format!("{key}.members"), found));
@@ -195,7 +199,8 @@ pub(crate) fn build(spec: &Resolved, checker: &mut Checker<'_>) -> Vec<HostGroup
     for (index, own) in spec.host.group.iter().enumerate() {
         let own_mtu = own.mtu.map_or(mtu, |mtu| mtu.0);
         checker.require(own_mtu <= mtu, &format!("host.group[{index}].mtu"), || {
-            format!("{own_mtu} is above topology.mtu = {mtu}, the most that links carry; at most that, or a larger topology.mtu")
+            format!("must be at most topology.mtu = {mtu}, the maximum packet size of links, got {own_mtu}; use a \
+                     smaller MTU for the group, or a larger topology.mtu")
         });
         let (nic, _) = spec.host.nic_of(index + 1);
         let tcp = own.tcp.as_ref().unwrap_or(&spec.tcp);

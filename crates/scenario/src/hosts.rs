@@ -85,7 +85,10 @@ impl HostSet {
                     } else {
                         format!("{noun}s {first}..{end}")
                     };
-                    return Err(format!("{found} not in the network, whose {noun}s are 0..{hosts}"));
+                    return Err(format!(
+                        "must name {noun}s from 0 to {}, got {found}",
+                        hosts.saturating_sub(1)
+                    ));
                 }
                 &Part::Range(first, end) => sorted.push((first, end)),
                 &Part::Steps(first, end, step) => {
@@ -97,11 +100,14 @@ impl HostSet {
                     sorted.extend(named.map(|host| (host, host + 1)));
                     if sorted.len() == before {
                         let one = name(0);
-                        return Err(format!("no {noun} is called \"{wanted}\"; one is \"{}\"", one.as_ref()));
+                        return Err(format!(
+                            "no {noun} is named \"{wanted}\"; use a name such as \"{}\"",
+                            one.as_ref()
+                        ));
                     }
                 }
                 Part::Group(wanted) => {
-                    let groups = groups.ok_or("a group is made of hosts, not of groups")?;
+                    let groups = groups.ok_or("the members of a group must be hosts, not groups")?;
                     let found = groups.members(wanted)?;
                     sorted.extend(found.map(|host| (host, host + 1)));
                 }
@@ -114,7 +120,7 @@ impl HostSet {
             members.extend(first.max(next)..end);
         }
         if members.is_empty() {
-            return Err(format!("no {noun} at all; name at least one"));
+            return Err(format!("must name at least one {noun}"));
         }
         Ok(members)
     }
@@ -134,7 +140,7 @@ impl<'de> Deserialize<'de> for RackSet {
             matches!(&set, HostSet::Parts(parts) if parts.iter().any(|part| matches!(part, Part::Group(_))));
         if grouped {
             return Err(de::Error::custom(
-                "racks are in no groups; numbers such as \"0..2\", or names of switches",
+                "racks must be numbers such as \"0..2\" or names of switches, not groups",
             ));
         }
         Ok(Self(set))
@@ -148,12 +154,14 @@ impl JsonSchema for RackSet {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         set_schema(
-            "a set of racks: \"all\", \"0..2\" (0 and 1), \"0..8 step 2\", [0, 1, 5], or names of switches such as \"leaf3\"",
+            "a set of racks: \"all\", \"0..2\" (0 and 1), \"0..8 step 2\", [0, 1, 5], or names of switches such as \
+             \"leaf3\"",
         )
     }
 }
 
-const EXPECTED: &str = "a set of hosts: \"all\", \"0..8\" (0 to 7), \"0..8, 12\", \"0..8 step 2\", [0, 1, 5], names such as \"host3\" and \"s1-*\", or groups such as \"group:old\"";
+const EXPECTED: &str = "a set of hosts: \"all\", \"0..8\" (0 to 7), \"0..8, 12\", \"0..8 step 2\", [0, 1, 5], names \
+                        such as \"host3\" and \"s1-*\", or groups such as \"group:old\"";
 /// Maximum number of parts, more than any real set has; it bounds the memory that hostile input uses.
 const MAX_PARTS: usize = 100_000;
 /// Maximum number of names, each of which is compared with every host, and of ranges with steps.
@@ -167,7 +175,7 @@ impl FromStr for HostSet {
         }
         let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty()).take(MAX_PARTS);
         let parts = parts.map(part).collect::<Option<Vec<_>>>();
-        Self::of(parts).ok_or_else(|| format!("\"{text}\" is not {EXPECTED}"))
+        Self::of(parts).ok_or_else(|| format!("must be {EXPECTED}; got \"{text}\""))
     }
 }
 
@@ -259,7 +267,9 @@ impl<'de> Deserialize<'de> for HostSet {
                     }
                 }
                 HostSet::of(Some(parts)).ok_or_else(|| {
-                    de::Error::custom(format!("more than {MAX_LONG_PARTS} names and ranges with steps"))
+                    de::Error::custom(format!(
+                        "must have at most {MAX_LONG_PARTS} names and ranges with steps"
+                    ))
                 })
             }
         }
@@ -277,7 +287,8 @@ impl<'de> Deserialize<'de> for Member {
             toml::Value::String(text) => part(text.trim()).filter(|_| text.trim() != "all"),
             _ => None,
         };
-        part.map(Self).ok_or_else(|| de::Error::custom(format!("an entry is no host; expected {EXPECTED}")))
+        part.map(Self)
+            .ok_or_else(|| de::Error::custom(format!("each entry must be a host; expected {EXPECTED}")))
     }
 }
 
@@ -330,10 +341,7 @@ mod tests {
         assert_eq!(resolved("0..4 step 2, 0..3", 12), Ok(vec![0, 1, 2]));
         assert_eq!("1..12 step 4, 2".parse::<HostSet>().unwrap().to_string(), "1..12 step 4, 2");
         assert_eq!("0..4 step 1".parse(), "0..4".parse::<HostSet>());
-        assert_eq!(
-            resolved("0..9 step 2", 8).unwrap_err(),
-            "hosts 0..9 not in the network, whose hosts are 0..8"
-        );
+        assert_eq!(resolved("0..9 step 2", 8).unwrap_err(), "must name hosts from 0 to 7, got hosts 0..9");
         assert!(resolved("0..8 step 0", 8).is_err() && resolved("0..8 step", 8).is_err());
     }
 
@@ -341,7 +349,10 @@ mod tests {
     fn hosts_have_names() {
         assert_eq!(resolved("host2, host1*", 12), Ok(vec![1, 2, 10, 11]));
         assert_eq!(resolved("*, 0..2", 3), Ok(vec![0, 1, 2]));
-        assert_eq!(resolved("hots1", 3).unwrap_err(), "no host is called \"hots1\"; one is \"host0\"");
+        assert_eq!(
+            resolved("hots1", 3).unwrap_err(),
+            "no host is named \"hots1\"; use a name such as \"host0\""
+        );
         let listed: HostSet = toml::Value::try_into(toml::Value::Array(vec![
             toml::Value::Integer(0),
             toml::Value::Integer(1),
@@ -354,11 +365,11 @@ mod tests {
 
     #[test]
     fn sets_that_name_nobody_or_strangers_are_refused() {
-        assert_eq!(resolved("0..9", 8).unwrap_err(), "hosts 0..9 not in the network, whose hosts are 0..8");
-        assert_eq!(resolved("8", 8).unwrap_err(), "host 8 not in the network, whose hosts are 0..8");
-        assert_eq!(resolved("", 8).unwrap_err(), "no host at all; name at least one");
-        assert_eq!(resolved("3..3", 8).unwrap_err(), "no host at all; name at least one");
-        assert_eq!(resolved("4..2", 8).unwrap_err(), format!("\"4..2\" is not {EXPECTED}"));
+        assert_eq!(resolved("0..9", 8).unwrap_err(), "must name hosts from 0 to 7, got hosts 0..9");
+        assert_eq!(resolved("8", 8).unwrap_err(), "must name hosts from 0 to 7, got host 8");
+        assert_eq!(resolved("", 8).unwrap_err(), "must name at least one host");
+        assert_eq!(resolved("3..3", 8).unwrap_err(), "must name at least one host");
+        assert_eq!(resolved("4..2", 8).unwrap_err(), format!("must be {EXPECTED}; got \"4..2\""));
         assert!(resolved("0..4294967295", 8).is_err() && resolved("4294967295", 8).is_err());
     }
 }

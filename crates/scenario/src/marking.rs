@@ -149,8 +149,8 @@ impl AlikePorts<'_> {
         let busiest = if gauge.scope == Scope::Pool { self.pool_ports } else { 1 };
         let most = self.limit(&gauge, busiest, packet);
         let can_fire = kmin < most;
-        let reason =
-            (!can_fire).then(|| format!("its threshold, {kmin}, is not below the {most} that can ever wait"));
+        let reason = (!can_fire)
+            .then(|| format!("the threshold of {kmin} is not below the maximum backlog of {most}"));
         Some(MarkingCurve {
             port: link.kind,
             example: link.name.clone(),

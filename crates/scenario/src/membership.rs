@@ -47,12 +47,12 @@ impl Groups {
         }
         Err(match self.any() {
             false => {
-                format!("there is no group \"{wanted}\", as there is no [[host.group]]; add one of that name")
+                format!("no group is named \"{wanted}\"; add a [[host.group]] with this name")
             }
             true => {
                 let known = self.names.iter().enumerate().filter(|(group, _)| self.has_members(*group));
                 let known: Vec<String> = known.map(|(_, name)| format!("\"{name}\"")).collect();
-                format!("no group with hosts is called \"{wanted}\"; known are {}", known.join(", "))
+                format!("no group with hosts is named \"{wanted}\"; expected one of {}", known.join(", "))
             }
         })
     }

@@ -60,12 +60,13 @@ fn check_nic(nic: &Nic, key: &str, packet: Bytes, checker: &mut Checker<'_>) {
     check_limit(&format!("{key}.limit"), nic.limit(), packet, checker);
     let held_back = nic.backpressure != Backpressure::Off;
     checker.require(held_back || nic.buffer_overhead.is_none(), &format!("{key}.buffer_overhead"), || {
-        "only backpressure counts what waits: leave it out, or give backpressure a size".to_owned()
+        "has an effect only with backpressure; leave buffer_overhead out, or set backpressure to a size"
+            .to_owned()
     });
     if let Backpressure::Upto(most) = nic.backpressure {
         // Linux requires at least two packets, so that one can wait while the other is sent.
         checker.require(most >= packet * 2, &format!("{key}.backpressure"), || {
-            format!("{most} does not hold two packets of {packet}; a larger one, or \"off\"")
+            format!("must be at least two packets of {packet} or \"off\", got {most}")
         });
     }
 }
@@ -170,25 +171,27 @@ fn check_buffer(buffer: &Buffer, packet: Bytes, checker: &mut Checker<'_>) {
         Buffer::CompleteSharing(b) => (b.pool.0, b.ports_per_pool),
         Buffer::Abm(b) => {
             checker.require(!b.alpha.values().is_empty(), "switch.buffer.alpha", || {
-                "no queue has one; at least one, for all".to_owned()
+                "must have at least one value, got an empty list".to_owned()
             });
             checker.require(b.congested > 0.0 && b.congested <= 1.0, "switch.buffer.congested", || {
-                format!("{} is not above 0 and at most 1", b.congested)
+                format!("must be above 0 and at most 1, got {}", b.congested)
             });
             checker.require(b.window.0 >= packet, "switch.buffer.window", || {
-                format!("{} is less than one packet of {packet}", b.window)
+                format!("must be at least one packet of {packet}, got {}", b.window)
             });
             (b.pool.0, b.ports_per_pool)
         }
         Buffer::DynamicThreshold(b) => (b.pool.0, b.ports_per_pool),
     };
-    checker.require(per_pool != Some(0), "switch.buffer.ports_per_pool", || "0 ports; at least 1".to_owned());
+    checker.require(per_pool != Some(0), "switch.buffer.ports_per_pool", || {
+        "must be at least 1, got 0".to_owned()
+    });
     checker.require(pool >= packet, "switch.buffer.pool", || {
-        format!("{pool} does not hold one packet of {packet}")
+        format!("must be at least one packet of {packet}, got {pool}")
     });
     let reserved = reserved(buffer);
     checker.require(reserved <= pool, "switch.buffer.reserved", || {
-        format!("{reserved} for each port is more than the whole pool, {pool}")
+        format!("must be at most the size of the pool, {pool}, got {reserved} for each port")
     });
     for &alpha in alphas(buffer) {
         check_alpha(alpha, pool, reserved, packet, checker);
@@ -207,16 +210,17 @@ fn alphas(buffer: &Buffer) -> &[f64] {
 /// Rejects an `alpha` at which a queue could not hold one packet even in an empty buffer.
 fn check_alpha(alpha: f64, pool: Bytes, reserved: Bytes, packet: Bytes, checker: &mut Checker<'_>) {
     let sound = checker.require(alpha > 0.0 && alpha <= 1024.0, "switch.buffer.alpha", || {
-        format!("{alpha} is not above 0 and at most 1024")
+        format!("must be above 0 and at most 1024, got {alpha}")
     });
     let most = pool.0 as f64 * alpha;
     checker.require(!sound || most >= packet.0 as f64 || reserved >= packet, "switch.buffer.alpha", || {
-        format!("{alpha} of a pool of {pool} does not hold one packet of {packet}, nor do reserved bytes")
+        format!("alpha times the pool of {pool} must be at least one packet of {packet}, got alpha = {alpha}; use a \
+                 larger alpha, or reserve at least one packet for each port (switch.buffer.reserved)")
     });
 }
 
 pub(crate) fn check_limit(key: &str, limit: Amount, packet: Bytes, checker: &mut Checker<'_>) {
     checker.require(in_bytes(limit, packet) >= packet, key, || {
-        format!("{limit} does not hold one packet of {packet}")
+        format!("must be at least one packet of {packet}, got {limit}")
     });
 }

@@ -68,19 +68,20 @@ pub(crate) fn build(nic: &Nic, mss: Bytes, packet: Bytes, checker: &mut Checker<
 fn check_burst(tso: Tso, nic: &Nic, mss: Bytes, packet: Bytes, checker: &mut Checker<'_>) {
     let largest = tso.largest;
     checker.require(largest >= mss * 2, "host.nic.tso", || {
-        format!("{largest} does not hold two segments of {mss}, the smallest burst; a larger one, or \"off\"")
+        format!("must be at least two segments of {mss} or \"off\", got {largest}")
     });
     checker.require(largest <= LARGEST_BURST, "host.nic.tso", || {
         format!(
-            "{largest} is more than {LARGEST_BURST}, the most that a NIC is handed at once (gso_max_size)"
+            "must be at most {LARGEST_BURST}, the largest burst that Linux hands to a NIC (gso_max_size), got \
+             {largest}"
         )
     });
     let on_wire = packet * (largest.0 / mss.0.max(1)).max(2);
     let limit = in_bytes(nic.limit(), packet);
     checker.require(limit >= on_wire, "host.nic.tso", || {
         format!(
-            "a burst of {on_wire} with its headers does not fit the NIC, host.nic.limit = {}; a larger limit, or \
-             smaller bursts (host.nic.tso)",
+            "a burst of {on_wire} with headers must fit into the queue of the NIC, host.nic.limit = {}; use a larger \
+             limit, or a smaller host.nic.tso",
             nic.limit()
         )
     });
@@ -91,7 +92,8 @@ fn check_coalescing(coalescing: &spec::Coalescing, checker: &mut Checker<'_>) ->
         Automatic::Is(time) => check_wait(time.0, coalescing.packets.unwrap_or(u32::MAX), checker),
         Automatic::Auto => {
             checker.require(coalescing.packets.is_none(), "host.nic.coalescing.packets", || {
-                "with time = \"auto\" the NIC chooses how many packets, too; leave it out, or give a time"
+                "must be left out with time = \"auto\", which also determines the number of packets; or set time to \
+                 a duration"
                     .to_owned()
             });
             Wait::Adaptive
@@ -99,20 +101,20 @@ fn check_coalescing(coalescing: &spec::Coalescing, checker: &mut Checker<'_>) ->
     };
     let queues = coalescing.queues;
     checker.require((1..=MOST_QUEUES).contains(&queues), "host.nic.coalescing.queues", || {
-        format!("{queues} queues; 1 to {MOST_QUEUES}")
+        format!("must be from 1 to {MOST_QUEUES}, got {queues}")
     });
     Coalescing { wait, gro: coalescing.gro, queues }
 }
 
 fn check_wait(time: Duration, packets: u32, checker: &mut Checker<'_>) -> Wait {
     checker.require(time > Duration::ZERO, "host.nic.coalescing.time", || {
-        "packets that wait for no time do not wait: above 0s, or no coalescing at all".to_owned()
+        "must be above 0s, got 0s; to turn coalescing off, remove host.nic.coalescing".to_owned()
     });
     checker.require(time <= LONGEST_WAIT, "host.nic.coalescing.time", || {
-        format!("{time} is longer than any NIC waits; at most {LONGEST_WAIT}")
+        format!("must be at most {LONGEST_WAIT}, got {time}")
     });
     checker.require(packets > 0, "host.nic.coalescing.packets", || {
-        "0 packets never come; at least 1, or leave it out, so that only the time counts".to_owned()
+        "must be at least 1, got 0; for no limit on the number of packets, leave packets out".to_owned()
     });
     Wait::Fixed { time, packets }
 }

@@ -65,7 +65,7 @@ impl OwnTcps {
     pub(crate) fn are_few(&self, groups: usize, checker: &mut Checker<'_>) -> bool {
         checker.require((self.all.len() + 1) * groups * groups <= MOST_AGREEMENTS, "workload", || {
             format!(
-                "{} of them have a tcp of their own, between each two of {groups} groups of hosts; at most {}",
+                "at most {1} workloads can have their own tcp table with {groups} groups of hosts, got {0}",
                 self.all.len(),
                 MOST_AGREEMENTS / (groups * groups) - 1
             )
@@ -92,7 +92,8 @@ pub(crate) fn check(own: &Tcp, of_host: &Tcp, group: &HostGroup, checker: &mut C
     let mut sound = true;
     let mut alike = |key: &str, alike: bool| {
         sound &= checker.require(alike, &format!("tcp.{key}"), || {
-            "a host has it once, for all of its connections: leave it out here, and set it in [tcp] or in host.group".to_owned()
+            "must be the same for all connections of a host; leave the key out here, and set the key in [tcp] or in \
+             host.group".to_owned()
         });
         alike
     };

@@ -38,7 +38,7 @@ pub fn parse(
     let resolved = resolve(&spec, &document.table, file, seed)
         .map_err(|(path, message)| ScenarioError { problems: vec![document.problem(&path, message)] })?;
     if let Some(seed) = seed.filter(|&seed| seed > spec::MAX_SEED) {
-        let message = format!("seed {seed} is above {}, the largest", spec::MAX_SEED);
+        let message = format!("the seed must be at most {}, got {seed}", spec::MAX_SEED);
         return Err(ScenarioError { problems: vec![document.overall(message)] });
     }
     let own = OwnTcps::read(&resolved, &document.table)
@@ -70,10 +70,11 @@ fn check(spec: Resolved, own: &OwnTcps, checker: &mut Checker<'_>) -> Option<Exp
     let agreements = tcp.then(|| agreement::agreements(&spec, &groups, own, checker));
     let count = spec.workload.len();
     let some = checker.require(count > 0, "workload", || {
-        "nothing is sent; add a [[workload]] of kind \"poisson\", \"long-lived\", \"incast\", \"partition-aggregate\", \"block-transfer\", \"trace\", \"udp\" or \"ping\"".to_owned()
+        "must have at least one workload; add a [[workload]] of kind \"poisson\", \"long-lived\", \"incast\", \
+         \"partition-aggregate\", \"block-transfer\", \"trace\", \"udp\" or \"ping\"".to_owned()
     });
     let few = checker.require(count <= MAX_WORKLOADS, "workload", || {
-        format!("{count} workloads; at most {MAX_WORKLOADS}")
+        format!("must have at most {MAX_WORKLOADS} workloads, got {count}")
     });
     let network = topology::build::build(&spec, spec.seed, checker);
     let (agreements, mut network) = agreements.zip(network).filter(|_| some && few)?;
@@ -120,30 +121,28 @@ fn check(spec: Resolved, own: &OwnTcps, checker: &mut Checker<'_>) -> Option<Exp
 /// Checks the name, which becomes the name of a results folder.
 fn check_name(name: &str, checker: &mut Checker<'_>) {
     let empty = name.trim().is_empty() || name == "." || name == "..";
-    checker.require(!empty, "name", || format!("{name:?} names nothing; at least one letter or digit"));
+    checker.require(!empty, "name", || format!("must not be empty, \".\" or \"..\", got {name:?}"));
     let bad = name.chars().find(|&character| character.is_control() || matches!(character, '/' | '\\'));
     checker.require(bad.is_none(), "name", || {
-        format!("{name:?} has a control character or a path separator; neither is allowed")
+        format!("must not contain control characters or path separators, got {name:?}")
     });
 }
 
 fn check_stop(spec: &Resolved, checker: &mut Checker<'_>) {
     let Some(at) = spec.stop.at else { return };
-    checker.require(at.0 > Duration::ZERO, "stop.at", || {
-        "the run would end before it begins; above 0s".to_owned()
-    });
+    checker.require(at.0 > Duration::ZERO, "stop.at", || "must be above 0s, got 0s".to_owned());
     checker.require(spec.measure.warm_up < at, "measure.warm_up", || {
-        format!("{} is not before the end of the run, stop.at = {at}", spec.measure.warm_up)
+        format!("must be before the end of the run, stop.at = {at}, got {}", spec.measure.warm_up)
     });
 }
 
 fn check_measure(measure: &spec::Measure, checker: &mut Checker<'_>) {
     checker.require(measure.bins.is_sorted_by(|a, b| a < b), "measure.bins", || {
-        "the edges must ascend, such as [\"100KB\", \"10MB\"]".to_owned()
+        "the edges must be in ascending order, such as [\"100KB\", \"10MB\"]".to_owned()
     });
     checker.require(
         measure.sample_queues.is_none_or(|every| every.0 >= ports::SHORTEST_INTERVAL),
         "measure.sample_queues",
-        || "the interval is too short; at least 1ns".to_owned(),
+        || "must be at least 1ns".to_owned(),
     );
 }

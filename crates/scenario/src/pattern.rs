@@ -29,10 +29,12 @@ pub(crate) fn expand(text: &str) -> Result<Vec<String>, String> {
         Some((number(first)?, number(end)?, tail))
     });
     let Some((first, end, tail)) = range.filter(|(first, end, _)| first < end) else {
-        return Err(format!("{text:?} is no name and no range of names such as \"h{{0..10}}\" (h0 to h9)"));
+        return Err(format!(
+            "must be a name or a range of names such as \"h{{0..10}}\" (h0 to h9), got {text:?}"
+        ));
     };
     if (end - first) as usize > MAX_NAMES {
-        return Err(format!("{text:?} are {} names; at most {MAX_NAMES}", end - first));
+        return Err(format!("must be at most {MAX_NAMES} names, got {} in {text:?}", end - first));
     }
     check_name(&format!("{head}{first}{tail}"))?;
     Ok((first..end).map(|number| format!("{head}{number}{tail}")).collect())
@@ -46,7 +48,8 @@ pub(crate) fn check_name(name: &str) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "{name:?} cannot be a name: letters, digits, \"-\", \"_\" and \".\", with one that is no digit"
+        "must be a name of letters, digits, \"-\", \"_\" and \".\" with at least one character that is not a digit, \
+         got {name:?}"
     ))
 }
 
@@ -79,14 +82,14 @@ mod tests {
     #[test]
     fn names_that_mean_something_else_are_refused() {
         for name in ["7", "all", "a b", "a->b", "a..b", "", "a*", "é\u{1f}", "{0..3}"] {
-            assert!(expand(name).unwrap_err().contains("cannot be a name"), "{name}");
+            assert!(expand(name).unwrap_err().contains("must be a name of letters"), "{name}");
         }
         for range in ["a{", "a{1}", "a{3..3}", "a{5..1}", "a{-1..2}"] {
-            assert!(expand(range).unwrap_err().contains("no range of names"), "{range}");
+            assert!(expand(range).unwrap_err().contains("a range of names"), "{range}");
         }
         assert_eq!(
             expand("a{0..4000000000}").unwrap_err(),
-            "\"a{0..4000000000}\" are 4000000000 names; at most 131072"
+            "must be at most 131072 names, got 4000000000 in \"a{0..4000000000}\""
         );
     }
 }

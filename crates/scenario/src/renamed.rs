@@ -17,7 +17,7 @@ pub(crate) fn rename(scenario: &mut Table) -> Result<Vec<String>, (String, Strin
         let Some(table) = table_at(scenario, place) else { continue };
         let Some(value) = table.remove(old) else { continue };
         if table.contains_key(new) {
-            let message = format!("it is given twice, also under its old name, {old}; remove {old}");
+            let message = format!("is set twice, also under the old name {old}; remove {old}");
             return Err((format!("{place}.{new}"), message));
         }
         table.insert(new.to_owned(), value);

@@ -51,16 +51,18 @@ pub(crate) fn split<E: Error>(value: Value, what: &str, known: &[&str]) -> Resul
         Value::Table(mut table) => match table.remove("kind") {
             Some(Value::String(kind)) => (kind, Some(table)),
             Some(other) => {
-                let message = format!("found {}; expected one of {expected}", other.type_str());
+                let message = format!("must be one of {expected}, got a value of type {}", other.type_str());
                 return Err(fenced(&[Step::Key("kind".to_owned())], &message));
             }
             None => {
-                return Err(E::custom(format!("the key \"kind\" is missing; expected one of {expected}")));
+                return Err(E::custom(format!("the key \"kind\" is missing; it must be one of {expected}")));
             }
         },
         other => {
-            let message =
-                format!("found {}; expected a table with kind = one of {expected}", other.type_str());
+            let message = format!(
+                "must be one of {expected}, or a table with one of these kinds, got a value of type {}",
+                other.type_str()
+            );
             return Err(E::custom(message));
         }
     };
@@ -80,7 +82,7 @@ pub(crate) fn unknown<E: Error>(path: &[Step], what: &str, found: &Value, known:
         Some(name) => {
             format!("unknown {what} \"{name}\"{}; expected one of {}", hint(name, known), quoted(known))
         }
-        None => format!("found {}; expected one of {}", found.type_str(), quoted(known)),
+        None => format!("must be one of {1}, got a value of type {0}", found.type_str(), quoted(known)),
     };
     fenced(path, &message)
 }
@@ -163,10 +165,10 @@ fn reword(message: &str) -> (Option<String>, String) {
         }
         let found = known.remove(0);
         let list: Vec<&str> = known.iter().map(String::as_str).collect();
-        let allowed = if list.is_empty() { "there are none here".to_owned() } else { list.join(", ") };
+        let allowed = if list.is_empty() { "none".to_owned() } else { list.join(", ") };
         let message = match unmodelled(&found) {
-            Some(name) => format!("{name} is not modelled; known here: {allowed}"),
-            None => format!("unknown key{}; known here: {allowed}", hint(&found, &list)),
+            Some(name) => format!("{name} is not modelled; allowed keys: {allowed}"),
+            None => format!("unknown key{}; allowed keys: {allowed}", hint(&found, &list)),
         };
         return (Some(found), message);
     }
@@ -189,7 +191,7 @@ fn reword(message: &str) -> (Option<String>, String) {
         .strip_prefix("invalid type: string ")
         .and_then(|rest| rest.strip_suffix(", expected a sequence"))
     {
-        return (None, format!("found {text} where a list is expected: [{text}]"));
+        return (None, format!("must be a list in brackets, such as [{text}], got {text}"));
     }
     let message = message
         .replace("expected a sequence", "expected a list in brackets")

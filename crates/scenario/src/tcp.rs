@@ -27,7 +27,7 @@ pub(crate) fn check_all(spec: &Resolved, checker: &mut Checker<'_>) -> bool {
     let fits = check_mtu(mtu, &spec.tcp, "topology.mtu", checker);
     let size = if checker.blames_other("topology.mtu", "topology.framing") { "framing" } else { "mtu" };
     let short = checker.require((mtu + framing).0 <= MAX_PACKET, &format!("topology.{size}"), || {
-        format!("{mtu} and {framing} of framing are more than {MAX_PACKET} bytes")
+        format!("mtu plus framing must be at most {MAX_PACKET}B, got {mtu} plus {framing}")
     });
     if !fits || !short {
         return false;
@@ -43,7 +43,7 @@ pub(crate) fn check_mtu(mtu: Bytes, tcp: &Tcp, key: &str, checker: &mut Checker<
     let least = headers + SACK + Bytes(1);
     checker.require(mtu >= least, key, || {
         format!(
-            "{mtu} is too small; at least {least}: {headers} of headers, {SACK} of SACK blocks, one of data"
+            "must be at least {least} ({headers} of headers, {SACK} of SACK blocks and 1B of data), got {mtu}"
         )
     })
 }
@@ -190,23 +190,25 @@ fn check_congestion(tcp: &Tcp, config: &Config, checker: &mut Checker<'_>) {
         Congestion::Dctcp(dctcp) => check_dctcp(dctcp, "tcp.congestion", checker),
         Congestion::Cubic(cubic) => {
             let Cubic { c, beta, hystart, hystart_delay, counting, tick, hold, .. } = *cubic;
-            checker.require(c > 0.0 && c.is_finite(), "tcp.congestion.c", || format!("{c} is not above 0"));
+            checker.require(c > 0.0 && c.is_finite(), "tcp.congestion.c", || {
+                format!("must be a finite number above 0, got {c}")
+            });
             checker.require(beta > 0.0 && beta < 1.0, "tcp.congestion.beta", || {
-                format!("{beta} is not between 0 and 1")
+                format!("must be above 0 and below 1, got {beta}")
             });
             if let Some(delay) = hystart_delay {
                 let key = "tcp.congestion.hystart_delay";
-                checker.require(delay.0 > Duration::ZERO, key, || {
-                    "it is 0; above 0, or leave it out".to_owned()
-                });
+                checker.require(delay.0 > Duration::ZERO, key, || "must be above 0s, got 0s".to_owned());
                 checker.require(hystart == spec::HyStart::Linux, key, || {
-                    "only hystart = \"linux\" has it: set that, or leave this out".to_owned()
+                    "has an effect only with hystart = \"linux\"; set hystart = \"linux\", or leave hystart_delay \
+                     out".to_owned()
                 });
             }
             for (key, time) in [("tcp.congestion.tick", tick), ("tcp.congestion.hold", hold)] {
                 let off = time.is_none_or(|time| time.0 == Duration::ZERO);
                 checker.require(off || counting == cubic::Counting::Segments, key, || {
-                    "only counting = \"segments\" has a clock: set that, or leave this out".to_owned()
+                    "has an effect only with counting = \"segments\"; set counting = \"segments\", or leave the key \
+                     out".to_owned()
                 });
             }
         }
@@ -214,7 +216,7 @@ fn check_congestion(tcp: &Tcp, config: &Config, checker: &mut Checker<'_>) {
             check_dctcp(&pulser.dctcp, "tcp.congestion.dctcp", checker);
             let (safe, mss) = (pulser.safe_window.in_bytes(config.mss), config.mss);
             checker.require(safe >= mss, "tcp.congestion.safe_window", || {
-                format!("{safe} is less than one segment, {mss}")
+                format!("must be at least one segment of {mss}, got {safe}")
             });
         }
     }
@@ -222,17 +224,18 @@ fn check_congestion(tcp: &Tcp, config: &Config, checker: &mut Checker<'_>) {
 
 fn check_dctcp(dctcp: &dctcp::Config, key: &str, checker: &mut Checker<'_>) {
     let g = dctcp.gain;
-    let sound = checker
-        .require(g > 0.0 && g <= 1.0, &format!("{key}.g"), || format!("{g} is not above 0 and at most 1"));
+    let sound = checker.require(g > 0.0 && g <= 1.0, &format!("{key}.g"), || {
+        format!("must be above 0 and at most 1, got {g}")
+    });
     let shifts = (0..=10).any(|shift| g * f64::from(1 << shift) == 1.0);
     checker.require(
         !sound || dctcp.arithmetic == dctcp::Arithmetic::Float || shifts,
         &format!("{key}.g"),
-        || format!("{g} is not 1, 1/2, 1/4, … or 1/1024, as arithmetic = \"fixed\" demands"),
+        || format!("must be a power of two from 1/1024 to 1 with arithmetic = \"fixed\", got {g}"),
     );
     let alpha = dctcp.initial_alpha;
     checker.require((0.0..=1.0).contains(&alpha), &format!("{key}.initial_alpha"), || {
-        format!("{alpha} is not between 0 and 1")
+        format!("must be from 0 to 1, got {alpha}")
     });
 }
 
@@ -240,26 +243,25 @@ fn check_dctcp(dctcp: &dctcp::Config, key: &str, checker: &mut Checker<'_>) {
 fn check_receiver(tcp: &Tcp, config: &Config, checker: &mut Checker<'_>) {
     let Receiver::Ictcp(ictcp) = &tcp.receiver else { return };
     checker.require(tcp.timestamps, "tcp.receiver", || {
-        "ictcp measures round trips with timestamps: set tcp.timestamps = true".to_owned()
+        "ictcp measures round-trip times with timestamps; set tcp.timestamps = true".to_owned()
     });
     let mut within = |key: &str, value: f64, sound: bool, range: &str| {
-        checker.require(sound, &format!("tcp.receiver.{key}"), || format!("{value} is not {range}"));
+        checker.require(sound, &format!("tcp.receiver.{key}"), || format!("must be {range}, got {value}"));
     };
     within("share", ictcp.share, ictcp.share > 0.0 && ictcp.share <= 1.0, "above 0 and at most 1");
-    within("fairness", ictcp.fairness, (0.0..=1.0).contains(&ictcp.fairness), "between 0 and 1");
-    within("beta", ictcp.beta, (0.0..=1.0).contains(&ictcp.beta), "between 0 and 1");
-    within("gamma1", ictcp.gamma1, (0.0..=1.0).contains(&ictcp.gamma1), "between 0 and 1");
+    within("fairness", ictcp.fairness, (0.0..=1.0).contains(&ictcp.fairness), "from 0 to 1");
+    within("beta", ictcp.beta, (0.0..=1.0).contains(&ictcp.beta), "from 0 to 1");
+    within("gamma1", ictcp.gamma1, (0.0..=1.0).contains(&ictcp.gamma1), "from 0 to 1");
     let gamma2 = ictcp.gamma2 >= ictcp.gamma1 && ictcp.gamma2 <= 1.0;
-    within("gamma2", ictcp.gamma2, gamma2, "between gamma1 and 1");
+    within("gamma2", ictcp.gamma2, gamma2, "from gamma1 to 1");
     checker.require(ictcp.decrease_after > 0, "tcp.receiver.decrease_after", || {
-        "0 is too few; at least 1".to_owned()
+        "must be at least 1, got 0".to_owned()
     });
-    checker.require(ictcp.rtt_limit.0.0 > 0, "tcp.receiver.rtt_limit", || {
-        "every round trip is longer, so that nothing would be controlled; above 0s".to_owned()
-    });
+    checker
+        .require(ictcp.rtt_limit.0.0 > 0, "tcp.receiver.rtt_limit", || "must be above 0s, got 0s".to_owned());
     let Control::Ictcp(built) = config.receive_control else { return };
     checker.require(built.minimum >= config.mss, "tcp.receiver.minimum", || {
-        format!("{} is less than one segment, {}", built.minimum, config.mss)
+        format!("must be at least one segment of {1}, got {0}", built.minimum, config.mss)
     });
     ordered(("tcp.receiver.minimum", built.minimum), ("tcp.receive_window", built.maximum), checker);
 }
@@ -269,11 +271,11 @@ fn check_idle(tcp: &Tcp, config: &Config, checker: &mut Checker<'_>) {
     let sack = tcp.recovery == spec::Recovery::Sack;
     let rack = tcp.recovery == spec::Recovery::Rack;
     checker.require(sack || rack || tcp.prr == spec::Prr::Off, "tcp.prr", || {
-        "it is a part of recovery by \"sack\" or \"rack\": set tcp.prr = \"off\", or tcp.recovery = \"sack\"".to_owned()
+        "has an effect only with tcp.recovery = \"sack\" or \"rack\"; set tcp.recovery, or set tcp.prr = \"off\"".to_owned()
     });
     for (key, set) in [("tcp.frto", tcp.frto), ("tcp.dsack", tcp.dsack)] {
         checker.require(sack || rack || !set, key, || {
-            "it needs selective acknowledgements: leave it out, or set tcp.recovery = \"rack\" or \"sack\""
+            "has an effect only with tcp.recovery = \"sack\" or \"rack\"; set tcp.recovery, or leave the key out"
                 .to_owned()
         });
     }
@@ -281,46 +283,48 @@ fn check_idle(tcp: &Tcp, config: &Config, checker: &mut Checker<'_>) {
     let congestion = tcp.congestion.config(config.mss);
     let early = congestion.needs_rtt_of_each_ack();
     checker.require(!early || tcp.timestamps || rack, "tcp.congestion.hystart", || {
-        "it needs a round-trip time with each acknowledgement: set tcp.timestamps = true, or tcp.recovery = \"rack\""
+        "needs a round-trip time from each acknowledgement; set tcp.timestamps = true, or tcp.recovery = \"rack\""
             .to_owned()
     });
     let quick = tcp.delayed_ack.quick == 0 || tcp.delayed_ack.segments > 1;
     checker.require(quick, "tcp.delayed_ack.quick", || {
-        "every segment is acknowledged at once: leave it out, or set tcp.delayed_ack.segments = 2".to_owned()
+        "has an effect only with delayed acknowledgements; set tcp.delayed_ack.segments = 2, or leave the key out".to_owned()
     });
     let cwr = !tcp.delayed_ack.cwr_at_once || tcp.delayed_ack.segments > 1;
     checker.require(cwr, "tcp.delayed_ack.cwr_at_once", || {
-        "every segment is acknowledged at once: leave it out, or set tcp.delayed_ack.segments = 2".to_owned()
+        "has an effect only with delayed acknowledgements; set tcp.delayed_ack.segments = 2, or leave the key out".to_owned()
     });
     checker.require(rack || tcp.rack.is_none(), "tcp.rack", || {
-        "only RACK-TLP asks: leave it out, or set tcp.recovery = \"rack\"".to_owned()
+        "has an effect only with tcp.recovery = \"rack\"; set tcp.recovery, or leave tcp.rack out".to_owned()
     });
     let without = matches!(tcp.recovery, spec::Recovery::NewReno | spec::Recovery::Reno);
     let repairs = !tcp.limited_transmit_repairs || (tcp.limited_transmit && without);
     checker.require(repairs, "tcp.limited_transmit_repairs", || {
-        "it needs limited transmit without selective acknowledgements: leave it out, or set tcp.limited_transmit = true \
-         and tcp.recovery = \"newreno\""
+        "has an effect only with limited transmit and without selective acknowledgements; set tcp.limited_transmit = \
+         true and tcp.recovery = \"newreno\", or leave the key out"
             .to_owned()
     });
     let newreno = tcp.recovery == spec::Recovery::NewReno;
     checker.require(newreno || tcp.full_ack == FullAck::Limited, "tcp.full_ack", || {
-        "only NewReno asks: leave it out, or set tcp.recovery = \"newreno\"".to_owned()
+        "has an effect only with tcp.recovery = \"newreno\"; set tcp.recovery, or leave the key out"
+            .to_owned()
     });
     let kept = tcp.sack_after_timeout == SackAfterTimeout::Kept;
     checker.require(sack || kept, "tcp.sack_after_timeout", || {
-        "only RFC 6675's recovery asks: leave it out, or set tcp.recovery = \"sack\"".to_owned()
+        "has an effect only with tcp.recovery = \"sack\"; set tcp.recovery, or leave the key out".to_owned()
     });
     let answers = congestion.answers_ece();
     checker.require(answers || tcp.ece_reaction == EceReaction::AtOnce, "tcp.ece_reaction", || {
-        "its congestion control answers no ECE by a smaller window: leave it out, or set ecn = true in tcp.congestion"
+        "has an effect only with a congestion control that reduces the window on ECE; set ecn = true in \
+         tcp.congestion, or leave the key out"
             .to_owned()
     });
     checker.require(tcp.handshake || tcp.lost_syn == LostSyn::Careful, "tcp.lost_syn", || {
-        "without a handshake no SYN is lost: leave it out, or set tcp.handshake = true".to_owned()
+        "has an effect only with tcp.handshake = true; set tcp.handshake, or leave the key out".to_owned()
     });
     let own = congestion.has_own_avoidance();
     checker.require(!own || tcp.avoidance == Avoidance::ByteCounting, "tcp.avoidance", || {
-        "cubic has a congestion avoidance of its own: leave it out".to_owned()
+        "has no effect with cubic, which has its own congestion avoidance; leave the key out".to_owned()
     });
 }
 
@@ -337,7 +341,7 @@ pub(crate) fn check(tcp: &Tcp, config: &Config, checker: &mut Checker<'_>) {
         ("receive_window", largest),
     ] {
         checker.require(window >= mss, &format!("tcp.{key}"), || {
-            format!("{window} is less than one segment, {mss}")
+            format!("must be at least one segment of {mss}, got {window}")
         });
     }
     for (key, window) in
@@ -347,20 +351,18 @@ pub(crate) fn check(tcp: &Tcp, config: &Config, checker: &mut Checker<'_>) {
         ordered((&format!("tcp.{key}"), window), ("tcp.max_window", most), checker);
     }
     checker.require(largest <= MAX_RECEIVE_WINDOW, "tcp.receive_window", || {
-        format!("{largest} is above {MAX_RECEIVE_WINDOW}, the most a TCP header can say")
+        format!("must be at most {MAX_RECEIVE_WINDOW} (32 bits), got {largest}")
     });
     for (key, count) in [
         ("slow_start_limit", tcp.slow_start_limit),
         ("duplicate_threshold", tcp.duplicate_threshold),
         ("delayed_ack.segments", tcp.delayed_ack.segments),
     ] {
-        checker.require(count > 0, &format!("tcp.{key}"), || "0 is too few; at least 1".to_owned());
+        checker.require(count > 0, &format!("tcp.{key}"), || "must be at least 1, got 0".to_owned());
     }
     let rto = &tcp.rto;
-    checker.require(rto.min.0.0 > 0, "tcp.rto.min", || "a timer of no time never ends; above 0s".to_owned());
-    checker.require(rto.initial.0.0 > 0, "tcp.rto.initial", || {
-        "a timer of no time never ends; above 0s".to_owned()
-    });
+    checker.require(rto.min.0.0 > 0, "tcp.rto.min", || "must be above 0s, got 0s".to_owned());
+    checker.require(rto.initial.0.0 > 0, "tcp.rto.initial", || "must be above 0s, got 0s".to_owned());
     for (key, time) in [("min", rto.min), ("initial", rto.initial)] {
         ordered((&format!("tcp.rto.{key}"), time), ("tcp.rto.max", rto.max), checker);
     }
@@ -373,8 +375,11 @@ fn ordered<T: PartialOrd + Display>(low: (&str, T), high: (&str, T), checker: &m
     }
     let name = |key: &str| key.rsplit('.').next().unwrap_or_default().to_owned();
     if checker.blames_other(low.0, high.0) {
-        checker.refuse(high.0, format!("{} is below {} = {}, its default", high.1, name(low.0), low.1));
+        checker.refuse(
+            high.0,
+            format!("must be at least {1} = {2}, the default, got {0}", high.1, name(low.0), low.1),
+        );
     } else {
-        checker.refuse(low.0, format!("{} is above {} = {}", low.1, name(high.0), high.1));
+        checker.refuse(low.0, format!("must be at most {1} = {2}, got {0}", low.1, name(high.0), high.1));
     }
 }

@@ -17,7 +17,8 @@ pub(crate) fn check(spec: &Resolved, traffic: &CheckedTraffic, checker: &mut Che
     // Start times are unknown if a workload was rejected.
     let Some((first, end)) = first.zip(spec.stop.at).filter(|_| checker.problems.is_empty()) else { return };
     checker.require(first.0 < end.0.0, "stop.at", || {
-        format!("the run ends at {end}, and nothing is sent before {first}; a later end, or an earlier start")
+        format!("must be after the start of the first workload, {first}, got {end}; use a later end of the run, or \
+                 an earlier start")
     });
 }
 
@@ -41,14 +42,15 @@ impl Experiment {
             let late = listed.iter().filter(|&&at| at >= end).count();
             if generator.begin() >= end {
                 return Some(format!(
-                    "{key} sends nothing: it begins at {}, and the run ends at {end}",
+                    "{key} sends nothing: the workload begins at {}, but the run ends at {end}",
                     generator.begin()
                 ));
             }
             let all = listed.len();
             (late > 0).then(|| {
                 format!(
-                    "{late} of {all} flows of {key} begin when the run has ended, at {end}: they are not sent"
+                    "{late} of {all} flows of {key} are not sent, because they begin at or after the end of the run, \
+                     {end}"
                 )
             })
         };
@@ -60,7 +62,8 @@ impl Experiment {
         let early = |(key, generator): (String, &Generator)| {
             let last = generator.last().filter(|last| last.0 < self.warm_up.0)?;
             Some(format!(
-                "no flow of {key} counts: the last one begins at {last}, before measure.warm_up = {}",
+                "no flow of {key} is measured: the last flow begins at {last}, before the warm-up ends at \
+                 measure.warm_up = {}",
                 self.warm_up
             ))
         };

@@ -52,7 +52,7 @@ impl Experiment {
     fn marks_everything(&self, curves: &[MarkingCurve]) -> Option<String> {
         if let Some(curve) = curves.iter().find(|curve| curve.kmax.bytes == 0) {
             return Some(format!(
-                "{} ports ({}) mark every packet that meets any other: K = 0B",
+                "{} ports ({}) mark every packet that arrives while another packet waits: K = 0B",
                 curve.port.name(),
                 curve.example
             ));
@@ -65,8 +65,8 @@ impl Experiment {
         };
         let (link, k) = self.markers().find_map(|(link, marker)| Some((link, alone(marker)?)))?;
         Some(format!(
-            "{} ports ({}) mark every full packet, also one that meets no other: K = {k} counts the packet itself, and \
-             one has {packet}",
+            "{} ports ({}) mark every full packet, even if no other packet waits: the backlog includes the packet \
+             itself, and K = {k} is less than a full packet of {packet}",
             link.kind.name(),
             link.name
         ))
@@ -86,12 +86,12 @@ impl Experiment {
             (threshold.0 >= one && smallest.0 < one).then_some((link, smallest))
         })?;
         Some(format!(
-            "split = \"minimum\" leaves a queue of {} ports ({}) a threshold of {}, less than one packet: it marks all \
-             that waits, and drops for ever what is not ECN-capable if the backlog is averaged too (a larger k, or \
-             split = \"standard\", prevents it)",
+            "split = \"minimum\" gives a queue of {} ports ({}) a threshold of {}, less than one packet: the queue \
+             marks all waiting packets, and with an averaged backlog it drops all packets that are not ECN-capable; \
+             use a larger k, or split = \"standard\"",
             link.kind.name(),
             link.name,
-            if smallest.0 == 0 { "nothing".to_owned() } else { Bytes(smallest.0).to_string() },
+            if smallest.0 == 0 { "0".to_owned() } else { Bytes(smallest.0).to_string() },
         ))
     }
 
@@ -110,14 +110,16 @@ impl Experiment {
             |agreement: &Agreement| uses(agreement) && agreement.receiver.ack_ecn() == Ecn::NotEct;
         let warning = match (ecn, anywhere) {
             (true, _) if !at_switches => {
-                "connections use ECN, but no switch marks: only drops will slow them down"
+                "connections use ECN, but no switch has a marker: only packet drops reduce the sending rate"
             }
             (false, true) => "connections do not use ECN: markers drop their packets instead of marking them",
             (true, true) if !self.agreements().all(uses) => {
-                "connections between some groups of hosts do not use ECN: markers drop their packets instead of marking them"
+                "connections between some groups of hosts do not use ECN: markers drop their packets instead of \
+                 marking them"
             }
             (true, true) if self.agreements().any(deaf_acks) => {
-                "pure acknowledgements are not ECN-capable: markers drop them (tcp.ect = \"all\" prevents it)"
+                "pure acknowledgements are not ECN-capable: markers drop them; set tcp.ect = \"all\" to prevent \
+                 these drops"
             }
             _ => return None,
         };
@@ -132,11 +134,13 @@ impl Experiment {
         let hears = self.agreements().any(|agreement| agreement.sender.congestion.hears_incast());
         match (self.markers().any(notifies), hears) {
             (false, true) => Some(
-                "pulser brakes on explicit incast notifications, but no switch has an ein marker: it is DCTCP here"
+                "pulser reacts to explicit incast notifications, but no switch has an ein marker: pulser behaves as \
+                 DCTCP"
                     .to_owned(),
             ),
             (true, false) => Some(
-                "an ein marker notifies of incast, but only pulser without as_released reacts to that".to_owned(),
+                "an ein marker sends incast notifications, but no connection reacts to them: only pulser without \
+                 as_released does".to_owned(),
             ),
             _ => None,
         }
@@ -149,7 +153,7 @@ impl Experiment {
         let link = self.network.links.iter().find(idle)?;
         let shaper = self.network.port(link).shaper?;
         Some(format!(
-            "the shaper of {} holds nothing back: {} at a link of {}",
+            "the shaper of {} has no effect: its rate of {} is not below the link rate of {}",
             link.name, shaper.rate, link.rate
         ))
     }
@@ -166,8 +170,8 @@ impl Experiment {
         };
         let quantum = self.network.ports.iter().filter_map(shortest).min()?;
         Some(format!(
-            "a quantum of {quantum} is below a full packet of {packet}: DWRR then skips rounds, WRR sends more than its \
-             quantum (MQ-ECN takes at least one MTU)"
+            "a quantum of {quantum} is less than a full packet of {packet}: DWRR then skips rounds, and WRR sends \
+             more than the quantum; the MQ-ECN paper uses at least one MTU"
         ))
     }
 
@@ -178,7 +182,7 @@ impl Experiment {
             buffer.reserved_rule == ReservedRule::AsReleased && link.reserved == Bytes(0)
         };
         self.network.links.iter().any(idle).then(|| {
-            "switch.buffer.reserved_rule = \"as-released\" changes nothing: no port has reserved bytes \
+            "switch.buffer.reserved_rule = \"as-released\" has no effect: no port has a reserved buffer \
              (switch.buffer.reserved)"
                 .to_owned()
         })
@@ -190,8 +194,9 @@ impl Experiment {
         let late = self.agreements().map(times).find(|(ack, rto)| ack.segments > 1 && ack.timeout >= *rto);
         late.filter(|_| !self.generators.is_empty()).map(|(ack, rto)| {
             format!(
-                "an acknowledgement may be delayed for {}, and the retransmission timer fires after {rto}: a last odd \
-                 segment times out without a loss (a shorter tcp.delayed_ack.timeout, or segments = 1, prevents it)",
+                "acknowledgements can be delayed for {}, but the retransmission timer can expire after {rto}: a \
+                 segment whose acknowledgement is delayed can time out without a loss; use a shorter \
+                 tcp.delayed_ack.timeout, or tcp.delayed_ack.segments = 1",
                 ack.timeout
             )
         })

@@ -49,18 +49,18 @@ fn the_cut_off_variant_is_one_threshold() {
 fn a_pool_that_cannot_hold_the_reserve_is_refused_with_the_inputs() {
     let small = [("switch.markers", "[\"bcc\"]"), ("switch.buffer.alpha", "0.5")];
     let message = parse(BCC_F2, &small).unwrap_err().to_string();
-    for part in ["switch.markers[0]", "is the whole pool of 3MiB", "RTT = 80us", "S_min = 128KiB"] {
+    for part in ["switch.markers[0]", "must be less than the pool of 3MiB", "RTT = 80us", "S_min = 128KiB"] {
         assert!(message.contains(part), "{part}: {message}");
     }
     let early = [("switch.markers", "[{ kind = 'bcc', h = '40us' }]")];
     let message = parse(BCC_F2, &early).unwrap_err().to_string();
-    assert!(message.contains("C·N·h = 4MB is above kmax"), "{message}");
+    assert!(message.contains("C·N·h must be at most kmax"), "{message}");
     let alone = [
         ("switch.markers", "[\"bcc\"]"),
         ("switch.buffer", "{ kind = 'static-partition', per_port = '1MB' }"),
     ];
     let message = parse(BCC_F2, &alone).unwrap_err().to_string();
-    assert!(message.contains("needs a pool that ports share by a dynamic threshold"), "{message}");
+    assert!(message.contains("needs switch.buffer of kind \"dynamic-threshold\""), "{message}");
 }
 
 #[test]
@@ -70,5 +70,10 @@ fn a_reserve_of_less_than_nothing_is_refused() {
         parse(BCC_F2, &[("switch.markers", &marker)]).err().map(|error| error.to_string()).unwrap_or_default()
     };
     assert_eq!(told("0.0"), "");
-    assert!(told("-0.001").contains("lambda = -0.001 is no share of C·RTT"), "{}", told("-0.001"));
+    assert!(
+        told("-0.001")
+            .contains("lambda, a share of C·RTT, must be a finite number of at least 0, got -0.001"),
+        "{}",
+        told("-0.001")
+    );
 }

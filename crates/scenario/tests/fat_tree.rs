@@ -144,15 +144,23 @@ fn each_tier_has_its_rate_and_its_delay() {
 #[test]
 fn trees_that_cannot_be_are_refused() {
     let refused = |sets: &[(&str, &str)]| tree(sets).unwrap_err().problems[0].message.clone();
-    assert_eq!(refused(&[("topology.k", "5")]), "5 is not an even number from 2 to 128");
-    assert_eq!(refused(&[("topology.k", "0")]), "0 is not an even number from 2 to 128");
+    assert_eq!(refused(&[("topology.k", "5")]), "must be an even number from 2 to 128, got 5");
+    assert_eq!(refused(&[("topology.k", "0")]), "must be an even number from 2 to 128, got 0");
     let found = refused(&[("topology.oversubscription", "1.25")]);
-    assert_eq!(found, "1.25 times 2 hosts on each edge switch are no whole number above zero");
-    assert!(refused(&[("topology.oversubscription", "-1.0")]).starts_with("-1 times 2 hosts"));
+    assert_eq!(
+        found,
+        "oversubscription times k/2, the number of hosts on each edge switch, must be a whole number above 0, got \
+         1.25 times 2"
+    );
+    assert!(refused(&[("topology.oversubscription", "-1.0")]).ends_with("got -1 times 2"));
     let found = refused(&[("topology.k", "32"), ("topology.oversubscription", "100.0")]);
-    assert_eq!(found, "819200 hosts are too many; at most 131072");
+    assert_eq!(found, "the network must have at most 131072 hosts, got 819200");
     let found = refused(&[("topology.k", "64")]);
-    assert_eq!(found, "131072 links between switches, 2048 of them with hosts, are too many to route");
+    assert_eq!(
+        found,
+        "the number of links between switches times the number of edge switches must be at most 134217728, got \
+         131072 times 2048; use a smaller k"
+    );
 }
 
 #[test]
@@ -160,7 +168,8 @@ fn a_load_of_the_uplinks_is_that_of_the_edge_switches() {
     // Every host sends to every other: 12 of 15 flows leave the pod of four hosts, 14 of 15 the edge switch of two. At a load of 0.6 of the
     // uplinks (as many as hosts), hosts send 0.6 · 15/14 of their rate, and links to the core carry 12/14 of 0.6, so no link is overloaded.
     // With half the rate to the core that would be 1.0286.
-    let poisson = "[{ kind = 'poisson', load = 0.6, of = 'uplinks', counted = 'wire', sizes = { kind = 'fixed', size = '1MB' }, flows = 9 }]";
+    let poisson = "[{ kind = 'poisson', load = 0.6, of = 'uplinks', counted = 'wire', sizes = { kind = 'fixed', size \
+                   = '1MB' }, flows = 9 }]";
     assert!(tree(&[("workload", poisson)]).is_ok());
     let error = tree(&[("workload", poisson), ("topology.core_rate", "5Gbps")]).unwrap_err().to_string();
     assert!(error.contains("core") && error.contains("1.0286 times"), "{error}");

@@ -70,7 +70,10 @@ fn a_range_of_names_is_linked_as_a_whole_or_not_at_all() {
     let ends: Vec<[u32; 2]> = network.links[..5].iter().map(|link| [link.from.0, link.to.0]).collect();
     assert_eq!(ends, [[0, 5], [1, 5], [2, 5], [3, 5], [4, 5]]);
     let refused = graph("['h{0..5}']", "['s0']", &links("h{0..6}")).unwrap_err();
-    assert_eq!(refused, "topology.links[0].between[0]: no node is called \"h{0..6}\"; one is \"s0\"");
+    assert_eq!(
+        refused,
+        "topology.links[0].between[0]: no node is named \"h{0..6}\"; use the name of a node, such as \"s0\""
+    );
 }
 
 #[test]
@@ -122,11 +125,11 @@ fn a_load_is_spread_over_all_shortest_paths() {
     let rates = [("topology.links.3.rate", "100Mbps"), ("topology.links.4.rate", "100Mbps")];
     // 6 · 50 Mb/s over two cables of 100 Mb/s: each is offered 1.5 times its rate.
     let error = parse(&udp("50Mbps"), &rates).unwrap_err().to_string();
-    assert!(error.contains("offers the link t1->t2 1.5000 times its 100Mbps"), "{error}");
+    assert!(error.contains("the link t1->t2 must carry 1.5000 times its rate of 100Mbps"), "{error}");
     assert!(parse(&udp("33Mbps"), &rates).is_ok());
     // 6 · 50 Mb/s over 200 Mb/s.
     let error = parse(&udp("50Mbps"), &[("topology.links.5.rate", "200Mbps")]).unwrap_err().to_string();
-    assert!(error.contains("offers the link t2->t3 1.5000 times its 200Mbps"), "{error}");
+    assert!(error.contains("the link t2->t3 must carry 1.5000 times its rate of 200Mbps"), "{error}");
 }
 
 #[test]
@@ -136,71 +139,73 @@ fn more_routes_than_any_network_has_are_refused_before_anything_is_looked_for() 
         let switches = format!("['s{{0..{switches}}}']");
         graph("['h{0..131072}']", &switches, "{ between = ['h0', 's0'] }").err().unwrap_or_default()
     };
-    assert!(!told(1_024).contains("too many to route"), "{}", told(1_024));
-    assert_eq!(told(1_025), "topology.hosts: 131072 hosts and 1025 switches are too many to route");
+    assert!(!told(1_024).contains("hosts times switches"), "{}", told(1_024));
+    assert_eq!(
+        told(1_025),
+        "topology.hosts: hosts must be at most 131072, and hosts times switches at most 134217728, got 131072 hosts \
+         and 1025 switches"
+    );
 }
 
 #[test]
 fn graphs_that_lead_nowhere_are_refused_with_the_remedy() {
     let two = "{ between = ['a', 's0'] }, { between = ['b', 's1'] }";
     for (hosts, switches, links, expected) in [
-        ("['a']", "['s0']", two, "topology.hosts: 1 is too few; at least 2"),
-        ("['a', 'b']", "[]", two, "topology.switches: there is none; at least 1"),
-        ("['a', 'a']", "['s0']", two, "topology.hosts: two nodes are called \"a\""),
-        ("['a', 'b']", "['a']", two, "topology.switches: two nodes are called \"a\""),
+        ("['a']", "['s0']", two, "topology.hosts: must name at least 2 hosts, got 1"),
+        ("['a', 'b']", "[]", two, "topology.switches: must name at least 1 switch, got an empty list"),
+        ("['a', 'a']", "['s0']", two, "topology.hosts: each node must have a unique name, got \"a\" twice"),
+        ("['a', 'b']", "['a']", two, "topology.switches: each node must have a unique name, got \"a\" twice"),
         (
             "['a', '3']",
             "['s0']",
             two,
-            "topology.hosts[1]: \"3\" cannot be a name: letters, digits, \"-\", \"_\" and \".\", with one that is no digit",
+            "topology.hosts[1]: must be a name of letters, digits, \"-\", \"_\" and \".\" with at least one \
+             character that is not a digit, got \"3\"",
         ),
         (
             "['a', 'b']",
             "['s{0..2}']",
             two,
-            "topology.links: no path leads from \"s0\" to \"s1\"; link the parts of the network",
+            "topology.links: no path connects the switches \"s0\" and \"s1\"; add a link between these parts of the \
+             network",
         ),
         (
             "['a', 'b']",
             "['s0']",
             two,
-            "topology.links[1].between[1]: no node is called \"s1\"; one is \"s0\"",
+            "topology.links[1].between[1]: no node is named \"s1\"; use the name of a node, such as \"s0\"",
         ),
         (
             "['a', 'b']",
             "['s0']",
             "{ between = ['a', 's0'] }",
-            "topology.links: the host \"b\" has no link; give it one to a switch",
+            "topology.links: the host \"b\" must have exactly one link, got 0; link the host to a switch",
         ),
         (
             "['a', 'b']",
             "['s0']",
             "{ between = ['*', 's0'] }",
-            "topology.links[0].between: a node is linked with itself; name two different ones",
+            "topology.links[0].between: a link must connect two different nodes, got the same node twice",
         ),
         (
             "['a', 'b']",
             "['s0']",
             "{ between = ['a', 's0'] }, { between = ['a', 's0'] }, { between = ['b', 's0'] }",
-            "topology.links: the host \"a\" has 2 links; a host has exactly one",
+            "topology.links: the host \"a\" must have exactly one link, got 2",
         ),
         (
             "['a', 'b']",
             "['s0']",
             "{ between = ['a', 'b'] }",
-            "topology.links[0].between: two hosts are linked; give each a link to a switch",
+            "topology.links[0].between: a link must not connect two hosts; link each host to a switch",
         ),
-        (
-            "['a{0..100000}', 'b{0..100000}']",
-            "['s0']",
-            two,
-            "topology.hosts: more than 131072 names are too many",
-        ),
+        ("['a{0..100000}', 'b{0..100000}']", "['s0']", two, "topology.hosts: must have at most 131072 names"),
         (
             "['a', 'b']",
             "['s{0..5000}']",
-            "{ between = ['a', 's0'] }, { between = ['s0*', 's1*'] }, { between = ['s*', 's4999'] }, { between = ['s*', 's*'] }",
-            "topology.links[2].between: a node is linked with itself; name two different ones",
+            "{ between = ['a', 's0'] }, { between = ['s0*', 's1*'] }, { between = ['s*', 's4999'] }, { between = \
+             ['s*', 's*'] }",
+            "topology.links[2].between: a link must connect two different nodes, got the same node twice",
         ),
     ] {
         assert_eq!(graph(hosts, switches, links).err().as_deref(), Some(expected), "{hosts} {switches}");
@@ -213,7 +218,7 @@ fn a_load_of_uplinks_has_no_meaning_in_a_graph() {
     let text =
         format!("{text}[[workload]]\nkind = 'poisson'\nload = 0.1\nof = 'uplinks'\nsizes = 'web-search'");
     let error = parse(&text, &[]).unwrap_err().to_string();
-    assert!(error.contains("workload[0].of: no flow crosses any of the uplinks"), "{error}");
+    assert!(error.contains("workload[0].of: at least one flow must cross the uplinks"), "{error}");
 }
 
 #[test]
@@ -225,7 +230,8 @@ fn a_link_between_switches_that_are_as_far_carries_nothing() {
              {{ between = ['s0', 's1'], rate = '{rate}' }}, {{ between = ['s1', 's2'] }}, {{ between = ['s0', 's2'] }}"
         );
         let topology = format!(
-            "{{ kind = 'graph', rate = '1Gbps', hosts = ['h0', 'h1', 'h2'], switches = ['s0', 's1', 's2'], links = [{links}] }}"
+            "{{ kind = 'graph', rate = '1Gbps', hosts = ['h0', 'h1', 'h2'], switches = ['s0', 's1', 's2'], links = \
+             [{links}] }}"
         );
         let text = "stop.at = '1ms'\nswitch.buffer = { kind = 'static-partition', per_port = '9p' }\nworkload = [{ kind = 'udp', \
                     senders = 1, receivers = 0, pattern = { kind = 'constant', rate = '900Mbps' } }]";
@@ -236,7 +242,7 @@ fn a_link_between_switches_that_are_as_far_carries_nothing() {
     };
     assert_eq!(told("1Gbps"), "");
     assert!(
-        told("600Mbps").contains("offers the link s1->s0 1.5000 times its 600Mbps"),
+        told("600Mbps").contains("the link s1->s0 must carry 1.5000 times its rate of 600Mbps"),
         "{}",
         told("600Mbps")
     );

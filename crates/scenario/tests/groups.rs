@@ -58,7 +58,8 @@ fn agreement(experiment: &Experiment, from: u32, to: u32) -> &Agreement {
 #[test]
 fn hosts_are_in_groups_by_number_name_and_rack() {
     let found = experiment(
-        "[[host.group]]\nname = 'even'\nmembers = '4..12 step 4, host6'\n[[host.group]]\nname = 'rack'\nracks = 'leaf0'\nmembers = 11\n",
+        "[[host.group]]\nname = 'even'\nmembers = '4..12 step 4, host6'\n[[host.group]]\nname = 'rack'\nracks = \
+         'leaf0'\nmembers = 11\n",
     );
     // Hosts 4, 8 and 6 are in the first group; those of the first rack, 0 to 3, and 11 are in the second.
     assert_eq!(of_hosts(&found), [2, 2, 2, 2, 1, 0, 1, 0, 1, 0, 0, 2]);
@@ -85,7 +86,8 @@ fn workloads_name_groups() {
         .map_err(|error: shallows_scenario::ScenarioError| error.problems[0].message.clone());
     assert_eq!(
         unknown,
-        Err("no group with hosts is called \"new\"; known are \"default\", \"old\", \"older\"".to_owned())
+        Err("no group with hosts is named \"new\"; expected one of \"default\", \"old\", \"older\""
+            .to_owned())
     );
 }
 
@@ -188,7 +190,8 @@ fn ecn_needs_both_and_what_lives_on_it_is_reno_without() {
 #[test]
 fn the_sender_decides_how_a_connection_opens_and_the_receiver_what_it_takes() {
     let found = experiment(
-        "[[host.group]]\nname = 'polite'\nmembers = '0..4'\ntcp = { handshake = true, receive_window = '30KB', recovery = 'newreno' }\n",
+        "[[host.group]]\nname = 'polite'\nmembers = '0..4'\ntcp = { handshake = true, receive_window = '30KB', \
+         recovery = 'newreno' }\n",
     );
     for (from, to, handshake, window) in
         [(0, 8, true, 1 << 30), (8, 0, false, 30_000), (0, 1, true, 30_000), (8, 9, false, 1 << 30)]
@@ -242,43 +245,43 @@ fn refused(cases: &[(String, &str)]) {
 fn hosts_that_are_nobody_or_in_two_groups_are_refused_at_their_place() {
     let two = |rest: &str| group("members = '0..4'") + rest;
     refused(&[
+        (group(""), "host.group[0]: must have members, such as \"0..8\", or racks, such as \"0..2\""),
+        (group("members = '8..14'"), "host.group[0].members: must name hosts from 0 to 11, got hosts 8..14"),
+        (group("members = '3..3'"), "host.group[0].members: must name at least one host"),
+        (group("racks = '1..4'"), "host.group[0].racks: must name racks from 0 to 2, got racks 1..4"),
         (
-            group(""),
-            "host.group[0]: it has no hosts; give it members, such as \"0..8\", or racks, such as \"0..2\"",
+            group("racks = 'spine0'"),
+            "host.group[0].racks: no rack is named \"spine0\"; use a name such as \"leaf0\"",
         ),
         (
-            group("members = '8..14'"),
-            "host.group[0].members: hosts 8..14 not in the network, whose hosts are 0..12",
+            group("members = 'group:b'"),
+            "host.group[0].members: the members of a group must be hosts, not groups",
         ),
-        (group("members = '3..3'"), "host.group[0].members: no host at all; name at least one"),
-        (group("racks = '1..4'"), "host.group[0].racks: racks 1..4 not in the network, whose racks are 0..3"),
-        (group("racks = 'spine0'"), "host.group[0].racks: no rack is called \"spine0\"; one is \"leaf0\""),
-        (group("members = 'group:b'"), "host.group[0].members: a group is made of hosts, not of groups"),
         (
             two("[[host.group]]\nname = 'b'\nmembers = '3..6'\n"),
-            "host.group[1].members: host 3 is in the group \"a\" too; each host is in one at most",
+            "host.group[1].members: host 3 is already in the group \"a\"; a host must be in at most one group",
         ),
         (
             two("[[host.group]]\nname = 'b'\nracks = '0..2'\n"),
-            "host.group[1].racks: host 0 is in the group \"a\" too; each host is in one at most",
+            "host.group[1].racks: host 0 is already in the group \"a\"; a host must be in at most one group",
         ),
         (
             two("[[host.group]]\nname = 'a'\nmembers = '5..6'\n"),
-            "host.group[1].name: two groups are called \"a\"; another name for one of them",
+            "host.group[1].name: each group must have a unique name, got \"a\" twice",
         ),
         (
             "[[host.group]]\nname = 'default'\nmembers = 0\n".to_owned(),
-            "host.group[0].name: \"default\" has the hosts in no other group; another name",
+            "host.group[0].name: must not be \"default\", the name of the group of all remaining hosts; use another name",
         ),
         (
             "[[host.group]]\nname = 'a b'\nmembers = 0\n".to_owned(),
-            "host.group[0].name: \"a b\" cannot be a name: letters, digits, \"-\", \"_\" and \".\", with one that is no digit",
+            "host.group[0].name: must be a name of letters, digits, \"-\", \"_\" and \".\" with at least one \
+             character that is not a digit, got \"a b\"",
         ),
     ]);
     let set = [("workload.0.senders", "group:old")];
     let none = parse(SCENARIO, &set).expect_err("there is no group").to_string();
-    let expected =
-        "workload[0].senders: there is no group \"old\", as there is no [[host.group]]; add one of that name";
+    let expected = "workload[0].senders: no group is named \"old\"; add a [[host.group]] with this name";
     assert!(none.contains(expected), "{none}");
 }
 
@@ -287,47 +290,48 @@ fn keys_of_a_group_are_refused_at_their_place() {
     refused(&[
         (
             group("members = 0\nmtu = 9001"),
-            "host.group[0].mtu: 9.001KB is above topology.mtu = 9KB, the most that links carry; at most that, or a larger \
-             topology.mtu",
+            "host.group[0].mtu: must be at most topology.mtu = 9KB, the maximum packet size of links, got 9.001KB; \
+             use a smaller MTU for the group, or a larger topology.mtu",
         ),
         (
             group("members = 0\nmtu = 80"),
-            "host.group[0].mtu: 80B is too small; at least 81B: 52B of headers, 28B of SACK blocks, one of data",
+            "host.group[0].mtu: must be at least 81B (52B of headers, 28B of SACK blocks and 1B of data), got 80B",
         ),
         (
             group("members = 0\nframing = 38"),
-            "host.group[0].framing: unknown key; known here: name, members, racks, tcp, nic, mtu, delay, jitter",
+            "host.group[0].framing: unknown key; allowed keys: name, members, racks, tcp, nic, mtu, delay, jitter",
         ),
         (
             group("members = 0\ntcp = { rto = { mim = '1ms' } }"),
-            "host.group[0].tcp.rto.mim: unknown key (did you mean \"min\"?); known here: initial, min, max, granularity",
+            "host.group[0].tcp.rto.mim: unknown key (did you mean \"min\"?); allowed keys: initial, min, max, granularity",
         ),
         (
             group("members = 0\ntcp = { rto = { min = '90s' } }"),
-            "host.group[0].tcp.rto.min: 90s is above max = 60s",
+            "host.group[0].tcp.rto.min: must be at most max = 60s, got 90s",
         ),
         (
             group("members = 0\ntcp = { ack_class = 64 }"),
-            "host.group[0].tcp.ack_class: class 64 is not from 0 to 63",
+            "host.group[0].tcp.ack_class: must be a class from 0 to 63, got 64",
         ),
         (
             group("members = 0\nnic = { limit = '1KB' }"),
-            "host.group[0].nic.limit: 1KB does not hold one packet of 9KB",
+            "host.group[0].nic.limit: must be at least one packet of 9KB, got 1KB",
         ),
         (
             group("members = 0\nnic = { shaper = { rate = '1Gbps', burst = '1KB' } }"),
-            "host.group[0].nic.shaper.burst: 1KB does not hold one packet of 9KB",
+            "host.group[0].nic.shaper.burst: must be at least one packet of 9KB, got 1KB",
         ),
         (
             group("members = 0\ntcp = { initial_window = '1448B' }"),
-            "host.group[0].tcp.initial_window: 1.448KB is less than one segment, 8.948KB",
+            "host.group[0].tcp.initial_window: must be at least one segment of 8.948KB, got 1.448KB",
         ),
         (
             group(
-                "members = 0\ntcp = { timestamps = false }\n[[host.group]]\nname = 'b'\nmembers = 1\ntcp = { receiver = 'ictcp' }",
+                "members = 0\ntcp = { timestamps = false }\n[[host.group]]\nname = 'b'\nmembers = 1\ntcp = { \
+                 receiver = 'ictcp' }",
             ),
-            "host.group[0].tcp.timestamps: hosts with receiver = \"ictcp\" measure round trips with timestamps: leave it out, or \
-             set it to true",
+            "host.group[0].tcp.timestamps: must be true or left out, because hosts with receiver = \"ictcp\" measure \
+             round-trip times with timestamps",
         ),
     ]);
 }
@@ -337,7 +341,8 @@ fn hosts_that_do_not_speak_ecn_are_warned_of() {
     let warnings =
         experiment("[[host.group]]\nname = 'deaf'\nmembers = '0..4'\ntcp = { congestion = 'cubic' }\n")
             .warnings();
-    let expected = "connections between some groups of hosts do not use ECN: markers drop their packets instead of marking them";
+    let expected = "connections between some groups of hosts do not use ECN: markers drop their packets instead of \
+                    marking them";
     assert!(warnings.iter().any(|warning| warning == expected), "{warnings:?}");
     // A group without hosts has no connections, so here no connection uses ECN.
     let deaf = experiment("[[host.group]]\nname = 'deaf'\nmembers = 'all'\ntcp = { congestion = 'cubic' }\n")

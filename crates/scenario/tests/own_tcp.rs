@@ -117,7 +117,7 @@ fn what_a_host_has_once_no_workload_changes() {
     ] {
         let (at, message) = refusal(own);
         assert_eq!(at, format!("workload[1].tcp.{key}"));
-        assert!(message.starts_with("a host has it once, for all of its connections"), "{message}");
+        assert!(message.starts_with("must be the same for all connections of a host"), "{message}");
     }
 }
 
@@ -129,7 +129,7 @@ fn mistakes_in_it_have_their_place() {
     let (at, message) = refusal("{ congestion = { kind = 'cubic', beta = 2.0 } }");
     assert_eq!(
         (at.as_str(), message.as_str()),
-        ("workload[1].tcp.congestion.beta", "2 is not between 0 and 1")
+        ("workload[1].tcp.congestion.beta", "must be above 0 and below 1, got 2")
     );
     let (at, _) = refusal("3");
     assert_eq!(at, "workload[1].tcp");
@@ -169,6 +169,6 @@ fn kinds_times_pairs_of_groups_are_no_more_than_anybody_writes() {
         parse(&text, &[]).err().map(|error| error.problems[0].message.clone()).unwrap_or_default()
     };
     assert_eq!(told(2), "");
-    let expected = "3 of them have a tcp of their own, between each two of 65 groups of hosts; at most 2";
+    let expected = "at most 2 workloads can have their own tcp table with 65 groups of hosts, got 3";
     assert_eq!(told(3), expected);
 }

@@ -42,146 +42,164 @@ const IMPOSSIBLE: &[(&str, &str, &str)] = &[
     (
         "switch.port.quantum",
         "0B",
-        "switch.port.quantum: a queue with a quantum of 0 never sends; the papers take at least one MTU",
+        "switch.port.quantum: must be above 0 for every queue, because a queue with a quantum of 0 never sends; the \
+         papers use at least one MTU",
     ),
     (
         "switch.port.quantum",
         "['1p', '2p']",
-        "switch.port.quantum: 2 values for 4 queues; one for each, or one for all",
+        "switch.port.quantum: must be one value for all queues or one value for each of the 4 queues, got 2 values",
     ),
     (
         "switch.port",
         "{ kind = 'wfq', queues = 2, weight = [1, 0] }",
-        "switch.port.weight: a queue of weight 0 never sends; at least 1",
+        "switch.port.weight: must be at least 1 for every queue, because a queue with a weight of 0 never sends",
     ),
-    ("switch.port.queues", "0", "switch.port.queues: 0 queues; at least 1 and at most 64"),
-    ("switch.port.strict", "61", "switch.port.strict: with 61 more a port has above 64 queues; at most 60"),
+    ("switch.port.queues", "0", "switch.port.queues: must be from 1 to 64, got 0"),
+    (
+        "switch.port.strict",
+        "61",
+        "switch.port.strict: must be at most 60, so that the port has at most 64 queues, got 61",
+    ),
     (
         "switch.port.classes",
         "[0, 4]",
-        "switch.port.classes[1]: class 1 joins queue 4, and the last of 4 queues is 3",
+        "switch.port.classes[1]: class 1 must have a queue from 0 to 3, got queue 4",
     ),
-    ("switch.port.classes", "[]", "switch.port.classes: no class has a queue; at least one"),
+    ("switch.port.classes", "[]", "switch.port.classes: must have at least one entry, got an empty list"),
     (
         "switch.port.queue_limit",
         "1500B",
-        "switch.port.queue_limit: 1.5KB does not hold one packet of 1.538KB",
+        "switch.port.queue_limit: must be at least one packet of 1.538KB, got 1.5KB",
     ),
-    ("switch.port.port_limit", "0p", "switch.port.port_limit: 0p does not hold one packet of 1.538KB"),
+    (
+        "switch.port.port_limit",
+        "0p",
+        "switch.port.port_limit: must be at least one packet of 1.538KB, got 0p",
+    ),
     (
         "workload.0.class",
         "5",
-        "workload[0].class: class 5 has no queue at switch0->host0, which knows classes 0 to 3; give that port another \
-         queue, or its `classes` an entry for it",
+        "workload[0].class: class 5 has no queue at the port switch0->host0, whose classes are 0 to 3; add a queue \
+         to that port, or an entry for the class to its `classes`",
     ),
-    ("workload.0.class", "64", "workload[0].class: class 64 is not from 0 to 63"),
+    ("workload.0.class", "64", "workload[0].class: must be a class from 0 to 63, got 64"),
     (
         "tcp.ack_class",
         "5",
-        "tcp.ack_class: class 5 has no queue at switch0->host0, which knows classes 0 to 3; give that port another \
-         queue, or its `classes` an entry for it",
+        "tcp.ack_class: class 5 has no queue at the port switch0->host0, whose classes are 0 to 3; add a queue to \
+         that port, or an entry for the class to its `classes`",
     ),
-    ("tcp.ack_class", "64", "tcp.ack_class: class 64 is not from 0 to 63"),
+    ("tcp.ack_class", "64", "tcp.ack_class: must be a class from 0 to 63, got 64"),
     (
         "switch.port",
         "{ kind = 'hcf', limit = '20p', credits = '0p' }",
-        "switch.port.credits: without credits no packet is of high priority; at least 1p",
+        "switch.port.credits: must be at least 1p, got 0p",
     ),
-    ("switch.port", "{ kind = 'hcf', limit = '20p', bins = 0 }", "switch.port.bins: 0 bins; at least 1"),
+    (
+        "switch.port",
+        "{ kind = 'hcf', limit = '20p', bins = 0 }",
+        "switch.port.bins: must be at least 1, got 0",
+    ),
     (
         "switch.port",
         "{ kind = 'hcf', limit = '20p', hashes = 0 }",
-        "switch.port.hashes: 0 hashes; at least 1",
+        "switch.port.hashes: must be at least 1, got 0",
     ),
     (
         "switch.port",
         "{ kind = 'hcf', limit = '1p' }",
-        "switch.port.limit: 1p divided equally leaves a queue that does not hold one packet of 1.538KB",
+        "switch.port.limit: must leave each of the two queues at least one packet of 1.538KB, got 1p divided equally",
     ),
-    ("switch.port", "{ kind = 'hashed-drr', buckets = 0 }", "switch.port.buckets: 0 buckets; at least 1"),
+    ("switch.port", "{ kind = 'hashed-drr', buckets = 0 }", "switch.port.buckets: must be at least 1, got 0"),
     (
         "switch.port",
         "{ kind = 'sfq', max_packets = 0 }",
-        "switch.port.max_packets: with 0 none is ever admitted; at least 1",
+        "switch.port.max_packets: must be at least 1, got 0",
     ),
     (
         "switch.port",
         "{ kind = 'sfq', max_packets = 1, drop = 'as-ns2' }",
-        "switch.port.max_packets: with 1 none is ever admitted; at least 2",
+        "switch.port.max_packets: must be at least 2, got 1",
     ),
     (
         "switch.port",
         "{ kind = 'sfq', hash = 'address-sum', perturbation = '5ms' }",
-        "switch.port.perturbation: a hash as in ns-2 is the same for ever; leave this out, or hash by \"five-tuple\" or \
-         \"address-pair\"",
+        "switch.port.perturbation: must be left out with a hash as in ns-2, which never changes; or set hash = \
+         \"five-tuple\" or \"address-pair\"",
     ),
-    ("switch.port", "{ kind = 'sfq', perturbation = '0s' }", "switch.port.perturbation: no time; above 0s"),
+    (
+        "switch.port",
+        "{ kind = 'sfq', perturbation = '0s' }",
+        "switch.port.perturbation: must be above 0s, got 0s",
+    ),
     (
         "switch.markers",
         "[{ kind = 'ein', high_water = '65p', samples = 0 }]",
-        "switch.markers[0].samples: 0 samples; from 1 to 4096",
+        "switch.markers[0].samples: must be from 1 to 4096, got 0",
     ),
     (
         "switch.markers",
         "[{ kind = 'ein-as-released', samples = 1 }]",
-        "switch.markers[0].samples: 1 samples; from 2 to 4096",
+        "switch.markers[0].samples: must be from 2 to 4096, got 1",
     ),
     (
         "switch.markers",
         "[{ kind = 'threshold', k = '65p', queues = [4] }]",
-        "switch.markers[0].queues[0]: there is no queue 4; the last of 4 is 3",
+        "switch.markers[0].queues[0]: must be a queue from 0 to 3, got 4",
     ),
     (
         "switch.shaper",
         "{ rate = '1Gbps', burst = '1500B' }",
-        "switch.shaper.burst: 1.5KB does not hold one packet of 1.538KB",
+        "switch.shaper.burst: must be at least one packet of 1.538KB, got 1.5KB",
     ),
     (
         "switch.overrides",
         "[{ ports = ['up'], egress_drop = 'free' }]",
-        "switch.overrides[0].ports[0]: no such port is named \"up\"; one is \"switch0->host0\", * \
-         stands for anything, and a kind for all its ports: to-host",
+        "switch.overrides[0].ports[0]: no port matches \"up\"; use a name such as \"switch0->host0\", a pattern in \
+         which * matches any text, or a kind: to-host",
     ),
     (
         "switch.overrides",
         "[{ ports = ['to-host'] }]",
-        "switch.overrides[0]: it changes nothing; give it a port, markers, a shaper or an egress_drop",
+        "switch.overrides[0]: must have a port, markers, a shaper or an egress_drop",
     ),
     (
         "switch.buffer",
         "{ kind = 'abm', pool = '2MB', alpha = [0.5, 0.0] }",
-        "switch.buffer.alpha: 0 is not above 0 and at most 1024",
+        "switch.buffer.alpha: must be above 0 and at most 1024, got 0",
     ),
     (
         "switch.buffer",
         "{ kind = 'abm', pool = '2MB', alpha = [] }",
-        "switch.buffer.alpha: no queue has one; at least one, for all",
+        "switch.buffer.alpha: must have at least one value, got an empty list",
     ),
     (
         "switch.buffer",
         "{ kind = 'abm', pool = '2MB', alpha = 1e-300 }",
-        "does not hold one packet of 1.538KB, nor do reserved bytes",
+        "got alpha = 1e-300; use a larger alpha, or reserve at least one packet for each port (switch.buffer.reserved)",
     ),
     // 0.0007 of 2 MB are 1,400 bytes.
     (
         "switch.buffer",
         "{ kind = 'abm', pool = '2MB', alpha = [0.5, 0.0007] }",
-        "switch.buffer.alpha: 0.0007 of a pool of 2MB does not hold one packet of 1.538KB, nor do reserved bytes",
+        "switch.buffer.alpha: alpha times the pool of 2MB must be at least one packet of 1.538KB, got alpha = \
+         0.0007; use a larger alpha, or reserve at least one packet for each port (switch.buffer.reserved)",
     ),
     (
         "switch.buffer",
         "{ kind = 'static-partition', per_port = '100p', pool = '2MB' }",
-        "switch.buffer.pool: unknown key; known here: per_port",
+        "switch.buffer.pool: unknown key; allowed keys: per_port",
     ),
     (
         "switch.buffer",
         "{ kind = 'abm', pool = '2MB', congested = 1.5 }",
-        "switch.buffer.congested: 1.5 is not above 0 and at most 1",
+        "switch.buffer.congested: must be above 0 and at most 1, got 1.5",
     ),
     (
         "switch.buffer",
         "{ kind = 'abm', pool = '2MB', window = '1KB' }",
-        "switch.buffer.window: 1KB is less than one packet of 1.538KB",
+        "switch.buffer.window: must be at least one packet of 1.538KB, got 1KB",
     ),
 ];
 
@@ -201,8 +219,7 @@ fn markers_in_the_wrong_place_are_refused() {
     let partition = ("switch.buffer", "{ kind = 'static-partition', per_port = '200p' }");
     let found = message(&[partition, ("switch.markers", "[{ kind = 'bcc' }]")]);
     assert!(
-        found
-            .contains("switch.markers[0]: a bcc marker needs a pool that ports share by a dynamic threshold")
+        found.contains("switch.markers[0]: a bcc marker needs switch.buffer of kind \"dynamic-threshold\"")
     );
 }
 
@@ -211,8 +228,8 @@ fn a_marker_beyond_what_its_queue_may_hold_is_warned_of_with_both_numbers() {
     // K = 65 · 1,538 B = 99,970 B.
     let limited = |limit: &str| {
         format!(
-            "the threshold marker of to-host ports (switch0->host0) cannot fire: its threshold, 99.97KB, is not below \
-             the {limit} that can ever wait"
+            "the threshold marker of to-host ports (switch0->host0) cannot fire: the threshold of 99.97KB is not \
+             below the maximum backlog of {limit}"
         )
     };
     for (sets, limit) in [
@@ -239,10 +256,11 @@ fn a_marker_beyond_what_its_queue_may_hold_is_warned_of_with_both_numbers() {
 #[test]
 fn signals_that_nobody_hears_or_sends_are_warned_of() {
     let ein = "[{ kind = 'threshold', k = '65p' }, { kind = 'ein', high_water = '65p' }]";
-    let braking =
-        "pulser brakes on explicit incast notifications, but no switch has an ein marker: it is DCTCP here";
-    let unheard = "an ein marker notifies of incast, but only pulser without as_released reacts to that";
-    let silent = "connections use ECN, but no switch marks: only drops will slow them down";
+    let braking = "pulser reacts to explicit incast notifications, but no switch has an ein marker: pulser behaves \
+                   as DCTCP";
+    let unheard = "an ein marker sends incast notifications, but no connection reacts to them: only pulser without \
+                   as_released does";
+    let silent = "connections use ECN, but no switch has a marker: only packet drops reduce the sending rate";
     for (sets, expected) in [
         (&[("tcp.congestion", "pulser")][..], &[braking][..]),
         (&[("tcp.congestion", "pulser"), ("switch.markers", ein)], &[]),
@@ -276,28 +294,28 @@ fn settings_of_ports_that_are_rarely_meant_are_warned_of() {
     for (sets, expected) in [
         (
             &[("switch.port.quantum", "1500B")][..],
-            "a quantum of 1.5KB is below a full packet of 1.538KB: DWRR then skips rounds, WRR sends more than its quantum \
-             (MQ-ECN takes at least one MTU)",
+            "a quantum of 1.5KB is less than a full packet of 1.538KB: DWRR then skips rounds, and WRR sends more \
+             than the quantum; the MQ-ECN paper uses at least one MTU",
         ),
         (
             &[("switch.shaper", "{ rate = '10Gbps', burst = '3KB' }")],
-            "the shaper of switch0->host0 holds nothing back: 10Gbps at a link of 10Gbps",
+            "the shaper of switch0->host0 has no effect: its rate of 10Gbps is not below the link rate of 10Gbps",
         ),
         (
             &[("switch.markers", "[{ kind = 'threshold', k = '1500B', counts_packet = true }]")],
-            "to-host ports (switch0->host0) mark every full packet, also one that meets no other: K = 1.5KB counts the \
-             packet itself, and one has 1.538KB",
+            "to-host ports (switch0->host0) mark every full packet, even if no other packet waits: the backlog \
+             includes the packet itself, and K = 1.5KB is less than a full packet of 1.538KB",
         ),
         (
             &[("switch.markers", "[{ kind = 'threshold', k = '2KB', split = 'minimum' }]")],
-            "split = \"minimum\" leaves a queue of to-host ports (switch0->host0) a threshold of 500B, less than one packet: \
-             it marks all that waits, and drops for ever what is not ECN-capable if the backlog is averaged too (a larger \
-             k, or split = \"standard\", prevents it)",
+            "split = \"minimum\" gives a queue of to-host ports (switch0->host0) a threshold of 500B, less than one \
+             packet: the queue marks all waiting packets, and with an averaged backlog it drops all packets that are \
+             not ECN-capable; use a larger k, or split = \"standard\"",
         ),
         (
             &[("switch.markers", "[{ kind = 'mq-ecn', k = '1KB' }]")],
-            "to-host ports (switch0->host0) mark every full packet, also one that meets no other: K = 1KB counts the \
-             packet itself, and one has 1.538KB",
+            "to-host ports (switch0->host0) mark every full packet, even if no other packet waits: the backlog \
+             includes the packet itself, and K = 1KB is less than a full packet of 1.538KB",
         ),
     ] {
         assert_eq!(warnings(sets), [expected]);

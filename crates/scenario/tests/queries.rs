@@ -31,45 +31,57 @@ fn error(workload: &str, more: &str) -> String {
 #[test]
 fn each_impossible_query_is_refused_with_what_is_allowed() {
     for (more, expected) in [
-        ("workers = 0", "workload[0].workers: host 0 finds nobody to ask beside itself and its aggregators"),
-        ("workers = ''", "workload[0].workers: no host at all; name at least one"),
-        ("workers = 'host9'", "workload[0].workers: no host is called \"host9\"; one is \"host0\""),
-        ("fan_out = 8", "workload[0].fan_out: 8 for host 0, which finds 7 workers; from 1 to 7"),
-        ("fan_out = 0", "workload[0].fan_out: 0 for host 0, which finds 7 workers; from 1 to 7"),
-        ("iterations = 0", "workload[0].iterations: 0 iterations; from 1 to 1000"),
-        ("deadline = '0s'", "workload[0].deadline: no answer is ever in time; above 0s"),
+        ("workers = 0", "workload[0].workers: must include a host other than host 0 and its aggregators"),
+        ("workers = ''", "workload[0].workers: must name at least one host"),
+        (
+            "workers = 'host9'",
+            "workload[0].workers: no host is named \"host9\"; use a name such as \"host0\"",
+        ),
+        (
+            "fan_out = 8",
+            "workload[0].fan_out: must be from 1 to 7, the number of workers available to host 0, got 8",
+        ),
+        (
+            "fan_out = 0",
+            "workload[0].fan_out: must be from 1 to 7, the number of workers available to host 0, got 0",
+        ),
+        ("iterations = 0", "workload[0].iterations: must be from 1 to 1000, got 0"),
+        ("deadline = '0s'", "workload[0].deadline: must be above 0s, got 0s"),
         (
             "deadline = '1ms'\njitter = '1ms'",
-            "workload[0].deadline: 1ms is not after the last request, which leaves up to jitter = 1ms late",
+            "workload[0].deadline: must be longer than jitter = 1ms, the maximum delay of a request, got 1ms",
         ),
-        ("total = '1KB'", "workload[0]: size, total and sizes exclude each other; give one of them"),
+        ("total = '1KB'", "workload[0]: must have only one of size, total and sizes"),
         (
             "request = '0B'\nanswers = 'same-connection'",
-            "workload[0].answers: nobody asks, so that there is no connection to answer on: leave it out, or set request = \"1.6KB\"",
+            "workload[0].answers: must be left out without requests, because each request opens the connection of \
+             its response; or set request, for example \"1.6KB\"",
         ),
         (
             "aggregators = { count = 0, size = '1KB' }",
-            "workload[0].aggregators.count: 0 aggregators; at least 1, or none of this table",
+            "workload[0].aggregators.count: must be at least 1, got 0; for queries without aggregators, remove the \
+             table aggregators",
         ),
         (
             "aggregators = { count = 1, size = '0B' }",
-            "workload[0].aggregators.size: an answer of 0 bytes; a size above 0B",
+            "workload[0].aggregators.size: must be above 0B, got 0B",
         ),
         (
             "aggregators = { count = 3, hosts = '0..3', size = '1KB' }",
-            "workload[0].aggregators.count: 3 aggregators for host 0, which finds 2; name more hosts",
+            "workload[0].aggregators.count: must be at most 2, the number of aggregators available to host 0, got 3; \
+             add hosts to aggregators.hosts",
         ),
         (
             "aggregators = { count = 2, hosts = '1..3', size = '1KB' }\nworkers = '1..4'",
-            "workload[0].aggregators.count: 2 aggregators for 1 workers; at most one for each",
+            "workload[0].aggregators.count: must be at most 1, the number of workers, got 2",
         ),
         (
             "aggregators = { count = 2, hosts = '1..3', size = '1KB' }\nworkers = '1..3'",
-            "workload[0].workers: host 0 finds nobody to ask beside itself and its aggregators",
+            "workload[0].workers: must include a host other than host 0 and its aggregators",
         ),
         (
             "aggregators = { count = 1, size = '1KB', deadline = '1us' }\njitter = '2us'",
-            "workload[0].aggregators.deadline: 1us is not after the last request, which leaves up to jitter = 2us late",
+            "workload[0].aggregators.deadline: must be longer than jitter = 2us, the maximum delay of a request, got 1us",
         ),
     ] {
         assert_eq!(error(PLAIN, more), expected);
@@ -82,36 +94,34 @@ fn each_impossible_size_or_time_of_queries_is_refused() {
         assert!(PLAIN.contains(from));
         error(&PLAIN.replacen(from, to, 1), "")
     };
-    assert_eq!(
-        with("size = '2KB'", "size = '0B'"),
-        "workload[0]: every answer would have 0 bytes; a size above 0B"
-    );
+    assert_eq!(with("size = '2KB'", "size = '0B'"), "workload[0]: size or total must be above 0B, got 0B");
     assert_eq!(
         with("size = '2KB'\n", ""),
-        "workload[0]: give the size of each answer, the total of all, or the sizes that they draw"
+        "workload[0]: must have size (of each response), total (of all responses together) or sizes (a distribution \
+         of the size)"
     );
     assert_eq!(
         with("queries = 1", "queries = 0"),
-        "workload[0].queries: 0 queries; a number from 1 to 4294967295"
+        "workload[0].queries: must be from 1 to 4294967295, got 0"
     );
     assert_eq!(
         with("queries = 1\n", ""),
-        "workload[0]: it never ends; give it a number of queries, or the run a stop.at"
+        "workload[0]: the workload must have an end: set queries, or set stop.at for the run"
     );
     assert_eq!(
         with("'closed-loop'", "{ kind = 'poisson', mean = '0s' }"),
-        "workload[0].arrivals.mean: queries without a pause never end; above 0s"
+        "workload[0].arrivals.mean: must be above 0s, got 0s"
     );
     assert_eq!(
         with("'closed-loop'", "{ kind = 'periodic', period = '0s' }"),
-        "workload[0].arrivals.period: queries without a pause never end; above 0s"
+        "workload[0].arrivals.period: must be above 0s, got 0s"
     );
     assert_eq!(
         with(
             "queries = 1\narrivals = 'closed-loop'",
             "queries = 10_000\narrivals = { kind = 'periodic', period = '1000s' }"
         ),
-        "workload[0].arrivals.period: so many pauses take 116 days; at most 100"
+        "workload[0].arrivals.period: all intervals together must take at most 100 days, got 116"
     );
     assert_eq!(
         with("'closed-loop'", "'open-loop'"),
@@ -122,27 +132,24 @@ fn each_impossible_size_or_time_of_queries_is_refused() {
 
 #[test]
 fn each_impossible_block_or_round_is_refused() {
-    assert_eq!(error(BLOCKS, "repeats = 0"), "workload[0].repeats: 0 blocks; at least 1");
+    assert_eq!(error(BLOCKS, "repeats = 0"), "workload[0].repeats: must be at least 1, got 0");
     assert_eq!(
         error(BLOCKS, "servers = 0"),
-        "workload[0].servers: host 0 finds nobody to ask beside itself and its aggregators"
+        "workload[0].servers: must include a host other than host 0 and its aggregators"
     );
     assert_eq!(
         error(BLOCKS, "fan_out = 9"),
-        "workload[0].fan_out: 9 for host 0, which finds 7 servers; from 1 to 7"
+        "workload[0].fan_out: must be from 1 to 7, the number of servers available to host 0, got 9"
     );
-    assert_eq!(
-        error(&BLOCKS.replace("1MB", "0B"), ""),
-        "workload[0].block: a block of 0 bytes; a size above 0B"
-    );
+    assert_eq!(error(&BLOCKS.replace("1MB", "0B"), ""), "workload[0].block: must be above 0B, got 0B");
     let incast = "kind = 'incast'\nsenders = 'all'\nreceivers = 0\nsize = '1KB'\nrepeats = 2";
     assert_eq!(
         error(incast, "think_time = '1ms'\nperiod = '1ms'"),
-        "workload[0]: period and think_time exclude each other; give one of them"
+        "workload[0]: must have either period or think_time, got both"
     );
     assert_eq!(
         error(incast, ""),
-        "workload[0].period: 2 rounds need a period longer than spread = 0ps, or a think_time"
+        "workload[0].period: must be longer than spread = 0ps with repeats = 2; set period, or set think_time instead"
     );
 }
 
@@ -230,7 +237,8 @@ fn nobody_is_asked_twice_in_a_query_and_aggregators_do_not_work() {
 fn queries_come_at_the_mean_rate_at_equal_intervals_or_after_a_pause() {
     let starts = |arrivals: &str| -> Vec<Instant> {
         let e = experiment(&format!(
-            "kind = 'partition-aggregate'\nclients = 0\nsize = '2KB'\nstart = '1ms'\nqueries = 10_000\narrivals = {arrivals}"
+            "kind = 'partition-aggregate'\nclients = 0\nsize = '2KB'\nstart = '1ms'\nqueries = 10_000\narrivals = \
+             {arrivals}"
         ));
         let mut workload = e.workloads().remove(0);
         flows(&mut *workload);

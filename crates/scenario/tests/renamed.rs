@@ -40,8 +40,7 @@ fn an_old_key_of_an_option_replaces_the_value_of_the_file() {
 fn a_key_under_both_names_is_an_error_at_its_new_one() {
     let twice = BCC_F2.replacen("\nreserved = ", "\nprivate = \"1KB\"\nreserved = ", 1);
     let error = parse(&twice, &[]).expect_err("it is given twice").to_string();
-    let expected =
-        "switch.buffer.reserved: it is given twice, also under its old name, private; remove private";
+    let expected = "switch.buffer.reserved: is set twice, also under the old name private; remove private";
     assert!(error.contains(expected), "{error}");
 }
 
@@ -50,5 +49,11 @@ fn a_wrong_value_of_an_old_key_is_shown_at_its_place_in_the_file() {
     let old = with_old_key().replacen("private = \"128KiB\"", "private = \"4MiB\"", 1);
     let line = 1 + old.lines().position(|line| line.starts_with("private = ")).expect("it is there");
     let error = parse(&old, &[]).expect_err("it is larger than the pool").to_string();
-    assert!(error.starts_with(&format!("s.toml:{line}:1: switch.buffer.reserved: 4MiB")), "{error}");
+    assert!(
+        error.starts_with(&format!(
+            "s.toml:{line}:1: switch.buffer.reserved: must be at most the size of the \
+                                        pool"
+        )),
+        "{error}"
+    );
 }

@@ -35,26 +35,26 @@ fn warnings(workloads: &[&str], sets: &[(&str, &str)]) -> Vec<String> {
 fn a_run_that_ends_before_anything_is_sent_is_refused() {
     let late = [("workload.0.start", "2ms"), ("stop.at", "2ms")];
     let error = parse(&[INCAST], &late).unwrap_err();
-    let expected =
-        "stop.at: the run ends at 2ms, and nothing is sent before 2ms; a later end, or an earlier start";
+    let expected = "stop.at: must be after the start of the first workload, 2ms, got 2ms; use a later end of the \
+                    run, or an earlier start";
     assert!(error.contains(expected), "{error}");
     // All workloads count, and one that begins in time suffices.
     assert!(parse(&[INCAST, UDP], &[("stop.at", "1ms")]).is_err());
     assert!(parse(&[INCAST, UDP], &[("stop.at", "2ms")]).is_ok());
-    assert!(parse(&[UDP], &[("stop.at", "3ms")]).unwrap_err().contains("before 4ms"));
+    assert!(parse(&[UDP], &[("stop.at", "3ms")]).unwrap_err().contains("first workload, 4ms"));
 }
 
 #[test]
 fn flows_that_begin_when_the_run_has_ended_are_warned_of() {
     assert_eq!(
         warnings(&[LIST], &[("stop.at", "2ms")]),
-        ["2 of 3 flows of workload[0] begin when the run has ended, at 2ms: they are not sent"]
+        ["2 of 3 flows of workload[0] are not sent, because they begin at or after the end of the run, 2ms"]
     );
     assert_eq!(
         warnings(&[LIST, INCAST], &[("stop.at", "1ms"), ("workload.1.start", "1ms")]),
         [
-            "2 of 3 flows of workload[0] begin when the run has ended, at 1ms: they are not sent",
-            "workload[1] sends nothing: it begins at 1ms, and the run ends at 1ms"
+            "2 of 3 flows of workload[0] are not sent, because they begin at or after the end of the run, 1ms",
+            "workload[1] sends nothing: the workload begins at 1ms, but the run ends at 1ms"
         ]
     );
     assert!(warnings(&[LIST, INCAST], &[("stop.at", "6ms")]).is_empty());
@@ -67,7 +67,7 @@ fn a_workload_that_begins_when_the_run_has_ended_is_warned_of_whoever_draws_it()
             "[[workload]]\nkind = 'poisson'\nload = 0.5\nof = 'receivers'\nsizes = {{ kind = 'fixed', size = '1KB' }}\n\
              draws = '{draws}'\nstart = '3ms'\n"
         );
-        let expected = "workload[1] sends nothing: it begins at 3ms, and the run ends at 3ms";
+        let expected = "workload[1] sends nothing: the workload begins at 3ms, but the run ends at 3ms";
         assert_eq!(warnings(&[LIST, &poisson], &[("stop.at", "3ms")])[1..], [expected]);
         assert_eq!(warnings(&[LIST, &poisson], &[("stop.at", "3001us")]).len(), 1);
     }
@@ -79,8 +79,10 @@ fn flows_that_all_begin_during_the_warm_up_are_warned_of() {
     assert_eq!(
         warnings(&[UDP, LIST, INCAST], &[("measure.warm_up", "5001us"), ("stop.at", "10ms")]),
         [
-            "no flow of workload[1] counts: the last one begins at 5ms, before measure.warm_up = 5.001ms",
-            "no flow of workload[2] counts: the last one begins at 3ms, before measure.warm_up = 5.001ms",
+            "no flow of workload[1] is measured: the last flow begins at 5ms, before the warm-up ends at \
+             measure.warm_up = 5.001ms",
+            "no flow of workload[2] is measured: the last flow begins at 3ms, before the warm-up ends at \
+             measure.warm_up = 5.001ms",
         ]
     );
     assert!(warnings(&[LIST, INCAST], &[("measure.warm_up", "3ms")]).is_empty());
@@ -92,9 +94,14 @@ fn flows_that_all_begin_during_the_warm_up_are_warned_of() {
 #[test]
 fn flows_that_will_never_be_cannot_be_traced() {
     let error = parse(&[LIST, INCAST], &[("measure.flow_traces", "[{ flows = [0, 9] }]")]).unwrap_err();
-    assert!(error.contains("measure.flow_traces[0].flows: there is no flow 9; they are 0..9"), "{error}");
+    assert!(
+        error.contains(
+            "measure.flow_traces[0].flows: flow numbers must be less than 9, the number of flows, got 9"
+        ),
+        "{error}"
+    );
     assert!(parse(&[LIST, INCAST], &[("measure.flow_traces", "[{ flows = [0, 8] }]")]).is_ok());
     let error =
         parse(&[UDP], &[("stop.at", "9ms"), ("measure.flow_traces", "[{ flows = [0] }]")]).unwrap_err();
-    assert!(error.contains("there is no flow 0: no workload sends any"), "{error}");
+    assert!(error.contains("flow 0 does not exist, because no workload sends flows"), "{error}");
 }

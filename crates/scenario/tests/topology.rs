@@ -201,8 +201,8 @@ fn a_marker_that_cannot_fire_is_named_with_the_reason() {
     assert_eq!(
         warnings,
         [
-            "the threshold marker of to-host ports (switch0->host0) cannot fire: its threshold, 4MB, is not below the \
-          2523.782KB that can ever wait"
+            "the threshold marker of to-host ports (switch0->host0) cannot fire: the threshold of 4MB is not below \
+             the maximum backlog of 2523.782KB"
         ]
     );
     let pool = parse(BCC_F2, &[("switch.markers.0.scope", "pool"), ("switch.markers.0.k", "3MB")]).unwrap();
@@ -230,7 +230,7 @@ fn a_pool_marker_fires_when_enough_ports_are_busy() {
     assert!(curve.can_fire, "{:?}", curve.reason);
     assert_eq!(
         star("64", "800KB").reason.as_deref(),
-        Some("its threshold, 800KB, is not below the 800KB that can ever wait")
+        Some("the threshold of 800KB is not below the maximum backlog of 800KB")
     );
 }
 
@@ -260,7 +260,7 @@ fn settings_that_defeat_each_other_are_warned_of() {
     for (sets, expected) in [
         (
             &[("switch.markers", "[]")][..],
-            "connections use ECN, but no switch marks: only drops will slow them down",
+            "connections use ECN, but no switch has a marker: only packet drops reduce the sending rate",
         ),
         (
             &[("tcp.congestion", "reno")],
@@ -268,21 +268,22 @@ fn settings_that_defeat_each_other_are_warned_of() {
         ),
         (
             &[("tcp.ect", "rfc3168")],
-            "pure acknowledgements are not ECN-capable: markers drop them (tcp.ect = \"all\" prevents it)",
+            "pure acknowledgements are not ECN-capable: markers drop them; set tcp.ect = \"all\" to prevent these drops",
         ),
         (
             &[("switch.markers.0.k", "0B")],
-            "to-host ports (switch0->host0) mark every packet that meets any other: K = 0B",
+            "to-host ports (switch0->host0) mark every packet that arrives while another packet waits: K = 0B",
         ),
         (
             &[("switch.buffer.reserved", "0B")],
-            "switch.buffer.reserved_rule = \"as-released\" changes nothing: no port has reserved bytes \
+            "switch.buffer.reserved_rule = \"as-released\" has no effect: no port has a reserved buffer \
              (switch.buffer.reserved)",
         ),
         (
             &[("tcp.delayed_ack.segments", "2")],
-            "an acknowledgement may be delayed for 40ms, and the retransmission timer fires after 5ms: a last odd \
-             segment times out without a loss (a shorter tcp.delayed_ack.timeout, or segments = 1, prevents it)",
+            "acknowledgements can be delayed for 40ms, but the retransmission timer can expire after 5ms: a segment \
+             whose acknowledgement is delayed can time out without a loss; use a shorter tcp.delayed_ack.timeout, or \
+             tcp.delayed_ack.segments = 1",
         ),
     ] {
         assert_eq!(parse(BCC_F2, sets).unwrap().warnings(), [expected]);

@@ -162,18 +162,21 @@ fn a_change_that_no_link_can_make_is_refused() {
         |epochs: &[Epoch]| experiment.clone().with_epochs(epochs.to_vec()).expect_err("it cannot be");
     let down = |us| epoch(us, link, LinkState::Down);
     assert_eq!(refused(&[down(2), down(2)]), "epochs must ascend in time, got 2us before 2us");
-    assert_eq!(refused(&[epoch(2, 99, LinkState::Down)]), "link 99 does not exist; the last is 5");
+    assert_eq!(
+        refused(&[epoch(2, 99, LinkState::Down)]),
+        "link 99 does not exist; the largest link number is 5"
+    );
     assert_eq!(
         refused(&[epoch(3, link, up(0, 10))]),
-        "link left->right at 3us: its rate must be above zero; a dead link is down"
+        "link left->right at 3us: the rate must be above 0, got 0; use LinkState::Down for a failed link"
     );
     assert_eq!(
         refused(&[down(2), epoch(3, link, up(5, 9))]),
-        "link left->right at 3us: its delay must be at least 10us, got 9us"
+        "link left->right at 3us: the delay must be at least 10us, got 9us"
     );
     assert_eq!(
         refused(&[epoch(3, link, up(5, 11))]),
-        "link left->right at 3us: its delay can change only while it is down, got 11us"
+        "link left->right at 3us: the delay can change only while the link is down, got 11us"
     );
     assert!(experiment.clone().with_epochs(vec![down(2), epoch(3, link, up(5, 11))]).is_ok());
 }

@@ -102,7 +102,7 @@ fn a_time_to_stop_cuts_flows_off_and_says_so() {
     // Flows are complete by the definition of the scenario, in this case at the receiver; some of the last ACKs of the six are still
     // delayed.
     let warnings = report.warnings();
-    assert!(warnings.iter().any(|warning| warning.starts_with("3 flows were not complete")), "{warnings:?}");
+    assert!(warnings.iter().any(|warning| warning.starts_with("3 flows were unfinished")), "{warnings:?}");
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn a_flow_that_finds_no_way_through_ends_with_the_clock_and_is_said() {
     ];
     let report = common::run(&format!("{STAR}{INCAST}"), &sets);
     assert_eq!(report.summary()["flows"]["completed"].as_u64(), Some(0));
-    assert!(report.warnings().iter().any(|warning| warning.starts_with("15 flows were not complete")));
+    assert!(report.warnings().iter().any(|warning| warning.starts_with("15 flows were unfinished")));
 }
 
 #[test]
@@ -163,7 +163,7 @@ fn what_never_happened_is_said() {
     let markers = [("switch.markers", "[{ kind = 'threshold', k = '500p' }]")];
     let report = common::run(&format!("{STAR}{INCAST}"), &markers);
     let warned = |text| report.warnings().iter().any(|warning| warning.contains(text));
-    assert!(warned("no \"threshold\" marker chose any packet"));
+    assert!(warned("no \"threshold\" marker had an effect"));
     // A run without drops is no reason for a warning.
     assert!(!warned("no packet was dropped"));
     assert!(report.observations()[0].contains("no packet was dropped"));

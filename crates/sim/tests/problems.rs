@@ -18,8 +18,8 @@ jitter = "off"
 "#;
 const INCAST: &str = "[[workload]]\nkind = 'incast'\nsenders = 1\nreceivers = 0\nsize = '1MB'\n";
 const LONG: &str = "[[workload]]\nkind = 'long-lived'\nsenders = 2\nreceivers = 0\n";
-const POISSON: &str = "[[workload]]\nkind = 'poisson'\nload = 0.001\nof = 'receivers'\nsizes = { kind = 'fixed', size = '1MB' }\n\
-     senders = 1\nreceivers = 0\n";
+const POISSON: &str = "[[workload]]\nkind = 'poisson'\nload = 0.001\nof = 'receivers'\nsizes = { kind = 'fixed', \
+                       size = '1MB' }\nsenders = 1\nreceivers = 0\n";
 const QUERY: &str = "[[workload]]\nkind = 'block-transfer'\nclients = 0\nservers = '1..3'\nblock = '1MB'\n";
 const UDP: &str = "[[workload]]\nkind = 'udp'\nsenders = 1\nreceivers = 0\n\
                    pattern = { kind = 'constant', rate = '1Gbps' }\n";
@@ -50,7 +50,7 @@ fn a_run_that_measures_has_no_problem() {
 fn flows_of_which_none_ends_measure_nothing() {
     let found = problems(&[INCAST], &[("stop.at", "500us")]);
     assert_eq!(found[0].0, "nothing-measured");
-    let text = "none of the flows of workload[0] that count (1) got through before the run ended, at 500us";
+    let text = "workload[0] completed no flows: the counted flows (1) were unfinished at the end of the run at 500us";
     assert_eq!(found[1..], [("nothing-complete", text.to_owned())]);
     let queries = problems(&[QUERY], &[("stop.at", "500us")]);
     assert!(queries[1].1.starts_with("none of the queries of workload[0] that count (1)"), "{queries:?}");
@@ -67,7 +67,7 @@ fn flows_of_which_none_ends_measure_nothing() {
 #[test]
 fn flows_that_all_belong_to_the_warm_up_measure_nothing() {
     let found = problems(&[INCAST], &[("measure.warm_up", "1s")]);
-    let text = "none of the flows of workload[0] counts (1 began): all were before measure.warm_up = 1s";
+    let text = "workload[0] has no counted flows: all flows (1) began before the end of the warm-up, measure.warm_up = 1s";
     assert_eq!(found[1..], [("nothing-counted", text.to_owned())]);
     assert_eq!(found[0].0, "nothing-measured");
     assert_eq!(codes(&[QUERY], &[("measure.warm_up", "1s")]), ["nothing-measured", "nothing-counted"]);
@@ -82,7 +82,7 @@ fn a_workload_that_sends_nothing_is_named() {
     assert_eq!(found[0].0, "nothing-measured");
     assert_eq!(
         found[1],
-        ("nothing-sent", "workload[0] sent nothing before the run ended, at 1us".to_owned())
+        ("nothing-sent", "workload[0] sent nothing before the end of the run at 1us".to_owned())
     );
     assert_eq!(codes(&[LONG, POISSON], &[("stop.at", "1ms")]), ["nothing-sent"]);
     for measured in [INCAST, UDP, PING] {
@@ -97,8 +97,11 @@ fn datagrams_and_echoes_that_do_not_arrive_are_none() {
     assert_eq!(
         found[1..],
         [
-            ("nothing-received", "no datagram reached its host before the run ended, at 5us".to_owned()),
-            ("nothing-received", "no echo came back before the run ended, at 5us".to_owned()),
+            (
+                "nothing-received",
+                "no datagram reached its destination before the end of the run at 5us".to_owned()
+            ),
+            ("nothing-received", "no echo reply arrived before the end of the run at 5us".to_owned()),
         ]
     );
     assert_eq!(found[0].0, "nothing-measured");
@@ -115,13 +118,13 @@ fn traces_of_what_never_was_are_named() {
     assert_eq!(
         found,
         [
-            ("nothing-sent", "workload[1] sent nothing before the run ended, at 2ms".to_owned()),
+            ("nothing-sent", "workload[1] sent nothing before the end of the run at 2ms".to_owned()),
             (
                 "empty-flow-trace",
-                "measure.flow_traces[0]: flow 3 never began: the last was flow 0".to_owned()
+                "measure.flow_traces[0]: flow 3 never began: the last flow that began is flow 0".to_owned()
             ),
-            ("empty-flow-trace", "measure.flow_traces[1]: none of its flows began".to_owned()),
-            ("empty-trace", "measure.traces[1]: no packet reached its ports".to_owned()),
+            ("empty-flow-trace", "measure.flow_traces[1]: no flow of the trace began".to_owned()),
+            ("empty-trace", "measure.traces[1]: no packet reached the ports of the trace".to_owned()),
         ]
     );
 }
@@ -135,6 +138,6 @@ fn a_trace_of_any_flow_that_began_is_none() {
     // A workload that has not begun has no flow to trace.
     let late = [("stop.at", "2ms"), ("measure.flow_traces", "[{ sample = 1, workload = 1 }]")];
     let found = problems(&[INCAST, POISSON], &late);
-    let text = "measure.flow_traces[0]: none of its flows began".to_owned();
+    let text = "measure.flow_traces[0]: no flow of the trace began".to_owned();
     assert!(found.contains(&("empty-flow-trace", text)), "{found:?}");
 }

@@ -136,7 +136,8 @@ fn an_aggregator_answers_at_its_deadline_with_what_it_has() {
     assert_eq!(level("300us").0, 1.0);
     // The client's deadline is earlier, so the answer of that aggregator is lost, with the answer of host 3 in it.
     let report = ask(
-        "workers = '2..6'\naggregators = { count = 2, hosts = '6..8', size = '1460B', deadline = '50us' }\ndeadline = '40us'",
+        "workers = '2..6'\naggregators = { count = 2, hosts = '6..8', size = '1460B', deadline = '50us' }\ndeadline \
+         = '40us'",
         &[FAR],
     );
     assert_eq!((outcomes(&report)[0].quality(), self::time(&report)), (0.5, 40.0));
@@ -242,8 +243,8 @@ fn a_timeout_after_the_answer_is_there_counts_for_no_query() {
 fn queries_of_several_workloads_are_told_apart() {
     let one = "kind = 'block-transfer'\nclients = 0\nservers = 1\nblock = '1460B'\nrepeats = 2";
     let text = format!(
-        "{STAR}\n[[workload]]\n{one}\n[[workload]]\nkind = 'incast'\nsenders = 3\nreceivers = 2\nsize = '1KB'\n\
-                        [[workload]]\n{}",
+        "{STAR}\n[[workload]]\n{one}\n[[workload]]\nkind = 'incast'\nsenders = 3\nreceivers = 2\nsize = \
+         '1KB'\n[[workload]]\n{}",
         one.replace("repeats = 2", "repeats = 3\nstart = '1ms'")
     );
     let report = run(&text, &[("measure.warm_up", "1us")]);
@@ -266,7 +267,7 @@ fn queries_that_the_end_of_the_run_cuts_off_are_told_of() {
     );
     let all = &report.summary()["queries"]["all"];
     assert_eq!((&all["started"], &all["count"]), (&5.into(), &3.into()));
-    let warned = "2 queries were not complete when the run stopped; they are in no mean";
+    let warned = "2 queries were unfinished at the end of the run; means exclude these queries";
     assert!(report.warnings().iter().any(|warning| warning == warned), "{:?}", report.warnings());
 }
 

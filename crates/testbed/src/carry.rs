@@ -47,7 +47,9 @@ impl Gone {
         self.check_carrier()?;
         match self.interface.load(Ordering::Relaxed) {
             Self::NONE => Ok(()),
-            number => Err(io::Error::other(format!("the interface of host {} is gone, or down", number - 1))),
+            number => {
+                Err(io::Error::other(format!("the interface of host {} was removed or set down", number - 1)))
+            }
         }
     }
 

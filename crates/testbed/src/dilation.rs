@@ -45,7 +45,7 @@ impl TryFrom<u32> for Dilation {
     fn try_from(factor: u32) -> Result<Self, String> {
         match factor {
             1..=Self::MOST => Ok(Self(factor)),
-            _ => Err(format!("time cannot be dilated {factor} times; from 1 to {}", Self::MOST)),
+            _ => Err(format!("the dilation must be from 1 to {}, got {factor}", Self::MOST)),
         }
     }
 }

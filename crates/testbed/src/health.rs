@@ -117,31 +117,33 @@ impl Health {
     /// Reasons for which the run is invalid; empty if it is valid.
     pub fn complaints(&self, bounds: &Bounds) -> Vec<String> {
         let mut complaints: Vec<String> =
-            self.incomplete.iter().map(|why| format!("it is incomplete: {why}")).collect();
+            self.incomplete.iter().map(|why| format!("the run is incomplete: {why}")).collect();
         if !self.changed.is_empty() {
-            complaints.push(format!("the network was changed meanwhile: {}", self.changed.join("; ")));
+            complaints.push(format!("the network was changed during the run: {}", self.changed.join("; ")));
         }
         let (p99, bound) = (self.lateness.percentile(99.0), bounds.p99.as_micros_f64());
         if p99 as f64 > bound.ceil() {
-            complaints.push(format!(
-                "one frame in a hundred was at least {p99} us late; the bound is {bound:.0} us"
-            ));
+            complaints
+                .push(format!("the 99th percentile of lateness must be at most {bound:.0} us, got {p99} us"));
         }
         let worst = self.lateness.worst().max(self.pickup.worst());
         if worst > bounds.worst {
             complaints.push(format!(
-                "a frame was {worst} late; the bound is {}, half of tcp.rto.min",
+                "each frame must be at most {} late, half of tcp.rto.min, got {worst}",
                 bounds.worst
             ));
         }
         if self.overruns > 0 {
-            complaints.push(format!("{} frames never reached the switch: it was too slow", self.overruns));
+            complaints.push(format!(
+                "{} frames did not reach the switch, because the switch was too slow",
+                self.overruns
+            ));
         }
         if self.refused > 0 {
             complaints.push(format!("{} frames were lost between switch and hosts", self.refused));
         }
         if self.steal > MOST_STEAL {
-            complaints.push(format!("{:.1} % of the processors' time went to other machines", self.steal));
+            complaints.push(format!("{:.1} % of the CPU time went to other virtual machines", self.steal));
         }
         complaints
     }
@@ -150,7 +152,8 @@ impl Health {
     pub fn in_words(&self, bounds: &Bounds) -> String {
         let late = &self.lateness;
         format!(
-            "frames came to their hosts late by {} us in the median, {} us at the 99th percentile (bound {:.0}), {:.0} us at worst",
+            "frames came to their hosts late by {} us in the median, {} us at the 99th percentile (bound {:.0}), \
+             {:.0} us at worst",
             late.percentile(50.0),
             late.percentile(99.0),
             bounds.p99.as_micros_f64(),

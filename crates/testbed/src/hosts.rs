@@ -65,9 +65,9 @@ impl HostNamespaces {
                 run("tc", &hold_back(experiment, plan, host))?;
             }
             if let Some(own) = &mut own {
-                namespace::interface("eth0")
-                    .and_then(|interface| own.attach(interface))
-                    .map_err(|error| told("programs at the interface of a host", &error))?;
+                namespace::interface("eth0").and_then(|interface| own.attach(interface)).map_err(
+                    |error| told("BPF programs cannot be attached to the interface of a host", &error),
+                )?;
             }
             Ok(network)
         });
@@ -281,7 +281,7 @@ fn far(host: HostId) -> String {
 }
 
 fn create() -> Result<Namespace, Failure> {
-    Namespace::create().map_err(|error| format!("no network namespace could be made: {error}"))
+    Namespace::create().map_err(|error| format!("a network namespace cannot be created: {error}"))
 }
 
 /// Disables IPv6, so that hosts send no packets unasked.
@@ -305,7 +305,7 @@ fn run(program: &str, commands: &str) -> Result<(), Failure> {
         .stderr(Stdio::piped())
         .spawn()
         .map_err(|error| {
-            format!("{program} cannot be run: {error}. Get it with: apt-get install iproute2")
+            format!("{program} cannot be run: {error}; install {program} with apt-get install iproute2")
         })?;
     if let Some(mut input) = child.stdin.take() {
         input.write_all(commands.as_bytes()).map_err(|error| told(program, &error))?;
@@ -315,7 +315,7 @@ fn run(program: &str, commands: &str) -> Result<(), Failure> {
         return Ok(());
     }
     let said = String::from_utf8_lossy(&done.stderr).trim().replace('\n', "; ");
-    Err(format!("{program} refused {:?}: {said}", commands.trim_end()))
+    Err(format!("{program} rejected {:?}: {said}", commands.trim_end()))
 }
 
 fn told(what: &str, error: &io::Error) -> Failure {

@@ -42,7 +42,7 @@ fn main() -> std::process::ExitCode {
             )
         }
         _ => answer::<run::Request>(
-            Err("there is run, and shell".to_owned()),
+            Err("the command must be run or shell".to_owned()),
             |_| unreachable!("it is none"),
             |_| {},
         ),
@@ -70,7 +70,9 @@ fn answer<T>(
     let request = match request {
         Ok(request) => request,
         Err(error) => {
-            eprintln!("shallows-testbed: no request: {error}. Use `shallows testbed run SCENARIO.toml`");
+            eprintln!(
+                "shallows-testbed: the request cannot be read: {error}; use `shallows testbed run SCENARIO.toml`"
+            );
             return ExitCode::from(2);
         }
     };

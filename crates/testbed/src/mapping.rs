@@ -93,7 +93,8 @@ fn refuse(refusals: &mut Vec<Refusal>, key: &'static str, reason: impl Into<Stri
 }
 
 /// Remedy if the testbed was built without its own congestion controls.
-const OWN: &str = "build the testbed with its own: apt-get install clang libbpf-dev libelf-dev zlib1g-dev, then make testbed";
+const OWN: &str = "build the testbed with this congestion control: apt-get install clang libbpf-dev libelf-dev \
+                   zlib1g-dev, then make testbed";
 
 fn congestion(experiment: &Experiment, available: &[&str], refusals: &mut Vec<Refusal>) -> &'static str {
     let tcp = experiment.tcp();
@@ -111,27 +112,30 @@ fn congestion(experiment: &Experiment, available: &[&str], refusals: &mut Vec<Re
             let keys = ["tcp.congestion.dctcp.g", "tcp.congestion.dctcp.initial_alpha"];
             refuse_dctcp(&config.dctcp, keys, refusals);
             if !config.safe_window.0.is_multiple_of(tcp.mss.0) {
-                let reason =
-                    format!("{}; windows of Linux are whole segments of {}", config.safe_window, tcp.mss);
+                let reason = format!(
+                    "must be a multiple of the segment size {1}, as windows of Linux are, got {0}",
+                    config.safe_window, tcp.mss
+                );
                 refuse(refusals, "tcp.congestion.safe_window", reason);
             }
             ("pulser", OWN)
         }
         _ => {
-            refuse(refusals, "tcp.congestion", "the testbed has no congestion control of this kind");
+            refuse(refusals, "tcp.congestion", "must be a congestion control that the testbed has");
             return "";
         }
     };
     if !available.contains(&name) {
         let known = available.join(", ");
-        let reason = format!("this kernel has no congestion control {name:?}, only {known}; {why}");
+        let reason =
+            format!("the kernel must have the congestion control {name:?}, but has only {known}; {why}");
         refuse(refusals, "tcp.congestion", reason);
     }
     if matches!(tcp.congestion, Congestion::Cubic(_)) && tcp.ect == EctPolicy::All {
         refuse(
             refusals,
             "tcp.ect",
-            "Linux sends acknowledgements and retransmissions of CUBIC as Not-ECT; write ect = \"rfc3168\"",
+            "must be \"rfc3168\" with CUBIC, because Linux sends acknowledgements and retransmissions as Not-ECT",
         );
     }
     name
@@ -150,10 +154,10 @@ fn told(experiment: &Experiment) -> Vec<u32> {
 /// Refuses other configurations of DCTCP than the only one of Linux, with a gain of 1/16.
 fn refuse_dctcp(config: &dctcp::Config, [gain, alpha]: [&'static str; 2], refusals: &mut Vec<Refusal>) {
     if config.gain != 1.0 / 16.0 {
-        refuse(refusals, gain, format!("{}; here it is 1/16 = 0.0625", config.gain));
+        refuse(refusals, gain, format!("must be 1/16 = 0.0625 in the testbed, got {}", config.gain));
     }
     if config.initial_alpha != 1.0 {
-        refuse(refusals, alpha, format!("{}; here it is 1", config.initial_alpha));
+        refuse(refusals, alpha, format!("must be 1 in the testbed, got {}", config.initial_alpha));
     }
 }
 
@@ -161,29 +165,34 @@ fn refuse_transport(experiment: &Experiment, dilation: Dilation, refusals: &mut 
     let tcp = experiment.tcp();
     match tcp.recovery {
         Method::Sack(_) | Method::Rack(_) | Method::NewReno => {}
-        _ => refuse(refusals, "tcp.recovery", "Linux repairs losses with \"rack\", \"sack\" or \"newreno\""),
+        _ => refuse(refusals, "tcp.recovery", "must be \"rack\", \"sack\" or \"newreno\", as in Linux"),
     }
     if tcp.receive_control != Control::Fixed {
-        refuse(refusals, "tcp.receiver", "Linux controls receive windows by itself; write \"fixed\"");
+        refuse(refusals, "tcp.receiver", "must be \"fixed\", because Linux controls receive windows itself");
     }
     if !matches!(tcp.delayed_ack.segments, 1 | 2) {
-        refuse(refusals, "tcp.delayed_ack.segments", "Linux acknowledges every segment or every second one");
+        refuse(refusals, "tcp.delayed_ack.segments", "must be 1 or 2, as in Linux");
     }
     if tcp.delayed_ack.counts == AckCounts::Bytes {
-        refuse(refusals, "tcp.delayed_ack.counts", "only ns-2 counts them so");
+        refuse(refusals, "tcp.delayed_ack.counts", "must not be \"bytes\", which only ns-2 has");
     }
     if tcp.restart_after_idle == RestartAfterIdle::Reset {
-        refuse(refusals, "tcp.restart_after_idle", "\"reset\" is ns-2's; Linux has \"off\" and \"reduce\"");
+        refuse(
+            refusals,
+            "tcp.restart_after_idle",
+            "must be \"off\" or \"reduce\", as in Linux; only ns-2 has \"reset\"",
+        );
     }
     if tcp.sack_after_timeout == SackAfterTimeout::Forgotten {
-        refuse(refusals, "tcp.sack_after_timeout", "Linux keeps them");
+        refuse(refusals, "tcp.sack_after_timeout", "must be \"kept\", as in Linux");
     }
     if dilation.real(tcp.rto.minimum) < TICK {
         refuse(
             refusals,
             "tcp.rto.min",
             format!(
-                "a kernel's timers have ticks of {TICK}; ask for at least that, or dilate time (--dilate)"
+                "must be at least {TICK} of real time, one timer tick of the kernel; use a larger value, or dilate \
+                 time (--dilate)"
             ),
         );
     }
@@ -191,7 +200,7 @@ fn refuse_transport(experiment: &Experiment, dilation: Dilation, refusals: &mut 
         refuse(
             refusals,
             "tcp.receive_window",
-            "Linux begins with windows of about 64 KB, and lets them grow",
+            "must be at least 64KiB, because receive windows of Linux start at about 64 KB",
         );
     }
 }
@@ -199,33 +208,38 @@ fn refuse_transport(experiment: &Experiment, dilation: Dilation, refusals: &mut 
 fn refuse_rest(experiment: &Experiment, dilation: Dilation, most: Rate, refusals: &mut Vec<Refusal>) {
     let network = &experiment.network;
     if network.hosts > MOST_HOSTS {
-        let reason = format!("{} hosts; one machine carries at most {MOST_HOSTS}", network.hosts);
+        let reason = format!("must have at most {MOST_HOSTS} hosts on one machine, got {}", network.hosts);
         refuse(refusals, "topology", reason);
     }
     let fastest = network.links.iter().map(|link| link.rate).max().unwrap_or_default();
     if dilation.real_rate(fastest) > most {
         let enough = fastest.0.div_ceil(most.0);
         let reason = format!(
-            "a link of {fastest}; a switch of software paces up to {most}. Dilate time: --dilate {enough} or more"
+            "links must be at most {most}, the limit of a software switch, got {fastest}; dilate time with --dilate \
+             {enough} or more"
         );
         refuse(refusals, "topology", reason);
     }
     let unsupported = [
-        (experiment.network.groups.any(), "host.group", "all hosts are set up alike here"),
+        (
+            experiment.network.groups.any(),
+            "host.group",
+            "must be left out, because all hosts of a testbed have the same settings",
+        ),
         (
             experiment.hosts.kinds().iter().any(|&kind| kind > 0),
             "workload.tcp",
-            "all connections are set up alike here: leave it out, and set [tcp]",
+            "must be left out, because all connections of a testbed have the same settings; set [tcp] instead",
         ),
         (
             experiment.shares().contains(&true),
             "workload.answers",
-            "each connection carries data one way here: leave it out",
+            "must be left out, because each connection of a testbed carries data in one direction",
         ),
         (
             experiment.flow_traces.iter().any(|trace| trace.every.is_none()),
             "measure.flow_traces.every",
-            "a kernel is asked now and then; name an interval",
+            "must be an interval, because the testbed samples the kernel periodically",
         ),
     ];
     let offloads = &experiment.hosts.groups[0].offloads;
@@ -233,10 +247,18 @@ fn refuse_rest(experiment: &Experiment, dilation: Dilation, most: Rate, refusals
         (
             offloads.tso.is_some(),
             "host.nic.tso",
-            "packets are carried one by one, so that the switch sees each",
+            "must be \"off\", because the switch of a testbed receives each packet separately",
         ),
-        (offloads.paced, "host.nic.pacing", "the queue of a host is the NIC's, which does not pace"),
-        (offloads.coalescing.is_some(), "host.nic.coalescing", "frames are handed over as they arrive"),
+        (
+            offloads.paced,
+            "host.nic.pacing",
+            "must be left out, because the queue of a testbed host has no pacing",
+        ),
+        (
+            offloads.coalescing.is_some(),
+            "host.nic.coalescing",
+            "must be left out, because a testbed delivers each frame on arrival",
+        ),
     ];
     for (_, key, reason) in offloaded.into_iter().filter(|(is_so, ..)| *is_so) {
         refuse(refusals, key, reason);
@@ -249,11 +271,11 @@ fn refuse_rest(experiment: &Experiment, dilation: Dilation, most: Rate, refusals
         refuse(
             refusals,
             "workload.connections.warm_up",
-            "it is ns-2's; connections are opened before the run instead",
+            "must be left out: only ns-2 has a warm-up of connections, and a testbed opens connections before the run",
         );
     }
     if experiment.stop.at.is_none() && experiment.expected_flows().is_none() {
-        refuse(refusals, "stop", "a real run ends: say when");
+        refuse(refusals, "stop", "must be set, because a testbed run needs an end");
     }
 }
 

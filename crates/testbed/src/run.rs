@@ -93,7 +93,7 @@ pub fn run(request: &Request, mut tell: impl FnMut(Value)) -> Result<Value, Fail
     health.changed = hosts.changed();
     for name in report.tables() {
         write(&folder.join(format!("{name}.parquet")), |out| report.write_table(name, out))
-            .map_err(|error| Failure::Machine(format!("{name}.parquet could not be written: {error}")))?;
+            .map_err(|error| Failure::Machine(format!("{name}.parquet cannot be written: {error}")))?;
     }
     let mut summary = report.summary();
     summary["health"] = health.describe(&bounds);
@@ -146,18 +146,15 @@ pub fn prepare(scenario: &Scenario) -> Result<(Experiment, LinuxPlan, Option<Reg
     let was_root = machine::is_root();
     if !was_root {
         machine::become_root().map_err(|error| {
-            Failure::Machine(format!("a testbed needs root, or namespaces of users ({error}); try sudo"))
+            Failure::Machine(format!("the testbed needs root or user namespaces ({error}); run with sudo"))
         })?;
     }
     let wanted = plan.congestion.as_str();
     let own = own.contains(&wanted).then(|| {
-        let remedy = if was_root {
-            ""
-        } else {
-            "; for programs in the kernel it takes root of the machine, so try sudo"
+        let remedy = if was_root { "" } else { "; programs in the kernel need root, so run with sudo" };
+        let told = |error| {
+            Failure::Machine(format!("the kernel rejects the congestion control {wanted}: {error}{remedy}"))
         };
-        let told =
-            |error| Failure::Machine(format!("the kernel does not take {wanted} from us: {error}{remedy}"));
         ebpf::register(wanted, &plan.told).map_err(told)
     });
     let own = own.transpose()?;
@@ -200,7 +197,7 @@ fn measure(
             load.turn(Clock::starting_in(OPENING, plan.dilation), LOOK)?;
             gone.check()?;
             if clock.real_since(Instant::ZERO, clock.now()) >= OPENING {
-                return Err(io::Error::other("connections could not be opened: no answer"));
+                return Err(io::Error::other("connections cannot be opened: no answer"));
             }
         }
         // Waits until the packets that opened the connections have left the network.
@@ -223,7 +220,7 @@ fn measure(
             end = now;
             if let Err(error) = turned {
                 load.settle(end);
-                return Ok(Some(format!("it ended after {:.3} s: {error}", now.as_secs_f64())));
+                return Ok(Some(format!("the run ended after {:.3} s: {error}", now.as_secs_f64())));
             }
             let at = experiment.stop.at.filter(|at| now >= *at);
             let is_over = load.is_complete() && sources.is_none_or(|sources| now >= sources);
@@ -240,7 +237,7 @@ fn measure(
     })?;
     fabric
         .flush_captures()
-        .map_err(|error| io::Error::other(format!("a capture could not be written: {error}")))?;
+        .map_err(|error| io::Error::other(format!("a capture cannot be written: {error}")))?;
     health.incomplete = incomplete;
     health.steal = Times::now().steal_since(&before);
     health.refused += hosts.lost().saturating_sub(lost);

@@ -67,10 +67,10 @@ pub fn stand(request: &Request, page: &Path) -> Result<Value, Failure> {
         shell::run(&request.command, &hosts.networks, &page, &|| gone.check_carrier())
     });
     let (code, mut health) =
-        stood.map_err(|error| Failure::Machine(format!("the shell could not be run: {error}")))?;
+        stood.map_err(|error| Failure::Machine(format!("the shell cannot start: {error}")))?;
     fabric
         .flush_captures()
-        .map_err(|error| Failure::Machine(format!("a capture could not be written: {error}")))?;
+        .map_err(|error| Failure::Machine(format!("a capture cannot be written: {error}")))?;
     health.refused += hosts.lost();
     health.changed = hosts.changed();
     Ok(json!({
@@ -88,8 +88,9 @@ fn greet(experiment: &shallows_scenario::Experiment) {
     let last = experiment.network.hosts - 1;
     let [a, b, c, d] = frame::address(shallows_core::packet::HostId(last));
     eprintln!(
-        "hosts h0 to h{last} stand, with addresses 10.0.0.1 to {a}.{b}.{c}.{d}: `h0 COMMAND` runs it there; `queues` shows the \
-         ports, `live` goes on showing them. All of it goes when this ends."
+        "hosts h0 to h{last} are ready, with addresses 10.0.0.1 to {a}.{b}.{c}.{d}: `h0 COMMAND` runs a command on \
+         host h0, `queues` shows the ports once, and `live` shows the ports continuously. The hosts are removed when \
+         the shell ends."
     );
 }
 
@@ -151,15 +152,15 @@ mod tests {
         frame[46..48].copy_from_slice(&[0x50, 0x10]);
         fabric.enter(shallows_core::Instant::ZERO, &frame);
         fabric.advance(shallows_core::Instant::ZERO + Duration::from_millis(1));
-        let incomplete = Some("the interface of host 1 is gone, or down".to_owned());
+        let incomplete = Some("the interface of host 1 was removed or set down".to_owned());
         let mut health = Health { incomplete, ..Health::default() };
         health.lateness.record(Duration::from_micros(700));
         let page = shown(&fabric, &health);
         assert_eq!(
             page.lines().skip(1).take(2).collect::<Vec<_>>(),
             [
-                "! it is incomplete: the interface of host 1 is gone, or down",
-                "! one frame in a hundred was at least 701 us late; the bound is 120 us"
+                "! the run is incomplete: the interface of host 1 was removed or set down",
+                "! the 99th percentile of lateness must be at most 120 us, got 701 us"
             ]
         );
         let sent: Vec<Vec<&str>> =

@@ -38,8 +38,9 @@ impl SourcePorts {
             let count = usize::from(u16::MAX - FIRST_PORT) + 1;
             let ([a, b, c, d], [e, f, g, h], port) = (from, to.0, to.1);
             io::Error::other(format!(
-                "all {count} port numbers of host {a}.{b}.{c}.{d} are taken for connections to port {port} of \
-                 {e}.{f}.{g}.{h}; fewer connections of this pair at once: a smaller per_pair, or when_busy = \"queue\""
+                "all {count} port numbers of host {a}.{b}.{c}.{d} are in use for connections to port {port} of \
+                 {e}.{f}.{g}.{h}; open fewer connections between these hosts: use a smaller per_pair, or when_busy = \
+                 \"queue\""
             ))
         })
     }

@@ -111,7 +111,7 @@ impl Columns {
     /// If there is no such column of whole numbers, or its sum has more than 63 bits.
     pub fn sum(&self, name: &str) -> Result<i64, String> {
         let Column::Integers(column) = self.column(name)? else {
-            return Err(format!("{name} is no column of whole numbers"));
+            return Err(format!("the column {name} must have whole numbers"));
         };
         let mut values = self.rows.iter().filter_map(|&row| column.at(row));
         values.try_fold(0, i64::checked_add).ok_or_else(|| format!("the sum of {name} is too large"))
@@ -161,7 +161,7 @@ impl Column {
         match self {
             Self::Integers(column) => Ok(column.at(row).map(|value| value as f64)),
             Self::Floats(column) => Ok(column.at(row)),
-            Self::Texts(..) => Err("texts are no numbers".to_owned()),
+            Self::Texts(..) => Err("the column must have numbers, got strings".to_owned()),
         }
     }
 
@@ -185,7 +185,9 @@ fn read(file: File, wanted: &[&str]) -> Result<Columns, ParquetError> {
     let file = SerializedFileReader::new(file)?;
     let schema = file.metadata().file_metadata().schema_descr();
     let height = file.metadata().file_metadata().num_rows();
-    let height = u32::try_from(height).map_err(|_| ParquetError::General(format!("{height} rows")))?;
+    let height = u32::try_from(height).map_err(|_| {
+        ParquetError::General(format!("the table has {height} rows; the maximum is 2^32 - 1"))
+    })?;
     let mut columns = BTreeMap::new();
     for (place, column) in schema.columns().iter().enumerate() {
         if wanted.contains(&column.name()) {
@@ -218,7 +220,7 @@ fn read_column(
             ColumnReader::ByteArrayColumnReader(reader) => Some(reader),
             _ => None,
         })?),
-        other => Err(ParquetError::General(format!("a column of {other}"))),
+        other => Err(ParquetError::General(format!("columns of type {other} are not supported"))),
     }
 }
 

@@ -80,13 +80,14 @@ impl Report {
         let (nics, switches) = self.nics_and_switches();
         (nics.dropped > switches.dropped).then(|| {
             let instead = if self.experiment.hosts.groups.iter().all(|group| group.backpressure.is_some()) {
-                "a larger host.nic.limit, or less traffic that nothing holds back, prevents it"
+                "use a larger host.nic.limit, or less traffic without backpressure"
             } else {
-                "host.nic.backpressure holds connections back instead, as Linux does"
+                "set host.nic.backpressure, so that connections wait for the NIC as in Linux"
             };
             // The text contains no numbers, so that a sweep can count runs with the same warning. The tables have the numbers.
             format!(
-                "senders' own NICs dropped more packets than switches: most losses are not the network's ({instead})"
+                "the NICs of senders dropped more packets than the switches: most losses did not occur in the \
+                 network; {instead}"
             )
         })
     }

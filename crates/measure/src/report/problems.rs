@@ -24,8 +24,8 @@ impl Report {
         if self.measured_nothing(&reached) {
             problems.push(Problem {
                 code: "nothing-measured",
-                text: "nothing was measured: no flow that counts, query, datagram or echo reached its end, and no \
-                       sample, trace or capture has anything in it"
+                text: "nothing was measured: no counted flow, query, datagram or echo completed, and all samples, \
+                       traces and captures are empty"
                     .to_owned(),
             });
         }
@@ -62,16 +62,18 @@ impl Report {
         let Reached { sent, counted, measured } = reached;
         let end = self.end;
         let (code, text) = if sent == 0 {
-            ("nothing-sent", format!("{key} sent nothing before the run ended, at {end}"))
+            ("nothing-sent", format!("{key} sent nothing before the end of the run at {end}"))
         } else if counted == 0 {
             let warm_up = self.experiment.warm_up;
             let text = format!(
-                "none of the {what} of {key} counts ({sent} began): all were before measure.warm_up = {warm_up}"
+                "{key} has no counted {what}: all {what} ({sent}) began before the end of the warm-up, \
+                 measure.warm_up = {warm_up}"
             );
             ("nothing-counted", text)
         } else if measured == 0 {
             let text = format!(
-                "none of the {what} of {key} that count ({counted}) got through before the run ended, at {end}"
+                "{key} completed no {what}: the counted {what} ({counted}) were unfinished at the end of the run at \
+                 {end}"
             );
             ("nothing-complete", text)
         } else {
@@ -104,11 +106,11 @@ impl Report {
     fn unheard_datagrams(&self) -> Vec<Problem> {
         let lost = |what: &str| Problem {
             code: "nothing-received",
-            text: format!("no {what} before the run ended, at {}", self.end),
+            text: format!("no {what} before the end of the run at {}", self.end),
         };
         let datagrams = !self.experiment.datagram_sources.is_empty() && self.datagram_bytes.0 == 0;
         let echoes = !self.experiment.probes.is_empty() && self.echoes.iter().all(|echo| echo.rtt.is_none());
-        let found = [(datagrams, "datagram reached its host"), (echoes, "echo came back")];
+        let found = [(datagrams, "datagram reached its destination"), (echoes, "echo reply arrived")];
         found.into_iter().filter(|(is_so, _)| *is_so).map(|(_, what)| lost(what)).collect()
     }
 
@@ -122,8 +124,9 @@ impl Report {
                     let absent: Vec<String> =
                         flows.iter().filter(|flow| !is_recorded(flow)).map(u32::to_string).collect();
                     let last = self.flows.len().checked_sub(1);
-                    let began =
-                        last.map_or("none did".to_owned(), |last| format!("the last was flow {last}"));
+                    let began = last.map_or("no flow began".to_owned(), |last| {
+                        format!("the last flow that began is flow {last}")
+                    });
                     (!absent.is_empty()).then(|| format!("flow {} never began: {began}", absent.join(", ")))
                 }
                 FlowChoice::Sample { .. } | FlowChoice::Workload(_) => {
@@ -131,7 +134,7 @@ impl Report {
                         .flow_traces
                         .values()
                         .any(|traced| traced.trace == entry && !traced.rows.is_empty());
-                    (!recorded).then(|| "none of its flows began".to_owned())
+                    (!recorded).then(|| "no flow of the trace began".to_owned())
                 }
             };
             Some(Problem {
@@ -147,7 +150,7 @@ impl Report {
         let empty = traces.filter(|(_, trace)| !self.has_packets(&trace.links));
         let tell = |(entry, _)| Problem {
             code: "empty-trace",
-            text: format!("measure.traces[{entry}]: no packet reached its ports"),
+            text: format!("measure.traces[{entry}]: no packet reached the ports of the trace"),
         };
         empty.map(tell).collect()
     }

@@ -78,7 +78,7 @@ impl Report {
     /// Returns observations: correct behaviour that matters for reading the results.
     pub fn observations(&self) -> Vec<String> {
         let lossless = self.tally.packets_dropped == 0;
-        let text = "no packet was dropped: buffer limits and loss recovery never came into play";
+        let text = "no packet was dropped: buffer limits and loss recovery had no effect";
         lossless.then(|| text.to_owned()).into_iter().collect()
     }
 
@@ -90,14 +90,14 @@ impl Report {
             *fired.entry(*name).or_insert(0) += counts.marked + counts.incast + counts.dropped;
         }
         for (name, _) in fired.iter().filter(|(_, count)| **count == 0) {
-            warnings.push(format!("no \"{name}\" marker chose any packet: they never fired"));
+            warnings.push(format!("no \"{name}\" marker had an effect on any packet"));
         }
         warnings.extend(self.losses_of_nics());
         let lost_acks: u64 = self.ports.iter().map(|port| port.dropped[DropReason::NotEctAck as usize]).sum();
         if lost_acks > 0 {
             warnings.push(format!(
-                "{lost_acks} pure ACKs were dropped by markers because they are not ECN-capable; \
-                 tcp.ect = \"all\" sends them as ECT, as Linux does for DCTCP"
+                "markers dropped {lost_acks} pure ACKs, which are not ECN-capable; set tcp.ect = \"all\" to send \
+                 ACKs as ECT, as Linux does for DCTCP"
             ));
         }
         let end = self.end_of_flows();
@@ -105,13 +105,13 @@ impl Report {
         let unfinished = self.flows.iter().filter(is_unfinished).count();
         if unfinished > 0 {
             warnings.push(format!(
-                "{unfinished} flows were not complete when the run stopped; they are in no mean"
+                "{unfinished} flows were unfinished at the end of the run; means exclude these flows"
             ));
         }
         let incomplete = self.query_outcomes().filter(|query| query.completion_time.is_none()).count();
         if incomplete > 0 {
             warnings.push(format!(
-                "{incomplete} queries were not complete when the run stopped; they are in no mean"
+                "{incomplete} queries were unfinished at the end of the run; means exclude these queries"
             ));
         }
         warnings

@@ -38,7 +38,8 @@ impl Site<'_> {
         let quanta = spread(quantum, queues, &key, checker);
         let quanta: Vec<Bytes> = quanta.into_iter().map(|quantum| in_bytes(quantum, self.packet)).collect();
         checker.require(!quanta.contains(&Bytes(0)), &key, || {
-            "a queue with a quantum of 0 never sends; the papers take at least one MTU".to_owned()
+            "must be above 0 for every queue, because a queue with a quantum of 0 never sends; the papers use at \
+             least one MTU".to_owned()
         });
         quanta.into_iter().map(|quantum| quantum.max(Bytes(1))).collect()
     }
@@ -66,7 +67,8 @@ impl Site<'_> {
                 let queues = check_queues(p.queues, key, checker);
                 let weights = spread(&p.weight, queues, &format!("{key}.weight"), checker);
                 checker.require(!weights.contains(&0), &format!("{key}.weight"), || {
-                    "a queue of weight 0 never sends; at least 1".to_owned()
+                    "must be at least 1 for every queue, because a queue with a weight of 0 never sends"
+                        .to_owned()
                 });
                 let weights = weights.into_iter().map(|weight| weight.max(1)).collect();
                 let wfq = scheduler::Config::Wfq { weights, virtual_time: p.virtual_time };
@@ -76,7 +78,7 @@ impl Site<'_> {
             Port::HashedDrr(p) => {
                 positive(p.buckets, "buckets", key, checker);
                 checker.require(p.quantum.0 > Bytes(0), &format!("{key}.quantum"), || {
-                    "a bucket that earns nothing never sends; above 0B".to_owned()
+                    "must be above 0B, got 0B".to_owned()
                 });
                 check_limit(&format!("{key}.limit"), p.limit, self.packet, checker);
                 discipline::Config::HashedDrr(hashed_drr::Config {
@@ -95,7 +97,7 @@ impl Site<'_> {
         positive(p.hashes, "hashes", key, checker);
         let without = matches!(p.credits, Amount::Packets(0) | Amount::Bytes(Bytes(0)));
         checker.require(!without, &format!("{key}.credits"), || {
-            "without credits no packet is of high priority; at least 1p".to_owned()
+            format!("must be at least 1p, got {}", p.credits)
         });
         let (high, division) = match &p.division {
             spec::Division::Equal(_) => (0.5, hcf::Division::Equal),
@@ -107,7 +109,7 @@ impl Site<'_> {
         };
         let share = high > 0.0 && (high < 1.0 || division == hcf::Division::Dynamic);
         checker.require(share, &format!("{key}.division.high"), || {
-            format!("{high} is not a share between 0 and 1")
+            format!("must be above 0 and below 1, got {high}")
         });
         // The smaller of the two queues must hold a packet.
         let least = high.min(if high < 1.0 { 1.0 - high } else { 1.0 });
@@ -117,7 +119,7 @@ impl Site<'_> {
         };
         let holds = checker.require(!share || packets >= 1.0, &format!("{key}.limit"), || {
             format!(
-                "{} divided {} leaves a queue that does not hold one packet of {}",
+                "must leave each of the two queues at least one packet of {2}, got {0} divided {1}",
                 p.limit,
                 name_of(&p.division),
                 self.packet
@@ -137,7 +139,7 @@ impl Site<'_> {
                 Automatic::Auto => hcf::Period::Dynamic,
                 Automatic::Is(time) => {
                     checker.require(time.0 > Duration::ZERO, &format!("{key}.period"), || {
-                        "a period of no time never ends; above 0s, or \"auto\"".to_owned()
+                        "must be above 0s or \"auto\", got 0s".to_owned()
                     });
                     hcf::Period::Fixed(time.0.max(Duration(1)))
                 }
@@ -159,16 +161,13 @@ impl Site<'_> {
         let one_each: Vec<u8> = (0..queues as u8).collect();
         let mut queue_of_class = classes.classes.map_or(one_each, <[u8]>::to_vec);
         if queue_of_class.is_empty() {
-            checker.refuse(&format!("{key}.classes"), "no class has a queue; at least one");
+            checker.refuse(&format!("{key}.classes"), "must have at least one entry, got an empty list");
             queue_of_class.push(0);
         }
         for (class, queue) in queue_of_class.iter_mut().enumerate() {
             let known =
                 checker.require(usize::from(*queue) < queues, &format!("{key}.classes[{class}]"), || {
-                    format!(
-                        "class {class} joins queue {queue}, and the last of {queues} queues is {}",
-                        queues - 1
-                    )
+                    format!("class {class} must have a queue from 0 to {}, got queue {queue}", queues - 1)
                 });
             if !known {
                 *queue = 0;
@@ -202,13 +201,14 @@ fn sfq(p: &spec::Sfq, key: &str, checker: &mut Checker<'_>) -> sfq::Config {
     // ns-2 compares with half of `max_packets`.
     let least = if p.drop == sfq::DropRule::AsNs2 { 2 } else { 1 };
     checker.require(p.max_packets >= least, &format!("{key}.max_packets"), || {
-        format!("with {} none is ever admitted; at least {least}", p.max_packets)
+        format!("must be at least {least}, got {}", p.max_packets)
     });
     let perturbation = p.perturbation.map(|time| time.0).filter(|&time| {
         let key = format!("{key}.perturbation");
-        let some = checker.require(time > Duration::ZERO, &key, || "no time; above 0s".to_owned());
+        let some = checker.require(time > Duration::ZERO, &key, || "must be above 0s, got 0s".to_owned());
         some && checker.require(p.hash.is_seeded(), &key, || {
-            "a hash as in ns-2 is the same for ever; leave this out, or hash by \"five-tuple\" or \"address-pair\""
+            "must be left out with a hash as in ns-2, which never changes; or set hash = \"five-tuple\" or \
+             \"address-pair\""
                 .to_owned()
         })
     });
@@ -222,8 +222,7 @@ fn sfq(p: &spec::Sfq, key: &str, checker: &mut Checker<'_>) -> sfq::Config {
 }
 
 fn positive(count: u32, name: &str, key: &str, checker: &mut Checker<'_>) {
-    checker
-        .require(count > 0, &format!("{key}.{name}"), || format!("0 {}; at least 1", name.replace('_', " ")));
+    checker.require(count > 0, &format!("{key}.{name}"), || "must be at least 1, got 0".to_owned());
 }
 
 fn name_of(division: &spec::Division) -> &'static str {
@@ -245,7 +244,7 @@ struct Classes<'a> {
 /// Checks the number of queues at `key.queues` and returns it, clamped to a valid one.
 fn check_queues(queues: u8, key: &str, checker: &mut Checker<'_>) -> usize {
     checker.require((1..=MAX_QUEUES).contains(&queues), &format!("{key}.queues"), || {
-        format!("{queues} queues; at least 1 and at most {MAX_QUEUES}")
+        format!("must be from 1 to {MAX_QUEUES}, got {queues}")
     });
     usize::from(queues.clamp(1, MAX_QUEUES))
 }
@@ -254,7 +253,7 @@ fn check_queues(queues: u8, key: &str, checker: &mut Checker<'_>) -> usize {
 fn above(strict: u8, below: scheduler::Config, key: &str, checker: &mut Checker<'_>) -> scheduler::Config {
     let most = usize::from(MAX_QUEUES) - below.shares().len().min(usize::from(MAX_QUEUES));
     checker.require(usize::from(strict) <= most, &format!("{key}.strict"), || {
-        format!("with {strict} more a port has above {MAX_QUEUES} queues; at most {most}")
+        format!("must be at most {most}, so that the port has at most {MAX_QUEUES} queues, got {strict}")
     });
     match usize::from(strict).min(most) {
         0 => below,
@@ -268,9 +267,12 @@ fn spread<T: Copy>(values: &PerQueue<T>, queues: usize, key: &str, checker: &mut
     checker
         .accept(
             key,
-            values
-                .spread(queues)
-                .ok_or_else(|| format!("{given} values for {queues} queues; one for each, or one for all")),
+            values.spread(queues).ok_or_else(|| {
+                format!(
+                    "must be one value for all queues or one value for each of the {queues} queues, got {given} \
+                     values"
+                )
+            }),
         )
         .unwrap_or_else(|| values.values().first().map_or_else(Vec::new, |&value| vec![value; queues]))
 }

@@ -64,7 +64,7 @@ impl Site<'_> {
             Marker::Tcn(m) => (aqm::Config::Tcn { threshold: m.threshold.0 }, m.queues.as_deref()),
             Marker::Codel(m) => {
                 checker.require(m.interval.0 > Duration::ZERO, &format!("{key}.interval"), || {
-                    "no time; above 0s, about the longest round-trip time".to_owned()
+                    "must be above 0s, got 0s; use about the longest round-trip time".to_owned()
                 });
                 let config = aqm::CodelConfig {
                     target: m.target.0,
@@ -92,7 +92,9 @@ impl Site<'_> {
             (Unit::Packets, _) => {
                 checker.refuse(
                     key,
-                    format!("{depth} is no number of packets, such as \"80p\", and unit = \"packets\""),
+                    format!(
+                        "must be a number of packets, such as \"80p\", with unit = \"packets\", got {depth}"
+                    ),
                 );
                 Level(0)
             }
@@ -115,12 +117,14 @@ impl Site<'_> {
     ) -> Option<aqm::MqEcnConfig> {
         let has_shares = shares.iter().any(|share| *share != Share::Strict);
         checker.require(has_shares, key, || {
-            "mq-ecn needs queues that share the link (a port of kind \"wrr\", \"dwrr\" or \"wfq\"); here every queue \
-             would keep the standard threshold, as with a threshold marker"
+            "mq-ecn needs queues that share the link; use a port of kind \"wrr\", \"dwrr\" or \"wfq\", or a marker \
+             of kind \"threshold\""
                 .to_owned()
         });
         let beta = (0.0..1.0).contains(&m.beta);
-        checker.require(beta, &format!("{key}.beta"), || format!("{} is not from 0 to below 1", m.beta));
+        checker.require(beta, &format!("{key}.beta"), || {
+            format!("must be at least 0 and below 1, got {}", m.beta)
+        });
         let standard = match (m.k, m.kmin, m.kmax, m.pmax) {
             (Some(k), None, None, None) => aqm::Standard::Threshold(self.bytes(k)),
             (None, Some(kmin), Some(kmax), Some(pmax)) => {
@@ -130,7 +134,7 @@ impl Site<'_> {
                 aqm::Standard::Probabilistic { kmin: low, kmax: high, pmax }
             }
             _ => {
-                let message = "give it k, or kmin, kmax and pmax for the probabilistic form; not both";
+                let message = "must have either k, or kmin, kmax and pmax for probabilistic marking";
                 checker.refuse(key, message);
                 return None;
             }
@@ -145,7 +149,7 @@ impl Site<'_> {
                 Automatic::Auto => None,
                 Automatic::Is(time) => {
                     checker.require(time.0 > Duration::ZERO, &format!("{key}.idle_time"), || {
-                        "no time; above 0s, or \"auto\"".to_owned()
+                        "must be above 0s or \"auto\", got 0s".to_owned()
                     });
                     Some(time.0.max(Duration(1)))
                 }
@@ -169,14 +173,15 @@ impl Site<'_> {
         let unit = m.unit.unwrap_or(config.unit);
         config.unit = unit;
         checker.require(m.scope != Scope::Pool, &format!("{key}.scope"), || {
-            "its average is of a queue or of a port; a pool is marked by \"red\" or \"bcc\"".to_owned()
+            "must be \"queue\" or \"port\", got \"pool\"; to mark by the backlog of a pool, use a marker of kind \
+             \"red\" or \"bcc\"".to_owned()
         });
         config.scope = if m.scope == Scope::Port { Scope::Port } else { Scope::Queue };
         config.thresholds = match (m.kmin, m.kmax, m.weight) {
             (Automatic::Auto, Automatic::Auto, None) => {
                 let target_delay = m.target_delay.0;
                 checker.require(target_delay > Duration::ZERO, &format!("{key}.target_delay"), || {
-                    "no time; above 0s".to_owned()
+                    "must be above 0s, got 0s".to_owned()
                 });
                 aqm::Thresholds::Automatic { target_delay }
             }
@@ -185,12 +190,13 @@ impl Site<'_> {
                 let max = self.level(kmax, unit, &format!("{key}.kmax"), checker);
                 let (min, max) = ordered(kmin, min, kmax, max, key, checker);
                 checker.require(weight > 0.0 && weight <= 1.0, &format!("{key}.weight"), || {
-                    format!("{weight} is not above 0 and at most 1")
+                    format!("must be above 0 and at most 1, got {weight}")
                 });
                 aqm::Thresholds::Explicit { min, max, weight }
             }
             _ => {
-                let message = "give it kmin, kmax and weight, or none of them: then all are automatic";
+                let message =
+                    "must have all of kmin, kmax and weight, or leave all three out for automatic values";
                 checker.refuse(key, message);
                 return None;
             }
@@ -203,7 +209,7 @@ impl Site<'_> {
         config.forced = m.forced.unwrap_or(config.forced);
         config.spacing = m.spacing.unwrap_or(config.spacing);
         checker.require(m.typical_packet.0 > Bytes(0), &format!("{key}.typical_packet"), || {
-            "a packet of no bytes takes no time; above 0B".to_owned()
+            "must be above 0B, got 0B".to_owned()
         });
         config.typical_packet = m.typical_packet.0.max(Bytes(1));
         Some(config)
@@ -211,7 +217,7 @@ impl Site<'_> {
 
     fn ein(&self, m: &spec::Ein, key: &str, checker: &mut Checker<'_>) -> aqm::EinConfig {
         checker.require(m.threshold > 0.0 && m.threshold.is_finite(), &format!("{key}.threshold"), || {
-            format!("{} is no share of the line rate above 0", m.threshold)
+            format!("must be a finite share of the line rate above 0, got {}", m.threshold)
         });
         aqm::EinConfig {
             samples: samples(m.samples, 1, key, checker),
@@ -232,7 +238,7 @@ impl Site<'_> {
             Automatic::Auto => aqm::PacketTime::Mtu(self.packet),
             Automatic::Is(time) => {
                 checker.require(time.0 > Duration::ZERO, &format!("{key}.packet_time"), || {
-                    "no time; above 0s, or \"auto\"".to_owned()
+                    "must be above 0s or \"auto\", got 0s".to_owned()
                 });
                 aqm::PacketTime::Fixed(time.0.max(Duration(1)))
             }
@@ -246,7 +252,7 @@ impl Site<'_> {
 /// Checks the number of samples in a ring, at least `least`, and returns it, clamped to a valid one.
 fn samples(count: u32, least: u32, key: &str, checker: &mut Checker<'_>) -> usize {
     checker.require((least..=MAX_SAMPLES).contains(&count), &format!("{key}.samples"), || {
-        format!("{count} samples; from {least} to {MAX_SAMPLES}")
+        format!("must be from {least} to {MAX_SAMPLES}, got {count}")
     });
     count.clamp(least, MAX_SAMPLES) as usize
 }
@@ -260,7 +266,9 @@ fn ordered(
     key: &str,
     checker: &mut Checker<'_>,
 ) -> (Level, Level) {
-    checker.require(low <= high, &format!("{key}.kmin"), || format!("{kmin} is above kmax = {kmax}"));
+    checker.require(low <= high, &format!("{key}.kmin"), || {
+        format!("must be at most kmax = {kmax}, got {kmin}")
+    });
     (low.min(high), high)
 }
 
@@ -271,7 +279,7 @@ fn measured(gauge: Gauge, unit: Unit, weight: Option<f64>, key: &str, checker: &
         Some(weight) => {
             let sound = weight > 0.0 && weight <= 1.0;
             checker.require(sound, &format!("{key}.weight"), || {
-                format!("{weight} is not above 0 and at most 1")
+                format!("must be above 0 and at most 1, got {weight}")
             });
             aqm::Averaging::Ewma { weight: if sound { weight } else { 1.0 } }
         }
@@ -281,11 +289,11 @@ fn measured(gauge: Gauge, unit: Unit, weight: Option<f64>, key: &str, checker: &
 
 /// Returns a mask with bit *q* set for each queue *q* in `queues`.
 fn mask(queues: &[u8], count: usize, key: &str, checker: &mut Checker<'_>) -> u64 {
-    checker.require(!queues.is_empty(), key, || "it looks at no queue".to_owned());
+    checker.require(!queues.is_empty(), key, || "must have at least one queue, got an empty list".to_owned());
     let mut mask = 0;
     for (index, &queue) in queues.iter().enumerate() {
         let known = checker.require(usize::from(queue) < count, &format!("{key}[{index}]"), || {
-            format!("there is no queue {queue}; the last of {count} is {}", count - 1)
+            format!("must be a queue from 0 to {}, got {queue}", count - 1)
         });
         mask |= if known { 1 << queue } else { 0 };
     }
@@ -295,7 +303,7 @@ fn mask(queues: &[u8], count: usize, key: &str, checker: &mut Checker<'_>) -> u6
 /// Checks a probability and returns it, or 1 if it is invalid.
 fn probability(pmax: f64, key: &str, checker: &mut Checker<'_>) -> f64 {
     let sound = pmax > 0.0 && pmax <= 1.0;
-    checker.require(sound, key, || format!("{pmax} is not a probability above 0 and at most 1"));
+    checker.require(sound, key, || format!("must be above 0 and at most 1, got {pmax}"));
     if sound { pmax } else { 1.0 }
 }
 

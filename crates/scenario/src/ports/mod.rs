@@ -100,9 +100,7 @@ fn check_overrides(
         let key = format!("switch.overrides[{entry}]");
         let PortOverride { ports, port, markers, shaper, egress_drop } = change;
         let some = port.is_some() || markers.is_some() || shaper.is_some() || egress_drop.is_some();
-        checker.require(some, &key, || {
-            "it changes nothing; give it a port, markers, a shaper or an egress_drop".to_owned()
-        });
+        checker.require(some, &key, || "must have a port, markers, a shaper or an egress_drop".to_owned());
         let at_switch = |link: &Link| link.kind != PortKind::Nic;
         let row = matching(ports, &format!("{key}.ports"), network, at_switch, checker);
         table.push(row);
@@ -126,7 +124,7 @@ pub(crate) fn traces(
         checker.require(
             every.is_none_or(|every| every >= SHORTEST_INTERVAL),
             &format!("{key}.every"),
-            || "the interval is too short; at least 1ns, or \"event\"".to_owned(),
+            || format!("must be at least 1ns or \"event\", got {}", trace.every),
         );
         let hits = matching(&trace.ports, &format!("{key}.ports"), network, |_| true, checker);
         let links = (0..network.links.len() as u32).filter(|&link| hits[link as usize]).collect();
@@ -144,7 +142,8 @@ pub(crate) fn matching(
     checker: &mut Checker<'_>,
 ) -> Vec<bool> {
     checker.require(!patterns.is_empty(), key, || {
-        "it names no port; give it a list of names, such as [\"switch0->*\"], or kinds, such as [\"to-host\"]"
+        "must name at least one port: give a list of names, such as [\"switch0->*\"], or of kinds, such as \
+         [\"to-host\"]"
             .to_owned()
     });
     let mut row = vec![false; network.links.len()];
@@ -161,8 +160,8 @@ pub(crate) fn matching(
             let kinds = network.links.iter().filter(|link| may(link)).map(|link| link.kind.name());
             let kinds = kinds.collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(", ");
             format!(
-                "no such port is named {pattern:?}; one is \"{example}\", * stands for anything, and a kind for all \
-                 its ports: {kinds}"
+                "no port matches {pattern:?}; use a name such as \"{example}\", a pattern in which * matches any \
+                 text, or a kind: {kinds}"
             )
         });
     }
@@ -197,7 +196,7 @@ impl Site<'_> {
 
     fn shaper(&self, shaper: &Shaper, key: &str, checker: &mut Checker<'_>) -> shaper::Config {
         checker.require(shaper.burst.0 >= self.packet, &format!("{key}.burst"), || {
-            format!("{} does not hold one packet of {}", shaper.burst, self.packet)
+            format!("must be at least one packet of {1}, got {0}", shaper.burst, self.packet)
         });
         shaper::Config { rate: shaper.rate.0, burst: shaper.burst.0 }
     }

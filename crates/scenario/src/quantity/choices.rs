@@ -68,7 +68,7 @@ impl FromStr for Jitter {
             "auto" => Ok(Self::Auto),
             _ => Time::from_str(text)
                 .map(|time| Self::Upto(time.0))
-                .map_err(|error| format!("{error}, or \"off\", or \"auto\"")),
+                .map_err(|error| format!("{error}; \"off\" and \"auto\" are also allowed")),
         }
     }
 }
@@ -79,7 +79,9 @@ impl FromStr for Backpressure {
         if text == "off" {
             return Ok(Self::Off);
         }
-        Size::from_str(text).map(|size| Self::Upto(size.0)).map_err(|error| format!("{error}, or \"off\""))
+        Size::from_str(text)
+            .map(|size| Self::Upto(size.0))
+            .map_err(|error| format!("{error}; \"off\" is also allowed"))
     }
 }
 
@@ -91,7 +93,7 @@ impl FromStr for Tso {
             "linux" => Ok(Self::Linux),
             _ => Size::from_str(text)
                 .map(|size| Self::Upto(size.0))
-                .map_err(|error| format!("{error}, or \"off\", or \"linux\"")),
+                .map_err(|error| format!("{error}; \"off\" and \"linux\" are also allowed")),
         }
     }
 }
@@ -104,7 +106,7 @@ impl FromStr for Every {
         }
         Time::from_str(text)
             .map(|time| Self::Interval(time.0))
-            .map_err(|error| format!("{error}, or \"event\""))
+            .map_err(|error| format!("{error}; \"event\" is also allowed"))
     }
 }
 

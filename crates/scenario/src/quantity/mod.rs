@@ -22,23 +22,20 @@ mod tests {
         assert_eq!("720KB".parse(), Ok(Amount::Bytes(Bytes(720_000))));
         assert_eq!(
             "720kb".parse::<Amount>().unwrap_err(),
-            "\"720kb\" is not a size such as \"720KB\": the unit is missing or unknown; did you mean \"720KB\"? \
-             (units: B, KB, MB, GB, TB, KiB, MiB, GiB), or packets: \"80p\""
+            "must be a size such as \"720KB\", got \"720kb\": the unit is missing or unknown; did you mean \"720KB\"? \
+             (units: B, KB, MB, GB, TB, KiB, MiB, GiB); a number of packets such as \"80p\" is also allowed"
         );
         assert_eq!(
             "-3p".parse::<Amount>().unwrap_err(),
-            "\"-3p\" is not a number of packets such as \"80p\""
+            "must be a number of packets such as \"80p\", got \"-3p\""
         );
     }
 
     #[test]
     fn quantities_beyond_reason_are_refused_with_the_bound() {
         assert_eq!("2s".parse::<Time>().map(|time| time.0), Ok(Duration::from_secs(2)));
-        assert_eq!("90000s".parse::<Time>().unwrap_err(), "\"90000s\" is above the longest time, 86400s");
-        assert_eq!(
-            "2000000GB".parse::<Size>().unwrap_err(),
-            "\"2000000GB\" is above the largest size, 1048576GiB"
-        );
-        assert_eq!("0bps".parse::<Speed>().unwrap_err(), "\"0bps\" is not between 1Mbps and 100Tbps");
+        assert_eq!("90000s".parse::<Time>().unwrap_err(), "must be at most 86400s, got \"90000s\"");
+        assert_eq!("2000000GB".parse::<Size>().unwrap_err(), "must be at most 1048576GiB, got \"2000000GB\"");
+        assert_eq!("0bps".parse::<Speed>().unwrap_err(), "must be from 1Mbps to 100Tbps, got \"0bps\"");
     }
 }

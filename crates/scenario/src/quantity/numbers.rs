@@ -93,7 +93,7 @@ impl<'de> Deserialize<'de> for PacketSize {
             fn visit_str<E: de::Error>(self, text: &str) -> Result<PacketSize, E> {
                 let size: Size = text.parse().map_err(E::custom)?;
                 packet_size(size.0.0)
-                    .ok_or_else(|| E::custom(format!("{size} is above {MAX_PACKET}, the largest packet")))
+                    .ok_or_else(|| E::custom(format!("must be at most {MAX_PACKET}B, got {size}")))
             }
 
             fn visit_i64<E: de::Error>(self, bytes: i64) -> Result<PacketSize, E> {

@@ -38,7 +38,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for PerQueue<T> {
             type Value = PerQueue<T>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("one value for every queue, or a list with one for each")
+                f.write_str("one value for all queues, or a list with one value for each queue")
             }
 
             fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
@@ -81,7 +81,7 @@ impl<T: JsonSchema> JsonSchema for PerQueue<T> {
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         json_schema!({
-            "description": "one value for every queue, or a list with one for each",
+            "description": "one value for all queues, or a list with one value for each queue",
             "anyOf": [generator.subschema_for::<T>(), generator.subschema_for::<Vec<T>>()]
         })
     }

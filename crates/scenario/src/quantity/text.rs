@@ -59,7 +59,7 @@ impl FromStr for Size {
         let size: Bytes =
             text.parse().map_err(|error: shallows_core::units::ParseUnitError| error.to_string())?;
         if size > MAX_SIZE {
-            return Err(format!("\"{text}\" is above the largest size, {MAX_SIZE}"));
+            return Err(format!("must be at most {MAX_SIZE}, got \"{text}\""));
         }
         Ok(Self(size))
     }
@@ -71,7 +71,7 @@ impl FromStr for Time {
         let time: Duration =
             text.parse().map_err(|error: shallows_core::units::ParseUnitError| error.to_string())?;
         if time > MAX_TIME {
-            return Err(format!("\"{text}\" is above the longest time, {MAX_TIME}"));
+            return Err(format!("must be at most {MAX_TIME}, got \"{text}\""));
         }
         Ok(Self(time))
     }
@@ -83,7 +83,7 @@ impl FromStr for Speed {
         let rate: Rate =
             text.parse().map_err(|error: shallows_core::units::ParseUnitError| error.to_string())?;
         if !(MIN_RATE..=MAX_RATE).contains(&rate) {
-            return Err(format!("\"{text}\" is not between {MIN_RATE} and {MAX_RATE}"));
+            return Err(format!("must be from {MIN_RATE} to {MAX_RATE}, got \"{text}\""));
         }
         Ok(Self(rate))
     }
@@ -98,11 +98,11 @@ impl FromStr for Amount {
                 .replace('_', "")
                 .parse()
                 .map(Self::Packets)
-                .map_err(|_| format!("\"{text}\" is not a number of packets such as \"80p\""));
+                .map_err(|_| format!("must be a number of packets such as \"80p\", got \"{text}\""));
         }
         Size::from_str(text)
             .map(|size| Self::Bytes(size.0))
-            .map_err(|error| format!("{error}, or packets: \"80p\""))
+            .map_err(|error| format!("{error}; a number of packets such as \"80p\" is also allowed"))
     }
 }
 
@@ -122,7 +122,7 @@ impl FromStr for Depth {
     fn from_str(text: &str) -> Result<Self, String> {
         let as_time = |error| match Time::from_str(text) {
             Ok(time) => Ok(Self::Time(time.0)),
-            Err(_) => Err(format!("{error}, or a time on the link: \"20us\"")),
+            Err(_) => Err(format!("{error}; a time on the link such as \"20us\" is also allowed")),
         };
         match Amount::from_str(text) {
             Ok(Amount::Bytes(size)) => Ok(Self::Bytes(size)),
@@ -231,14 +231,15 @@ as_text!(Speed, "Speed", "a rate such as \"100Gbps\"", r"^\s*[0-9][0-9_]*(\.[0-9
 as_text!(
     Amount,
     "Amount",
-    "a size such as \"720KB\", or full packets such as \"80p\"",
+    "a size such as \"720KB\", or a number of full packets such as \"80p\"",
     r"^\s*[0-9][0-9_]*(\.[0-9_]+)?\s*([KMGT]?B|[KMG]iB|p)\s*$"
 );
 
 as_text!(
     Depth,
     "Depth",
-    "a size such as \"720KB\", full packets such as \"80p\", or the time that the link takes to send it, such as \"20us\"",
+    "a size such as \"720KB\", a number of full packets such as \"80p\", or a transmission time on the link such as \
+     \"20us\"",
     r"^\s*[0-9][0-9_]*(\.[0-9_]+)?\s*([KMGT]?B|[KMG]iB|p|ps|ns|us|ms|s)\s*$"
 );
 
@@ -248,7 +249,7 @@ impl<T: FromStr<Err = String>> FromStr for Automatic<T> {
         if text == "auto" {
             return Ok(Self::Auto);
         }
-        text.parse().map(Self::Is).map_err(|error| format!("{error}, or \"auto\""))
+        text.parse().map(Self::Is).map_err(|error| format!("{error}; \"auto\" is also allowed"))
     }
 }
 

@@ -176,7 +176,7 @@ fn told(name: &str, set: &Table, given: &Table) -> String {
     let mut keys = Vec::new();
     list(set, Some(given), "", &mut keys);
     if keys.is_empty() {
-        return format!("tcp.preset \"{name}\" sets nothing: the defaults are those of the RFCs");
+        return format!("tcp.preset \"{name}\" sets no keys, because the defaults follow the RFCs");
     }
     format!("tcp.preset \"{name}\" sets {}", keys.join(", "))
 }

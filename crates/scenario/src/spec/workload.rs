@@ -391,7 +391,10 @@ impl<'de> Deserialize<'de> for Class {
         match toml::Value::deserialize(deserializer)? {
             toml::Value::Integer(class) => {
                 u8::try_from(class).ok().filter(|&class| class < CLASSES).map(Self::Fixed).ok_or_else(|| {
-                    serde::de::Error::custom(format!("class {class} is not from 0 to {}", CLASSES - 1))
+                    serde::de::Error::custom(format!(
+                        "must be a class from 0 to {}, got {class}",
+                        CLASSES - 1
+                    ))
                 })
             }
             value => ClassRule::deserialize(value).map(Self::Rule).map_err(serde::de::Error::custom),

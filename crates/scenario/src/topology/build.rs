@@ -88,7 +88,7 @@ fn check_size(topology: &Topology, checker: &mut Checker<'_>) -> bool {
     let before = checker.problems.len();
     let mut positive = |key: &str, count: u32, least: u32| {
         checker.require(count >= least, &format!("topology.{key}"), || {
-            format!("{count} is too few; at least {least}")
+            format!("must be at least {least}, got {count}")
         })
     };
     let (key, hosts, trunks, leaves) = match topology {
@@ -112,13 +112,14 @@ fn check_size(topology: &Topology, checker: &mut Checker<'_>) -> bool {
         Topology::FatTree(t) => {
             // A larger `k` exceeds the limits of hosts and links anyway, and the calculations below could overflow.
             let whole = t.k >= 2 && t.k % 2 == 0 && t.k <= MAX_PORTS;
-            let message = || format!("{} is not an even number from 2 to {MAX_PORTS}", t.k);
+            let message = || format!("must be an even number from 2 to {MAX_PORTS}, got {}", t.k);
             if !checker.require(whole, "topology.k", message) {
                 return false;
             }
             let Some(each) = t.hosts_per_edge() else {
                 let message = format!(
-                    "{} times {} hosts on each edge switch are no whole number above zero",
+                    "oversubscription times k/2, the number of hosts on each edge switch, must be a whole number \
+                     above 0, got {} times {}",
                     t.oversubscription,
                     t.k / 2
                 );
@@ -132,16 +133,22 @@ fn check_size(topology: &Topology, checker: &mut Checker<'_>) -> bool {
         Topology::Graph(_) => return true,
     };
     checker.require(hosts <= MAX_HOSTS, &format!("topology.{key}"), || {
-        format!("{hosts} hosts are too many; at most {MAX_HOSTS}")
+        format!("the network must have at most {MAX_HOSTS} hosts, got {hosts}")
     });
     checker.require(
         trunks <= MAX_CABLES && trunks.saturating_mul(leaves) <= MAX_ROUTES,
         if matches!(topology, Topology::FatTree(_)) { "topology.k" } else { "topology.leaves" },
         || match topology {
             Topology::FatTree(_) => {
-                format!("{trunks} links between switches, {leaves} of them with hosts, are too many to route")
+                format!(
+                    "the number of links between switches times the number of edge switches must be at most \
+                     {MAX_ROUTES}, got {trunks} times {leaves}; use a smaller k"
+                )
             }
-            _ => format!("{trunks} links between {leaves} leaves and their spines are too many to route"),
+            _ => format!(
+                "links between switches must be at most {MAX_CABLES}, and links times leaves at most {MAX_ROUTES}, \
+                 got {trunks} links and {leaves} leaves"
+            ),
         },
     );
     checker.problems.len() == before
@@ -151,7 +158,7 @@ fn check_size(topology: &Topology, checker: &mut Checker<'_>) -> bool {
 fn plan(topology: &Topology, common: &Common<'_>) -> NetworkPlan {
     let mut plan = NetworkPlan::default();
     match topology {
-        Topology::Graph(_) => unreachable!("a graph has a plan of its own"),
+        Topology::Graph(_) => unreachable!("planned() plans a graph in graph::plan"),
         Topology::Star(t) => {
             plan.hosts = t.hosts;
             plan.switch_names = vec!["switch0".to_owned()];
@@ -191,7 +198,10 @@ fn plan(topology: &Topology, common: &Common<'_>) -> NetworkPlan {
 /// Plans a fat tree: edge switches by pod, then aggregation switches by pod, then core switches. The *n*-th aggregation switch of each pod
 /// is linked with the *n*-th group of k/2 core switches.
 fn plan_fat_tree(t: &FatTree, plan: &mut NetworkPlan, common: &Common<'_>) {
-    let (half, each) = (t.k / 2, t.hosts_per_edge().expect("it has been checked"));
+    let (half, each) = (
+        t.k / 2,
+        t.hosts_per_edge().expect("check_size rejects a fractional number of hosts for each edge switch"),
+    );
     let tier = t.k * half;
     plan.hosts = tier * each;
     let names = |name: &'static str, count| (0..count).map(move |number| format!("{name}{number}"));
@@ -260,7 +270,7 @@ fn apply_overrides(
     let mut changed = BTreeMap::new();
     for (index, change) in overrides.iter().enumerate() {
         if change.rate.is_none() && change.delay.is_none() {
-            let message = "it changes nothing; give it a rate, a delay or both";
+            let message = "must have a rate, a delay or both";
             checker.refuse(&format!("topology.links[{index}]"), message);
         }
         let [a, b] = change.between.each_ref().map(|name| plan.find(name));
@@ -271,12 +281,13 @@ fn apply_overrides(
         let Some(number) = found else {
             let example = &plan.cables[plan.cables.len() - 1];
             let [from, to] = example.ends.map(|node| plan.name(node));
-            let message = format!("there is no link between these two; one is [\"{from}\", \"{to}\"]");
+            let message = format!("must name two nodes that a link connects, such as [\"{from}\", \"{to}\"]");
             checker.refuse(&format!("topology.links[{index}].between"), message);
             continue;
         };
         if let Some(first) = changed.insert(number, index) {
-            let message = format!("topology.links[{first}] is about this link too; one entry for each link");
+            let message =
+                format!("topology.links[{first}] already changes this link; use one entry for each link");
             checker.refuse(&format!("topology.links[{index}].between"), message);
         }
         let cable = &mut plan.cables[number];

@@ -33,7 +33,7 @@ impl Network {
             for &(number, state) in &epoch.links {
                 let Some(link) = self.links.get(number as usize) else {
                     return Err(format!(
-                        "link {number} does not exist; the last is {}",
+                        "link {number} does not exist; the largest link number is {}",
                         self.links.len() - 1
                     ));
                 };
@@ -45,18 +45,18 @@ impl Network {
                 let (name, at) = (&link.name, epoch.at);
                 if rate.0 == 0 {
                     return Err(format!(
-                        "link {name} at {at}: its rate must be above zero; a dead link is down"
+                        "link {name} at {at}: the rate must be above 0, got 0; use LinkState::Down for a failed link"
                     ));
                 }
                 if new < link.delay {
                     return Err(format!(
-                        "link {name} at {at}: its delay must be at least {}, got {new}",
+                        "link {name} at {at}: the delay must be at least {}, got {new}",
                         link.delay
                     ));
                 }
                 if delay.is_some_and(|old| old != new) {
                     return Err(format!(
-                        "link {name} at {at}: its delay can change only while it is down, got {new}"
+                        "link {name} at {at}: the delay can change only while the link is down, got {new}"
                     ));
                 }
                 *delay = Some(new);

@@ -14,18 +14,23 @@ pub(super) fn plan(graph: &Graph, checker: &mut Checker<'_>) -> Option<NetworkPl
     let before = checker.problems.len();
     let hosts = names(&graph.hosts, "topology.hosts", checker);
     let switches = names(&graph.switches, "topology.switches", checker);
-    checker.require(hosts.len() >= 2, "topology.hosts", || format!("{} is too few; at least 2", hosts.len()));
-    checker.require(!switches.is_empty(), "topology.switches", || "there is none; at least 1".to_owned());
+    checker.require(hosts.len() >= 2, "topology.hosts", || {
+        format!("must name at least 2 hosts, got {}", hosts.len())
+    });
+    checker.require(!switches.is_empty(), "topology.switches", || {
+        "must name at least 1 switch, got an empty list".to_owned()
+    });
     let mut nodes = BTreeMap::new();
     for (number, name) in hosts.iter().chain(&switches).enumerate() {
         if nodes.insert(name.as_str(), NodeId(number as u32)).is_some() {
             let key = if number < hosts.len() { "topology.hosts" } else { "topology.switches" };
-            checker.refuse(key, format!("two nodes are called \"{name}\""));
+            checker.refuse(key, format!("each node must have a unique name, got \"{name}\" twice"));
         }
     }
     let routes = (hosts.len() as u64).saturating_mul(switches.len() as u64);
     checker.require(hosts.len() as u64 <= MAX_HOSTS && routes <= MAX_ROUTES, "topology.hosts", || {
-        format!("{} hosts and {} switches are too many to route", hosts.len(), switches.len())
+        format!("hosts must be at most {MAX_HOSTS}, and hosts times switches at most {MAX_ROUTES}, got {} hosts and \
+                 {} switches", hosts.len(), switches.len())
     });
     if checker.problems.len() > before {
         return None;
@@ -46,7 +51,7 @@ fn names(list: &[String], key: &str, checker: &mut Checker<'_>) -> Vec<String> {
     for (index, text) in list.iter().enumerate() {
         names.extend(checker.accept(&format!("{key}[{index}]"), pattern::expand(text)).unwrap_or_default());
         if names.len() > pattern::MAX_NAMES {
-            checker.refuse(key, format!("more than {} names are too many", pattern::MAX_NAMES));
+            checker.refuse(key, format!("must have at most {} names", pattern::MAX_NAMES));
             return Vec::new();
         }
     }
@@ -69,7 +74,7 @@ fn cables(
             let mut found = matching(wanted, nodes);
             checker.require(!found.is_empty(), &format!("{key}.between[{end}]"), || {
                 let (example, _) = nodes.iter().find(|(_, node)| node.0 == hosts).expect("there is a switch");
-                format!("no node is called \"{wanted}\"; one is \"{example}\"")
+                format!("no node is named \"{wanted}\"; use the name of a node, such as \"{example}\"")
             });
             // Nodes are sorted by number, because names such as s10 and s9 would sort differently.
             found.sort_unstable();
@@ -80,16 +85,22 @@ fn cables(
         // The routes of each switch are computed from every other switch that has hosts.
         let switches = nodes.len() as u64 - u64::from(hosts);
         if all > MAX_CABLES || all.saturating_mul(switches) > MAX_ROUTES {
-            checker.refuse(&key, format!("{all} links between {switches} switches are too many to route"));
+            checker.refuse(
+                &key,
+                format!(
+                    "links must be at most {MAX_CABLES}, and links times switches at most {MAX_ROUTES}, got {all} \
+                     links and {switches} switches"
+                ),
+            );
             return None;
         }
         for (&a, &b) in from.iter().flat_map(|a| to.iter().map(move |b| (a, b))) {
             let ends = if b.0 < hosts { [b, a] } else { [a, b] };
             if ends[1].0 < hosts || a == b {
                 let message = if a == b {
-                    "a node is linked with itself; name two different ones"
+                    "a link must connect two different nodes, got the same node twice"
                 } else {
-                    "two hosts are linked; give each a link to a switch"
+                    "a link must not connect two hosts; link each host to a switch"
                 };
                 checker.refuse(&format!("{key}.between"), message);
                 break;
@@ -127,8 +138,11 @@ fn check_hosts(names: &[String], cables: &[Planned], checker: &mut Checker<'_>) 
     }
     if let Some(host) = links.iter().position(|&count| count != 1) {
         let message = match links[host] {
-            0 => format!("the host \"{}\" has no link; give it one to a switch", names[host]),
-            count => format!("the host \"{}\" has {count} links; a host has exactly one", names[host]),
+            0 => format!(
+                "the host \"{}\" must have exactly one link, got 0; link the host to a switch",
+                names[host]
+            ),
+            count => format!("the host \"{}\" must have exactly one link, got {count}", names[host]),
         };
         checker.refuse("topology.links", message);
     }
@@ -140,7 +154,7 @@ fn check_switches(names: &[String], cables: &[Planned], hosts: u32, checker: &mu
     let ends = trunks.map(|cable| ((cable.ends[0].0 - hosts) as usize, (cable.ends[1].0 - hosts) as usize));
     if let Some((from, to)) = routing::unconnected(names.len(), ends) {
         let message = format!(
-            "no path leads from \"{}\" to \"{}\"; link the parts of the network",
+            "no path connects the switches \"{}\" and \"{}\"; add a link between these parts of the network",
             names[from], names[to]
         );
         checker.refuse("topology.links", message);

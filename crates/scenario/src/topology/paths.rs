@@ -46,15 +46,16 @@ fn per_pair(spec: &Resolved, hosts: u32, checker: &mut Checker<'_>) -> Option<u3
     let per_pair = checker.accept(
         "switch.ecmp",
         pools.map(|pools| pools.per_pair).ok_or_else(|| {
-            "\"ns-2-bcc\" numbers the connections that are open from the start: give a poisson workload connections of \
-             kind \"persistent\", or take \"symmetric\""
+            "must not be \"ns-2-bcc\" without a poisson workload that has connections of kind \"persistent\"; add \
+             one, or use \"symmetric\""
                 .to_owned()
         }),
     )?;
     let count = u64::from(hosts) * u64::from(hosts) * u64::from(per_pair);
     let fits = checker.require(count <= MAX_NUMBERS, "switch.ecmp", || {
         format!(
-            "{per_pair} connections for each pair of {hosts} hosts are too many to number: take \"symmetric\""
+            "\"ns-2-bcc\" can number at most {MAX_NUMBERS} connections, got {per_pair} for each pair of {hosts} \
+             hosts; use \"symmetric\""
         )
     });
     fits.then_some(per_pair)

@@ -116,7 +116,7 @@ impl Builder<'_, '_, '_> {
         let receivers = self.checker.accept(&format!("{key}.receivers"), receivers.resolve(network));
         let (senders, receivers) = senders.zip(receivers)?;
         if senders == receivers && senders.len() == 1 {
-            let message = format!("host {} would only send to itself", senders[0].0);
+            let message = format!("must include a host other than host {}, the only sender", senders[0].0);
             self.checker.refuse(&format!("{key}.receivers"), message);
             return None;
         }
@@ -129,10 +129,10 @@ impl Builder<'_, '_, '_> {
         let sets = self.sets(&w.senders, &w.receivers, key);
         let flows = w.flows.unwrap_or(1);
         let counted = self.checker.require((1..=MAX_FLOWS).contains(&flows), &format!("{key}.flows"), || {
-            format!("{flows} flows; a number from 1 to {MAX_FLOWS}")
+            format!("must be from 1 to {MAX_FLOWS}, got {flows}")
         });
         let ends = self.checker.require(w.flows.is_some() || self.end.is_some(), key, || {
-            "it never ends; give it a number of flows, or the run a stop.at".to_owned()
+            "the workload must have an end: set flows, or set stop.at for the run".to_owned()
         });
         let (sizes, (senders, receivers)) = sizes.zip(sets)?;
         let rate = self.flow_rate(w, &sizes, &senders, &receivers, key)?;
@@ -141,7 +141,8 @@ impl Builder<'_, '_, '_> {
         let fits =
             self.checker.require(mean_gap * flows as f64 <= LONGEST_RUN_PS, &format!("{key}.load"), || {
                 format!(
-                    "at {} {flows} flows take {:.0} days; at most 100",
+                    "a load of {} is too low: {flows} flows take {:.0} days, and the maximum is 100; increase the \
+                     load or use fewer flows",
                     w.load,
                     mean_gap * flows as f64 / 86_400e12
                 )
@@ -149,7 +150,10 @@ impl Builder<'_, '_, '_> {
         let pairs = count_pairs(&senders, &receivers);
         let few = w.draws == spec::Draws::Own || pairs <= MAX_OPEN;
         self.checker.require(few, &format!("{key}.draws"), || {
-            format!("{pairs} pairs; at most {MAX_OPEN} can have a process each")
+            format!(
+                "draws = \"ns-2\" needs at most {MAX_OPEN} pairs of hosts, got {pairs}; use fewer hosts, or draws = \
+                 \"own\""
+            )
         });
         if !(counted && ends && fits && few) {
             return None;
@@ -190,16 +194,20 @@ impl Builder<'_, '_, '_> {
         let (what, remedy) = match w.of {
             LoadOf::Receivers => ("links to the receivers", ""),
             LoadOf::Senders => ("links of the senders", ""),
-            LoadOf::Uplinks => ("uplinks", " (a load of the receivers has of = \"receivers\")"),
+            LoadOf::Uplinks => {
+                ("uplinks", "; set of = \"receivers\" for a load of the links to the receivers")
+            }
         };
         let crosses = self.checker.require(capacity > 0.0 && crossing > 0.0, &format!("{key}.of"), || {
-            format!("no flow crosses any of the {what}{remedy}")
+            format!("at least one flow must cross the {what}{remedy}")
         });
         let load = w.load;
         let most = if w.overload { 1_000.0 } else { 1.0 };
         let sound = self.checker.require(load > 0.0 && load < most, &at, || match w.overload {
-            true => format!("{load} is not above 0 and below 1000"),
-            false => format!("{load} is not in (0, 1); a load of 1 or more needs overload = true"),
+            true => format!("must be above 0 and below 1000, got {load}"),
+            false => format!(
+                "must be above 0 and below 1, got {load}; for a load of 1 or more, set overload = true"
+            ),
         });
         if !(crosses && sound) {
             return None;
@@ -228,8 +236,8 @@ impl Builder<'_, '_, '_> {
         let fits = self.checker.require(share < 1.0 || w.overload, &at, || {
             let link = &self.network.links[link];
             format!(
-                "a load of {load} offers the link {} {:.4} times its {}, headers included; \
-                 less than 1, or overload = true",
+                "with a load of {load}, the link {} must carry {:.4} times its rate of {}, headers included; use a \
+                 lower load, or set overload = true",
                 link.name, share, link.rate
             )
         });
@@ -278,17 +286,17 @@ impl Builder<'_, '_, '_> {
         let count = pairs().saturating_mul(u64::from(c.per_pair));
         let fits = self.checker.require(count <= MAX_OPEN, &format!("{key}.per_pair"), || {
             format!(
-                "{} for each of {} pairs are {count} connections; at most {MAX_OPEN}",
+                "the number of connections must be at most {MAX_OPEN}, got {} for each of {} pairs, {count} in total",
                 c.per_pair,
                 pairs()
             )
         });
         let warm_up = c.warm_up.as_ref().map(|warm_up| {
             self.checker.require(warm_up.from <= warm_up.to, &format!("{key}.warm_up.from"), || {
-                format!("{} is after to = {}", warm_up.from, warm_up.to)
+                format!("must be at most to = {1}, got {0}", warm_up.from, warm_up.to)
             });
             self.checker.require(warm_up.bytes.0.0 > 0, &format!("{key}.warm_up.bytes"), || {
-                "nothing to send; above 0B".to_owned()
+                "must be above 0B, got 0B".to_owned()
             });
             WarmUp { bytes: warm_up.bytes.0, from: Instant(warm_up.from.0.0), to: Instant(warm_up.to.0.0) }
         });
@@ -297,10 +305,11 @@ impl Builder<'_, '_, '_> {
 
     fn long_lived(&mut self, w: &spec::LongLived, key: &str) -> Option<()> {
         let (senders, receivers) = self.sets(&w.senders, &w.receivers, key)?;
-        self.checker.require(w.per_pair > 0, &format!("{key}.per_pair"), || "0 flows; at least 1".to_owned());
+        self.checker
+            .require(w.per_pair > 0, &format!("{key}.per_pair"), || "must be at least 1, got 0".to_owned());
         let pairs = Pairs::Product { senders, receivers };
         self.bounded(pair_count(&pairs).saturating_mul(u64::from(w.per_pair)), key)?;
-        self.unbounded(key, "give the run a time: stop.at");
+        self.unbounded(key, "set stop.at for the run");
         let config = LongLived {
             seed: self.seed,
             workload: self.number(),
@@ -321,34 +330,41 @@ impl Builder<'_, '_, '_> {
             (Some(size), None) => size.0,
             (None, Some(total)) => Bytes(total.0.0.div_ceil(answering)),
             (Some(_), Some(_)) => {
-                return self.refuse(key, "size and total exclude each other; give one of them");
+                return self.refuse(key, "must have either size or total, got both");
             }
             (None, None) => {
-                return self.refuse(key, "give the size that each sender sends, or the total of all");
+                return self.refuse(
+                    key,
+                    "must have either size (the bytes of each sender) or total (the bytes of all senders together), \
+                     got neither",
+                );
             }
         };
         if size.0 == 0 {
-            return self.refuse(key, "every flow would have 0 bytes; a size above 0B");
+            return self.refuse(key, "size or total must be above 0B, got 0B");
         }
         let pairs = Pairs::Product { senders, receivers };
         self.bounded(pair_count(&pairs), key)?;
         let connections = self.connections(&w.connections, || pair_count(&pairs), key)?;
         if w.repeats == 0 {
-            return self.refuse(&format!("{key}.repeats"), "0 rounds; at least 1");
+            return self.refuse(&format!("{key}.repeats"), "must be at least 1, got 0");
         }
         if let Some(think_time) = w.think_time {
             return self.incast_in_turn(w, pairs, size, think_time.0, connections, key);
         }
         if w.repeats > 1 && w.period.is_none_or(|period| period <= w.spread || period.0 == Duration::ZERO) {
             let message = format!(
-                "{} rounds need a period longer than spread = {}, or a think_time",
+                "must be longer than spread = {1} with repeats = {0}; set period, or set think_time instead",
                 w.repeats, w.spread
             );
             return self.refuse(&format!("{key}.period"), &message);
         }
         let period = w.period.map_or(Duration::ZERO, |period| period.0);
         if period.0 as f64 * f64::from(w.repeats) > LONGEST_RUN_PS {
-            return self.refuse(&format!("{key}.repeats"), "all rounds together take more than 100 days");
+            return self.refuse(
+                &format!("{key}.repeats"),
+                "all rounds together must take at most 100 days; use a lower repeats or a shorter period",
+            );
         }
         let config = IncastConfig {
             seed: self.seed,
@@ -373,11 +389,14 @@ impl Builder<'_, '_, '_> {
         let FlowList { flows, links, columns } = list;
         let persistent = matches!(w.connections, spec::Connections::Persistent(_));
         if persistent && columns.contains(&"port") {
-            let message = format!("{} has a column \"port\", which needs connections = \"new\"", w.path);
+            let message = format!("must be \"new\", because {} has a column \"port\"", w.path);
             return self.refuse(&format!("{key}.connections"), &message);
         }
         if w.class != spec::Class::default() && columns.contains(&"class") {
-            let message = format!("{} has a column \"class\"; leave one of the two out", w.path);
+            let message = format!(
+                "must be left out, because {} has a column \"class\"; remove the key or the column",
+                w.path
+            );
             return self.refuse(&format!("{key}.class"), &message);
         }
         let mut pairs: Vec<_> = flows.iter().map(|flow| (flow.source, flow.destination)).collect();
@@ -407,7 +426,7 @@ impl Builder<'_, '_, '_> {
     fn bounded(&mut self, count: u64, key: &str) -> Option<()> {
         self.checker
             .require(count <= MAX_OPEN, key, || {
-                format!("{count} flows at once are too many; at most {MAX_OPEN}")
+                format!("simultaneous flows must be at most {MAX_OPEN}, got {count}")
             })
             .then_some(())
     }
@@ -415,7 +434,7 @@ impl Builder<'_, '_, '_> {
     /// Handles the end of a workload of sources. If its sources do not stop, or the run has a stop time, the workload counts as unbounded.
     fn ends_by(&mut self, stop: Option<crate::quantity::Time>, key: &str) {
         if stop.is_none() || self.end.is_some() {
-            self.unbounded(key, "give it a stop, or the run a time: stop.at");
+            self.unbounded(key, "set stop, or set stop.at for the run");
         }
     }
 
@@ -423,7 +442,7 @@ impl Builder<'_, '_, '_> {
     fn unbounded(&mut self, key: &str, remedy: &str) {
         self.traffic.unbounded = true;
         let ends = self.end.is_some();
-        self.checker.require(ends, key, || format!("it never ends; {remedy}"));
+        self.checker.require(ends, key, || format!("the workload must have an end: {remedy}"));
     }
 }
 

@@ -44,27 +44,31 @@ impl Cdf {
                 }
                 _ => None,
             };
-            let (value, share) =
-                point.ok_or_else(|| format!("line {at}: \"{}\" is not a value and a share", line.trim()))?;
+            let (value, share) = point.ok_or_else(|| {
+                format!("line {at}: must have a value and a share, got \"{}\"", line.trim())
+            })?;
             if !(0.0..=MAX_FLOW).contains(&value) || !(0.0..=100.0).contains(&share) {
-                return Err(format!("line {at}: {value} {share} is out of range"));
+                return Err(format!(
+                    "line {at}: the value must be from 0 to {MAX_FLOW} and the share from 0 to 100, got {value} \
+                     {share}"
+                ));
             }
             if points.last().is_some_and(|last| value < last.0 || share < last.1) {
                 return Err(format!(
-                    "line {at}: {value} {share} is less than the line before; both must not decrease"
+                    "line {at}: value and share must not be less than in the line before, got {value} {share}"
                 ));
             }
             points.push((value, share));
             end = at;
         }
         match points.last().map(|last| last.1) {
-            None => Err("it holds no value".to_owned()),
+            None => Err("the file must have at least one value".to_owned()),
             Some(1.0) => Ok(Self { points }),
             // HPCC's files use percentages, HKUST's use shares of one.
             Some(100.0) => {
                 Ok(Self { points: points.into_iter().map(|(v, share)| (v, share / 100.0)).collect() })
             }
-            Some(last) => Err(format!("line {end}: the last share is {last}; it must be 1 or 100")),
+            Some(last) => Err(format!("line {end}: the last share must be 1 or 100, got {last}")),
         }
     }
 
@@ -118,11 +122,11 @@ impl Sizes {
     /// Creates sizes in units of `unit` bytes. A size is at least one unit and at least `minimum`, rounded up to a whole unit.
     pub(crate) fn new(cdf: &Cdf, unit: Bytes, minimum: Bytes) -> Result<Self, String> {
         if unit.0 == 0 || minimum.0 == 0 {
-            return Err("a flow of no bytes; unit and minimum must be above 0B".to_owned());
+            return Err(format!("unit and minimum must be above 0B, got {unit} and {minimum}"));
         }
         let largest = cdf.points[cdf.points.len() - 1].0 * unit.0 as f64;
         if largest > MAX_FLOW {
-            return Err(format!("flows of {largest} bytes are too large; at most {MAX_FLOW}"));
+            return Err(format!("the largest flow must be at most {MAX_FLOW} bytes, got {largest}"));
         }
         Ok(Self { cdf: cdf.at_least(minimum.0.div_ceil(unit.0) as f64), unit: unit.0 })
     }
@@ -149,7 +153,7 @@ impl Sizes {
             Spec::Uniform(s) => {
                 if s.from > s.to || s.from.0.0 == 0 {
                     return Err(format!(
-                        "no size lies from {} to {}; from must be above 0B and at most to",
+                        "from must be above 0B and at most to, got from = {} and to = {}",
                         s.from, s.to
                     ));
                 }

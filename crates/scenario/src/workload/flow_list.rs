@@ -46,7 +46,8 @@ fn parse_among(text: &str, hosts: &[&str], workload: u16) -> Result<FlowList, St
         if reader.links.wait_of(place).is_none() {
             if last > flow.at {
                 return Err(format!(
-                    "line {number}: it starts before a line above it; sort the lines by time"
+                    "line {number}: the start must not be before the start of an earlier line; sort the lines by \
+                     start_ns"
                 ));
             }
             last = flow.at;
@@ -54,7 +55,7 @@ fn parse_among(text: &str, hosts: &[&str], workload: u16) -> Result<FlowList, St
         flows.push(Flow { workload, ..flow });
     }
     if flows.is_empty() {
-        return Err("it lists no flow".to_owned());
+        return Err("the file must list at least one flow".to_owned());
     }
     reader.links.signals = reader.signals.len() as u32;
     if let Some((flow, givers)) = reader.links.stuck(flows.len() as u32) {
@@ -75,19 +76,19 @@ fn columns(header: &str) -> Result<Vec<&'static str>, String> {
     let names: Vec<&str> = header.split(',').map(str::trim).collect();
     let allowed = || {
         format!(
-            "line 1: the header is \"{HEADER}\", then any of {}",
+            "line 1: the header must be \"{HEADER}\", followed by any of {}",
             OPTIONAL.map(|name| format!("\"{name}\"")).join(", ")
         )
     };
     if !names.starts_with(&HEADER.split(',').collect::<Vec<_>>()) {
-        return Err(format!("{}; found \"{}\"", allowed(), shorten(header)));
+        return Err(format!("{}, got \"{}\"", allowed(), shorten(header)));
     }
     let mut columns = Vec::new();
     for name in &names[4..] {
         let known = OPTIONAL.into_iter().find(|known| known == name);
-        let known = known.ok_or_else(|| format!("{}; found \"{}\"", allowed(), shorten(name)))?;
+        let known = known.ok_or_else(|| format!("{}, got \"{}\"", allowed(), shorten(name)))?;
         if columns.contains(&known) {
-            return Err(format!("line 1: two columns are called \"{known}\""));
+            return Err(format!("line 1: each column must have a unique name, got \"{known}\" twice"));
         }
         columns.push(known);
     }
@@ -110,17 +111,20 @@ impl<'a> Reader<'a> {
         let expected = 4 + self.columns.len();
         let found = line.split(',').count();
         if found != expected {
-            return Err(format!("\"{}\" has {found} fields; the header has {expected}", shorten(line)));
+            return Err(format!(
+                "must have {expected} fields like the header, got {found} in \"{}\"",
+                shorten(line)
+            ));
         }
         fields.iter_mut().zip(line.split(',')).for_each(|(field, text)| *field = text.trim());
         let at = start(fields[0])?;
         let (source, destination) = (self.host("source", fields[1])?, self.host("destination", fields[2])?);
         let bytes = number("bytes", fields[3], 1 << 50)?;
         if source == destination {
-            return Err(format!("host {} sends to itself", source.0));
+            return Err(format!("source and destination must differ, got host {} for both", source.0));
         }
         if bytes == 0 {
-            return Err("a flow of 0 bytes".to_owned());
+            return Err("bytes must be above 0, got 0".to_owned());
         }
         let mut flow = Flow { at, size: Some(Bytes(bytes)), ..Flow::between(source, destination) };
         let (mut after, mut count) = (None, None);
@@ -131,7 +135,7 @@ impl<'a> Reader<'a> {
                 column @ "port" => flow.port = Some(number(column, text, u64::from(u16::MAX))? as u16),
                 column @ "count" => {
                     let number = number(column, text, u64::from(u32::MAX))? as u32;
-                    count = Some(NonZeroU32::new(number).ok_or("a count of 0; at least 1")?);
+                    count = Some(NonZeroU32::new(number).ok_or("count must be at least 1, got 0")?);
                 }
                 "after" => after = Some(self.signal(text)?),
                 "on_acked" => text.split_whitespace().for_each(|name| {
@@ -149,7 +153,7 @@ impl<'a> Reader<'a> {
             (Some(signal), count) => {
                 self.links.wait(place, Wait { signal, count: count.unwrap_or(NonZeroU32::MIN) });
             }
-            (None, Some(_)) => return Err("a count, but no signal to wait for in \"after\"".to_owned()),
+            (None, Some(_)) => return Err("count needs a signal in the column \"after\"".to_owned()),
         }
         Ok(flow)
     }
@@ -161,7 +165,7 @@ impl<'a> Reader<'a> {
             || {
                 number(column, text, last)
                     .map(|host| HostId(host as u32))
-                    .map_err(|error| format!("{error}, nor a host's name"))
+                    .map_err(|error| format!("{error}; the name of a host is also allowed"))
             },
             Ok,
         )
@@ -170,7 +174,7 @@ impl<'a> Reader<'a> {
     /// Returns the number of the signal that a flow waits for.
     fn signal(&mut self, name: &'a str) -> Result<u32, String> {
         if name.contains(char::is_whitespace) {
-            return Err(format!("it waits for \"{}\"; a flow waits for one signal", shorten(name)));
+            return Err(format!("\"after\" must name one signal, got \"{}\"", shorten(name)));
         }
         Ok(self.number_of(name))
     }
@@ -186,18 +190,23 @@ impl<'a> Reader<'a> {
         let name = self.signals.iter().find(|(_, number)| **number == signal).map_or("", |(name, _)| name);
         if givers < count.get() {
             return format!(
-                "it waits until \"{}\" is given {count} times; it is given {givers} times",
+                "this flow never starts, because it waits for the signal \"{}\" {count} times; all flows together \
+                 give the signal {givers} times",
                 shorten(name)
             );
         }
-        format!("it waits for \"{}\", which is given by flows that wait for it in their turn", shorten(name))
+        format!(
+            "flows must not wait for each other in a circle; this flow never starts, because it waits for the signal \
+             \"{}\"",
+            shorten(name)
+        )
     }
 }
 
 fn number(column: &str, text: &str, most: u64) -> Result<u64, String> {
     match text.parse::<u64>() {
         Ok(value) if value <= most => Ok(value),
-        _ => Err(format!("{column} \"{}\" is not a whole number from 0 to {most}", shorten(text))),
+        _ => Err(format!("{column} must be a whole number from 0 to {most}, got \"{}\"", shorten(text))),
     }
 }
 
@@ -213,7 +222,7 @@ fn start(text: &str) -> Result<Instant, String> {
         .map(|whole| whole * 1_000 + format!("{decimals:0<3}").parse::<u64>().expect("three digits"));
     picoseconds.map(Instant).ok_or_else(|| {
         format!(
-            "start_ns \"{}\" is not a number from 0 to {most} with up to three decimal places",
+            "start_ns must be a number from 0 to {most} with at most three decimal places, got \"{}\"",
             shorten(text)
         )
     })
@@ -272,35 +281,46 @@ mod tests {
     #[test]
     fn a_bad_line_is_named_with_what_is_wrong() {
         for (lines, message) in [
-            ("0,1,2", "line 2: \"0,1,2\" has 3 fields; the header has 4"),
-            ("0,1,8,9", "line 2: destination \"8\" is not a whole number from 0 to 7, nor a host's name"),
+            ("0,1,2", "line 2: must have 4 fields like the header, got 3 in \"0,1,2\""),
+            (
+                "0,1,8,9",
+                "line 2: destination must be a whole number from 0 to 7, got \"8\"; the name of a host is also \
+                 allowed",
+            ),
             (
                 "-1,1,2,9",
-                "line 2: start_ns \"-1\" is not a number from 0 to 86400000000000 with up to three decimal places",
+                "line 2: start_ns must be a number from 0 to 86400000000000 with at most three decimal places, got \"-1\"",
             ),
             (
                 "1.0001,1,2,9",
-                "line 2: start_ns \"1.0001\" is not a number from 0 to 86400000000000 with up to three decimal places",
+                "line 2: start_ns must be a number from 0 to 86400000000000 with at most three decimal places, got \
+                 \"1.0001\"",
             ),
-            ("0,1,1,9", "line 2: host 1 sends to itself"),
-            ("0,1,2,0", "line 2: a flow of 0 bytes"),
-            ("5,1,2,9\n4,1,2,9", "line 3: it starts before a line above it; sort the lines by time"),
-            ("", "it lists no flow"),
+            ("0,1,1,9", "line 2: source and destination must differ, got host 1 for both"),
+            ("0,1,2,0", "line 2: bytes must be above 0, got 0"),
+            (
+                "5,1,2,9\n4,1,2,9",
+                "line 3: the start must not be before the start of an earlier line; sort the lines \
+                                  by start_ns",
+            ),
+            ("", "the file must list at least one flow"),
         ] {
             assert_eq!(parsed(&format!("{HEADER}\n{lines}")).unwrap_err(), message);
         }
         for (lines, message) in [
-            ("0,1,2,9,x,,,64", "line 2: class \"64\" is not a whole number from 0 to 63"),
-            ("0,1,2,9,x y,,,0", "line 2: it waits for \"x y\"; a flow waits for one signal"),
-            ("0,1,2,9,x,0,,0", "line 2: a count of 0; at least 1"),
-            ("0,1,2,9,,2,,0", "line 2: a count, but no signal to wait for in \"after\""),
+            ("0,1,2,9,x,,,64", "line 2: class must be a whole number from 0 to 63, got \"64\""),
+            ("0,1,2,9,x y,,,0", "line 2: \"after\" must name one signal, got \"x y\""),
+            ("0,1,2,9,x,0,,0", "line 2: count must be at least 1, got 0"),
+            ("0,1,2,9,,2,,0", "line 2: count needs a signal in the column \"after\""),
             (
                 "0,1,2,9,,,x,0\n0,1,2,9,x,2,,0",
-                "line 3: it waits until \"x\" is given 2 times; it is given 1 times",
+                "line 3: this flow never starts, because it waits for the signal \"x\" 2 times; all flows together \
+                 give the signal 1 times",
             ),
             (
                 "0,1,2,9,y,,x,0\n0,1,2,9,x,,y,0",
-                "line 2: it waits for \"y\", which is given by flows that wait for it in their turn",
+                "line 2: flows must not wait for each other in a circle; this flow never starts, because it waits \
+                 for the signal \"y\"",
             ),
         ] {
             let text = format!("{HEADER},after,count,on_received,class\n{lines}");
@@ -310,11 +330,11 @@ mod tests {
 
     #[test]
     fn a_header_says_which_columns_there_may_be() {
-        let allowed = "line 1: the header is \"start_ns,source,destination,bytes\", then any of \"class\", \"port\", \
+        let allowed = "line 1: the header must be \"start_ns,source,destination,bytes\", followed by any of \"class\", \"port\", \
                        \"after\", \"count\", \"on_received\", \"on_acked\"";
-        assert_eq!(parsed("0,1,2,9").unwrap_err(), format!("{allowed}; found \"0,1,2,9\""));
-        assert_eq!(parsed(&format!("{HEADER},prio")).unwrap_err(), format!("{allowed}; found \"prio\""));
+        assert_eq!(parsed("0,1,2,9").unwrap_err(), format!("{allowed}, got \"0,1,2,9\""));
+        assert_eq!(parsed(&format!("{HEADER},prio")).unwrap_err(), format!("{allowed}, got \"prio\""));
         let twice = parsed(&format!("{HEADER},class,class")).unwrap_err();
-        assert_eq!(twice, "line 1: two columns are called \"class\"");
+        assert_eq!(twice, "line 1: each column must have a unique name, got \"class\" twice");
     }
 }

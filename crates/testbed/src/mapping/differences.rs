@@ -15,50 +15,55 @@ pub(super) fn of(experiment: &Experiment, dilation: Dilation) -> Vec<String> {
     let told = [
         (
             matches!(tcp.recovery, Method::Sack(None) | Method::Rack(None)),
-            "tcp.prr: Linux reduces by PRR in every recovery (RFC 6937)",
+            "tcp.prr: Linux uses PRR in every recovery (RFC 6937)",
         ),
-        (tcp.recovery == Method::NewReno, "tcp.recovery: without SACK, Linux reduces by PRR as well"),
+        (tcp.recovery == Method::NewReno, "tcp.recovery: Linux uses PRR even without SACK"),
         (
             !matches!(tcp.recovery, Method::Rack(_)),
-            "tcp.recovery: Linux finds losses by time (RACK, RFC 8985), not by counting alone",
+            "tcp.recovery: Linux also detects losses by time (RACK, RFC 8985)",
         ),
         (
             tcp.loss_base == LossBase::FlightSize,
-            "tcp.loss_base: Linux leaves a part of cwnd, not of what is in flight",
+            "tcp.loss_base: Linux reduces the window to a share of cwnd, not of the data in flight",
         ),
         (
             tcp.ece_reaction == EceReaction::AtOnce && tcp.congestion.ecn_mode() == EcnMode::Classic,
-            "tcp.ece_reaction: Linux reduces over a round trip",
+            "tcp.ece_reaction: Linux spreads the reduction over a round trip",
         ),
         (
             tcp.slow_start_limit < 2,
-            "tcp.slow_start_limit: Linux grows by what is acknowledged, without a limit",
+            "tcp.slow_start_limit: Linux increases cwnd by all acknowledged data, without a limit",
         ),
         (
             tcp.rto.granularity != tcp.rto.minimum,
-            "tcp.rto.granularity: Linux' timer is the round trip and at least tcp.rto.min, as with both alike",
+            "tcp.rto.granularity: the timeout of Linux is the round-trip time plus at least tcp.rto.min, as with \
+             granularity = tcp.rto.min",
         ),
-        (tcp.minimum_window.0 < 2 * tcp.mss.0, "tcp.minimum_window: Linux has 2 segments"),
-        (rounded, "tcp.rto.min: a kernel rounds it up to its ticks, usually of 4 ms"),
+        (tcp.minimum_window.0 < 2 * tcp.mss.0, "tcp.minimum_window: the minimum of Linux is 2 segments"),
+        (rounded, "tcp.rto.min: the kernel rounds this time up to whole timer ticks, usually of 4 ms"),
         (
             dilation.real(tcp.rto.initial) != Duration::from_secs(1),
-            "tcp.rto.initial: Linux has 1 s of the machine's time",
+            "tcp.rto.initial: the initial timeout of Linux is 1 s of real time",
         ),
         (
             tcp.handshake && tcp.lost_syn == LostSyn::Careful,
-            "tcp.lost_syn: Linux' first four SYNs wait equally long, and a connection starts with its whole window after one loss",
+            "tcp.lost_syn: the first four SYNs of Linux have equal timeouts, and after one lost SYN a connection \
+             starts with the whole window",
         ),
         (
             matches!(&tcp.congestion, Congestion::Cubic(cubic) if !is_linux_cubic(cubic)),
-            "tcp.congestion: Linux' CUBIC leaves slow start by HyStart and counts whole segments, with beta = 717/1024",
+            "tcp.congestion: CUBIC in Linux leaves slow start by HyStart and counts whole segments, with beta = \
+             717/1024",
         ),
         (
             dctcp_of(&tcp.congestion).is_some_and(|dctcp| !is_linux_dctcp(dctcp)),
-            "tcp.congestion: alpha is in whole 1,024ths and a cut of whole segments, and a window ends when its end is acknowledged",
+            "tcp.congestion: in Linux, alpha is a multiple of 1/1024, reductions are whole segments, and a window \
+             ends when its last byte is acknowledged",
         ),
         (
             matches!(tcp.congestion, Congestion::Pulser(_)),
-            "tcp.congestion: the brake stops a sender at once, and its window shows what is still in flight, until that is little",
+            "tcp.congestion: in the testbed, pulser stops a sender at once, and cwnd equals the data in flight until \
+             little data is in flight",
         ),
         (
             tcp.delayed_ack.segments == 2,
@@ -66,9 +71,9 @@ pub(super) fn of(experiment: &Experiment, dilation: Dilation) -> Vec<String> {
         ),
         (
             hosts.backpressure.is_some() && hosts.buffer_overhead.is_none(),
-            "host.nic.buffer_overhead: Linux 6.18 counts what a buffer takes beside its data, as with \"832B\"",
+            "host.nic.buffer_overhead: Linux 6.18 also counts the memory overhead of each buffer, as with \"832B\"",
         ),
-        (hosts.jitter > Duration::ZERO, "host.jitter: real hosts have their own"),
+        (hosts.jitter > Duration::ZERO, "host.jitter: the jitter of the real hosts replaces this setting"),
     ];
     let told = told.into_iter().filter(|(is_so, _)| *is_so).map(|(_, text)| text.to_owned());
     let told = told.chain(cubic_growth(experiment, dilation)).chain(cubic_clock(experiment, dilation));
@@ -84,7 +89,7 @@ fn cubic_growth(experiment: &Experiment, dilation: Dilation) -> Option<String> {
     // C may be rounded in the scenario.
     let is_linux = (cubic.c / linux - 1.0).abs() < 1e-3;
     (!is_linux).then(|| {
-        format!("tcp.congestion.c: Linux' CUBIC grows by the machine's seconds, as with C = {linux} here")
+        format!("tcp.congestion.c: CUBIC in Linux grows in seconds of real time, as with c = {linux} in the scenario")
     })
 }
 
@@ -98,9 +103,9 @@ fn cubic_clock(experiment: &Experiment, dilation: Dilation) -> Option<String> {
     let other_delay = matches!(cubic.hystart, hystart::Config::Linux { delay: own } if own != delay);
     (other_clock || other_delay).then(|| {
         format!(
-            "tcp.congestion: Linux' CUBIC computes anew in ticks of 4 ms of the machine's time (HZ = 250), and where a window stands \
-             still after 28, and its HyStart notices delays of 4 ms, as with tick = \"{tick}\", hold = \"{hold}\" and \
-             hystart_delay = \"{delay}\" here"
+            "tcp.congestion: CUBIC in Linux recomputes a changing window every 4 ms of real time (HZ = 250) and a \
+             constant window after 28 ms, and HyStart detects delays of 4 ms, as with tick = \"{tick}\", hold = \
+             \"{hold}\" and hystart_delay = \"{delay}\" in the scenario"
         )
     })
 }
@@ -114,8 +119,8 @@ fn probes(experiment: &Experiment, dilation: Dilation) -> Option<String> {
         tcp.rack.max_ack_delay == tcp.rto.minimum && (slacks[0]..=slacks[1]).contains(&tcp.rack.timer_slack);
     (matches!(tcp.recovery, Method::Rack(_)) && !is_linux).then(|| {
         format!(
-            "tcp.rack: Linux' probe of a lone segment waits as long as tcp.rto.min, and its timers for two ticks of 4 ms more, as with \
-             max_ack_delay = \"{}\" and timer_slack = \"{}\" here",
+            "tcp.rack: in Linux, the probe of a single segment waits for tcp.rto.min, and the timers of RACK wait \
+             two ticks of 4 ms longer, as with max_ack_delay = \"{}\" and timer_slack = \"{}\" in the scenario",
             tcp.rto.minimum, slacks[1],
         )
     })
@@ -128,7 +133,8 @@ fn delayed_ack(experiment: &Experiment, dilation: Dilation) -> Option<String> {
     let linux = dilation.network(most.min(Duration::from_millis(40)));
     (tcp.delayed_ack.segments > 1 && tcp.delayed_ack.timeout != linux).then(|| {
         format!(
-            "tcp.delayed_ack.timeout: Linux' is 40 ms of the machine's time, or a tick less than tcp.rto.min since 6.7, as with {linux} here"
+            "tcp.delayed_ack.timeout: the timeout of Linux is 40 ms of real time, or since Linux 6.7 one tick less \
+             than tcp.rto.min, as with {linux} in the scenario"
         )
     })
 }
@@ -170,15 +176,15 @@ fn dilated(experiment: &Experiment, dilation: Dilation) -> Vec<String> {
         return Vec::new();
     }
     let factor = dilation.factor();
-    let mut told = vec![format!(
-        "time is dilated {factor} times: results are in the network's, health in the machine's"
-    )];
+    let mut told =
+        vec![format!("time is dilated {factor} times: results are in network time, health is in real time")];
     if experiment.hosts.groups[0].backpressure.is_some()
         && PACING_SLOW_START.saturating_mul(factor) > MOST_PACING
     {
         let span = dilation.network(Duration::from_millis(u64::from(MOST_PACING / PACING_SLOW_START)));
         told.push(format!(
-            "host.nic.backpressure: a connection's data waits for about {span} in slow start, where it is 1 ms undilated"
+            "host.nic.backpressure: in slow start, the data of a connection waits for about {span}, instead of 1 ms \
+             without dilation"
         ));
     }
     told

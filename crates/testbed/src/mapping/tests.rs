@@ -105,7 +105,7 @@ fn of_what_the_preset_of_linux_says_linux_does_nothing_otherwise() {
         let tcp = format!("preset = \"linux-6\"\ncongestion = {{kind = \"cubic\", c = {c}{clock}}}");
         dilated_plan(&tcp, "", "100Mbps", 2).unwrap().differences.join("\n")
     };
-    assert!(told("0.4", "").contains("C = 3.2 here"), "{}", told("0.4", ""));
+    assert!(told("0.4", "").contains("c = 3.2 in the scenario"), "{}", told("0.4", ""));
     assert!(!told("3.2", "").contains("tcp.congestion.c"), "{}", told("3.2", ""));
     // A tick is half as long.
     let clock = "tick = \"2ms\", hold = \"14ms\"";
@@ -146,7 +146,10 @@ fn timers_of_linux_that_go_by_another_are_told() {
     assert!(!derived.contains("tcp.rto") && !derived.contains("tcp.rack"), "{derived}");
     // tcp_delack_max: 20 ms are five ticks, and an acknowledgement waits four of them.
     let longer = told("rto = {min = \"20ms\"}\ndelayed_ack = {timeout = \"40ms\"}", 1);
-    assert!(longer.contains("tcp.delayed_ack.timeout") && longer.contains("as with 16ms here"), "{longer}");
+    assert!(
+        longer.contains("tcp.delayed_ack.timeout") && longer.contains("as with 16ms in the scenario"),
+        "{longer}"
+    );
     let as_linux =
         "rto = {min = \"20ms\", granularity = \"20ms\"}\nrack = {max_ack_delay = \"20ms\", timer_slack = ";
     let alike = told(&format!("{as_linux}\"8ms\"}}"), 1);
@@ -167,7 +170,7 @@ fn dilated_time_makes_timers_longer_and_links_slower() {
     assert_eq!(has(&plan, "tcp_rto_max_ms"), "5000");
     let told = plan.differences.join("\n");
     // A tick of 4 ms less than 20 ms of the machine's time.
-    for text in ["dilated 100 times", "as with 160us here", "C = 400000 here"] {
+    for text in ["dilated 100 times", "as with 160us in the scenario", "c = 400000 in the scenario"] {
         assert!(told.contains(text), "{text} is not in\n{told}");
     }
     // 20 ms are five ticks, so there is no rounding.

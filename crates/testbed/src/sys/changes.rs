@@ -58,7 +58,7 @@ impl Changes {
             match read {
                 Ok(len) => note(&buffer[..len], self.mtu, &mut self.found),
                 Err(error) if error.raw_os_error() == Some(libc::ENOBUFS) => {
-                    self.found.insert("more changed than the kernel remembers".to_owned());
+                    self.found.insert("the kernel lost notifications of further changes".to_owned());
                 }
                 Err(_) => return &self.found,
             }
@@ -98,7 +98,7 @@ fn note_interface(body: &[u8], mtu: u32, found: &mut BTreeSet<String>) {
         if let Some(other) =
             number::<4>(attributes, 4).filter(|now| kind as u16 == libc::IFLA_MTU && *now != mtu)
         {
-            found.insert(format!("an interface's MTU was set to {other} bytes in place of {mtu}"));
+            found.insert(format!("the MTU of an interface was changed from {mtu} to {other} bytes"));
         }
         attributes = attributes.get((len as usize).next_multiple_of(4).max(4)..).unwrap_or_default();
     }

@@ -12,7 +12,7 @@ impl Builder<'_, '_, '_> {
         let key = group.checked_sub(1).map_or_else(String::new, |index| format!("host.group[{index}]."));
         let key = format!("{key}tcp.ack_class");
         if self.checker.require(class < spec::CLASSES, &key, || {
-            format!("class {class} is not from 0 to {}", spec::CLASSES - 1)
+            format!("must be a class from 0 to {}, got {class}", spec::CLASSES - 1)
         }) {
             self.checker.accept(&key, classes_have_queues(class, self.network));
         }
@@ -41,7 +41,8 @@ impl Builder<'_, '_, '_> {
                 let sound = rule.weights.iter().all(|&weight| weight >= 0.0) && sum > 0.0 && sum.is_finite();
                 if !sound || rule.weights.len() > usize::from(spec::CLASSES) {
                     let message = format!(
-                        "one weight of at least 0 for each of up to {} classes, not all 0",
+                        "must have one weight for each class, for at most {} classes; each weight must be at least \
+                         0, and one must be above 0",
                         spec::CLASSES
                     );
                     return self.refuse(&format!("{key}.weights"), &message);
@@ -61,7 +62,7 @@ impl Builder<'_, '_, '_> {
         if (1..=spec::CLASSES).contains(&classes) {
             return Some(classes);
         }
-        self.refuse(&format!("{key}.classes"), &format!("{classes} classes; from 1 to {}", spec::CLASSES))
+        self.refuse(&format!("{key}.classes"), &format!("must be from 1 to {}, got {classes}", spec::CLASSES))
     }
 
     /// Rejects classes without a queue.
@@ -78,8 +79,8 @@ fn classes_have_queues(highest: u8, network: &Network) -> Result<(), String> {
         let known = port.queue_of_class.len();
         if usize::from(highest) >= known {
             return Err(format!(
-                "class {highest} has no queue at {}, which knows classes 0 to {}; give that port another queue, or \
-                 its `classes` an entry for it",
+                "class {highest} has no queue at the port {}, whose classes are 0 to {}; add a queue to that port, \
+                 or an entry for the class to its `classes`",
                 link.name,
                 known - 1
             ));

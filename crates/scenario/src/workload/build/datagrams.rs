@@ -24,11 +24,11 @@ impl Builder<'_, '_, '_> {
         let payload = w.payload.map_or(most, |payload| payload.0);
         self.traffic.payloads.push((index, payload));
         self.checker.require((1..=most.0).contains(&payload.0), &format!("{key}.payload"), || {
-            format!("{payload} is not from 1B to {most}, what an MTU of {mtu} holds")
+            format!("must be from 1B to {most}, the maximum with an MTU of {mtu}, got {payload}")
         });
         if let Some(stop) = w.stop {
             self.checker.require(stop > w.start, &format!("{key}.stop"), || {
-                format!("{stop} is not after start = {}", w.start)
+                format!("must be after start = {}, got {stop}", w.start)
             });
         }
         let pattern = match &w.pattern {
@@ -36,7 +36,7 @@ impl Builder<'_, '_, '_> {
             spec::Pattern::Poisson(p) => DatagramPattern::Poisson { rate: p.rate.0 },
             spec::Pattern::OnOff(p) => {
                 self.checker.require(p.on.0 > Duration::ZERO, &format!("{key}.pattern.on"), || {
-                    "a burst of no length; above 0s".to_owned()
+                    "must be above 0s, got 0s".to_owned()
                 });
                 DatagramPattern::OnOff { rate: p.rate.0, on: p.on.0, off: p.off.0 }
             }
@@ -65,16 +65,16 @@ impl Builder<'_, '_, '_> {
         self.ends_by(w.stop, key);
         let classes = self.classes(&w.class, key)?;
         self.checker.require(w.interval.0 > Duration::ZERO, &format!("{key}.interval"), || {
-            "requests without a pause never end; above 0s".to_owned()
+            "must be above 0s, got 0s".to_owned()
         });
         let mtu = self.mtu([&senders, &receivers]);
         let most = mtu.saturating_sub(ICMP_HEADERS);
         self.checker.require(w.payload.0 <= most, &format!("{key}.payload"), || {
-            format!("{} is more than {most}, what an MTU of {mtu} holds", w.payload)
+            format!("must be at most {most}, the maximum with an MTU of {mtu}, got {}", w.payload)
         });
         if let Some(stop) = w.stop {
             self.checker.require(stop > w.start, &format!("{key}.stop"), || {
-                format!("{stop} is not after start = {}", w.start)
+                format!("must be after start = {}, got {stop}", w.start)
             });
         }
         let pairs = Pairs::Product { senders, receivers };
@@ -117,8 +117,8 @@ impl Builder<'_, '_, '_> {
             let sources = matrix.pairs();
             let each = if sources > 1.0 { format!(" from each of {sources} sources") } else { String::new() };
             format!(
-                "{rate}{each} offers the link {} {share:.4} times its {}, with what came before; at most 1, or \
-                 overload = true",
+                "with a rate of {rate}{each} and the traffic of earlier workloads, the link {} must carry {share:.4} \
+                 times its rate of {}; use a lower rate, or set overload = true",
                 link.name, link.rate
             )
         });

@@ -26,11 +26,11 @@ impl Builder<'_, '_, '_> {
         self.checker.require(
             (1..=MAX_ITERATIONS).contains(&w.iterations),
             &format!("{key}.iterations"),
-            || format!("{} iterations; from 1 to {MAX_ITERATIONS}", w.iterations),
+            || format!("must be from 1 to {MAX_ITERATIONS}, got {}", w.iterations),
         );
         self.check_deadline(w.deadline, w.jitter, &format!("{key}.deadline"));
         let ends = self.checker.require(w.queries.is_some() || self.end.is_some(), key, || {
-            "it never ends; give it a number of queries, or the run a stop.at".to_owned()
+            "the workload must have an end: set queries, or set stop.at for the run".to_owned()
         });
         let config = Config {
             seed: self.seed,
@@ -62,12 +62,12 @@ impl Builder<'_, '_, '_> {
         let network = self.network;
         let clients = self.checker.accept(&format!("{key}.clients"), w.clients.resolve(network));
         let servers = self.checker.accept(&format!("{key}.servers"), w.servers.resolve(network));
-        let bytes = self.checker.require(w.block.0.0 > 0, &format!("{key}.block"), || {
-            "a block of 0 bytes; a size above 0B".to_owned()
-        });
+        let bytes = self
+            .checker
+            .require(w.block.0.0 > 0, &format!("{key}.block"), || "must be above 0B, got 0B".to_owned());
         let blocks = self
             .checker
-            .require(w.repeats > 0, &format!("{key}.repeats"), || "0 blocks; at least 1".to_owned());
+            .require(w.repeats > 0, &format!("{key}.repeats"), || "must be at least 1, got 0".to_owned());
         let arrivals = Arrivals::ClosedLoop(w.think_time.0);
         self.check_length(w.think_time.0, Some(w.repeats.into()), &format!("{key}.think_time"));
         let config = Config {
@@ -101,7 +101,7 @@ impl Builder<'_, '_, '_> {
         key: &str,
     ) -> Option<()> {
         if w.period.is_some() {
-            return self.refuse(key, "period and think_time exclude each other; give one of them");
+            return self.refuse(key, "must have either period or think_time, got both");
         }
         self.check_length(think_time, Some(w.repeats.into()), &format!("{key}.think_time"));
         let Pairs::Product { senders, receivers } = pairs else {
@@ -156,7 +156,8 @@ impl Builder<'_, '_, '_> {
     fn shared(&mut self, answers: Answers, request: Bytes, key: &str) -> Option<bool> {
         let shared = answers == Answers::SameConnection;
         if shared && request == Bytes(0) {
-            let message = "nobody asks, so that there is no connection to answer on: leave it out, or set request = \"1.6KB\"";
+            let message = "must be left out without requests, because each request opens the connection of its \
+                           response; or set request, for example \"1.6KB\"";
             return self.refuse(&format!("{key}.answers"), message);
         }
         Some(shared)
@@ -174,14 +175,15 @@ impl Builder<'_, '_, '_> {
             (None, None, None) => {
                 return self.refuse(
                     key,
-                    "give the size of each answer, the total of all, or the sizes that they draw",
+                    "must have size (of each response), total (of all responses together) or sizes (a distribution \
+                     of the size)",
                 );
             }
-            _ => return self.refuse(key, "size, total and sizes exclude each other; give one of them"),
+            _ => return self.refuse(key, "must have only one of size, total and sizes"),
         };
         match response {
             Response::Each(Bytes(0)) | Response::Total(Bytes(0)) => {
-                self.refuse(key, "every answer would have 0 bytes; a size above 0B")
+                self.refuse(key, "size or total must be above 0B, got 0B")
             }
             sound => Some(sound),
         }
@@ -194,10 +196,11 @@ impl Builder<'_, '_, '_> {
         let hosts = aggregators.hosts.resolve(self.network);
         let hosts = self.checker.accept(&format!("{key}.hosts"), hosts)?;
         let some = self.checker.require(aggregators.count > 0, &format!("{key}.count"), || {
-            "0 aggregators; at least 1, or none of this table".to_owned()
+            "must be at least 1, got 0; for queries without aggregators, remove the table aggregators"
+                .to_owned()
         });
         let bytes = self.checker.require(aggregators.size.0.0 > 0, &format!("{key}.size"), || {
-            "an answer of 0 bytes; a size above 0B".to_owned()
+            "must be above 0B, got 0B".to_owned()
         });
         self.check_deadline(aggregators.deadline, w.jitter, &format!("{key}.deadline"));
         (some && bytes).then_some(Some(Aggregators {
@@ -213,7 +216,7 @@ impl Builder<'_, '_, '_> {
         let counted = self.checker.require(
             queries.is_none_or(|count| (1..=MAX_FLOWS).contains(&count)),
             &queries_key,
-            || format!("{} queries; a number from 1 to {MAX_FLOWS}", queries.unwrap_or_default()),
+            || format!("must be from 1 to {MAX_FLOWS}, got {}", queries.unwrap_or_default()),
         );
         let (arrivals, name, gap) = match arrivals {
             spec::Arrivals::Poisson(a) => (Arrivals::Poisson(a.mean.0), "mean", a.mean.0),
@@ -224,7 +227,7 @@ impl Builder<'_, '_, '_> {
         };
         let at = format!("{key}.arrivals.{name}");
         let ends = matches!(arrivals, Arrivals::ClosedLoop(_)) || gap > Duration::ZERO;
-        self.checker.require(ends, &at, || "queries without a pause never end; above 0s".to_owned());
+        self.checker.require(ends, &at, || "must be above 0s, got 0s".to_owned());
         self.check_length(gap, queries, &at);
         (counted && ends).then_some(arrivals)
     }
@@ -233,7 +236,7 @@ impl Builder<'_, '_, '_> {
     fn check_length(&mut self, gap: Duration, queries: Option<u64>, key: &str) {
         let all = gap.0 as f64 * queries.unwrap_or(1) as f64;
         self.checker.require(all <= LONGEST_RUN_PS, key, || {
-            format!("so many pauses take {:.0} days; at most 100", all / 86_400e12)
+            format!("all intervals together must take at most 100 days, got {:.0}", all / 86_400e12)
         });
     }
 
@@ -246,9 +249,11 @@ impl Builder<'_, '_, '_> {
     ) {
         let Some(deadline) = deadline else { return };
         self.checker.require(deadline > jitter, key, || match deadline.0 == Duration::ZERO {
-            true => "no answer is ever in time; above 0s".to_owned(),
+            true => "must be above 0s, got 0s".to_owned(),
             false => {
-                format!("{deadline} is not after the last request, which leaves up to jitter = {jitter} late")
+                format!(
+                    "must be longer than jitter = {jitter}, the maximum delay of a request, got {deadline}"
+                )
             }
         });
     }
@@ -269,25 +274,27 @@ impl Builder<'_, '_, '_> {
             let above = config.aggregators.as_ref().map_or(0, |all| others(&all.hosts, client));
             if count > above {
                 let message = format!(
-                    "{count} aggregators for host {}, which finds {above}; name more hosts",
+                    "must be at most {above}, the number of aggregators available to host {}, got {count}; add hosts \
+                     to aggregators.hosts",
                     client.0
                 );
                 return self.refuse(&format!("{key}.aggregators.count"), &message);
             }
             let free = others(&config.workers, client).saturating_sub(taken);
             if free == 0 {
-                let message =
-                    format!("host {} finds nobody to ask beside itself and its aggregators", client.0);
+                let message = format!("must include a host other than host {} and its aggregators", client.0);
                 return self.refuse(&format!("{key}.{what}"), &message);
             }
             let asked = config.fan_out.unwrap_or(free);
             if asked == 0 || asked > free {
-                let message =
-                    format!("{asked} for host {}, which finds {free} {what}; from 1 to {free}", client.0);
+                let message = format!(
+                    "must be from 1 to {free}, the number of {what} available to host {}, got {asked}",
+                    client.0
+                );
                 return self.refuse(&format!("{key}.fan_out"), &message);
             }
             if count > asked {
-                let message = format!("{count} aggregators for {asked} workers; at most one for each");
+                let message = format!("must be at most {asked}, the number of workers, got {count}");
                 return self.refuse(&format!("{key}.aggregators.count"), &message);
             }
         }
@@ -301,7 +308,11 @@ impl Builder<'_, '_, '_> {
         self.bounded(at_once.saturating_mul(askers), key)?;
         let flows = config.expected_flows().unwrap_or(0);
         let fits = flows <= MAX_FLOWS;
-        self.checker.require(fits, key, || format!("{flows} flows in all; at most {MAX_FLOWS}")).then_some(())
+        self.checker
+            .require(fits, key, || {
+                format!("the workload must have at most {MAX_FLOWS} flows in total, got {flows}")
+            })
+            .then_some(())
     }
 }
 

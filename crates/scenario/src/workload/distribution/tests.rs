@@ -95,15 +95,24 @@ fn the_middle_column_of_a_file_for_ns_2_is_skipped() {
 #[test]
 fn a_file_that_is_no_distribution_is_refused_with_its_line() {
     for (text, message) in [
-        ("", "it holds no value"),
-        ("1 0\n5 0.9\n\n", "line 2: the last share is 0.9; it must be 1 or 100"),
-        ("1 0\n5 0.5\n4 1", "line 3: 4 1 is less than the line before; both must not decrease"),
-        ("1 0\n5 0.5\n6 0.4\n7 1", "line 3: 6 0.4 is less than the line before; both must not decrease"),
-        ("1 0\nfive 1", "line 2: \"five 1\" is not a value and a share"),
-        ("1 0\n5 1 7 1", "line 2: \"5 1 7 1\" is not a value and a share"),
-        ("1 0\n5 x 1", "line 2: \"5 x 1\" is not a value and a share"),
-        ("-1 0\n5 1", "line 1: -1 0 is out of range"),
-        ("1 0\nNaN 1", "line 2: NaN 1 is out of range"),
+        ("", "the file must have at least one value"),
+        ("1 0\n5 0.9\n\n", "line 2: the last share must be 1 or 100, got 0.9"),
+        ("1 0\n5 0.5\n4 1", "line 3: value and share must not be less than in the line before, got 4 1"),
+        (
+            "1 0\n5 0.5\n6 0.4\n7 1",
+            "line 3: value and share must not be less than in the line before, got 6 0.4",
+        ),
+        ("1 0\nfive 1", "line 2: must have a value and a share, got \"five 1\""),
+        ("1 0\n5 1 7 1", "line 2: must have a value and a share, got \"5 1 7 1\""),
+        ("1 0\n5 x 1", "line 2: must have a value and a share, got \"5 x 1\""),
+        (
+            "-1 0\n5 1",
+            "line 1: the value must be from 0 to 1125899906842624 and the share from 0 to 100, got -1 0",
+        ),
+        (
+            "1 0\nNaN 1",
+            "line 2: the value must be from 0 to 1125899906842624 and the share from 0 to 100, got NaN 1",
+        ),
     ] {
         assert_eq!(Cdf::parse(text).unwrap_err(), message, "{text:?}");
     }
