@@ -260,10 +260,7 @@ fn refuse_rest(experiment: &Experiment, dilation: Dilation, most: Rate, refusals
             "must be left out, because a testbed delivers each frame on arrival",
         ),
     ];
-    for (_, key, reason) in offloaded.into_iter().filter(|(is_so, ..)| *is_so) {
-        refuse(refusals, key, reason);
-    }
-    for (_, key, reason) in unsupported.into_iter().filter(|(is_so, ..)| *is_so) {
+    for (_, key, reason) in offloaded.into_iter().chain(unsupported).filter(|(is_so, ..)| *is_so) {
         refuse(refusals, key, reason);
     }
     let primed = |use_: &Connections| matches!(use_, Connections::Persistent { warm_up: Some(_), .. });
