@@ -4,6 +4,7 @@ import json
 import posixpath
 import re
 import sys
+from html import unescape
 from pathlib import Path
 
 from mkdocs.config.defaults import MkDocsConfig
@@ -36,6 +37,7 @@ ELSEWHERE = {
 
 LINK = re.compile(r"(?<!!)\[([^\]]*)\]\(([^)#:]+)(#[^)]*)?\)")
 NOTE = re.compile(r"^<!-- (not run|run with [^:]+): (.+) -->$", re.MULTILINE)
+BLOCK = re.compile(r'<div class="language-text (highlight">(.*?)</div>)', re.DOTALL)
 PICTURE = re.compile(r"^!\[([^\]]*)\]\(([^)]+\.svg)\)$", re.MULTILINE)
 
 
@@ -91,6 +93,17 @@ def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
     return "".join(
         part if part.startswith("```") else NOTE.sub(note, LINK.sub(link, part)) for part in blocks
     )
+
+
+def on_page_content(html: str, **_: object) -> str:
+    """Mark blocks of text without columns, such as messages, which wrap on the page."""
+    return BLOCK.sub(
+        lambda block: block[0] if _has_columns(block) else f'<div class="language-text wrap {block[1]}', html
+    )
+
+
+def _has_columns(block: re.Match[str]) -> bool:
+    return "   " in unescape(re.sub(r"<[^>]+>", "", block[2]))
 
 
 def _scenario(source: str, text: str) -> str:

@@ -111,6 +111,20 @@ def test_a_frontier_says_of_how_many_settings_it_draws_intervals() -> None:
     assert notes_of_frontiers(race) == [f"{bars}, of 1 of 2 settings."] * 2
 
 
+def test_a_setting_has_the_same_colour_in_every_chart(answered: tuple[Answer, Path]) -> None:
+    (document,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page(answered[0]))
+    looks: dict[str, set[int]] = {}
+    for drawn in json.loads(document)["charts"]:
+        for line in drawn["lines"]:
+            name = re.sub(", (recommended|best so far)$", "", line["name"])
+            looks.setdefault(name, set()).add(line["look"])
+    chosen = answered[0].chosen.name
+    assert looks[chosen] == {0}
+    assert {name: found for name, found in looks.items() if len(found) > 1} == {}
+    # The settings whose curves are drawn have names on the frontier.
+    assert len([name for name in looks if name.startswith("SONiC")]) >= 1
+
+
 def test_a_race_goes_on_where_it_was(answered: tuple[Answer, Path]) -> None:
     found, folder = answered
     again = Race(found.fabric, candidates(found.fabric), folder, choose_engine("local"))

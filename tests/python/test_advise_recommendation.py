@@ -341,8 +341,8 @@ def test_reasons_say_which_goal_decided_and_how_many_settings_are_left() -> None
 @pytest.mark.parametrize(
     ("count", "said"),
     [
-        (7, "it cannot be told from 6 of the 6 others that are left: b, c, d, e, f, g. Where"),
-        (8, "7 of the 7 others that are left: b, c, d, e, f, g and others. Where"),
+        (7, "6 of the 6 other remaining settings are not known to differ: b, c, d, e, f, g. If"),
+        (8, "7 of the 7 other remaining settings are not known to differ: b, c, d, e, f, g and others. If"),
     ],
 )
 def test_reasons_name_up_to_six_equals(count: int, said: str) -> None:

@@ -15,7 +15,10 @@ import pytest
 
 import standing_pages
 from shallows import reports
+from shallows.reports.chart import Axis, Chart, Line
+from shallows.reports.html import Section
 from shallows.reports.of_standing import Page as Standing
+from shallows.reports.page import chart, render
 from shallows.reports.serve import open_pages, open_server
 from shallows.runs.index import runs_in
 from shallows.runs.steps import Series
@@ -84,9 +87,9 @@ def test_pages_fit_without_a_complaint(
         dark = opened.page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 23, 26)"
         assert dark is (theme == "dark")
         # Every chart has lines, within its frame.
-        for chart in opened.page.locator(".plot").all():
-            assert int(chart.get_attribute("data-series") or 0) >= 1
-            assert chart.evaluate("(plot) => plot.querySelector('svg').clientWidth <= plot.clientWidth")
+        for plot in opened.page.locator(".plot").all():
+            assert int(plot.get_attribute("data-series") or 0) >= 1
+            assert plot.evaluate("(plot) => plot.querySelector('svg').clientWidth <= plot.clientWidth")
         assert opened.complaints == []
         opened.page.close()
 
@@ -183,6 +186,60 @@ def test_the_theme_can_be_switched_and_print_is_light(browser: "Browser", sweep:
         assert height >= 200
         assert plot.evaluate("(e) => e.querySelector('svg').clientWidth") <= width
     assert opened.complaints == []
+
+
+def test_a_table_wider_than_a_phone_shades_its_edge_and_keeps_its_first_column(
+    browser: "Browser", finished_sweep: Path
+) -> None:
+    address = reports.write(runs_in(finished_sweep)[0].path).as_uri()
+    opened = Opened(browser, address, viewport={"width": 390, "height": 844})
+    wide = "[...document.querySelectorAll('.scroll')].filter((each) => each.scrollWidth > each.clientWidth)"
+    assert opened.page.evaluate(f"{wide}.length") >= 1
+    for style in ("backgroundImage", "backgroundAttachment"):
+        found = opened.page.evaluate(f"{wide}.map((each) => getComputedStyle(each).{style})")
+        assert all(
+            {"backgroundImage": "gradient", "backgroundAttachment": "local"}[style] in each for each in found
+        )
+    places = opened.page.evaluate(
+        f"{wide}.map((each) => {{ each.scrollLeft = 1e4; const cell = each.querySelector('td');"
+        " return [cell.getBoundingClientRect().left - each.getBoundingClientRect().left, each.scrollLeft] })"
+    )
+    assert all(abs(left) < 1 and scrolled > 0 for left, scrolled in places)
+    # Short names stay on one line.
+    assert opened.page.evaluate(
+        "[...document.querySelectorAll('td.short')]"
+        ".every((each) => each.clientHeight < 40 || each.querySelector('small'))"
+    )
+    opened.page.close()
+
+
+@pytest.mark.parametrize(
+    "names", [["DCTCP K=30KB", "DCTCP K=65KB", "DCTCP K=300KB", "Reno drop-tail"], list("abcd") * 3]
+)
+def test_names_below_an_axis_do_not_overlap_on_a_phone(
+    browser: "Browser", tmp_path: Path, names: list[str]
+) -> None:
+    names = [f"{name} {place}" for place, name in enumerate(names)]
+    lines = [Line(name, place, [(float(place), 1.0)]) for place, name in enumerate(names)]
+    made = Chart("named", "Named", "points", Axis("", names=names), Axis("goodput (Gb/s)"), lines)
+    page = tmp_path / "page.html"
+    page.write_text(render("Named", "Sweep", "", [Section("Charts", [chart(made)])]), encoding="utf-8")
+    opened = Opened(browser, page.as_uri(), viewport={"width": 390, "height": 844})
+    boxes = opened.page.evaluate(
+        "[...document.querySelectorAll('.plot svg text')]"
+        ".map((each) => [each.textContent, each.getBoundingClientRect()])"
+        ".filter(([text]) => isNaN(Number(text)) && !text.includes('goodput'))"
+        ".map(([, box]) => [box.left, box.top, box.right, box.bottom])"
+    )
+    assert len(boxes) >= len(names)
+    for place, (left, top, right, bottom) in enumerate(boxes):
+        for other in boxes[place + 1 :]:
+            assert right <= other[0] or other[2] <= left or bottom <= other[1] + 1 or other[3] <= top + 1
+    frame = opened.page.locator(".plot").bounding_box()
+    assert frame
+    assert all(box[3] <= frame["y"] + frame["height"] for box in boxes)
+    assert opened.complaints == []
+    opened.page.close()
 
 
 def test_hostile_names_run_nothing(browser: "Browser", hostile: Path) -> None:

@@ -121,7 +121,7 @@ def test_three_seeds_are_cut_into_blocks_of_time(sweep: Path) -> None:
     compared = sh.compare(runs(sweep, "10 us", 3), runs(sweep, "reno", 3), names=["10 us", "reno"])
     # 57 flows of each run make four batches of ten or more, not seven.
     assert row(compared, "fct_us.all.mean").groups == "12 batches of 3 seeds"
-    assert row(compared, "loss_rate_in_switches").reason == "3 seeds: 5 are needed, as it is of whole runs"
+    assert row(compared, "loss_rate_in_switches").reason == "3 seeds: a metric of whole runs needs 5"
     assert row(compared, "fct_us.all.p99").reason == "171 flows: 2,000 are needed"
 
 

@@ -225,7 +225,9 @@ def test_runs_that_met_other_flows_are_noted(tmp_path: Path) -> None:
     )
     notes = sh.compare(a, b, names=["a", "b"], cool_down=0).notes
     assert notes[0].startswith("b: not the same flows as a's, though the workload is the same")
-    assert notes[1].startswith("1 of the 2 pairs of runs met the same flows at the same times; left out: ")
+    assert notes[1].startswith(
+        "1 of the 2 pairs of runs have the same flows at the same times; flows of the warm-up and "
+    )
     assert "the last 0 % of the time" in notes[1]
 
 
@@ -266,7 +268,7 @@ def test_runs_of_two_builds_are_noted(tmp_path: Path) -> None:
 
 
 def chance_notes(comparison: Comparison) -> list[str]:
-    """The notes on intervals that miss the truth by chance, without their advice."""
+    """The notes on intervals that miss the true value by chance, without their advice."""
     return [note.partition(";")[0] for note in comparison.notes if "by chance" in note]
 
 
@@ -276,8 +278,8 @@ def chance_notes(comparison: Comparison) -> list[str]:
         # Each pair has five intervals: of times, slowdowns, goodput, losses and timeouts. One in twenty
         # misses: half a miss in ten is noted, and less is not. A goodput of zero has no change.
         ((0.5,), 0.0, []),
-        ((0.5,), 1.0, ["of 10 intervals, about 1 miss the truth by chance"]),
-        ((0.4, 0.5, 0.6), 1.0, ["of 30 intervals, about 2 miss the truth by chance"]),
+        ((0.5,), 1.0, ["about 1 of 10 intervals miss the true value by chance"]),
+        ((0.4, 0.5, 0.6), 1.0, ["about 2 of 30 intervals miss the true value by chance"]),
     ],
 )
 def test_intervals_that_miss_by_chance_are_noted_from_half_a_miss_on(
@@ -300,7 +302,7 @@ def test_misses_by_chance_follow_from_the_confidence(tmp_path: Path) -> None:
     a, b = write_scheme(tmp_path, "a"), write_scheme(tmp_path, "b")
     found = sh.compare(a, b, names=["a", "b"], cool_down=0, confidence=0.5)
     # One in two of five.
-    assert chance_notes(found) == ["of 5 intervals, about 2 miss the truth by chance"]
+    assert chance_notes(found) == ["about 2 of 5 intervals miss the true value by chance"]
 
 
 # What is shown.

@@ -123,12 +123,27 @@ def test_a_pool_that_marks_is_said_and_units_that_nobody_can_convert_stay() -> N
     )
     found = explain(resolve(switch))
     assert found.verdict.startswith(
-        "Queue 0 marks from 9,984 to 14,976 cells with a probability that nobody wrote. "
-        "Pool memory marks from 9,984 to 14,976 cells with a probability that nobody wrote."
+        "Queue 0 marks from 9,984 to 14,976 cells with an unknown probability. "
+        "Pool memory marks from 9,984 to 14,976 cells with an unknown probability."
     )
     # Cells of a Tomahawk: 208 B.
     (pool,) = explain(resolve(switch, Hints(chip=chip("th")))).document()["pools"]
     assert (pool["kmin_bytes"], pool["kmax_bytes"]) == (2_076_672, 3_115_008)
+
+
+def test_queues_of_one_number_with_several_profiles_are_told_apart_by_their_profile() -> None:
+    ends = [Threshold(Fraction(size), "bytes") for size in (100_000, 200_000)]
+    curves = [Curve(end, end, Fraction(1)) for end in ends]
+    switch = Switch(
+        "eos",
+        profiles=tuple(
+            PortProfile((f"Ethernet{at}",), queues=(Queue(3, marking=name),))
+            for at, name in enumerate(("A", "B"), 1)
+        ),
+        markings=tuple(Marking(name, (each,)) for name, each in zip("AB", curves, strict=True)),
+    )
+    (table,) = [each for each in explain(resolve(switch)).tables if each.title == "What happens to a packet"]
+    assert list(dict.fromkeys(row[0] for row in table.rows)) == ["3 (A)", "3 (B)"]
 
 
 def test_the_screen_has_verdict_tables_findings_and_the_rest(tmp_path: Path) -> None:
@@ -144,7 +159,7 @@ def test_the_screen_has_verdict_tables_findings_and_the_rest(tmp_path: Path) -> 
         "What the buffer allows",
         "What happens to a packet",
         "warning pmax-rounded LOSSLESS, green: 20 % becomes 10 %",
-        "What nobody set",
+        "Platform defaults",
         "Not understood",
         "config_db.json:SCHEDULER|scheduler.0 colour",
         "100 of 101 lines or values about queues were understood",

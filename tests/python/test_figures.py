@@ -22,6 +22,7 @@ from shallows import figures
 from shallows.cli import main
 from shallows.figure_names import FIGURES
 from shallows.figures import over_time, style
+from shallows.figures.lines import of_labels
 from shallows.series import inputs
 from shared import GALLERY, gallery_points
 
@@ -351,7 +352,7 @@ def test_starvation_counts_every_flow_once_in_the_same_bins(starving: list[sh.Ru
 def test_shares_are_packets_of_the_last_interval(starving: list[sh.Run]) -> None:
     figure = figures.shares(starving)
     assert [plot.get_title(loc="right") for plot in figure.axes] == ["FIFO", "SFQ", "HCF"]
-    assert figure.axes[-1].get_xlabel() == "packets in 1s"
+    assert figure.axes[-1].get_xlabel() == "packets in 1 s"
     for run, plot in zip(starving, figure.axes, strict=True):
         bars = [(patch.get_x(), patch.get_height()) for patch in plot.patches]  # type: ignore[attr-defined]
         assert sum(height for _, height in bars) == pytest.approx(100)
@@ -461,6 +462,15 @@ def test_lines_of_every_figure_are_told_apart_in_grey(every: dict[str, Figure]) 
             looks = {(line.get_marker(), _dashes(line)) for line in lines}
             assert len(looks) == len(lines), name
             assert len({line.get_marker() for line in lines}) == len(lines), name
+
+
+def test_lines_of_one_scheme_share_its_colour_and_differ_in_marker_and_dashes() -> None:
+    labels = [{"scheme": scheme, "load": load} for scheme in ("DCTCP", "Reno") for load in (0.5, 0.8)]
+    looks = of_labels({f"{each['scheme']}, load {each['load']}": each for each in labels}).looks
+    colours = [look["color"] for look in looks.values()]
+    assert colours[0] == colours[1] == style.look(0)["color"]
+    assert colours[2] == colours[3] == style.look(1)["color"]
+    assert len({(look["marker"], str(look["linestyle"])) for look in looks.values()}) == 4
 
 
 def _dashes(line: Line2D) -> str:

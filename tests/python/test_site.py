@@ -176,6 +176,14 @@ def test_drawings_are_in_the_page_and_take_its_colours(site: Path) -> None:
             assert f".drawing .{name}" in style, f"{drawing.name}: the site does not know the class {name}"
 
 
+def test_messages_wrap_and_output_in_columns_does_not(site: Path) -> None:
+    text = (site / "tutorial.html").read_text(encoding="utf-8")
+    blocks = re.findall(r'<div class="language-text( wrap)? highlight">(.*?)</div>', text, re.DOTALL)
+    wrapped = [unescape(re.sub("<[^>]+>", "", block)) for wrap, block in blocks if wrap]
+    assert len(blocks) > len(wrapped) >= 1
+    assert all(block.startswith("shallows: --set") for block in wrapped)
+
+
 def test_a_broken_link_stops_the_build(tmp_path: Path, site: Path) -> None:
     assert site.exists()
     (tmp_path / "docs").mkdir()

@@ -156,7 +156,7 @@ def test_two_seeds_have_a_difference_without_limits() -> None:
 @pytest.mark.parametrize(
     ("seeds", "expected"),
     [
-        (4, ("cannot tell", "4 seeds: 5 are needed, as it is of whole runs")),
+        (4, ("cannot tell", "4 seeds: a metric of whole runs needs 5")),
         (5, ("better", "")),
     ],
 )

@@ -49,23 +49,23 @@ def page(found: Answer) -> str:
     if recommendation is None or found.race is None:
         first = Section("Decision", [Block("text", f"{found.headline}."), Block("note", RULES_NOTE)])
         return _render(found, [first, rules, assumed])
-    chosen, made = recommendation.candidate, tables.numbers(found)
+    made = tables.numbers(found)
     watch = Section("On the real fabric", [Block("note", WATCH_NOTE), Block("facts", _watch(recommendation))])
     return _render(
         found,
         [
             Section("Decision", [Block("text", decision(found)), *_reasons(recommendation)]),
             Section(made.title, [*_rows(made), *_limits_note(found)]),
-            Section("Frontier", [*map(chart, _frontiers(recommendation))]),
+            Section("Frontier", [*map(chart, _frontiers(found, recommendation))]),
             Section("Configuration", _configuration(found)),
             Section("Before and after", _rows(tables.classes(found))),
-            Section("Marking curves", [chart(_curves(found, chosen))]),
+            Section("Marking curves", [chart(_curves(found, recommendation))]),
             Section("Sensitivity", _rows(tables.robust(found))),
             Section("All settings", [*_rows(tables.decisions(found)), *_folded(found)]),
             rules,
             watch,
             assumed,
-            Section("Again", _again()),
+            Section("Reproduce", _again()),
         ],
     )
 
@@ -116,7 +116,7 @@ def _beside(other: Standing) -> str:
         )
     name = other.candidate.name
     if not said:
-        return f"It cannot be told from {name} in any number."
+        return f"No metric shows a difference from {name} yet."
     return f"Instead, {name} has: {'; '.join(said)}."
 
 
@@ -140,7 +140,7 @@ def _configuration(found: Answer) -> list[Block]:
         return []
     return [
         Block("code", made.change),
-        Block("details", made.rollback, "What takes it back"),
+        Block("details", made.rollback, "Rollback"),
         *_rows(tables.configuration(found)),
     ]
 
@@ -155,10 +155,10 @@ def _folded(found: Answer) -> list[Block]:
     if not made.rows:
         return []
     block = table(made)
-    return [replace(block, kind="folded", title="Who was dropped, and why")]
+    return [replace(block, kind="folded", title="Dropped settings, with reasons")]
 
 
-def _frontiers(recommendation: Recommendation) -> list[Chart]:
+def _frontiers(found: Answer, recommendation: Recommendation) -> list[Chart]:
     """Return charts of throughput and of loss versus the tail of completion times, at the highest load."""
     tail, throughput, loss = AXES
     objectives = [each.objective for each in recommendation.standing.beside]
@@ -167,23 +167,29 @@ def _frontiers(recommendation: Recommendation) -> list[Chart]:
     made = []
     for other in (throughput, loss):
         if {tail.metric.name, other.metric.name} <= there:
-            made.append(_frontier(recommendation, Objective(tail, top), Objective(other, top)))
+            made.append(_frontier(found, recommendation, (Objective(tail, top), Objective(other, top))))
     return made
 
 
-def _frontier(recommendation: Recommendation, across: Objective, up: Objective) -> Chart:
+def _frontier(found: Answer, recommendation: Recommendation, shown: tuple[Objective, Objective]) -> Chart:
+    across, up = shown
     standings = [each for each in recommendation.standings if None not in _values(each, across, up)]
     units = [_unit(objective, [_at(each, objective) for each in standings]) for objective in (across, up)]
-    named, groups = _named(recommendation, standings), {"left": "left in the race", "out": "dropped"}
+    looks, groups = _looks(found, recommendation), {"left": "left in the race", "out": "dropped"}
+    named = sorted(
+        (each for each in standings if each.candidate.name in looks),
+        key=lambda each: looks[each.candidate.name],
+    )
+    standing = "best so far" if found.undecided else "recommended"
     lines = []
-    for look, each in enumerate(named):
+    for each in named:
         name = each.candidate.name
-        is_first = each.candidate is recommendation.candidate
-        lines.append(_dots(f"{name}, recommended" if is_first else name, look, [each], (across, up), units))
+        look, is_first = looks[name], each.candidate is recommendation.candidate
+        lines.append(_dots(f"{name}, {standing}" if is_first else name, look, [each], shown, units))
     for state, name in groups.items():
         others = [each for each in standings if each not in named and each.kept is (state == "left")]
         if others:
-            lines.append(_dots(name, GREY - (state == "left"), others, (across, up), units))
+            lines.append(_dots(name, GREY - (state == "left"), others, shown, units))
     axes = [
         Axis(f"{_said(objective)} ({unit.name})", unit.name, log=not objective.metric.is_loss)
         for objective, unit in zip((across, up), units, strict=True)
@@ -193,15 +199,16 @@ def _frontier(recommendation: Recommendation, across: Objective, up: Objective) 
     return Chart(f"frontier-{up.goal.said}", title, "points", axes[0], axes[1], lines, note=note)
 
 
-def _named(recommendation: Recommendation, standings: Sequence[Standing]) -> list[Standing]:
-    """Return the recommended, the current and the remaining settings, at most one for each colour."""
-    first = recommendation.candidate
+def _looks(found: Answer, recommendation: Recommendation) -> dict[str, int]:
+    """Return the colour number of each named setting, which is the same in all charts.
 
-    def order(each: Standing) -> tuple[bool, bool, bool]:
-        return each.candidate is not first, each.candidate.origin != "today", not each.kept
-
-    chosen = sorted(standings, key=order)
-    return [each for each in chosen if each.kept or each.candidate.origin == "today"][: GREY - 1]
+    Colours go to the recommended setting, the current one, those with a drawn curve, and others that remain.
+    """
+    first = [recommendation.candidate, *([found.today] if found.today else [])]
+    drawn = [name for name, _ in _drawn(found, recommendation.candidate)]
+    left = [each.candidate.name for each in recommendation.standings if each.kept]
+    named = list(dict.fromkeys([*(each.name for each in first), *drawn, *left]))
+    return {name: look for look, name in enumerate(named[: GREY - 1])}
 
 
 def _dots(
@@ -250,9 +257,9 @@ def _unit(objective: Objective, found: Sequence[Beside]) -> Unit:
     return time_unit([each.value or 0.0 for each in found])
 
 
-def _curves(found: Answer, chosen: Candidate) -> Chart:
+def _curves(found: Answer, recommendation: Recommendation) -> Chart:
     """Return a chart of marking curves, with the limits of a queue for several numbers of busy ports."""
-    buffer = found.fabric.buffer
+    buffer, chosen = found.fabric.buffer, recommendation.candidate
     limits = [
         (count, busy_share(buffer.pool, chosen.alpha, count) + buffer.reserved)
         for count in LIMITS
@@ -260,22 +267,29 @@ def _curves(found: Answer, chosen: Candidate) -> Chart:
     ]
     end = 1.1 * max(limit for _, limit in limits)
     unit = size_unit([end])
-    named: list[tuple[str, Curve]] = []
-    for each in [chosen, *([found.today] if found.today else []), *_defaults(found)]:
-        curve = next((one for one in each.queues if one), None)
-        if curve:
-            named.append((each.name, curve))
+    looks = _looks(found, recommendation)
     lines = [
-        Line(name, look, [(x / unit.size, 100 * y) for x, y in tables.curve_points(curve, end)])
-        for look, (name, curve) in enumerate(named[:MOST_CURVES])
+        Line(name, looks[name], [(x / unit.size, 100 * y) for x, y in tables.curve_points(curve, end)])
+        for name, curve in _drawn(found, chosen)
     ]
+    free = [look for look in range(GREY + 1) if look not in {line.look for line in lines}]
     lines += [
         Line(f"limit, {count} busy", look, [(limit / unit.size, 0.0), (limit / unit.size, 100.0)])
-        for look, (count, limit) in enumerate(limits[: GREY + 1 - len(lines)], len(lines))
+        for look, (count, limit) in zip(free, limits, strict=False)
     ]
     x, y = Axis(f"backlog of a queue ({unit.name})", unit.name), Axis("marked (%)", "%")
     note = "A curve that begins to the right of a limit never marks while so many ports are busy."
-    return Chart("curves", "Marking curves", "points", x, y, lines, note=note)
+    return Chart("curves", "Packets marked, by backlog", "points", x, y, lines, note=note)
+
+
+def _drawn(found: Answer, chosen: Candidate) -> list[tuple[str, Curve]]:
+    """Return the curves to draw by the names of their settings: the recommended, the current and defaults."""
+    named: dict[str, Curve] = {}
+    for each in [chosen, *([found.today] if found.today else []), *_defaults(found)]:
+        curve = next((one for one in each.queues if one), None)
+        if curve:
+            named.setdefault(each.name, curve)
+    return list(named.items())[:MOST_CURVES]
 
 
 def _defaults(found: Answer) -> list[Candidate]:
@@ -321,7 +335,10 @@ def _expected(recommendation: Recommendation, metric: str) -> str:
 
 def _again() -> list[Block]:
     return [
-        Block("text", f"{SCENARIO} beside this page is the whole race as a sweep; its runs are in runs/."),
+        Block(
+            "text",
+            f"{SCENARIO}, next to this page, contains all simulations as a sweep. The runs are in runs/.",
+        ),
         Block(
             "code",
             f"shallows sweep {SCENARIO} --out runs\nshallows compare runs --metrics "

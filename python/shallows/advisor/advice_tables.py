@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from shallows.advisor.answer import Answer
 from shallows.advisor.candidates import Candidate, Curve
 from shallows.advisor.configured import differences
-from shallows.advisor.goals import value_text
+from shallows.advisor.goals import AXES, value_text
 from shallows.advisor.recommendation import Beside, Standing
 from shallows.advisor.rules import alpha_text, seconds
 from shallows.advisor.simulated import BINS
@@ -21,30 +21,30 @@ AS_ABOVE = "as above"
 
 def rules(found: Answer) -> Table:
     """Tabulate the numbers that the rules give."""
-    columns = ["number", "", "formula", "with", "valid for", "source"]
+    columns = ["number", "value", "formula", "with", "valid for", "source"]
     rows = [
         [each.name, each.text, each.formula, each.given, each.valid_for, each.source] for each in found.rules
     ]
-    return Table("What rules say", columns, rows, names=6)
+    return Table("Values by rule", columns, rows, names=6)
 
 
 def contradictions(found: Answer) -> Table:
     """Tabulate the contradictions between rules, with reasons."""
-    columns = ["question", "what they ask for", "because of", "here"]
+    columns = ["question", "values", "cause", "here"]
     rows = [[each.name, each.numbers, each.cause, each.applies] for each in found.contradictions]
-    return Table("Where rules contradict each other", columns, rows, names=4)
+    return Table("Contradictions between rules", columns, rows, names=4)
 
 
 def numbers(found: Answer) -> Table:
     """Tabulate the recommended and the current settings."""
     assert found.recommendation is not None  # noqa: S101 — called when there is one
     chosen, today = found.recommendation.candidate, found.today
-    head = "best so far" if found.undecided else "take"
+    head = "best so far" if found.undecided else "recommended"
     columns = ["setting", *(["today"] if today else []), head, "in BDP", "in time"]
     rows = []
     for name, mine, theirs, _ in _settings(found, chosen, today):
         rows.append([name, *([theirs[0]] if today else []), *mine])
-    return Table("Best so far" if found.undecided else "What to set", columns, rows)
+    return Table("Best so far" if found.undecided else "Recommended settings", columns, rows)
 
 
 def reasons(found: Answer) -> list[tuple[str, str]]:
@@ -112,7 +112,7 @@ def configuration(found: Answer) -> Table:
     rows += [[f"costs in {objective.text}", ", ".join(_cost(judged))] for objective, judged in found.rounding]
     if not rows:
         rows.append(["all of it", "as recommended, and as simulated"])
-    return Table(f"In the words of {made.format}", ["", ""], rows, names=2)
+    return Table(f"Configuration in {made.format}", ["", ""], rows, names=2)
 
 
 def _cost(judged: Judgement) -> list[str]:
@@ -140,7 +140,8 @@ def _rank(each: Standing) -> tuple[bool, bool]:
 
 def _head(beside: Beside) -> str:
     objective = beside.objective
-    return f"{objective.goal.said.replace(' of small flows', ' small')}, {percent(objective.load)}"
+    said = "mean large" if objective.metric == AXES[1].metric else objective.goal.said
+    return f"{said.replace(' of small flows', ' small')}, {percent(objective.load)}"
 
 
 def _row(each: Standing, is_first: bool) -> list[str]:

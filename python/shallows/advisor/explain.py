@@ -1,5 +1,6 @@
 """Meaning of a switch's configuration: verdict, curves, fate of packets, and findings."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -250,7 +251,7 @@ def limits(resolved: Resolved) -> Table:
             "Where the size of a pool is not known, that of the chip's memory is taken, an upper bound: "
             "buffer.pool of --fabric has it."
         )
-    columns = ["queues", "share", "of", *(f"{count} busy" for count in busy)]
+    columns = ["queues", "share", "pool", *(f"{count} busy" for count in busy)]
     return Table("What the buffer allows", columns, made, names=2, note=" ".join(notes))
 
 
@@ -271,9 +272,15 @@ def zones(resolved: Resolved) -> Table:
     """Tabulate the fate of packets by the backlog at their arrival."""
     made = []
     rows = {id(each): [*zone_rows(resolved, each)] for each in resolved.classes}
-    for classes in together(resolved.classes, lambda each: (_curves(each), str(rows[id(each)]))):
+    groups = [*together(resolved.classes, lambda each: (_curves(each), str(rows[id(each)])))]
+    counts = Counter(numbers(classes) for classes in groups if rows[id(classes[0])])
+    for classes in groups:
+        # The profile tells apart queues of the same number at different ports.
+        name = (
+            numbers(classes) if counts[numbers(classes)] == 1 else f"{numbers(classes)} ({_names(classes)})"
+        )
         for bits, row in rows[id(classes[0])]:
-            made.append([numbers(classes), bits, *row])
+            made.append([name, bits, *row])
     return Table(
         "What happens to a packet",
         ["queues", "ECN bits", *ZONES],
@@ -437,7 +444,7 @@ def _at_most(each: Class) -> str:
 
 
 def _most(probability: str) -> str:
-    return "a probability that nobody wrote" if probability == "not known" else f"up to {probability}"
+    return "an unknown probability" if probability == "not known" else f"up to {probability}"
 
 
 def _to(text: str) -> str:

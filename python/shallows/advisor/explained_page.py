@@ -6,6 +6,7 @@ from dataclasses import replace
 from shallows.advisor.explain import Explanation, alike, numbers
 from shallows.advisor.finding import Finding
 from shallows.advisor.resolved import Class, Resolved, microseconds
+from shallows.figures.style import Unit, size_unit
 from shallows.quantity import digits, rate
 from shallows.reports.chart import Axis, Chart, Line, Point, looks
 from shallows.reports.html import Block, Cell, Section
@@ -37,7 +38,7 @@ def page(found: Explanation, files: Sequence[str]) -> str:
             Section("Verdict", [Block("text", found.verdict)]),
             Section("Curves", [*_charts(found.resolved), *(table(_cut(each)) for each in found.tables)]),
             Section("Findings", _findings(found.findings)),
-            Section("Left open", _open(found)),
+            Section("Coverage", _open(found)),
             Section("Sources", [Block("text", each) for each in found.sources]),
             Section("Files", [Block("code", "\n".join(files))]),
         ],
@@ -57,19 +58,17 @@ def _more(rows: Sequence[object]) -> str:
 
 
 def _charts(resolved: Resolved) -> list[Block]:
-    """Return charts of curves over the backlog in KB, with vertical lines at queue limits."""
+    """Return charts of curves over the backlog, with vertical lines at queue limits."""
     rows = [classes for classes in alike(resolved) if _drawn(classes[0])]
     if not rows:
         return []
     shown = rows[:MOST_CURVES]
     end = ROOM * max(each.kmax for classes in shown for each in classes[:1] if each.kmax is not None)
-    lines = [
-        Line(_name(classes), look, [(x / 1000, y) for x, y in _points(classes[0], end)])
-        for look, classes in enumerate(shown)
-    ]
+    unit = size_unit([end])
+    lines = [Line(_name(classes), look, _points(classes[0], end)) for look, classes in enumerate(shown)]
     held = [replace(line, look=len(shown) + number) for number, line in enumerate(_held(shown, end))]
     notes = [
-        "A vertical line is what a queue may hold, or where its senders are paused, with so many busy."
+        "Vertical lines: the most that a queue may hold, or the backlog that pauses senders, by busy queues."
         if held
         else "",
         f"The table has {len(rows) - len(shown)} more curves." if len(rows) > len(shown) else "",
@@ -78,15 +77,20 @@ def _charts(resolved: Resolved) -> list[Block]:
         chart(
             Chart(
                 "marking",
-                "Packets marked, by the backlog that they meet",
+                "Packets marked, by backlog",
                 "points",
-                Axis("Backlog (KB)"),
-                Axis("Marked (%)"),
-                [*lines, *held],
+                Axis(f"backlog of a queue ({unit.name})", unit.name),
+                Axis("marked (%)", "%"),
+                [_in(line, unit) for line in (*lines, *held)],
                 note=" ".join(filter(None, notes)),
             )
         )
     ]
+
+
+def _in(line: Line, unit: Unit) -> Line:
+    """Return a line over bytes as one over this unit."""
+    return replace(line, points=[(x / unit.size, y) for x, y, *_ in line.points])
 
 
 def _held(shown: Sequence[Sequence[Class]], end: float) -> list[Line]:
@@ -107,7 +111,7 @@ def _limits(classes: Sequence[Class], end: float, fewest: int) -> list[Line]:
         Line(
             f"{words}, {count} busy: queue {numbers(classes)}",
             0,
-            [(held / 1000, 0.0), (held / 1000, 100.0)],
+            [(held, 0.0), (held, 100.0)],
         )
         for words, limit in told
         if limit and limit.dynamic
@@ -167,7 +171,7 @@ def _open(found: Explanation) -> list[Block]:
         )
     ]
     for title, lines in (
-        ("What nobody set", [f"{each.what}: {each.value}" for each in switch.defaults]),
+        ("Platform defaults", [f"{each.what}: {each.value}" for each in switch.defaults]),
         ("Not understood", [f"{each}  {each.text}" for each in switch.unread]),
         ("Other settings", [f"{each.name} = {each.value}  {each.scope}" for each in switch.settings]),
     ):

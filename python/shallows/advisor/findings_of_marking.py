@@ -463,7 +463,7 @@ def unsaid(resolved: Resolved) -> Iterator[Finding]:
             "default-nobody-set",
             "note",
             f"{default.what}: {default.value}",
-            "nobody set it",
+            "the configuration does not set it",
             "set it, so that the next release cannot change it",
             default.citation,
         )

@@ -313,9 +313,7 @@ def _reasons(
             else f" (95 %: {value_text(objective.metric, max(0.0, interval.low))} to "
             f"{value_text(objective.metric, interval.high) if math.isfinite(interval.high) else 'no limit'})"
         )
-        sentence = {KEEPS: "is kept", MISSES: "is missed, by every setting", OPEN: "cannot be told yet"}[
-            state
-        ]
+        sentence = {KEEPS: "is kept", MISSES: "is missed, by every setting", OPEN: "is undecided"}[state]
         found.append(f"{objective.goal.text}: {value}{between}; the goal {sentence}.")
     if race.rounds >= FEWEST_SEEDS:
         found.append(
@@ -331,10 +329,9 @@ def _reasons(
     elif equals:
         others = f"{', '.join(equals[:6])}{' and others' if len(equals) > 6 else ''}"
         found.append(
-            f"In that, it cannot be told from {len(equals)} of the {len(race.kept) - 1} others that are "
-            "left: "
-            f"{others}. Where nobody is known to be better by more than {percent(DELTA)}, rules come before "
-            "defaults."
+            f"In this, {len(equals)} of the {len(race.kept) - 1} other remaining settings are not known to "
+            f"differ: {others}. If no setting is known to be better by more than {percent(DELTA)}, "
+            "rules come before defaults."
         )
     found.append(
         f"{len(race.kept)} of {len(race.candidates)} settings are left after {_seeds(race.rounds)}: "

@@ -328,7 +328,7 @@ def assumptions(fabric: Fabric) -> list[str]:
     if links.uplinks:
         count, uplink_rate = spines(fabric)
         found.append(
-            f"Simulated are {LEAVES} leaves of {hosts_per_leaf(fabric)} hosts and {count} spine(s) at "
+            f"The simulation has {LEAVES} leaves of {hosts_per_leaf(fabric)} hosts and {count} spine(s) at "
             f"{uplink_rate / 1e9:g} Gb/s, "
             f"which keeps an oversubscription of {oversubscription(fabric):.3g}; a load is that of the "
             "uplinks."
@@ -336,9 +336,9 @@ def assumptions(fabric: Fabric) -> list[str]:
         )
     else:
         found.append(
-            f"Simulated is one pool: {receivers(fabric)} ports that receive from "
+            f"The simulation has one pool: {receivers(fabric)} ports that receive from "
             f"{fabric.hosts - receivers(fabric)} hosts. "
-            "A load is that of the receivers' links."
+            "Loads are those of the receivers' links."
         )
     if scale(fabric) != 1:
         found.append(
@@ -353,7 +353,7 @@ def assumptions(fabric: Fabric) -> list[str]:
         "Hosts send without segmentation offload and open no connection: its handshake would have measured "
         "the RTT, so "
         "that the first timeout is RTOmin.",
-        "Every number was rounded to what the chip can have before it was simulated.",
+        "Every setting was rounded to a value that the chip supports before it was simulated.",
         # RFC 3168 §6.1.4 and 6.1.5; every packet of DCTCP and ECN* is ECN-capable, as in papers.
         "Markers drop what is not ECN-capable: Reno's packets, and acknowledgements and retransmissions of "
         "CUBIC.",

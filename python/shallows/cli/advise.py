@@ -72,14 +72,14 @@ def _document(found: Answer) -> str:
 def _print_rules(found: Answer, screen: "Console") -> None:
     fabric = found.fabric
     screen.print(Text(f"{fabric.name}: {'; '.join(goal.text for goal in fabric.goals)}", style="bold"))
-    screen.print(Text("\nWhat rules say", style="bold"))
+    screen.print(Text("\nValues by rule", style="bold"))
     for rule in found.rules:
         screen.print(Text.assemble(f"{rule.name}: ", (rule.text, "bold"), f"   {rule.formula}"))
         _print_small(screen, f"with {rule.given}", f"for {rule.valid_for}", rule.source)
-    screen.print(Text("\nWhere rules contradict each other", style="bold"))
+    screen.print(Text("\nContradictions between rules", style="bold"))
     for each in found.contradictions:
         screen.print(Text.assemble((each.name, "bold"), f": {each.numbers}"))
-        _print_small(screen, f"because of {each.cause}", f"here: {each.applies}")
+        _print_small(screen, f"cause: {each.cause}", f"here: {each.applies}")
 
 
 def _print_small(screen: "Console", *lines: str) -> None:

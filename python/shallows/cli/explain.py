@@ -65,7 +65,7 @@ def _print(found: Explanation, screen: "Console") -> None:
     _print_findings([each for each in shown if each.severity != "note"], screen)
     _print_findings([each for each in shown if each.severity == "note"], screen, SHOWN)
     _print_list(
-        "What nobody set",
+        "Platform defaults",
         [f"{each.what}: {each.value}" for each in switch.defaults],
         screen,
     )

@@ -64,7 +64,7 @@ def _show(found: Reproduction, screen: "Console") -> None:
                 ours,
             ]
         )
-    columns = ["claim", "source", "verdict", "places", "such as at", "paper", "ours"]
+    columns = ["claim", "source", "verdict", "places", "example at", "paper", "ours"]
     print_table(Table(f"Claims of {found.paper.title}", columns, rows, names=3), screen)
     screen.print()
     for finding in found.findings:

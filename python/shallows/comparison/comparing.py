@@ -258,9 +258,9 @@ class _Comparer:
     def _note_work(self) -> None:
         same = "all" if self.same_work == self.pairs else f"{self.same_work}"
         self._note(
-            f"{same} of the {self.pairs} pairs of runs met the same flows at the same times; left out: flows "
-            f"of the warm-up, and of the last {percent(self.cool_down)} of the time in which flows arrive; "
-            "goodput and loss are of whole runs"
+            f"{same} of the {self.pairs} pairs of runs have the same flows at the same times; flows of the "
+            f"warm-up and of the last {percent(self.cool_down)} of the time in which flows arrive are left "
+            "out; goodput and loss are of whole runs"
         )
 
     def _note_builds(self) -> None:
@@ -278,8 +278,8 @@ class _Comparer:
         expected = judged * (1 - self.confidence)
         if expected >= 0.5:
             self._note(
-                f"of {judged} intervals, about {expected:.0f} miss the truth by chance; "
-                "a lone verdict among many is no finding"
+                f"about {expected:.0f} of {judged} intervals miss the true value by chance; "
+                "do not rely on a single verdict among many"
             )
 
 

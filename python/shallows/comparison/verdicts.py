@@ -88,7 +88,7 @@ def judge(metric: Metric, pairs: Pairs, confidence: float, alone: int = SEEDS_AL
     if len(pairs) < FEWEST_SEEDS:
         return replace(known, reason=f"{_counted(len(pairs), 'seed')}: {FEWEST_SEEDS} are needed")
     if metric.is_total and len(pairs) < SEEDS_ALONE:
-        return replace(known, reason=f"{len(pairs)} seeds: {SEEDS_ALONE} are needed, as it is of whole runs")
+        return replace(known, reason=f"{len(pairs)} seeds: a metric of whole runs needs {SEEDS_ALONE}")
     if not metric.is_total and len(pairs) < alone:
         if (cut := _batches(metric, theirs, mine)) is None:
             return replace(known, reason="the runs are too short to be cut into batches")

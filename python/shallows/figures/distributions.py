@@ -15,7 +15,7 @@ from shallows.figures.lines import (
     one_below_the_other,
     side_by_side,
 )
-from shallows.quantity import order, size
+from shallows.quantity import order, size, time
 from shallows.runs import percentiles
 from shallows.runs.bins import defined, edges_of
 from shallows.runs.ranks import nearest_rank
@@ -448,7 +448,7 @@ def shares(runs: Runs) -> "Figure":
     >>> traced = long | {"measure.flow_traces": [{"workload": 0, "every": "1ms"}]}
     >>> run = sh.run(sh.example("incast"), traced, out=folder / "shares")
     >>> sh.figures.shares(run).axes[-1].get_xlabel()
-    'packets in 1ms'
+    'packets in 1 ms'
     """
     import numpy as np
 
@@ -474,7 +474,7 @@ def shares(runs: Runs) -> "Figure":
         for plot, (name, values) in zip(plots, found.items(), strict=True):
             _draw_histogram(plot, name, np.minimum(values, most).tolist(), bins)
         style.scale(plots[-1], "x", [most / 2, most])
-        plots[-1].set_xlabel(f"packets in {interval}")
+        plots[-1].set_xlabel(f"packets in {time(round(1e12 * order(interval)))}")
     return figure
 
 

@@ -73,12 +73,18 @@ class Lines:
 def of_labels(lines: Mapping[str, Mapping[str, Any]]) -> Lines:
     """Choose how to distinguish lines, which are given by name with their labels by axis.
 
-    Up to eight lines have styles. With more lines, the numeric axis with the most values becomes a colour
-    scale, and values of the other axes become parts; without a numeric axis, each line is a part.
+    Up to eight lines have styles; lines of one scheme share its colour. With more lines, the numeric axis with the
+    most values becomes a colour scale, and values of the other axes become parts; without a numeric axis, each
+    line is a part.
     """
     names = list(lines)
     if len(names) <= MOST_LOOKS:
-        return Lines({name: style.look(index) for index, name in enumerate(names)}, {"": names})
+        schemes = list(dict.fromkeys(str(place.get("scheme", name)) for name, place in lines.items()))
+        looks: dict[str, Look] = {}
+        for index, (name, place) in enumerate(lines.items()):
+            color = style.look(schemes.index(str(place.get("scheme", name))))["color"]
+            looks[name] = style.look(index) | {"color": color}
+        return Lines(looks, {"": names})
     places = list(lines.values())
     axes = dict.fromkeys(axis for place in places for axis in place)
     varied = {axis: values for axis in axes if len(values := values_on(places, axis)) > 1}
@@ -90,7 +96,7 @@ def of_labels(lines: Mapping[str, Mapping[str, Any]]) -> Lines:
     scale, values = Swept.of(axis, varied[axis]), varied[axis]
     shades = scale.shades(values)
     parts: dict[str, list[str]] = {}
-    looks: dict[str, Look] = {}
+    looks = {}
     for name, place in lines.items():
         parts.setdefault(describe({a: place.get(a) for a in varied if a != axis}), []).append(name)
         color = _colours()(shades[str(place[axis])])

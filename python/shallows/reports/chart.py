@@ -247,8 +247,8 @@ class OverTime:
         unit = time_unit([longest])
         finest = f"parts of {digits(longest / unit.size)} {unit.name}" if longest else "each change"
         return (
-            "Where more happens than can be seen, a line is the mean of parts of the time, in a shade from "
-            f"the lowest to the highest value. Zooming in shows shorter ones, down to {finest}."
+            "Where values change faster than the screen can show, the line is a mean over intervals, and the "
+            f"shade spans the lowest to the highest value. Zoom in for shorter intervals, down to {finest}."
         )
 
     def points(self, time: float, size: float) -> list[list[Point]]:

@@ -2,6 +2,7 @@
 
 import base64
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,6 +18,19 @@ def text(value: object) -> str:
     '&lt;b&gt;'
     """
     return str(value).translate(_ESCAPES)
+
+
+def words(value: object) -> str:
+    """Escape text, and mark up commands between backticks.
+
+    >>> words("`shallows report runs` shows <all>")
+    '<code>shallows report runs</code> shows &lt;all&gt;'
+    """
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", text(value))
+
+
+SHORT = 20
+"""Most characters of a name in a table that narrow screens keep on one line."""
 
 
 def path(relative: str) -> str:
@@ -100,7 +114,7 @@ class Page:
                 "<body>",
                 "<header>",
                 f'<div class="line"><span class="kind">{text(self.kind)}</span>'
-                '<button id="theme" type="button" aria-live="polite">Theme: as the system</button></div>',
+                '<button id="theme" type="button" aria-live="polite">Theme: system</button></div>',
                 f"<h1>{text(self.title)}</h1>",
                 f'<p class="sub">{text(self.subtitle)}</p>',
                 f'<nav aria-label="Sections">{menu}</nav>',
@@ -152,7 +166,7 @@ def _notices(notices: str) -> str:
 
 def _chart(block: Block) -> str:
     axes = f"{text(block.content.y.name)} against {text(block.content.x.name)}"
-    note = f"<figcaption>{text(block.note)}</figcaption>" if block.note else ""
+    note = f"<figcaption>{words(block.note)}</figcaption>" if block.note else ""
     return (
         f'<figure class="chart" data-chart="{text(block.content.name)}"><h3>{text(block.title)}</h3>\n'
         '<div class="choices"></div><div class="legend" role="group" aria-label="Lines"></div>\n'
@@ -162,7 +176,7 @@ def _chart(block: Block) -> str:
 
 
 def _paragraph(block: Block) -> str:
-    return f'<p class="{block.kind}">{text(block.content)}</p>\n'
+    return f'<p class="{block.kind}">{words(block.content)}</p>\n'
 
 
 def _drawing(block: Block) -> str:
@@ -219,7 +233,7 @@ def _rows(block: Block) -> str:
         f"<tr>{''.join(_cell(cell, place, names, prose) for place, cell in enumerate(row))}</tr>\n"
         for row in block.content["rows"]
     )
-    note = f'<p class="note">{text(block.note)}</p>' if block.note else ""
+    note = f'<p class="note">{words(block.note)}</p>' if block.note else ""
     return (
         f'<div class="scroll" tabindex="0"><table{_class("prose" if prose else "")}>\n'
         f"<thead><tr>{heads}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table></div>\n\n{note}"
@@ -235,11 +249,12 @@ def _of_name(place: int, names: int) -> str:
 
 
 def _cell(cell: Cell, place: int, names: int, prose: Sequence[str]) -> str:
-    name = "name" if place < names else ""
+    short = " short" if len(cell.text) <= SHORT and not prose else ""
+    name = f"name{short}" if place < names else ""
     verdict = f" verdict {text(cell.verdict.replace(' ', '-'))}" if cell.verdict else ""
     column = f' data-column="{text(prose[place])}"' if prose else ""
     title = f' title="{text(cell.title)}"' if cell.title else ""
-    shown = f'<a href="{path(cell.link)}">{text(cell.text)}</a>' if cell.link else text(cell.text)
+    shown = f'<a href="{path(cell.link)}">{text(cell.text)}</a>' if cell.link else words(cell.text)
     detail = f"<small>{text(cell.detail)}</small>" if cell.detail else ""
     return f'<td class="{name}{verdict}"{column}{title}>{shown}{detail}</td>'
 

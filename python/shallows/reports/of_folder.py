@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 
@@ -127,13 +128,16 @@ class Site:
         claims = (
             [Block("note", f"`shallows report {folder}` shows its claims.")] if holds_claims(folder) else []
         )
-        return render(folder.name, "Folder", str(folder), [Section("Inside", [*blocks, *claims])], live=LIVE)
+        return render(
+            folder.name, "Folder", str(folder), [Section("Contents", [*blocks, *claims])], live=LIVE
+        )
 
     def _sweep(self, folder: Path) -> str:
         state = progress.read(folder)
         runs = finished_in(folder)
         charts = self._charts(folder, runs)
         results = [table(points_table.points(runs), [f"{run.path.name}/" for run in runs])] if runs else []
+        results = [replace(each, title="") for each in results]  # the section's heading has it
         warnings = [Block("warning", each) for each in of_sweep.count_warnings(runs)] if runs else []
         return render(
             title=str(runs[0].summary["name"]) if runs else folder.name,

@@ -53,11 +53,11 @@ def page(folder: Path) -> str:
         sections=[
             Section("Warnings", _warnings(documents)),
             Section("Claims", _claims(list(claims.values()))),
-            Section("Why not", _causes(list(claims.values()))),
+            Section("Causes", _causes(list(claims.values()))),
             Section("Figures", [*_figures(drawings, named), *_pictures(folder, named)]),
-            Section("Everywhere", [_everywhere(list(claims.values()))]),
+            Section("Details", [_everywhere(list(claims.values()))]),
             Section(
-                "To get this again",
+                "Reproduce",
                 [
                     Block("code", "\n".join(dict.fromkeys(document["command"] for document in documents))),
                     Block("facts", [("engine", engine), ("sources", str(build.get("source_hash", ""))[:12])]),
@@ -101,7 +101,7 @@ def _claims(claims: list[dict[str, Any]]) -> list[Block]:
                 Cell(shown["shown"]["interval"]),
             ]
         )
-    columns = ["claim", "source", "verdict", "places", "such as at", "paper", "ours", "interval"]
+    columns = ["claim", "source", "verdict", "places", "example at", "paper", "ours", "interval"]
     return [Block("table", _filled(columns, rows), names=3)] if rows else []
 
 

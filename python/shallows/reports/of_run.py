@@ -97,7 +97,7 @@ def again(runs: list[Run], commands: list[str], text: str) -> Section:
         blocks.append(Block("note", tables.engine(runs[0].summary)))
         everything = json.dumps(runs[0].scenario, indent=2, ensure_ascii=False)
         blocks.append(Block("details", everything, "Every setting, with defaults"))
-    return Section("To get this again", blocks)
+    return Section("Reproduce", blocks)
 
 
 def _observations(summary: Mapping[str, Any]) -> list[Block]:
@@ -184,7 +184,9 @@ def _cdf_note(count: int) -> str:
     if count <= charts.FINEST_CDF:
         return ""
     step = percent(charts.coarseness(charts.FINEST_CDF))
-    return f"{count:,} values, drawn at exact ranks: between two points lie at most {step} of a line's."
+    return (
+        f"{count:,} values. The points are exact; at most {step} of a line's values lie between two points."
+    )
 
 
 def _echoes(run: Run) -> Chart | None:

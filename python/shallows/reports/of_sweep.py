@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -222,7 +223,7 @@ def _results(runs: Sequence[Run]) -> list[Block]:
     links = [f"{run.path.name}/{PAGE}" if (run.path / PAGE).is_file() else "" for run in runs]
     whole = table(points_table.points(runs), links)
     if len(runs) <= MOST_OPEN:
-        return [whole]
+        return [replace(whole, title="")]  # the section's heading has it
     return [Block("folded", whole.content, f"All {len(runs)} runs", names=whole.names)]
 
 

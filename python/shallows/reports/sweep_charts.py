@@ -275,7 +275,9 @@ def _distributions(layout: Layout, notes: list[str]) -> list[Chart]:
                 points = charts.distribution(inside.sort().to_numpy(), most)
                 values.setdefault(name, []).append((line, at, points))
     step = percent(charts.coarseness(most))
-    notes.append(f"Distributions have exact points: between two of a line lie at most {step} of its flows.")
+    notes.append(
+        f"Points of distributions are exact; at most {step} of a line's flows lie between two points."
+    )
     found = []
     for name, drawn in values.items():
         ends = [end for _, _, points in drawn for end in (points[0][0], points[-1][0])]
@@ -359,7 +361,7 @@ def _over_time(
         for (line, at), points in zip(series, held, strict=True)
     ]
     shown, above = near(_levels(known, looks), top, size)
-    note = " ".join(filter(None, ["Of the first seed.", above, over_time.note]))
+    note = " ".join(filter(None, ["First seed only.", above, over_time.note]))
     x, y = Axis(f"time ({time.name})", time.name), Axis(f"backlog ({size.name})", size.name)
     title = title_of(name, [place])
     return Chart(name, title, "steps", x, y, lines, shown, note, window, over_time.most), top

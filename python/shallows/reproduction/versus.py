@@ -61,7 +61,10 @@ def versus(experiment: Experiment, claims: Sequence[Claim], runs: Sequence[Measu
 
 
 UNITS = {"us": "µs", "ms": "ms", "gbps": "Gb/s", "bytes": "bytes"}
-"""Unit of the last word of a metric's kind."""
+"""Units by the last word of a metric's kind or statistic."""
+
+NOT_TIMES = {"with_timeout", "quality", "timeouts", "count"}
+"""Statistics of queries that are neither times nor have a unit in their name."""
 
 
 def title(metric: str, *, unit: bool = True) -> str:
@@ -69,13 +72,27 @@ def title(metric: str, *, unit: bool = True) -> str:
 
     >>> title("fct_us.small.p99"), title("goodput_gbps@class0"), title("ideal_fct_us.all.p99.9")
     ('FCT, small, p99 (µs)', 'goodput, class0 (Gb/s)', 'ideal FCT, all, p99.9 (µs)')
+    >>> title("queries.all.mean"), title("queries.all.goodput_gbps"), title("queries.all.with_timeout")
+    ('query time, all, mean (µs)', 'queries, all, goodput (Gb/s)', 'queries, all, share with timeout')
     """
     parts = Metric(metric)
-    words, _, last = parts.kind.rpartition("_")
-    found = UNITS.get(last)
-    shown = (words if found else parts.kind).replace("_", " ").replace("fct", "FCT")
-    of = [*parts.words, *([parts.where] if parts.where else [])]
-    return ", ".join([shown, *of]) + (f" ({found})" if found and unit else "")
+    kind, *words = [parts.kind, *parts.words]
+    if kind == "queries" and words and words[-1] not in NOT_TIMES and not _unit(words[-1]):
+        kind = "query_time_us"
+    found = _unit(kind) or (_unit(words[-1]) if kind == "queries" and words else "")
+    shown = [_in_words(kind), *(_in_words(word) if kind == "queries" else word for word in words)]
+    of = [*shown, *([parts.where] if parts.where else [])]
+    return ", ".join(of) + (f" ({found})" if found and unit else "")
+
+
+def _unit(word: str) -> str:
+    """Return the unit that a word ends with; empty if it has none."""
+    return UNITS.get(word.rpartition("_")[2], "")
+
+
+def _in_words(word: str) -> str:
+    bare = word.rpartition("_")[0] if _unit(word) else word
+    return bare.replace("with_timeout", "share_with_timeout").replace("_", " ").replace("fct", "FCT")
 
 
 def _normalised(runs: Sequence[Measured], experiment: Experiment) -> list[Measured]:

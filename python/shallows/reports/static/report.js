@@ -20,7 +20,7 @@
   const button = document.getElementById("theme");
   function applyTheme() {
     document.documentElement.dataset.theme = isDark() ? "dark" : "light";
-    button.textContent = { system: "Theme: as the system", light: "Theme: light", dark: "Theme: dark" }[theme];
+    button.textContent = { system: "Theme: system", light: "Theme: light", dark: "Theme: dark" }[theme];
     plots.forEach((plot) => plot.draw());
   }
   button.addEventListener("click", () => {
@@ -109,17 +109,37 @@
     const pad = fromZero || fixed ? 0 : (high - least) * 0.04 || high * 0.04 || 1;
     return { place: (v) => v, value: (v) => v, min: fixed ? axis.start : fromZero ? 0 : least - pad, max: fixed ? high : fromZero ? undefined : high + pad };
   }
+  // Names below an axis of this width in pixels: in lines of words, or upright where few letters fit side by side.
+  const LETTER = 6.8, LINE = 15, LONGEST = 110;
+  function namesBelow(names, width) {
+    const most = Math.floor(width / names.length / LETTER) - 1;
+    if (most < 6) {
+      const longest = Math.max(...names.map((name) => name.length * LETTER));
+      return { height: Math.min(longest, LONGEST), label: { rotate: 90, width: LONGEST, overflow: "truncate" } };
+    }
+    const lines = new Map(names.map((name) => [name, wrapped(name, most)]));
+    return { height: LINE * Math.max(...[...lines.values()].map((each) => each.length)), label: { formatter: (name) => lines.get(name).join("\n") } };
+  }
+  function wrapped(name, most) {
+    const lines = [""];
+    for (const word of name.split(" ")) {
+      const [last] = lines.slice(-1), joined = last ? `${last} ${word}` : word;
+      if (joined.length <= most) lines[lines.length - 1] = joined;
+      else lines.splice(last ? lines.length : lines.length - 1, last ? 0 : 1, ...word.match(new RegExp(`.{1,${most}}`, "gu")) || [""]);
+    }
+    return lines;
+  }
   function axisOption(axis, made, colors, range) {
     const text = { color: colors.soft, fontSize: 12 };
     const option = {
       type: made.names ? "category" : "value", name: axis.name, nameLocation: "middle", nameTextStyle: { ...text, color: colors.text },
       // An end of the axis that is where values end is no round number.
-      min: made.min, max: made.max, axisLabel: { ...text, hideOverlap: true, showMinLabel: made.log || made.min === 0 ? undefined : false, showMaxLabel: made.log || made.max === undefined || made.max === 1 ? undefined : false, formatter: (v) => digits(made.value(v)) },
+      min: made.min, max: made.max, axisLabel: { ...text, margin: 10, hideOverlap: true, showMinLabel: made.log || made.min === 0 ? undefined : false, showMaxLabel: made.log || made.max === undefined || made.max === 1 ? undefined : false, formatter: (v) => digits(made.value(v)) },
       axisLine: { show: true, onZero: false, lineStyle: { color: colors.soft } }, axisTick: { show: false },
       splitLine: { show: !made.names, lineStyle: { color: colors.line, width: 1 } }, splitNumber: 5,
       axisPointer: { label: { show: false }, lineStyle: { color: colors.soft, type: "solid" } },
     };
-    if (made.names) Object.assign(option, { data: made.names, axisLabel: { ...text, interval: 0, overflow: "break" } });
+    if (made.names) Object.assign(option, { data: made.names, axisLabel: { ...text, margin: 10, interval: 0, lineHeight: LINE, ...made.label } });
     if (made.log) {
       const [from, to] = range || [made.min, made.max];
       const ticks = decades(10 ** from, 10 ** to).map(Math.log10);
@@ -270,7 +290,7 @@
       if (!this.isShared && (names.size > 1 || this.chart.kind === "points")) this.entries(legend, names, this.chart.kind);
       if (this.shared) {
         this.shared.replaceChildren();
-        this.entries(this.shared, named(this.chart.lines), "points");
+        this.entries(this.shared, named(this.chart.lines), this.shared.dataset.kind);
       }
       [...(holder?.children || [])].find((entry) => focused !== undefined && entry.dataset.line === focused)?.focus();
       const tool = (text, title, act) => {
@@ -343,7 +363,7 @@
         if (levels[place].value - levels[place - 1].value < reach) slots[place] = (slots[place - 1] + 1) % 3;
       const at = ([px, ...rest]) => [x.place(px), ...rest.map((value) => y.place(value))];
       const drawable = ([px]) => !x.log || px > 0;
-      const series = seen.map((line) => {
+      const series = seen.map((line, place) => {
         const shown = look(line, chart.kind), marked = chart.kind === "points";
         return {
           type: "line", name: line.name, id: `${line.name}/${line.published}`, data: this.parts.has(line) ? this.parts.get(line).map(at) : points(line).filter(drawable).map(at), step: chart.kind === "points" ? false : "end",
@@ -351,7 +371,7 @@
           lineStyle: { color: shown.color, width: chart.kind === "steps" ? 1.3 : 2, type: shown.dash.length ? shown.dash : "solid", opacity: line.published ? 0 : 1 },
           itemStyle: { color: marked && !line.published ? colors.back : shown.color, borderColor: shown.color, borderWidth: marked ? 1.6 : 0 },
           areaStyle: chart.kind === "steps" && seen.length === 1 ? { color: shown.color, opacity: 0.12 } : undefined,
-          emphasis: { disabled: true }, cursor: "crosshair", z: 3,
+          emphasis: { disabled: true }, cursor: "crosshair", z: 4 - place / (seen.length + 1), // the first on top, as in figures
         };
       });
       for (const line of seen.filter((line) => line.bars.length))
@@ -362,17 +382,19 @@
           tooltip: { show: false }, animation: false, silent: true, clip: true, z: 2 });
       levels.forEach((level, place) => {
         const color = level.look === null ? colors.soft : look({ look: level.look, shade: null }, chart.kind).color;
-        const height = y.place(level.value), label = { show: true, formatter: level.name, position: "top", color, fontSize: 11 };
+        const height = y.place(level.value), label = { show: true, formatter: level.name, position: "top", distance: 2, color, fontSize: 11, backgroundColor: colors.back, borderRadius: 2, padding: [1, 3] };
         // Names of thresholds that are close stand side by side: at the right, in the middle, at the left.
         const slot = slots[place], points = [[edges[0], height], [(edges[0] + edges[1]) / 2, height], [edges[1], height]];
         points[2 - slot] = { value: points[2 - slot], label: { ...label, align: ["right", "center", "left"][slot] } };
         series.push({ type: "line", name: level.name, id: `${place}/level`, data: points, symbol: "circle", symbolSize: 0.01,
-          lineStyle: { color, type: [5, 4], width: 1 }, tooltip: { show: false }, silent: true, animation: false, z: 1 });
+          lineStyle: { color, type: [5, 4], width: 1 }, tooltip: { show: false }, silent: true, animation: false, z: 5 });
       });
+      const below = x.names ? namesBelow(x.names, this.area.clientWidth - 80) : { height: 36 };
+      x.label = below.label;
       const inside = { type: "inside", filterMode: "none", zoomOnMouseWheel: "ctrl", moveOnMouseWheel: false, preventDefaultMouseMove: false };
       this.own.setOption({
         backgroundColor: "transparent", textStyle: { fontFamily: getComputedStyle(document.body).fontFamily },
-        grid: { left: 62, right: 18, top: 12, bottom: x.names ? 28 : 46, containLabel: false },
+        grid: { left: 62, right: 18, top: 12, bottom: below.height + (x.names ? 16 : 10), containLabel: false },
         xAxis: { ...axisOption(chart.x, x, colors, edges), nameGap: 28 },
         yAxis: { ...axisOption(yAxis, y, colors), nameGap: 46 },
         dataZoom: x.names ? [] : [{ ...inside, xAxisIndex: 0, start: from, end: to }],
@@ -456,6 +478,8 @@
     for (const grid of document.querySelectorAll(".charts")) {
       const figures = [...grid.querySelectorAll("figure.chart")], lines = common(figures.map((figure) => charts.get(figure.dataset.chart)));
       let shared = grid.previousElementSibling;
+      const kinds = figures.map((figure) => charts.get(figure.dataset.chart)).filter((chart) => namesOf(chart) === lines).map((chart) => chart.kind);
+      shared.dataset.kind = kinds.includes("points") ? "points" : kinds[0];
       for (const figure of figures) {
         const chart = charts.get(figure.dataset.chart), isShared = namesOf(chart) === lines;
         plots.push(new Plot(figure, chart, isShared, isShared ? shared : null));
