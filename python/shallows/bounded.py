@@ -275,10 +275,10 @@ def decimal(text: str) -> Decimal:
     """
     found = _DECIMAL.fullmatch(text)
     if found is None:
-        raise ValueError("is no number")
+        raise ValueError("is not a number")
     digits, exponent = found[1], found[2] or "0"
     if len(digits) > MOST_DIGITS + 1 or len(exponent) > 4 or abs(int(exponent)) > MOST_DIGITS:
-        raise ValueError(f"has more than {MOST_DIGITS} digits, or an exponent beyond {MOST_DIGITS}")
+        raise ValueError(f"must have at most {MOST_DIGITS} digits and an exponent of at most {MOST_DIGITS}")
     return Decimal(text)
 
 

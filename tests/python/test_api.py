@@ -448,5 +448,5 @@ def test_hpcc_files_are_exported_from_runs_scenarios_and_their_paths(scenario: P
         for place, given in enumerate(scenarios)
     ]
     assert len(set(networks)) == 1
-    with pytest.raises(sh.ShallowsError, match="is no run's folder"):
+    with pytest.raises(sh.ShallowsError, match="is not a run's folder"):
         sh.export_hpcc(made, fct=tmp_path / "none.txt")

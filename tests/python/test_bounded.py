@@ -130,7 +130,7 @@ def test_a_file_that_never_ends_is_read_no_further_than_its_bound(
         bounded.read_bytes(path, remedy="", most=2 << 20)
     monkeypatch.setattr("shallows.foreign.reading.MOST_LINES", 3)
     path.write_text("# a\n# b\n# c\n# d\n")
-    with pytest.raises(ShallowsError, match="more than 3 lines"):
+    with pytest.raises(ShallowsError, match="at most 3 lines"):
         import_htsim(path, None)
 
 
@@ -182,7 +182,7 @@ def test_a_start_of_any_number_of_digits_is_refused_at_once(start: str, tmp_path
 def test_a_whole_number_of_thousands_of_digits_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "hostile.cm"
     path.write_text(MATRIX.format(start=0, size="9" * 5_000))
-    with pytest.raises(ShallowsError, match=r"size .* is no such number"):
+    with pytest.raises(ShallowsError, match=r"size must be a whole number"):
         import_htsim(path, None)
 
 
@@ -190,7 +190,9 @@ def test_a_whole_number_of_thousands_of_digits_is_refused(tmp_path: Path) -> Non
 def test_a_file_of_an_impossible_name_is_not_there(name: str, tmp_path: Path) -> None:
     path = tmp_path / "config.txt"
     path.write_text(f"TOPOLOGY_FILE {name}\nFLOW_FILE flow.txt\nCC_MODE 8\nEWMA_GAIN 0.1\nENABLE_QCN 0\n")
-    with pytest.raises(ShallowsError, match=r"config.txt:1: there is no file") as refused:
+    with pytest.raises(
+        ShallowsError, match=r"config.txt:1: the file of TOPOLOGY_FILE does not exist"
+    ) as refused:
         import_hpcc(path)
     assert len(str(refused.value)) < 2_000
 
@@ -212,7 +214,9 @@ def test_a_tree_of_more_links_than_any_memory_holds_is_refused(tmp_path: Path) -
     )
     matrix = tmp_path / "flows.cm"
     matrix.write_text("Nodes 65536\nConnections 1\n0->1 start 0 size 1\n")
-    with pytest.raises(ShallowsError, match=r"huge.topo:1: 4295032832 links are too many"):
+    with pytest.raises(
+        ShallowsError, match=r"huge.topo:1: a fat tree must have at most 1048576 links, got 4295032832"
+    ):
         import_htsim(matrix, path)
 
 
