@@ -48,7 +48,7 @@ def text() -> str:
 def _without_text(package: dict[str, Any]) -> str:
     """Whose a crate is that brings no text: that of the MIT License is the same for all."""
     if "MIT" not in package["license"].split():
-        raise ValueError(f"{package['name']} has no file that says its licence")
+        raise ValueError(f"{package['name']} has no licence file")
     return f" (by {', '.join(author.partition(' <')[0] for author in package['authors'])}; it brings no text)"
 
 

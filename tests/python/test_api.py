@@ -58,9 +58,9 @@ def test_numbers_of_numpy_and_paths_are_values(scenario: Path) -> None:
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
-        (None, "None is no value of a scenario"),
-        ({1, 2}, "{1, 2} (set) is no value of a scenario"),
-        (b"x", "b'x' (bytes) is no value of a scenario"),
+        (None, "a list or a dictionary, got None"),
+        ({1, 2}, "a list or a dictionary, got {1, 2} (set)"),
+        (b"x", "a list or a dictionary, got b'x' (bytes)"),
         ({3: "x"}, "3 (int) is no key"),
         ("\ud800", r"'\ud800' is no text"),
     ],
@@ -103,11 +103,17 @@ def test_arguments_of_a_wrong_type_are_refused_with_a_remedy(scenario: Path) -> 
     text: Any = "a=1"
     number: Any = 3
     attempts: list[tuple[Callable[[], object], str]] = [
-        (lambda: sh.run(scenario, text), "overrides are 'a=1' (str), and not values by dotted key"),
-        (lambda: sh.sweep(scenario, text), "overrides are 'a=1' (str), and not values by dotted key"),
-        (lambda: sh.run(number), "a scenario is read from a file, and 3 (int) is no path"),
+        (
+            lambda: sh.run(scenario, text),
+            "overrides must be a dictionary of values by dotted key, got 'a=1' (str)",
+        ),
+        (
+            lambda: sh.sweep(scenario, text),
+            "overrides must be a dictionary of values by dotted key, got 'a=1' (str)",
+        ),
+        (lambda: sh.run(number), "the path of a scenario must be a string or a Path, got 3 (int)"),
         (lambda: sh.run(scenario, out=number), "out is 3 (int), and no path"),
-        (lambda: sh.Scenario.from_dict(text), "a scenario is made of a dictionary, not of str"),
+        (lambda: sh.Scenario.from_dict(text), "the document of a scenario must be a dictionary, got str"),
     ]
     for attempt, expected in attempts:
         with pytest.raises(sh.ShallowsError) as refused:
@@ -247,7 +253,7 @@ def test_dictionaries_that_are_too_deep_or_contain_themselves_are_refused() -> N
     looped: list[Any] = []
     looped.append(looped)
     for document in (nested(5_000), endless, {"a": looped}):
-        with pytest.raises(sh.ShallowsError, match="more than 32 levels deep, or contains itself"):
+        with pytest.raises(sh.ShallowsError, match="at most 32 levels deep, and must not contain itself"):
             sh.Scenario.from_dict(document)
 
 
@@ -255,9 +261,9 @@ def test_wrong_kinds_of_arguments_are_answered_with_what_is_allowed(scenario: Pa
     run: Any = sh.run(scenario, out=tmp_path / "run")
     compare: Callable[..., object] = sh.compare
     for attempt, expected in (
-        (lambda: compare(), "there is nothing to compare"),
-        (lambda: compare({"a": [run]}), "dict is not a scheme"),
-        (lambda: compare(None), "NoneType is not a scheme"),
+        (lambda: compare(), "a comparison needs at least two schemes, got none"),
+        (lambda: compare({"a": [run]}), "a list of runs, got dict"),
+        (lambda: compare(None), "a list of runs, got NoneType"),
         (lambda: run.by(["workload"]), "cannot group results by"),
     ):
         with pytest.raises(sh.ShallowsError, match=expected) as refused:
@@ -340,7 +346,7 @@ def test_functions_take_runs_sweeps_and_their_paths(finished_sweep: Path) -> Non
         assert sh.report(single) == one.path / "report.html"
     assert sh.report(done) == finished_sweep / "report.html"
     wrong: Any = 3
-    with pytest.raises(sh.ShallowsError, match="int is neither a run nor a path"):
+    with pytest.raises(sh.ShallowsError, match="a list of these, got int"):
         sh.figures.fct_cdf(wrong)
 
 

@@ -118,7 +118,7 @@ def test_a_run_without_its_report_is_given_one(shell: Shell, scenario: Path, tmp
     assert (tmp_path / "here" / "report.html").is_file()
     assert (tmp_path / "here" / "manifest.json").stat().st_mtime_ns == made
     # Now it is complete.
-    assert "already holds the finished run" in shell("run", scenario, "--out", "here").stderr
+    assert "contains a finished run" in shell("run", scenario, "--out", "here").stderr
 
 
 @pytest.mark.parametrize(

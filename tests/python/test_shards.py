@@ -97,7 +97,7 @@ def test_a_folder_of_another_version_is_named_and_never_reused(scenario: Path, t
         assert not manifest.holds(run.path, environment["hash"])
         with pytest.raises(ShallowsError, match=r"old was written by another version .*, 0\.0\.9") as seen:
             sh.Run(run.path)
-        assert seen.value.remedy == "run its scenario again, or read it with that version"
+        assert seen.value.remedy == "run its scenario again, or read the folder with that version"
     # And it is replaced, not taken for something that is not ours.
     assert sh.run(scenario, out=tmp_path / "old").environment["format"] == formats.FORMAT
 
@@ -131,7 +131,7 @@ def test_a_disk_that_is_full_is_named_and_leaves_no_folder(sweep: Path, tmp_path
     assert done.returncode == 1
     assert done.stderr.count("failed: ") == 8
     assert "could not be written: File too large" in done.stderr
-    assert "free some space or name another place with --out" in done.stderr
+    assert "free some space, or name another folder with --out" in done.stderr
     assert "Traceback" not in done.stderr
     # Beside it, for whoever watches, what went wrong.
     left = [path.name for path in (tmp_path / "out").iterdir() if not path.name.startswith(".progress.")]

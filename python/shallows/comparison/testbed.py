@@ -138,5 +138,5 @@ class _Pairs:
         """Return the run of a folder, unless it must be repeated, as by a build with local changes."""
         if self.force or build()["dirty"] or not holds(folder, content_hash):
             return None
-        self.say(f"{folder} is there")
+        self.say(f"{folder} exists already and is used")
         return Run(folder)

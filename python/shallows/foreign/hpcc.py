@@ -55,7 +55,7 @@ def import_hpcc(source: Path, ignored: Ignored = NOTHING, root: Path | None = No
         "measure": {"fct": "sender"},
     }
     comments = {
-        "switch": "HPCC's switches pause senders; the scenario's switches drop packets when their buffer is full.",
+        "switch": "HPCC's switches pause senders; the scenario's switches drop when their buffer is full.",
         "tcp": "HPCC's senders start at the rate of their link and have no timeouts. The initial window\n"
         "(RFC 6928) and the RTO are defaults of this import; change them as needed.",
     }

@@ -57,13 +57,17 @@ class Config:
             found.append(self.thresholds[key][rate])
         kmin, kmax, pmax = found
         if kmin > kmax:
-            message = f"KMIN must be at most KMAX ({kmax}) for links of {rate} bit/s, got {kmin}"
-            raise self.lines["KMIN_MAP"].error(message, "lower KMIN or raise KMAX")
+            raise self.lines["KMIN_MAP"].error(
+                f"KMIN must be at most KMAX ({kmax}) for links of {rate} bit/s, got {kmin}",
+                "lower KMIN or raise KMAX",
+            )
         if kmin == kmax:
             return {"kind": "threshold", "k": f"{kmin}KB", "at": "dequeue"}
         if not 0 < pmax <= 1:
-            message = f"PMAX must be above 0 and at most 1 for links of {rate} bit/s, got {pmax}"
-            raise self.lines["PMAX_MAP"].error(message, "correct the probability")
+            raise self.lines["PMAX_MAP"].error(
+                f"PMAX must be above 0 and at most 1 for links of {rate} bit/s, got {pmax}",
+                "correct the probability",
+            )
         return {
             "kind": "red",
             "kmin": f"{kmin}KB",
@@ -210,8 +214,10 @@ def _gain(path: Path, lines: dict[str, Line], mode: int, ignored: Ignored) -> fl
     line = lines["EWMA_GAIN"]
     gain = float(line.decimal("EWMA_GAIN", line.words[1]))
     if not 0 < gain <= 1:
-        message = f"EWMA_GAIN (DCTCP's g) must be above 0 and at most 1, got {line.words[1]}"
-        raise line.error(message, "correct the gain; 0.0625 is usual")
+        raise line.error(
+            f"EWMA_GAIN (DCTCP's g) must be above 0 and at most 1, got {line.words[1]}",
+            "correct the gain; 0.0625 is usual",
+        )
     return gain
 
 

@@ -169,11 +169,15 @@ def _flow(line: Line, numbers: dict[int, int], *, with_ports: bool) -> Flow:
     ends = [line.whole(name, word) for name, word in (("source", source), ("destination", destination))]
     for end in ends:
         if end not in numbers:
-            message = f"the flow's node {end} is not a host"
-            raise line.error(message, "name a node of the topology file that is not a switch")
+            raise line.error(
+                f"the flow's node {end} is not a host",
+                "name a node of the topology file that is not a switch",
+            )
     if ends[0] == ends[1]:
-        message = f"source and destination of the flow must differ, got {ends[0]} for both"
-        raise line.error(message, "name two different hosts")
+        raise line.error(
+            f"source and destination of the flow must differ, got {ends[0]} for both",
+            "name two different hosts",
+        )
     return Flow(
         start_ps=line.picoseconds("the start", start, PS_PER_S),
         source=numbers[ends[0]],

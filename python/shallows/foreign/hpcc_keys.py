@@ -163,13 +163,17 @@ def _split(line: Line) -> tuple[list[Line], list[str]]:
         first = next(words, "")
         count = _values(word, first)
         if count is None:
-            message = f'the count of {word} must be a whole number from 0 to 9999, got "{first[:40]}"'
-            raise line.error(message, f"write {word}, the number of its entries, and the entries")
+            raise line.error(
+                f'the count of {word} must be a whole number from 0 to 9999, got "{first[:40]}"',
+                f"write {word}, the number of its entries, and the entries",
+            )
         taken = [first, *(next(words, "") for _ in range(count - 1))]
         if not taken[-1]:
             had = sum(map(bool, taken))
-            message = f"{word} must have {count} values in this line, got {had}"
-            raise line.error(message, "add the missing values to this line")
+            raise line.error(
+                f"{word} must have {count} values in this line, got {had}",
+                "add the missing values to this line",
+            )
         given.append(Line(line.file, line.number, [word, *taken]))
     return given, rest
 

@@ -69,8 +69,9 @@ def read_topology(path: Path, ignored: Ignored = NOTHING) -> Network:
     cables = [_cable(line, header.nodes, switches, linked) for line in links]
     hosts = [node for node in range(header.nodes) if node not in switches | inner]
     if alone := [host for host in hosts if host not in linked]:
-        message = f"host {alone[0]} has no link"
-        raise first.error(message, f"add a link to node {alone[0]}, or list the node as a switch")
+        raise first.error(
+            f"host {alone[0]} has no link", f"add a link to node {alone[0]}, or list the node as a switch"
+        )
     notes += [header.note] if header.note else []
     notes += [f"left out on request: {len(inner)} NVSwitches and their links"] if inner else []
     notes += _losses(links, ignored)
@@ -93,8 +94,10 @@ def _header(first: Line, ignored: Ignored) -> _Header:
     elif len(words) == 6:
         nvswitches = first.whole("the number of NVSwitches", words[2], 0, 1 << 17)
         if nvswitches and not ignored.unmodelled:
-            message = f"the topology has {nvswitches} NVSwitches; a host must have only one link"
-            raise first.error(message, "leave out the NVSwitches and their links: --ignore-unmodelled")
+            raise first.error(
+                f"the topology has {nvswitches} NVSwitches; a host must have only one link",
+                "leave out the NVSwitches and their links: --ignore-unmodelled",
+            )
         # SimAI lists the NVSwitches before the other switches, in one list.
         counts = [words[0], words[3], words[4]]
         note = f"{first.file.name} has SimAI's format: its GPUs become hosts"
@@ -111,21 +114,29 @@ def _switches(first: Line, lines: Iterator[Line], header: _Header) -> list[int]:
     found: dict[int, int] = {}
     for line in lines:
         if not all(word.isdecimal() for word in line.words):
-            message = f"the lines above list {len(found)} switches; the first line states {header.switches}"
-            raise line.error(message, "correct the number in the first line, or list every switch")
+            raise line.error(
+                f"the lines above list {len(found)} switches; the first line states {header.switches}",
+                "correct the number in the first line, or list every switch",
+            )
         for word in line.words:
             switch = line.whole("switch", word, 0, header.nodes - 1)
             if switch in found:
-                message = f"switch {switch} is listed twice; line {found[switch]} has it too"
-                raise line.error(message, "list each switch once")
+                raise line.error(
+                    f"switch {switch} is listed twice; line {found[switch]} has it too",
+                    "list each switch once",
+                )
             found[switch] = line.number
         if len(found) > header.switches:
-            message = f"the file lists {len(found)} switches; the first line states {header.switches}"
-            raise line.error(message, "correct the number in the first line, or remove the surplus switches")
+            raise line.error(
+                f"the file lists {len(found)} switches; the first line states {header.switches}",
+                "correct the number in the first line, or remove the surplus switches",
+            )
         if len(found) == header.switches:
             return list(found)
-    message = f"this line states {header.switches} switches; the file lists {len(found)}"
-    raise first.error(message, "list each switch after the first line")
+    raise first.error(
+        f"this line states {header.switches} switches; the file lists {len(found)}",
+        "list each switch after the first line",
+    )
 
 
 def _last_of_pairs(first: Line, links: list[Line], nodes: int, notes: list[str]) -> list[Line]:
@@ -147,16 +158,21 @@ def _last_of_pairs(first: Line, links: list[Line], nodes: int, notes: list[str])
 def _cable(line: Line, nodes: int, switches: set[int], linked: dict[int, int]) -> Cable:
     ends = _ends(line, nodes)
     if ends[0] == ends[1]:
-        message = f"a link must join two different nodes, got {ends[0]} for both"
-        raise line.error(message, "correct one of the nodes")
+        raise line.error(
+            f"a link must join two different nodes, got {ends[0]} for both", "correct one of the nodes"
+        )
     for host in (end for end in ends if end not in switches):
         if host in linked:
-            message = f"host {host} must have one link, got a second; line {linked[host]} has the first"
-            raise line.error(message, "remove one of the links, or list the node as a switch")
+            raise line.error(
+                f"host {host} must have one link, got a second; line {linked[host]} has the first",
+                "remove one of the links, or list the node as a switch",
+            )
         linked[host] = line.number
     if not switches.intersection(ends):
-        message = f"a link must have a switch at one end, got hosts {ends[0]} and {ends[1]}"
-        raise line.error(message, "link each of the hosts to a switch")
+        raise line.error(
+            f"a link must have a switch at one end, got hosts {ends[0]} and {ends[1]}",
+            "link each of the hosts to a switch",
+        )
     one, other = (node_name(end, is_switch=end in switches) for end in ends)
     return Cable((one, other), line.rate(line.words[2]), line.time("the delay", line.words[3]))
 
@@ -179,8 +195,10 @@ def _losses(links: list[Line], ignored: Ignored) -> list[str]:
 def rest(first: Line, found: int, said: int, what: str, after: int, count: int) -> list[str]:
     """Return a note on `count` lines from line `after` on, which HPCC does not read; reject missing lines."""
     if found < said:
-        message = f"this line states {said} {what}; the file lists {found}"
-        raise first.error(message, f"correct the number, or add the missing {what}")
+        raise first.error(
+            f"this line states {said} {what}; the file lists {found}",
+            f"correct the number, or add the missing {what}",
+        )
     if count == 0:
         return []
     lines = f"{count} line{'s' if count > 1 else ''}"

@@ -149,12 +149,12 @@ def _word_by_word(line: Line, ignored: Ignored, left_out: LeftOut) -> tuple[Conn
     if "size" not in values:
         raise line.error("the flow's size is missing", "add `size BYTES`")
     if ("start" in values) == ("trigger" in values):
-        message = "a flow must have either start or trigger"
-        raise line.error(message, "keep or add one of the two words")
+        raise line.error("a flow must have either start or trigger", "keep or add one of the two words")
     start = _start(line, values.get("start", "0"))
     if start > LATEST:
-        message = f"start must be at most a day, got {values['start'][:40]}"
-        raise line.error(message, "write an earlier start time")
+        raise line.error(
+            f"start must be at most a day, got {values['start'][:40]}", "write an earlier start time"
+        )
     size = line.whole("size", values["size"], *FIELDS["size"])
     named = [line.whole(name, values[name], *FIELDS[name]) if name in values else 0 for name in NAMED]
     source = line.whole("source", ends[0], 0, MOST_HOSTS)
@@ -202,8 +202,7 @@ def leave_out(word: str, line: Line, ignored: Ignored, left_out: LeftOut) -> Non
     if word in ignored:
         left_out.add(word, line.number)
     elif word in WHY:
-        message = f"{word}: {WHY[word]}"
-        raise line.error(message, f"remove {word}, or import without it: --ignore {word}")
+        raise line.error(f"{word}: {WHY[word]}", f"remove {word}, or import without it: --ignore {word}")
     else:
         known = ", ".join([*KNOWN, *LOST])
         remedy = f"the words are: {known}; or import without it: {how_to_ignore(word)}"

@@ -122,8 +122,10 @@ def _header(line: Line, header: dict[str, tuple[int, Line]], *, done: bool) -> N
     name = line.words[0]
     line.expect(2, f"{name} NUMBER")
     if done or name in header:
-        message = f"{name} must occur once, before all connections and triggers"
-        raise line.error(message, "move the line to the top of the file, or remove it")
+        raise line.error(
+            f"{name} must occur once, before all connections and triggers",
+            "move the line to the top of the file, or remove it",
+        )
     most = 1 << (17 if name == "Nodes" else 22)  # the engine's largest number of hosts
     header[name] = (line.whole(name, line.words[1], 0, most), line)
 
@@ -145,8 +147,9 @@ def _check_header(path: Path, header: dict[str, tuple[int, Line]], found: dict[s
     if nodes < 2:
         raise line.error(f"Nodes must be at least 2, got {nodes}", "correct the number of nodes")
     if found["Connections"] == 0:
-        message = "Connections must be at least 1, got 0"
-        raise header["Connections"][1].error(message, "list at least one connection")
+        raise header["Connections"][1].error(
+            "Connections must be at least 1, got 0", "list at least one connection"
+        )
     return nodes
 
 
@@ -163,16 +166,21 @@ def _trigger(line: Line, triggers: Triggers) -> None:
         else:
             raise line.error(f'unknown word "{word}" of a trigger', f"write the line as {form}")
     if not number or not kind or (kind == "barrier") != (count > 0):
-        message = "a trigger must have an id and a kind, and a count only if its kind is barrier"
-        raise line.error(message, f"write the line as {form}")
+        raise line.error(
+            "a trigger must have an id and a kind, and a count only if its kind is barrier",
+            f"write the line as {form}",
+        )
     triggers.add(Trigger(line.number, number, KINDS.index(kind), count))
 
 
 def _close(matrix: Matrix) -> None:
     if same := matrix.triggers.close():
         one, other = same
-        message = f"trigger {one.number} is listed twice; line {one.line} has it too"
-        raise matrix.error(other.line, message, "list each trigger once")
+        raise matrix.error(
+            other.line,
+            f"trigger {one.number} is listed twice; line {one.line} has it too",
+            "list each trigger once",
+        )
 
 
 def _link(matrix: Matrix) -> None:
@@ -210,11 +218,17 @@ def _check_ends(matrix: Matrix) -> None:
         for name in ("source", "destination"):
             end = getattr(connection, name)
             if end >= matrix.nodes:
-                message = f"{name} must be a node from 0 to {matrix.nodes - 1}, got {end}"
-                raise matrix.error(connection.line, message, "correct the node, or raise Nodes")
+                raise matrix.error(
+                    connection.line,
+                    f"{name} must be a node from 0 to {matrix.nodes - 1}, got {end}",
+                    "correct the node, or raise Nodes",
+                )
         if connection.source == connection.destination:
-            message = f"source and destination must differ, got {connection.source} for both"
-            raise matrix.error(connection.line, message, "name two different nodes")
+            raise matrix.error(
+                connection.line,
+                f"source and destination must differ, got {connection.source} for both",
+                "name two different nodes",
+            )
 
 
 def _find(place: int, number: int, matrix: Matrix) -> int:
@@ -229,12 +243,18 @@ def _find(place: int, number: int, matrix: Matrix) -> int:
 def _check_unbounded(connection: Connection, matrix: Matrix) -> None:
     """Reject an unbounded flow (size 0) in a matrix with messages, or with a trigger to await or fire."""
     if matrix.has_messages:
-        message = "size must be above 0 in a matrix with msg, got 0; htsim stops here too"
-        raise matrix.error(connection.line, message, "give the message a size")
+        raise matrix.error(
+            connection.line,
+            "size must be above 0 in a matrix with msg, got 0; htsim stops here too",
+            "give the message a size",
+        )
     for name in ("trigger", "send_done_trigger", "recv_done_trigger"):
         if getattr(connection, name):
-            message = f"a flow of size 0 is unbounded and cannot have {name}"
-            raise matrix.error(connection.line, message, f"give the flow a size, or remove {name}")
+            raise matrix.error(
+                connection.line,
+                f"a flow of size 0 is unbounded and cannot have {name}",
+                f"give the flow a size, or remove {name}",
+            )
 
 
 def _check_ids(matrix: Matrix) -> None:
@@ -248,8 +268,11 @@ def _check_ids(matrix: Matrix) -> None:
         number, ends = connection.id, connection[1:3]
         if not number:
             if matrix.has_messages:
-                message = "id is missing; every flow must have an id in a matrix with msg"
-                raise matrix.error(connection.line, message, "add `id NUMBER` of the flow's connection")
+                raise matrix.error(
+                    connection.line,
+                    "id is missing; every flow must have an id in a matrix with msg",
+                    "add `id NUMBER` of the flow's connection",
+                )
             continue
         other = first.setdefault(number, index)
         if other != index:
@@ -282,8 +305,14 @@ def _check_triggers(matrix: Matrix) -> None:
         line, number, *_ = triggers[place]
         said = f"trigger {number} is fired {fired} times"
         if most is not None and fired > most:
-            message = f"{said}; this {KINDS[kind]} trigger may be fired at most {most} times"
-            raise matrix.error(line, message, "use a multishot or a larger count; htsim stops here too")
+            raise matrix.error(
+                line,
+                f"{said}; this {KINDS[kind]} trigger may be fired at most {most} times",
+                "use a multishot or a larger count; htsim stops here too",
+            )
         last = matrix.connections[triggers.last[place]].line
-        message = f"{said}; its flows need {needed}, so this flow would never start"
-        raise matrix.error(last, message, "fire the trigger in more flows, or lower its count")
+        raise matrix.error(
+            last,
+            f"{said}; its flows need {needed}, so this flow would never start",
+            "fire the trigger in more flows, or lower its count",
+        )

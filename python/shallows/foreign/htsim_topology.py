@@ -58,8 +58,11 @@ def read_topology(path: Path, ignored: Ignored, left_out: LeftOut) -> tuple[dict
     up = [tier["radix_up"] for tier in tiers[:-1]]
     count = hosts + pods * (tors * up[0] + (aggs * up[1] if len(up) > 1 else 0))
     if count > MOST_CABLES:
-        message = f"a fat tree must have at most {MOST_CABLES} links, got {count}"
-        raise header.error("nodes", message, "lower Nodes or the radices")
+        raise header.error(
+            "nodes",
+            f"a fat tree must have at most {MOST_CABLES} links, got {count}",
+            "lower Nodes or the radices",
+        )
     cables = [
         Cable((f"host{h}", f"tor{h // tiers[0]['radix_down']}"), *_link(tiers[0])) for h in range(hosts)
     ]
@@ -119,8 +122,10 @@ def _read(path: Path, ignored: Ignored, left_out: LeftOut) -> tuple[Section, lis
             remedy = f"the keys are: {', '.join(known)}; or import without it: {how_to_ignore(line.words[0])}"
             raise line.error(f"unknown key {line.words[0]} of {where}", remedy)
         elif key in section.values:
-            message = f"{line.words[0]} is given twice; line {section.lines[key].number} has it too"
-            raise line.error(message, "remove one of the two lines")
+            raise line.error(
+                f"{line.words[0]} is given twice; line {section.lines[key].number} has it too",
+                "remove one of the two lines",
+            )
         else:
             section.values[key] = line.whole(line.words[0], line.words[1], *known[key])
             section.lines[key] = line
@@ -145,26 +150,40 @@ def _check(path: Path, header: Section, tiers: dict[int, Section]) -> None:
     for number, tier in tiers.items():
         optional = {*DEFAULTS, *(["radix_up"] if number == count - 1 else [])}
         if missing := [key for key in KEYS if key not in tier.values and key not in optional]:
-            message = f"{missing[0]} of tier {number} is missing"
-            raise tier.line.error(message, f"add the line `{missing[0]} NUMBER`")
+            raise tier.line.error(
+                f"{missing[0]} of tier {number} is missing", f"add the line `{missing[0]} NUMBER`"
+            )
     if header["nodes"] % header["podsize"]:
-        message = f"Nodes ({header['nodes']}) must be a multiple of Podsize, got Podsize {header['podsize']}"
-        raise header.error("podsize", message, "correct Podsize or Nodes")
+        raise header.error(
+            "podsize",
+            f"Nodes ({header['nodes']}) must be a multiple of Podsize, got Podsize {header['podsize']}",
+            "correct Podsize or Nodes",
+        )
     if count == 2 and header["podsize"] != header["nodes"]:
-        message = f"Podsize must equal Nodes with two tiers, got {header['podsize']}"
-        raise header.error("podsize", message, f"write Podsize {header['nodes']}")
+        raise header.error(
+            "podsize",
+            f"Podsize must equal Nodes with two tiers, got {header['podsize']}",
+            f"write Podsize {header['nodes']}",
+        )
     if count == 3 and "radix_up" in tiers[2].values:
-        message = "tier 2 is the highest and must not have Radix_Up"
-        raise tiers[2].error("radix_up", message, "remove the line")
+        raise tiers[2].error(
+            "radix_up", "tier 2 is the highest and must not have Radix_Up", "remove the line"
+        )
     if tiers[0]["bundle"] != 1:
-        message = f"Bundle of tier 0 must be 1, got {tiers[0]['bundle']}: a host has one link"
-        raise tiers[0].error("bundle", message, "write Bundle 1, or remove the line")
+        raise tiers[0].error(
+            "bundle",
+            f"Bundle of tier 0 must be 1, got {tiers[0]['bundle']}: a host has one link",
+            "write Bundle 1, or remove the line",
+        )
 
 
 def _divide(section: Section, key: str, by: int, what: str) -> int:
     if section[key] % by:
-        message = f"{key} must be a multiple of {by} ({what}), got {section[key]}"
-        raise section.error(key, message, "correct one of the two numbers")
+        raise section.error(
+            key,
+            f"{key} must be a multiple of {by} ({what}), got {section[key]}",
+            "correct one of the two numbers",
+        )
     return section[key] // by
 
 
@@ -173,8 +192,11 @@ def _check_down(tier: Section, below: int, what: str) -> None:
     needed = below * tier["bundle"]
     if tier["radix_down"] != needed:
         bundles = f" with {tier['bundle']} links each" if tier["bundle"] > 1 else ""
-        message = f"Radix_Down must be {needed} for {below} {what}{bundles}, got {tier['radix_down']}"
-        raise tier.error("radix_down", message, f"write Radix_Down {needed}, or correct the other keys")
+        raise tier.error(
+            "radix_down",
+            f"Radix_Down must be {needed} for {below} {what}{bundles}, got {tier['radix_down']}",
+            f"write Radix_Down {needed}, or correct the other keys",
+        )
 
 
 def _check_oversubscription(tier: Section, above: Section) -> None:
@@ -182,5 +204,8 @@ def _check_oversubscription(tier: Section, above: Section) -> None:
     up = above["downlink_speed_gbps"] * tier["radix_up"]
     if down != up * tier["oversubscribed"]:
         ratio = tier["oversubscribed"]
-        message = f"the rates down ({down} Gbps) and up ({up} Gbps) must have the ratio {ratio} to 1"
-        raise tier.error("oversubscribed", message, "correct Oversubscribed, the radices or the speeds")
+        raise tier.error(
+            "oversubscribed",
+            f"the rates down ({down} Gbps) and up ({up} Gbps) must have the ratio {ratio} to 1",
+            "correct Oversubscribed, the radices or the speeds",
+        )

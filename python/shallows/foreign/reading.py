@@ -32,15 +32,18 @@ class Line(NamedTuple):
     def expect(self, count: int, form: str) -> None:
         """Raise an error unless the line has this many words."""
         if len(self.words) != count:
-            message = f"the line must have {count} words, got {len(self.words)}"
-            raise self.error(message, f"write the line as {form}")
+            raise self.error(
+                f"the line must have {count} words, got {len(self.words)}", f"write the line as {form}"
+            )
 
     def whole(self, name: str, text: str, least: int = 0, most: int = 2**63 - 1) -> int:
         """Parse a whole number within a range."""
         number = bounded.whole(text, least, most)
         if number is None:
-            message = f"{name} must be a whole number from {least} to {most}, got {quoted(text)}"
-            raise self.error(message, "correct the number")
+            raise self.error(
+                f"{name} must be a whole number from {least} to {most}, got {quoted(text)}",
+                "correct the number",
+            )
         return number
 
     def decimal(self, name: str, text: str) -> Decimal:
@@ -57,33 +60,41 @@ class Line(NamedTuple):
         """Parse a time in units of `unit_ps`; it must be a whole number of picoseconds."""
         time = EXACT.multiply(self.decimal(name, text), Decimal(unit_ps))
         if time != int(time):
-            message = f"{name} must be a whole number of picoseconds, got {quoted(text)}"
-            raise self.error(message, "round the time to picoseconds")
+            raise self.error(
+                f"{name} must be a whole number of picoseconds, got {quoted(text)}",
+                "round the time to picoseconds",
+            )
         if time > LATEST:
-            message = f"{name} must be at most a day (86400 s), got {quoted(text)}"
-            raise self.error(message, "write a shorter time")
+            raise self.error(
+                f"{name} must be at most a day (86400 s), got {quoted(text)}", "write a shorter time"
+            )
         return int(time)
 
     def rate(self, text: str) -> int:
         """Parse a rate in ns-3's notation (`100Gbps`, `100Gb/s` or plain bit/s); return bits per second."""
         found = re.fullmatch(r"([0-9.eE+]+?)(?:([kKMGT]?)(b|B)(?:ps|/s))?", text)
         if found is None:
-            message = f"{quoted(text)} is not a rate"
-            raise self.error(message, "write a rate such as 100Gbps, or a number of bits per second")
+            raise self.error(
+                f"{quoted(text)} is not a rate",
+                "write a rate such as 100Gbps, or a number of bits per second",
+            )
         power = {"": 0, "k": 3, "K": 3, "M": 6, "G": 9, "T": 12}[found[2] or ""]
         unit = 10**power * (8 if found[3] == "B" else 1)
         rate = EXACT.multiply(self.decimal("the rate", found[1]), Decimal(unit))
         if rate != int(rate) or not 10**6 <= rate <= 10**14:
-            message = f"a rate must be whole bits per second, from 1 Mbps to 100 Tbps, got {quoted(text)}"
-            raise self.error(message, "correct the rate")
+            raise self.error(
+                f"a rate must be whole bits per second, from 1 Mbps to 100 Tbps, got {quoted(text)}",
+                "correct the rate",
+            )
         return int(rate)
 
     def time(self, name: str, text: str) -> int:
         """Parse a time in ns-3's notation (`0.001ms`, `1us`, or plain seconds); return picoseconds."""
         found = re.fullmatch(r"([0-9.eE+-]+?)(s|ms|us|ns|ps)?", text)
         if found is None:
-            message = f"{name} {quoted(text)} is not a time"
-            raise self.error(message, "write a time such as 1us, 0.001ms or 1000ns")
+            raise self.error(
+                f"{name} {quoted(text)} is not a time", "write a time such as 1us, 0.001ms or 1000ns"
+            )
         units = {"s": 12, "ms": 9, "us": 6, "ns": 3, "ps": 0}
         return self.picoseconds(name, found[1], 10 ** units[found[2] or "s"])
 
