@@ -349,7 +349,7 @@ def test_an_experiment_like_none_is_refused(tmp_path: Path, old: str, new: str, 
     [
         ("expected = 1\nrelative = 0.1", "because is missing; it must give the reason of a tolerance"),
         ("expected = 1\npoints = [[0.3, 1]]", "must have either expected or points"),
-        ("points = [0.3, 1]", "points is not a list of pairs: a place on the axis and a number"),
+        ("points = [0.3, 1]", "points must be a list of pairs: a place on the axis and a number"),
         ("level = 1", "unknown key level"),
         ('expected = 1\nextreme = "most"', "extreme must be lowest or highest"),
         ('expected = 1\nchange = "ratio"', 'unknown change "ratio"; expected one of relative, difference'),

@@ -109,16 +109,12 @@ class Condition:
         meant = self.names.get(name, [])
         if len(meant) == 1:
             return meant[0]
-        known = ", ".join(sorted(name for name, axes in self.names.items() if len(axes) == 1))
         if meant:
-            reason = (
+            raise ValueError(
                 f"{name} is ambiguous ({' or '.join(meant)}): rename one of these axes with sweep.together"
             )
-        else:
-            reason = f"unknown axis {name}"
-        raise ValueError(
-            f"{reason}; the names of axes are: {known}" if known else f"{reason}; no axis has a name"
-        )
+        known = ", ".join(sorted(name for name, axes in self.names.items() if len(axes) == 1))
+        raise ValueError(f"unknown axis {name}; the names of axes are: {known or 'none'}")
 
     def _value(self, node: ast.expr, labels: Mapping[str, Any]) -> Value:
         match node:
