@@ -58,11 +58,20 @@ def test_numbers_of_numpy_and_paths_are_values(scenario: Path) -> None:
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
-        (None, "a list or a dictionary, got None"),
-        ({1, 2}, "a list or a dictionary, got {1, 2} (set)"),
-        (b"x", "a list or a dictionary, got b'x' (bytes)"),
-        ({3: "x"}, "3 (int) is no key"),
-        ("\ud800", r"'\ud800' is no text"),
+        (
+            None,
+            "a value of a scenario must be a string, a number, true, false, a list or a dictionary, got None",
+        ),
+        (
+            {1, 2},
+            "a value of a scenario must be a string, a number, true, false, a list or a dictionary, got {1, 2} (set)",
+        ),
+        (
+            b"x",
+            "a value of a scenario must be a string, a number, true, false, a list or a dictionary, got b'x' (bytes)",
+        ),
+        ({3: "x"}, "a key must be a string, got 3 (int)"),
+        ("\ud800", r"'\ud800' must not contain a lone surrogate"),
     ],
 )
 def test_what_no_scenario_can_say_is_refused(value: object, expected: str) -> None:
@@ -112,7 +121,7 @@ def test_arguments_of_a_wrong_type_are_refused_with_a_remedy(scenario: Path) -> 
             "overrides must be a dictionary of values by dotted key, got 'a=1' (str)",
         ),
         (lambda: sh.run(number), "the path of a scenario must be a string or a Path, got 3 (int)"),
-        (lambda: sh.run(scenario, out=number), "out is 3 (int), and no path"),
+        (lambda: sh.run(scenario, out=number), "out must be a string or a Path, got 3 (int)"),
         (lambda: sh.Scenario.from_dict(text), "the document of a scenario must be a dictionary, got str"),
     ]
     for attempt, expected in attempts:
