@@ -153,9 +153,9 @@ def test_lines_are_read_within_their_bounds_however_a_file_comes(
         lines(b"12345678"[:7] + b"\n" + b"123456789\n")
     with pytest.raises(ShallowsError, match="must have at most 0 MiB"):
         lines(b"1234567\n" * 9)
-    with pytest.raises(ShallowsError, match=r"is not UTF-8 text \(byte 5\)"):
+    with pytest.raises(ShallowsError, match="must be UTF-8 text; byte 5 is not"):
         lines(b"abc\nd\xff\n")
-    with pytest.raises(ShallowsError, match="it is a folder, not a file"):
+    with pytest.raises(ShallowsError, match="must be a file, but is a folder"):
         list(bounded.read_blocks(tmp_path, remedy="", longest=8))
 
 

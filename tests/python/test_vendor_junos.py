@@ -194,7 +194,7 @@ def test_one_brace_too_many_is_refused_with_its_line_and_what_to_do() -> None:
     with pytest.raises(ShallowsError) as refused:
         read("junos", "class-of-service {\n}\nrouting-options {\n    }\n}\n")
     assert refused.value.message.endswith(":5: a closing brace has no opening brace")
-    assert "too many above" in str(refused.value.remedy)
+    assert "a surplus closing brace above" in str(refused.value.remedy)
 
 
 GROUPS = """set groups A class-of-service schedulers s transmit-rate percent 10
