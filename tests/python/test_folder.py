@@ -152,7 +152,10 @@ def test_a_full_disk_ends_a_sweep_with_what_is_whole(shell: Shell, sweep: Path, 
     kept = list((small_disk / "out").glob("small-*"))
     assert 0 < len(kept) < 8
     assert done.stderr.count("No space left on device") == 1
-    assert f"free some space: {len(kept)} of 8 points are kept; repeat the command to run the others" in done.stderr
+    assert (
+        f"free some space: {len(kept)} of 8 points are kept; repeat the command to run the others"
+        in done.stderr
+    )
     assert "Traceback" not in done.stderr
     assert not list((small_disk / "out").glob(".*.partial"))
     subprocess.run(["mount", "-o", "remount,size=10m", small_disk], check=True)
