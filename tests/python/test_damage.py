@@ -79,7 +79,9 @@ def test_a_file_that_is_not_whole_is_seen(one: Path, name: str, damage: Callable
 @pytest.mark.parametrize("name", ["manifest.json", "env.json"])
 def test_what_tells_of_the_others_is_seen_too(one: Path, name: str, damage: Callable[[Path], None]) -> None:
     damage(one / name)
-    with pytest.raises(sh.ShallowsError, match=rf"one is damaged: {name} (is missing|has|cannot be read)"):
+    with pytest.raises(
+        sh.ShallowsError, match=rf"one is damaged: {name} (is missing|must have|cannot be read)"
+    ):
         sh.Run(one)
 
 
@@ -127,7 +129,9 @@ def test_flipped_bits_of_any_table_are_damage_to_all_that_read_it(captured: Path
         for _ in range(drawn.choice([1, 1, 3, 16])):
             contents[drawn.randrange(len(contents))] ^= 1 << drawn.randrange(8)
         (one / f"{name}.parquet").write_bytes(contents)
-        with pytest.raises(sh.ShallowsError, match=f"one is damaged: the contents of {name}.parquet are not"):
+        with pytest.raises(
+            sh.ShallowsError, match=f"one is damaged: the contents of {name}.parquet differ from"
+        ):
             reads[name](sh.Run(one))
         for use in uses:
             with suppress(sh.ShallowsError):  # what does not read this table has its result
@@ -178,10 +182,11 @@ def test_a_damaged_run_runs_again_without_force(shell: Shell, scenario: Path, tm
     whole = contents(tmp_path)
     truncate(tmp_path / "here" / "flows.parquet")
     # As another scenario's it is still not to be replaced.
-    assert "holds something else" in shell("run", scenario, "--seed", "2", "--out", "here").stderr
+    refused = shell("run", scenario, "--seed", "2", "--out", "here").stderr
+    assert "here exists and is not a run of this scenario, seed and engine" in refused
     again = shell("run", scenario, "--out", "here")
     assert again.returncode == 0, again.stderr
-    assert "here is damaged: flows.parquet has" in again.stderr
+    assert "here is damaged: flows.parquet must have" in again.stderr
     assert again.stderr.count("the point is run again") == 1
     assert contents(tmp_path) == whole
     flip(tmp_path / "here" / "flows.parquet")
@@ -292,12 +297,12 @@ def test_reports_and_comparisons_name_a_damaged_run_of_a_sweep(shell: Shell, fin
     for command in ("report", "compare"):
         refused = shell(command, finished, "--verify")
         assert refused.returncode == 1
-        assert f"{path} is damaged: the contents of flows.parquet are not what" in refused.stderr
+        assert f"{path} is damaged: the contents of flows.parquet differ from the hash" in refused.stderr
         assert "run it again with `shallows sweep " in refused.stderr
         assert f"sweep.toml --out {finished} --verify`" in refused.stderr
     assert "11 runs of 12" in (finished / "report.html").read_text()
     truncate(path / "flows.parquet")
-    assert f"{path} is damaged: flows.parquet has" in shell("compare", finished).stderr
+    assert f"{path} is damaged: flows.parquet must have" in shell("compare", finished).stderr
     # The page of what is whole is made all the same.
     assert shell("report", finished).returncode == 1
     assert "missing here: reno, load 0.3, seed 2" in (finished / "report.html").read_text()

@@ -220,7 +220,7 @@ def test_a_reduced_run_checks_the_places_that_it_has() -> None:
 
 def test_a_selection_that_is_no_run_or_several_is_refused() -> None:
     runs = measured({("a", 0.4): [1.0], ("b", 0.4): [1.0]})
-    with pytest.raises(ShallowsError, match=r"no run has scheme = c\n  values of scheme: a, b"):
+    with pytest.raises(ShallowsError, match=r"no run has scheme = c\n  the values of scheme are: a, b"):
         verdicts(runs, where={"scheme": "c"}, expected=1.0)
     with pytest.raises(ShallowsError, match="`where` must select one run of each seed"):
         verdicts(runs, expected=1.0)
@@ -278,7 +278,7 @@ def paper(folder: Path, text: str) -> Paper:
         (
             "fct_us.all.mean",
             "backlog_bytes.p999999.9@pool",
-            "'p999999.9' is not a percentile\n  write p and up to",
+            "'p999999.9' is not a percentile\n  write p and a number above 0",
         ),
         (
             "quick =",
@@ -477,7 +477,7 @@ def test_reduced_runs_beside_full_ones_are_refused_before_anything_runs(folder: 
     before = {path: path.stat().st_mtime_ns for path in out.rglob("*")}
     refused = shell(*asked, "--quick")
     assert refused.returncode == 1
-    assert "claims of another paper, or of quick runs beside full ones" in refused.stderr
+    assert "must have claims of only one paper, and of either quick or full runs" in refused.stderr
     assert {path: path.stat().st_mtime_ns for path in out.rglob("*")} == before
 
 
@@ -532,7 +532,7 @@ def test_what_is_not_there_is_said_with_what_is(folder: Path, shell: Shell) -> N
     parent = folder.parent
     assert "unknown paper 'yours'\n  the papers are: mine" in error("yours", "--experiments", parent)
     assert "unknown figure '7'\n  the figures are: 1" in error("mine", "7", "--experiments", parent)
-    assert "or leave it out for those of the package" in error("mine", "--experiments", "nowhere")
+    assert "without it, the package's papers are used" in error("mine", "--experiments", "nowhere")
 
 
 def test_the_claims_of_the_testbed_are_about_runs_that_there_are(tmp_path: Path) -> None:

@@ -57,8 +57,9 @@ def test_results_that_differ_are_not_merged(shell: Shell, sweep: Path, tmp_path:
     damaged.write_bytes(damaged.read_bytes()[:-1] + b"?")
     refused = shell("merge", sweep, "one", "two", "--out", "all")
     assert refused.returncode == 1
-    assert "(dctcp, load 0.3, seed 1), but their flows.parquet differs" in refused.stderr
-    assert "one of them is damaged: remove it" in refused.stderr
+    assert refused.stderr.startswith("shallows: flows.parquet differs between one/")
+    assert "and engine (dctcp, load 0.3, seed 1)" in refused.stderr
+    assert "remove the damaged one, and repeat the command" in refused.stderr
     # What the machine adds to a summary may differ.
     shutil.rmtree(tmp_path / "two")
     shutil.copytree(tmp_path / "one", tmp_path / "two")
@@ -83,7 +84,7 @@ def test_what_no_manifest_names_makes_no_two_runs_differ(shell: Shell, sweep: Pa
     # A table that only one of them has, and that is its own, still does.
     seal(run)
     refused = shell("merge", sweep, "one", "two", "--out", "all")
-    assert "but their means.parquet differs" in refused.stderr
+    assert "means.parquet differs between all/" in refused.stderr
 
 
 def test_a_folder_of_another_version_is_named_and_never_reused(scenario: Path, tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ def check_same(folder: Path, paper: str, *, quick: bool) -> None:
 def mixed(folder: Path) -> ShallowsError:
     """Return the error of a folder with claims of several papers, or of quick and full runs."""
     return ShallowsError(
-        f"{folder} has claims of another paper, or of both quick and full runs",
+        f"{folder} must have claims of only one paper, and of either quick or full runs",
         "write each reproduction to its own folder with --out DIR",
     )
 
