@@ -143,7 +143,7 @@ def test_the_screen_has_verdict_tables_findings_and_the_rest(tmp_path: Path) -> 
         "Where queues mark",
         "What the buffer allows",
         "What happens to a packet",
-        "warning pmax-rounded LOSSLESS, green: 20 % becomes 10 %",
+        "warning pmax-rounded LOSSLESS, green: the chip rounds 20 % down to 10 %",
         "What nobody set",
         "Not understood",
         "config_db.json:SCHEDULER|scheduler.0 colour",

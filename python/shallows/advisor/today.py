@@ -58,7 +58,7 @@ def _profile(profiles: Iterable[PortProfile]) -> PortProfile:
     found = [each for each in profiles if each.queues]
     if not found:
         raise ShallowsError(
-            "the configuration has no queues of ports",
+            "the configuration has no ports with queues",
             "`shallows explain` shows the statements that were read",
         )
     return max(found, key=lambda each: len(each.ports))
