@@ -48,7 +48,7 @@ def text() -> str:
 def _without_text(package: dict[str, Any]) -> str:
     """Name the authors of a crate without a licence text; the text of the MIT License is always the same."""
     if "MIT" not in package["license"].split():
-        raise ValueError(f"{package['name']} has no file that says its licence")
+        raise ValueError(f"{package['name']} has no licence file")
     return f" (by {', '.join(author.partition(' <')[0] for author in package['authors'])}; it brings no text)"
 
 

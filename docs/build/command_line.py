@@ -61,5 +61,5 @@ def _argument(action: argparse.Action) -> str:
 
 def _help(action: argparse.Action) -> str:
     if not action.help:
-        raise ValueError(f"the parser does not say what {action.dest!r} means")
+        raise ValueError(f"the help text of {action.dest!r} is missing")
     return action.help.replace("|", "\\|").replace("*", "\\*")

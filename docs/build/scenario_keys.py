@@ -147,7 +147,7 @@ class _Page:
     def _meaning(self, key: str, value: Schema) -> str:
         text = _description(value)
         if not text:
-            raise ValueError(f"the schema does not say what {key!r} means")
+            raise ValueError(f"the description of {key!r} is missing in the schema")
         for reference in _references(value):
             definition = self.definitions[reference]
             choices = definition.get("oneOf", [])

@@ -59,7 +59,7 @@ def read_bytes(path: str | Path, *, remedy: str, most: int = LARGEST_DOCUMENT) -
     except (OSError, ValueError) as error:  # a path with a NUL is a ValueError
         raise _unreadable(path, error, remedy) from None
     if contents is None:
-        raise ShallowsError(f"{path} cannot be read: nothing is in it yet, and a reader would wait", remedy)
+        raise ShallowsError(f"{path} cannot be read: the pipe is empty and has an open writer", remedy)
     if len(contents) > most:
         raise _too_large(path, most, remedy)
     return contents
@@ -120,7 +120,10 @@ def _refuse_long(path: str | Path, contents: bytes, number: int, longest: int, r
         return
     for place, line in enumerate(contents.split(b"\n")):
         if len(line) > longest:
-            raise ShallowsError(f"{path}:{number + place}: more than {longest} characters", remedy)
+            raise ShallowsError(
+                f"{path}:{number + place}: the line must have at most {longest} bytes, got {len(line)}",
+                remedy,
+            )
 
 
 def _open(path: str | Path, remedy: str) -> IO[bytes]:
@@ -135,7 +138,7 @@ def _unreadable(path: str | Path, error: Exception, remedy: str) -> ShallowsErro
 
 
 def _too_large(path: str | Path, most: int, remedy: str) -> ShallowsError:
-    return ShallowsError(f"{path} cannot be read: it is larger than {most >> 20} MiB", remedy)
+    return ShallowsError(f"{path} cannot be read: the file must have at most {most >> 20} MiB", remedy)
 
 
 def _text(path: str | Path, contents: bytes, place: int, remedy: str) -> str:
@@ -143,7 +146,7 @@ def _text(path: str | Path, contents: bytes, place: int, remedy: str) -> str:
     try:
         return contents.decode("utf-8-sig" if place == 0 else "utf-8")
     except UnicodeDecodeError as error:
-        raise ShallowsError(f"{path} is not UTF-8 text (byte {place + error.start})", remedy) from None
+        raise ShallowsError(f"{path} must be UTF-8 text; byte {place + error.start} is not", remedy) from None
 
 
 def _refuse_special(path: Path, remedy: str) -> None:
@@ -152,11 +155,11 @@ def _refuse_special(path: Path, remedy: str) -> None:
         return
     kinds = {
         stat.S_IFDIR: ("a folder", remedy),
-        stat.S_IFIFO: ("a pipe", "write what comes out of it into a file, and name that"),
+        stat.S_IFIFO: ("a pipe", "write the output of the pipe to a file, and name the file"),
         stat.S_IFSOCK: ("a socket", remedy),
     }
     kind, remedy = kinds.get(stat.S_IFMT(mode), ("a device", remedy))
-    raise ShallowsError(f"{path} cannot be read: it is {kind}, not a file", remedy)
+    raise ShallowsError(f"{path} must be a file, but is {kind}", remedy)
 
 
 def folder_of(path: str | Path) -> Path:
@@ -169,17 +172,18 @@ def folder_of(path: str | Path) -> Path:
     """
     if not isinstance(path, str | Path):
         raise ShallowsError(
-            f"{path!r} ({type(path).__name__}) names no folder", "name one by its path, as text or a Path"
+            f"a folder must be named by a string or a Path, got {path!r} ({type(path).__name__})",
+            "pass the path of the folder",
         )
     text, folder = str(path), Path(path)
     if re.search(r"[\x00-\x1f\x7f-\x9f]", text):
         raise ShallowsError(
-            f"{printable(text)!r} names no folder: it has a control character",
+            f"the name of a folder must not have control characters, got {printable(text)!r}",
             "use letters, digits and - _ . /",
         )
     if re.search(r"[\ud800-\udfff]", text):  # PEP 383: bytes that are not UTF-8; the engine rejects them
         raise ShallowsError(
-            f"{text.encode(errors='replace').decode()!r} names no folder: it is not UTF-8",
+            f"the name of a folder must be UTF-8, got {text.encode(errors='replace').decode()!r}",
             "use letters, digits and - _ . /",
         )
     try:
@@ -188,8 +192,8 @@ def folder_of(path: str | Path) -> Path:
         if error.errno == errno.ENAMETOOLONG:
             shown = text if len(text) <= 60 else f"{text[:60]}…"
             raise ShallowsError(
-                f"{shown} names no folder: the name has {len(text):,} characters",
-                "use a name as short as the system allows, most often 255 characters",
+                f"the name {shown} is too long for the system: {len(text):,} characters",
+                "use a shorter name; most systems allow 255 characters",
             ) from None
     return folder
 
@@ -232,7 +236,7 @@ def parse_toml(text: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except RecursionError:
-        raise ValueError("its lists or tables are nested too deeply") from None
+        raise ValueError("lists or tables are nested too deeply") from None
 
 
 def parse_json(text: str, of_object: Callable[[dict[str, Any]], Any] | None = None) -> Any:
@@ -246,7 +250,7 @@ def parse_json(text: str, of_object: Callable[[dict[str, Any]], Any] | None = No
     try:
         return json.loads(text, object_hook=of_object)
     except RecursionError:
-        raise ValueError("its lists or objects are nested too deeply") from None
+        raise ValueError("lists or objects are nested too deeply") from None
 
 
 def whole(text: str, least: int = 0, most: int = 2**63 - 1) -> int | None:
@@ -275,10 +279,10 @@ def decimal(text: str) -> Decimal:
     """
     found = _DECIMAL.fullmatch(text)
     if found is None:
-        raise ValueError("is no number")
+        raise ValueError("is not a number")
     digits, exponent = found[1], found[2] or "0"
     if len(digits) > MOST_DIGITS + 1 or len(exponent) > 4 or abs(int(exponent)) > MOST_DIGITS:
-        raise ValueError(f"has more than {MOST_DIGITS} digits, or an exponent beyond {MOST_DIGITS}")
+        raise ValueError(f"must have at most {MOST_DIGITS} digits and an exponent of at most {MOST_DIGITS}")
     return Decimal(text)
 
 

@@ -107,7 +107,7 @@ class UnknownMetric(Exception):  # noqa: N818
         The way to correct the name.
     """
 
-    def __init__(self, reason: str = "", remedy: str = "docs/claims.md lists them") -> None:
+    def __init__(self, reason: str = "", remedy: str = "docs/claims.md lists the metrics") -> None:
         super().__init__(reason, remedy)
         self.reason = reason
         self.remedy = remedy
@@ -115,4 +115,4 @@ class UnknownMetric(Exception):  # noqa: N818
     def of(self, name: str) -> ShallowsError:
         """Return the error for users, with the full name of the metric."""
         reason = f": {self.reason}" if self.reason else ""
-        return ShallowsError(f"there is no metric {name!r}{reason}", self.remedy)
+        return ShallowsError(f"unknown metric {name!r}{reason}", self.remedy)

@@ -81,7 +81,7 @@ def find(name: str) -> Example:
     if name not in known:
         near = did_you_mean(name, known)
         raise ShallowsError(
-            f"there is no example {name!r}" + (f"; {near}" if near else ""), "`shallows examples` lists them"
+            f"unknown example {name!r}" + (f"; {near}" if near else ""), "`shallows examples` lists the names"
         )
     return known[name]
 
@@ -98,14 +98,15 @@ def copy(example: Example, folder: Path) -> list[Path]:
     for target in copies.values():
         if target.exists() or target.is_symlink():
             raise ShallowsError(
-                f"{target} exists, and is not overwritten", "rename it, or work in another folder"
+                f"{target} exists already, and is not overwritten", "rename the file, or use another folder"
             )
     for file, target in copies.items():
         try:
             target.write_bytes(file.read_bytes())
         except OSError as error:
             raise ShallowsError(
-                f"{target} cannot be written: {error.strerror}", "work in a folder of your own"
+                f"{target} cannot be written: {error.strerror}",
+                "run the command in a folder that you can write to",
             ) from None
     return [*copies.values()]
 

@@ -63,7 +63,7 @@ def _measured(text: str, of: str) -> Fraction:
     """Return a quantity in the base unit `of`; other units raise a `ValueError`."""
     found = parse_quantity(text)
     if found.of != of:
-        raise ValueError(f"{text!r} is not in {of}")
+        raise ValueError(f"{text!r} must have a unit of {of}")
     return found.number
 
 

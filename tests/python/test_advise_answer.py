@@ -226,9 +226,9 @@ def test_the_command_prints_rules_first_and_alone_if_asked(
         ({"budget_s": 0.0}, "budget_s must be above 0, got 0.0"),
         ({"budget_s": -1.0}, "budget_s must be above 0, got -1.0"),
         ({"budget_s": math.nan}, "budget_s must be above 0, got nan"),
-        ({"jobs": 0}, "0 points at the same time are none"),
-        ({"out": 3}, "3 (int) names no folder"),
-        ({"to": "ios"}, "unknown format ios"),
+        ({"jobs": 0}, "jobs must be at least 1, got 0"),
+        ({"out": 3}, "a folder must be named by a string or a Path, got 3 (int)"),
+        ({"to": "ios"}, "unknown format 'ios'"),
     ],
 )
 def test_a_wrong_argument_of_advise_is_refused_before_anything_runs(

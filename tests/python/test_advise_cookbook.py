@@ -168,7 +168,7 @@ def test_an_unread_line_about_marking_is_among_what_is_assumed_of_today() -> Non
 
 
 def test_a_switch_without_queues_is_no_setting_of_today() -> None:
-    with pytest.raises(ShallowsError, match="has no port queues"):
+    with pytest.raises(ShallowsError, match="has no ports with queues"):
         today_of(Switch("eos"), queue_three())
 
 
@@ -344,9 +344,9 @@ def test_a_lossless_class_is_told_of_headroom_and_of_pauses_before_marks_until_b
     before = found(text)
     # 2 · 1538 B of frames, 84 of PAUSE, 2 · 40 m of fibre at 50 B/ns, 905 · 64 B of response.
     assert "50 KB of headroom" in before["headroom-insufficient"]
-    assert "81.1 KB may come in" in before["headroom-insufficient"]
+    assert "81.1 KB may arrive" in before["headroom-insufficient"]
     # αB/(1 + nα) of 60 MB with α = 1 and eight groups.
-    assert "8 busy priority groups each is paused at 6.67 MB" in before["pause-before-mark"]
+    assert "8 busy priority groups, PFC pauses each at 6.67 MB" in before["pause-before-mark"]
     assert "not-ect-dropped" in before
     mended = (
         text.replace('"50000"', '"100000"')

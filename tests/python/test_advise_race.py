@@ -263,7 +263,9 @@ def test_an_axis_of_which_the_traffic_has_no_flows_is_no_objective(runs_are: Stu
 def test_a_goal_of_which_the_traffic_has_no_flows_is_refused(runs_are: Stub, tmp_path: Path) -> None:
     runs_are(lambda *_: exact_sample(tail=1.0))
     race = Race(fabric(goal="throughput"), field("ab"), tmp_path, choose_engine("local", 1))
-    with pytest.raises(ShallowsError, match="goal: 'throughput': the traffic has no such flows"):
+    with pytest.raises(
+        ShallowsError, match="goal: 'throughput': the simulated traffic has no flows of this size"
+    ):
         race.run(0.0, nothing)
 
 

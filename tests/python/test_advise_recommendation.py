@@ -374,7 +374,11 @@ CHANGE = Interval(0.05, -0.1, 0.2)
     [
         (TAIL, Judgement(change=CHANGE), "+5 % (−10 to +20)"),
         (LOSS, Judgement(change=CHANGE), "+5 points (−10 to +20)"),
-        (TAIL, Judgement(reason="no such flows in some runs"), "no such flows in some runs"),
+        (
+            TAIL,
+            Judgement(reason="some runs have no flows of this metric"),
+            "some runs have no flows of this metric",
+        ),
         (TAIL, Judgement(change=Interval(0.05, -math.inf, 0.2), verdict="worse"), "worse, without limits"),
         (TAIL, Judgement(change=Interval(0.05, -0.1, math.inf), verdict="worse"), "worse, without limits"),
     ],

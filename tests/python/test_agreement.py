@@ -113,7 +113,7 @@ def test_two_pairs_give_no_verdict() -> None:
     found = agreements(run_with(), run_with(1.5), pairs=2)
     found.pop("fct_us.all.p99")
     assert {(each.verdict, each.low, each.reason) for each in found.values()} == {
-        ("cannot tell", None, "pairs: 2; 3 are needed")
+        ("cannot tell", None, "pairs: 2; at least 3 are needed")
     }
 
 
@@ -185,7 +185,7 @@ def crossing_goodput() -> Agreement:
 def test_an_interval_that_crosses_a_bound_calls_for_more_pairs() -> None:
     goodput = crossing_goodput()
     assert goodput.verdict == "cannot tell"
-    assert goodput.reason == "the interval crosses the bound: more pairs"
+    assert goodput.reason == "the interval crosses the bound; more pairs are needed"
     assert goodput.low is not None
     assert goodput.high is not None
     assert goodput.low < 0 < 0.1 < goodput.high

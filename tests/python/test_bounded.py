@@ -72,7 +72,7 @@ def test_what_is_no_regular_file_is_refused_wherever_one_is_read(
         if kind != "a folder":  # of which HPCC's configuration is read
             readers.append(partial(import_hpcc, path))
         for reader in readers:
-            with pytest.raises(ShallowsError, match=f"cannot be read: it is {kind}, not a file"):
+            with pytest.raises(ShallowsError, match=f"must be a file, but is {kind}"):
                 reader()
 
 
@@ -93,8 +93,8 @@ def test_a_configuration_that_is_no_text_file_is_refused_by_every_command(
     with long.open("wb") as file:
         file.truncate((1 << 26) + 1)
     bad.write_bytes(b"hostname \xff\n")
-    refused = {path: f"it is {kind}, not a file" for kind, path in special.items() if kind != "a folder"}
-    refused |= {long: "it is larger than 64 MiB", bad: "bad.cfg is not UTF-8 text (byte 9)"}
+    refused = {path: f"must be a file, but is {kind}" for kind, path in special.items() if kind != "a folder"}
+    refused |= {long: "the file must have at most 64 MiB", bad: "bad.cfg must be UTF-8 text; byte 9 is not"}
     for path, words in refused.items():
         assert main([str(path) if word == "FILE" else word for word in command]) == 1
         said = capsys.readouterr()
@@ -107,7 +107,7 @@ def test_a_file_that_is_regular_and_would_wait_is_refused(monkeypatch: pytest.Mo
     end, other = os.pipe()
     monkeypatch.setattr("shallows.bounded._refuse_special", lambda *_: None)
     path = f"/proc/self/fd/{end}"
-    with pytest.raises(ShallowsError, match="nothing is in it yet"):
+    with pytest.raises(ShallowsError, match="the pipe is empty"):
         bounded.read_bytes(path, remedy="name another")
     os.close(end)
     os.close(other)
@@ -128,11 +128,11 @@ def test_a_file_that_never_ends_is_read_no_further_than_its_bound(
     path = tmp_path / "long.txt"
     with path.open("wb") as file:
         file.truncate(3 << 20)
-    with pytest.raises(ShallowsError, match="larger than 2 MiB"):
+    with pytest.raises(ShallowsError, match="must have at most 2 MiB"):
         bounded.read_bytes(path, remedy="", most=2 << 20)
     monkeypatch.setattr("shallows.foreign.reading.MOST_LINES", 3)
     path.write_text("# a\n# b\n# c\n# d\n")
-    with pytest.raises(ShallowsError, match="more than 3 lines"):
+    with pytest.raises(ShallowsError, match="at most 3 lines"):
         import_htsim(path, None)
 
 
@@ -149,13 +149,15 @@ def test_lines_are_read_within_their_bounds_however_a_file_comes(
         return [line for block in blocks for line in block]
 
     assert lines(b"\xef\xbb\xbfa b\r\n\n\xc3\xa4\rc") == ["a b", "", "\u00e4", "c"]
-    with pytest.raises(ShallowsError, match=r"lines\.txt:2: more than 8 characters\n  mend it"):
+    with pytest.raises(
+        ShallowsError, match=r"lines\.txt:2: the line must have at most 8 bytes, got [0-9]+\n  mend it"
+    ):
         lines(b"12345678"[:7] + b"\n" + b"123456789\n")
-    with pytest.raises(ShallowsError, match="larger than 0 MiB"):
+    with pytest.raises(ShallowsError, match="must have at most 0 MiB"):
         lines(b"1234567\n" * 9)
-    with pytest.raises(ShallowsError, match=r"is not UTF-8 text \(byte 5\)"):
+    with pytest.raises(ShallowsError, match="must be UTF-8 text; byte 5 is not"):
         lines(b"abc\nd\xff\n")
-    with pytest.raises(ShallowsError, match="it is a folder, not a file"):
+    with pytest.raises(ShallowsError, match="must be a file, but is a folder"):
         list(bounded.read_blocks(tmp_path, remedy="", longest=8))
 
 
@@ -184,7 +186,7 @@ def test_a_start_of_any_number_of_digits_is_refused_at_once(start: str, tmp_path
 def test_a_whole_number_of_thousands_of_digits_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "hostile.cm"
     path.write_text(MATRIX.format(start=0, size="9" * 5_000))
-    with pytest.raises(ShallowsError, match=r"size .* is no such number"):
+    with pytest.raises(ShallowsError, match=r"size must be a whole number"):
         import_htsim(path, None)
 
 
@@ -192,7 +194,9 @@ def test_a_whole_number_of_thousands_of_digits_is_refused(tmp_path: Path) -> Non
 def test_a_file_of_an_impossible_name_is_not_there(name: str, tmp_path: Path) -> None:
     path = tmp_path / "config.txt"
     path.write_text(f"TOPOLOGY_FILE {name}\nFLOW_FILE flow.txt\nCC_MODE 8\nEWMA_GAIN 0.1\nENABLE_QCN 0\n")
-    with pytest.raises(ShallowsError, match=r"config.txt:1: there is no file") as refused:
+    with pytest.raises(
+        ShallowsError, match=r"config.txt:1: the file of TOPOLOGY_FILE does not exist"
+    ) as refused:
         import_hpcc(path)
     assert len(str(refused.value)) < 2_000
 
@@ -214,7 +218,9 @@ def test_a_tree_of_more_links_than_any_memory_holds_is_refused(tmp_path: Path) -
     )
     matrix = tmp_path / "flows.cm"
     matrix.write_text("Nodes 65536\nConnections 1\n0->1 start 0 size 1\n")
-    with pytest.raises(ShallowsError, match=r"huge.topo:1: 4295032832 links are too many"):
+    with pytest.raises(
+        ShallowsError, match=r"huge.topo:1: a fat tree must have at most 1048576 links, got 4295032832"
+    ):
         import_htsim(matrix, path)
 
 
@@ -237,13 +243,13 @@ expected = 1
     ("old", "new", "message"),
     [
         ('kind = "value"', "kind = []", "unknown kind"),
-        ('id = "c"', "id = {}", "id is not a text"),
-        ("expected = 1", "expected = nan", "expected is not a number, a size"),
+        ('id = "c"', "id = {}", "id must be a string"),
+        ("expected = 1", "expected = nan", "expected must be a number, a size"),
         ("expected = 1", f"expected = {'9' * 5_000}", "Exceeds the limit"),
         ("expected = 1", f"expected = {'[' * 5_000}", "nested too deeply|expected.toml"),
-        ("expected = 1", 'expected = "soon"', "expected is not a number, a size"),
-        ('figures = ["1"]', "figures = 1", "figures is not a list of texts"),
-        ('axis = "load"', "quick = []", "quick is not a table"),
+        ("expected = 1", 'expected = "soon"', "expected must be a number, a size"),
+        ('figures = ["1"]', "figures = 1", "figures must be a list of strings"),
+        ('axis = "load"', "quick = []", "quick must be a table"),
         ("[experiment.x]", "[experiment]\nx = 1\n[ignored]", "unknown key ignored"),
     ],
 )
@@ -362,9 +368,11 @@ def test_a_run_whose_records_use_up_the_memory_ends_with_what_they_are(
     monkeypatch.setattr(memory, "refuse_too_large", lambda _: None)
     monkeypatch.setattr(memory, "available_mb", lambda: 0.001)
     monkeypatch.setattr("shallows.runs.executing.refuse_too_large", lambda _: None)
-    with pytest.raises(ShallowsError, match=r"of memory are left after .* of simulated time") as refused:
+    with pytest.raises(
+        ShallowsError, match=r"the run was stopped after .* of simulated time: .* of memory are free"
+    ) as refused:
         execute(source, experiment, endless.parent / "run")
-    assert "nothing of this run is kept" in refused.value.remedy
+    assert "the results of this run are lost" in refused.value.remedy
     assert not (endless.parent / "run").exists()
 
 
@@ -470,7 +478,7 @@ def test_a_pandas_frame_names_the_extra_that_it_needs(
 
 
 def test_a_number_of_5000_digits_given_in_python_is_refused(scenario: Path) -> None:
-    with pytest.raises(ShallowsError, match="a whole number of more than 40 digits means nothing"):
+    with pytest.raises(ShallowsError, match="a whole number must have at most 40 digits"):
         sh.Scenario.load(scenario, {"seed": 10**5_000})
 
 
@@ -507,7 +515,7 @@ def test_commands_refuse_folders_with_names_that_no_system_has(
     given = [str(scenario) if word == "SCENARIO" else word for word in command]
     done = shell(*given, "z" * 5_000)
     assert (done.returncode, done.stdout) == (1, "")
-    assert "names no folder: the name has 5,000 characters" in done.stderr
+    assert "is too long for the system: 5,000 characters" in done.stderr
     assert "Traceback" not in done.stderr
 
 
@@ -540,5 +548,5 @@ def test_a_folder_may_have_a_name_with_unusual_spaces_and_letters(tmp_path: Path
 
 
 def test_an_object_that_is_no_path_is_no_run() -> None:
-    with pytest.raises(sh.ShallowsError, match="None is no path of a run"):
+    with pytest.raises(sh.ShallowsError, match="a run must be named by a string or a Path, got None"):
         sh.Run(None)  # type: ignore[arg-type]

@@ -58,9 +58,8 @@ def test_an_existing_run_is_refused_and_force_replaces_it(
     assert again.stdout == ""
     (folder,) = (tmp_path / "runs").iterdir()
     assert again.stderr == (
-        f"shallows: runs/{folder.name} already holds the finished run "
-        "of exactly this scenario, seed and engine\n"
-        f"  see it with `shallows report runs/{folder.name}`, or run again and replace it with --force\n"
+        f"shallows: runs/{folder.name} contains a finished run of the same scenario, seed and engine\n"
+        f"  show the run with `shallows report runs/{folder.name}`, or replace it with --force\n"
     )
     assert shell("run", scenario, "--force").returncode == 0
     assert [path.name for path in (tmp_path / "runs").iterdir()] == [folder.name]
@@ -72,7 +71,7 @@ def test_a_folder_of_something_else_is_refused(shell: Shell, scenario: Path, tmp
     refused = shell("run", scenario, "--out", "mine")
     assert refused.returncode == 1
     assert refused.stderr == (
-        "shallows: mine exists and is no run of ours\n  name another folder with --out\n"
+        "shallows: mine exists and is not a run of Shallows\n  name another folder with --out\n"
     )
     forced = shell("run", scenario, "--out", "mine", "--force")
     assert (forced.returncode, forced.stderr.splitlines()[-2:]) == (1, refused.stderr.splitlines())
@@ -84,8 +83,8 @@ def test_unwritable_output_is_refused_before_the_run(shell: Shell, endless: Path
     (tmp_path / "file").touch()
     refused = shell("run", endless, "--out", "file/below")
     assert refused.returncode == 1
-    assert "shallows: file cannot be written" in refused.stderr
-    assert "name another place with --out" in refused.stderr
+    assert "shallows: file must be a folder" in refused.stderr
+    assert "name another folder with --out" in refused.stderr
     assert "Traceback" not in refused.stderr
 
 
@@ -102,12 +101,12 @@ def test_unwritable_output_is_refused_before_the_run(shell: Shell, endless: Path
         ),
         (
             ["run", "small.toml", "--set", "nonsense"],
-            ["'nonsense' is not KEY=VALUE, such as workload.0.load=0.6"],
+            ["must be KEY=VALUE, such as workload.0.load=0.6, got 'nonsense'"],
         ),
-        (["run", "small.toml", "--seed", "-1"], ['"-1" is not a whole number']),
+        (["run", "small.toml", "--seed", "-1"], ['must be a whole number, got "-1"']),
         (["sweep", "small.toml"], ["small.toml has no [sweep] table", "shallows run small.toml"]),
         (["sweep", "small.toml", "--jobs", "0"], ["must be at least 1"]),
-        (["report", "."], ["shallows: . holds no finished run"]),
+        (["report", "."], ["shallows: . contains no finished run"]),
         (["plot", "fct", "nowhere"], ["shallows: nowhere does not exist"]),
         (["plot", "heat", "."], ["invalid choice: 'heat'", "fct"]),
         ([], ["usage: shallows", "run a scenario"]),
@@ -137,7 +136,7 @@ def test_a_mistake_in_the_file_is_shown_with_its_line(shell: Shell, scenario: Pa
 def test_a_file_that_is_no_text_is_refused(shell: Shell, scenario: Path) -> None:
     scenario.write_bytes(b"name = \xff")
     refused = shell("run", scenario)
-    assert "is not UTF-8 text (byte 7)" in refused.stderr
+    assert "must be UTF-8 text; byte 7 is not" in refused.stderr
     assert "Traceback" not in refused.stderr
 
 
@@ -158,7 +157,7 @@ def test_ctrl_c_stops_cleanly_and_keeps_nothing(
     assert process.returncode == 128 + number
     assert "Traceback" not in errors
     if number == signal.SIGINT:
-        assert "interrupted; nothing of this run is kept" in errors
+        assert "interrupted; the results of this run are lost" in errors
     assert list((tmp_path / "runs").iterdir()) == []
 
 
@@ -179,7 +178,7 @@ def test_a_damaged_folder_is_named(shell: Shell, scenario: Path, tmp_path: Path)
     table.write_bytes(table.read_bytes()[:100])
     done = shell("report", "here")
     assert done.returncode == 1
-    assert "here is damaged: flows.parquet has 100 bytes, and had" in done.stderr
+    assert "here is damaged: flows.parquet must have " in done.stderr
     assert "run it again with `shallows run " in done.stderr
     assert "Traceback" not in done.stderr
 

@@ -186,15 +186,18 @@ def test_a_circle_of_verdicts_removes_nobody() -> None:
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        ({"by": "alpha"}, "axes and values: switch.markers.0.k (20KB, 60KB, 180KB, 540KB), tcp.initial"),
-        ({"by": "seed"}, "what differs by chance cannot be compared"),
+        (
+            {"by": "alpha"},
+            "the axes and values are: switch.markers.0.k (20KB, 60KB, 180KB, 540KB), tcp.initial",
+        ),
+        ({"by": "seed"}, "seeds cannot be compared"),
         ({"by": "k", "baseline": "70KB"}, "the places are: k 20KB, k 60KB, k 180KB, k 540KB"),
         (
             {"by": "k", "metrics": ["fct_us.tiny.mean"]},
-            "not all of these runs have a metric 'fct_us.tiny.mean'",
+            "metric 'fct_us.tiny.mean' is missing in at least one run",
         ),
-        ({"by": "k", "metrics": []}, "no metric was given"),
-        ({}, "compare the values of an axis with --by; there are: switch.markers.0.k, tcp.initial_window"),
+        ({"by": "k", "metrics": []}, "at least one metric is needed, got none"),
+        ({}, "compare the values of an axis with --by; the axes are: switch.markers.0.k, tcp.initial_window"),
     ],
 )
 def test_what_is_unknown_is_answered_with_what_there_is(
@@ -212,7 +215,7 @@ def test_axes_that_end_alike_are_named_by_their_keys(trade: Path, tmp_path: Path
     (copy / "env.json").write_text(json.dumps(environment | {"labels": labels}))
     seal(copy)
     runs = [sh.Run(copy)]
-    with pytest.raises(sh.ShallowsError, match=r"several axes match k"):
+    with pytest.raises(sh.ShallowsError, match=r"--by k: several axes have this name"):
         axes_of(runs, ["k"])
     assert axes_of(runs, ["switch.markers.1.k"]) == ["switch.markers.1.k"]
 

@@ -53,7 +53,7 @@ UNDECIDED = Comparison(
     0.05,
     [
         undecided("loss_rate_in_switches", ""),
-        undecided("goodput_gbps", "the interval holds 0"),
+        undecided("goodput_gbps", "the interval contains 0"),
         undecided("timeouts_per_flow", "too few"),
     ],
 )

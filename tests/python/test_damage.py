@@ -69,7 +69,9 @@ def one(captured: Path, tmp_path: Path) -> Path:
 )
 def test_a_file_that_is_not_whole_is_seen(one: Path, name: str, damage: Callable[[Path], None]) -> None:
     damage(one / name)
-    with pytest.raises(sh.ShallowsError, match=rf"one is damaged: {name} (is missing|has [0-9,]+ bytes)"):
+    with pytest.raises(
+        sh.ShallowsError, match=rf"one is damaged: {name} (is missing|must have [0-9,]+ bytes)"
+    ):
         sh.Run(one)
 
 
@@ -77,7 +79,9 @@ def test_a_file_that_is_not_whole_is_seen(one: Path, name: str, damage: Callable
 @pytest.mark.parametrize("name", ["manifest.json", "env.json"])
 def test_what_tells_of_the_others_is_seen_too(one: Path, name: str, damage: Callable[[Path], None]) -> None:
     damage(one / name)
-    with pytest.raises(sh.ShallowsError, match=rf"one is damaged: {name} (is missing|has|cannot be read)"):
+    with pytest.raises(
+        sh.ShallowsError, match=rf"one is damaged: {name} (is missing|must have|cannot be read)"
+    ):
         sh.Run(one)
 
 
@@ -86,7 +90,9 @@ def test_a_flipped_bit_is_seen_by_whoever_reads_all(one: Path, name: str) -> Non
     sh.Run(one).verify()
     flip(one / name)
     run = sh.Run(one)  # sizes are right
-    with pytest.raises(sh.ShallowsError, match=f"the contents of {name} are not what was written") as seen:
+    with pytest.raises(
+        sh.ShallowsError, match=f"the contents of {name} differ from the hash in manifest.json"
+    ) as seen:
         run.verify()
     assert seen.value.remedy.startswith("run it again with `shallows run ")
     assert seen.value.remedy.endswith(f"--seed 1 --out {one} --force`")
@@ -123,7 +129,9 @@ def test_flipped_bits_of_any_table_are_damage_to_all_that_read_it(captured: Path
         for _ in range(drawn.choice([1, 1, 3, 16])):
             contents[drawn.randrange(len(contents))] ^= 1 << drawn.randrange(8)
         (one / f"{name}.parquet").write_bytes(contents)
-        with pytest.raises(sh.ShallowsError, match=f"one is damaged: the contents of {name}.parquet are not"):
+        with pytest.raises(
+            sh.ShallowsError, match=f"one is damaged: the contents of {name}.parquet differ from"
+        ):
             reads[name](sh.Run(one))
         for use in uses:
             with suppress(sh.ShallowsError):  # what does not read this table has its result
@@ -159,7 +167,7 @@ def test_what_is_no_regular_file_is_damage_and_never_opened(one: Path) -> None:
     said = subprocess.run(
         [sys.executable, "-c", script, one], capture_output=True, text=True, check=True, timeout=30
     ).stdout
-    assert "one is damaged: flows.parquet cannot be read: it is no regular file" in said
+    assert "one is damaged: flows.parquet must be a regular file" in said
 
 
 def test_pages_and_notes_beside_results_are_no_damage(one: Path) -> None:
@@ -174,16 +182,19 @@ def test_a_damaged_run_runs_again_without_force(shell: Shell, scenario: Path, tm
     whole = contents(tmp_path)
     truncate(tmp_path / "here" / "flows.parquet")
     # As another scenario's it is still not to be replaced.
-    assert "holds something else" in shell("run", scenario, "--seed", "2", "--out", "here").stderr
+    refused = shell("run", scenario, "--seed", "2", "--out", "here").stderr
+    assert "here exists and is not a run of this scenario, seed and engine" in refused
     again = shell("run", scenario, "--out", "here")
     assert again.returncode == 0, again.stderr
-    assert "here is damaged: flows.parquet has" in again.stderr
-    assert again.stderr.count("it is run again") == 1
+    assert "here is damaged: flows.parquet must have" in again.stderr
+    assert again.stderr.count("the point is run again") == 1
     assert contents(tmp_path) == whole
     flip(tmp_path / "here" / "flows.parquet")
-    assert "already holds the finished run" in shell("run", scenario, "--out", "here").stderr
+    assert "contains a finished run" in shell("run", scenario, "--out", "here").stderr
     again = shell("run", scenario, "--out", "here", "--verify")
-    assert "here is damaged: the contents of flows.parquet are not what was written" in again.stderr
+    assert (
+        "here is damaged: the contents of flows.parquet differ from the hash in manifest.json" in again.stderr
+    )
     assert contents(tmp_path) == whole
     assert "already holds" in shell("run", scenario, "--out", "here", "--verify").stderr
 
@@ -264,14 +275,18 @@ def test_damaged_points_run_again_and_no_others(shell: Shell, finished: Path, tm
     done = shell("sweep", scenario, "--out", finished)
     # Sizes tell of three. The fourth is found when the report reads its table, and has no numbers of it.
     assert done.returncode == 1
-    assert done.stderr.count("it is run again") == 3
-    assert f"{paths[2]} is damaged: the contents of flows.parquet are not what was written" in done.stderr
+    assert done.stderr.count("the point is run again") == 3
+    assert (
+        f"{paths[2]} is damaged: the contents of flows.parquet differ from the hash in manifest.json"
+        in done.stderr
+    )
     assert f"--out {finished} --verify`" in done.stderr
     assert [path for path in paths if path.stat().st_ino != made[path]] == [paths[0], paths[1], paths[3]]
     done = shell("sweep", scenario, "--out", finished, "--verify")
     assert done.returncode == 0, done.stderr
     assert done.stderr == (
-        f"{paths[2]} is damaged: the contents of flows.parquet are not what was written: it is run again\n"
+        f"{paths[2]} is damaged: the contents of flows.parquet differ from the hash in manifest.json: "
+        "the point is run again\n"
     )
     assert contents(finished) == whole
 
@@ -282,12 +297,12 @@ def test_reports_and_comparisons_name_a_damaged_run_of_a_sweep(shell: Shell, fin
     for command in ("report", "compare"):
         refused = shell(command, finished, "--verify")
         assert refused.returncode == 1
-        assert f"{path} is damaged: the contents of flows.parquet are not what" in refused.stderr
+        assert f"{path} is damaged: the contents of flows.parquet differ from the hash" in refused.stderr
         assert "run it again with `shallows sweep " in refused.stderr
         assert f"sweep.toml --out {finished} --verify`" in refused.stderr
     assert "11 runs of 12" in (finished / "report.html").read_text()
     truncate(path / "flows.parquet")
-    assert f"{path} is damaged: flows.parquet has" in shell("compare", finished).stderr
+    assert f"{path} is damaged: flows.parquet must have" in shell("compare", finished).stderr
     # The page of what is whole is made all the same.
     assert shell("report", finished).returncode == 1
     assert "missing here: reno, load 0.3, seed 2" in (finished / "report.html").read_text()
@@ -299,7 +314,7 @@ def test_a_merge_takes_the_copy_that_is_whole(shell: Shell, sweep: Path, tmp_pat
     (bad,) = (tmp_path / "one").glob("small-*/flows.parquet")
     flip(bad)
     merged = shell("merge", sweep, "one", "two", "--out", "all", "--verify")
-    assert "is damaged: the contents of flows.parquet are not what was written" in merged.stderr
+    assert "is damaged: the contents of flows.parquet differ from the hash in manifest.json" in merged.stderr
     assert "7 of 8 points are whole in none of these folders" in merged.stderr
     assert contents(tmp_path / "all") == contents(tmp_path / "two")
     shutil.rmtree(tmp_path / "all")
@@ -314,7 +329,7 @@ def test_a_sweep_whose_folder_is_removed_under_way_fails(sweep: Path, tmp_path: 
         if len(outcomes) == 2:
             shutil.rmtree(tmp_path / "out", ignore_errors=True)
 
-    with pytest.raises(sh.ShallowsError, match=r"out was removed while the sweep ran"):
+    with pytest.raises(sh.ShallowsError, match=r"out was removed during the sweep"):
         run_points(points, choose_engine(jobs=1), remove)
 
 
@@ -328,7 +343,7 @@ def test_a_point_that_is_removed_under_way_fails(sweep: Path, tmp_path: Path) ->
 
     outcomes = run_points(points, choose_engine(), remove)
     assert [outcome.run is None for outcome in outcomes] == [True] + [False] * 7
-    assert outcomes[0].error == f"{points[0].folder} was removed, or changed, while the sweep ran"
+    assert outcomes[0].error == f"{points[0].folder} was removed or changed during the sweep"
 
 
 def test_tables_are_read_from_a_folder_whose_name_looks_like_a_pattern(

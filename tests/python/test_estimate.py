@@ -65,9 +65,9 @@ def test_too_little_memory_is_refused_with_the_number_of_jobs_that_fits(
 ) -> None:
     for module in (estimate, memory):
         monkeypatch.setattr(module, "available_mb", lambda: 150.0)
-    with pytest.raises(ShallowsError, match="the largest, seed 1, takes 60 MB") as refused:
+    with pytest.raises(ShallowsError, match="the largest point, seed 1, takes 60 MB") as refused:
         estimate.refuse_what_cannot_fit(*partly_known, 3)
-    assert refused.value.remedy == "--jobs 2 fits"
+    assert refused.value.remedy == "run fewer points at a time: --jobs 2"
 
 
 def test_a_point_tried_for_a_moment_is_extrapolated_to_its_whole_run(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -51,7 +51,7 @@ def test_a_copy_comes_with_its_files_and_runs_and_is_never_overwritten(shell: Sh
     (tmp_path / "mixed.cdf").write_text("mine")
     again = shell("examples", "testbed/mixed")
     assert again.returncode == 1
-    assert "shallows: mixed.cdf exists, and is not overwritten" in again.stderr
+    assert "shallows: mixed.cdf exists already, and is not overwritten" in again.stderr
     assert (tmp_path / "mixed.cdf").read_text() == "mine"
     assert not (tmp_path / "mixed.toml").exists()
 
@@ -68,15 +68,17 @@ def test_files_that_only_schemes_name_are_copied_too(tmp_path: Path) -> None:
 def test_a_wrong_name_gets_the_nearest_one(shell: Shell) -> None:
     refused = shell("examples", "gallery/laod")
     assert (refused.returncode, refused.stdout) == (1, "")
-    assert "there is no example 'gallery/laod'; did you mean 'gallery/load'?" in refused.stderr
-    with pytest.raises(ShallowsError, match="there is no example 'incst'"):
+    assert "unknown example 'gallery/laod'; did you mean 'gallery/load'?" in refused.stderr
+    with pytest.raises(ShallowsError, match="unknown example 'incst'"):
         sh.example("incst")
 
 
 def test_a_path_of_the_repository_gets_the_command_that_copies_it(shell: Shell) -> None:
     refused = shell("run", "experiments/gallery/load.toml")
     assert refused.returncode == 1
-    assert "  `shallows examples gallery/load` copies it into this folder\n" in refused.stderr
+    assert (
+        "  `shallows examples gallery/load` copies this scenario into the current folder\n" in refused.stderr
+    )
 
 
 def test_the_readme_and_the_tutorial_need_no_file_of_the_repository() -> None:

@@ -80,7 +80,7 @@ def test_experiments_are_chosen_by_a_figure_or_by_their_name(
 
 
 def test_an_unknown_figure_is_refused_with_those_that_there_are() -> None:
-    with pytest.raises(ShallowsError, match=r"no figure '3'\n  its figures are: 1, 2$"):
+    with pytest.raises(ShallowsError, match=r"unknown figure '3'\n  the figures are: 1, 2$"):
         PAPER.choose("3")
 
 
@@ -135,7 +135,7 @@ def test_claims_about_places_are_accepted_with_an_axis(tmp_path: Path, kind: str
 
 @pytest.mark.parametrize(("kind", "keys"), AT_PLACES)
 def test_claims_about_places_are_refused_without_an_axis(tmp_path: Path, kind: str, keys: str) -> None:
-    with pytest.raises(ShallowsError, match='claim "c": experiment "x" has no axis'):
+    with pytest.raises(ShallowsError, match='claim "c": the claim needs an axis of experiment "x"'):
         read_text(tmp_path, f'{HEAD}{CLAIM}kind = "{kind}"\n{keys}\n')
 
 
@@ -160,7 +160,7 @@ TOLERANCES = [("value", "relative = 0.1"), ("value", "absolute = 1"), ("value", 
 
 @pytest.mark.parametrize(("kind", "tolerance"), [*TOLERANCES, ("crossing", "level = 3\nsteps = 1")])
 def test_a_tolerance_without_a_reason_is_refused(tmp_path: Path, kind: str, tolerance: str) -> None:
-    with pytest.raises(ShallowsError, match=": a tolerance needs a reason in because\n"):
+    with pytest.raises(ShallowsError, match=": because is missing; it must give the reason of a tolerance\n"):
         read_claim(tmp_path, f'{HEAD}{AXIS}{CLAIM}kind = "{kind}"\nexpected = 1\n{tolerance}\n')
 
 
@@ -197,12 +197,12 @@ def test_a_paper_is_a_folder_with_a_file_of_claims(papers: Path) -> None:
 
 
 def test_an_unknown_paper_is_refused_with_those_that_there_are(papers: Path) -> None:
-    with pytest.raises(ShallowsError, match=r"has no paper 'c'\n  the papers are: a, b; --experiments"):
+    with pytest.raises(ShallowsError, match=r"unknown paper 'c'\n  the papers are: a, b; --experiments"):
         find("c", papers)
 
 
 def test_a_missing_folder_of_papers_is_refused(papers: Path) -> None:
-    with pytest.raises(ShallowsError, match="there is no folder"):
+    with pytest.raises(ShallowsError, match=r"the folder .* does not exist"):
         find("a", papers / "nowhere")
 
 

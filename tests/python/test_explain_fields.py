@@ -41,21 +41,23 @@ def test_a_fixed_limit_in_a_dynamic_pool_is_found_and_the_reverse() -> None:
     assert found("mode-mismatch") == []
     fixed = found("mode-mismatch", fields("BUFFER_POOL", "egress_lossless_pool", mode="dynamic"))
     assert fixed == [
-        "queue 3: egress_lossless_profile has a fixed limit of 16 MB, and pool egress_lossless_pool dynamic "
-        "thresholds"
+        "queue 3: egress_lossless_profile has a fixed limit of 16 MB, but pool egress_lossless_pool has "
+        "dynamic thresholds"
     ]
     share = found("mode-mismatch", fields("BUFFER_POOL", "egress_lossy_pool", mode="static"))
-    assert share == ["queue 0: egress_lossy_profile has α = 8, and pool egress_lossy_pool static thresholds"]
+    assert share == [
+        "queue 0: egress_lossy_profile has α = 8, but pool egress_lossy_pool has static thresholds"
+    ]
 
 
 def test_priorities_of_pfc_that_no_watchdog_watches_are_found() -> None:
     # qosorch.cpp: the mask of pfcwd_sw_enable is 0 unless said, and pfcwdorch.cpp watches those priorities.
     assert found("no-watchdog") == [
-        "Ethernet0 and 3 more ports: pfc_enable has priorities 3, and pfcwd_sw_enable has not"
+        "Ethernet0 and 3 more ports: pfc_enable has priorities 3, but pfcwd_sw_enable does not"
     ]
     assert found("no-watchdog", watched("4")) == found("no-watchdog")
     assert found("no-watchdog", watched("3", PORTS[1:])) == [
-        "Ethernet0: pfc_enable has priorities 3, and pfcwd_sw_enable has not"
+        "Ethernet0: pfc_enable has priorities 3, but pfcwd_sw_enable does not"
     ]
     assert found("no-watchdog", watched("3,4")) == []
 
@@ -64,8 +66,7 @@ def test_a_class_that_is_counted_in_another_priority_group_is_found() -> None:
     assert found("group-mismatch") == []
     moved = fields("TC_TO_PRIORITY_GROUP_MAP", "AZURE", **{"3": "4"})
     assert found("group-mismatch", moved) == [
-        "class 3 goes to lossless queue 3 and is counted in priority group 4, while priority 3 is paused by "
-        "group 3"
+        "class 3 uses lossless queue 3 and priority group 4, but priority 3 is paused by priority group 3"
     ]
 
     def mapped(tables: Tables) -> None:
@@ -107,7 +108,7 @@ def test_a_reference_to_nothing_binds_nothing_and_is_said_once(value: str, code:
     (said,) = [each for each in explanation.findings if each.code == code]
     assert said.what == f'wred_profile is "{value.strip()}" in 4 rows'
     # parseReference of orch.cpp refuses brackets since release 202111, and its callers fail on an empty name.
-    assert "sets nothing of such a row" in said.why
+    assert "applies no field of such a row" in said.why
     assert said.severity == "warning"
 
 

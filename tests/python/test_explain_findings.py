@@ -242,7 +242,7 @@ def test_placeholders_of_shipped_configurations_are_said_to_be_off() -> None:
         tables["WRED_PROFILE"]["LOSSY"] = curve("266338050", "266338050", "0", wred="false")
 
     (found,) = [each for each in findings(change) if each.code == "never-fires"]
-    assert "off" in found.why
+    assert "disable marking" in found.why
     tables = leaf()
     change(tables)
     verdict = explain(resolve(sonic.read(json.dumps(tables), "config_db.json"))).verdict
@@ -254,10 +254,10 @@ def test_what_is_dropped_early_is_named_by_what_it_is() -> None:
     red = Curve(low, high, marks_ect=False, drops_not_ect=True)
     dropping = told(red)
     [every] = [each for each in find(resolve(dropping)) if each.code == "not-ect-dropped"]
-    assert "packets are dropped, ECN-capable ones as well" in every.what
+    assert "packets are dropped, even if they are ECN-capable" in every.what
     yellow = told(Curve(low, high), replace(red, colour="yellow"))
     [some] = [each for each in find(resolve(yellow)) if each.code == "not-ect-dropped"]
-    assert "yellow packets are dropped, ECN-capable ones as well" in some.what
+    assert "yellow packets are dropped, even if they are ECN-capable" in some.what
     marking = told(Curve(low, high), replace(red, colour="yellow", marks_ect=True))
     [some] = [each for each in find(resolve(marking)) if each.code == "not-ect-dropped"]
     assert "yellow packets that are not ECN-capable are dropped" in some.what

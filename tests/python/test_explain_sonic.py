@@ -265,14 +265,14 @@ def test_ten_thousand_ports_are_read_at_once() -> None:
         ),
         (
             '{"QUEUE":' + "[" * 100_000,
-            "config_db.json is not JSON: its lists or objects are nested too deeply",
+            "config_db.json is not JSON: lists or objects are nested too deeply",
         ),
         (
             '{"QUEUE": {"a|1": {"b": "\\ud800"}}}',
-            "config_db.json is not JSON: it contains half of a surrogate pair",
+            "config_db.json is not JSON: a string has a lone surrogate",
         ),
-        ('{"BGP_NEIGHBOR": {}}', "config_db.json has no table about queues or buffers"),
-        ("[]", "config_db.json contains a list or a single value instead of tables"),
+        ('{"BGP_NEIGHBOR": {}}', "config_db.json has no table of queues or buffers"),
+        ("[]", "config_db.json must contain a JSON object of tables"),
         ('{"QUEUE": {"a|1": {"b": ' + "9" * 5000 + "}}}", "config_db.json is not JSON: "),
     ],
 )
@@ -285,7 +285,7 @@ def test_what_is_no_configuration_is_refused_with_place_and_remedy(text: str, me
 
 def test_a_file_that_nobody_knows_and_an_empty_folder_are_refused(tmp_path: Path) -> None:
     (tmp_path / "notes").write_text("bring milk")
-    with pytest.raises(ShallowsError, match="notes has an unknown format"):
+    with pytest.raises(ShallowsError, match=r"the format of .*notes is unknown"):
         read(tmp_path / "notes")
     (tmp_path / "notes").unlink()
     with pytest.raises(ShallowsError, match="contains no file"):

@@ -278,7 +278,7 @@ def test_a_maximum_that_only_several_busy_queues_put_out_of_reach_is_a_note() ->
 def test_a_maximum_of_another_unit_is_suspect() -> None:
     # 100 MB take 8 ms at 100 Gb/s; the longest maximum that is shipped is 2.4 ms.
     (suspect,) = [each for each in of_leaf(far()).findings if each.code == "unit-suspect"]
-    assert suspect.what == "queue 0: marks end at 100 MB, 8,000 µs at 100 Gbps"
+    assert suspect.what == "queue 0: marking ends at 100 MB, which is 8,000 µs at 100 Gbps"
     assert "unit-suspect" not in codes(of_leaf(far("30000000")))  # 2.4 ms
 
 
@@ -307,7 +307,7 @@ def test_a_queue_that_drops_early_is_not_said_to_drop_at_its_limit() -> None:
     zones = found.document()["classes"][0]["zones"]
     assert {tuple(row.values())[1] for row in zones.values()} == {"dropped, up to 5 %"}
     (absent,) = [each for each in found.findings if each.code == "no-profile"]
-    assert absent.why.startswith("ECN-capable transports lose packets early there")
+    assert absent.why.startswith("these queues drop packets of ECN-capable transports early")
 
 
 def test_a_queue_that_marks_other_colours_alone_is_said_to_do_so() -> None:
@@ -320,9 +320,9 @@ def test_a_queue_that_marks_other_colours_alone_is_said_to_do_so() -> None:
     # Green packets, those of no colour, are dropped whether they are ECN-capable or not.
     dropped = [each.what for each in found.findings if each.code == "not-ect-dropped"]
     assert len(dropped) == 2  # of a lossy and a lossless queue
-    assert all(what.endswith("packets are dropped, ECN-capable ones as well") for what in dropped)
+    assert all(what.endswith("packets are dropped, even if they are ECN-capable") for what in dropped)
     hurt = [each.what for each in found.findings if each.code == "enable-false"]
-    assert all(", yellow marks but has WRED off" in what for what in hurt)
+    assert all(", yellow has marking on but WRED off" in what for what in hurt)
 
 
 def test_a_curve_that_begins_beyond_the_limit_of_its_queue_drops_nothing_early() -> None:

@@ -236,7 +236,7 @@ def test_schemes_of_a_swept_quantity_are_beside_each_other_with_one_scale(
 
 def test_more_panels_than_a_page_holds_are_refused(make: Callable[[Lines], list[sh.Run]]) -> None:
     runs = make([({"scheme": f"s{i}", "seed": 1}, 1.0) for i in range(21)])
-    with pytest.raises(sh.ShallowsError, match="21 panels of each kind; a page holds 20 rows"):
+    with pytest.raises(sh.ShallowsError, match="at most 20 rows; 21 panels of each kind"):
         figures.fct_cdf(runs)
 
 

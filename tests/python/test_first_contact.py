@@ -63,8 +63,8 @@ def test_a_name_that_is_near_no_other_gets_the_text_of_argparse_alone(shell: She
 
 
 def test_a_wrong_paper_or_figure_gets_the_nearest_one(shell: Shell) -> None:
-    assert "has no paper 'bbc'; did you mean 'bcc'?" in shell("reproduce", "bbc").stderr
-    assert "has no figure 'tabel1'; did you mean 'table1'?" in shell("reproduce", "bcc", "tabel1").stderr
+    assert "unknown paper 'bbc'; did you mean 'bcc'?" in shell("reproduce", "bbc").stderr
+    assert "unknown figure 'tabel1'; did you mean 'table1'?" in shell("reproduce", "bcc", "tabel1").stderr
 
 
 @pytest.mark.parametrize("name", ["bash", "zsh", "fish"])

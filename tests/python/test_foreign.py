@@ -67,7 +67,10 @@ def test_the_last_of_repeated_links_carries_packets_as_in_hpccs_reader(hpcc: Pat
     (links := before.read_text().rstrip("\n").split("\n")).append("5 4 100Gbps 3us 0")
     before.write_text("\n".join(links) + "\n")
     imported = import_hpcc(hpcc)
-    assert any("a later line links again (line 7)" in note for note in imported.notes), imported.notes
+    assert any(
+        "left out (line 7): links between nodes that a later line links again" in note
+        for note in imported.notes
+    ), imported.notes
     out = tmp_path / "repeated.toml"
     write(imported, out)
     between = [cable for cable in network_of(out).cables if cable.one >= 4]
@@ -189,17 +192,17 @@ def test_what_has_no_counterpart_is_named_with_all_its_lines(hpcc: Path, shell: 
     refused = shell("import", "hpcc", hpcc, "-o", "mine.toml")
     assert refused.returncode == 1
     assert (
-        "config.txt:17: HAS_WIN: it has no counterpart in a scenario and would be ignored" in refused.stderr
+        "config.txt:17: HAS_WIN: no counterpart in a scenario; the import would ignore it" in refused.stderr
     )
     assert "config.txt:18: USE_DYNAMIC_PFC_THRESHOLD: " in refused.stderr
-    assert refused.stderr.endswith("or say so: --ignore KEY for each, or --ignore-unmodelled\n")
+    assert refused.stderr.endswith("or import without them: --ignore KEY for each, or --ignore-unmodelled\n")
     each = shell(
         "import", "hpcc", hpcc, "-o", "a.toml", "--ignore", "HAS_WIN", "--ignore", "USE_DYNAMIC_PFC_THRESHOLD"
     )
     every = shell("import", "hpcc", hpcc, "-o", "b.toml", "--ignore-unmodelled")
     assert each.returncode == every.returncode == 0
     for text in (each.stdout, every.stdout, (hpcc.parent / "a.toml").read_text()):
-        assert "left out, as asked: HAS_WIN 1, USE_DYNAMIC_PFC_THRESHOLD 1\n" in text
+        assert "left out on request: HAS_WIN 1, USE_DYNAMIC_PFC_THRESHOLD 1\n" in text
 
 
 def test_parameters_go_with_the_congestion_control_that_reads_them(hpcc: Path) -> None:
@@ -209,12 +212,12 @@ def test_parameters_go_with_the_congestion_control_that_reads_them(hpcc: Path) -
         import_hpcc(hpcc)
     config = hpcc / "config.txt"
     assert refused.value.message == (
-        f"{config}:8: CC_MODE: congestion control 3 (HPCC) is not modelled; 8 (DCTCP) is"
+        f"{config}:8: CC_MODE: congestion control 3 (HPCC) is not modelled; only 8 (DCTCP) is"
     )
     change(config, "EWMA_GAIN 0.0625", "EWMA_GAIN 0.00390625")
     imported = import_hpcc(hpcc, Ignored(["CC_MODE"]))
     assert imported.tables["tcp"]["congestion"] == {"kind": "dctcp", "g": 0.0625}
-    assert "left out, as asked: CC_MODE 3 (HPCC; the scenario has DCTCP)" in imported.notes
+    assert "left out on request: CC_MODE 3 (HPCC; the scenario has DCTCP)" in imported.notes
     change(config, "CC_MODE 3", "CC_MODE 8\nMIN_RATE 100Mb/s")
     with pytest.raises(ShallowsError) as refused:
         import_hpcc(hpcc)
@@ -233,12 +236,12 @@ def test_what_hpcc_passes_over_is_left_out_with_a_note(hpcc: Path) -> None:
     after = import_hpcc(hpcc)
     assert (after.tables, after.flows) == (before.tables, before.flows)
     assert [note for note in after.notes if note not in before.notes] == [
-        "config.txt:8: no comment to HPCC, which reads CC_MODE there, as this",
-        "config.txt:9: CC_MODE is given again; this line counts, as there",
-        "config.txt:9: or so: left out, as HPCC passes over it",
-        "config.txt:16: KMIN_MAP has 100000000000 again; the last counts, as there",
-        "topology.txt: left out from line 9 on (2 lines), as HPCC does; it says 5 links",
-        "flow.txt: left out from line 5 on (1 line), as HPCC does; it says 3 flows",
+        "config.txt:8: CC_MODE is read from this line, because HPCC has no comments",
+        "config.txt:9: CC_MODE is repeated; this line counts, as in HPCC",
+        "config.txt:9: or so: left out, because HPCC skips such words",
+        "config.txt:16: KMIN_MAP repeats rate 100000000000; the last value counts, as in HPCC",
+        "topology.txt: left out from line 9 on (2 lines), as in HPCC: the first line states 5 links",
+        "flow.txt: left out from line 5 on (1 line), as in HPCC: the first line states 3 flows",
     ]
 
 
@@ -246,8 +249,8 @@ def test_paths_are_from_the_root_of_the_simulator_where_one_is_named(shell: Shel
     config = EXPECTED / "powertcp" / "examples" / "ours" / "config.txt"
     refused = shell("import", "hpcc", config, "-o", "mine.toml", "--ignore-unmodelled")
     assert refused.returncode == 1
-    assert "config.txt:6: there is no file" in refused.stderr
-    assert "name the folder in which the simulator is run: --root DIR" in refused.stderr
+    assert "config.txt:6: the file of TOPOLOGY_FILE does not exist" in refused.stderr
+    assert "name the folder in which HPCC is run: --root DIR" in refused.stderr
     root = EXPECTED / "powertcp"
     accepted = shell("import", "hpcc", config, "-o", "mine.toml", "--ignore-unmodelled", "--root", root)
     assert accepted.returncode == 0, accepted.stderr
@@ -255,8 +258,8 @@ def test_paths_are_from_the_root_of_the_simulator_where_one_is_named(shell: Shel
 
 def test_links_that_lose_packets_are_left_whole_only_when_asked(hpcc: Path) -> None:
     change(hpcc / "topology.txt", "1us 0", "1us 0.01")
-    assert "left out, as asked: error rates of links (line 3)" in import_hpcc(hpcc, UNMODELLED).notes
-    with pytest.raises(ShallowsError, match="an error rate of"):
+    assert "left out on request: error rates of links (line 3)" in import_hpcc(hpcc, UNMODELLED).notes
+    with pytest.raises(ShallowsError, match="the error rate of a link must be 0"):
         import_hpcc(hpcc, Ignored(["RATE_AI"]))
 
 
@@ -269,10 +272,10 @@ def test_a_network_that_falls_apart_is_refused_with_the_places_and_notes_of_what
     assert refused.returncode == 1
     topology = hpcc / "topology.txt"
     assert (
-        f"{topology}: the scenario made of it cannot run: topology.links: no path connects" in refused.stderr
+        f"{topology}: the imported scenario cannot run: topology.links: no path connects" in refused.stderr
     )
     assert (
-        "note: topology.txt: left out from line 7 on (1 line), as HPCC does; it says 4 links"
+        "note: topology.txt: left out from line 7 on (1 line), as in HPCC: the first line states 4 links"
         in refused.stderr
     )
     assert "mine.toml" not in refused.stderr
@@ -323,7 +326,7 @@ def test_what_a_matrix_loses_is_listed(tmp_path: Path) -> None:
     change(path, "id 3", "addon id 3")
     imported = import_htsim(path, None, UNMODELLED)
     assert imported.flows == import_htsim(FILES / "htsim" / "incast.cm", None).flows
-    assert "left out, as asked: prio (line 6), addon (line 7)" in imported.notes
+    assert "left out on request: prio (line 6), addon (line 7)" in imported.notes
 
 
 @pytest.mark.parametrize("ignored", [UNMODELLED, Ignored(["colour", "comment"])])
@@ -338,7 +341,7 @@ def test_words_of_a_matrix_that_nobody_knows_are_passed_over_when_asked(
     assert list(zip(imported.flows.column("source"), imported.flows.column("size"), strict=True)) == list(
         zip(before.flows.column("source"), before.flows.column("size"), strict=True)
     )
-    assert "left out, as asked: comment (line 5), colour (line 7)" in imported.notes
+    assert "left out on request: comment (line 5), colour (line 7)" in imported.notes
 
 
 @pytest.mark.parametrize("ignored", [UNMODELLED, Ignored(["Queue_Up", "queue_down", "Vendor"])])
@@ -353,16 +356,16 @@ def test_keys_of_a_fat_tree_that_the_scenario_lacks_are_passed_over_when_asked(
     imported = import_htsim(FILES / "htsim" / "permutation.cm", path, ignored)
     before = import_htsim(FILES / "htsim" / "permutation.cm", FILES / "htsim" / "tree.topo")
     assert imported.tables == before.tables
-    note = "tree.topo: left out, as asked: Vendor (line 5), Queue_Up (lines 7, 15), Queue_Down (line 8)"
+    note = "tree.topo: left out on request: Vendor (line 5), Queue_Up (lines 7, 15), Queue_Down (line 8)"
     assert note in imported.notes
     with pytest.raises(ShallowsError) as refused:
         import_htsim(FILES / "htsim" / "permutation.cm", path, Ignored(["Vendor", "Queue_Down"]))
-    assert refused.value.message == f"{path}:7: a tier has no key Queue_Up"
-    assert refused.value.remedy.endswith("or do without it: --ignore Queue_Up")
+    assert refused.value.message == f"{path}:7: unknown key Queue_Up of a tier"
+    assert refused.value.remedy.endswith("or import without it: --ignore Queue_Up")
 
 
 def test_a_word_to_ignore_that_no_file_has_is_refused() -> None:
-    with pytest.raises(ShallowsError, match="there is no Queue_Upp to ignore"):
+    with pytest.raises(ShallowsError, match="--ignore Queue_Upp: the files have no such word"):
         import_htsim(
             FILES / "htsim" / "permutation.cm", FILES / "htsim" / "tree.topo", Ignored(["Queue_Upp"])
         )
@@ -385,41 +388,91 @@ def test_messages_of_a_connection_follow_one_another(tmp_path: Path, shell: Shel
 @pytest.mark.parametrize(
     ("file", "old", "new", "message"),
     [
-        ("topology.txt", "6 2 5", "6 2 5 9 9", "topology.txt:1: 5 words where 3 are expected"),
-        ("topology.txt", "6 2 5", "6 2 6", "topology.txt:1: 6 links, but only 5 lines follow"),
-        ("topology.txt", "6 2 5", "6 2 5 5 9 H100", "topology.txt:1: 5 NVSwitches, which give hosts"),
+        ("topology.txt", "6 2 5", "6 2 5 9 9", "topology.txt:1: the line must have 3 words, got 5"),
+        ("topology.txt", "6 2 5", "6 2 6", "topology.txt:1: this line states 6 links; the file lists 5"),
+        ("topology.txt", "6 2 5", "6 2 5 5 9 H100", "topology.txt:1: the topology has 5 NVSwitches"),
         (
             "topology.txt",
             "4 5\n",
             "4\n",
-            "topology.txt:3: 1 switches are listed above; the first line says 2",
+            "topology.txt:3: the lines above list 1 switches; the first line states 2",
         ),
-        ("topology.txt", "4 5\n", "4\n4\n", "topology.txt:3: switch 4 stands in line 2 too"),
-        ("topology.txt", "4 5\n", "4 5 0\n", "topology.txt:2: 3 switches; the first line says 2"),
-        ("topology.txt", "0 4 100Gbps", "0 6 100Gbps", 'topology.txt:3: node "6" is no such number'),
-        ("topology.txt", "0 4 100Gbps", "0 1 100Gbps", "topology.txt:3: two hosts are linked"),
-        ("topology.txt", "4 5 400Gbps", "5 5 400Gbps", "topology.txt:7: node 5 is linked with itself"),
-        ("topology.txt", "1 4 100Gb/s", "0 5 100Gb/s", "topology.txt:4: host 0 has a second link"),
-        ("topology.txt", "100Gbps", "fast", 'topology.txt:3: "fast" is no rate'),
-        ("topology.txt", "1us 0", "1us 0.01", "topology.txt:3: an error rate of 0.01"),
-        ("topology.txt", "0.001ms", "a", 'topology.txt:4: the delay "a" is no time'),
-        ("flow.txt", "3\n", "0\n", "flow.txt:1: it lists no flow"),
-        ("flow.txt", "3\n", "4\n", "flow.txt:1: 4 flows, but only 3 lines follow"),
-        ("flow.txt", "1 3 3 100", "1 3 3", "flow.txt:3: 5 words where 6 are expected"),
-        ("flow.txt", "1 3 3", "1 4 3", "flow.txt:3: node 4 is no host"),
-        ("flow.txt", "1 3 3", "1 3 0", 'flow.txt:3: the priority group "0" is no such number'),
-        ("flow.txt", "100 4000", "100 0", 'flow.txt:3: the size "0" is no such number'),
-        ("flow.txt", "2.000001", "1.9", "flow.txt:3: it starts before the flow above it"),
-        ("flow.txt", "2.000001", "soon", 'flow.txt:3: the start "soon" is no number'),
-        ("config.txt", "CC_MODE 8\n", "CC_MODE\n8\n", "config.txt:8: CC_MODE has 0 of 1 values"),
+        ("topology.txt", "4 5\n", "4\n4\n", "topology.txt:3: switch 4 is listed twice; line 2 has it too"),
+        (
+            "topology.txt",
+            "4 5\n",
+            "4 5 0\n",
+            "topology.txt:2: the file lists 3 switches; the first line states 2",
+        ),
+        (
+            "topology.txt",
+            "0 4 100Gbps",
+            "0 6 100Gbps",
+            'topology.txt:3: node must be a whole number from 0 to 5, got "6"',
+        ),
+        (
+            "topology.txt",
+            "0 4 100Gbps",
+            "0 1 100Gbps",
+            "topology.txt:3: a link must have a switch at one end, got hosts 0 and 1",
+        ),
+        (
+            "topology.txt",
+            "4 5 400Gbps",
+            "5 5 400Gbps",
+            "topology.txt:7: a link must join two different nodes, got 5 for both",
+        ),
+        (
+            "topology.txt",
+            "1 4 100Gb/s",
+            "0 5 100Gb/s",
+            "topology.txt:4: host 0 must have one link, got a second",
+        ),
+        ("topology.txt", "100Gbps", "fast", 'topology.txt:3: "fast" is not a rate'),
+        ("topology.txt", "1us 0", "1us 0.01", "topology.txt:3: the error rate of a link must be 0, got 0.01"),
+        ("topology.txt", "0.001ms", "a", 'topology.txt:4: the delay "a" is not a time'),
+        ("flow.txt", "3\n", "0\n", "flow.txt:1: the number of flows must be at least 1, got 0"),
+        ("flow.txt", "3\n", "4\n", "flow.txt:1: this line states 4 flows; the file lists 3"),
+        ("flow.txt", "1 3 3 100", "1 3 3", "flow.txt:3: the line must have 6 words, got 5"),
+        ("flow.txt", "1 3 3", "1 4 3", "flow.txt:3: the flow's node 4 is not a host"),
+        (
+            "flow.txt",
+            "1 3 3",
+            "1 3 0",
+            'flow.txt:3: the priority group must be a whole number from 1 to 7, got "0"',
+        ),
+        ("flow.txt", "100 4000", "100 0", "flow.txt:3: the size must be a whole number from 1 to"),
+        ("flow.txt", "2.000001", "1.9", "flow.txt:3: the flow starts before the flow in the line above"),
+        ("flow.txt", "2.000001", "soon", 'flow.txt:3: the start "soon" is not a number'),
+        (
+            "config.txt",
+            "CC_MODE 8\n",
+            "CC_MODE\n8\n",
+            "config.txt:8: CC_MODE must have 1 values in this line, got 0",
+        ),
         ("config.txt", "CC_MODE 8\n", "CC_MODE 8\nLB_MODE 9\n", "config.txt:9: LB_MODE: load balancing 9"),
-        ("config.txt", "RATE_AI", "RATE_IA", "config.txt:10: RATE_IA: it is no key of HPCC's family"),
-        ("config.txt", "KMIN_MAP 2", "KMIN_MAP 3", "config.txt:15: KMIN_MAP has 5 of 7 values"),
-        ("config.txt", "KMIN_MAP 2", "KMIN_MAP two", 'config.txt:15: KMIN_MAP "two" is no count'),
-        ("config.txt", "400000000000 400\n", "4 400\n", "config.txt:15: nothing for links of 400000000000"),
-        ("config.txt", "EWMA_GAIN 0.0625\n", "", "config.txt has no EWMA_GAIN"),
-        ("config.txt", "LINK 0.0000", "LINK 0.001", "config.txt:11: ERROR_RATE_PER_LINK: it has no"),
-        ("config.txt", "topology.txt", "gone.txt", "config.txt:4: there is no file"),
+        ("config.txt", "RATE_AI", "RATE_IA", "config.txt:10: RATE_IA: unknown key"),
+        (
+            "config.txt",
+            "KMIN_MAP 2",
+            "KMIN_MAP 3",
+            "config.txt:15: KMIN_MAP must have 7 values in this line, got 5",
+        ),
+        (
+            "config.txt",
+            "KMIN_MAP 2",
+            "KMIN_MAP two",
+            "config.txt:15: the count of KMIN_MAP must be a whole number",
+        ),
+        (
+            "config.txt",
+            "400000000000 400\n",
+            "4 400\n",
+            "config.txt:15: KMIN_MAP has no entry for links of 400000000000",
+        ),
+        ("config.txt", "EWMA_GAIN 0.0625\n", "", "config.txt: EWMA_GAIN is missing"),
+        ("config.txt", "LINK 0.0000", "LINK 0.001", "config.txt:11: ERROR_RATE_PER_LINK: no counterpart"),
+        ("config.txt", "topology.txt", "gone.txt", "config.txt:4: the file of TOPOLOGY_FILE does not exist"),
     ],
 )
 def test_a_bad_line_of_hpcc_is_named(hpcc: Path, file: str, old: str, new: str, message: str) -> None:
@@ -433,32 +486,44 @@ def test_a_bad_line_of_hpcc_is_named(hpcc: Path, file: str, old: str, new: str, 
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("Connections 7", "Connections 8", ":3: 8 connections, but 7 follow"),
-        ("Triggers 3\n", "", ": 0 triggers, but 3 follow"),
-        ("2->0", "2>0", ':6: "2>0" begins no line of a connection matrix'),
-        ("2->0", "2->2", ":6: node 2 sends to itself"),
-        ("2->0", "2->16", ":6: destination 16 is no node"),
-        ("id 2 start 1000000", "id 2", ":6: neither or both of start and trigger"),
-        ("id 2 start 1000000", "id 2 start now", ':6: start "now" is no number'),
-        ("id 2", "id 1", ":6: id 1 is that of line 5 too"),
-        ("id 2", "id 2 prio 3", ":6: prio: it orders the pulls of receivers"),
-        ("id 2", "id 2 colour 3", ':6: "colour" is not known'),
+        ("Connections 7", "Connections 8", ":3: Connections must be 7, the number in the file, got 8"),
+        ("Triggers 3\n", "", ": Triggers must be 3, the number in the file, got 0"),
+        ("2->0", "2>0", ':6: "2>0" cannot begin a line of a connection matrix'),
+        ("2->0", "2->2", ":6: source and destination must differ, got 2 for both"),
+        ("2->0", "2->16", ":6: destination must be a node from 0 to 15, got 16"),
+        ("id 2 start 1000000", "id 2", ":6: a flow must have either start or trigger"),
+        ("id 2 start 1000000", "id 2 start now", ':6: start "now" is not a number'),
+        ("id 2", "id 1", ":6: id 1 is given twice; line 5 has it too"),
+        ("id 2", "id 2 prio 3", ":6: prio: priorities of a receiver's pulls"),
+        ("id 2", "id 2 colour 3", ':6: unknown word "colour"'),
         (
             "15000 recv_done_trigger 1\n3->0",
             "0 recv_done_trigger 1\n3->0",
-            ":6: a flow of size 0, which never",
+            ":6: a flow of size 0 is unbounded",
         ),
-        ("15000 recv_done_trigger 1\n3->0", "-1\n3->0", ':6: size "-1" is no such number'),
-        ("2->0 id 2", "1->0 id 2 msg", ":6: connections 1 and 2 between the same hosts"),
-        ("2->0 id 2", "2->0 msg", ":6: no id"),
-        ("trigger 1 size 30000", "trigger 9 size 30000", ":8: there is no trigger 9"),
-        ("trigger 1 size 30000", "start 0 trigger 1 size 30000", ":8: neither or both"),
+        ("15000 recv_done_trigger 1\n3->0", "-1\n3->0", ":6: size must be a whole number from 0 to"),
+        ("2->0 id 2", "1->0 id 2 msg", ":6: id must be 1, as in other lines with the same hosts, got 2"),
+        ("2->0 id 2", "2->0 msg", ":6: id is missing"),
+        ("trigger 1 size 30000", "trigger 9 size 30000", ":8: trigger 9 does not exist"),
+        ("trigger 1 size 30000", "start 0 trigger 1 size 30000", ":8: a flow must have either"),
         ("count 3", "count 4", ":8: trigger 1 is fired 3 times; its flows need 4"),
-        ("count 3", "count 2", ":12: trigger 1 is fired 3 times, a barrier of 2"),
-        ("multishot", "oneshot", ":14: trigger 3 is fired 2 times, a oneshot of 1"),
-        ("multishot", "sometimes", ':14: "sometimes" does not belong here'),
-        ("trigger id 2", "trigger id 1", ":13: trigger 1 stands in line 12 too"),
-        ("trigger id 3 multishot", "failure switch_type TOR", ":14: failure: links do not fail here"),
+        (
+            "count 3",
+            "count 2",
+            ":12: trigger 1 is fired 3 times; this barrier trigger may be fired at most 2 times",
+        ),
+        (
+            "multishot",
+            "oneshot",
+            ":14: trigger 3 is fired 2 times; this oneshot trigger may be fired at most 1 times",
+        ),
+        ("multishot", "sometimes", ':14: unknown word "sometimes" of a trigger'),
+        ("trigger id 2", "trigger id 1", ":13: trigger 1 is listed twice; line 12 has it too"),
+        (
+            "trigger id 3 multishot",
+            "failure switch_type TOR",
+            ":14: failure: failures of links and switches are not modelled",
+        ),
     ],
 )
 def test_a_bad_line_of_a_matrix_is_named(tmp_path: Path, old: str, new: str, message: str) -> None:
@@ -473,19 +538,23 @@ def test_a_bad_line_of_a_matrix_is_named(tmp_path: Path, old: str, new: str, mes
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("Nodes 16", "Nodes 18", "tree.topo:4: 18 nodes are no whole number of pods"),
-        ("Tiers 3", "Tiers 2", "tree.topo:3: 2 tiers, but those described are 0, 1, 2"),
-        ("Tier 0\nDownlink_speed_Gbps 100\n", "Tier 0\n", "tree.topo:5: tier 0 has no downlink_speed_gbps"),
-        ("Radix_Down 4", "Radix_Down 8", "tree.topo:19: 8 ports downwards for 4 pods"),
+        ("Nodes 16", "Nodes 18", "tree.topo:4: Nodes (18) must be a multiple of Podsize, got Podsize 4"),
+        ("Tiers 3", "Tiers 2", "tree.topo:3: tiers 0 to 1 must be described, got 0, 1, 2"),
+        (
+            "Tier 0\nDownlink_speed_Gbps 100\n",
+            "Tier 0\n",
+            "tree.topo:5: downlink_speed_gbps of tier 0 is missing",
+        ),
+        ("Radix_Down 4", "Radix_Down 8", "tree.topo:19: Radix_Down must be 4 for 4 pods, got 8"),
         (
             "Downlink_speed_Gbps 100\nRadix_Up",
             "Downlink_speed_Gbps 400\nRadix_Up",
-            "tree.topo:5: 800 Gbps down",
+            "tree.topo:5: the rates down (800 Gbps)",
         ),
-        ("Switch_Latency_ns", "Queue_Size", "tree.topo:10: a tier has no key Queue_Size"),
-        ("Podsize 4", "Podsize 4\nNodes 16", "tree.topo:5: Nodes stands in line 2 too"),
-        ("Tier 1", "Tier 0", "tree.topo:11: tier 0 begins in line 5 too"),
-        ("Podsize 4", "Podsize", "tree.topo:4: 1 words where 2 are expected"),
+        ("Switch_Latency_ns", "Queue_Size", "tree.topo:10: unknown key Queue_Size of a tier"),
+        ("Podsize 4", "Podsize 4\nNodes 16", "tree.topo:5: Nodes is given twice; line 2 has it too"),
+        ("Tier 1", "Tier 0", "tree.topo:11: tier 0 is described twice; line 5 begins it too"),
+        ("Podsize 4", "Podsize", "tree.topo:4: the line must have 2 words, got 1"),
     ],
 )
 def test_a_bad_line_of_a_fat_tree_is_named(tmp_path: Path, old: str, new: str, message: str) -> None:
@@ -504,7 +573,7 @@ def test_a_start_that_htsim_would_round_is_read_exactly_and_told(tmp_path: Path)
     imported = import_htsim(path, None)
     assert imported.flows[0].start_ps == 16_777_217
     assert (
-        "1 starts are exact here; htsim reads them as 32-bit floats, up to 1 ps off (line 3)"
+        "1 start times are exact here; htsim reads them as 32-bit floats, up to 1 ps off (line 3)"
         in imported.notes
     )
     assert "htsim cannot read sizes of 2 GiB and more, such as that of line 3" in imported.notes
@@ -514,7 +583,7 @@ def test_files_that_exist_are_replaced_only_when_asked(hpcc: Path, shell: Shell,
     (tmp_path / "mine.flows.csv").write_text("precious")
     refused = shell("import", "hpcc", hpcc, "-o", "mine.toml")
     assert refused.returncode == 1
-    assert "mine.flows.csv exists" in refused.stderr
+    assert "mine.flows.csv exists already" in refused.stderr
     assert (tmp_path / "mine.flows.csv").read_text() == "precious"
     assert shell("import", "hpcc", hpcc, "-o", "mine.toml", "--force").returncode == 0
     assert shell("export", "hpcc", "mine.toml", "--flow", "mine.toml").returncode == 1
@@ -526,7 +595,7 @@ def test_a_scenario_of_ours_goes_to_hpcc(scenario: Path, shell: Shell, tmp_path:
     links = [f"{host} 5 10Gbps 10000ns 0" for host in range(5)]
     assert lines((tmp_path / "topology.txt").read_text()) == ["6 1 5", "5", *links]
     refused = shell("export", "hpcc", scenario, "--flow", "flow.txt")
-    assert "are drawn as it runs\n  run it, and export the run" in refused.stderr
+    assert "not known before a run\n  run the scenario, and export" in refused.stderr
     assert shell("run", scenario, "--out", "run").returncode == 0
     assert shell("export", "hpcc", "run", "--flow", "flow.txt", "-o", "fct.txt").returncode == 0
     flows = lines((tmp_path / "flow.txt").read_text())
@@ -587,5 +656,5 @@ def test_a_word_that_is_passed_over_reaches_no_terminal_and_no_scenario_as_it_is
     change(path, "id 2", "\x1b[31mred\x07 id 2")
     change(path, "id 3", f"{'x' * 5_000} id 3")
     write(imported := import_htsim(path, None, UNMODELLED), tmp_path / "mine.toml")
-    assert f"left out, as asked: \ufffd[31mred\ufffd (line 6), {'x' * 40}… (line 7)" in imported.notes
+    assert f"left out on request: \ufffd[31mred\ufffd (line 6), {'x' * 40}… (line 7)" in imported.notes
     assert Source.read(tmp_path / "mine.toml").parse().name == "mine"

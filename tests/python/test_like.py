@@ -33,8 +33,8 @@ def test_an_experiment_like_another_has_its_values_but_for_its_own() -> None:
     ("name", "message"),
     [
         # b is like another itself.
-        ("c", r"expected one of a, d$"),
-        ("d", "causes goes with like"),
+        ("c", r"like must be one of a, d, got"),
+        ("d", "causes must be used together with like"),
     ],
 )
 def test_an_experiment_is_like_one_that_is_like_none(name: str, message: str) -> None:

@@ -88,7 +88,7 @@ def test_a_folder_whose_name_is_no_utf_8_is_refused_and_the_others_are_served(
     folder, name = tmp_path / "served", "byte-\udcff"
     sh.run(scenario, out=folder / "one")
     (folder / "one").rename(folder / name)
-    with pytest.raises(ShallowsError, match="names no folder: it is not UTF-8"):
+    with pytest.raises(ShallowsError, match="the name of a folder must be UTF-8"):
         sh.run(scenario, out=folder / name)
     sh.run(scenario, out=folder / "two")
     with serving(folder) as port:
@@ -96,4 +96,4 @@ def test_a_folder_whose_name_is_no_utf_8_is_refused_and_the_others_are_served(
         assert (status, Links(text).found) == (200, ["byte-%FF/", "two/"])
         status, text = ask(port, "/byte-%FF/")
         assert status == 500
-        assert "it is not UTF-8" in text
+        assert "must be UTF-8" in text

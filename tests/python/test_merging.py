@@ -86,7 +86,7 @@ def test_two_copies_of_a_point_that_differ_are_refused(tmp_path: Path) -> None:
     here = tmp_path / "all"
     run_folder(here / "a", "x")
     run_folder(tmp_path / "more/a", "y")
-    with pytest.raises(ShallowsError, match=r"but their flows\.parquet differs"):
+    with pytest.raises(ShallowsError, match=r"flows\.parquet differs between"):
         gather([point(here / "a")], [tmp_path / "more"], here)
 
 
@@ -105,5 +105,5 @@ def test_a_damaged_copy_is_gathered_only_where_hashes_are_not_compared(tmp_path:
 def test_a_file_in_place_of_a_folder_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "notes"
     file.write_text("")
-    with pytest.raises(ShallowsError, match="is no folder"):
+    with pytest.raises(ShallowsError, match="is not a folder"):
         gather([], [file], tmp_path)

@@ -26,7 +26,7 @@ def test_an_axis_may_be_called_by_the_last_word_of_its_key_with_spaces_and_count
 
 
 def test_a_last_word_that_several_axes_share_is_refused() -> None:
-    with pytest.raises(sh.ShallowsError, match="several axes match k"):
+    with pytest.raises(sh.ShallowsError, match="--by k: several axes have this name"):
         places.axes_of(runs({"a.k": 1, "b.k": 2}), ["k"])
 
 
@@ -37,7 +37,7 @@ def test_a_last_word_that_several_axes_share_is_refused() -> None:
 def test_an_unknown_axis_is_answered_with_the_axes_and_at_most_eight_of_their_values(
     count: int, shown: str
 ) -> None:
-    with pytest.raises(sh.ShallowsError, match="these runs have no such axis") as caught:
+    with pytest.raises(sh.ShallowsError, match="the runs have no such axis") as caught:
         places.axes_of(runs(*({"k": value} for value in range(count))), ["load"])
     assert f"k ({shown})" in str(caught.value)
 

@@ -35,7 +35,7 @@ def test_a_shard_is_written_as_its_number_of_their_count(text: str, index: int, 
 
 @pytest.mark.parametrize("text", ["0/1", "2/1", "0/3", "4/3", "1", "1/", "/1", "-1/3", "1/x", "a/b"])
 def test_a_shard_outside_of_its_count_is_refused(text: str) -> None:
-    with pytest.raises(ShallowsError, match=f"'{text}' is not a shard"):
+    with pytest.raises(ShallowsError, match=f"a shard must be I/N .*, got '{text}'"):
         Shard.parse(text)
 
 
@@ -76,32 +76,41 @@ def test_a_scheme_is_set_before_the_axes_and_the_command_line_last() -> None:
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        ("[sweep]\naxes = {}\n", "the [sweep] table is empty"),
-        ("[sweep]\naxes = { seed = [] }\n", "sweep.axes is not a table of lists"),
-        ('[sweep]\naxes = { seed = [1], "workload.0.load" = 3 }\n', "sweep.axes is not a table of lists"),
-        ("[sweep]\naxes = [1]\n", "sweep.axes is not a table of lists"),
-        ("[sweep]\nscheme = 3\n", "each [[sweep.scheme]] has a name and a table `set`"),
-        ('[[sweep.scheme]]\nname = " "\nset = {}\n', "each [[sweep.scheme]] has a name"),
-        ("[[sweep.scheme]]\nname = 3\nset = {}\n", "each [[sweep.scheme]] has a name"),
-        ('[[sweep.scheme]]\nname = "a"\nset = 3\n', "each [[sweep.scheme]] has a name"),
-        ('[[sweep.scheme]]\nname = "a"\nset = {}\nmore = 1\n', "each [[sweep.scheme]] has a name"),
-        (AXIS + SCHEME.format("a", 5) + SCHEME.format("a", 6), 'two schemes are called "a"'),
-        ("[sweep]\naxes = { seed = [1, 2] }\ntogether = 3\n", "sweep.together has a table of keys"),
-        ("[sweep]\naxes = { seed = [1] }\ntogether = { seed = 3 }\n", "sweep.together has a table of keys"),
+        ("[sweep]\naxes = {}\n", "the [sweep] table must have axes or schemes"),
+        ("[sweep]\naxes = { seed = [] }\n", "sweep.axes must be a table of lists"),
+        ('[sweep]\naxes = { seed = [1], "workload.0.load" = 3 }\n', "sweep.axes must be a table of lists"),
+        ("[sweep]\naxes = [1]\n", "sweep.axes must be a table of lists"),
+        ("[sweep]\nscheme = 3\n", "each [[sweep.scheme]] must have exactly two keys"),
+        ('[[sweep.scheme]]\nname = " "\nset = {}\n', "each [[sweep.scheme]] must have exactly two keys"),
+        ("[[sweep.scheme]]\nname = 3\nset = {}\n", "each [[sweep.scheme]] must have exactly two keys"),
+        ('[[sweep.scheme]]\nname = "a"\nset = 3\n', "each [[sweep.scheme]] must have exactly two keys"),
+        (
+            '[[sweep.scheme]]\nname = "a"\nset = {}\nmore = 1\n',
+            "each [[sweep.scheme]] must have exactly two keys",
+        ),
+        (AXIS + SCHEME.format("a", 5) + SCHEME.format("a", 6), 'two schemes have the name "a"'),
+        ("[sweep]\naxes = { seed = [1, 2] }\ntogether = 3\n", "sweep.together must have tables of keys"),
+        (
+            "[sweep]\naxes = { seed = [1] }\ntogether = { seed = 3 }\n",
+            "sweep.together must have tables of keys",
+        ),
         (
             '[sweep]\naxes = { a = [1, 2] }\ntogether = { a = { seed = [1, 2], "tcp.x" = [3] } }\n',
-            "sweep.together.a: tcp.x needs a value for each of a's",
+            "sweep.together.a: tcp.x must have one value for each value of the axis a",
         ),
         (
             "[sweep]\naxes = { a = [1] }\ntogether = { a = { seed = 3 } }\n",
-            "seed needs a value for each of a",
+            "seed must have one value for each value of the axis a",
         ),
-        (AXIS + "where = 3\n", "sweep.where: it is a condition, such as"),
-        (AXIS + 'exclude = ["seed > 1", 3]\n', "sweep.exclude: it is a condition, such as"),
-        (AXIS + 'where = "speed > 1"\n', "sweep.where: there is no axis speed; names here: load, seed"),
-        (AXIS + 'where = "scheme == 3"\n', "sweep.where: there is no axis scheme"),
-        (AXIS + 'where = "seed > load + 1KB"\n', "a number and bytes cannot be added"),
-        (AXIS + 'where = "seed > 2"\n', "sweep.where and sweep.exclude leave no point"),
+        (AXIS + "where = 3\n", "sweep.where: must be a condition such as"),
+        (AXIS + 'exclude = ["seed > 1", 3]\n', "sweep.exclude: must be a condition such as"),
+        (
+            AXIS + 'where = "speed > 1"\n',
+            "sweep.where: unknown axis speed; the names of axes are: load, seed",
+        ),
+        (AXIS + 'where = "scheme == 3"\n', "sweep.where: unknown axis scheme"),
+        (AXIS + 'where = "seed > load + 1KB"\n', "cannot add or subtract a number and bytes"),
+        (AXIS + 'where = "seed > 2"\n', "sweep.where and sweep.exclude remove all points"),
         ("", "has no [sweep] table"),
     ],
 )

@@ -77,8 +77,8 @@ def test_a_pool_of_which_some_ports_are_traced_is_not_drawn(tmp_path: Path) -> N
         with pytest.raises(ShallowsError) as error:
             found.series("switch0->host1", quantity)
         assert error.value.message == (
-            f"{quantity} of switch0->host1 changes with its pool, of which its trace tells only when "
-            "switch0->host1 changes"
+            f"{quantity} of switch0->host1 depends on all ports of the pool; "
+            "the trace has only changes of switch0->host1"
         )
         assert error.value.remedy.startswith("trace all ports of the switch")
 
@@ -93,7 +93,7 @@ def test_readings_at_intervals_are_what_the_pool_held_then(tmp_path: Path) -> No
 
 def test_a_pool_has_no_queues(tmp_path: Path) -> None:
     found = run(tmp_path, "switch0->host0")
-    with pytest.raises(ShallowsError, match=r"a pool such as switch0.pool0 has no queues"):
+    with pytest.raises(ShallowsError, match=r"switch0.pool0 is a pool and has no queues"):
         found.series("switch0.pool0", queue=0)
     with pytest.raises(ShallowsError, match=r"has no port or pool 'switch9'"):
         found.series("switch9", queue=0)

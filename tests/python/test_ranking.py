@@ -90,7 +90,7 @@ def test_a_place_without_a_value_has_a_reason_and_no_change() -> None:
     last = standings(FOUR)["none"]
     assert last.values == {"a.mean": None, "b.mean": 1.0}
     assert (last.change, last.low, last.high) == (None, None, None)
-    assert last.reason == "no such flows in some runs"
+    assert last.reason == "some runs have no flows of this metric"
 
 
 def test_a_race_counts_the_intervals_that_it_made() -> None:
@@ -205,8 +205,8 @@ def test_metrics_that_are_named_are_ranked_in_their_order_and_once() -> None:
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        (["goodput_gbps", "fct_us"], "not all of these runs have a metric 'fct_us'"),
-        ([], "no metric was given"),
+        (["goodput_gbps", "fct_us"], "metric 'fct_us' is missing in at least one run"),
+        ([], "at least one metric is needed, got none"),
     ],
 )
 def test_an_unknown_metric_or_none_is_refused(asked: list[str], message: str) -> None:

@@ -391,7 +391,7 @@ def test_a_sweep_without_a_point_and_a_run_in_the_making_say_so(sweep: Path, tmp
     parent.mkdir()
     write_index(parent, points)
     with pytest.raises(
-        sh.ShallowsError, match=r"none of its 8 points is finished: dctcp, load 0\.3, seed 1;"
+        sh.ShallowsError, match=r"a sweep with 8 points, all of them unfinished: dctcp, load 0\.3, seed 1;"
     ):
         reports.write(parent)
     with (
@@ -583,7 +583,7 @@ def test_a_port_in_use_is_an_error_with_a_remedy(
         "  name another, or 0 for any that is free\n"
     )
     assert main(["serve", str(tmp_path / "nowhere")]) == 1
-    assert "nowhere is no folder" in capsys.readouterr().err
+    assert "nowhere is not a folder" in capsys.readouterr().err
 
 
 def test_the_page_of_a_sweep_says_what_is_done_running_failed_and_left(finished: Path) -> None:

@@ -169,7 +169,7 @@ def test_what_is_shown_may_be_divided_by_the_values_of_one_scheme() -> None:
     found = versus(shown, [], runs)
     assert found
     figure = draw(found)
-    with pytest.raises(ShallowsError, match=r"no run of x matches \{'scheme': 'c'\} for"):
+    with pytest.raises(ShallowsError, match=r"experiment x: normalised = \{'scheme': 'c'\} selects no run"):
         versus(replace(shown, normalised={"scheme": "c"}), [], runs)
     drawn: list[Any] = [line.get_ydata() for line in figure.axes[0].get_lines()]
     assert [list(values) for values in drawn] == [[1.0], [2.0]]
@@ -214,15 +214,15 @@ def test_a_reduced_run_checks_the_places_that_it_has() -> None:
     assert [check.verdict for check in judge(claim(points=points), SWEEP, runs, quick=True)] == ["holds"]
     with pytest.raises(ShallowsError, match=r"no run has load = 0\.8"):
         verdicts(runs, points=points)
-    with pytest.raises(ShallowsError, match="the reduced run has none of its places"):
+    with pytest.raises(ShallowsError, match="the reduced run has no point at a place of the claim"):
         judge(claim(points=[(0.9, 1.0)]), SWEEP, runs, quick=True)
 
 
 def test_a_selection_that_is_no_run_or_several_is_refused() -> None:
     runs = measured({("a", 0.4): [1.0], ("b", 0.4): [1.0]})
-    with pytest.raises(ShallowsError, match=r"no run has scheme = c\n  values of scheme: a, b"):
+    with pytest.raises(ShallowsError, match=r"no run has scheme = c\n  the values of scheme are: a, b"):
         verdicts(runs, where={"scheme": "c"}, expected=1.0)
-    with pytest.raises(ShallowsError, match="`where` selects several runs of one seed"):
+    with pytest.raises(ShallowsError, match="`where` must select one run of each seed"):
         verdicts(runs, expected=1.0)
 
 
@@ -265,28 +265,36 @@ def paper(folder: Path, text: str) -> Paper:
         ("lower =", "smaller =", 'claim "c": unknown key smaller; expected one of'),
         ("lower = { load = 0.3 }", "", 'claim "c": lower is missing'),
         ('experiment = "x"', 'experiment = "y"', 'claim "c": unknown experiment "y"; expected one of x'),
-        ('axis = "load"', "", 'claim "c": experiment "x" has no axis'),
-        ('axis = "load"', "runs = false", 'kind "computed" needs an experiment with runs = false'),
+        ('axis = "load"', "", 'claim "c": the claim needs an axis of experiment "x"'),
+        (
+            'axis = "load"',
+            "runs = false",
+            'kind must be "computed" exactly if its experiment has runs = false',
+        ),
         ("[[claim]]", CLAIM + "[[claim]]", 'two claims have the id "c"'),
         ("quick =", 'draw = [{ figure = "pie" }]\nquick =', 'unknown figure "pie"; expected one of fct, '),
         ("quick =", "draw = [{}]\nquick =", "draw: figure is missing"),
-        ("fct_us.all.mean", "backlogs.p99@pool", """claim "c": there is no metric 'backlogs.p99@pool'"""),
+        ("fct_us.all.mean", "backlogs.p99@pool", """claim "c": unknown metric 'backlogs.p99@pool'"""),
         (
             "fct_us.all.mean",
             "backlog_bytes.p999999.9@pool",
-            "'p999999.9' is not a percentile\n  above 0 and up to",
+            "'p999999.9' is not a percentile\n  write p and a number above 0",
         ),
         (
             "quick =",
             'show = ["ideal_fct_us.all.p0"]\nquick =',
-            'experiment "x": there is no metric \'ideal_fct',
+            'experiment "x": unknown metric \'ideal_fct',
         ),
-        ("quick =", "testbed = 0\nquick =", 'experiment "x": testbed is not a whole number from 1 to 10000'),
-        ('axis = "load"', 'show = ["timeouts"]', 'experiment "x" has no axis to show metrics along'),
+        ("quick =", "testbed = 0\nquick =", 'experiment "x": testbed must be a whole number from 1 to 10000'),
+        (
+            'axis = "load"',
+            'show = ["timeouts"]',
+            'experiment "x": axis is missing; show and normalised need it',
+        ),
         (
             'axis = "load"',
             'normalised = { scheme = "a" }',
-            'experiment "x" has no axis to show metrics along',
+            'experiment "x": axis is missing; show and normalised need it',
         ),
     ],
 )
@@ -322,11 +330,11 @@ def test_an_experiment_like_another_is_asked_its_claims(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('like = "x"', 'like = "y"', 'experiment "x-hosts": like "y"; expected one of x'),
-        ('like = "x"', 'like = "x-hosts"', 'like "x-hosts"; expected one of x'),
-        ('like = "x"', "", 'experiment "x-hosts": causes goes with like'),
-        ("causes = { c", "causes = { d", 'causes: no claim "d" of x; expected one of c'),
-        ('"They burst."', "1", 'experiment "x-hosts": causes is not a table of texts'),
+        ('like = "x"', 'like = "y"', 'experiment "x-hosts": like must be one of x, got "y"'),
+        ('like = "x"', 'like = "x-hosts"', 'like must be one of x, got "x-hosts"'),
+        ('like = "x"', "", 'experiment "x-hosts": causes must be used together with like'),
+        ("causes = { c", "causes = { d", 'causes: x has no claim "d"; expected one of c'),
+        ('"They burst."', "1", 'experiment "x-hosts": causes must be a table of strings'),
     ],
 )
 def test_an_experiment_like_none_is_refused(tmp_path: Path, old: str, new: str, message: str) -> None:
@@ -339,13 +347,13 @@ def test_an_experiment_like_none_is_refused(tmp_path: Path, old: str, new: str, 
 @pytest.mark.parametrize(
     ("keys", "message"),
     [
-        ("expected = 1\nrelative = 0.1", "a tolerance needs a reason in because"),
-        ("expected = 1\npoints = [[0.3, 1]]", "needs either expected or points"),
-        ("points = [0.3, 1]", "points is not a list of pairs: a place on the axis and a number"),
+        ("expected = 1\nrelative = 0.1", "because is missing; it must give the reason of a tolerance"),
+        ("expected = 1\npoints = [[0.3, 1]]", "must have either expected or points"),
+        ("points = [0.3, 1]", "points must be a list of pairs: a place on the axis and a number"),
         ("level = 1", "unknown key level"),
-        ('expected = 1\nextreme = "most"', "extreme is either lowest or highest"),
+        ('expected = 1\nextreme = "most"', "extreme must be lowest or highest"),
         ('expected = 1\nchange = "ratio"', 'unknown change "ratio"; expected one of relative, difference'),
-        ("points = [[0.3, 1]]\nat = [0.3]", "points include places; at and extreme need expected"),
+        ("points = [[0.3, 1]]\nat = [0.3]", "points must not be combined with at or extreme"),
     ],
 )
 def test_a_value_says_what_is_expected_and_why_so_closely(tmp_path: Path, keys: str, message: str) -> None:
@@ -421,9 +429,9 @@ def test_a_paper_is_reproduced_in_python_as_on_the_command_line(folder: Path, sh
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"jobs": 0}, "0 points at the same time are none"),
-        ({"out": 3}, "3 (int) names no folder"),
-        ({"figure": "2"}, "has no figure '2'"),
+        ({"jobs": 0}, "jobs must be at least 1, got 0"),
+        ({"out": 3}, "a folder must be named by a string or a Path, got 3 (int)"),
+        ({"figure": "2"}, "unknown figure '2'"),
     ],
 )
 def test_a_wrong_argument_of_reproduce_is_refused_before_anything_runs(
@@ -469,7 +477,7 @@ def test_reduced_runs_beside_full_ones_are_refused_before_anything_runs(folder: 
     before = {path: path.stat().st_mtime_ns for path in out.rglob("*")}
     refused = shell(*asked, "--quick")
     assert refused.returncode == 1
-    assert "claims of another paper, or of quick runs beside full ones" in refused.stderr
+    assert "must have claims of only one paper, and of either quick or full runs" in refused.stderr
     assert {path: path.stat().st_mtime_ns for path in out.rglob("*")} == before
 
 
@@ -522,9 +530,9 @@ def test_what_is_not_there_is_said_with_what_is(folder: Path, shell: Shell) -> N
         return done.stderr
 
     parent = folder.parent
-    assert "has no paper 'yours'\n  the papers are: mine" in error("yours", "--experiments", parent)
-    assert "has no figure '7'\n  its figures are: 1" in error("mine", "7", "--experiments", parent)
-    assert "or leave it out for those of the package" in error("mine", "--experiments", "nowhere")
+    assert "unknown paper 'yours'\n  the papers are: mine" in error("yours", "--experiments", parent)
+    assert "unknown figure '7'\n  the figures are: 1" in error("mine", "7", "--experiments", parent)
+    assert "without it, the package's papers are used" in error("mine", "--experiments", "nowhere")
 
 
 def test_the_claims_of_the_testbed_are_about_runs_that_there_are(tmp_path: Path) -> None:

@@ -88,7 +88,7 @@ def test_a_scenario_error_is_a_value_error_with_a_place(scenario: Path) -> None:
 
 
 def test_a_folder_without_a_run_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(sh.ShallowsError, match="holds no finished run"):
+    with pytest.raises(sh.ShallowsError, match="contains no finished run"):
         sh.Run(tmp_path)
 
 

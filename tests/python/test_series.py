@@ -110,10 +110,10 @@ def test_a_port_is_read_from_its_trace_and_else_from_samples() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("a->d",), "by-hand has no port or pool 'a->d'\n  ports are called as in counters.parquet"),
-        (("a->b", "alpha"), "its trace has backlog_bytes, backlog_bytes of queue 1, buffer_threshold"),
+        (("a->d",), "by-hand has no port or pool 'a->d'\n  counters.parquet lists the names of ports"),
+        (("a->b", "alpha"), "the trace has backlog_bytes, backlog_bytes of queue 1, buffer_threshold"),
         (("a->b", None, 7), "by-hand has no backlog_bytes of queue 7 of a->b"),
-        (("a->c",), r'not recorded backlog_bytes of a->c\n  set measure.traces = \[{ ports = \["a->c"\] }\]'),
+        (("a->c",), r'no record of backlog_bytes of a->c\n  set measure.traces = \[{ ports = \["a->c"\] }\]'),
     ],
 )
 def test_what_was_not_recorded_is_an_error_with_a_remedy(arguments: tuple[str, ...], message: str) -> None:
@@ -123,15 +123,17 @@ def test_what_was_not_recorded_is_an_error_with_a_remedy(arguments: tuple[str, .
 
 def test_what_cannot_be_asked_of_a_series_is_an_error() -> None:
     series = Series(np.array([0.0, 10.0]), np.array([1.0, 1.0]))
-    with pytest.raises(sh.ShallowsError, match="no quantile of 99"):
+    with pytest.raises(sh.ShallowsError, match="a quantile must be from 0 to 1, got 99"):
         series.quantile(99)
-    with pytest.raises(sh.ShallowsError, match=r"nothing between 5 and 11 µs\n  it was observed from 0"):
+    with pytest.raises(sh.ShallowsError, match=r"within the series, got 5 to 11 µs\n  choose times from 0"):
         series.between(5, 11)
-    with pytest.raises(sh.ShallowsError, match="no window of 0 µs"):
+    with pytest.raises(sh.ShallowsError, match="longer than 0 µs, got 0"):
         series.resampled(0)
-    with pytest.raises(sh.ShallowsError, match="no window of inf µs"):
+    with pytest.raises(sh.ShallowsError, match="longer than 0 µs, got inf"):
         series.resampled(np.inf)
-    with pytest.raises(sh.ShallowsError, match=r"10 µs have more than 10,000,000 windows of 1e-09 µs"):
+    with pytest.raises(
+        sh.ShallowsError, match=r"at most 10,000,000 windows; 10 µs in windows of 1e-09 µs are more"
+    ):
         series.resampled(1e-9)
 
 

@@ -57,8 +57,9 @@ def test_results_that_differ_are_not_merged(shell: Shell, sweep: Path, tmp_path:
     damaged.write_bytes(damaged.read_bytes()[:-1] + b"?")
     refused = shell("merge", sweep, "one", "two", "--out", "all")
     assert refused.returncode == 1
-    assert "(dctcp, load 0.3, seed 1), but their flows.parquet differs" in refused.stderr
-    assert "one of them is damaged: remove it" in refused.stderr
+    assert refused.stderr.startswith("shallows: flows.parquet differs between one/")
+    assert "and engine (dctcp, load 0.3, seed 1)" in refused.stderr
+    assert "remove the damaged one, and repeat the command" in refused.stderr
     # What the machine adds to a summary may differ.
     shutil.rmtree(tmp_path / "two")
     shutil.copytree(tmp_path / "one", tmp_path / "two")
@@ -83,7 +84,7 @@ def test_what_no_manifest_names_makes_no_two_runs_differ(shell: Shell, sweep: Pa
     # A table that only one of them has, and that is its own, still does.
     seal(run)
     refused = shell("merge", sweep, "one", "two", "--out", "all")
-    assert "but their means.parquet differs" in refused.stderr
+    assert "means.parquet differs between all/" in refused.stderr
 
 
 def test_a_folder_of_another_version_is_named_and_never_reused(scenario: Path, tmp_path: Path) -> None:
@@ -97,7 +98,7 @@ def test_a_folder_of_another_version_is_named_and_never_reused(scenario: Path, t
         assert not manifest.holds(run.path, environment["hash"])
         with pytest.raises(ShallowsError, match=r"old was written by another version .*, 0\.0\.9") as seen:
             sh.Run(run.path)
-        assert seen.value.remedy == "run its scenario again, or read it with that version"
+        assert seen.value.remedy == "run its scenario again, or read the folder with that version"
     # And it is replaced, not taken for something that is not ours.
     assert sh.run(scenario, out=tmp_path / "old").environment["format"] == formats.FORMAT
 
@@ -131,7 +132,7 @@ def test_a_disk_that_is_full_is_named_and_leaves_no_folder(sweep: Path, tmp_path
     assert done.returncode == 1
     assert done.stderr.count("failed: ") == 8
     assert "could not be written: File too large" in done.stderr
-    assert "free some space or name another place with --out" in done.stderr
+    assert "free some space, or name another folder with --out" in done.stderr
     assert "Traceback" not in done.stderr
     # Beside it, for whoever watches, what went wrong.
     left = [path.name for path in (tmp_path / "out").iterdir() if not path.name.startswith(".progress.")]

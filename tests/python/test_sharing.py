@@ -147,7 +147,7 @@ def test_a_number_that_lives_here_for_another_program_is_no_sign_of_life(tmp_pat
 def test_what_a_living_process_writes_is_its_own(tmp_path: Path) -> None:
     with (
         folder.RunFolder(tmp_path / "one"),
-        pytest.raises(ShallowsError, match=rf"one is being written by process {os.getpid()} on "),
+        pytest.raises(ShallowsError, match=rf"one cannot be written: process {os.getpid()} on "),
         folder.RunFolder(tmp_path / "one"),
     ):
         pass
@@ -165,7 +165,7 @@ def test_a_lease_of_another_machine_is_over_when_it_is_not_renewed(
         assert not path.exists()
     renewed.append(left_behind(tmp_path / "two", ELSEWHERE))
     with (
-        pytest.raises(ShallowsError, match=r"two is being written by process .* on elsewhere"),
+        pytest.raises(ShallowsError, match=r"two cannot be written: process .* on elsewhere"),
         folder.RunFolder(tmp_path / "two"),
     ):
         pass
@@ -225,7 +225,7 @@ def test_whoever_has_lost_a_lease_does_not_commit_what_has_its_place(scenario: P
             assert third.path == lost.path
             (third.path / "flows.parquet").touch()
             assert lost.is_lost()
-            with pytest.raises(OSError, match="another process has taken it over"):
+            with pytest.raises(OSError, match="another process has taken over the folder"):
                 lost.commit()
             sh.Run(final).verify()
             assert third.path.is_dir()

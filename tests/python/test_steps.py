@@ -114,7 +114,7 @@ def test_a_quantile_is_the_smallest_value_that_holds_up_to_a_share_of_time(
 
 @pytest.mark.parametrize("share", [-0.01, 1.01])
 def test_a_quantile_outside_0_to_1_is_refused(share: float) -> None:
-    with pytest.raises(ShallowsError, match="there is no quantile"):
+    with pytest.raises(ShallowsError, match="a quantile must be from 0 to 1"):
         STEPS.quantile(share)
 
 
@@ -178,7 +178,7 @@ def test_a_part_of_a_series_has_the_values_that_held_then(
 
 @pytest.mark.parametrize(("begin", "end"), [(-0.1, 5.0), (5.0, 5.0), (6.0, 5.0), (5.0, 10.1)])
 def test_a_part_that_is_empty_or_outside_of_the_series_is_refused(begin: float, end: float) -> None:
-    with pytest.raises(ShallowsError, match="there is nothing between"):
+    with pytest.raises(ShallowsError, match="choose times from"):
         STEPS.between(begin, end)
 
 
@@ -206,12 +206,12 @@ def test_there_is_no_window_at_the_end_of_a_series() -> None:
 
 @pytest.mark.parametrize("every", [0.0, -1.0, float("inf"), float("nan")])
 def test_a_window_without_a_finite_positive_length_is_refused(every: float) -> None:
-    with pytest.raises(ShallowsError, match="there is no window of"):
+    with pytest.raises(ShallowsError, match="a window must be finite"):
         LATE.resampled(every)
 
 
 def test_more_than_ten_million_windows_are_refused() -> None:
-    with pytest.raises(ShallowsError, match="have more than 10,000,000 windows of 1 µs"):
+    with pytest.raises(ShallowsError, match="at most 10,000,000 windows; 1e\\+07 µs in windows of 1 µs"):
         steps([0, 1e7, 1e7 + 1], [1, 1, 1]).resampled(1.0)
 
 

@@ -38,7 +38,7 @@ def test_points_are_the_product_of_schemes_and_axes(sweep: Path) -> None:
 
 @pytest.mark.parametrize("jobs", [0, -3])
 def test_no_worker_at_all_is_refused(sweep: Path, tmp_path: Path, jobs: int) -> None:
-    with pytest.raises(ShallowsError, match=f"^{jobs} points at the same time are none"):
+    with pytest.raises(ShallowsError, match=f"^jobs must be at least 1, got {jobs}"):
         run_sweep(sweep, out=tmp_path / "out", jobs=jobs)
     assert not (tmp_path / "out").exists()
 
@@ -54,7 +54,7 @@ def test_one_and_two_workers_give_the_same_bytes(shell: Shell, sweep: Path, tmp_
 
 
 def test_runs_that_are_no_points_are_told_of(shell: Shell, sweep: Path, tmp_path: Path) -> None:
-    said = "8 other runs are in runs/small: of other settings, or of another build of the engine; they stay"
+    said = "runs/small has 8 further runs: they have other settings or another build of the engine"
     assert said not in shell("sweep", sweep, "--jobs", "2").stdout
     # Another build of the engine has other hashes, and so other folders, for the same settings.
     folder = tmp_path / "runs" / "small"
@@ -77,9 +77,9 @@ def test_the_default_folder_of_another_sweep_is_refused_and_stays_as_it_was(
     for command in (["sweep", sweep], ["merge", sweep, "elsewhere"]):
         done = shell(*command, "--set", "tcp.initial_window=4")
         assert done.returncode == 1
-        assert 'runs/small holds another sweep, "small" of 8 points' in done.stderr
+        assert 'runs/small contains another sweep, "small" (8 points' in done.stderr
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ShallowsError, match="runs/small holds another sweep") as refused:
+    with pytest.raises(ShallowsError, match="runs/small contains another sweep") as refused:
         run_sweep(sweep, overrides={"tcp.initial_window": 4})
     assert "out= in Python" in (refused.value.remedy or "")
     assert index.read_bytes() == before
@@ -136,7 +136,7 @@ def test_a_worker_that_is_killed_is_reported_and_stops_no_other(tmp_path: Path, 
     points[0].source = Source(str(endless), endless.read_text())
     end_it = Killer(points[0].folder)
     outcomes = run_points(points, run_here, end_it)
-    assert outcomes[0].error == "its process ended with code -9 (out of memory, or killed)"
+    assert outcomes[0].error == "the process exited with code -9 (out of memory, or killed)"
     assert outcomes[1].run is not None
 
 
@@ -214,7 +214,7 @@ def test_ctrl_c_keeps_what_is_finished(sweep: Path, tmp_path: Path) -> None:
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=30)
     assert process.returncode == 130
-    assert "of 8 points are kept; the same command goes on from there" in errors
+    assert "of 8 points are kept; repeat the command to run the others" in errors
     assert "Traceback" not in errors
     assert not [path for path in (tmp_path / "out").iterdir() if path.name.startswith(".")]
 
@@ -222,18 +222,21 @@ def test_ctrl_c_keeps_what_is_finished(sweep: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        ("[sweep]\n", "the [sweep] table is empty"),
+        ("[sweep]\n", "the [sweep] table must have axes or schemes"),
         ("[sweep]\nloads = [1]\n", "unknown key sweep.loads; expected one of sweep.axes, sweep.scheme"),
-        ('[sweep]\naxes = { "workload.0.load" = 0.4 }\n', "sweep.axes is not a table of lists"),
+        ('[sweep]\naxes = { "workload.0.load" = 0.4 }\n', "sweep.axes must be a table of lists"),
         (
             '[sweep]\naxes = { load = [1, 2] }\ntogether = { load = { "tcp.initial_window" = [1] } }\n',
-            "sweep.together.load: tcp.initial_window needs a value for each of load's",
+            "sweep.together.load: tcp.initial_window must have one value for each value of the axis load",
         ),
-        ("[sweep]\naxes = { seed = [1] }\ntogether = { load = {} }\n", "sweep.together has a table of keys"),
-        ('[[sweep.scheme]]\nname = "a"\n', "each [[sweep.scheme]] has a name and a table `set`"),
+        (
+            "[sweep]\naxes = { seed = [1] }\ntogether = { load = {} }\n",
+            "sweep.together must have tables of keys",
+        ),
+        ('[[sweep.scheme]]\nname = "a"\n', "each [[sweep.scheme]] must have exactly two keys"),
         (
             "[sweep]\naxes = { seed = [3, 3] }\n",
-            "two points of the sweep are the same run: seed 3, and seed 3",
+            "two points of the sweep result in the same run: seed 3; seed 3",
         ),
     ],
 )
@@ -264,7 +267,7 @@ axes = { pace = [1, 2] }
 
 def test_what_would_change_the_table_and_be_ignored_is_refused(sweep: Path) -> None:
     source = Source.read(sweep, (("sweep.axes.seed", "[1]"),))
-    with pytest.raises(ShallowsError, match=r"--set sweep\.axes\.seed=\[1\]: the \[sweep\] table cannot be"):
+    with pytest.raises(ShallowsError, match=r"seed=\[1\]: --set cannot change the \[sweep\] table"):
         plan(source, None)
 
 
@@ -281,18 +284,19 @@ def test_a_folder_of_another_sweep_is_refused_and_stays_as_it_was(
     run_sweep(sweep, overrides={"workload.0.flows": 10}, out=out)
     before = contents(out) | {"sweep.json": (out / "sweep.json").read_bytes()}
     said = (
-        f'{out} holds another sweep, "small" of 8 points from dctcp, load 0.3, seed 1 on; this one, '
-        '"small" of 8 points from dctcp, load 0.3, seed 1 on, has other settings and no point of it'
+        f'{out} contains another sweep, "small" (8 points, the first at dctcp, load 0.3, seed 1); '
+        'this sweep, "small" (8 points, the first at dctcp, load 0.3, seed 1), has other settings '
+        "and no point in common with it"
     )
     with pytest.raises(ShallowsError) as refused:
         run_sweep(sweep, overrides={"workload.0.flows": 11}, out=out)
     assert refused.value.message == said
     assert refused.value.remedy == (
-        f"name another folder with --out (out= in Python), or remove {out / 'sweep.json'}: its runs stay"
+        f"name another folder with --out (out= in Python), or remove {out / 'sweep.json'}: the runs remain"
     )
     done = shell("sweep", sweep, "--set", "workload.0.flows=11", "--out", "out")
     assert done.returncode == 1
-    assert 'out holds another sweep, "small" of 8 points' in done.stderr
+    assert 'out contains another sweep, "small" (8 points' in done.stderr
     assert contents(out) | {"sweep.json": (out / "sweep.json").read_bytes()} == before
 
 
@@ -306,7 +310,7 @@ def test_a_sweep_may_gain_points_and_be_run_by_another_build(sweep: Path, tmp_pa
     enter(tmp_path, others)
     assert [path for path, _ in points_of(tmp_path)] == [point.folder for point in others]
     changed = [replace(point, source=replace(point.source, overrides=())) for point in points]
-    with pytest.raises(ShallowsError, match="holds another sweep"):
+    with pytest.raises(ShallowsError, match="contains another sweep"):
         enter(tmp_path, changed)
 
 
@@ -326,7 +330,7 @@ for turn in range(20):
     try:
         enter(folder, points)
     except ShallowsError as error:
-        assert "holds another sweep" in error.message, error
+        assert "contains another sweep" in error.message, error
         print("refused")
     else:
         print(points[0].folder.name)

@@ -82,7 +82,8 @@ def test_without_its_program_the_error_says_how_to_get_it(
     monkeypatch.setattr("sys.executable", str(tmp_path / "python"))
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(
-        ShallowsError, match=r"shallows-testbed, is not there\n  build it with `make testbed`"
+        ShallowsError,
+        match=r"program shallows-testbed is not installed\n  build the program with `make testbed`",
     ):
         measuring.program()
 
@@ -584,7 +585,7 @@ def test_without_the_program_experiments_with_real_tcp_are_listed_as_not_run(
     options = ["reproduce", "mine", "--experiments", str(tmp_path), "--out", str(tmp_path / "out"), "--json"]
     assert main(options) == 1
     said = capsys.readouterr()
-    assert "not run: x: the testbed's program, shallows-testbed, is not there" in said.err
+    assert "not run: x: the testbed's program shallows-testbed is not installed" in said.err
     document = json.loads(said.out)
     assert document["claims"] == []
     assert list(document["not_run"]) == ["x"]

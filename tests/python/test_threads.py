@@ -75,7 +75,7 @@ def test_a_run_on_several_threads_leaves_the_same_files(fabric: Path, shell: She
     for other in (tmp_path / "2", tmp_path / "5"):
         # Whatever number made them: it is the same run.
         again = shell("run", fabric, "--out", other.name)
-        assert "already holds the finished run of exactly this scenario" in again.stderr
+        assert "contains a finished run of the same scenario" in again.stderr
     assert sh.run(fabric, out=first, threads=3).path == first
 
 
@@ -121,9 +121,9 @@ def test_what_is_no_number_of_threads_is_refused(
 ) -> None:
     done = shell("run", fabric, f"--threads={threads}", "--out", "out")
     assert done.returncode == 1
-    assert "give one from 1 to 1024, or auto" in done.stderr
+    assert "threads must be from 1 to 1024 or auto" in done.stderr
     assert not (tmp_path / "out").exists()
-    with pytest.raises(ShallowsError, match="is no number of threads"):
+    with pytest.raises(ShallowsError, match="threads must be from 1 to 1024"):
         sh.run(fabric, out=tmp_path / "out", threads=threads)
 
 
@@ -180,7 +180,7 @@ def test_ctrl_c_stops_every_thread_and_keeps_nothing(
     _, errors = process.communicate(timeout=30)
     assert process.returncode == 128 + number, errors
     assert "Traceback" not in errors
-    assert ("interrupted; nothing of this run is kept" in errors) == (number == signal.SIGINT)
+    assert ("interrupted; the results of this run are lost" in errors) == (number == signal.SIGINT)
     assert list((fabric.parent / "runs").iterdir()) == []
 
 

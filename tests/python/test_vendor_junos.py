@@ -101,7 +101,7 @@ def test_of_a_session_with_several_switches_the_first_is_read_and_the_others_are
     assert [each.text for each in switch.unread] == ["class-of-service drop-profiles d"]
     found = {each.code: each for each in explain(resolve(switch)).findings}
     assert "spine-2" in found["several-switches"].what
-    assert "a file of its own" in found["several-switches"].fix
+    assert "to its own file" in found["several-switches"].fix
 
 
 def test_of_commands_below_the_names_of_several_switches_the_first_are_read_and_the_others_listed() -> None:
@@ -115,7 +115,7 @@ def test_of_commands_below_the_names_of_several_switches_the_first_are_read_and_
         "groups D class-of-service schedulers s transmit-rate percent 70",
     )
     assert [each.what for each in switch.notes if each.code == "several-switches"] == [
-        "the file shows several switches: leaf-1 is read, and not leaf-2"
+        "the file shows several switches: only leaf-1 is read, not leaf-2"
     ]
 
 
@@ -194,7 +194,7 @@ def test_one_brace_too_many_is_refused_with_its_line_and_what_to_do() -> None:
     with pytest.raises(ShallowsError) as refused:
         read("junos", "class-of-service {\n}\nrouting-options {\n    }\n}\n")
     assert refused.value.message.endswith(":5: a closing brace has no opening brace")
-    assert "too many above" in str(refused.value.remedy)
+    assert "a surplus closing brace above" in str(refused.value.remedy)
 
 
 GROUPS = """set groups A class-of-service schedulers s transmit-rate percent 10

@@ -220,30 +220,42 @@ BOMB = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
 )
 
 REFUSED = [
-    ("avd", "qos_profiles:\n" + BOMB, "with what aliases repeat"),
-    ("avd", "qos: " + "[" * 900, "more than 64 deep"),
+    ("avd", "qos_profiles:\n" + BOMB, "repeated aliases included"),
+    ("avd", "qos: " + "[" * 900, "at most 64 levels deep"),
     # 60 KB of nesting once ended the interpreter.
-    ("avd", "qos:\n" + "- " * 30_000, "more than 64 deep"),
-    ("avd", "qos:\n" + "? " * 30_000, "a key is not a scalar"),
-    ("nvue", "- set:\n" + "- " * 30_000, "more than 64 deep"),
-    ("junos", "set class-of-service x [ " + "1 " * 5_000 + "]", "the list has more than 4,096 items"),
-    ("nvue", "nv set interface swp1-65535 qos pfc profile p\n" * 50, "make more than 262,144 statements"),
-    ("avd", "qos: " + "[" * 90 + "]" * 90, "more than 64 deep"),
-    ("avd", "qos: &x\n  again: *x\n", "more than 64 deep"),
+    ("avd", "qos:\n" + "- " * 30_000, "at most 64 levels deep"),
+    ("avd", "qos:\n" + "? " * 30_000, "a key must be a string"),
+    ("nvue", "- set:\n" + "- " * 30_000, "at most 64 levels deep"),
+    ("junos", "set class-of-service x [ " + "1 " * 5_000 + "]", "a list must have at most 4,096 items"),
+    (
+        "nvue",
+        "nv set interface swp1-65535 qos pfc profile p\n" * 50,
+        "must expand to at most 262,144 statements",
+    ),
+    ("avd", "qos: " + "[" * 90 + "]" * 90, "at most 64 levels deep"),
+    ("avd", "qos: &x\n  again: *x\n", "at most 64 levels deep"),
     ("avd", "qos:\n  map: {dscp: []}\nqos: 7\n", 'x:3: the key "qos" occurs twice'),
-    ("eos", "qos profile p\n" + "".join(" " * depth + "x\n" for depth in range(1, 80)), "x:65: its sections"),
-    ("eos", "qos profile p\n   " + "x" * (1 << 20), "x:2: the line has 1,048,579 characters"),
-    ("nxos", "policy-map type queuing p\n\x00", "x:2: the line contains a NUL character"),
-    ("junos", "class-of-service {\n schedulers { s {", "x:2: a brace that opens here is not closed"),
+    (
+        "eos",
+        "qos profile p\n" + "".join(" " * depth + "x\n" for depth in range(1, 80)),
+        "x:65: sections must",
+    ),
+    (
+        "eos",
+        "qos profile p\n   " + "x" * (1 << 20),
+        "x:2: a line must have at most 16,384 characters, got 1,048,579",
+    ),
+    ("nxos", "policy-map type queuing p\n\x00", "x:2: the line must not contain a NUL character"),
+    ("junos", "class-of-service {\n schedulers { s {", "x:2: the brace that opens here is not closed"),
     ("junos", "class-of-service { } }", "x:1: a closing brace has no opening brace"),
-    ("junos", 'class-of-service { a "b; }', "x:1: a quotation is not closed"),
-    ("junos", "class-of-service { fill-level [ 1 2; }", "x:1: the brackets do not match"),
-    ("junos", "class-of-service " + "{ a " * 80, "x:1: its sections are more than 64 deep"),
-    ("nvue", "nv set qos congestion-control 'p\n", "x:1: a quotation is not closed"),
+    ("junos", 'class-of-service { a "b; }', "x:1: a quoted string is not closed"),
+    ("junos", "class-of-service { fill-level [ 1 2; }", "x:1: the brackets of a list do not match"),
+    ("junos", "class-of-service " + "{ a " * 80, "x:1: sections must be nested at most 64 levels deep"),
+    ("nvue", "nv set qos congestion-control 'p\n", "x:1: a quoted string is not closed"),
     (
         "nvue",
         "nv set qos pfc p switch-priority 0-4000 traffic-class 0-4000 x",
-        "x:1: the command names more than 65,536",
+        "x:1: the command must name at most 65,536",
     ),
 ]
 
@@ -266,7 +278,7 @@ def test_ten_thousand_ports_that_are_told_alike_are_one_profile() -> None:
 def test_a_file_of_no_vendor_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("queues are long today\n")
-    with pytest.raises(ShallowsError, match="has an unknown format"):
+    with pytest.raises(ShallowsError, match=r"the format of .* is unknown"):
         readers.read(path)
 
 

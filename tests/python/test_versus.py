@@ -124,5 +124,5 @@ def test_a_value_divided_by_zero_is_not_a_number() -> None:
 
 def test_a_run_without_another_to_divide_by_is_refused() -> None:
     runs = runs_along_load(a=[2.0, 4.0], b=[3.0, 2.0])
-    with pytest.raises(ShallowsError, match=r"no run of x matches \{'scheme': 'a'\} for"):
+    with pytest.raises(ShallowsError, match=r"experiment x: normalised = \{'scheme': 'a'\} selects no run"):
         versus(NORMALISED, [], runs[1:])

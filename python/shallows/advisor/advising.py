@@ -68,7 +68,9 @@ def advise(
         simulated.
     """
     if not 0 < budget_s < math.inf:
-        raise ShallowsError(f"budget_s must be above 0, got {budget_s}", "give seconds, such as 600")
+        raise ShallowsError(
+            f"budget_s must be above 0, got {budget_s}", "pass a number of seconds such as 600"
+        )
     engine = choose_engine("local", jobs)
     found = prepare(fabric, config, to)
     if rules_only:

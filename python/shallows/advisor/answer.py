@@ -215,7 +215,10 @@ def answer(
     start = clock()
     race = Race(found.fabric, candidates(found.fabric, found.today), folder, engine)
     if len(race.candidates) < 2:
-        raise ShallowsError("the fabric allows only one setting", "free buffer.alpha, or enlarge buffer.pool")
+        raise ShallowsError(
+            "the fabric's file allows only one setting to simulate; at least two are needed",
+            "remove buffer.alpha, or raise buffer.pool",
+        )
     run_to_end(race, RACE_SHARE * budget_s, on_round, most_rounds)
     found.race, found.recommendation = race, recommend(race)
     found.undecided = undecided(race, found.recommendation, RACE_SHARE)

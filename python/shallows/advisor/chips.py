@@ -205,7 +205,7 @@ def chip(name: str) -> Chip:
         if wanted in (found.name, *found.aliases):
             return found
     names = [found.name for found in catalogue()]
-    raise ShallowsError(f"unknown chip {name!r}", listed("`shallows chips` lists them", names))
+    raise ShallowsError(f"unknown chip {name!r}", listed("the chips are", names))
 
 
 def chip_of_platform(name: str) -> Chip | None:

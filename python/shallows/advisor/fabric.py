@@ -157,12 +157,14 @@ class Fabric:
         wanted = goals.parse(document.get("goal", goals.DEFAULT), names if len(names) > 1 else [])
         goals.refuse_impossible(wanted, links.rtt, loads)
         if incast is None and any(goal.metric.name.startswith("query_us") for goal in wanted):
-            raise ShallowsError(f"{file}: goal: the traffic has no queries", "add traffic.incast")
+            raise ShallowsError(
+                f"{file}: goal: a goal for queries needs traffic with queries", "add traffic.incast"
+            )
         simulated = Table(f"{file}: simulated", document.get("simulated", {}), SIMULATED)
         fewest = max(16, incast.senders + 1 if incast else 0)
         hosts = simulated.whole("hosts", 4, MOST_HOSTS, min(fewest, MOST_HOSTS))
         if incast and incast.senders >= hosts:
-            raise traffic.wrong("incast", f"fewer senders than the {hosts} simulated hosts")
+            raise traffic.wrong("incast", f"an incast of fewer senders than the {hosts} simulated hosts")
         flows = simulated.whole("flows", 20, 10**7, FEWEST_FLOWS)
         marks = _marks(of_buffer, silicon)
         return cls(
@@ -214,10 +216,10 @@ def _name(table: Table, default: str) -> str:
     name = table.text("name", default)
     if len(name) > 80 or not name.isprintable() or any(character in name for character in "/\\"):
         raise table.wrong(
-            "name", "a name of up to 80 characters without control characters and path separators"
+            "name", "a name of at most 80 characters without control characters and path separators"
         )
     if name in (".", ".."):  # the engine rejects these names of scenarios
-        raise table.wrong("name", "a name with at least one letter or digit; results are stored under it")
+        raise table.wrong("name", "a name with at least one letter or digit")
     return name
 
 
@@ -231,7 +233,9 @@ def buffer_table(file: str, content: object) -> Table:
     """
     if isinstance(content, Mapping) and "private" in content:
         if "reserved" in content:
-            raise ShallowsError(f"{file}: buffer has reserved and private, its old name", "remove private")
+            raise ShallowsError(
+                f"{file}: buffer has both reserved and private, the old name of reserved", "remove private"
+            )
         content = {"reserved" if key == "private" else key: value for key, value in content.items()}
     return Table(f"{file}: buffer", content, BUFFER)
 
@@ -266,7 +270,7 @@ def pool_of(table: Table, default: float | None = None) -> float:
 def _marks(table: Table, silicon: Silicon) -> tuple[str, ...]:
     found = table.content.get("marks", list(silicon.marks))
     if not isinstance(found, list) or not found or not all(each in MARKS for each in found):
-        raise table.wrong("marks", f"a list of some of {', '.join(MARKS)}")
+        raise table.wrong("marks", f"a list with at least one of {', '.join(MARKS)}")
     return tuple(each for each in MARKS if each in found)
 
 
@@ -274,22 +278,24 @@ def _classes(file: str, given: object, base: Path) -> tuple[TrafficClass, ...]:
     if not isinstance(given, list) or not given:
         raise ShallowsError(f"{file}: [[class]] is missing", f"describe each class of traffic; {REMEDY}")
     if len(given) > 8:
-        raise ShallowsError(f"{file}: {len(given)} classes are more than the 8 queues of a port", REMEDY)
+        raise ShallowsError(f"{file}: at most 8 [[class]] tables are allowed, got {len(given)}", REMEDY)
     found = [
         _class(Table(f"{file}: class {number}", each, CLASS), number, len(given), base)
         for number, each in enumerate(given)
     ]
     names = [each.name for each in found]
     if twice := next((name for name in names if names.count(name) > 1), None):
-        raise ShallowsError(f"{file}: two classes have the name {twice!r}", "give each its own name")
+        raise ShallowsError(f"{file}: two classes have the name {twice!r}", "give each class its own name")
     total = sum(each.share for each in found)
     if not 0.999 <= total <= 1.001:
-        raise ShallowsError(f"{file}: the classes' shares of the load add up to {total:g}, not 1", REMEDY)
+        raise ShallowsError(f"{file}: the values of class.share must add up to 1, got {total:g}", REMEDY)
     queues = [each.queue for each in found]
     if len({*queues}) < len(queues):
-        raise ShallowsError(f"{file}: two classes have the same queue", "give each its own queue")
+        raise ShallowsError(f"{file}: two classes have the same queue", "give each class its own queue")
     if any(later.strict and not earlier.strict for earlier, later in pairwise(found)):
-        raise ShallowsError(f"{file}: a strict class follows a weighted class", "list strict classes first")
+        raise ShallowsError(
+            f"{file}: strict classes must come before weighted classes", "list the strict classes first"
+        )
     return tuple(found)
 
 
@@ -320,7 +326,7 @@ def _loads(table: Table) -> tuple[float, ...]:
             isinstance(each, int | float) and not isinstance(each, bool) and 0 < each < 1 for each in loads
         )
     ):
-        raise table.wrong("load", "a share such as 0.8, or a list of some, between 0 and 1")
+        raise table.wrong("load", "a share between 0 and 1, such as 0.8, or a list of shares")
     return tuple(sorted({float(each) for each in loads}))
 
 

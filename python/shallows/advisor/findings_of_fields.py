@@ -26,11 +26,11 @@ def modes(resolved: Resolved) -> Iterator[Finding]:
                 yield Finding(
                     "mode-mismatch",
                     "note",
-                    f"{place}: {each.name or 'its profile'} has {_limit(each)}, and pool {pool.name} "
+                    f"{place}: {each.name or 'the profile'} has {_limit(each)}, but pool {pool.name} has "
                     f"{'dynamic' if pool.dynamic else 'static'} thresholds",
-                    "SAI lets the mode of the profile override that of the pool; whether a chip can have "
-                    "both in one pool is not published",
-                    "give the profile a limit of the kind that its pool has",
+                    "in SAI, the mode of a profile overrides the mode of its pool; whether a chip supports "
+                    "both modes in one pool is not published",
+                    f"give the profile a {'dynamic' if pool.dynamic else 'fixed'} limit",
                     "SAI: saibuffer.h; sonic-swss, orchagent/bufferorch.cpp",
                     each.source,
                 )
@@ -54,9 +54,10 @@ def groups(resolved: Resolved) -> Iterator[Finding]:
             yield Finding(
                 "group-mismatch",
                 "error",
-                f"class {traffic_class} goes to lossless queue {queue} and is counted in priority group "
-                f"{group}, while priority {priority} is paused by group {expected}",
-                "its senders are not paused when that group is full: a lossless class loses packets",
+                f"class {traffic_class} uses lossless queue {queue} and priority group {group}, but priority "
+                f"{priority} is paused by priority group {expected}",
+                f"a full priority group {group} does not pause the senders of class {traffic_class}, so this "
+                "lossless class loses packets",
                 f"map class {traffic_class} to priority group {expected}",
                 "IEEE 802.1Qbb; SONiC: TC_TO_PRIORITY_GROUP_MAP, PFC_PRIORITY_TO_PRIORITY_GROUP_MAP",
                 profile.source,
@@ -96,9 +97,9 @@ def watchdogs(resolved: Resolved) -> Iterator[Finding]:
         yield Finding(
             "no-watchdog",
             "warning",
-            f"{ports[0]}{several}: pfc_enable has priorities {priorities}, and pfcwd_sw_enable has not",
-            "the PFC watchdog looks at the priorities of pfcwd_sw_enable alone, and a pause storm can stop "
-            "the fabric",
+            f"{ports[0]}{several}: pfc_enable has priorities {priorities}, but pfcwd_sw_enable does not",
+            "the PFC watchdog checks only the priorities of pfcwd_sw_enable; without it, a pause storm can "
+            "stop the fabric",
             "set pfcwd_sw_enable to the priorities of pfc_enable, and start the watchdog (PFC_WD)",
             "sonic-swss, orchagent/qosorch.cpp and pfcwdorch.cpp",
             _source(watched.get(ports[0]), ports[0]),

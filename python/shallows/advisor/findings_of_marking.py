@@ -31,9 +31,9 @@ def never_fires(resolved: Resolved) -> Iterator[Finding]:
                 "never-fires",
                 "warning",
                 f"{each.marking.name if each.marking else ''} at {queues([each])} never marks: {reason}"
-                + (f"; not known for certain: {cited(each.unread_memory)}" if each.unread_memory else ""),
-                "the buffer drops packets before it marks any; often this is how a template says off",
-                "lower the minimum below what the queue may hold, or take the profile away if off is meant",
+                + (f"; this is uncertain: {cited(each.unread_memory)}" if each.unread_memory else ""),
+                "the buffer drops packets before any is marked; many templates disable marking in this way",
+                "lower the minimum below the limit of the queue, or remove the profile to disable marking",
                 DT,
                 curve.source,
             )
@@ -42,13 +42,13 @@ def never_fires(resolved: Resolved) -> Iterator[Finding]:
 def never(each: Class, curve: Curve) -> str:
     """Explain why a curve marks nothing; empty if it can mark."""
     if curve.probability == 0 and (each.kmax is None or each.limit is None or each.kmax >= each.limit.most):
-        return "its probability is 0"
+        return "the probability is 0"
     if each.kmin is None or each.limit is None:
         return ""
     if each.kmin >= each.limit.memory:
-        return f"it begins at {size(each.kmin)}, and the pool has {size(each.limit.memory)}"
+        return f"marking begins at {size(each.kmin)}, but the pool has only {size(each.limit.memory)}"
     if each.kmin >= each.limit.most:
-        return f"it begins at {size(each.kmin)}, and the queue may hold {size(each.limit.most)}"
+        return f"marking begins at {size(each.kmin)}, but the limit of the queue is {size(each.limit.most)}"
     return ""
 
 
@@ -63,10 +63,10 @@ def fires_after_limit(resolved: Resolved) -> Iterator[Finding]:
             yield Finding(
                 "fires-after-limit",
                 "warning",
-                f"{queues([each])}: with {count} busy queues each may hold {size(share)}, "
-                f"and marks begin at {size(each.kmin)}",
-                "when several ports are busy, packets are dropped that ECN was to save",
-                f"begin below {size(share)}, or mark by the pool{_or_alpha(resolved, each)}",
+                f"{queues([each])}: with {count} busy queues, the limit of each is {size(share)}, "
+                f"but marking begins at {size(each.kmin)}",
+                "when several ports are busy, packets are dropped before any packet is marked",
+                f"begin marking below {size(share)}, or mark by the pool{_or_alpha(resolved, each)}",
                 DT,
                 curve.source,
             )
@@ -90,10 +90,11 @@ def maximum_beyond_limit(resolved: Resolved) -> Iterator[Finding]:
         yield Finding(
             "maximum-beyond-limit",
             "warning" if alone else "note",
-            f"{queues([each])}: the curve ends at {size(each.kmax)}, and with {busy} busy "
-            f"{'queue it' if busy == 1 else 'queues each'} may hold {size(held)}: at most "
+            f"{queues([each])}: the curve ends at {size(each.kmax)}, but with {busy} busy "
+            f"{'queue the limit' if busy == 1 else 'queues the limit of each'} is {size(held)}: at most "
             f"{percent(float(share))} of packets are marked{f', {others}' if others else ''}",
-            "the curve is cut off where the buffer drops: congestion is told to few senders, and late",
+            "the buffer drops packets before the curve reaches its maximum, so few senders learn of "
+            "congestion, and they learn late",
             f"end the curve below {size(held)}",
             DT,
             curve.source,
@@ -119,10 +120,11 @@ def no_profile(resolved: Resolved) -> Iterator[Finding]:
         yield Finding(
             "no-profile",
             "warning" if of_all else "note",
-            f"{nothing} marked in {queues(found)} of some ports" + (", nor in any other" if of_all else ""),
-            "ECN-capable transports lose packets early there, as all others do"
+            f"{nothing} marked in {queues(found)} of some ports"
+            + (", nor in any other queue" if of_all else ""),
+            "these queues drop packets of ECN-capable transports early, instead of marking them"
             if early
-            else "ECN-capable transports get tail drop there, and fill the buffer first",
+            else "ECN-capable transports fill the buffer of these queues, and then lose packets",
             "bind a marking profile to queues that carry DCTCP, DCQCN or TCP with ECN",
             "RFC 7567 §4.2",
             found[0].queue.source,
@@ -152,8 +154,8 @@ def not_known(resolved: Resolved) -> Iterator[Finding]:
             "warning" if silent else "note",
             f"{queues(classes)}: {'whether packets are marked' if silent else 'all that is done to packets'} "
             f"is not known: {cited(source)}",
-            "what a line says that was not understood may be the opposite of what is concluded without it",
-            "look that line up in the vendor's guide, and report it, so that it will be read",
+            "this line may change the meaning of the other lines",
+            "look up the line in the vendor's guide, and report the line as not understood",
             "",
             source,
         )
@@ -171,16 +173,18 @@ def not_ect_dropped(resolved: Resolved) -> Iterator[Finding]:
         marks = not without_marks
         colours = [curve.colour for curve in without_marks or curves]
         packets = "packets" if {"all", "green"} & {*colours} else f"{' and '.join(colours)} packets"
-        whose = "that are not ECN-capable are dropped" if marks else "are dropped, ECN-capable ones as well"
-        why = "SYNs, UDP and TCP without ECN lose packets that others have marked"
+        whose = (
+            "that are not ECN-capable are dropped" if marks else "are dropped, even if they are ECN-capable"
+        )
+        why = "SYNs, UDP and TCP without ECN lose packets where ECN-capable packets are marked"
         if not marks:
-            why = "they are not marked there: what DCTCP and DCQCN are told is a loss"
+            why = "DCTCP and DCQCN see losses instead of marks"
         yield Finding(
             "not-ect-dropped",
             "warning" if lossless else "note",
             f"{queues(classes)}: above {_from(first)} {packets} {whose}",
-            "a lossless queue loses packets with PFC on" if lossless else why,
-            "let the profile mark and not drop, or keep such traffic out of the queue",
+            "a lossless queue loses packets although PFC is on" if lossless else why,
+            "let the profile mark without drops, or move such traffic to another queue",
             f"sonic-buildimage issue 27606; {RFC8257}" if lossless else RFC8257,
             curves[0].source,
         )
@@ -196,10 +200,10 @@ def enable_false(resolved: Resolved) -> Iterator[Finding]:
             yield Finding(
                 "not-ect-unknown",
                 "note",
-                f"{marking.name}: whether packets that are not ECN-capable are dropped above its minimum is "
-                "the platform's, and no setting says it",
-                "SYNs, UDP and TCP without ECN may lose packets that others have marked",
-                "look at the counters of dropped packets under load",
+                f"{marking.name}: above the minimum, the platform decides whether packets that are not "
+                "ECN-capable are dropped; no setting specifies this",
+                "SYNs, UDP and TCP without ECN may lose packets where ECN-capable packets are marked",
+                "check the counters of dropped packets under load",
                 RFC8257,
                 curves[0].source,
             )
@@ -207,11 +211,11 @@ def enable_false(resolved: Resolved) -> Iterator[Finding]:
             yield Finding(
                 "enable-false",
                 "warning",
-                f"{_of(marking, curves[0])} marks but has WRED off: whether it marks, and what happens to "
-                "packets that are not ECN-capable, is the platform's",
-                "some platforms mark and drop at the limit alone, on others WRED off means no marks at all",
+                f"{_of(marking, curves[0])} has marking on but WRED off: the platform decides whether "
+                "packets are marked, and whether packets that are not ECN-capable are dropped",
+                "with WRED off, some platforms mark and drop only at the limit, others do not mark at all",
                 ("" if resolved.chip else "name the chip (--chip), and ")
-                + "look at the counters of marked packets under load",
+                + "check the counters of marked packets under load",
                 "sonic-mgmt pull request 8179; sonic-buildimage issue 4545",
                 curves[0].source,
             )
@@ -231,9 +235,9 @@ def probability(resolved: Resolved) -> Iterator[Finding]:
             yield Finding(
                 "pmax-rounded",
                 "warning",
-                f"{_of(marking, curve)}: {percent(float(value))} becomes {legal}",
-                f"{chip.title} has few probabilities and takes the next one below",
-                f"write {legal}, or the next one above that the chip has",
+                f"{_of(marking, curve)}: the chip rounds {percent(float(value))} down to {legal}",
+                f"{chip.title} supports only a few probabilities, and uses the next lower one",
+                f"write {legal}, or the next higher probability that the chip supports",
                 chip.probabilities.source,
                 curve.source,
             )
@@ -247,10 +251,10 @@ def steps(resolved: Resolved) -> Iterator[Finding]:
                 yield Finding(
                     "step-with-probability",
                     "note",
-                    f"{_of(marking, curve)}: minimum is maximum, so "
-                    f"{percent(float(curve.probability))} does nothing",
+                    f"{_of(marking, curve)}: minimum equals maximum, so the probability of "
+                    f"{percent(float(curve.probability))} has no effect",
                     "at and above the maximum all packets are marked",
-                    "write 100 %, which is what happens",
+                    "write 100 %, the effective probability",
                     "sonic-mgmt: tests/ecn; OpenConfig: openconfig-qos-mem-mgmt.yang",
                     curve.source,
                 )
@@ -269,10 +273,10 @@ def order(resolved: Resolved) -> Iterator[Finding]:
                 yield Finding(
                     "minimum-above-maximum",
                     "error",
-                    f"{_of(marking, curve)}: it begins at {_said(low.amount, low.unit)} "
-                    f"and ends at {_said(high.amount, high.unit)}",
-                    "no platform says what it does then; SONiC's models refuse it, others take it silently",
-                    "exchange them",
+                    f"{_of(marking, curve)}: the minimum ({_said(low.amount, low.unit)}) must be at most the "
+                    f"maximum ({_said(high.amount, high.unit)})",
+                    "no platform documents the effect; SONiC's models reject such a curve, others accept it",
+                    "exchange the two thresholds",
                     "sonic-buildimage: sonic-wred-profile.yang",
                     curve.source,
                 )
@@ -295,9 +299,9 @@ def cells(resolved: Resolved) -> Iterator[Finding]:
                     "cell-rounded",
                     "note",
                     f"{_of(marking, curve)}: {'; '.join(texts)}",
-                    f"the chip counts in cells of {chip.cell.value} B; numbers that fit none were often "
-                    "copied from another chip",
-                    "write whole cells",
+                    f"the chip counts in cells of {chip.cell.value} B; thresholds that are not whole cells "
+                    "are often copied from another chip",
+                    "write a multiple of the cell size",
                     chip.cell.source,
                     curve.source,
                 )
@@ -314,9 +318,9 @@ def colours(resolved: Resolved) -> Iterator[Finding]:
                 "colour-inconsistent",
                 "note",
                 f"{marking.name}: " + ", ".join(f"{each.colour} from {_start(each)}" for each in present),
-                "yellow and red are what is dropped first, and here begin later than green; it matters only "
-                "where something colours packets",
-                "give all colours the same curve, or the worse colour the lower one",
+                "yellow and red packets should be dropped before green packets; this matters only if packets "
+                "are coloured",
+                "give all colours the same curve, or give the worse colour the lower curve",
                 "RFC 2597 §2: drop precedence",
                 present[0].source,
             )
@@ -330,9 +334,9 @@ def weight(resolved: Resolved) -> Iterator[Finding]:
                 yield Finding(
                     "averaged",
                     "warning",
-                    f"{_of(marking, curve)}: it looks at an average, with weight {curve.weight}",
-                    "DCTCP and DCQCN react to the backlog itself; an average reports bursts late",
-                    "weight 0",
+                    f"{_of(marking, curve)}: marking uses an average backlog, with weight {curve.weight}",
+                    "DCTCP and DCQCN need the current backlog; an average reports bursts late",
+                    "set the weight to 0",
                     "Alizadeh et al., DCTCP, SIGCOMM 2010, §3.1",
                     curve.source,
                 )
@@ -347,11 +351,11 @@ def moving(resolved: Resolved) -> Iterator[Finding]:
             yield Finding(
                 "percent-of-dynamic",
                 "note",
-                f"{queues([each])}: marks begin at {percent(float(share))} of what the queue may hold, "
+                f"{queues([each])}: marking begins at {percent(float(share))} of the limit of the queue: "
                 f"{size(float(share * few[1]))} with {few[0]} busy, "
-                f"{size(float(share * many[1]))} with {many[0]}",
-                "a share of a dynamic threshold falls as ports get busy",
-                "check the smallest against the bandwidth-delay product",
+                f"{size(float(share * many[1]))} with {many[0]} busy",
+                "a share of a dynamic threshold falls when other queues become busy",
+                "compare the smallest threshold with the bandwidth-delay product",
                 DT,
                 curve.source,
             )
@@ -367,9 +371,9 @@ def times(resolved: Resolved) -> Iterator[Finding]:
                 yield Finding(
                     "time-unsupported",
                     "error",
-                    f"{_of(marking, curve)}: its thresholds are times",
-                    f"{resolved.chip.title} takes bytes or cells",
-                    "write bytes: time × rate / 8",
+                    f"{_of(marking, curve)}: the thresholds are times",
+                    f"{resolved.chip.title} supports only bytes or cells",
+                    "write the thresholds in bytes: time × rate / 8",
                     "Arista AVD issue 4900",
                     curve.source,
                 )
@@ -385,8 +389,8 @@ def units(resolved: Resolved) -> Iterator[Finding]:
             "unit-suspect",
             "warning",
             f"{queues([each])}: {said}",
-            "thresholds of datacenters are some 10 to some 100 µs of the link",
-            "check the unit (bytes, KB, cells), and whether the numbers were made for another rate",
+            "a link usually needs 10 to a few 100 µs to send the bytes of a threshold",
+            "check the unit (bytes, KB, cells), and whether the thresholds were chosen for another rate",
             "published settings from 0.6 to 480 µs: docs/advisor.md",
             curve.source,
         )
@@ -402,9 +406,9 @@ def _odd(each: Class, curve: Curve) -> str:
         told = _said(end.amount, end.unit) if count is None else size(count)
         if wait is not None and wait > latest:
             at = f" at {rate(each.rate)}" if each.rate else ""
-            return f"marks {verb} at {told}, {digits(wait)} µs{at}"
+            return f"marking {verb}s at {told}, which is {digits(wait)} µs{at}"
         if verb == "begin" and count is not None and count < FEWEST and end.amount:
-            return f"marks {verb} at {told}, less than one small packet"
+            return f"marking {verb}s at {told}, less than one small packet"
     return ""
 
 
@@ -430,10 +434,10 @@ def speeds(resolved: Resolved) -> Iterator[Finding]:
             yield Finding(
                 "speed-independent",
                 "warning",
-                f"{marking.name}: marks begin at {size(kmin)} on ports of {', '.join(map(rate, rates))}: "
+                f"{marking.name}: marking begins at {size(kmin)} on ports of {', '.join(map(rate, rates))}: "
                 f"{digits(microseconds(kmin, rates[0]))} and {digits(microseconds(kmin, rates[-1]))} µs",
-                "what a link needs grows with its rate: K follows C·RTT",
-                "a profile for each rate",
+                "the threshold that a link needs grows with its rate: K is proportional to C·RTT",
+                "write a profile for each rate",
                 "Alizadeh et al., DCTCP, SIGCOMM 2010, §3.4",
                 curve.source,
             )
@@ -452,9 +456,10 @@ def unsaid(resolved: Resolved) -> Iterator[Finding]:
                 yield Finding(
                     "default-nobody-set",
                     "note" if missing == ["probability"] else "warning",
-                    f"{_of(marking, curve)}: the {' and the '.join(missing)} is the platform's own",
-                    "its default holds, which is not published or means the whole buffer",
-                    "write all three, if the platform lets you",
+                    f"{_of(marking, curve)}: {' and '.join(missing)} "
+                    f"{'are' if len(missing) > 1 else 'is'} missing",
+                    "the platform's default applies; it is not published, or is the whole buffer",
+                    "write minimum, maximum and probability, if the platform supports them",
                     WRED,
                     curve.source,
                 )

@@ -42,14 +42,14 @@ def pauses(resolved: Resolved) -> Iterator[Finding]:
             continue
         count, share = late[0]
         before = [(busy, least) for busy, least in limit.at if least <= each.kmin]
-        also = f"; from {before[0][0]} on, before the first mark" if before else ""
+        also = f"; with {before[0][0]} or more, PFC pauses before the first mark" if before else ""
         yield Finding(
             "pause-before-mark",
             "warning",
-            f"{queues(classes)}: with {count} busy priority groups each is paused at {size(share)}, "
-            f"and the curve ends at {size(kmax)}{also}",
-            "PFC stops whole links before ECN has slowed the senders down; assumed is one ingress port "
-            "that feeds the queue",
+            f"{queues(classes)}: with {count} busy priority groups, PFC pauses each at {size(share)}, "
+            f"but the curve ends at {size(kmax)}{also}",
+            "PFC stops whole links before ECN has slowed the senders (assuming that one ingress port feeds "
+            "the queue)",
             f"end the curve below {size(share)}, or raise the priority group's α",
             f"Zhu et al., DCQCN, SIGCOMM 2015, §4; {DT}",
             curve.source,
@@ -73,11 +73,11 @@ def headrooms(resolved: Resolved) -> Iterator[Finding]:
             yield Finding(
                 "headroom-insufficient",
                 "error",
-                f"priority group {group.number}: {size(has)} of headroom, and after PAUSE "
-                f"{size(needed)} may come in ({rate(speed)}, {digits(float(metres))} m, "
+                f"priority group {group.number} has {size(has)} of headroom, but {size(needed)} may arrive "
+                f"after PAUSE ({rate(speed)}, {digits(float(metres))} m, "
                 f"MTU {resolved.hints.mtu})",
                 "a lossless class loses packets",
-                f"at least {needed:,} B, and the chip's cells and pipeline on top",
+                f"give at least {needed:,} B, plus the chip's cells and pipeline",
                 "IEEE 802.1Qbb; IEEE 802.3 31B.3.7",
                 group.source,
             )
@@ -101,8 +101,8 @@ def no_headroom(resolved: Resolved) -> Iterator[Finding]:
             f"{cited(hidden)}"
             if hidden
             else f"{queues(classes)}: lossless priority group {group.number} has no headroom",
-            "what comes in after PAUSE has no room",
-            "give its profile xoff, or its pool shared headroom",
+            "packets that arrive after PAUSE are dropped",
+            "set xoff in the profile of the priority group, or give the pool shared headroom",
             "sonic-net/SONiC issue 480",
             group.source,
         )
@@ -118,10 +118,10 @@ def sums(resolved: Resolved) -> Iterator[Finding]:
             yield Finding(
                 "sum-over-100",
                 "error",
-                f"queues of {profile.name or 'a port'} are promised {digits(float(sum(shares)))} % of it",
-                "not all of them can have what they are promised",
-                "let them sum to 100",
-                "NVUE and NX-OS refuse more",
+                f"the shares of {profile.name or 'a port'}'s queues sum to {digits(float(sum(shares)))} %",
+                "a port cannot give its queues more than 100 % of its rate",
+                "reduce the shares to a sum of 100 %",
+                "NVUE and NX-OS reject larger sums",
                 profile.source,
             )
     for direction in ("ingress", "egress"):
@@ -134,8 +134,8 @@ def sums(resolved: Resolved) -> Iterator[Finding]:
                 "sum-over-100",
                 "error",
                 f"{direction} pools {', '.join(pool.name for pool in pools)} sum to {digits(float(total))} %",
-                "there is no more than all of the memory",
-                "let them sum to 100",
+                "the pools cannot have more than 100 % of the memory",
+                "reduce the shares to a sum of 100 %",
                 "NVUE: traffic-pool memory-percent",
                 pools[0].source,
             )
@@ -151,9 +151,9 @@ def beyond_memory(resolved: Resolved) -> Iterator[Finding]:
             yield Finding(
                 "pool-beyond-memory",
                 "warning",
-                f"pool {pool.name} has {size(pool.size)}, and {chip.title} {size(chip.memory.value)} in all",
+                f"pool {pool.name} has {size(pool.size)}, but {chip.title} has {size(chip.memory.value)}",
                 "limits computed from the pool are too high",
-                "check the chip, and where the pool's size comes from",
+                "check the name of the chip and the size of the pool",
                 chip.memory.source,
                 pool.source,
             )
@@ -173,64 +173,69 @@ def alphas(resolved: Resolved) -> Iterator[Finding]:
         yield Finding(
             "alpha-rounded",
             "warning",
-            f"{queues(classes)}: {chip.title} has no α of {alpha}; the next is {chip.legal_alpha(alpha)}",
-            "what the platform makes of it is not published",
-            f"one of {', '.join(map(str, chip.alphas.value))}",
+            f"{queues(classes)}: {chip.title} does not support α = {alpha}; the next supported value is "
+            f"{chip.legal_alpha(alpha)}",
+            "the effect on the platform is not published",
+            f"write one of {', '.join(map(str, chip.alphas.value))}",
             chip.alphas.source,
             allotment.source,
         )
 
 
 _SEEN: dict[str, tuple[Severity, str, str]] = {
-    "value-with-blank": ("note", "some programs do not trim it", "write it without blanks"),
+    "value-with-blank": (
+        "note",
+        "some programs do not remove the spaces",
+        "remove the spaces around the value",
+    ),
     "several-switches": (
         "warning",
-        "what is said here is of one switch; lines of the others are among those not understood",
-        "give each switch a file of its own",
+        "this explanation covers only one switch; the lines of the other switches count as not understood",
+        "write the configuration of each switch to its own file",
     ),
     "zero-threshold": (
         "warning",
-        "SAI takes 0 for the whole buffer, so that the profile does nothing where its limit comes before; to "
-        "mark everything one cell is the least (saiwred.h; sonic-mgmt issue 24277)",
-        "write the size of a cell to mark all, or leave the threshold away",
+        "SAI reads 0 as the whole buffer, so the profile has no effect if the limit of the queue is lower; "
+        "the smallest threshold is one cell (saiwred.h; sonic-mgmt issue 24277)",
+        "write the size of a cell to mark all packets, or remove the threshold",
     ),
     "pool-without-size": (
         "warning",
-        "with buffer_model = traditional orchagent hands it to the chip as it is, and SAI refuses a pool "
+        "with buffer_model = traditional, orchagent passes the pool unchanged to SAI, which rejects a pool "
         "without a size",
-        "give it a size, or let DEVICE_METADATA say buffer_model = dynamic",
+        "give the pool a size, or set buffer_model = dynamic in DEVICE_METADATA",
     ),
     # sonic-swss e6b0c5b5d: parseReference of orchagent/orch.cpp returns an empty name; handleQueueTable of
     # qosorch.cpp and the tables of bufferorch.cpp fail on it, and handlePortQosMapTable retries.
     "empty-reference": (
         "warning",
-        "orchagent sets nothing of such a row, its other fields neither: it drops one of QUEUE or BUFFER "
-        "tables, and tries one of PORT_QOS_MAP again for ever",
-        "leave the field away",
+        "orchagent applies no field of such a row: it ignores a row of QUEUE or BUFFER tables, and retries a "
+        "row of PORT_QOS_MAP forever",
+        "remove the field",
     ),
     # The same function rejects brackets since pull request 1754 (release 202111), and the row is retried. In
     # earlier releases, handleQueueTable unbound the WRED profile for [].
     "bracketed-reference": (
         "warning",
-        "from release 202111 on orchagent refuses brackets: it sets nothing of such a row, its other fields "
-        "neither, and tries again for ever. Before, [TABLE|ROW] named a row, as is assumed here, and [] took "
-        "away what was bound (sonic-swss, pull request 1754)",
-        "write the name of the row alone, or leave the field away",
+        "since release 202111, orchagent rejects brackets: it applies no field of such a row, and retries "
+        "forever. Before 202111, [TABLE|ROW] named a row, and [] removed the binding; this explanation "
+        "assumes the earlier meaning (sonic-swss, pull request 1754)",
+        "write only the name of the row, or remove the field",
     ),
     "probability-overflow": (
         "warning",
-        "packets are marked less often than the line says, and differently on other machines",
+        "packets are marked less often than configured, and the probability differs between machines",
         f"write probability {CERTAIN}, which does not overflow",
     ),
     "probability-moves": (
         "note",
-        "marks do not follow the backlog alone, as DCTCP expects",
-        "leave adaptive away where DCTCP is meant",
+        "DCTCP expects a marking probability that depends only on the backlog",
+        "remove adaptive from queues that carry DCTCP",
     ),
     "not-valid": (
         "warning",
-        "it has no effect, or not the one that was meant",
-        "correct it, or take it away",
+        "the setting has no effect, or not the intended one",
+        "correct or remove the setting",
     ),
 }
 """Severity, reason and remedy of each note."""

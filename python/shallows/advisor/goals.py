@@ -19,7 +19,7 @@ from shallows.series.metric import Metric
 
 SHAPE = '"p99 of small flows below 1 ms at 80 % load, then throughput, then loss"'
 
-REMEDY = f"write goals such as {SHAPE}; docs/advisor.md has the words"
+REMEDY = f"write goals such as {SHAPE}; docs/advisor.md lists the words"
 
 DEFAULT = "loss below 0.1 %, then throughput, then p99 of small flows"
 """Default goals: BCC (INFOCOM '20) §IV-A ranks low loss above throughput; 0.1 % is too much."""
@@ -107,7 +107,7 @@ def parse(given: object, classes: Sequence[str]) -> list[Goal]:
                 replace(_goal(str(part), classes), weight=_weight(part, of)) for part, of in given.items()
             ]
         case _:
-            raise ShallowsError("goal must be a text or a table of weights", REMEDY)
+            raise ShallowsError("goal must be a string or a table of weights", REMEDY)
     _refuse_contradictions(found)
     return found
 
@@ -121,7 +121,7 @@ def _weight(goal: object, weight: object) -> float:
 def _goal(text: str, classes: Sequence[str]) -> Goal:
     found = _GOAL.fullmatch(text.strip())
     if found is None:
-        raise ShallowsError("goal: the text is empty", REMEDY)
+        raise ShallowsError("goal must not be empty", REMEDY)
     goal = _number(found["what"].strip(), classes)
     load = None if found["load"] is None else _load(found["load"])
     bound = None if found["bound"] is None else _bound(found["bound"], goal)
@@ -137,7 +137,7 @@ def _number(what: str, classes: Sequence[str]) -> Goal:
     if found := _QUERIES.fullmatch(what):
         return Goal(plain, Metric(f"query_us.all.{found['rank'].lower()}"))
     if (found := _FLOWS.fullmatch(what)) is None:
-        raise ShallowsError(f"goal: {what!r} is not a known measure", REMEDY)
+        raise ShallowsError(f"goal: unknown measure {what!r}", REMEDY)
     rank, size, name = found["rank"].lower(), found["size"].lower(), found["name"]
     where = ""
     if name is not None:
@@ -155,18 +155,18 @@ def _load(text: str) -> float:
     except ValueError:
         load = 0.0
     if not 0 < load < 1:
-        raise ShallowsError(f"goal: a load must be between 0 and 100 %, got {text} %", REMEDY)
+        raise ShallowsError(f"goal: a load must be above 0 and below 100 %, got {text} %", REMEDY)
     return load
 
 
 def _bound(text: str, goal: Goal) -> float:
     if goal.said == THROUGHPUT.said:
         raise ShallowsError(
-            "goal: throughput takes no bound; it is measured by the mean time of large flows",
+            "goal: throughput must have no bound, because it is measured by the mean time of large flows",
             "write `throughput` alone, or `mean of large flows below 20 ms`",
         )
     wrong = ShallowsError(
-        f"goal: {text!r} is no bound of {goal.said}", "a time such as 1 ms, a loss such as 0.1 %"
+        f"goal: {text!r} is not a bound of {goal.said}", "write a time such as 1 ms or a loss such as 0.1 %"
     )
     if goal.metric.is_loss:
         found = re.fullmatch(r"([0-9.]+) ?%", text)
@@ -192,7 +192,7 @@ def _refuse_contradictions(goals: Sequence[Goal]) -> None:
         other = seen.setdefault((goal.metric.name, goal.load), goal)
         if other is goal:
             continue
-        kind = "contradict each other" if other.bound != goal.bound else "are the same"
+        kind = "have different bounds for one measure" if other.bound != goal.bound else "are the same"
         raise ShallowsError(f"goal: {other.text!r} and {goal.text!r} {kind}", "give each measure once")
 
 
@@ -207,13 +207,12 @@ def refuse_impossible(goals: Sequence[Goal], rtt: float, loads: Sequence[float])
     for goal in goals:
         if goal.bound is not None and not goal.metric.is_loss and goal.bound < rtt * 1e6 / 2:
             raise ShallowsError(
-                f"goal: {goal.text!r} is below half of the round-trip time, "
-                f"{value_text(goal.metric, rtt * 1e6 / 2)}, "
-                "which every flow takes",
+                f"goal: {goal.text!r} must be at least half of the round-trip time, "
+                f"{value_text(goal.metric, rtt * 1e6 / 2)}, the least time of a flow",
                 "raise the bound, or check links.rtt",
             )
         if goal.load is not None and goal.load > max(loads) + 1e-9:
             raise ShallowsError(
-                f"goal: {goal.text!r} is above the highest load of the fabric, {percent(max(loads))}",
+                f"goal: the load of {goal.text!r} must be at most the highest load, {percent(max(loads))}",
                 "raise traffic.load, or lower the goal's load",
             )

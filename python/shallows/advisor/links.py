@@ -79,7 +79,9 @@ def times_of(table: Table) -> tuple[float, float] | None:
     delay = table.quantity("delay", "seconds", DELAY_S)
     if "rtt" in table.content:
         if "host_delay" in table.content:
-            raise ShallowsError(f"{table.place}: both rtt and host_delay are given", "remove one of them")
+            raise ShallowsError(
+                f"{table.place}: rtt and host_delay must not be given together", "remove rtt or host_delay"
+            )
         rtt = table.quantity("rtt", "seconds")
         if "delay" not in table.content:
             delay = min(delay, rtt / (2 * hops))
@@ -90,5 +92,5 @@ def times_of(table: Table) -> tuple[float, float] | None:
     if not 1e-7 <= rtt <= 10:
         raise table.wrong("rtt", "a round-trip time from 100ns to 10s")
     if rtt < 2 * hops * delay * (1 - 1e-9):
-        raise table.wrong("rtt", f"as long as {2 * hops} links of {delay * 1e6:g} us")
+        raise table.wrong("rtt", f"at least the delay of {2 * hops} links of {delay * 1e6:g} us")
     return delay, rtt

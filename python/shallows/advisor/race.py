@@ -225,8 +225,8 @@ class Race:
         for goal in self.fabric.goals:
             if not is_measured(goal.metric, first):
                 raise ShallowsError(
-                    f"goal: {goal.said!r}: the traffic has no such flows",
-                    "choose other sizes, or raise simulated.flows",
+                    f"goal: {goal.said!r}: the simulated traffic has no flows of this size",
+                    "name other sizes, or raise simulated.flows",
                 )
         self.objectives = [each for each in self.objectives if is_measured(each.metric, first)]
 
@@ -346,7 +346,10 @@ def run_set(
     for outcome in run_points(points, engine, on_update):
         labels = outcome.point.source.labels
         if outcome.run is None:
-            raise ShallowsError(f"{describe(labels)} failed: {outcome.error}", "finished runs are kept")
+            raise ShallowsError(
+                f"the run of {describe(labels)} failed: {outcome.error}",
+                "correct the cause and repeat the command; finished runs are kept",
+            )
         engine_costs = outcome.run.summary.engine
         hops += engine_costs["packet_hops"]
         wall_s += engine_costs["wall_s"]

@@ -54,14 +54,14 @@ class Table:
     def __init__(self, place: str, content: object, known: Sequence[str]) -> None:
         self.place = place
         if not isinstance(content, Mapping):
-            raise ShallowsError(f"{place} is not a table", REMEDY)
+            raise ShallowsError(f"{place} must be a table", REMEDY)
         self.content: Mapping[str, Any] = content
         if unknown := sorted(str(key) for key in content.keys() - {*known}):
             raise ShallowsError(f"{place}: unknown key {unknown[0]!r}", listed("the keys are", known))
 
     def wrong(self, key: str, expected: str) -> ShallowsError:
         """Return the error for an invalid value of a key."""
-        return ShallowsError(f"{self.place}: {key} = {self.content.get(key)!r} is not {expected}", REMEDY)
+        return ShallowsError(f"{self.place}: {key} must be {expected}, got {self.content.get(key)!r}", REMEDY)
 
     def need(self, key: str, expected: str) -> ShallowsError:
         """Return the error for a missing key."""
@@ -106,7 +106,7 @@ class Table:
             return self.whole(key, least, most)
         found = self.quantity(key, "bytes")
         if found != int(found) or not least <= found <= most:
-            raise self.wrong(key, f"a size of {least:,} to {most:,} whole bytes")
+            raise self.wrong(key, f"a size in whole bytes from {least:,} to {most:,}")
         return int(found)
 
     def text(self, key: str, default: str | None = None, among: Sequence[str] = ()) -> str:
@@ -115,9 +115,9 @@ class Table:
             return default
         value = self.content.get(key)
         if value is None:
-            raise self.need(key, f"one of {', '.join(among)}" if among else "a text")
+            raise self.need(key, f"one of {', '.join(among)}" if among else "a string")
         if not isinstance(value, str) or not value.strip():
-            raise self.wrong(key, "a text")
+            raise self.wrong(key, "a string that is not empty")
         if among and value not in among:
             raise self.wrong(key, f"one of {', '.join(among)}")
         return value

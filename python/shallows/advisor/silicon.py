@@ -75,21 +75,20 @@ def chip_of(given: object, file: str, rate: float | None) -> Chip:
     if isinstance(given, Mapping):
         return _described(Table(f"{file}: chip", given, KEYS), rate)
     if not isinstance(given, str):
-        raise ShallowsError(
-            f"{file}: chip must be a name or a table", "`shallows chips` lists the known chips"
-        )
+        raise ShallowsError(f"{file}: chip must be a name or a table", "`shallows chips` lists the names")
     try:
         return chip(given)
     except ShallowsError as error:
         raise ShallowsError(
-            f"{file}: {error.message}", f"{error.remedy}; or describe it: memory, parts, ports"
+            f"{file}: {error.message}", f"{error.remedy}; or describe the chip by memory, parts and ports"
         ) from None
 
 
 def _known(found: Chip, rate: float) -> Silicon:
     if found.memory is None:
         raise ShallowsError(
-            f"the memory of {found.title} is not published", "describe the chip as a table with its memory"
+            f"the memory of {found.title} is not published",
+            "describe the chip as a table with the key memory",
         )
     alphas = tuple(float(each) for each in found.alphas.value if each > 0) if found.alphas else ALPHAS
     steps = found.probabilities
@@ -155,5 +154,5 @@ def _numbers(table: Table, key: str, most: int) -> tuple[Fraction, ...] | None:
         return None
     is_list = isinstance(given, list) and given and all(isinstance(each, int | float) for each in given)
     if not is_list or not all(0 < each <= most for each in given):
-        raise table.wrong(key, f"a list of numbers above 0 and up to {most}")
+        raise table.wrong(key, f"a list of numbers above 0 and at most {most}")
     return tuple(sorted(Fraction(str(each)) for each in given))

@@ -265,7 +265,7 @@ def _arrivals(trial: str) -> float:
     except ScenarioError as error:
         message = str(error).splitlines()[0]
         raise ShallowsError(
-            f"the engine rejects the fabric: {message}", "docs/advisor.md has the keys"
+            f"the engine rejects the fabric: {message}", "docs/advisor.md describes the keys"
         ) from None
     return flows / (0.5 * TRIAL_S)
 

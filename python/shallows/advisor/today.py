@@ -58,7 +58,8 @@ def _profile(profiles: Iterable[PortProfile]) -> PortProfile:
     found = [each for each in profiles if each.queues]
     if not found:
         raise ShallowsError(
-            "the configuration has no port queues", "`shallows explain` shows the parts that were read"
+            "the configuration has no ports with queues",
+            "`shallows explain` shows the statements that were read",
         )
     return max(found, key=lambda each: len(each.ports))
 
@@ -114,8 +115,8 @@ def in_bytes(
     )
     if kmin is None or kmax is None or kmin > kmax:
         raise ShallowsError(
-            f"profile {marking.name}: its thresholds cannot be converted to bytes, or are in the wrong order",
-            "`shallows explain` shows details",
+            f"profile {marking.name}: thresholds must be in ascending order and convertible to bytes",
+            "`shallows explain` shows the thresholds",
         )
     if curve.weight:
         notes.append(

@@ -36,7 +36,7 @@ def _main(arguments: Sequence[str] | None) -> int:
         print(f"shallows: defect: {error}", file=sys.stderr)
         return FAILED
     except KeyboardInterrupt as interrupt:
-        kept = interrupt.args[0] if interrupt.args else "nothing of this run is kept"
+        kept = interrupt.args[0] if interrupt.args else "the results of this run are lost"
         print(f"\nshallows: interrupted; {kept}", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:

@@ -20,7 +20,7 @@ def run(options: argparse.Namespace) -> int:
     draw = getattr(figures, name.replace("-", "_"))
     for option in choices:
         if option not in signature(draw).parameters:
-            raise ShallowsError(f"{name} has no {option} to choose", "leave the option out")
+            raise ShallowsError(f"the figure {name} does not support --{option}", "remove the option")
     figure = draw(choose_runs(find_runs(options.folders), options.where), **choices)
     check_writable(Path(options.out))
     for path in figures.save(figure, Path(options.out) / name, options.formats or ["pdf", "png"]):

@@ -74,7 +74,9 @@ def _describe(
 
 def _check_by(runs: list[Run], folder: Path, by: list[str]) -> None:
     if by and runs[0].path != folder:
-        raise ShallowsError(f"{folder} holds {len(runs)} runs, and --by is of one", "name a run's folder")
+        raise ShallowsError(
+            f"--by needs a folder with one run; {folder} contains {len(runs)}", "name the folder of one run"
+        )
 
 
 def _print_tables(runs: list[Run], folder: Path, screen: "Console", by: list[str]) -> None:

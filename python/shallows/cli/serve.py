@@ -13,7 +13,9 @@ def run(options: argparse.Namespace) -> int:
     """Serve a folder until Ctrl-C."""
     folder = Path(options.folder)
     if not is_folder(folder):
-        raise ShallowsError(f"{folder} is no folder", "name one that `run` or `sweep` writes")
+        raise ShallowsError(
+            f"{folder} is not a folder", "name a folder that `shallows run` or `shallows sweep` writes"
+        )
     with open_server(folder, options.port) as server:
         screen = console()
         screen.print(

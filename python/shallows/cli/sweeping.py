@@ -60,11 +60,11 @@ def run_sweep(
     line = f"{len(mine)}{of} runs, {needs}"
     screen.print(Text.assemble((parent.name, "bold"), f"  {line}"), soft_wrap=True)
     if not needs.finished and (others := _others(parent, points)):
-        of_whom = "of other settings, or of another build of the engine; they stay"
-        screen.print(f"{others} other runs are in {parent}: {of_whom}", soft_wrap=True, highlight=False)
+        origin = "they have other settings or another build of the engine, and are kept"
+        screen.print(f"{parent} has {others} further runs: {origin}", soft_wrap=True, highlight=False)
     for point in mine:
         if point.damage:
-            print(f"{point.damage.message}: it is run again", file=sys.stderr)
+            print(f"{point.damage.message}: the point is run again", file=sys.stderr)
     enter(parent, points, replaces=replaces)
     with SweepStatus(len(mine)) as status:
         outcomes = run_points(mine, engine, status.update)
@@ -125,7 +125,7 @@ def _say_what_is_empty(runs: Sequence[Run]) -> None:
     if empty := sum(run.measured_nothing for run in runs):
         print(
             f"{empty} of {len(runs)} points measured nothing\n"
-            "  they are finished and are not run again: change the scenario so that they measure something",
+            "  these points are finished and will not run again: change the scenario so that they measure",
             file=sys.stderr,
         )
 

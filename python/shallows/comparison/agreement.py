@@ -173,7 +173,7 @@ def _judge(metric: _Metric, simulated: Sequence[Run], real: Sequence[Run]) -> Ag
         return replace(known, verdict="agree" if same else "differ", difference=0.0 if same else None)
     known = replace(known, difference=after / before - 1 if metric.is_relative else after - before)
     if len(real) < FEWEST_SEEDS:
-        return replace(known, reason=f"pairs: {len(real)}; {FEWEST_SEEDS} are needed")
+        return replace(known, reason=f"pairs: {len(real)}; at least {FEWEST_SEEDS} are needed")
     by = intervals.mean_change if metric.is_relative else intervals.mean_difference
     change = by(theirs, mine)
     known = replace(known, low=finite(change.low), high=finite(change.high))
@@ -181,7 +181,7 @@ def _judge(metric: _Metric, simulated: Sequence[Run], real: Sequence[Run]) -> Ag
         return replace(known, verdict="agree")
     if change.low > metric.bound or change.high < -metric.bound:
         return replace(known, verdict="differ")
-    return replace(known, reason="the interval crosses the bound: more pairs")
+    return replace(known, reason="the interval crosses the bound; more pairs are needed")
 
 
 def table(found: Sequence[Agreement], pairs: int) -> Table:
@@ -242,6 +242,6 @@ def reject_invalid(real: Sequence[Run]) -> None:
     if found := invalid(real):
         raise ShallowsError(
             f"{len(found)} of {len(real)} measured runs are invalid: {found[0]}",
-            "repeat the command when the machine is less busy: only these runs are measured again. "
-            "`--invalid` compares them anyway",
+            "repeat the command on a less busy machine: only the invalid runs are measured again. "
+            "`--invalid` compares invalid runs too",
         )

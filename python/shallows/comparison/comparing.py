@@ -58,21 +58,24 @@ def compare(
         If the runs cannot be compared, or another version wrote their files.
     """
     if not 0.5 <= confidence < 1:
-        raise ShallowsError(f"confidence must be in [0.5, 1), got {confidence}", "0.95 is usual")
+        raise ShallowsError(
+            f"confidence must be at least 0.5 and below 1, got {confidence}", "pass 0.95, the usual value"
+        )
     if not 0 <= cool_down < 1:
         raise ShallowsError(
-            f"cool-down must be in [0, 1), got {cool_down}", "0.05 leaves out the last twentieth"
+            f"cool-down must be at least 0 and below 1, got {cool_down}",
+            "pass 0.05 to leave out the last 5 % of the time",
         )
     for scheme in schemes:
         if not isinstance(scheme, str | Path | Run | Sequence):
             raise ShallowsError(
-                f"{type(scheme).__name__} is not a scheme",
-                "name the folder of each scheme or give a list of its runs; name them with `names`",
+                f"a scheme must be a folder, a run or a list of runs, got {type(scheme).__name__}",
+                "pass the folder of each scheme or a list of its runs; `names` gives names to schemes",
             )
     if not schemes:
         raise ShallowsError(
-            "there is nothing to compare",
-            "name the folders of two schemes, or that of a sweep with [[sweep.scheme]] tables",
+            "a comparison needs at least two schemes, got none",
+            "name the folders of two schemes, or the folder of a sweep with [[sweep.scheme]] tables",
         )
     if by is None:
         found = Matched.of(schemes, names)
@@ -80,7 +83,9 @@ def compare(
         found = Matched.by(schemes, [by] if isinstance(by, str) else by)
     first = next(iter(found.runs)) if baseline is None else found.find(baseline)
     if len(found.runs) < 2:
-        raise ShallowsError(f"only one {found.what} was given: {first}", found.remedy())
+        raise ShallowsError(
+            f"a comparison needs at least two {found.what}s, got only {first}", found.remedy()
+        )
     return _Comparer(found, first, confidence, cool_down, metrics).compare()
 
 
@@ -125,7 +130,7 @@ class _Comparer:
                 if point in self.found.runs[other]:
                     rows += self._compare_point(point, runs, other, read)
                 else:
-                    self._note(f"{other} has no run at {point}: left out")
+                    self._note(f"{other} has no run at {point}; the point is left out")
             if self.known is not None and self.is_ranked:
                 self._rank(self.found.points[point], self.known)
         self._note_work()
@@ -147,12 +152,13 @@ class _Comparer:
         if apart and (not self.found.places or apart == self.others):
             theirs = self.found.runs[apart[0]]
             raise ShallowsError(
-                f"{self.baseline} and {apart[0]} have no point in common: {listing(mine)}; {listing(theirs)}",
+                f"{self.baseline} and {apart[0]} have no point in common: "
+                f"{listing(mine)} versus {listing(theirs)}",
                 "compare runs of the same axes and values",
             )
         for other in self.others:
             for point in sorted(self.found.runs[other].keys() - mine.keys()):
-                self._note(f"{self.baseline} has no run at {point}: left out")
+                self._note(f"{self.baseline} has no run at {point}; the point is left out")
 
     def _rank(self, point: Labels, known: list[Metric]) -> None:
         fewest = {
@@ -188,11 +194,11 @@ class _Comparer:
         if not seeds:
             raise ShallowsError(
                 f"{named_at(self.baseline, point)} and {other} have no seed in common: "
-                f"{listing(runs)}; {listing(theirs)}",
-                "run both with the same seeds, so that they meet the same flows",
+                f"{listing(runs)} versus {listing(theirs)}",
+                "run both with the same seeds, so that both have the same flows",
             )
         if left := sorted(runs.keys() ^ theirs.keys()):
-            self._note(f"seeds {listing(left)} are not in both, and left out", named_at(other, point))
+            self._note(f"left out: seeds {listing(left)}, which only one side has", named_at(other, point))
         pairs = []
         for seed in seeds:
             pair = runs[seed], theirs[seed]
@@ -220,8 +226,8 @@ class _Comparer:
         for key in ("workload", "stop"):
             refuse_if_different(runs, key)
         self._note(
-            f"not the same flows as {self.baseline}'s, though the workload is the same "
-            "(a closed loop, or another topology): taken for independent",
+            f"the flows differ from those of {self.baseline} although the workload is the same (closed loop "
+            "or another topology); the runs count as independent",
             place,
         )
 
@@ -229,7 +235,7 @@ class _Comparer:
         for side, name in enumerate((self.baseline, other)):
             if count := sum(pair[side].series["fct_us.all"].incomplete for pair in pairs):
                 self._note(
-                    f"{count:,} flows are not complete; their time so far stands for them",
+                    f"{count:,} flows are unfinished; their times until the end of the run are used",
                     named_at(name, point),
                 )
 
@@ -271,7 +277,7 @@ class _Comparer:
             for run in runs.values()
         }
         if len(builds) > 1:
-            self._note(f"{len(builds)} builds of the engine made these runs: a difference may be theirs")
+            self._note(f"the runs come from {len(builds)} builds of the engine, which may cause differences")
 
     def _note_chance(self, rows: list[Row]) -> None:
         judged = sum(row.has_interval for row in rows) + self.ranked

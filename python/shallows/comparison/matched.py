@@ -31,7 +31,9 @@ class Matched:
         known = self.places or {name: {} for name in self.runs}
         if (found := places.find(baseline, known)) is None:
             raise ShallowsError(
-                f"unknown {self.what} {baseline!r}" + (", or several match" if self.places else ""),
+                f"{baseline!r} must name exactly one place"
+                if self.places
+                else f"unknown scheme {baseline!r}",
                 listed(f"the {self.what}s are", list(self.runs)),
             )
         return found
@@ -43,8 +45,8 @@ class Matched:
         axes = {axis: None for run in self._all() for axis in run.labels if axis not in {"seed", "scheme"}}
         several = [axis for axis in axes if len({str(run.labels.get(axis)) for run in self._all()}) > 1]
         if several:
-            return listed("compare the values of an axis with --by; there are", several)
-        return "name the folders of two schemes, or that of a sweep with [[sweep.scheme]] tables"
+            return listed("compare the values of an axis with --by; the axes are", several)
+        return "name the folders of two schemes, or the folder of a sweep with [[sweep.scheme]] tables"
 
     def _all(self) -> list[Run]:
         return [run for at in self.runs.values() for seeds in at.values() for run in seeds.values()]
@@ -74,7 +76,8 @@ class Matched:
         called = list(names) if names is not None else _names(schemes, sides)
         if len(called) != len(sides) or len(set(called)) != len(called):
             raise ShallowsError(
-                f"{len(sides)} schemes have the name {', '.join(called)}", "give each scheme its own name"
+                f"each of the {len(sides)} schemes must have its own name, got {', '.join(called)}",
+                "give each scheme its own name",
             )
         # If folders have several schemes each, every scheme of a folder is one scheme of the comparison.
         with_scheme = any(len({run.labels.get("scheme") for run in side}) > 1 for side in sides)
@@ -91,12 +94,13 @@ class Matched:
             points.setdefault(point, labels)
             seed = run.environment.get("seed")
             if not isinstance(seed, int):
-                raise ShallowsError(f"{run.path / 'env.json'} has no seed", "run its scenario again")
+                raise ShallowsError(f"{run.path / 'env.json'}: seed is missing", "run the scenario again")
             same = runs.setdefault(name, {}).setdefault(point, {})
             if (other := same.setdefault(seed, run)) is not run:
                 raise ShallowsError(
-                    f"{other.path} and {run.path} are both {named_at(name, point)} with seed {seed}",
-                    "name one of them; a folder of each scheme holds one run for each seed and point",
+                    f"{other.path} and {run.path} have the same scheme, point and seed: "
+                    f"{named_at(name, point)}, seed {seed}",
+                    "name only one of the two runs",
                 )
         return cls(runs, points)
 
@@ -118,7 +122,7 @@ def named_at(scheme: str, point: str) -> str:
 def listing(values: Iterable[object]) -> str:
     """List the first six values in words."""
     shown = [str(value) or "no axes" for value in values]
-    return ", ".join(shown[:6]) + (", …" if len(shown) > 6 else "")
+    return ", ".join(shown[:6]) + (f" and {len(shown) - 6} more" if len(shown) > 6 else "")
 
 
 def refuse_if_different(runs: tuple[Run, Run], key: str) -> None:
@@ -135,15 +139,16 @@ def refuse_if_different(runs: tuple[Run, Run], key: str) -> None:
             if isinstance(scenario, dict) and part in scenario:
                 continue
             raise ShallowsError(
-                f"{run.path / 'resolved.json'} has no {key}: another version wrote it",
-                "run its scenario again with this version",
+                f"{run.path / 'resolved.json'}: {key} is missing; another version wrote the file",
+                "run the scenario again with this version",
             )
         found = [scenario[part] for scenario in found]
     if found[0] != found[1]:
         path, mine, theirs = _first_difference(key, *found)
         raise ShallowsError(
-            f"{runs[0].path} and {runs[1].path} do not match: {path} is {_shown(mine)} and {_shown(theirs)}",
-            "compare runs of the same workload, length and measure",
+            f"{runs[0].path} and {runs[1].path} must have the same {path}, got {_shown(mine)} and "
+            f"{_shown(theirs)}",
+            "compare runs of the same workload, length and [measure] table",
         )
 
 

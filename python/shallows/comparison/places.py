@@ -26,12 +26,15 @@ def axes_of(runs: Sequence[Run], by: Sequence[str]) -> list[str]:
             axis for axis in known if wanted in {axis.rsplit(".", 1)[-1], axis_name(axis)}
         ]
         if len(meant) > 1:
-            raise ShallowsError(f"several axes match {wanted}", listed("name one by its key", meant))
+            raise ShallowsError(
+                f"--by {wanted}: several axes have this name", listed("use the key of one axis", meant)
+            )
         if not meant or meant == ["seed"]:
-            reason = "what differs by chance cannot be compared" if meant else "these runs have no such axis"
+            reason = "seeds cannot be compared" if meant else "the runs have no such axis"
             axes = [f"{axis} ({_some(list(values))})" for axis, values in known.items() if axis != "seed"]
             raise ShallowsError(
-                f"--by {wanted}: {reason}", listed("axes and values", axes) if axes else "name a sweep"
+                f"--by {wanted}: {reason}",
+                listed("the axes and values are", axes) if axes else "name the folder of a sweep",
             )
         found.append(meant[0])
     return list(dict.fromkeys(found))

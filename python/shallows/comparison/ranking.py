@@ -87,9 +87,9 @@ def choose(metrics: Sequence[str] | None, known: Sequence[Metric], flows: Mappin
     if metrics is not None:
         for name in metrics:
             if name not in names:
-                raise ShallowsError(f"not all of these runs have a metric {name!r}", _all(names))
+                raise ShallowsError(f"metric {name!r} is missing in at least one run", _all(names))
         if not metrics:
-            raise ShallowsError("no metric was given", _all(names))
+            raise ShallowsError("at least one metric is needed, got none", _all(names))
         return [Metric(name) for name in dict.fromkeys(metrics)]
 
     def with_tail(series: str) -> str:

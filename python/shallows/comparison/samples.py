@@ -97,8 +97,8 @@ def read(run: Run, cool_down: float, wanted: Collection[str] = ()) -> Sample:
     run = Run(run.path)
     if complaints := run.summary.get("health", {}).get("complaints"):
         raise ShallowsError(
-            f"{run.path} is invalid: {complaints[0]}",
-            "measure it again on a less busy machine, or leave it out; see docs/testbed.md",
+            f"the run {run.path} is invalid: {complaints[0]}",
+            "measure the run again on a less busy machine, or leave it out; see docs/testbed.md",
         )
     if missing := [key for key, kind in SUMMARY.items() if not isinstance(run.summary.get(key), kind)]:
         raise _outdated(run, "summary.json", missing[0])
@@ -189,8 +189,8 @@ def _columns(run: Run, name: str, table: "pl.DataFrame", columns: dict[str, str]
             raise _outdated(run, name, column)
         if str(table.schema[column]) not in {kind, "Null"}:
             raise ShallowsError(
-                f"{run.path / name}: column {column} holds {table.schema[column]}, not {kind}",
-                "Shallows did not write this file: run its scenario again",
+                f"{run.path / name}: column {column} must be of type {kind}, got {table.schema[column]}",
+                "this file does not come from Shallows: run the scenario again",
             )
     return table.select(pl.col(column) for column in columns)
 
@@ -198,6 +198,6 @@ def _columns(run: Run, name: str, table: "pl.DataFrame", columns: dict[str, str]
 def _outdated(run: Run, name: str, missing: str) -> ShallowsError:
     made_by = run.environment.get("version", "unknown")
     return ShallowsError(
-        f"{run.path / name} has no {missing}: version {made_by} wrote it, or another program",
-        "run its scenario again with this version",
+        f"{run.path / name}: {missing} is missing; version {made_by} or another program wrote the file",
+        "run the scenario again with this version",
     )

@@ -138,5 +138,5 @@ class _Pairs:
         """Return the run in a folder; None if it must be repeated."""
         if self.force or build()["dirty"] or not holds(folder, content_hash):
             return None
-        self.say(f"{folder} is there")
+        self.say(f"{folder} exists already and is used")
         return Run(folder)

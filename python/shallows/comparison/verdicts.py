@@ -30,7 +30,7 @@ batches of the first are dependent.
 FEWEST_FLOWS = 10
 """Fewest flows of a batch, for its mean."""
 
-INCLUDES_ZERO = "the interval holds 0"
+INCLUDES_ZERO = "the interval contains 0"
 """Reason of an undecided change whose interval contains zero."""
 
 SAME = "the same in every run"
@@ -76,7 +76,7 @@ def judge(metric: Metric, pairs: Pairs, confidence: float, alone: int = SEEDS_AL
     theirs, mine = ([_values(metric, pair[side]) for pair in pairs] for side in (0, 1))
     count = min(sum(group.size for group in side) for side in (theirs, mine))
     if not pairs or not all(group.size for group in (*theirs, *mine)):
-        return Judgement(reason="no such flows in some runs")
+        return Judgement(reason="some runs have no flows of this metric")
     known = Judgement(groups=_counted(len(pairs), "seed"))
     if metric.is_percentile and not percentiles.suffices(count):
         return replace(known, reason=percentiles.too_few(count))
@@ -179,8 +179,8 @@ def _decide(metric: Metric, known: Judgement, change: Interval, incomplete: list
         return replace(known, reason=INCLUDES_ZERO)
     is_better = (change.low > 0) == metric.is_better_high
     if count := incomplete[1 if is_better else 0]:
-        whose = "its" if is_better else "the baseline's"
-        return replace(known, reason=f"{count:,} of {whose} flows are not complete")
+        of = "" if is_better else " of the baseline"
+        return replace(known, reason=f"{count:,} flows{of} are unfinished")
     return replace(known, verdict="better" if is_better else "worse")
 
 

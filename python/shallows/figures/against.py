@@ -174,7 +174,7 @@ def classes(runs: Runs) -> "Figure":
     rows = {id(run): breakdown(run, "class").rows for run in runs}
     numbers = sorted({int(row["class"]) for found in rows.values() for row in found})
     if len(numbers) == 1:
-        raise ShallowsError("the flows of these runs are all in one class", "give workloads a `class`")
+        raise ShallowsError("the figure needs flows of several classes", "give workloads a `class`")
 
     def points(key: str) -> Points:
         found: Points = {}
@@ -211,8 +211,8 @@ def _horizontal_axis(runs: Sequence[Run]) -> Swept:
     axis = across(everywhere)
     if axis is None:
         raise ShallowsError(
-            "these runs differ in no number that could be the figure's axis",
-            "name the folder of a sweep over loads, such as the one that `shallows demo --full` writes",
+            "the figure needs runs that differ in a number, such as the load",
+            "name the folder of a sweep over loads; `shallows demo --full` writes such a sweep",
         )
     return Swept.of(axis, values_on(places, axis))
 
@@ -226,8 +226,9 @@ def _servers(run: Run) -> float:
     }
     if len(found) != 1:
         raise ShallowsError(
-            f"queries of {run.path} have from {min(found, default=0):g} to {max(found, default=0):g} servers",
-            "give all of a run's workloads that ask the same fan_out",
+            "all queries of a run must have the same number of servers; those of "
+            f"{run.path} have {min(found, default=0):g} to {max(found, default=0):g}",
+            "set the same fan_out in all workloads with queries",
         )
     return float(found.pop())
 

@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
+LONGER = "run the scenarios longer: raise stop.at"
+"""Remedy for runs that are too short."""
+
 POINTS = 400
 """Most points of a distribution's line."""
 
@@ -135,7 +138,7 @@ def query_cdf(runs: Runs, *, tail: bool = False) -> "Figure":
     lines = {name: pl.concat([_answered(run) for run in each]).sort() for name, each in members.items()}
     lines = {line: times for line, times in lines.items() if len(times)}
     if not lines:
-        raise ShallowsError("no query of these runs is complete", "let them run for longer: stop.at")
+        raise ShallowsError("the runs have no completed query", LONGER)
     return _time_cdf(
         of_groups({line: members[line] for line in lines}), lines, "completion time", "queries", tail=tail
     )
@@ -157,7 +160,7 @@ def _flow_cdf(runs: Sequence[Run], column: str, *, tail: bool) -> "Figure":
         if any(map(len, inside.values())):
             sizes[name] = inside
     if not sizes:
-        raise ShallowsError("no flow of these runs is complete", "let them run for longer: stop.at")
+        raise ShallowsError("the runs have no completed flow", LONGER)
     told = of_groups(groups(runs))
     with one_below_the_other(told, len(sizes), 1.15) as (figure, places):
         for panels, (name, drawn) in zip(places, sizes.items(), strict=True):
@@ -213,7 +216,7 @@ def slowdown(runs: Runs) -> "Figure":
     lines = {name: completed(members) for name, members in groups(as_list(runs)).items()}
     sizes = pl.concat([flows["size_bytes"] for flows in lines.values()]).sort()
     if sizes.is_empty():
-        raise ShallowsError("no flow of these runs is complete", "let them run for longer: stop.at")
+        raise ShallowsError("the runs have no completed flow", LONGER)
     edges = [sizes[max(len(sizes) * rank // SIZE_GROUPS - 1, 0)] for rank in range(1, SIZE_GROUPS + 1)]
     edges = sorted(set(edges))
     told = of_groups(groups(as_list(runs)))
@@ -376,7 +379,7 @@ def ping(runs: Runs, *, tail: bool = False) -> "Figure":
             found[key] = echoes.filter(pl.col("class") == number)["rtt_us"].sort()
             which[key] = _labels(members[0]) | {"class": f"{number}"}
     if not found:
-        raise ShallowsError("no echo of these runs came back", "let them run for longer: stop.at")
+        raise ShallowsError("the runs have no answered ping", LONGER)
     return _time_cdf(of_labels(which), found, "round-trip time", "echoes", tail=tail)
 
 
@@ -411,7 +414,7 @@ def starvation(runs: Runs) -> "Figure":
         gaps[name] = flows["longest_ack_gap_us"].drop_nulls().to_numpy()
     together = np.concatenate(list(gaps.values()))
     if not len(together):
-        raise ShallowsError("no flow of these runs sent anything", "let them run for longer: stop.at")
+        raise ShallowsError("the runs have no flow that sent data", LONGER)
     unit = style.time_unit(together.tolist())
     low, high = together.min() / unit.size, together.max() / unit.size
     spans_decades = low > 0 and high > 10 * low
@@ -457,7 +460,10 @@ def shares(runs: Runs) -> "Figure":
     runs = as_list(runs)
     every = {trace["every"] for run in runs for trace in run.scenario["measure"]["flow_traces"]}
     if len(every) != 1 or "event" in every:
-        raise ShallowsError("these runs have no traces of flows at one interval", "set measure.flow_traces")
+        raise ShallowsError(
+            "the figure needs flow traces at the same fixed interval in all runs",
+            'set measure.flow_traces = [{ sample = 4, every = "1ms" }]',
+        )
     (interval,) = every
     found = {
         name: np.concatenate([acked_packets(run, 1e6 * order(interval)).to_numpy() for run in members])
@@ -466,7 +472,8 @@ def shares(runs: Runs) -> "Figure":
     together = np.concatenate(list(found.values()))
     if not together.any():
         raise ShallowsError(
-            "no flow of these runs got anything in its last interval", "trace at a longer one"
+            "no data was acknowledged in the last interval of the flow traces",
+            "set a longer interval in measure.flow_traces",
         )
     most = MOST_SHARES * float(together.mean())
     bins = np.linspace(0, most, GAP_BINS + 1).tolist()

@@ -77,7 +77,7 @@ def _draw_schemes(comparison: Comparison) -> "Figure":
     rows = [row for row in comparison.main() if Metric(row.metric).is_relative and row.has_interval]
     if not rows:
         raise ShallowsError(
-            "no change has an interval that could be drawn", "run each scheme with five seeds or more"
+            "the comparison has no confidence interval to draw", "run each scheme with at least five seeds"
         )
     schemes = list(dict.fromkeys(row.scheme for row in rows))
     heights = _heights(rows)
@@ -114,8 +114,8 @@ def _draw_rankings(comparison: Comparison) -> "Figure":
     ]
     if not metric.is_relative or all(each.verdict == "first" for each in known):
         raise ShallowsError(
-            "no change has an interval that could be drawn",
-            "rank by a completion time or goodput, with five seeds or more",
+            "the comparison has no confidence interval to draw",
+            "rank by a completion time or by goodput, with at least five seeds",
         )
     low, high, limits = _limits((each.change, each.low, each.high) for each in known)
     names = [[style.wrapped(each.place, NAME_CHARACTERS) for each in standings] for standings in shown]

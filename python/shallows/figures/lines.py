@@ -213,6 +213,6 @@ def one_below_the_other(
 def _refuse_many(rows: int, parts: int) -> None:
     if rows > MOST_ROWS:
         raise ShallowsError(
-            f"the figure would have {parts} panels of each kind; a page holds {MOST_ROWS} rows",
-            "name fewer runs, or choose among them: --where load=0.8",
+            f"a figure must have at most {MOST_ROWS} rows; {parts} panels of each kind do not fit",
+            "name fewer runs, or select runs with an option such as --where load=0.8",
         )

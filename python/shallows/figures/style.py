@@ -55,8 +55,8 @@ def panels(
 
     if rows > most:
         raise ShallowsError(
-            f"the figure would have {rows} rows; a page holds {most}",
-            "name fewer runs, or choose among them (`--where load=0.8`) or their ports (`--port NAME`)",
+            f"a figure must have at most {most} rows, got {rows}",
+            "name fewer runs, or select runs (`--where load=0.8`) or ports (`--port NAME`)",
         )
     with plt.style.context(STYLE):
         size = (width, 0.65 + height * rows)

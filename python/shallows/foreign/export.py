@@ -40,13 +40,15 @@ def hpcc(source: ScenarioLike | Run, what: str) -> str:
         run = source
         if what == "topology":
             raise ShallowsError(
-                f"{run.path} is a run; topologies are exported from scenarios",
+                f"{run.path} is a run's folder; a topology is exported from a scenario",
                 f"name {run.path / 'scenario.toml'}",
             )
         return fct(run) if what == "fct" else _flows_of_run(run)
     if what == "fct":
         name = source.source.file if isinstance(source, HasSource) else source
-        raise ShallowsError(f"{name} is no run's folder", "run the scenario first, and name the run's folder")
+        raise ShallowsError(
+            f"{name} is not a run's folder", "run the scenario first, and name the folder of the run"
+        )
     scenario = source_of(source)
     experiment = scenario.parse()
     return topology(experiment) if what == "topology" else _flows_of_scenario(scenario, experiment)
@@ -71,8 +73,8 @@ def topology(experiment: "Experiment") -> str:
     groups = json.loads(experiment.resolved())["host"].get("group", [])
     if any("delay" in group for group in groups):
         raise ShallowsError(
-            "a group of hosts has a delay of its own, which is in no file of HPCC's",
-            "give all hosts one delay: topology.host_delay",
+            "host.group: HPCC's topology file cannot describe a delay of one group of hosts",
+            "give all hosts one delay with topology.host_delay",
         )
     built = _network(experiment)
     ids = node_ids(built.hosts, built.switches)
@@ -101,8 +103,8 @@ def _flows_of_scenario(source: Source, experiment: "Experiment") -> str:
     workloads = json.loads(experiment.resolved())["workload"]
     if not all(workload["kind"] == "trace" and isinstance(workload["class"], int) for workload in workloads):
         raise ShallowsError(
-            f"the flows of {source.file} are drawn as it runs",
-            "run it, and export the run: its flows are known",
+            f"the flows of {source.file} are random and not known before a run",
+            "run the scenario, and export the folder of the run",
         )
     built = _network(experiment)
     rows = []
@@ -123,7 +125,8 @@ def _listed(
     cells = {(name or "").strip(): (text or "").strip() for name, text in row.items()}
     if cells.get("after"):
         raise ShallowsError(
-            f"flows of {source} wait for others", "run it, and export the run: its flows have times"
+            f"flows of {source} wait for other flows, so their start times are not known before a run",
+            "run the scenario, and export the folder of the run",
         )
     ends = [hosts.get(cells[name], -1) for name in ("source", "destination")]
     one, other = (
@@ -160,7 +163,8 @@ def _flow_lines(rows: Sequence[tuple[int, int, int, int, int, int]], ids: Sequen
     for start, one, other, group, port, size in rows:
         if not (plain or 1 <= group <= 7):
             raise ShallowsError(
-                f"a flow is in class {group}; HPCC's queues of data are 1 to 7", "give flows other classes"
+                f"the class of a flow must be from 1 to 7 (HPCC's data queues), got {group}",
+                "give the flows other classes",
             )
         pg = DATA if plain else group
         lines.append(f"{ids[one]} {ids[other]} {pg} {port} {size} {_decimal(start, 12)}")
@@ -199,7 +203,9 @@ def _address(node: int) -> str:
 
 def _with_ports(run: Run) -> "Any":
     if "destination_port" not in run.flows.columns:
-        raise ShallowsError(f"{run.path} does not say the ports of its flows", "run its scenario again")
+        raise ShallowsError(
+            f"{run.path} has no record of its flows' ports", "run its scenario again with this version"
+        )
     return run.flows
 
 

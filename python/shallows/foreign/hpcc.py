@@ -55,9 +55,9 @@ def import_hpcc(source: Path, ignored: Ignored = NOTHING, root: Path | None = No
         "measure": {"fct": "sender"},
     }
     comments = {
-        "switch": "HPCC's switches pause senders before they drop; these drop when the buffer is full.",
+        "switch": "HPCC's switches pause senders; the scenario's switches drop when their buffer is full.",
         "tcp": "HPCC's senders start at the rate of their link and have no timeouts. The initial window\n"
-        "(RFC 6928) and the RTO are ours: change them as you like.",
+        "(RFC 6928) and the RTO are defaults of this import; change them as needed.",
     }
     names = [config.file.name, *(config.path(key).name for key in ("TOPOLOGY_FILE", "FLOW_FILE"))]
     origin = f"HPCC's {names[0]}, {names[1]} and {names[2]}"

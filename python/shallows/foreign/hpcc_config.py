@@ -40,8 +40,8 @@ class Config:
         found = next((place for place in places if is_file(place)), None)
         if found is None:
             raise line.error(
-                f"there is no file {', nor '.join(map(str, places))}",
-                "mend the path, or name the folder in which the simulator is run: --root DIR",
+                f"the file of {key} does not exist: {' or '.join(map(str, places))}",
+                "correct the path, or name the folder in which HPCC is run: --root DIR",
             )
         return found
 
@@ -51,17 +51,23 @@ class Config:
         for key in ("KMIN_MAP", "KMAX_MAP", "PMAX_MAP"):
             if rate not in self.thresholds[key]:
                 raise self.lines[key].error(
-                    f"nothing for links of {rate} bit/s", "HPCC needs an entry for the rate of every link"
+                    f"{key} has no entry for links of {rate} bit/s",
+                    f"add the rate and its value to {key}: HPCC needs an entry for the rate of every link",
                 )
             found.append(self.thresholds[key][rate])
         kmin, kmax, pmax = found
         if kmin > kmax:
-            message = f"links of {rate} bit/s have KMIN {kmin} above KMAX {kmax}"
-            raise self.lines["KMIN_MAP"].error(message, "KMIN is at most KMAX")
+            raise self.lines["KMIN_MAP"].error(
+                f"KMIN must be at most KMAX ({kmax}) for links of {rate} bit/s, got {kmin}",
+                "lower KMIN or raise KMAX",
+            )
         if kmin == kmax:
             return {"kind": "threshold", "k": f"{kmin}KB", "at": "dequeue"}
         if not 0 < pmax <= 1:
-            raise self.lines["PMAX_MAP"].error(f"a probability of {pmax}", "above 0, at most 1")
+            raise self.lines["PMAX_MAP"].error(
+                f"PMAX must be above 0 and at most 1 for links of {rate} bit/s, got {pmax}",
+                "correct the probability",
+            )
         return {
             "kind": "red",
             "kmin": f"{kmin}KB",
@@ -76,13 +82,13 @@ def read_config(path: Path, root: Path | None = None, ignored: Ignored = NOTHING
     notes: list[str] = []
     lines = keys.read(path, notes)
     if unknown := [key for key in ignored.keys if key not in lines and key != "CC_MODE"]:
-        raise ShallowsError(f"{path} has no key {unknown[0]} to ignore", "leave out this --ignore")
+        raise ShallowsError(f"--ignore {unknown[0]}: {path} has no such key", "remove this option")
     mode = _one(lines, "CC_MODE", keys.DCQCN, 0, 100)
     of_hawkeye = sorted(keys.OF_HAWKEYE & lines.keys())
     lines = _without(path, lines, mode, ignored, notes)
     for key in ("TOPOLOGY_FILE", "FLOW_FILE"):
         if key not in lines:
-            raise ShallowsError(f"{path} has no {key}", f"add a line {key} FILE")
+            raise ShallowsError(f"{path}: {key} is missing", f"add the line `{key} FILE`")
     marks = _one(lines, "ENABLE_QCN", 1, 0, 1) == 1
     payload = _one(lines, "PACKET_PAYLOAD_SIZE", 1_000, 100, 9_000)
     every = _one(lines, "L2_ACK_INTERVAL", 1, 1, 1 << 40)
@@ -118,14 +124,15 @@ def _without(
         texts = [f"{_place(path, lines, key)}: {key}: {why}" for key, why in lost.items()]
         raise ShallowsError(
             "\n".join(texts),
-            "take out what you can do without, or say so: --ignore KEY for each, or --ignore-unmodelled",
+            "remove these keys from the file, or import without them: "
+            "--ignore KEY for each, or --ignore-unmodelled",
         )
     left_out = dict.fromkeys([key for key, _ in _unmodelled(lines, mode)] + list(ignored.keys))
     if left_out:
-        notes.append(f"left out, as asked: {', '.join(_said(key, lines, mode) for key in left_out)}")
+        notes.append(f"left out on request: {', '.join(_said(key, lines, mode) for key in left_out)}")
     for names, why in _meaningless(lines, mode):
         if names:
-            notes.append(f"no part of the scenario, for {why}: {', '.join(sorted(names))}")
+            notes.append(f"keys without effect on the scenario ({why}): {', '.join(sorted(names))}")
     return {key: line for key, line in lines.items() if key not in left_out}
 
 
@@ -134,14 +141,14 @@ def _unmodelled(lines: dict[str, Line], mode: int) -> Iterator[tuple[str, str]]:
     if mode != keys.DCTCP:
         name = keys.MODES.get(mode, "unknown")
         given = "" if "CC_MODE" in lines else ", which is the default,"
-        yield "CC_MODE", f"congestion control {mode} ({name}){given} is not modelled; 8 (DCTCP) is"
+        yield "CC_MODE", f"congestion control {mode} ({name}){given} is not modelled; only 8 (DCTCP) is"
     silent = set().union(keys.MAPPED, *(names for names, _ in _meaningless(lines, mode)))
     for key, line in lines.items():
         if key == "LB_MODE" and key not in silent:
-            yield key, f"load balancing {line.words[1]} is not modelled; 0 (ECMP) is"
+            yield key, f"load balancing {line.words[1]} is not modelled; only 0 (ECMP) is"
         elif key not in silent and not (key == "EWMA_GAIN" and mode == keys.DCTCP):
-            known = "has no counterpart in a scenario" if key in keys.KNOWN else "is no key of HPCC's family"
-            yield key, f"it {known} and would be ignored"
+            reason = "no counterpart in a scenario" if key in keys.KNOWN else "unknown key"
+            yield key, f"{reason}; the import would ignore it"
 
 
 def _meaningless(lines: dict[str, Line], mode: int) -> list[tuple[set[str], str]]:
@@ -150,12 +157,15 @@ def _meaningless(lines: dict[str, Line], mode: int) -> list[tuple[set[str], str]
     chosen = keys.OF_MODES[keys.DCTCP] if mode == keys.DCTCP else set()
     off = {key for key, count in keys.OFF.items() if key in lines and _zero(lines[key], count)}
     return [
-        (keys.OUTPUT & lines.keys(), "HPCC only writes or measures by it"),
-        (keys.UNREAD & lines.keys(), "HPCC reads it in its topology file"),
-        ((of_modes - chosen) & lines.keys(), "it is of congestion controls that the scenario has not"),
-        (keys.OF_CONWEAVE & lines.keys(), "it is of ConWeave, LB_MODE 9"),
-        (keys.SEEDS & lines.keys(), "seeds are given as one runs it"),
-        (off, "it is off"),
+        (keys.OUTPUT & lines.keys(), "HPCC's output and measurements"),
+        (keys.UNREAD & lines.keys(), "HPCC reads these values from its topology file"),
+        (
+            (of_modes - chosen) & lines.keys(),
+            "parameters of congestion controls that the scenario does not use",
+        ),
+        (keys.OF_CONWEAVE & lines.keys(), "parameters of ConWeave, LB_MODE 9"),
+        (keys.SEEDS & lines.keys(), "seeds are given to `shallows run`"),
+        (off, "switched off"),
     ]
 
 
@@ -186,7 +196,7 @@ def _stop(lines: dict[str, Line]) -> int:
     line = lines["SIMULATOR_STOP_TIME"]
     stop = line.picoseconds("the stop time", line.words[1], PS_PER_S)
     if stop == 0:
-        raise line.error("the run would end before it begins", "write a time above 0")
+        raise line.error("SIMULATOR_STOP_TIME must be above 0, got 0", "write the stop time in seconds")
     return stop
 
 
@@ -198,11 +208,16 @@ def _gain(path: Path, lines: dict[str, Line], mode: int, ignored: Ignored) -> fl
     if mode != keys.DCTCP or "EWMA_GAIN" in ignored.keys:
         return GAIN
     if "EWMA_GAIN" not in lines:
-        raise ShallowsError(f"{path} has no EWMA_GAIN", "add a line such as EWMA_GAIN 0.0625 (DCTCP's g)")
+        raise ShallowsError(
+            f"{path}: EWMA_GAIN is missing", "add a line such as EWMA_GAIN 0.0625 (DCTCP's g)"
+        )
     line = lines["EWMA_GAIN"]
     gain = float(line.decimal("EWMA_GAIN", line.words[1]))
     if not 0 < gain <= 1:
-        raise line.error(f"a gain of {line.words[1]}", "DCTCP's g is above 0 and at most 1, usually 0.0625")
+        raise line.error(
+            f"EWMA_GAIN (DCTCP's g) must be above 0 and at most 1, got {line.words[1]}",
+            "correct the gain; 0.0625 is usual",
+        )
     return gain
 
 
@@ -210,7 +225,9 @@ def _buffer(lines: dict[str, Line], of_hawkeye: list[str], notes: list[str]) -> 
     # third.cc multiplies by 1024 · 1024; Hawkeye's multiplies by 1024.
     size = _one(lines, "BUFFER_SIZE", 16, 1, 1 << 20)
     if of_hawkeye:
-        notes.append(f"{of_hawkeye[0]} is Hawkeye's alone, which takes BUFFER_SIZE in KiB: {size} KiB")
+        notes.append(
+            f"BUFFER_SIZE is read in KiB ({size} KiB), because only Hawkeye's files have {of_hawkeye[0]}"
+        )
         return f"{size}KiB"
     return f"{size}MiB"
 
@@ -221,14 +238,17 @@ def _thresholds(path: Path, lines: dict[str, Line], notes: list[str]) -> dict[st
     for key in ("KMIN_MAP", "KMAX_MAP", "PMAX_MAP"):
         if key not in lines:
             raise ShallowsError(
-                f"{path} has no {key}", f"add a line {key} COUNT RATE VALUE …, or ENABLE_QCN 0"
+                f"{path}: {key} is missing",
+                f"add the line `{key} COUNT RATE VALUE RATE VALUE`, or `ENABLE_QCN 0`",
             )
         line = lines[key]
         maps[key] = {}
         for word, value in zip(line.words[2::2], line.words[3::2], strict=True):
             rate = line.whole("the rate", word, 1)
             if rate in maps[key]:
-                notes.append(f"{path.name}:{line.number}: {key} has {rate} again; the last counts, as there")
+                notes.append(
+                    f"{path.name}:{line.number}: {key} repeats rate {rate}; the last value counts, as in HPCC"
+                )
             # switch-mmu.cc multiplies thresholds by 1000.
             whole = key != "PMAX_MAP"
             maps[key][rate] = (

@@ -33,7 +33,7 @@ def read_flows(path: Path, network: Network) -> tuple[Columns[Flow], list[str]]:
                 else:
                     reader.alone(line)
     if reader is None:
-        raise ShallowsError(f"{path} is empty", "its first line is the number of flows")
+        raise ShallowsError(f"{path} is empty", "write the number of flows in the first line")
     return reader.flows, reader.finish()
 
 
@@ -45,7 +45,7 @@ class _Reader:
         self._first, self._network = first, network
         self._count = first.whole("the number of flows", first.words[0])
         if self._count == 0:
-            raise first.error("it lists no flow", "list at least one")
+            raise first.error("the number of flows must be at least 1, got 0", "list at least one flow")
         self.flows = no_flows()
         self._numbers = {node: number for number, node in enumerate(network.hosts)}
         self._with_ports, self._latest = True, 0
@@ -99,7 +99,9 @@ class _Reader:
             self._with_ports = len(line.words) != 5
         flow = _flow(line, self._numbers, with_ports=self._with_ports)
         if flow.start_ps < self._latest:
-            raise line.error("it starts before the flow above it", "sort the flows by time")
+            raise line.error(
+                "the flow starts before the flow in the line above", "sort the flows by start time"
+            )
         self._latest = flow.start_ps
         self.flows.append(flow)
         if flow.size > LARGEST_HPCC:
@@ -110,7 +112,9 @@ class _Reader:
         name = self._first.file.name
         notes = rest(self._first, len(self.flows), self._count, "flows", self._after, self._further)
         if not self._with_ports:
-            notes.append(f"{name} is one of ConWeave's, without ports: those of its flows are chosen here")
+            notes.append(
+                f"{name} has ConWeave's format without ports: the import chooses the ports of its flows"
+            )
         if self._large and self._network.short_sizes:
             notes.append(f"{name}: HPCC cannot read sizes of 4 GiB and more ({listed(self._large)})")
         return notes
@@ -159,15 +163,21 @@ def _flow(line: Line, numbers: dict[int, int], *, with_ports: bool) -> Flow:
         line.expect(6, "SOURCE DESTINATION PRIORITY_GROUP PORT BYTES START_SECONDS")
         source, destination, pg, port, size, start = line.words
     else:
-        line.expect(5, "SOURCE DESTINATION PRIORITY_GROUP BYTES START_SECONDS, as the first flow")
+        line.expect(5, "SOURCE DESTINATION PRIORITY_GROUP BYTES START_SECONDS, like the first flow")
         source, destination, pg, size, start = line.words
         port = ""
     ends = [line.whole(name, word) for name, word in (("source", source), ("destination", destination))]
     for end in ends:
         if end not in numbers:
-            raise line.error(f"node {end} is no host", "hosts are the nodes that are no switches")
+            raise line.error(
+                f"the flow's node {end} is not a host",
+                "name a node of the topology file that is not a switch",
+            )
     if ends[0] == ends[1]:
-        raise line.error(f"host {ends[0]} sends to itself", "name two different hosts")
+        raise line.error(
+            f"source and destination of the flow must differ, got {ends[0]} for both",
+            "name two different hosts",
+        )
     return Flow(
         start_ps=line.picoseconds("the start", start, PS_PER_S),
         source=numbers[ends[0]],

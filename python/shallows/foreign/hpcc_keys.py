@@ -137,14 +137,16 @@ def read(path: Path, notes: list[str]) -> dict[str, Line]:
             key = entry.words[0]
             if comment:
                 notes.append(
-                    f"{path.name}:{line.number}: no comment to HPCC, which reads {key} there, as this"
+                    f"{path.name}:{line.number}: {key} is read from this line, because HPCC has no comments"
                 )
             if key in found:
-                notes.append(f"{path.name}:{line.number}: {key} is given again; this line counts, as there")
+                notes.append(f"{path.name}:{line.number}: {key} is repeated; this line counts, as in HPCC")
                 entry = _both(found[key], entry) if key in MAPS else entry
             found[key] = entry
         if given and rest and not comment:
-            notes.append(f"{path.name}:{line.number}: {' '.join(rest)}: left out, as HPCC passes over it")
+            notes.append(
+                f"{path.name}:{line.number}: {' '.join(rest)}: left out, because HPCC skips such words"
+            )
         elif rest and not comment:
             found[rest[0]] = line
     return found
@@ -162,12 +164,16 @@ def _split(line: Line) -> tuple[list[Line], list[str]]:
         count = _values(word, first)
         if count is None:
             raise line.error(
-                f'{word} "{first[:40]}" is no count', f"write {word} COUNT, and so many, up to 9999"
+                f'the count of {word} must be a whole number from 0 to 9999, got "{first[:40]}"',
+                f"write {word}, the number of its entries, and the entries",
             )
         taken = [first, *(next(words, "") for _ in range(count - 1))]
         if not taken[-1]:
             had = sum(map(bool, taken))
-            raise line.error(f"{word} has {had} of {count} values", "write them all, in this line")
+            raise line.error(
+                f"{word} must have {count} values in this line, got {had}",
+                "add the missing values to this line",
+            )
         given.append(Line(line.file, line.number, [word, *taken]))
     return given, rest
 

@@ -52,7 +52,7 @@ def read_topology(path: Path, ignored: Ignored = NOTHING) -> Network:
     lines = read_lines(path)
     first = next(lines, None)
     if first is None:
-        raise ShallowsError(f"{path} is empty", f"its first line is {HEADERS}")
+        raise ShallowsError(f"{path} is empty", f"write the first line as {HEADERS}")
     header = _header(first, ignored)
     nodes = _switches(first, lines, header)
     links = list(islice(lines, header.links))
@@ -69,9 +69,11 @@ def read_topology(path: Path, ignored: Ignored = NOTHING) -> Network:
     cables = [_cable(line, header.nodes, switches, linked) for line in links]
     hosts = [node for node in range(header.nodes) if node not in switches | inner]
     if alone := [host for host in hosts if host not in linked]:
-        raise first.error(f"node {alone[0]} is a host without a link", "give it one, or list it as a switch")
+        raise first.error(
+            f"host {alone[0]} has no link", f"add a link to node {alone[0]}, or list the node as a switch"
+        )
     notes += [header.note] if header.note else []
-    notes += [f"left out, as asked: {len(inner)} NVSwitches and their links"] if inner else []
+    notes += [f"left out on request: {len(inner)} NVSwitches and their links"] if inner else []
     notes += _losses(links, ignored)
     return Network(hosts, sorted(switches), cables, short_sizes=len(first.words) == 3, notes=notes)
 
@@ -82,20 +84,23 @@ def _header(first: Line, ignored: Ignored) -> _Header:
         counts = words
     elif len(words) == 4:
         counts = [*words[:2], words[3]]
-        note = "its programs are told the congestion control as they are run; here CC_MODE says it"
-        note = f"{first.file.name} is one of PowerTCP's: {note}"
+        note = "CC_MODE sets the congestion control; PowerTCP's programs take it as an argument"
+        note = f"{first.file.name} has PowerTCP's format: {note}"
     elif len(words) == 6 and words[5][0].isdigit():
         counts = [*words[:2], words[3]]
-        note = "its program is told congestion control, buffer and end as it is run; here the file says them"
-        note = f"{first.file.name} is one of Reverie's: {note}"
+        note = "congestion control, buffer and stop time are those of the configuration; "
+        note += "Reverie's program takes them as arguments"
+        note = f"{first.file.name} has Reverie's format: {note}"
     elif len(words) == 6:
         nvswitches = first.whole("the number of NVSwitches", words[2], 0, 1 << 17)
         if nvswitches and not ignored.unmodelled:
-            message = f"{nvswitches} NVSwitches, which give hosts further links"
-            raise first.error(message, "a host has one link here: do without them, --ignore-unmodelled")
+            raise first.error(
+                f"the topology has {nvswitches} NVSwitches; a host must have only one link",
+                "leave out the NVSwitches and their links: --ignore-unmodelled",
+            )
         # SimAI lists the NVSwitches before the other switches, in one list.
         counts = [words[0], words[3], words[4]]
-        note = f"{first.file.name} is one of SimAI's: its GPUs are hosts"
+        note = f"{first.file.name} has SimAI's format: its GPUs become hosts"
     else:
         first.expect(3, HEADERS)
     nodes = first.whole("the number of nodes", counts[0], 2, 1 << 17)
@@ -109,19 +114,29 @@ def _switches(first: Line, lines: Iterator[Line], header: _Header) -> list[int]:
     found: dict[int, int] = {}
     for line in lines:
         if not all(word.isdecimal() for word in line.words):
-            message = f"{len(found)} switches are listed above; the first line says {header.switches}"
-            raise line.error(message, "mend the number, or list each switch")
+            raise line.error(
+                f"the lines above list {len(found)} switches; the first line states {header.switches}",
+                "correct the number in the first line, or list every switch",
+            )
         for word in line.words:
             switch = line.whole("switch", word, 0, header.nodes - 1)
             if switch in found:
-                raise line.error(f"switch {switch} stands in line {found[switch]} too", "list each once")
+                raise line.error(
+                    f"switch {switch} is listed twice; line {found[switch]} has it too",
+                    "list each switch once",
+                )
             found[switch] = line.number
         if len(found) > header.switches:
-            message = f"{len(found)} switches; the first line says {header.switches}"
-            raise line.error(message, "mend the number, or list each switch once")
+            raise line.error(
+                f"the file lists {len(found)} switches; the first line states {header.switches}",
+                "correct the number in the first line, or remove the surplus switches",
+            )
         if len(found) == header.switches:
             return list(found)
-    raise first.error(f"{header.switches} switches, but {len(found)} follow", "list each after this line")
+    raise first.error(
+        f"this line states {header.switches} switches; the file lists {len(found)}",
+        "list each switch after the first line",
+    )
 
 
 def _last_of_pairs(first: Line, links: list[Line], nodes: int, notes: list[str]) -> list[Line]:
@@ -134,8 +149,8 @@ def _last_of_pairs(first: Line, links: list[Line], nodes: int, notes: list[str])
     kept = set(last.values())
     if replaced := [line.number for line in links if line.number not in kept]:
         notes.append(
-            f"{first.file.name}: left out, as HPCC's reader carries nothing over them: links between nodes "
-            f"that a later line links again ({listed(replaced)})"
+            f"{first.file.name}: left out ({listed(replaced)}): links between nodes that a later line links "
+            "again; HPCC sends no packets over the earlier links"
         )
     return [line for line in links if line.number in kept]
 
@@ -143,14 +158,21 @@ def _last_of_pairs(first: Line, links: list[Line], nodes: int, notes: list[str])
 def _cable(line: Line, nodes: int, switches: set[int], linked: dict[int, int]) -> Cable:
     ends = _ends(line, nodes)
     if ends[0] == ends[1]:
-        raise line.error(f"node {ends[0]} is linked with itself", "link two different nodes")
+        raise line.error(
+            f"a link must join two different nodes, got {ends[0]} for both", "correct one of the nodes"
+        )
     for host in (end for end in ends if end not in switches):
         if host in linked:
-            message = f"host {host} has a second link, the first is in line {linked[host]}"
-            raise line.error(message, "a host has one link here")
+            raise line.error(
+                f"host {host} must have one link, got a second; line {linked[host]} has the first",
+                "remove one of the links, or list the node as a switch",
+            )
         linked[host] = line.number
     if not switches.intersection(ends):
-        raise line.error("two hosts are linked", "link each of them to a switch")
+        raise line.error(
+            f"a link must have a switch at one end, got hosts {ends[0]} and {ends[1]}",
+            "link each of the hosts to a switch",
+        )
     one, other = (node_name(end, is_switch=end in switches) for end in ends)
     return Cable((one, other), line.rate(line.words[2]), line.time("the delay", line.words[3]))
 
@@ -163,11 +185,11 @@ def _losses(links: list[Line], ignored: Ignored) -> list[str]:
     lossy = [line for line in links if line.decimal("the error rate", line.words[4]) != 0]
     if lossy and not ignored.unmodelled:
         raise lossy[0].error(
-            f"an error rate of {lossy[0].words[4]}",
-            "links lose nothing here: change it to 0, or do without: --ignore-unmodelled",
+            f"the error rate of a link must be 0, got {lossy[0].words[4]}: lossy links are not modelled",
+            "change the rate to 0, or import without error rates: --ignore-unmodelled",
         )
     where = listed([line.number for line in lossy])
-    return [f"left out, as asked: error rates of links ({where})"] if lossy else []
+    return [f"left out on request: error rates of links ({where})"] if lossy else []
 
 
 def rest(first: Line, found: int, said: int, what: str, after: int, count: int) -> list[str]:
@@ -176,9 +198,12 @@ def rest(first: Line, found: int, said: int, what: str, after: int, count: int) 
     Raises an error if fewer lines follow than the file says.
     """
     if found < said:
-        raise first.error(f"{said} {what}, but only {found} lines follow", "mend the number")
+        raise first.error(
+            f"this line states {said} {what}; the file lists {found}",
+            f"correct the number, or add the missing {what}",
+        )
     if count == 0:
         return []
     lines = f"{count} line{'s' if count > 1 else ''}"
     where = f"left out from line {after} on ({lines})"
-    return [f"{first.file.name}: {where}, as HPCC does; it says {said} {what}"]
+    return [f"{first.file.name}: {where}, as in HPCC: the first line states {said} {what}"]

@@ -61,19 +61,19 @@ def import_htsim(
         },
     }
     comments = {
-        "switch": "The connection matrix says nothing of switches and senders: change these.",
+        "switch": "The connection matrix does not describe switches and senders: change these defaults.",
     }
     _check_starts(matrix, UNITS[unit])
     unbounded = _unbounded(matrix, UNITS[unit])
     if unbounded:
         tables = {"stop": {"at": writing.time(END_PS)}, **tables}
         notes.append(
-            "flows of size 0 never end: the run stops after 1 ms, as htsim does without -end; change stop.at"
+            "flows of size 0 are unbounded: the run stops after 1 ms, as htsim without -end; change stop.at"
         )
     workload: dict[str, Any] = {}
     if matrix.has_messages:
         workload = {"connections": {"kind": "persistent", "when_busy": "queue"}}
-        notes.append("msg: flows of one id share a connection, one after the other (htsim_uec -conn_reuse)")
+        notes.append("msg: flows of one id share a connection in sequence (htsim_uec -conn_reuse)")
     origin = f"htsim's {path.name}" + (f" and {topology.name}" if topology else "")
     flows = _flows(matrix, UNITS[unit])
     places = {"topology": str(topology or path), "workload": str(path)}
@@ -97,13 +97,13 @@ def _network(
         notes += further.notes(f"{topology.name}: ")
         if hosts != matrix.nodes:
             raise ShallowsError(
-                f"{matrix.file} has {matrix.nodes} nodes, {topology} {hosts}",
-                "both must have the same number of hosts",
+                f"{matrix.file} has {matrix.nodes} nodes; {topology} has {hosts} hosts",
+                "give both files the same number of hosts",
             )
     found = {word.lower() for word in (*left_out.lines, *further.lines)}
     for key in ignored.keys:
         if key not in WHY and key.lower() not in found:
-            raise ShallowsError(f"there is no {key} to ignore", "leave out this --ignore")
+            raise ShallowsError(f"--ignore {key}: the files have no such word", "remove this option")
     return network
 
 
@@ -117,13 +117,13 @@ def _unit(matrix: Matrix, asked: str | None) -> tuple[str, list[str]]:
     if asked or not latest:
         return asked or "ps", []
     if matrix.has_messages:
-        return "us", ["starts are read in us: only htsim_uec, which takes them so, knows msg"]
+        return "us", ["start times are read in us, as by htsim_uec, the only program that supports msg"]
     if latest < 1_000:
         return "us", [
-            f"starts, up to {latest}, are read in us, as htsim_uec takes them; "
-            "htsim's other programs take ps: --start-unit ps"
+            f"start times (at most {latest}) are read in us, as by htsim_uec; "
+            "htsim's other programs read ps: --start-unit ps"
         ]
-    return "ps", ["starts are read in ps; htsim_uec alone takes us: --start-unit us"]
+    return "ps", ["start times are read in ps; only htsim_uec reads us: --start-unit us"]
 
 
 def _check_starts(matrix: Matrix, unit_ps: int) -> None:
@@ -131,8 +131,8 @@ def _check_starts(matrix: Matrix, unit_ps: int) -> None:
     if max(starts) * unit_ps <= LATEST:
         return
     place = next(place for place, start in enumerate(starts) if start * unit_ps > LATEST)
-    message = f"a start of {starts[place]} is later than a day"
-    remedy = "mend it, or say that starts are in ps: --start-unit ps"
+    message = f"start must be at most a day, got {starts[place]}"
+    remedy = "correct the start time, or add --start-unit ps if start times are in ps"
     raise matrix.error(matrix.connections[place].line, message, remedy)
 
 
@@ -233,7 +233,7 @@ def _precision(matrix: Matrix, unit: str) -> list[str]:
         gap, line = matrix.starts.most_off
         most = f"up to {int(gap)} {unit} off (line {line})"
         notes.append(
-            f"{matrix.starts.inexact} starts are exact here; htsim reads them as 32-bit floats, {most}"
+            f"{matrix.starts.inexact} start times are exact here; htsim reads them as 32-bit floats, {most}"
         )
     if matrix.too_large:
         notes.append(f"htsim cannot read sizes of 2 GiB and more, such as that of line {matrix.too_large}")

@@ -19,9 +19,9 @@ KNOWN = ["start", "size", "id", "msg", "trigger", "send_done_trigger", "recv_don
 LOST = {"prio": 1, "addon": 0}
 """Words of a connection without a counterpart, with the number of their values."""
 WHY = {
-    "prio": "it orders the pulls of receivers, which are not modelled; size alone decides here",
-    "addon": "it adds to a flow that runs already, which is not modelled",
-    "failure": "links do not fail here",
+    "prio": "priorities of a receiver's pulls are not modelled",
+    "addon": "bytes that are added to a running flow are not modelled",
+    "failure": "failures of links and switches are not modelled",
 }
 """Reasons for which words have no counterpart."""
 MOST_HOSTS = MOST_SIGNALS = 2**32 - 1
@@ -146,15 +146,17 @@ def _word_by_word(line: Line, ignored: Ignored, left_out: LeftOut) -> tuple[Conn
     """Return a connection, and its start as written in the file."""
     ends = line.words[0].split("->")
     if len(ends) != 2:
-        raise line.error(f'"{line.words[0]}" is no pair of hosts', "write it as 0->1")
+        raise line.error(f'"{line.words[0]}" is not a pair of hosts', "write a pair such as 0->1")
     values = _values(line, ignored, left_out)
     if "size" not in values:
-        raise line.error("no size", "add size BYTES")
+        raise line.error("the flow's size is missing", "add `size BYTES`")
     if ("start" in values) == ("trigger" in values):
-        raise line.error("neither or both of start and trigger", "give one of them")
+        raise line.error("a flow must have either start or trigger", "keep or add one of the two words")
     start = _start(line, values.get("start", "0"))
     if start > LATEST:
-        raise line.error(f"a start of {values['start'][:40]} is later than a day", "htsim ends long before")
+        raise line.error(
+            f"start must be at most a day, got {values['start'][:40]}", "write an earlier start time"
+        )
     size = line.whole("size", values["size"], *FIELDS["size"])
     named = [line.whole(name, values[name], *FIELDS[name]) if name in values else 0 for name in NAMED]
     source = line.whole("source", ends[0], 0, MOST_HOSTS)
@@ -178,7 +180,7 @@ def _values(line: Line, ignored: Ignored, left_out: LeftOut) -> dict[str, str]:
         word = words.pop(0)
         if word in KNOWN:
             if word in values:
-                raise line.error(f'"{word}" is given twice', f"each once: {', '.join([*KNOWN, *LOST])}")
+                raise line.error(f'the flow has "{word}" twice', "remove one of the two")
             # The number of a message is optional.
             alone = word == "msg" and not (words and words[0].isdecimal())
             value = "" if alone or not words else words.pop(0)
@@ -202,9 +204,8 @@ def leave_out(word: str, line: Line, ignored: Ignored, left_out: LeftOut) -> Non
     if word in ignored:
         left_out.add(word, line.number)
     elif word in WHY:
-        raise line.error(f"{word}: {WHY[word]}", f"take it out, or do without it: --ignore {word}")
+        raise line.error(f"{word}: {WHY[word]}", f"remove {word}, or import without it: --ignore {word}")
     else:
         known = ", ".join([*KNOWN, *LOST])
-        raise line.error(
-            f"{quoted(word)} is not known", f"each once: {known}; or do without: {how_to_ignore(word)}"
-        )
+        remedy = f"the words are: {known}; or import without it: {how_to_ignore(word)}"
+        raise line.error(f"unknown word {quoted(word)}", remedy)

@@ -104,8 +104,8 @@ class MatrixReader:
             leave_out(first, line, self._ignored, self._left_out)
             self.failures += first == "failure"
         else:
-            remedy = f"{_EXPECTED}; or do without: {how_to_ignore(first)}"
-            raise line.error(f"{quoted(first)} begins no line of a connection matrix", remedy)
+            remedy = f"{_EXPECTED}; or import without the line: {how_to_ignore(first)}"
+            raise line.error(f"{quoted(first)} cannot begin a line of a connection matrix", remedy)
 
 
 _BOUNDS = {**htsim_connections.BOUNDS, "number": (1, MOST_SIGNALS), "times": (1, MOST_SIGNALS)}
@@ -116,14 +116,17 @@ def _shape(form: str) -> Shape | None:
     return htsim_triggers.shape(form) if form.startswith("trigger") else htsim_connections.shape(form)
 
 
-_EXPECTED = "one of Nodes, Connections, Triggers, SOURCE->DESTINATION …, trigger …"
+_EXPECTED = "begin the line with Nodes, Connections, Triggers, SOURCE->DESTINATION or trigger"
 
 
 def _header(line: Line, header: dict[str, tuple[int, Line]], *, done: bool) -> None:
     name = line.words[0]
     line.expect(2, f"{name} NUMBER")
     if done or name in header:
-        raise line.error(f"{name} stands here too late or twice", "the header comes first, each line once")
+        raise line.error(
+            f"{name} must occur once, before all connections and triggers",
+            "move the line to the top of the file, or remove it",
+        )
     most = 1 << (17 if name == "Nodes" else 22)  # the engine's largest number of hosts
     header[name] = (line.whole(name, line.words[1], 0, most), line)
 
@@ -132,20 +135,22 @@ def _check_header(path: Path, header: dict[str, tuple[int, Line]], found: dict[s
     for name in ("Nodes", "Connections"):
         if name not in header:
             raise ShallowsError(
-                f"{path} has no line {name}", f"begin it with Nodes and Connections; {name} NUMBER"
+                f"{path}: the line {name} is missing", f"add the line `{name} NUMBER` at the top of the file"
             )
     for name, count in found.items():
         said, line = header.get(name, (0, None))
         if said != count:
-            message = f"{said} {name.lower()}, but {count} follow; htsim stops here too"
+            message = f"{name} must be {count}, the number in the file, got {said}; htsim stops here too"
             if line is None:
-                raise ShallowsError(f"{path}: {message}", f"add a line {name} {count}")
-            raise line.error(message, f"write {name} {count}, or mend the lines")
+                raise ShallowsError(f"{path}: {message}", f"add the line `{name} {count}`")
+            raise line.error(message, f"write `{name} {count}`, or correct the lines below")
     nodes, line = header["Nodes"]
     if nodes < 2:
-        raise line.error(f"{nodes} nodes", "at least 2")
+        raise line.error(f"Nodes must be at least 2, got {nodes}", "correct the number of nodes")
     if found["Connections"] == 0:
-        raise header["Connections"][1].error("no connection at all", "list at least one")
+        raise header["Connections"][1].error(
+            "Connections must be at least 1, got 0", "list at least one connection"
+        )
     return nodes
 
 
@@ -160,16 +165,23 @@ def _trigger(line: Line, triggers: Triggers) -> None:
         elif word in KINDS and not kind:
             kind = word
         else:
-            raise line.error(f'"{word}" does not belong here', f"write it as {form}")
+            raise line.error(f'unknown word "{word}" of a trigger', f"write the line as {form}")
     if not number or not kind or (kind == "barrier") != (count > 0):
-        raise line.error("no id, no kind, or a count that only a barrier has", f"write it as {form}")
+        raise line.error(
+            "a trigger must have an id and a kind, and a count only if its kind is barrier",
+            f"write the line as {form}",
+        )
     triggers.add(Trigger(line.number, number, KINDS.index(kind), count))
 
 
 def _close(matrix: Matrix) -> None:
     if same := matrix.triggers.close():
         one, other = same
-        raise matrix.error(other.line, f"trigger {one.number} stands in line {one.line} too", "name it once")
+        raise matrix.error(
+            other.line,
+            f"trigger {one.number} is listed twice; line {one.line} has it too",
+            "list each trigger once",
+        )
 
 
 def _link(matrix: Matrix) -> None:
@@ -207,30 +219,43 @@ def _check_ends(matrix: Matrix) -> None:
         for name in ("source", "destination"):
             end = getattr(connection, name)
             if end >= matrix.nodes:
-                message = f"{name} {end} is no node"
-                raise matrix.error(connection.line, message, f"nodes are 0 to {matrix.nodes - 1}")
+                raise matrix.error(
+                    connection.line,
+                    f"{name} must be a node from 0 to {matrix.nodes - 1}, got {end}",
+                    "correct the node, or raise Nodes",
+                )
         if connection.source == connection.destination:
-            message = f"node {connection.source} sends to itself"
-            raise matrix.error(connection.line, message, "name two different nodes")
+            raise matrix.error(
+                connection.line,
+                f"source and destination must differ, got {connection.source} for both",
+                "name two different nodes",
+            )
 
 
 def _find(place: int, number: int, matrix: Matrix) -> int:
     """Return the index of the trigger that a connection names."""
     found = matrix.triggers.place(number)
     if found is None:
-        remedy = f"add a line trigger id {number} oneshot, multishot or barrier"
-        raise matrix.error(matrix.connections[place].line, f"there is no trigger {number}", remedy)
+        remedy = f"add a line such as `trigger id {number} oneshot`"
+        raise matrix.error(matrix.connections[place].line, f"trigger {number} does not exist", remedy)
     return found
 
 
 def _check_unbounded(connection: Connection, matrix: Matrix) -> None:
     """Reject an unbounded flow (size 0) with a trigger, or in a matrix with messages."""
     if matrix.has_messages:
-        raise matrix.error(connection.line, "a message of size 0", "htsim stops here too: give it a size")
+        raise matrix.error(
+            connection.line,
+            "size must be above 0 in a matrix with msg, got 0; htsim stops here too",
+            "give the message a size",
+        )
     for name in ("trigger", "send_done_trigger", "recv_done_trigger"):
         if getattr(connection, name):
-            message = f"a flow of size 0, which never ends, with {name}"
-            raise matrix.error(connection.line, message, "give it a size, or take out the trigger")
+            raise matrix.error(
+                connection.line,
+                f"a flow of size 0 is unbounded and cannot have {name}",
+                f"give the flow a size, or remove {name}",
+            )
 
 
 def _check_ids(matrix: Matrix) -> None:
@@ -244,15 +269,18 @@ def _check_ids(matrix: Matrix) -> None:
         number, ends = connection.id, connection[1:3]
         if not number:
             if matrix.has_messages:
-                remedy = "where flows are messages, each names its connection: id NUMBER"
-                raise matrix.error(connection.line, "no id", remedy)
+                raise matrix.error(
+                    connection.line,
+                    "id is missing; every flow must have an id in a matrix with msg",
+                    "add `id NUMBER` of the flow's connection",
+                )
             continue
         other = first.setdefault(number, index)
         if other != index:
             _check_same_id(connection, matrix.connections[other], matrix)
         if matrix.has_messages and of_pair.setdefault(ends, number) != number:
-            message = f"connections {of_pair[ends]} and {number} between the same hosts"
-            remedy = "where flows are messages, two hosts have one connection here"
+            message = f"id must be {of_pair[ends]}, as in other lines with the same hosts, got {number}"
+            remedy = "in a matrix with msg, give all flows between two hosts the same id"
             raise matrix.error(connection.line, message, remedy)
 
 
@@ -261,8 +289,8 @@ def _check_same_id(connection: Connection, other: Connection, matrix: Matrix) ->
         return
     raise matrix.error(
         connection.line,
-        f"id {connection.id} is that of line {other.line} too",
-        "give each flow its own; messages of one connection have msg, and the same two hosts",
+        f"id {connection.id} is given twice; line {other.line} has it too",
+        "give each flow its own id; flows that share a connection must have msg and the same two hosts",
     )
 
 
@@ -278,7 +306,14 @@ def _check_triggers(matrix: Matrix) -> None:
         line, number, *_ = triggers[place]
         said = f"trigger {number} is fired {fired} times"
         if most is not None and fired > most:
-            remedy = "take a multishot or a larger count; htsim stops here too"
-            raise matrix.error(line, f"{said}, a {KINDS[kind]} of {most}", remedy)
+            raise matrix.error(
+                line,
+                f"{said}; this {KINDS[kind]} trigger may be fired at most {most} times",
+                "use a multishot or a larger count; htsim stops here too",
+            )
         last = matrix.connections[triggers.last[place]].line
-        raise matrix.error(last, f"{said}; its flows need {needed}", "this flow would never start")
+        raise matrix.error(
+            last,
+            f"{said}; its flows need {needed}, so this flow would never start",
+            "fire the trigger in more flows, or lower its count",
+        )

@@ -58,7 +58,11 @@ def read_topology(path: Path, ignored: Ignored, left_out: LeftOut) -> tuple[dict
     up = [tier["radix_up"] for tier in tiers[:-1]]
     count = hosts + pods * (tors * up[0] + (aggs * up[1] if len(up) > 1 else 0))
     if count > MOST_CABLES:
-        raise header.error("nodes", f"{count} links are too many", f"at most {MOST_CABLES}")
+        raise header.error(
+            "nodes",
+            f"a fat tree must have at most {MOST_CABLES} links, got {count}",
+            "lower Nodes or the radices",
+        )
     cables = [
         Cable((f"host{h}", f"tor{h // tiers[0]['radix_down']}"), *_link(tiers[0])) for h in range(hosts)
     ]
@@ -93,7 +97,7 @@ def _bundle(lower: str, above: list[str], tier: Section, below: Section) -> list
 def _read(path: Path, ignored: Ignored, left_out: LeftOut) -> tuple[Section, list[Section]]:
     lines = list(read_lines(path, comment="#"))
     if not lines:
-        raise ShallowsError(f"{path} is empty", "its first lines are Nodes, Tiers and Podsize")
+        raise ShallowsError(f"{path} is empty", "write Nodes, Tiers and Podsize in the first lines")
     header = Section(lines[0])
     tiers: dict[int, Section] = {}
     section, known = header, HEADER
@@ -108,17 +112,20 @@ def _read(path: Path, ignored: Ignored, left_out: LeftOut) -> tuple[Section, lis
             number = line.whole("tier", line.words[1], 0, 2)
             if number in tiers:
                 raise line.error(
-                    f"tier {number} begins in line {tiers[number].line.number} too", "name it once"
+                    f"tier {number} is described twice; line {tiers[number].line.number} begins it too",
+                    "describe each tier once",
                 )
             section = tiers[number] = Section(line)
             known = KEYS
         elif key not in known:
             where = "a tier" if known is KEYS else "the header"
-            remedy = f"one of {', '.join(known)}; or do without it: {how_to_ignore(line.words[0])}"
-            raise line.error(f"{where} has no key {line.words[0]}", remedy)
+            remedy = f"the keys are: {', '.join(known)}; or import without it: {how_to_ignore(line.words[0])}"
+            raise line.error(f"unknown key {line.words[0]} of {where}", remedy)
         elif key in section.values:
-            message = f"{line.words[0]} stands in line {section.lines[key].number} too"
-            raise line.error(message, "keep one of the two")
+            raise line.error(
+                f"{line.words[0]} is given twice; line {section.lines[key].number} has it too",
+                "remove one of the two lines",
+            )
         else:
             section.values[key] = line.whole(line.words[0], line.words[1], *known[key])
             section.lines[key] = line
@@ -129,31 +136,54 @@ def _read(path: Path, ignored: Ignored, left_out: LeftOut) -> tuple[Section, lis
 def _check(path: Path, header: Section, tiers: dict[int, Section]) -> None:
     if missing := [key for key in HEADER if key not in header.values]:
         raise ShallowsError(
-            f"{path} has no line {missing[0].capitalize()}", "the header has Nodes, Tiers and Podsize"
+            f"{path}: {missing[0].capitalize()} is missing",
+            f"add the line `{missing[0].capitalize()} NUMBER` at the top of the file",
         )
     count = header["tiers"]
     if sorted(tiers) != list(range(count)):
         found = ", ".join(map(str, sorted(tiers))) or "none"
         raise header.error(
-            "tiers", f"{count} tiers, but those described are {found}", f"describe 0 to {count - 1}"
+            "tiers",
+            f"tiers 0 to {count - 1} must be described, got {found}",
+            "correct Tiers, or describe each tier",
         )
     for number, tier in tiers.items():
         optional = {*DEFAULTS, *(["radix_up"] if number == count - 1 else [])}
         if missing := [key for key in KEYS if key not in tier.values and key not in optional]:
-            raise tier.line.error(f"tier {number} has no {missing[0]}", f"add a line {missing[0]} NUMBER")
+            raise tier.line.error(
+                f"{missing[0]} of tier {number} is missing", f"add the line `{missing[0]} NUMBER`"
+            )
     if header["nodes"] % header["podsize"]:
-        raise header.error("podsize", f"{header['nodes']} nodes are no whole number of pods", "mend Podsize")
+        raise header.error(
+            "podsize",
+            f"Nodes ({header['nodes']}) must be a multiple of Podsize, got Podsize {header['podsize']}",
+            "correct Podsize or Nodes",
+        )
     if count == 2 and header["podsize"] != header["nodes"]:
-        raise header.error("podsize", "two tiers are one pod", f"write Podsize {header['nodes']}")
+        raise header.error(
+            "podsize",
+            f"Podsize must equal Nodes with two tiers, got {header['podsize']}",
+            f"write Podsize {header['nodes']}",
+        )
     if count == 3 and "radix_up" in tiers[2].values:
-        raise tiers[2].error("radix_up", "nothing is above tier 2", "take it out")
+        raise tiers[2].error(
+            "radix_up", "tier 2 is the highest and must not have Radix_Up", "remove the line"
+        )
     if tiers[0]["bundle"] != 1:
-        raise tiers[0].error("bundle", "hosts have one link", "write Bundle 1, or take it out")
+        raise tiers[0].error(
+            "bundle",
+            f"Bundle of tier 0 must be 1, got {tiers[0]['bundle']}: a host has one link",
+            "write Bundle 1, or remove the line",
+        )
 
 
 def _divide(section: Section, key: str, by: int, what: str) -> int:
     if section[key] % by:
-        raise section.error(key, f"{section[key]} is no multiple of {by}, {what}", "mend one of the two")
+        raise section.error(
+            key,
+            f"{key} must be a multiple of {by} ({what}), got {section[key]}",
+            "correct one of the two numbers",
+        )
     return section[key] // by
 
 
@@ -162,13 +192,20 @@ def _check_down(tier: Section, below: int, what: str) -> None:
     needed = below * tier["bundle"]
     if tier["radix_down"] != needed:
         bundles = f" with {tier['bundle']} links each" if tier["bundle"] > 1 else ""
-        message = f"{tier['radix_down']} ports downwards for {below} {what}{bundles}"
-        raise tier.error("radix_down", message, f"write Radix_Down {needed}, or mend the rest")
+        raise tier.error(
+            "radix_down",
+            f"Radix_Down must be {needed} for {below} {what}{bundles}, got {tier['radix_down']}",
+            f"write Radix_Down {needed}, or correct the other keys",
+        )
 
 
 def _check_oversubscription(tier: Section, above: Section) -> None:
     down = tier["downlink_speed_gbps"] * tier["radix_down"]
     up = above["downlink_speed_gbps"] * tier["radix_up"]
     if down != up * tier["oversubscribed"]:
-        message = f"{down} Gbps down and {up} Gbps up are not {tier['oversubscribed']} to 1"
-        raise tier.error("oversubscribed", message, "mend Oversubscribed, the radices or the speeds")
+        ratio = tier["oversubscribed"]
+        raise tier.error(
+            "oversubscribed",
+            f"the rates down ({down} Gbps) and up ({up} Gbps) must have the ratio {ratio} to 1",
+            "correct Oversubscribed, the radices or the speeds",
+        )

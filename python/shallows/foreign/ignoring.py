@@ -45,7 +45,7 @@ class LeftOut:
     >>> left_out.add("prio", 6)
     >>> left_out.add("prio", 7)
     >>> left_out.notes()
-    ['left out, as asked: prio (lines 6, 7)']
+    ['left out on request: prio (lines 6, 7)']
     """
 
     lines: dict[str, "array[int]"] = field(default_factory=dict)
@@ -59,7 +59,7 @@ class LeftOut:
         """Return a note that lists all words; an empty list if there are none."""
         words = {word: word if len(word) <= 40 else f"{word[:40]}…" for word in self.lines}
         found = ", ".join(f"{printable(words[word])} ({listed(lines)})" for word, lines in self.lines.items())
-        return [f"{prefix}left out, as asked: {found}"] if found else []
+        return [f"{prefix}left out on request: {found}"] if found else []
 
 
 def listed(numbers: Sequence[int]) -> str:

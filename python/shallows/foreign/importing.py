@@ -125,7 +125,7 @@ def export_hpcc(
     """
     wanted = {"fct": fct, "flow": flow, "topology": topology}
     if not any(wanted.values()):
-        raise ShallowsError("nothing to write", "name a file with -o (fct.txt), --flow or --topology")
+        raise ShallowsError("no output file was named", "name a file with -o (fct.txt), --flow or --topology")
     texts = {Path(path): export.hpcc(source, what) for what, path in wanted.items() if path}
     return export.write(texts, force=force)
 

@@ -268,7 +268,9 @@ def write(imported: Imported, out: Path, *, force: bool = False) -> list[Path]:
         If the engine rejects the scenario; the message names the imported files, and includes the notes.
     """
     if out.suffix != ".toml":
-        raise ShallowsError(f"{out} is no name for a scenario", "name a file that ends in .toml with -o")
+        raise ShallowsError(
+            f"the name of a scenario must end in .toml, got {out}", "correct the name after -o"
+        )
     listed = [out.with_name(f"{out.stem}.flows.csv")] if imported.flows else []
     text = imported.text(f"{out.stem}.flows.csv")
     refuse_existing([out, *listed], force=force)
@@ -309,11 +311,13 @@ def _moved(message: str, imported: Imported, text: str, out: Path) -> str:
     above = "\n".join(text.splitlines()[: int(found[1] or 0)])
     headers = re.findall(r"^\[+(\w+)", above, re.MULTILINE)
     place = imported.places.get(headers[-1], imported.origin) if headers else imported.origin
-    return f"{place}: the scenario made of it cannot run: {message[found.end() :]}"
+    return f"{place}: the imported scenario cannot run: {message[found.end() :]}"
 
 
 def refuse_existing(paths: Sequence[Path], *, force: bool) -> None:
     """Raise an error if a file exists and `force` is not set."""
     there = [path for path in paths if path.exists() or path.is_symlink()]
     if there and not force:
-        raise ShallowsError(f"{there[0]} exists", "name another file with -o, or replace it with --force")
+        raise ShallowsError(
+            f"{there[0]} exists already", "name another file with -o, or replace the file with --force"
+        )

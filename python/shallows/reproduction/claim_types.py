@@ -66,15 +66,15 @@ def _is_table_of_texts(value: Any) -> bool:
     return isinstance(value, dict) and all(map(_is_text, value.values()))
 
 
-TEXT: Rule = (_is_text, "a text")
+TEXT: Rule = (_is_text, "a string")
 FLAG: Rule = (_is_flag, "true or false")
 NUMBER: Rule = (is_number, "a finite number")
-SHARE: Rule = (_is_share, "a finite number that is not negative")
+SHARE: Rule = (_is_share, "a finite number of at least 0")
 FACTOR: Rule = (_is_factor, "a finite number of at least 1")
-COUNT: Rule = (_is_count, "a whole number that is not negative")
+COUNT: Rule = (_is_count, "a whole number of at least 0")
 PLACE: Rule = (is_place, "a number, a size such as 325KB or 20p, or a time such as 2ms")
 PLACES: Rule = (_is_list_of(is_place), "a list of numbers, sizes or times")
-TEXTS: Rule = (_is_list_of(_is_text), "a list of texts")
+TEXTS: Rule = (_is_list_of(_is_text), "a list of strings")
 TABLE: Rule = (_is_table, "a table")
 LISTS: Rule = (_is_table_of_lists, "a table of lists, such as { seed = [1] }")
 
@@ -93,7 +93,7 @@ EXPERIMENT: Mapping[str, Rule] = {
     "quick": TABLE,
     "runs": FLAG,
     "like": TEXT,
-    "causes": (_is_table_of_texts, "a table of texts"),
+    "causes": (_is_table_of_texts, "a table of strings"),
     "testbed": (
         lambda value: _is_count(value) and 1 <= value <= MOST_DILATED,
         "a whole number from 1 to 10000",

@@ -172,8 +172,8 @@ class Paper:
             known = dict.fromkeys(figure for each in everything for figure in each.figures)
             near = did_you_mean(str(figure), [*known, *self.experiments])
             raise ShallowsError(
-                f"{self.folder / FILE} has no figure {figure!r}" + (f"; {near}" if near else ""),
-                f"its figures are: {', '.join(known)}",
+                f"{self.folder / FILE}: unknown figure {figure!r}" + (f"; {near}" if near else ""),
+                f"the figures are: {', '.join(known)}",
             )
         return chosen
 
@@ -199,14 +199,14 @@ def find(paper: str, experiments: Path | None) -> Paper:
     parent = experiments or FOLDER
     if not is_folder(parent):
         raise ShallowsError(
-            f"there is no folder {parent}",
-            "name a folder of papers with --experiments DIR, or leave it out for those of the package",
+            f"the folder {parent} does not exist",
+            "name a folder of papers with --experiments DIR; without it, the package's papers are used",
         )
     known = papers(parent)
     if paper not in known:
         near = did_you_mean(paper, known)
         raise ShallowsError(
-            f"{parent} has no paper {paper!r}" + (f"; {near}" if near else ""),
+            f"{parent}: unknown paper {paper!r}" + (f"; {near}" if near else ""),
             f"the papers are: {', '.join(known) or 'none'}; --experiments DIR names another folder",
         )
     return read(parent / paper)
@@ -248,12 +248,17 @@ def _check_together(path: Path, experiments: Mapping[str, Experiment], claims: S
                 path, f'claim "{claim.id}": unknown experiment "{claim.experiment}"; expected one of {known}'
             )
         if experiment.runs == (claim.kind == "computed"):
-            raise _refuse(path, f'claim "{claim.id}": kind "computed" needs an experiment with runs = false')
+            raise _refuse(
+                path,
+                f'claim "{claim.id}": kind must be "computed" exactly if its experiment has runs = false',
+            )
         _check_metric(path, f'claim "{claim.id}"', claim.metric, runs=experiment.runs)
         if experiment.axis is None and (
             claim.points or claim.at or claim.extreme or claim.over or claim.kind == "crossing"
         ):
-            raise _refuse(path, f'claim "{claim.id}": experiment "{claim.experiment}" has no axis')
+            raise _refuse(
+                path, f'claim "{claim.id}": the claim needs an axis of experiment "{claim.experiment}"'
+            )
 
 
 def _completed(path: Path, name: str, tables: Mapping[str, Any]) -> Any:
@@ -289,7 +294,7 @@ def _experiment(path: Path, name: str, table: Any) -> Experiment:
     for metric in table.get("show", []):
         _check_metric(path, what, metric, runs=table.get("runs", True))
     if (table.get("show") or table.get("normalised")) and "axis" not in table:
-        raise _refuse(path, f"{what} has no axis to show metrics along")
+        raise _refuse(path, f"{what}: axis is missing; show and normalised need it")
     made = {"scenario": path.parent / table["scenario"], "quick": Quick(**quick)}
     return Experiment(name, **table | made | {"draw": [Drawing(**drawing) for drawing in drawings]})
 
@@ -297,7 +302,7 @@ def _experiment(path: Path, name: str, table: Any) -> Experiment:
 def _claim(path: Path, number: int, table: Any) -> Claim:
     what = f"claim {number}"
     if not isinstance(table, dict):
-        raise _refuse(path, f"{what} is not a table")
+        raise _refuse(path, f"{what} must be a table")
     if isinstance(table.get("id"), str):
         what = f"claim {quoted(table['id'])}"
     kind = table.get("kind")
@@ -307,18 +312,18 @@ def _claim(path: Path, number: int, table: Any) -> Claim:
     rules = {key: rule for key, rule in claim_types.CLAIM.items() if key in COMMON | may}
     _check(path, what, table, rules, NEEDED | must)
     if kind == "value" and ("expected" in table) == ("points" in table):
-        raise _refuse(path, f"{what}: needs either expected or points")
+        raise _refuse(path, f"{what}: must have either expected or points")
     tolerances = ("relative", "absolute", "factor", "steps")
     if any(table.get(key) for key in tolerances) and not table.get("because"):
-        raise _refuse(path, f"{what}: a tolerance needs a reason in because")
+        raise _refuse(path, f"{what}: because is missing; it must give the reason of a tolerance")
     if table.get("change", "relative") not in {"relative", "difference"}:
         raise _refuse(
             path, f"{what}: unknown change {quoted(table['change'])}; expected one of relative, difference"
         )
     if table.get("extreme", "lowest") not in {"lowest", "highest"}:
-        raise _refuse(path, f"{what}: extreme is either lowest or highest")
+        raise _refuse(path, f"{what}: extreme must be lowest or highest, got {quoted(table['extreme'])}")
     if "points" in table and ("at" in table or "extreme" in table):
-        raise _refuse(path, f"{what}: points include places; at and extreme need expected")
+        raise _refuse(path, f"{what}: points must not be combined with at or extreme")
     return Claim(**table)
 
 
@@ -339,7 +344,7 @@ def _check(
 ) -> None:
     """Reject a table with unknown, missing or invalid keys."""
     if not isinstance(table, dict):
-        raise _refuse(path, f"{what} is not a table")
+        raise _refuse(path, f"{what} must be a table")
     if unknown := sorted(table.keys() - rules.keys()):
         raise _refuse(path, f"{what}: unknown key {unknown[0]}; expected one of {', '.join(sorted(rules))}")
     if missing := sorted(needed - table.keys()):
@@ -347,7 +352,7 @@ def _check(
     for key, value in table.items():
         fits, kind = rules[key]
         if not fits(value):
-            raise _refuse(path, f"{what}: {key} is not {kind}")
+            raise _refuse(path, f"{what}: {key} must be {kind}, got {quoted(str(value))}")
 
 
 DESCRIBED = "docs/claims.md describes the file"

@@ -104,7 +104,8 @@ def choose(runs: Sequence[Measured], claim: Claim, where: Selection) -> list[Mea
         if not matching:
             known = dict.fromkeys(str(run.on(axis)) for run in kept)
             raise ShallowsError(
-                f'claim "{claim.id}": no run has {axis} = {value}', f"values of {axis}: {', '.join(known)}"
+                f'claim "{claim.id}": no run has {axis} = {value}',
+                f"the values of {axis} are: {', '.join(known)}",
             )
         kept = matching
     return kept
@@ -135,7 +136,8 @@ def judge(claim: Claim, experiment: Experiment, runs: Sequence[Measured], *, qui
         places = [place for place in places if place is None or place in there]
         if not places:
             raise ShallowsError(
-                f'claim "{claim.id}": the reduced run has none of its places', "add one to quick.only"
+                f'claim "{claim.id}": the reduced run has no point at a place of the claim',
+                "add a place of the claim to quick.only",
             )
     if claim.over:
         return [_average(claim, experiment, runs, quick=quick)]
@@ -160,7 +162,8 @@ def _at(
     chosen = choose(runs, claim, {**claim.where, **there, **where})
     if len({run.seed for run in chosen}) < len(chosen):
         raise ShallowsError(
-            f'claim "{claim.id}": `where` selects several runs of one seed', "select one of them"
+            f'claim "{claim.id}": `where` must select one run of each seed, got several',
+            "add axes to `where`",
         )
     return {run.seed: run.value(claim.metric) for run in chosen}
 
@@ -220,7 +223,7 @@ def _crossing(claim: Claim, experiment: Experiment, runs: Sequence[Measured]) ->
     places = sorted({run.on(axis) for run in runs}, key=order)
     if claim.expected not in places:
         raise ShallowsError(
-            f'claim "{claim.id}": no run has {axis} = {claim.expected}', "add it to the sweep"
+            f'claim "{claim.id}": no run has {axis} = {claim.expected}', f"add {claim.expected} to the sweep"
         )
     wanted = places.index(claim.expected)
     found = []
@@ -243,7 +246,7 @@ def spread(values: Sequence[float]) -> tuple[float, float]:
     [-0.48, 4.48]
     """
     if not values:
-        raise ShallowsError("no two runs have a seed in common", "give both the same seeds")
+        raise ShallowsError("the compared runs have no seed in common", "run both with the same seeds")
     found = intervals.over_seeds(values)
     return (found.low, found.high) if found else (min(values), max(values))
 

@@ -21,11 +21,11 @@ def completed(name: str, tables: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(table, dict) or not table.keys() & OWN:
         return table
     if "like" not in table:
-        raise ValueError("causes goes with like")
+        raise ValueError("causes must be used together with like")
     other = tables.get(table["like"]) if isinstance(table["like"], str) else None
     if not isinstance(other, dict) or "like" in other:
         known = [each for each, told in tables.items() if isinstance(told, dict) and "like" not in told]
-        raise ValueError(f"like {quoted(str(table['like']))}; expected one of {', '.join(known)}")
+        raise ValueError(f"like must be one of {', '.join(known)}, got {quoted(str(table['like']))}")
     made = {**other, **{key: value for key, value in table.items() if key not in OWN}}
     made["set"] = {**other.get("set", {}), **table.get("set", {})}
     return made
@@ -52,5 +52,5 @@ def claims(name: str, table: Mapping[str, Any], listed: Sequence[Any]) -> list[d
         made.append(mine)
     if causes:
         known = ", ".join(str(claim.get("id")) for claim in theirs)
-        raise ValueError(f"causes: no claim {quoted(next(iter(causes)))} of {like}; expected one of {known}")
+        raise ValueError(f"causes: {like} has no claim {quoted(next(iter(causes)))}; expected one of {known}")
     return made

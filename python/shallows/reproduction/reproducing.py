@@ -171,8 +171,8 @@ def _draw(experiment: Experiment, runs: Sequence[Run], *, quick: bool) -> dict[s
             if quick:
                 continue
             raise ShallowsError(
-                f"no run of {experiment.name} is at {dict(drawing.where)}",
-                "correct `draw` in its expected.toml",
+                f"experiment {experiment.name}: draw.where = {dict(drawing.where)} selects no run",
+                "correct `draw` in expected.toml",
             )
         name = f"{experiment.name}-{drawing.figure}"
         function = getattr(figures, drawing.figure.replace("-", "_"))

@@ -105,8 +105,9 @@ def _normalised(runs: Sequence[Measured], experiment: Experiment) -> list[Measur
         place = (run.on(experiment.axis or ""), run.seed)
         if place not in base:
             raise ShallowsError(
-                f"no run of {experiment.name} matches {dict(experiment.normalised)} for {dict(run.labels)}",
-                "correct `normalised` in its expected.toml",
+                f"experiment {experiment.name}: normalised = {dict(experiment.normalised)} selects no run "
+                f"for {dict(run.labels)}",
+                "correct `normalised` in expected.toml",
             )
         mine, theirs = run.value, base[place].value
         return Measured(run.labels, lambda metric: mine(metric) / theirs(metric) if theirs(metric) else nan)

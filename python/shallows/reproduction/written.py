@@ -27,8 +27,8 @@ def check_same(folder: Path, paper: str, *, quick: bool) -> None:
 def mixed(folder: Path) -> ShallowsError:
     """Return the error for a folder with claims of several papers, or of both quick and full runs."""
     return ShallowsError(
-        f"{folder} has claims of another paper, or of quick runs beside full ones",
-        "reproduce each into a folder of its own: --out DIR",
+        f"{folder} must have claims of only one paper, and of either quick or full runs",
+        "write each reproduction to its own folder with --out DIR",
     )
 
 
@@ -44,7 +44,7 @@ def read_documents(folder: Path) -> list[dict[str, Any]]:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    remedy = "give its `shallows reproduce` command again; finished runs are kept"
+    remedy = "repeat the `shallows reproduce` command; finished runs are kept"
     try:
         document = parse_json(read_text(path, remedy=remedy))
         # Files without numbers of seeds are from an earlier version, whose bars have another meaning.

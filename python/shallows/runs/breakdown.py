@@ -49,7 +49,7 @@ def by(run: Measured, what: str) -> "pl.DataFrame":
 def breakdown(run: Measured, what: str) -> Breakdown:
     """Return the results grouped by `what`; `Run.by` documents the columns."""
     if not isinstance(what, str) or what not in WAYS:
-        raise ShallowsError(f"cannot group results by {what!r}", f"ask for one of: {', '.join(WAYS)}")
+        raise ShallowsError(f"cannot group results by {what!r}", f"the groupings are: {', '.join(WAYS)}")
     return WAYS[what](run)
 
 
@@ -74,7 +74,9 @@ def _to_groups(run: Measured) -> Breakdown:
 
 def _grouped(run: Measured, key: str) -> Breakdown:
     if key not in run.columns("flows").names:
-        raise ShallowsError("the hosts of this run are in no groups", "add [[host.group]], and run it again")
+        raise ShallowsError(
+            "the scenario of this run has no groups of hosts", "add [[host.group]] tables, and run it again"
+        )
     return _of_flows(run, key)
 
 

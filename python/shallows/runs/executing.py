@@ -96,13 +96,13 @@ def store(
         except OSError as error:
             if folder.is_lost():
                 raise ClaimLostError(
-                    f"{destination} could not be written: another process has taken it over, or removed it",
-                    "nothing of this run is kept; the same command runs it again",
+                    f"{destination} could not be written: another process has taken it over or removed it",
+                    "the results of this run are lost; repeat the command",
                 ) from None
             raise failure(
                 f"{destination} could not be written",
                 error,
-                "nothing of this run is kept; free some space or name another place with --out",
+                "the results of this run are lost; free some space, or name another folder with --out",
             ) from None
     return Run(destination)
 

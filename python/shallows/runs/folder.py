@@ -59,12 +59,12 @@ def refuse_existing(folder: Path, content_hash: str, *, force: bool = False, ver
         if unfit(folder, verify=verify):
             return
         raise ShallowsError(
-            f"{folder} already holds the finished run of exactly this scenario, seed and engine",
-            f"see it with `shallows report {folder}`, or run again and replace it with --force",
+            f"{folder} contains a finished run of the same scenario, seed and engine",
+            f"show the run with `shallows report {folder}`, or replace it with --force",
         )
     raise ShallowsError(
-        f"{folder} exists and holds something else",
-        "name another folder with --out, or replace this one with --force",
+        f"{folder} exists and is not a run of this scenario, seed and engine",
+        "name another folder with --out, or replace this folder with --force",
     )
 
 
@@ -74,16 +74,14 @@ def _is_replaceable(folder: Path) -> bool:
 
 
 def _foreign(folder: Path) -> ShallowsError:
-    return ShallowsError(f"{folder} exists and is no run of ours", "name another folder with --out")
+    return ShallowsError(f"{folder} exists and is not a run of Shallows", "name another folder with --out")
 
 
 def check_writable(folder: Path) -> None:
     """Create a folder if it is missing; raise if files cannot be written into it."""
     for place in (folder, *folder.parents):
         if place.exists() and not place.is_dir():
-            raise ShallowsError(
-                f"{place} cannot be written: it is a file, not a folder", "name another place with --out"
-            )
+            raise ShallowsError(f"{place} must be a folder, but is a file", "name another folder with --out")
     probe = folder / f".{me().tag}.probe"
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -221,7 +219,7 @@ class RunFolder:
         self._sync()
         # Another process that has taken the lease may be writing at the same path.
         if self.is_lost():
-            raise FileNotFoundError(errno.ENOENT, "another process has taken it over", str(self.path))
+            raise FileNotFoundError(errno.ENOENT, "another process has taken over the folder", str(self.path))
         old = self.lease.aside
         if replaces:
             self.final.rename(old)
@@ -257,8 +255,8 @@ def lease_or_wait(final: Path) -> Lease:
             owner = leases.writer_of(final)
             if watch.lives(final) or (owner and owner.is_here()):
                 raise ShallowsError(
-                    f"{final} is being written by {owner or 'another process'}",
-                    "wait for it, or name another folder with --out",
+                    f"{final} cannot be written: {owner or 'another process'} is writing it",
+                    "wait for that process to exit, or name another folder with --out",
                 )
             time.sleep(LOOK_S)
     except OSError as error:

@@ -23,8 +23,8 @@ class Frame(pl.DataFrame):
             return super().to_pandas(*arguments, **options)
         except ModuleNotFoundError as missing:
             raise ShallowsError(
-                f"a pandas frame needs pandas and pyarrow: {missing}",
-                "install them with: pip install 'shallows[pandas]'",
+                f"pandas or pyarrow is not installed: {missing}",
+                "install both with: pip install 'shallows[pandas]'",
             ) from None
 
 

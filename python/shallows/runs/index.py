@@ -13,6 +13,9 @@ from shallows.runs.results import Run, describe
 INDEX = "sweep.json"
 """File that lists the points of a sweep, finished or not."""
 
+WRITTEN = "name a folder that `shallows run` or `shallows sweep` wrote"
+"""Remedy for a folder without results."""
+
 Runs = Run | str | Path | Sequence[Run | str | Path]
 """A run, a sweep, the path of either, or a sequence of these."""
 
@@ -31,7 +34,8 @@ def runs_of(given: Runs) -> list[Run]:
         return runs_in(folder_of(given))
     if not isinstance(given, Sequence):
         raise ShallowsError(
-            f"{type(given).__name__} is neither a run nor a path", "give runs, a sweep, or their folders"
+            f"runs must be given as a run, a sweep, a path, or a list of these, got {type(given).__name__}",
+            "pass runs, a sweep, or paths of folders",
         )
     return [run for each in given for run in runs_of(each)]
 
@@ -110,19 +114,19 @@ def _nothing_in(folder: Path) -> ShallowsError:
     """Return the error for a folder without a finished run."""
     if writer := writer_of(folder):
         return ShallowsError(
-            f"{folder} is not finished: {writer} is writing it",
-            f"wait for it, or watch it with `shallows serve {folder.parent}`",
+            f"the run in {folder} is not finished: {writer} is writing it",
+            f"wait for the run, or watch it with `shallows serve {folder.parent}`",
         )
     if not folder.exists():
-        return ShallowsError(f"{folder} does not exist", "name a folder that `run` or `sweep` has written")
+        return ShallowsError(f"{folder} does not exist", WRITTEN)
     if missing := missing_in(folder):
         more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
         return ShallowsError(
-            f"{folder} holds a sweep, and none of its {len(missing)} points is finished: "
+            f"{folder} contains a sweep with {len(missing)} points, all of them unfinished: "
             f"{'; '.join(missing[:3])}{more}",
-            "give its `shallows sweep` command again: it goes on where it was",
+            "repeat the `shallows sweep` command to run these points",
         )
-    return ShallowsError(f"{folder} holds no finished run", "name a folder that `run` or `sweep` has written")
+    return ShallowsError(f"{folder} contains no finished run", WRITTEN)
 
 
 def finished_in(folder: Path) -> list[Run]:

@@ -87,7 +87,7 @@ def unfit(folder: Path, *, verify: bool = False) -> ShallowsError | None:
     if environment and environment.get("format", 0) not in READABLE:
         return ShallowsError(
             f"{folder} was written by another version of Shallows, {environment.get('version', 'unknown')}",
-            f"{_again(folder, environment)}, or read it with that version",
+            f"{_again(folder, environment)}, or read the folder with that version",
         )
     problem = _damage(folder, environment, manifest)
     if problem:
@@ -103,7 +103,8 @@ def check(folder: Path, *, verify: bool = False) -> None:
         raise problem
     if finished_hash(folder) is None:
         raise ShallowsError(
-            f"{folder} holds no finished run", "name a folder that `shallows run` or `sweep` has written"
+            f"{folder} contains no finished run",
+            "name a folder that `shallows run` or `shallows sweep` wrote",
         )
 
 
@@ -171,9 +172,9 @@ def _damage(folder: Path, environment: dict[str, Any], manifest: dict[str, Any])
         except (OSError, ValueError):  # a name with a NUL is a ValueError
             return f"{name} is missing"
         if not stat.S_ISREG(found.st_mode):
-            return f"{name} cannot be read: it is no regular file"
+            return f"{name} must be a regular file"
         if found.st_size != known["bytes"]:
-            return f"{name} has {found.st_size:,} bytes, and had {known['bytes']:,}"
+            return f"{name} must have {known['bytes']:,} bytes, got {found.st_size:,}"
     return "" if environment.get("format") in READABLE else "env.json cannot be read"
 
 
@@ -188,7 +189,7 @@ def _altered(path: Path, known: dict[str, Any]) -> str:
         same = path.is_file() and _hash(path) == known["blake2b"]
     except OSError as error:
         return f"{path.name} cannot be read: {error.strerror or error}"
-    return "" if same else f"the contents of {path.name} are not what was written"
+    return "" if same else f"the contents of {path.name} differ from the hash in {MANIFEST}"
 
 
 def _hash(path: Path) -> str:
@@ -206,7 +207,7 @@ def _again(folder: Path, environment: dict[str, Any], *options: str) -> str:
     try:
         if environment["labels"]:
             command = ["shallows", "sweep", environment["file"], "--out", str(folder.parent), *options]
-            return f"run it again with `{shlex.join(command)}`, and the --set that it had"
+            return f"run it again with `{shlex.join(command)}`, and the --set options of the first sweep"
         testbed = ["testbed"] if environment.get("testbed") else []
         command = ["shallows", *testbed, "run", environment["file"]]
         command += ["--dilate", str(environment["dilation"])] if environment.get("dilation", 1) > 1 else []

@@ -38,8 +38,8 @@ def program() -> Path:
     found = str(beside) if beside.is_file() else shutil.which(PROGRAM)
     if found is None:
         raise ShallowsError(
-            f"the testbed's program, {PROGRAM}, is not there",
-            "build it with `make testbed` in a checkout, on Linux",
+            f"the testbed's program {PROGRAM} is not installed",
+            "build the program with `make testbed` in a checkout, on Linux",
         )
     return Path(found)
 
@@ -62,7 +62,7 @@ def unable() -> str | None:
         program()
     except ShallowsError as error:
         return f"{error.message}; {error.remedy}"
-    return None if os.geteuid() == 0 else "it needs root"
+    return None if os.geteuid() == 0 else "the testbed needs root"
 
 
 def measure(
@@ -109,7 +109,7 @@ def measure(
         if attempts and not summary["health"]["valid"]:
             raise ShallowsError(
                 f"invalid run: {'; '.join(summary['health']['complaints'])}",
-                "measure it again on a machine with less to do; docs/testbed.md explains it",
+                "repeat the measurement on a less busy machine; docs/testbed.md lists the checks",
             )
         wall = time.perf_counter() - start
         engine = summary["engine"]
@@ -251,7 +251,7 @@ def stand(
         ended = subprocess.run([str(binary), "shell", *paths], pass_fds=files, check=False)
         answer.seek(0)
         text = answer.read()
-    return _done(json.loads(text) if text else {}, source, f"{ended.returncode}: it said nothing")
+    return _done(json.loads(text) if text else {}, source, f"{ended.returncode}, without a message")
 
 
 def _asked(source: Source, dilation: int, trial: bool = False) -> dict[str, Any]:
@@ -294,7 +294,7 @@ def _carry(
             process.kill()
         errors.seek(0)
         lines = errors.read().decode(errors="replace").splitlines()
-    return _done(said, source, f"{process.returncode}: {lines[-1] if lines else 'it said nothing'}")
+    return _done(said, source, f"{process.returncode}{f': {lines[-1]}' if lines else ', without a message'}")
 
 
 def _done(said: dict[str, Any], source: Source, end: str) -> dict[str, Any]:
@@ -305,16 +305,16 @@ def _done(said: dict[str, Any], source: Source, end: str) -> dict[str, Any]:
         case {"scenario": str() as message}:
             raise ScenarioError(message)
         case {"machine": str() as message}:
-            raise ShallowsError(message, "`shallows testbed doctor` says what this machine can do")
+            raise ShallowsError(message, "`shallows testbed doctor` lists what this machine supports")
         case {"defect": text}:
             raise DefectError(
                 f"{text or 'the testbed panicked'}\n  This is a defect of Shallows. Please report it with "
-                "the scenario; nothing of this run is kept."
+                "the scenario; the results of this run are lost."
             )
         case {"refused": list() as refusals}:
             keys = "\n".join(f"{source.file}: {each['key']}: {each['reason']}" for each in refusals)
-            raise ScenarioError(f"{keys}\n  real hosts cannot do that; docs/testbed.md says what they can")
-    raise ShallowsError(f"{PROGRAM} ended with code {end}", "nothing of this run is kept")
+            raise ScenarioError(f"{keys}\n  docs/testbed.md lists the keys that real hosts support")
+    raise ShallowsError(f"{PROGRAM} exited with code {end}", "the results of this run are lost")
 
 
 def _told(process: "subprocess.Popen[str]", request: str) -> Iterator[str]:

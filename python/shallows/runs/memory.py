@@ -57,17 +57,20 @@ def refuse_too_large(needs: Sequence[Need], at_once: int = 1) -> None:
         return
     largest = together[0]
     least = "at least " if largest.most else ""
-    message = f"the run needs {least}{size(needed)} of memory, and {size(free)} are free"
+    message = f"the run needs {least}{size(needed)} of memory; {size(free)} are free"
     if len(together) > 1:
-        message = message.replace("the run needs", f"{len(together)} points at a time need", 1)
+        message = message.replace("the run needs", f"{len(together)} simultaneous points need", 1)
     if largest.label:
-        message += f"; the largest, {largest.label}, takes {size(largest.bytes)}"
+        message += f"; the largest point, {largest.label}, takes {size(largest.bytes)}"
     if largest.most:
         message += f"; {largest.most}"
     fits = int(free / largest.bytes)
     smaller = largest.remedy or "use fewer flows and samples"
     raise ShallowsError(
-        message, f"--jobs {fits} fits" if fits else f"{smaller}; or a machine with more memory"
+        message,
+        f"run fewer points at a time: --jobs {fits}"
+        if fits
+        else f"{smaller}; or use a machine with more memory",
     )
 
 
@@ -86,9 +89,10 @@ def refuse_growth(simulation: "Simulation", simulated_s: float) -> None:
     recorded = sum(need["bytes"] for need in held)
     if recorded > free * 1e6:
         raise ShallowsError(
-            f"{size(free * 1e6)} of memory are left after {duration(simulated_s)} of simulated time, and "
-            f"the run has recorded {size(recorded)}: {held[0]['what']} take {size(held[0]['bytes'])}",
-            f"nothing of this run is kept; {held[0]['remedy']}; or a machine with more memory",
+            f"the run was stopped after {duration(simulated_s)} of simulated time: "
+            f"{size(free * 1e6)} of memory are free, and the run has recorded {size(recorded)}, "
+            f"of which {held[0]['what']} take {size(held[0]['bytes'])}",
+            f"the results of this run are lost; {held[0]['remedy']}; or use a machine with more memory",
         )
 
 

@@ -87,8 +87,8 @@ def refuse_shared(run: Recorded, name: str, quantity: str) -> None:
     alone = list(own.values()).count(own.get(name, "")) == 1
     if quantity in SHARED and not alone and not _at_intervals(run):
         raise ShallowsError(
-            f"{quantity} of {name} changes with its pool, of which its trace tells only when {name} changes",
-            "trace all ports of the switch, for the pool; or read it at intervals: "
+            f"{quantity} of {name} depends on all ports of the pool; the trace has only changes of {name}",
+            "trace all ports of the switch, or record at intervals: "
             'measure.traces = [{ ports = [...], every = "10us" }], or measure.sample_queues',
         )
 

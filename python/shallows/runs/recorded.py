@@ -20,7 +20,7 @@ def of_port(run: Recorded, name: str, quantity: str | None = None, queue: int | 
     kind = "port" if name in ports_of(run) else "pool"
     quantity = quantity or IDLE[kind]
     if name in pool_of(run).values() and queue is not None:
-        raise ShallowsError(f"a pool such as {name} has no queues", "leave out the queue, or name a port")
+        raise ShallowsError(f"{name} is a pool and has no queues", "leave out the queue, or name a port")
     if quantity == IDLE["pool"]:
         return _of_pool(run, name)
     refuse_shared(run, name, quantity)
@@ -79,13 +79,13 @@ def _unknown(
     if known.height:
         there = known.select("quantity", "queue").unique(maintain_order=True).rows()
         said = [each if place is None else f"{each} of queue {place}" for each, place in there]
-        return ShallowsError(f"{run.path} has no {quantity} of {of}", f"its trace has {', '.join(said)}")
+        return ShallowsError(f"{run.path} has no {quantity} of {of}", f"the trace has {', '.join(said)}")
     if name not in ports_of(run):
-        kinds = "ports are called as in counters.parquet, pools as in queues.parquet"
+        kinds = "counters.parquet lists the names of ports, queues.parquet the names of pools"
         return ShallowsError(f"{run.path} has no port or pool {name!r}", kinds)
     return ShallowsError(
-        f"{run.path} has not recorded {quantity} of {of}",
-        f'set measure.traces = [{{ ports = ["{name}"] }}], and run it again',
+        f"{run.path} has no record of {quantity} of {of}",
+        f'set measure.traces = [{{ ports = ["{name}"] }}], and run the scenario again',
     )
 
 

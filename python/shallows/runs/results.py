@@ -101,7 +101,9 @@ class Run:
 
     def __init__(self, path: str | Path) -> None:
         if not isinstance(path, str | Path):
-            raise ShallowsError(f"{path!r} is no path of a run", "name the folder of a run")
+            raise ShallowsError(
+                f"a run must be named by a string or a Path, got {path!r}", "pass the folder of a run"
+            )
         self.path = folder_of(path)
         self._columns: dict[str, Columns] = {}
         check(self.path)
@@ -150,7 +152,7 @@ class Run:
         formats.rename(found, formats.SUMMARY)
         for key, kind in SUMMARY.items():
             if key in found and not isinstance(found[key], kind):
-                raise self._unreadable("summary.json", ValueError(f"{key} is not what it was"))
+                raise self._unreadable("summary.json", ValueError(f"the value of {key} has the wrong type"))
         return Summary(self.path / "summary.json", found)
 
     @property
@@ -341,7 +343,7 @@ class Run:
         except ValueError as error:
             raise self._unreadable(name, error) from None
         if not isinstance(document, dict):
-            raise self._unreadable(name, ValueError("not an object"))
+            raise self._unreadable(name, ValueError("the document must be a JSON object"))
         return document
 
     def _objects(self, name: str) -> Callable[[dict[str, Any]], Document]:

@@ -76,14 +76,16 @@ def run_source(
     """Run a source; with `cached`, return the stored run if the folder already holds it."""
     asked = threads_of(threads)
     if not isinstance(out, str | Path | None):
-        raise ShallowsError(f"out is {called(out)}, and no path", "name the folder for the results")
+        raise ShallowsError(
+            f"out must be a string or a Path, got {called(out)}", "pass the folder for the results"
+        )
     experiment = source.parse()
     folder = folder_of(out) if out is not None else default_folder(experiment, Path("runs"))
     if cached and is_reusable(folder, experiment.hash):
         return Run(folder)
     if folder.exists() and not is_run_of(folder, experiment.hash):
         raise ShallowsError(
-            f"{folder} exists and holds something else", "name another folder, or remove this one"
+            f"{folder} exists and contains something else", "name another folder, or remove this folder"
         )
     return execute(source, experiment, folder, threads=asked)
 

@@ -32,14 +32,14 @@ class Source:
         """Read a scenario file."""
         if not isinstance(path, str | Path):
             raise ShallowsError(
-                f"a scenario is read from a file, and {called(path)} is no path",
-                "name its file; `Scenario.from_dict` takes a dictionary, and a `Scenario` has its own `run`",
+                f"the path of a scenario must be a string or a Path, got {called(path)}",
+                "pass the path of the file; for a dictionary, use `Scenario.from_dict(…).run()`",
             )
         remedy = "name a scenario file, TOML in UTF-8, or try `shallows demo` first"
         parts = Path(path).parts
         if parts[:1] == ("experiments",) and is_file(Path(__file__).parents[1].joinpath(*parts)):
             name = "/".join(parts[1:]).removesuffix(".toml")
-            remedy = f"`shallows examples {name}` copies it into this folder"
+            remedy = f"`shallows examples {name}` copies this scenario into the current folder"
         return cls(str(path), read_text(path, remedy=remedy), overrides, seed)
 
     def parse(self, base: Path | None = None) -> _core.Experiment:

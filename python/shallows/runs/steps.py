@@ -111,7 +111,8 @@ class Series:
 
         if not 0 <= share <= 1:
             raise ShallowsError(
-                f"there is no quantile of {share}", "name a share of the time, such as 0.99: quantile(0.99)"
+                f"a quantile must be from 0 to 1, got {share}",
+                "pass a share of the time, such as quantile(0.99)",
             )
         values, shares = self.distribution()
         return float(values[np.searchsorted(shares, share)])
@@ -151,8 +152,10 @@ class Series:
         end = float(self.times[-1] if end_us is None else end_us)
         if not self.times[0] <= begin_us < end <= self.times[-1]:
             raise ShallowsError(
-                f"there is nothing between {begin_us:g} and {end:g} µs",
-                f"it was observed from {self.times[0]:g} to {self.times[-1]:g} µs",
+                f"the end of a part must be after its begin, got {begin_us:g} to {end:g} µs"
+                if begin_us >= end
+                else f"a part must be within the series, got {begin_us:g} to {end:g} µs",
+                f"choose times from {self.times[0]:g} to {self.times[-1]:g} µs",
             )
         ends = np.array([begin_us, end])
         inside = (self.times > begin_us) & (self.times < end)
@@ -192,11 +195,14 @@ class Series:
         import polars as pl
 
         if not 0 < every_us < math.inf:
-            raise ShallowsError(f"there is no window of {every_us} µs", "name a time above zero")
+            raise ShallowsError(
+                f"a window must be finite and longer than 0 µs, got {every_us}", "pass another window"
+            )
         if self.length_us / every_us > MOST_WINDOWS:
             raise ShallowsError(
-                f"{self.length_us:g} µs have more than {MOST_WINDOWS:,} windows of {every_us:g} µs",
-                "name a longer one, or cut the series with `between`",
+                f"a series must have at most {MOST_WINDOWS:,} windows; {self.length_us:g} µs in windows of "
+                f"{every_us:g} µs are more",
+                "pass a longer window, or cut the series with `between`",
             )
         count = int(np.ceil(self.length_us / every_us * (1 - 1e-12)))
         edges = np.append(self.times[0] + every_us * np.arange(count), self.times[-1])

@@ -38,7 +38,7 @@ def threads_of(asked: int | str) -> Threads:
         return Threads(cores(), adapts=True)
     text = str(asked)
     if isinstance(asked, bool) or not text.isascii() or not text.isdecimal() or not 1 <= int(text) <= 1024:
-        raise ShallowsError(f"{asked!r} is no number of threads", "give one from 1 to 1024, or auto")
+        raise ShallowsError(f"threads must be from 1 to 1024 or auto, got {asked!r}", "correct the number")
     return Threads(int(text))
 
 
@@ -46,7 +46,7 @@ def division_in_words(experiment: _core.Experiment, threads: int) -> str:
     """Describe in words how a run is divided among threads."""
     division = json.loads(experiment.division(threads))
     if reason := division.get("undivided"):
-        return f"on one thread, however many there are: {reason}"
+        return f"on one thread: {reason}"
     if division["threads"] == 1:
         return "on one thread"
     most = division["threads"] * division["evenness"]

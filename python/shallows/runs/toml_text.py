@@ -27,15 +27,15 @@ def toml_value(value: object, levels: int = MOST_LEVELS) -> str:
     """
     if not levels:
         raise ShallowsError(
-            f"a value is nested more than {MOST_LEVELS} levels deep, or contains itself",
-            "write lists and dictionaries as a scenario's file has them",
+            f"a value must be nested at most {MOST_LEVELS} levels deep, and must not contain itself",
+            "nest lists and dictionaries as in a scenario file",
         )
     match value:
         case bool():
             return "true" if value else "false"
         case int() if abs(value) >= 10**MOST_DIGITS:
             raise ShallowsError(
-                f"a whole number of more than {MOST_DIGITS} digits means nothing", "name a smaller one"
+                f"a whole number must have at most {MOST_DIGITS} digits", "write a smaller number"
             )
         case int() | float():
             return (int if isinstance(value, int) else float).__repr__(value)  # NumPy's repr names the type
@@ -51,8 +51,9 @@ def toml_value(value: object, levels: int = MOST_LEVELS) -> str:
     if callable(plain := getattr(value, "tolist", None)):
         return toml_value(plain(), levels - 1)
     raise ShallowsError(
-        f"{called(value)} is no value of a scenario",
-        "these are text, numbers, true or false, lists and dictionaries; leave out a key to get its default",
+        "a value of a scenario must be a string, a number, true, false, a list or a dictionary, "
+        f"got {called(value)}",
+        "correct the value; to get the default of a key, leave out the key",
     )
 
 
@@ -94,15 +95,17 @@ def override_texts(overrides: Mapping[str, object] | None) -> tuple[tuple[str, s
         return ()
     if not isinstance(overrides, Mapping):
         raise ShallowsError(
-            f"overrides are {called(overrides)}, and not values by dotted key",
-            'write them as {"workload.0.load": 0.6}',
+            f"overrides must be a dictionary of values by dotted key, got {called(overrides)}",
+            'pass a dictionary such as {"workload.0.load": 0.6}',
         )
     return tuple((_text_key(key), toml_value(value)) for key, value in overrides.items())
 
 
 def _text_key(key: object) -> str:
     if not isinstance(key, str):
-        raise ShallowsError(f"{called(key)} is no key", "keys are text, such as 'workload.0.load'")
+        raise ShallowsError(
+            f"a key must be a string, got {called(key)}", "write a key such as 'workload.0.load'"
+        )
     return key
 
 
@@ -115,7 +118,7 @@ def _key(key: object) -> str:
 def _quote(text: str) -> str:
     """Return a TOML string: a JSON string without DEL characters or lone surrogates."""
     if not text.isascii() and re.search("[\ud800-\udfff]", text):
-        raise ShallowsError(f"{text!a} is no text: half of a character is in it", "name it without that")
+        raise ShallowsError(f"{text!a} must not contain a lone surrogate", "remove the character")
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 

@@ -23,7 +23,9 @@ def choose_ports(run: Run, wanted: Sequence[str], known: Iterable[str]) -> list[
     for pattern in wanted:
         found = [name for name in names if fnmatchcase(name, pattern) or kinds.get(name) == pattern]
         if not found:
-            raise ShallowsError(f"{run.path} has no port {pattern!r}", listed("available are", names))
+            raise ShallowsError(
+                f"{run.path} has no port {pattern!r}", listed("the ports and pools are", names)
+            )
         chosen |= dict.fromkeys(found)
     return list(chosen)
 
@@ -53,7 +55,7 @@ def busiest(runs: Iterable[Run], most: int) -> list[str]:
     of_switches = [name for name in ordered if kinds[name] != "nic"]
     chosen = (of_switches or ordered)[:most]
     if not chosen:
-        raise ShallowsError(f"no port of {path} ever had a backlog", "raise the load")
+        raise ShallowsError(f"all recorded backlogs of {path} are 0", "raise the load of the scenario")
     return chosen
 
 
@@ -85,9 +87,9 @@ def backlog_table(run: Run) -> "pl.DataFrame":
         return run.queues
     if run.traces is None:
         raise ShallowsError(
-            f"{run.path} has neither queues.parquet nor traces.parquet",
+            f"{run.path} has no record of backlogs (queues.parquet or traces.parquet)",
             'set measure.sample_queues = "10us" for all ports, '
-            'or measure.traces = [{ ports = ["to-host"] }] for some at every change, and run it again',
+            'or measure.traces = [{ ports = ["to-host"] }] for some ports, and run the scenario again',
         )
     ports = run.traces.filter(pl.col("queue").is_null() & (pl.col("quantity") == IDLE["port"]))
     return pl.concat(

@@ -26,7 +26,9 @@ def size_bins(runs: Sequence[Run]) -> dict[str, tuple[int, int | None]]:
     """Return lower and upper bound in bytes of each size bin of these runs, by name; None means no bound."""
     edges = [0, *map(parse_size, runs[0].scenario["measure"]["bins"]), None]
     if any(run.scenario["measure"]["bins"] != runs[0].scenario["measure"]["bins"] for run in runs):
-        raise ShallowsError("these runs have different size bins", "give them the same measure.bins")
+        raise ShallowsError(
+            "the runs have different size bins", "run all scenarios with the same measure.bins"
+        )
     bounds = list(pairwise(edges))
     names = max((bins(run.summary)[1:] for run in runs), key=len)
     return {name: (low or 0, high) for name, (low, high) in zip(names, bounds, strict=True)}

@@ -12,7 +12,7 @@ from shallows.runs.ranks import nearest_rank
 from shallows.runs.results import Run
 from shallows.runs.steps import Series
 from shallows.series import ideal, percentiles
-from shallows.series.inputs import choose_flows, table
+from shallows.series.inputs import TRACE_FLOWS, choose_flows, table
 from shallows.series.metric import GROUPS, Flows, Host, Pair, Span, Traced, Window, one_of, refuse_after_end
 from shallows.series.offered import Offered, bin_names
 from shallows.series.port_measures import payload
@@ -48,7 +48,7 @@ def goodput_gbps(run: Run, _: None, where: Host | Flows) -> float:
         mine = run.flows.filter(pl.col("destination") == where.number)
     if mine.is_empty() and isinstance(where, Host):
         raise ShallowsError(
-            f"{run.path} has no flow to host {where.number}", "name a host that receives flows"
+            f"host {where.number} receives no flow in {run.path}", "name a host that receives flows"
         )
     simulated_s: float = run.summary["simulated_s"]
     return int(mine["delivered_bytes"].sum()) * 8 / simulated_s / 1e9
@@ -70,7 +70,8 @@ def convergence_ms(run: Run, _: None, where: Flows) -> float:
     traced = [rows.filter(pl.col("flow") == flow) for flow in mine["flow"]]
     if not traced or any(each.is_empty() for each in traced):
         raise ShallowsError(
-            f"{run.path} has no trace of {where.text}", "trace its flows with measure.flow_traces"
+            f"{run.path} has no traces of the flows of {where.text!r}",
+            "trace these flows with measure.flow_traces",
         )
     end, start = run.summary["simulated_s"] * 1e6, float(mine["arrival_us"].to_numpy().min())
     times = np.unique(np.concatenate([each["time_us"].to_numpy() for each in traced]))
@@ -136,7 +137,9 @@ def concurrent(run: Run, share: float, window: Window, *, above: int = 0, busy: 
     window.check_steps(end)
     last = int(end // length) - 1  # ignore a shorter window at the end
     if last < 0:
-        raise UnknownMetric(f"{run.path} is shorter than {window.text}", "name a shorter time")
+        raise UnknownMetric(
+            f"the window {window.text} is longer than the run {run.path}", "name a shorter window"
+        )
     flows = run.flows.filter((pl.col("size_bytes") > above) & (pl.col("counted") == 1))
     ends = pl.col("arrival_us") + pl.col("fct_us").fill_null(float("inf"))
     windows = flows.with_columns(
@@ -157,7 +160,10 @@ def concurrent(run: Run, share: float, window: Window, *, above: int = 0, busy: 
         spans = last - int(arrivals.min() // length) + 1 if arrivals.size else 0
         counts = np.append(counts, np.zeros(max(everybody * spans - counts.size, 0)))
     if not counts.size:
-        raise ShallowsError(f"no host of {run.path} has such a flow", "let it run longer")
+        raise ShallowsError(
+            f"no host of {run.path} has a flow that the metric counts",
+            "run the scenario longer: raise stop.at",
+        )
     return nearest_rank([counts], share)
 
 
@@ -167,7 +173,9 @@ def _flows(run: Run, where: Flows, *, counted: bool = False) -> "pl.DataFrame":
 
     mine = part(run, run.flows, where).filter((pl.col("counted") == 1) | (not counted))
     if mine.is_empty():
-        raise ShallowsError(f"{run.path} has no counted flow of {where.text!r}", "a shorter measure.warm_up")
+        raise ShallowsError(
+            f"no flow of {where.text!r} in {run.path} started after the warm-up", "shorten measure.warm_up"
+        )
     return mine
 
 
@@ -214,7 +222,7 @@ def _acked(run: Run, times: "Numbers") -> "dict[int, Numbers]":
     flow_traces = table(run, "flow_traces").filter(pl.col("quantity") == "acked_bytes")
     flows = flow_traces["flow"].unique(maintain_order=True).to_list()
     if not flows:
-        raise ShallowsError(f"no flow of {run.path} was traced", "choose others with measure.flow_traces")
+        raise ShallowsError(f"{run.path} has no traced flow", TRACE_FLOWS)
     return {
         f: Series.read(flow_traces.filter(pl.col("flow") == f), "value", end, 0.0).at(times) for f in flows
     }
@@ -231,7 +239,7 @@ def acked_packets(run: Run, last_us: float) -> "pl.Series":
 
     flow_traces = table(run, "flow_traces")
     if flow_traces.is_empty():
-        raise ShallowsError(f"no flow of {run.path} was traced", "choose others with measure.flow_traces")
+        raise ShallowsError(f"{run.path} has no traced flow", TRACE_FLOWS)
     begin_us = 1e6 * run.summary["simulated_s"] - last_us + 1e-3
     acked = flow_traces.filter(pl.col("quantity") == "acked_bytes").sort("time_us")
     until = acked.group_by("flow").agg(pl.col("value").last())
@@ -246,7 +254,10 @@ def gaps(column: str, run: Run, number: "OverFlows", where: Flows) -> float:
     """Return a statistic of the longest gaps of the counted flows of a workload, class or group."""
     found = _flows(run, where, counted=True)[column].drop_nulls()
     if found.is_empty():
-        raise ShallowsError(f"no flow of {where.text!r} in {run.path} was sent", "let it run longer")
+        raise ShallowsError(
+            f"no flow of {where.text!r} in {run.path} has a measured gap",
+            "run the scenario longer: raise stop.at",
+        )
     return number(found)
 
 
@@ -263,7 +274,8 @@ class Moment:
         kind, _, number = ".".join(words).partition("_")
         if kind not in {"min", "at"} or not NUMBER.fullmatch(number):
             raise UnknownMetric(
-                f"{'.'.join(words)!r} is not a time of a window", "write at_5120 or min_5120, in µs"
+                f"{'.'.join(words)!r} is not a time of a congestion window",
+                "write at_5120 or min_5120, in µs",
             )
         return cls(int(number), kind == "min")
 
@@ -282,8 +294,8 @@ def window(run: Run, moment: Moment, traced: Traced) -> float:
     after = rows.filter(pl.col("time_us") > moment.us)["value"].to_list() if moment.least else []
     if not then:
         raise ShallowsError(
-            f"{run.path} has no window of flow {traced.flow} at {moment.us} µs",
-            "trace the flow, or name a later time",
+            f"{run.path} has no congestion window of flow {traced.flow} at {moment.us} µs",
+            "trace the flow with measure.flow_traces, or name a later time",
         )
     return float(min(then + after))
 
@@ -319,7 +331,7 @@ class Bin:
         if len(name) != 1 or not BIN.fullmatch(name[0]):
             raise UnknownMetric(
                 f"{'.'.join(words or name)!r} is not a size bin",
-                "bins are all, small, medium and large, or by their edges such as 0_to_1000 and above_1000",
+                "write all, small, medium, large, or the edges of a bin, such as 0_to_1000 or above_1000",
             )
         return cls(name[0], number)
 
@@ -365,7 +377,8 @@ def times(column: str, run: Run, of: Bin, where: Flows) -> float:
     values = theirs[column].cast(float).to_numpy()
     if not values.size:
         raise ShallowsError(
-            f"{run.path} has no complete flow of {where.text} in {of.name!r}", "let it run longer"
+            f"no flow of {where.text!r} in size bin {of.name!r} of {run.path} completed",
+            "run the scenario longer: raise stop.at",
         )
     return of.number(values)
 
@@ -379,7 +392,10 @@ def _complete(run: Run, bin_name: str) -> "tuple[pl.DataFrame, Numbers, Any]":
     complete = flows.select((pl.col("counted") == 1) & pl.col("fct_us").is_not_null()).to_series().to_numpy()
     kept = complete & _bin(run, bin_name, sizes)
     if not kept.any():
-        raise ShallowsError(f"{run.path} has no complete flow in {bin_name!r}", "let it run longer")
+        raise ShallowsError(
+            f"no flow in size bin {bin_name!r} of {run.path} completed",
+            "run the scenario longer: raise stop.at",
+        )
     return flows, sizes, kept
 
 

@@ -152,8 +152,9 @@ def _links(topology: dict, sources: "Indices", destinations: "Indices") -> "tupl
     kind = topology["kind"]
     if kind not in {"star", "leaf-spine"} or topology["links"]:
         raise ShallowsError(
-            f"the ideal is undefined for a {kind} with such links",
-            "use a star or a leaf-spine with equal links",
+            "the ideal completion time is defined for a star or a leaf-spine without topology.links, "
+            f"got a {kind}{' with topology.links' if topology['links'] else ''}",
+            "use another topology or another metric",
         )
     built = network(topology)
     hosts, leaves = len(built.hosts), built.tiers.count(0)

@@ -23,12 +23,15 @@ NEEDED = {
 }
 """Scenario setting that records each table."""
 
+TRACE_FLOWS = "select flows of this run with measure.flow_traces"
+"""Remedy for a run without traced flows."""
+
 
 def as_list(runs: Runs) -> list[Run]:
     """Return the given runs and the runs of given sweeps and folders, as a list."""
     found = runs_of(runs)
     if not found:
-        raise ShallowsError("no run was given", "name the folder of a run")
+        raise ShallowsError("at least one run is needed, got none", "name the folder of a run")
     return found
 
 
@@ -36,7 +39,9 @@ def table(run: Run, name: str) -> "pl.DataFrame":
     """Return an optional table of a run; raise if the run lacks it."""
     found: pl.DataFrame | None = getattr(run, name)
     if found is None:
-        raise ShallowsError(f"{run.path} has no {name}.parquet", f"{NEEDED[name]}, and run it again")
+        raise ShallowsError(
+            f"{run.path} has no {name}.parquet", f"{NEEDED[name]}, and run the scenario again"
+        )
     return found
 
 
@@ -133,8 +138,8 @@ def choose_runs(runs: Sequence[Run], conditions: Iterable[tuple[str, str]]) -> l
         if not matching:
             known = dict.fromkeys(place for found in places.values() for place in found)
             raise ShallowsError(
-                f"none of these runs has {axis} = {value}",
-                f"values of {axis}: {', '.join(known)}" if known else f"they do not differ in {axis}",
+                f"no run has {axis} = {value}",
+                f"the values of {axis} are: {', '.join(known)}" if known else f"the runs have no axis {axis}",
             )
         kept = matching
     return kept
@@ -163,7 +168,7 @@ def choose_flows(run: Run, wanted: Sequence[int], traced: "pl.Series") -> list[i
     """Return the flows to draw: the requested ones, or all traced ones."""
     known: list[int] = traced.unique().sort().to_list()
     if not known:
-        raise ShallowsError(f"no flow of {run.path} was traced", "choose others with measure.flow_traces")
+        raise ShallowsError(f"{run.path} has no traced flow", TRACE_FLOWS)
     for flow in wanted:
         if flow not in known:
             raise ShallowsError(f"{run.path} has no trace of flow {flow}", listed("traced flows are", known))

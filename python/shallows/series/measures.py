@@ -36,7 +36,7 @@ LARGE = flow_measures.LARGE
 
 def _traces_flows(offered: Offered) -> None:
     if not offered.may_trace_flow():
-        raise UnknownMetric("no flow is traced", "set measure.flow_traces = [{ sample = 4 }]")
+        raise UnknownMetric("the scenario traces no flow", "set measure.flow_traces = [{ sample = 4 }]")
 
 
 def _has_one_payload(offered: Offered) -> None:
@@ -46,7 +46,7 @@ def _has_one_payload(offered: Offered) -> None:
 def _nothing(words: Sequence[str]) -> None:
     """Reject words after the name of a metric that takes no words."""
     if words:
-        raise UnknownMetric(f"{'.'.join(words)!r} has no meaning for this metric", "remove it")
+        raise UnknownMetric(f"the metric must not have the words {'.'.join(words)!r}", "remove these words")
 
 
 def _percentile(words: Sequence[str]) -> float:
@@ -172,8 +172,8 @@ def check(name: str, offered: Offered | None = None) -> None:
     >>> check("backlog_bytes.p99.9@switch0->host0")
     >>> check("concurrent.p101@1ms")
     Traceback (most recent call last):
-    shallows.errors.ShallowsError: there is no metric 'concurrent.p101@1ms': 'p101' is not a percentile
-      above 0 and up to 100: p5 is 5 %, p99.9 and p999 are 99.9 %, p100 is the largest
+    shallows.errors.ShallowsError: unknown metric 'concurrent.p101@1ms': 'p101' is not a percentile
+      write p and a number above 0 and at most 100: p5 is 5 %, p99.9 and p999 are 99.9 %
     """
     metric = Metric(name)
     try:
@@ -190,7 +190,7 @@ def check(name: str, offered: Offered | None = None) -> None:
 def _kind(metric: Metric) -> Kind | None:
     """Return the kind of a metric; None for a path into `summary.json`."""
     if metric.is_placed and metric.kind not in PLACED:
-        raise UnknownMetric(f"{metric.kind!r} takes no port, host, flow or time")
+        raise UnknownMetric(f"{metric.kind!r} must not be followed by @ and a port, host, flow or time")
     return (PLACED if metric.is_placed else BINNED).get(metric.kind)
 
 
@@ -268,18 +268,19 @@ def _check_path(name: str, offered: Offered | None) -> None:
     first, *words = name.split(".")
     if first == "marking_curves":
         if offered is not None and not _is_number(_follow(offered.curves, ".".join(words))):
-            raise UnknownMetric("the marking curves have no such value", "`shallows run` prints them")
+            raise UnknownMetric("the marking curves have no such value", "`shallows run` prints the curves")
         return
     if first not in SUMMARY:
         raise UnknownMetric
     levels = SUMMARY[first]
     if len(words) != len(levels):
-        remedy = "docs/results.md has the keys of summary.json; fct_us.small.p99.9@0 takes any percentile"
-        raise UnknownMetric(f"{first} takes {len(levels)} words, got {len(words)}", remedy)
+        remedy = "docs/results.md lists the keys of summary.json"
+        count = f"{len(levels)} word{'' if len(levels) == 1 else 's'}"
+        raise UnknownMetric(f"{first} must be followed by {count}, got {len(words)}", remedy)
     for word, level in zip(words, levels, strict=True):
         allowed = level(offered)
         if allowed is not None and word not in allowed:
-            remedy = listed("there are", sorted(allowed)) if allowed else "add a workload of that kind"
+            remedy = listed("the words are", sorted(allowed)) if allowed else "add a workload of that kind"
             raise UnknownMetric(f"{first} has no {word!r}", remedy)
 
 
@@ -293,7 +294,8 @@ def check_computed(name: str) -> None:
     """
     if name.split(".")[0] not in COMPUTED:
         raise UnknownMetric(
-            "the experiment runs nothing", listed("metrics without a run are paths into", COMPUTED)
+            "an experiment with runs = false has no results",
+            listed("the metric must begin with one of", COMPUTED),
         ).of(name)
 
 
@@ -336,7 +338,9 @@ def _is_number(found: Any) -> bool:
 
 def _number(found: Any, name: str, place: str) -> float:
     if found is None:
-        raise ShallowsError(f"{place} has measured nothing for {name!r}", "let it run longer")
+        raise ShallowsError(
+            f"{place} has no measured value of {name!r}", "run the scenario longer: raise stop.at"
+        )
     if not _is_number(found):
-        raise ShallowsError(f"{place} has no metric {name!r}", "docs/claims.md lists them")
+        raise ShallowsError(f"{place} has no metric {name!r}", "docs/claims.md lists the metrics")
     return float(found)

@@ -166,7 +166,7 @@ def one_of(words: Collection[str], allowed: Collection[str], what: str) -> str:
     """
     word = ".".join(words)
     if word not in allowed:
-        raise UnknownMetric(f"unknown {what} {word!r}", listed("allowed are", sorted(allowed)))
+        raise UnknownMetric(f"unknown {what} {word!r}", listed("allowed words are", sorted(allowed)))
     return word
 
 
@@ -186,7 +186,7 @@ def duration_us(text: str) -> float:
     except ValueError:
         quantity = None
     if quantity is None or quantity.of != "seconds" or quantity.number <= 0:
-        raise UnknownMetric(f"{text!r} is not a time", "write a time above zero with its unit, such as 50ms")
+        raise UnknownMetric(f"{text!r} is not a time above 0", "write a time with its unit, such as 50ms")
     return float(1_000_000 * quantity.number)
 
 
@@ -200,7 +200,8 @@ def refuse_after_end(begin_us: float, offered: Offered, text: str) -> None:
     """
     if offered.end_us is not None and begin_us > offered.end_us:
         raise UnknownMetric(
-            f"the run ends before {text}", f"name a time up to stop.at = {offered.end_us / 1e3:g} ms"
+            f"{text} is after the end of the run",
+            f"name a time up to stop.at = {offered.end_us / 1e3:g} ms",
         )
 
 
@@ -269,28 +270,27 @@ class Flows:
         """
         if self.group and self.group not in offered.groups:
             remedy = (
-                listed("groups are", offered.groups) if offered.groups else "the scenario has no host.group"
+                listed("the groups are", offered.groups) if offered.groups else "add [[host.group]] tables"
             )
             raise UnknownMetric(f"no host is in group {self.group!r}", remedy)
         for place in self.places:
             if self.key == "class":
                 if offered.classes is not None and not offered.classes & set(place):
                     raise UnknownMetric(
-                        f"no workload sends in {self.text!r}", listed("classes are", sorted(offered.classes))
+                        f"no workload sends in {self.text!r}",
+                        listed("the classes are", sorted(offered.classes)),
                     )
             elif place[-1] >= len(offered.workloads) or not any(map(offered.sends_flows, place)):
                 sending = [each for each in range(len(offered.workloads)) if offered.sends_flows(each)]
                 raise UnknownMetric(
                     f"workload {place[-1]} does not exist or sends no flows",
-                    listed(
-                        "workloads are numbered as in the scenario, and those that send flows are", sending
-                    ),
+                    listed("the workloads that send flows are, in the order of the scenario", sending),
                 )
 
 
 def _no_flows(text: str) -> UnknownMetric:
     return UnknownMetric(
-        f"{text!r} names no flows",
+        f"{text!r} does not select flows",
         "write workloads as 0, 2..5 or 0, 3, a class as class1, a group as group=NAME or to_group=NAME",
     )
 
@@ -305,7 +305,7 @@ class Host:
         """Reject a host that the network does not have."""
         hosts = len(offered.network.hosts)
         if self.number >= hosts:
-            raise UnknownMetric(f"unknown host {self.number}", f"hosts are 0 to {hosts - 1}")
+            raise UnknownMetric(f"unknown host {self.number}", f"the hosts are 0 to {hosts - 1}")
 
 
 def host_or_flows(text: str) -> Host | Flows:
@@ -351,7 +351,9 @@ class Port:
     def check(self, offered: Offered) -> None:
         """Reject a port that the network does not have."""
         if self.name not in offered.network.ports:
-            raise UnknownMetric(f"unknown port {self.name!r}", listed("ports are", _like(self.name, offered)))
+            raise UnknownMetric(
+                f"unknown port {self.name!r}", listed("the ports are", _like(self.name, offered))
+            )
 
 
 @dataclass(frozen=True)
@@ -401,7 +403,10 @@ class Traced:
     def parse(cls, text: str) -> Self:
         """Parse a flow's number."""
         if not re.fullmatch("[0-9]{1,9}", text):
-            raise UnknownMetric(f"{text!r} is not a flow", "flows are numbered as in flows.parquet")
+            raise UnknownMetric(
+                f"{text!r} is not the number of a flow",
+                "write a number of the column `flow` in flows.parquet",
+            )
         return cls(int(text))
 
     def check(self, offered: Offered) -> None:
@@ -441,7 +446,7 @@ class Window:
         if span_us / self.us > MOST_STEPS:
             raise UnknownMetric(
                 f"{self.text} divides {span_us / 1e3:g} ms into {span_us / self.us:.3g} slices",
-                f"name a longer time: at most {MOST_STEPS:,} slices are allowed",
+                f"name a longer time; at most {MOST_STEPS:,} slices are allowed",
             )
 
 
@@ -463,14 +468,18 @@ class Span:
         found = re.fullmatch(rf"({number})\.\.({number})", text)
         span = cls(float(found[1]) * 1e6, float(found[2]) * 1e6) if found else cls(0.0, 0.0)
         if span.begin_us >= span.end_us:
-            raise UnknownMetric(f"{text!r} is not a span", "write two times in seconds, such as 12..14")
+            raise UnknownMetric(
+                f"{text!r} is not a span of time", "write two ascending times in seconds, such as 12..14"
+            )
         return span
 
     def check_slices(self, slices: Window) -> None:
         """Reject slices that are longer than the span, or too many."""
         length = self.end_us - self.begin_us
         if slices.us > length:
-            raise UnknownMetric(f"{slices.text} is longer than the span", "name shorter slices")
+            raise UnknownMetric(
+                f"the slice {slices.text} is longer than the span of time", "name a shorter slice"
+            )
         slices.check_steps(length)
 
     def check(self, offered: Offered) -> None:

@@ -52,6 +52,6 @@ def parse(word: str) -> float:
     if not word.startswith("p") or not IN_PERCENT.fullmatch(number) or Decimal(number) == 0:
         raise UnknownMetric(
             f"{word!r} is not a percentile",
-            "above 0 and up to 100: p5 is 5 %, p99.9 and p999 are 99.9 %, p100 is the largest",
+            "write p and a number above 0 and at most 100: p5 is 5 %, p99.9 and p999 are 99.9 %",
         )
     return float(Decimal(number) / 100)

@@ -47,7 +47,9 @@ def backlog(run: Run, number: "Callable[[Series], float]", where: Recorded) -> f
     series = of_port(run, where.name)
     end_us = float(run.summary["simulated_s"]) * 1e6
     if where.begin_us >= end_us:
-        raise ShallowsError(f"{run.path} ends before {where.begin_us / 1e3:g} ms", "name an earlier time")
+        raise ShallowsError(
+            f"{where.begin_us / 1e3:g} ms is after the end of the run {run.path}", "name an earlier time"
+        )
     return number(series.between(where.begin_us) if where.begin_us else series)
 
 
@@ -71,8 +73,8 @@ def retransmitted_share(run: Run, _: None, port: Port) -> float:
     sent = _sent_bytes(run, port.name) - datagrams
     if sent <= 0 or delivered > sent:
         raise ShallowsError(
-            f"{port.name} of {run.path} has sent fewer TCP bytes than all flows have delivered",
-            "not all flows pass it: name a port that all of them pass",
+            f"port {port.name} of {run.path} sent fewer TCP bytes than all flows delivered",
+            "name a port that all flows pass",
         )
     return 1.0 - float(delivered) / sent
 
@@ -83,8 +85,8 @@ def payload(scenario: Mapping[str, Any]) -> int:
     groups = scenario.get("host", {}).get("group", [])
     if any((group["mtu"], group["tcp"]["timestamps"]) != (mtu, timestamps) for group in groups):
         raise ShallowsError(
-            "full segments differ between groups of hosts, and this metric counts in them",
-            "give all hosts one mtu and tcp.timestamps, or use another metric",
+            "the metric counts full segments, whose size differs between groups of hosts",
+            "give all hosts the same mtu and tcp.timestamps, or use another metric",
         )
     return int(mtu) - (52 if timestamps else 40)
 
@@ -94,5 +96,5 @@ def _sent_bytes(run: Run, port: str) -> int:
 
     mine = run.counters.filter(pl.col("port") == port)
     if mine.is_empty():
-        raise ShallowsError(f"{run.path} has no port {port!r}", "use the names of counters.parquet")
+        raise ShallowsError(f"{run.path} has no port {port!r}", "counters.parquet lists the names of ports")
     return int(mine["sent_bytes"].sum())

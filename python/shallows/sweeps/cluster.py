@@ -50,7 +50,7 @@ Send = Callable[[tuple[str, Any]], None]
 def check_ray() -> None:
     """Raise if Ray is not installed."""
     if importlib.util.find_spec("ray") is None:
-        raise ShallowsError("Ray is not installed", "get it with: pip install 'shallows[ray]'")
+        raise ShallowsError("Ray is not installed", "install it with: pip install 'shallows[ray]'")
 
 
 def run_on_ray(
@@ -223,7 +223,7 @@ def run_far(
             experiment = source.parse(base)
             if experiment.hash != content_hash:
                 raise ShallowsError(
-                    f"{socket.gethostname()} has another engine ({build()['version']}, "
+                    f"worker {socket.gethostname()} has another engine ({build()['version']}, "
                     f"{build()['source_hash'][:12]}) or other input files",
                     "install the same build of Shallows on every machine of the cluster",
                 )
@@ -238,7 +238,7 @@ def _pack_inputs(source: Source) -> dict[str, bytes]:
     base = source.folder
     paths = _paths(json.loads(source.parse().resolved()))
     named = [path for path in paths if not Path(path).is_absolute() and (base / path).is_file()]
-    remedy = "every worker needs the files that a scenario names"
+    remedy = "correct the path in the scenario: each worker gets a copy of this file"
     return {path: read_bytes(base / path, remedy=remedy, most=LARGEST_INPUT) for path in named}
 
 
@@ -277,7 +277,7 @@ def _receive(ray: Any, reference: Any, lease: Lease) -> Ended:
     except (ray.exceptions.RaySystemError, ray.exceptions.LocalRayletDiedError):
         raise
     except ray.exceptions.RayError as lost:
-        return Ended(f"its task was lost {RETRIES + 1} times: {str(lost).splitlines()[0]}")
+        return Ended(f"the Ray task was lost {RETRIES + 1} times: {str(lost).splitlines()[0]}")
     if failed:
         return Ended(str(failed))
     try:
@@ -288,8 +288,8 @@ def _receive(ray: Any, reference: Any, lease: Lease) -> Ended:
                 folder.commit()
             except OSError as error:
                 if folder.is_lost():
-                    return Ended("another process has taken it over", is_lost=True)
-                remedy = "free some space, or use --out"
+                    return Ended("another process has taken over the point", is_lost=True)
+                remedy = "free some space, or name another folder with --out"
                 raise failure(f"{lease.final} could not be written", error, remedy) from None
     except ShallowsError as problem:
         return Ended.by(problem)

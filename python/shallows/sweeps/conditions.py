@@ -62,14 +62,14 @@ class Condition:
                 if name.isidentifier():
                     self.names.setdefault(name, []).append(axis)
         if len(text) > LONGEST:
-            raise ValueError(f"it has more than {LONGEST} characters")
+            raise ValueError(f"a condition must have at most {LONGEST} characters, got {len(text)}")
         # Python's parser rejects `90KB`, but accepts `"90KB"`.
         quoted = UNQUOTED.sub(lambda found: found[1] or f'"{found[2]}"', text.translate(SIGNS))
         try:
             self.tree = ast.parse(quoted.strip(), mode="eval").body
         except (SyntaxError, RecursionError, MemoryError) as error:
             # RecursionError and MemoryError come from expressions that are nested too deeply for the parser.
-            raise ValueError(f"it is no expression: {getattr(error, 'msg', error)}") from None
+            raise ValueError(f"{text!r} is not an expression: {getattr(error, 'msg', error)}") from None
         self._check(self.tree)
 
     def holds(self, labels: Mapping[str, Any]) -> bool:
@@ -82,21 +82,24 @@ class Condition:
         """
         found = self._value(self.tree, labels)
         if not isinstance(found, bool):
-            raise ValueError("it is no condition: compare something, as in kmin <= kmax")  # noqa: TRY004
+            message = (
+                f"{ast.unparse(self.tree)!r} is not a condition: write a comparison such as kmin <= kmax"
+            )
+            raise ValueError(message)  # noqa: TRY004
         return found
 
     def _check(self, node: ast.expr, depth: int = 0) -> None:
         """Raise `ValueError` for unsupported syntax or unknown axes, before any point is created."""
         if depth > DEEPEST:
-            raise ValueError("it is nested too deeply")
+            raise ValueError(f"a condition must be nested at most {DEEPEST} levels deep")
         if isinstance(node, ast.Name):
             self._axis(node.id)
         elif isinstance(node, ast.Constant) and isinstance(node.value, bool | int | float | str):
             _read(node.value)
         elif (parts := _parts(node)) is None:
             raise ValueError(
-                f"{ast.unparse(node)!r} is not understood: it may have names of axes, quantities, "
-                "comparisons (<, <=, >, >=, ==, !=), and, or, not, + − × ÷ and parentheses"
+                f"unsupported expression {ast.unparse(node)!r}: a condition may have names of axes, "
+                "quantities, comparisons (<, <=, >, >=, ==, !=), and, or, not, + − × ÷ and parentheses"
             )
         else:
             for part in parts:
@@ -106,12 +109,12 @@ class Condition:
         meant = self.names.get(name, [])
         if len(meant) == 1:
             return meant[0]
-        known = ", ".join(sorted(name for name, axes in self.names.items() if len(axes) == 1))
         if meant:
-            reason = f"{name} may be {' or '.join(meant)}: give one a name of its own with sweep.together"
-        else:
-            reason = f"there is no axis {name}"
-        raise ValueError(f"{reason}; names here: {known or 'none'}")
+            raise ValueError(
+                f"{name} is ambiguous ({' or '.join(meant)}): rename one of these axes with sweep.together"
+            )
+        known = ", ".join(sorted(name for name, axes in self.names.items() if len(axes) == 1))
+        raise ValueError(f"unknown axis {name}; the names of axes are: {known or 'none'}")
 
     def _value(self, node: ast.expr, labels: Mapping[str, Any]) -> Value:
         match node:
@@ -139,7 +142,7 @@ class Condition:
     def _truth(self, node: ast.expr, labels: Mapping[str, Any]) -> bool:
         found = self._value(node, labels)
         if not isinstance(found, bool):
-            raise ValueError(f"{ast.unparse(node)} is no condition")  # noqa: TRY004
+            raise ValueError(f"{ast.unparse(node)} is not a condition, but a value")  # noqa: TRY004
         return found
 
 
@@ -170,14 +173,14 @@ def _read(value: object) -> Value:
 
 def _number(value: Value, node: ast.expr) -> Quantity:
     if not isinstance(value, Quantity):
-        raise ValueError(f"{ast.unparse(node)} is no quantity")  # noqa: TRY004
+        raise ValueError(f"{ast.unparse(node)} must be a number or a quantity")  # noqa: TRY004
     return value
 
 
 def _said(value: Value) -> str:
     if isinstance(value, Quantity):
         return value.of or "a number"
-    return "a truth" if isinstance(value, bool) else f'"{value}"'
+    return "true or false" if isinstance(value, bool) else f'"{value}"'
 
 
 def _compare(compared: Callable[[Any, Any], bool], one: Value, other: Value) -> bool:
@@ -188,21 +191,21 @@ def _compare(compared: Callable[[Any, Any], bool], one: Value, other: Value) -> 
     if isinstance(one, str) != isinstance(other, str) and compared in {operator.eq, operator.ne}:
         # An axis may have values of both types, such as "none" and "90KB".
         return compared is operator.ne
-    raise ValueError(f"{_said(one)} and {_said(other)} cannot be compared so")
+    raise ValueError(f"cannot compare {_said(one)} with {_said(other)} by this operator")
 
 
 def _calculate(op: ast.operator, one: Quantity, other: Quantity) -> Quantity:
     if isinstance(op, ast.Add | ast.Sub):
         if one.of != other.of:
-            raise ValueError(f"{_said(one)} and {_said(other)} cannot be added")
+            raise ValueError(f"cannot add or subtract {_said(one)} and {_said(other)}")
         sign = 1 if isinstance(op, ast.Add) else -1
         return Quantity(one.number + sign * other.number, one.of)
     if isinstance(op, ast.Mult):
         if one.of and other.of:
-            raise ValueError(f"{_said(one)} and {_said(other)} cannot be multiplied")
+            raise ValueError(f"cannot multiply {_said(one)} and {_said(other)}")
         return Quantity(one.number * other.number, one.of or other.of)
     if other.of and one.of != other.of:
-        raise ValueError(f"{_said(one)} cannot be divided by {_said(other)}")
+        raise ValueError(f"cannot divide {_said(one)} by {_said(other)}")
     if other.number == Fraction(0):
-        raise ValueError("it divides by zero")
+        raise ValueError("the condition divides by zero")
     return Quantity(one.number / other.number, "" if other.of else one.of)

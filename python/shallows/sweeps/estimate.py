@@ -73,9 +73,9 @@ class Needs:
         if self.memory_mb is None or self.memory_mb <= free:
             return ""
         return (
-            f"warning: by this estimate {size(self.memory_mb * 1e6)} of memory are needed, and "
-            f"{size(free * 1e6)} are free\n  a run that uses up the memory ends, and nothing of it is kept: "
-            "record less, or run fewer at a time (--jobs)"
+            f"warning: the sweep needs an estimated {size(self.memory_mb * 1e6)} of memory; "
+            f"{size(free * 1e6)} are free\n  a run that exhausts the memory stops and loses its results: "
+            "record less, or run fewer points at a time (--jobs)"
         )
 
     def describe(self) -> dict[str, Any]:

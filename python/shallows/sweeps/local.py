@@ -104,7 +104,7 @@ class _Worker:
                     ended: Ended = content
                     return ended
         except EOFError:
-            return Ended(f"its process ended with code {self.child.end()} (out of memory, or killed)")
+            return Ended(f"the process exited with code {self.child.end()} (out of memory, or killed)")
         return None
 
     def may_go_on(self, ended: Ended) -> bool:

@@ -38,7 +38,7 @@ def gather(
     """
     for folder in folders:
         if not is_folder(folder):
-            raise ShallowsError(f"{folder} is no folder", "name the folders that the shards have written")
+            raise ShallowsError(f"{folder} is not a folder", "name the folders that the shards wrote")
     check_writable(parent)
     missing, problems = [], []
     for point in points:
@@ -60,9 +60,9 @@ def _refuse_conflicts(point: Point, copies: list[Path]) -> None:
     for other in copies[1:]:
         if differing := different(copies[0], other):
             raise ShallowsError(
-                f"{copies[0]} and {other} are runs of the same scenario, seed and engine "
-                f"({describe(point.source.labels)}), but their {differing} differs",
-                "one of them is damaged: remove it, and merge or run again",
+                f"{differing} differs between {copies[0]} and {other}, runs of the same scenario, seed "
+                f"and engine ({describe(point.source.labels)})",
+                "one of the two folders is damaged: remove the damaged one, and repeat the command",
             )
 
 
@@ -82,9 +82,10 @@ def different(one: Path, other: Path) -> str | None:
 
 def _results(path: Path) -> Any:
     try:
-        summary = parse_json(read_text(path, remedy="the folder is damaged: remove it"))
+        summary = parse_json(read_text(path, remedy="the run's folder is damaged: remove the folder"))
     except ValueError as error:
-        raise ShallowsError(f"{path} cannot be read: {error}", "the folder is damaged: remove it") from None
+        remedy = "the run's folder is damaged: remove the folder"
+        raise ShallowsError(f"{path} cannot be read: {error}", remedy) from None
     if isinstance(summary, dict) and isinstance(engine := summary.get("engine"), dict):
         for key in MACHINE:
             engine.pop(key, None)
@@ -101,5 +102,5 @@ def _copy(run: Path, final: Path) -> None:
             raise failure(
                 f"{run} could not be copied to {final}",
                 error,
-                "what was copied before is kept; mend this, and the same command goes on from there",
+                "copied runs are kept: remove the cause, and repeat the command to copy the others",
             ) from None

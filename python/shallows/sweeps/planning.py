@@ -142,7 +142,8 @@ def _alone(source: Source, shard: str | None) -> "Experiment":
     """Parse a scenario without a `[sweep]` table."""
     if shard:
         raise ShallowsError(
-            f"{source.file} has no [sweep] table, so there is nothing to divide", "leave out --shard"
+            f"--shard needs a scenario with a [sweep] table; {source.file} has no such table",
+            "remove --shard",
         )
     return source.parse()
 

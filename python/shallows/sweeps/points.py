@@ -89,7 +89,9 @@ class Shard:
         """
         index, slash, count = text.partition("/")
         if not (slash and index.isdecimal() and count.isdecimal() and 1 <= int(index) <= int(count)):
-            raise ShallowsError(f"{text!r} is not a shard", "write I/N, such as 1/8 for the first of eight")
+            raise ShallowsError(
+                f"a shard must be I/N with I from 1 to N, got {text!r}", "write 1/8 for the first of eight"
+            )
         return cls(int(index), int(count))
 
     def of(self, points: Sequence[Point]) -> list[Point]:
@@ -153,7 +155,8 @@ def plan(source: Source, out: Path | None, *, verify: bool = False) -> tuple[Pat
         )
     if not points:
         raise ShallowsError(
-            f"{source.file}: sweep.where and sweep.exclude leave no point", "check which way they compare"
+            f"{source.file}: sweep.where and sweep.exclude remove all points of the sweep",
+            "check the direction of the comparisons",
         )
     _refuse_duplicates(points)
     return parent, points
@@ -188,8 +191,10 @@ def of_scheme(source: Source, name: str) -> Source:
     if name not in schemes:
         near = did_you_mean(name, schemes)
         raise ShallowsError(
-            f"{source.file} has no scheme {name!r}" + (f"; {near}" if near else ""),
-            f"its schemes are: {', '.join(schemes)}" if schemes else "leave out --scheme",
+            f"{source.file}: unknown scheme {name!r}" + (f"; {near}" if near else ""),
+            f"the schemes are: {', '.join(schemes)}"
+            if schemes
+            else "the sweep has no schemes: remove --scheme",
         )
     overrides = (*((key, toml_value(value)) for key, value in schemes[name].items()), *source.overrides)
     found = replace(source, overrides=overrides, labels={"scheme": name})
@@ -212,8 +217,8 @@ def _refuse_changed_table(source: Source) -> None:
     for key, value in source.overrides:
         if key.partition(".")[0] == "sweep":
             raise ShallowsError(
-                f"--set {key}={value}: the [sweep] table cannot be changed",
-                f"mend {source.file}, or set the keys of an axis themselves",
+                f"--set {key}={value}: --set cannot change the [sweep] table",
+                f"edit {source.file}, or set a key outside [sweep]",
             )
 
 
@@ -251,7 +256,7 @@ def _conditions(file: str, table: Mapping[str, Any], axes: Sequence[str]) -> lis
         for text in [texts] if isinstance(texts, str) else texts if isinstance(texts, list) else [texts]:
             if not isinstance(text, str):
                 raise _refuse_condition(
-                    file, key, 'it is a condition, such as "kmin <= kmax", or a list of some'
+                    file, key, 'must be a condition such as "kmin <= kmax", or a list of conditions'
                 )
             try:
                 found.append((key, Condition(text, axes)))
@@ -273,7 +278,7 @@ def _read_table(source: Source) -> _Table:
     if not isinstance(table, dict):
         raise ShallowsError(
             f"{source.file} has no [sweep] table",
-            f"run it once with `shallows run {source.file}`, or add one",
+            f"run the scenario with `shallows run {source.file}`, or add a [sweep] table",
         )
     if unknown := sorted(table.keys() - {"axes", "together", "scheme", "where", "exclude"}):
         raise refuse(
@@ -282,18 +287,18 @@ def _read_table(source: Source) -> _Table:
         )
     axes, schemes, together = table.get("axes", {}), table.get("scheme", []), table.get("together", {})
     if not isinstance(axes, dict) or not all(isinstance(values, list) and values for values in axes.values()):
-        raise refuse('sweep.axes is not a table of lists, such as { "workload.0.load" = [0.4, 0.6] }')
+        raise refuse('sweep.axes must be a table of lists, such as { "workload.0.load" = [0.4, 0.6] }')
     if problem := _misfit(axes, together):
         raise refuse(problem)
     if not isinstance(schemes, list) or not all(_is_scheme(scheme) for scheme in schemes):
         raise refuse(
-            "each [[sweep.scheme]] has a name and a table `set` of keys and values, and nothing else"
+            "each [[sweep.scheme]] must have exactly two keys: a `name`, and a table `set` of keys and values"
         )
     if not (axes or schemes):
-        raise refuse("the [sweep] table is empty")
+        raise refuse("the [sweep] table must have axes or schemes")
     names = [scheme["name"] for scheme in schemes]
     if twice := next((name for name in names if names.count(name) > 1), None):
-        raise refuse(f'two schemes are called "{twice}"; results could not be told apart')
+        raise refuse(f'two schemes have the name "{twice}"; each scheme must have its own name')
     made = [(scheme["name"], scheme["set"]) for scheme in schemes]
     conditions = _conditions(source.file, table, [*axes, *(["scheme"] if schemes else [])])
     return _Table(source.file, made or [(None, {})], axes, together, conditions)
@@ -304,11 +309,11 @@ def _misfit(axes: dict[str, list[Any]], together: object) -> str:
     if not isinstance(together, dict) or not all(
         isinstance(keys, dict) and axis in axes for axis, keys in together.items()
     ):
-        return "sweep.together has a table of keys for an axis of sweep.axes, called by a name of its own"
+        return "sweep.together must have tables of keys, each named after an axis of sweep.axes"
     for axis, keys in together.items():
         for key, values in keys.items():
             if not isinstance(values, list) or len(values) != len(axes[axis]):
-                return f"sweep.together.{axis}: {key} needs a value for each of {axis}'s"
+                return f"sweep.together.{axis}: {key} must have one value for each value of the axis {axis}"
     return ""
 
 
@@ -341,9 +346,9 @@ def _refuse_duplicates(points: list[Point]) -> None:
     for point in points:
         if (other := seen.setdefault(point.folder, point)) is not point:
             raise ShallowsError(
-                f"{point.source.file}: two points of the sweep are the same run: "
-                f"{describe(other.source.labels)}, and {describe(point.source.labels)}",
-                "remove one of them, or check what its keys change",
+                f"{point.source.file}: two points of the sweep result in the same run: "
+                f"{describe(other.source.labels)}; {describe(point.source.labels)}",
+                "remove one of the points, or correct the keys that should differ",
             )
 
 
@@ -402,15 +407,16 @@ def _refuse_other(parent: Path, points: Sequence[Point]) -> None:
     other = _said(there[0][0], len(there), there[0][1])
     this = _said(points[0].folder, len(points), points[0].source.labels)
     raise ShallowsError(
-        f"{parent} holds another sweep, {other}; this one, {this}, has other settings and no point of it",
-        f"name another folder with --out (out= in Python), or remove {parent / INDEX}: its runs stay",
+        f"{parent} contains another sweep, {other}; this sweep, {this}, has other settings and no point "
+        "in common with it",
+        f"name another folder with --out (out= in Python), or remove {parent / INDEX}: the runs remain",
     )
 
 
 def _said(folder: Path, count: int, labels: Mapping[str, Any]) -> str:
     """Describe a sweep by its first point."""
     name = re.sub(r"-[0-9a-f]{12}-s[0-9]+.*", "", folder.name)
-    return f'"{name}" of {count} points from {describe(dict(labels))} on'
+    return f'"{name}" ({count} points, the first at {describe(dict(labels))})'
 
 
 def finished_runs(points: Iterable[Point]) -> list[Run]:

@@ -155,12 +155,12 @@ def _left_s(document: dict[str, Any], done: Sequence[str]) -> float | None:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        document = parse_json(read_text(path, remedy="remove it"))
+        document = parse_json(read_text(path, remedy="remove the file"))
     except ValueError as error:
-        raise ShallowsError(f"{path} cannot be read: {error}") from None
+        raise ShallowsError(f"{path} cannot be read: {error}", "remove the file") from None
     wanted = {"running", "failed", "ran", "packet_hops", "process", "points", "started", "updated"}
     if not (isinstance(document, dict) and document.keys() >= wanted):
-        raise ShallowsError(f"{path} is not what Shallows wrote")
+        raise ShallowsError(f"{path} is not a progress file of Shallows", "remove the file")
     return document
 
 

@@ -147,8 +147,8 @@ class Scenario:
         """
         if not isinstance(document, Mapping):
             raise ShallowsError(
-                f"a scenario is made of a dictionary, not of {type(document).__name__}",
-                "`Scenario.load` reads a file",
+                f"the document of a scenario must be a dictionary, got {type(document).__name__}",
+                "pass a dictionary, or read a file with `Scenario.load`",
             )
         return cls(Source(WRITTEN, toml_document(document) + "\n", (), seed), Path(base or "."))
 
@@ -303,7 +303,7 @@ def _again(source: Source, known: str) -> Scenario:
     scenario = Scenario(source)
     if scenario.hash != known:
         raise ShallowsError(
-            f"{source.file} is not what was pickled: files that it names, or the engine, have changed",
-            "load it again",
+            f"{source.file}: the engine or a file that the scenario names has changed since pickling",
+            "load the scenario again",
         )
     return scenario

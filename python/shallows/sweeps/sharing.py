@@ -92,7 +92,7 @@ class Share:
                 lease.release()
                 self._ended[index] = Ended(by_another=True)
         except FileNotFoundError:
-            raise ShallowsError(f"{parent} was removed while the sweep ran") from None
+            raise ShallowsError(f"{parent} was removed during the sweep", "repeat the command") from None
         except OSError as error:
             problem = failure(f"{parent} cannot be written", error, "")
             if not isinstance(problem, NoSpaceError):

@@ -43,18 +43,16 @@ def choose_engine(name: str = "local", jobs: int | None = None, address: str | N
         If the name is unknown, Ray is not installed, `jobs` is below 1, or the local engine gets an address.
     """
     if name not in ENGINES:
-        raise ShallowsError(f"there is no engine {name!r}", f"the engines are: {', '.join(ENGINES)}")
+        raise ShallowsError(f"unknown engine {name!r}", f"the engines are: {', '.join(ENGINES)}")
     if jobs is not None and jobs < 1:
-        raise ShallowsError(
-            f"{jobs} points at the same time are none", "name at least 1 for jobs, or leave it out"
-        )
+        raise ShallowsError(f"jobs must be at least 1, got {jobs}", "raise jobs, or leave it out")
     if name == "ray":
         from shallows.sweeps.cluster import check_ray, run_on_ray
 
         check_ray()
         return partial(run_on_ray, jobs=jobs, address=address)
     if address is not None:
-        raise ShallowsError("an address means nothing to the local engine", "add --engine ray")
+        raise ShallowsError("the local engine does not accept an address", "add --engine ray")
     return partial(run_here, jobs=jobs)
 
 
@@ -73,7 +71,7 @@ def run_points(points: Sequence[Point], engine: Engine, on_update: OnUpdate) -> 
 
     def kept() -> str:
         finished = sum(point.has_results for point in points)
-        return f"{finished} of {len(points)} points are kept; the same command goes on from there"
+        return f"{finished} of {len(points)} points are kept; repeat the command to run the others"
 
     for parent in {point.folder.parent for point in points}:
         check_writable(parent)
@@ -99,7 +97,7 @@ def _outcome(point: Point, error: str | None = None, *, reused: bool = False) ->
     """Return the outcome of a point that has ended."""
     if error is None and point.has_results:
         return Outcome(point, Run(point.folder), None, reused)
-    return Outcome(point, None, error or f"{point.folder} was removed, or changed, while the sweep ran")
+    return Outcome(point, None, error or f"{point.folder} was removed or changed during the sweep")
 
 
 def _still(outcome: Outcome) -> Outcome:

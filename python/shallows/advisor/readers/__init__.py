@@ -26,7 +26,7 @@ LARGEST_CONFIGURATION = 1 << 26
 MOST_FILES = 64
 """Most files of one switch."""
 
-REMEDY = "give a switch's configuration, or a folder of its files; docs/advisor.md lists the formats"
+REMEDY = "name a switch's configuration, or a folder of its files; docs/advisor.md lists the formats"
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,9 @@ def read(paths: str | Path | Sequence[str | Path]) -> Switch:
     formats = {name: format_of(text, name) for name, text in documents}
     if len(set(formats.values())) > 1:
         kinds = [f"{name} is {kind}" for name, kind in formats.items()]
-        raise ShallowsError("the files have several formats", listed("give the files of one switch", kinds))
+        raise ShallowsError(
+            "all files must have the same format", listed("name the files of one switch; got", kinds)
+        )
     format_ = formats[documents[0][0]]
     if len(documents) == 1:
         name, text = documents[0]
@@ -70,7 +72,8 @@ def read(paths: str | Path | Sequence[str | Path]) -> Switch:
 
         return paused()(sonic.read_together)(documents)
     raise ShallowsError(
-        f"{len(documents)} configurations were given", "give one: each file of this format is a whole switch"
+        f"only one file of this format is allowed, got {len(documents)}",
+        "name one file; a file of this format describes a whole switch",
     )
 
 
@@ -96,7 +99,7 @@ def format_of(text: str, name: str) -> str:
     for format_ in FORMATS:
         if reader(format_).recognises(text, name):
             return format_
-    raise ShallowsError(f"{name} has an unknown format", REMEDY)
+    raise ShallowsError(f"the format of {name} is unknown", REMEDY)
 
 
 def _files(paths: str | Path | Sequence[str | Path]) -> list[Path]:
@@ -104,10 +107,10 @@ def _files(paths: str | Path | Sequence[str | Path]) -> list[Path]:
     for path in map(Path, [paths] if isinstance(paths, str | Path) else paths):
         found += _inside(path) if is_folder(path) else [path]
     if not found:
-        raise ShallowsError("no file was given", REMEDY)
+        raise ShallowsError("at least one file is needed, got none", REMEDY)
     if len(found) > MOST_FILES:
         raise ShallowsError(
-            f"{len(found)} files were found", f"give the files of one switch, at most {MOST_FILES}"
+            f"at most {MOST_FILES} files are allowed, got {len(found)}", "name the files of one switch"
         )
     return found
 

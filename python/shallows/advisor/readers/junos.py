@@ -101,7 +101,7 @@ def read(text: str, name: str) -> Switch:
     if hosts and hosts[0]:
         reader.hostname = reader.hostname or hosts[0][0]
     others = ", ".join(each for host in hosts[1:] for each in host)
-    said = f"the file shows several switches: {reader.hostname} is read, and not {others}"
+    said = f"the file shows several switches: only {reader.hostname} is read, not {others}"
     if others:
         reader.notes.append(Note("several-switches", said, Source(name)))
     return reader.switch()

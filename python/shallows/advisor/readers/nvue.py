@@ -294,12 +294,12 @@ class _Reader:
             raise refusal(
                 self.found.file,
                 statement.line,
-                f"the command names more than {MOST_PLACES:,} places",
-                "name fewer",
+                f"the command must name at most {MOST_PLACES:,} places",
+                "name fewer ports, queues or profiles",
             )
         self.places += count
         if self.places > MOST_STATEMENTS:
-            raise too_many(self.found.file, statement.line, "ranges down to here")
+            raise too_many(self.found.file, statement.line, "the ranges up to this line")
         return [*itertools.product(*names)]
 
     def switch(self) -> Switch:

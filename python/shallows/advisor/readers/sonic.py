@@ -57,7 +57,7 @@ MOST_PORTS = 1 << 16
 MOST_PLACES = 1 << 19
 """Largest number of queues and priority groups in keys: 4,096 ports with 64 of each."""
 
-ONE = "give the configuration of one switch"
+ONE = "name the configuration of one switch"
 
 _OF_PORTS = ("PORT", "QUEUE", "BUFFER_QUEUE", "BUFFER_PG", "PORT_QOS_MAP")
 """Tables with ports in their keys."""
@@ -114,7 +114,7 @@ def read_together(documents: Sequence[tuple[str, str]]) -> Switch:
     tables = Tables(documents)
     if not any(True for _ in tables.about_queues()) and not tables.misshapen:
         names = ", ".join(name for name, _ in documents)
-        raise ShallowsError(f"{names} has no table about queues or buffers", REMEDY)
+        raise ShallowsError(f"{names} has no table of queues or buffers", REMEDY)
     return _Reader(tables).switch()
 
 
@@ -164,10 +164,11 @@ class _Reader:
                 names.update(found)
                 places += len(found) * max(count, 1)
                 if len(names) > MOST_PORTS:
-                    raise ShallowsError(f"the file has more than {MOST_PORTS:,} ports", ONE)
+                    raise ShallowsError(f"the file must have at most {MOST_PORTS:,} ports", ONE)
                 if places > MOST_PLACES:
                     raise ShallowsError(
-                        f"rows of {table} and others name more than {MOST_PLACES:,} queues or profiles",
+                        f"rows of {table} and other tables must name at most {MOST_PLACES:,} "
+                        "queues or profiles",
                         ONE,
                     )
 

@@ -16,8 +16,8 @@ LEAST_CIR = 1
 """Guaranteed rate in bytes/s that stands for none, since `sonic-scheduler.yang` rejects a peak rate alone."""
 
 REMEDY = (
-    "give /etc/sonic/config_db.json, or what `sonic-cfggen -d --print-data` prints; "
-    "a template (.j2) has to be rendered first"
+    "name /etc/sonic/config_db.json, or the output of `sonic-cfggen -d --print-data`; "
+    "render a template (.j2) first"
 )
 
 ABOUT_QUEUES = re.compile(
@@ -152,7 +152,7 @@ class Tables:
             count += sum(len(rows) for rows in tables.values() if isinstance(rows, dict))
             if count > MOST_ROWS:
                 raise ShallowsError(
-                    f"{name} has more than {MOST_ROWS:,} rows", "give the tables of one switch"
+                    f"{name} must have at most {MOST_ROWS:,} rows", "name the tables of one switch"
                 )
             self._add(name, tables)
 
@@ -215,9 +215,9 @@ def _tables(name: str, text: str) -> dict[str, Any]:
     except ValueError as error:
         raise ShallowsError(f"{name} is not JSON: {error}", REMEDY) from None
     if re.search(r"\\u[dD][89a-fA-F]", text) and _halves(tables):
-        raise ShallowsError(f"{name} is not JSON: it contains half of a surrogate pair", REMEDY)
+        raise ShallowsError(f"{name} is not JSON: a string has a lone surrogate", REMEDY)
     if not isinstance(tables, dict):
-        raise ShallowsError(f"{name} contains a list or a single value instead of tables", REMEDY)
+        raise ShallowsError(f"{name} must contain a JSON object of tables", REMEDY)
     return tables
 
 

@@ -47,7 +47,7 @@ def read(text: str, name: str) -> list[Statement]:
         for command in commands:
             found += _command(*command, name)
             if len(found) > MOST_STATEMENTS:
-                raise too_many(name, command[0], "its lists")
+                raise too_many(name, command[0], "the lists")
         return found
     return _sections(lines, name)
 
@@ -67,7 +67,7 @@ def _entered(lines: list[tuple[int, str]]) -> Iterator[tuple[int, str, tuple[str
 def _command(number: int, line: str, host: tuple[str, ...], name: str) -> Iterator[Statement]:
     words = _words(number, line, name)
     if any(word in ("{", "}", ";") for word in words):
-        raise refusal(name, number, "braces appear among set commands", "use one form")
+        raise refusal(name, number, "braces and set commands must not be mixed", "use one of the two forms")
     kept = words[1:] if words[0] == "set" else words
     if kept:
         yield from _listed(Statement(number, tuple(kept), host), name)
@@ -76,7 +76,7 @@ def _command(number: int, line: str, host: tuple[str, ...], name: str) -> Iterat
 def _words(number: int, line: str, name: str) -> list[str]:
     words = _TOKEN.findall(_COMMENT.sub("", line))
     if '"' in words:
-        raise refusal(name, number, "a quotation is not closed", 'close it with "')
+        raise refusal(name, number, "a quoted string is not closed", 'add the closing "')
     return [word[1:-1] if len(word) > 1 and word[0] == word[-1] == '"' else word for word in words]
 
 
@@ -87,9 +87,13 @@ def _listed(statement: Statement, name: str) -> Iterator[Statement]:
         yield statement
         return
     if words.count("[") != 1 or words[-1] != "]" or words.count("]") != 1:
-        raise refusal(name, statement.line, "the brackets do not match", "write a list as [ one two ]")
+        raise refusal(
+            name, statement.line, "the brackets of a list do not match", "write a list as [ one two ]"
+        )
     if len(words) > LONGEST_LIST:
-        raise refusal(name, statement.line, f"the list has more than {LONGEST_LIST:,} items", "write fewer")
+        raise refusal(
+            name, statement.line, f"a list must have at most {LONGEST_LIST:,} items", "shorten the list"
+        )
     at = words.index("[")
     for item in words[at + 1 : -1]:
         yield replace(statement, words=(*words[:at], item))
@@ -110,16 +114,16 @@ def _sections(lines: list[tuple[int, str]], name: str) -> list[Statement]:
             for word in _words(number, line, name):
                 reader.word(number, word)
     if comment:
-        raise refusal(name, comment, "a comment that starts here is not closed", "close it with */")
+        raise refusal(name, comment, "the comment that starts here is not closed", "add the closing */")
     if reader.above:
         remedy = "give the whole configuration"
-        raise refusal(name, reader.opened[-1], "a brace that opens here is not closed", remedy)
+        raise refusal(name, reader.opened[-1], "the brace that opens here is not closed", remedy)
     if reader.pending:
         raise refusal(
             name,
             reader.started,
             "the statement that starts here is not terminated",
-            "end it with ; or give the complete text",
+            "end the statement with ; or give the complete file",
         )
     return reader.found
 
@@ -156,15 +160,22 @@ class _Sections:
             if len(self.above) >= DEEPEST:
                 raise too_deep(self.name, number)
             if not self.pending:
-                raise refusal(self.name, number, "a brace opens a section without a name", "name the section")
+                raise refusal(
+                    self.name,
+                    number,
+                    "a section must have a name before its opening brace",
+                    "name the section",
+                )
             self.above.append(tuple(self.pending))
             self.opened.append(number)
             self.pending = []
         elif word == "}":
             if self.pending:
-                raise refusal(self.name, number, "the previous statement is not terminated", "end it with ;")
+                raise refusal(
+                    self.name, number, "the previous statement is not terminated", "end that statement with ;"
+                )
             if not self.above:
-                remedy = "remove it, or the one too many above it"
+                remedy = "remove the brace, or a surplus closing brace above this line"
                 raise refusal(self.name, number, "a closing brace has no opening brace", remedy)
             self.above.pop()
             self.opened.pop()
@@ -174,7 +185,7 @@ class _Sections:
             if words := (*self.path(), *self.pending):
                 self.found += _listed(Statement(self.started, words, self.host), self.name)
             if len(self.found) > MOST_STATEMENTS:
-                raise too_many(self.name, number, "its lists")
+                raise too_many(self.name, number, "the lists")
             self.pending = []
         else:
             self.pending.append(word)

@@ -22,7 +22,7 @@ def read(text: str, name: str) -> list[Statement]:
         try:
             words = shlex.split(command if prompt else line, comments=True)
         except ValueError:
-            raise refusal(name, number, "a quotation is not closed", "close it") from None
+            raise refusal(name, number, "a quoted string is not closed", "add the closing quote") from None
         if words and words[0] == "sudo":
             words = words[1:]
         if words:

@@ -159,7 +159,7 @@ class _Given:
         """Count statements before they are built, and reject too many."""
         self.statements += statements
         if of is not None and self.statements > MOST_STATEMENTS:
-            raise too_many(self.name, of.line, "its groups")
+            raise too_many(self.name, of.line, "the groups")
 
     def compare(self, names: int, of: Statement) -> None:
         """Count comparisons of names with a wildcard; reject too many."""
@@ -168,8 +168,8 @@ class _Given:
             raise refusal(
                 self.name,
                 of.line,
-                f"wildcards of groups are compared with more than {MOST_COMPARISONS:,} names",
-                "give one switch, and name what the groups are for",
+                f"wildcards of groups must be compared with at most {MOST_COMPARISONS:,} names",
+                "name the file of one switch, and write names instead of wildcards",
             )
 
 

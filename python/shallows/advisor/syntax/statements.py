@@ -61,15 +61,15 @@ def numbered(text: str, name: str) -> Iterator[tuple[int, str]]:
     for number, line in enumerate(text.split("\n"), 1):
         if number > MOST_LINES:
             raise ShallowsError(
-                f"{name} has more than {MOST_LINES:,} lines",
-                "keep the lines about quality of service, and try again",
+                f"{name} must have at most {MOST_LINES:,} lines",
+                "keep the lines about quality of service, and repeat the command",
             )
         if len(line) > LONGEST_LINE:
             raise refusal(
-                name, number, f"the line has {len(line):,} characters; at most {LONGEST_LINE:,} are allowed"
+                name, number, f"a line must have at most {LONGEST_LINE:,} characters, got {len(line):,}"
             )
         if "\x00" in line:
-            raise refusal(name, number, "the line contains a NUL character")
+            raise refusal(name, number, "the line must not contain a NUL character")
         if line.strip():
             yield number, line.rstrip()
 
@@ -87,13 +87,16 @@ def refusal(name: str, line: int, what: str, remedy: str = "correct or remove th
 def too_many(name: str, line: int, what: str) -> ShallowsError:
     """Return the error for more statements than any configuration has."""
     return refusal(
-        name, line, f"{what} make more than {MOST_STATEMENTS:,} statements", "give one switch, and name fewer"
+        name,
+        line,
+        f"{what} must expand to at most {MOST_STATEMENTS:,} statements",
+        "name the file of one switch, and shorten its lists",
     )
 
 
 def too_deep(name: str, line: int) -> ShallowsError:
     """Return the error for sections that are nested too deeply."""
-    return refusal(name, line, f"its sections are more than {DEEPEST} deep")
+    return refusal(name, line, f"sections must be nested at most {DEEPEST} levels deep")
 
 
 def spans(text: str) -> list[int] | None:

@@ -79,7 +79,7 @@ def read(text: str, name: str) -> Node:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise refusal(name, line, f"invalid YAML: {error.problem}") from None
     except (yaml.YAMLError, ValueError) as error:
-        raise ShallowsError(f"{name} is not YAML: {str(error).splitlines()[0]}", "mend it") from None
+        raise ShallowsError(f"{name} is not YAML: {str(error).splitlines()[0]}", "correct the file") from None
 
 
 class _Reader:
@@ -100,7 +100,10 @@ class _Reader:
             if isinstance(event, yaml.DocumentStartEvent):
                 if found is not None:
                     raise refusal(
-                        self.name, event.start_mark.line + 1, "a second document starts", "give one"
+                        self.name,
+                        event.start_mark.line + 1,
+                        "a file must have one YAML document; a second starts here",
+                        "keep one document",
                     )
                 self.anchors = {}
             elif not isinstance(event, yaml.StreamStartEvent | yaml.StreamEndEvent | yaml.DocumentEndEvent):
@@ -134,14 +137,19 @@ class _Reader:
             raise refusal(
                 self.name,
                 line,
-                f"there are more than {MOST_VALUES:,} values, with what aliases repeat",
-                "give one device, and write fewer",
+                f"a file must have at most {MOST_VALUES:,} values, repeated aliases included",
+                "name the file of one device, and use fewer aliases",
             )
 
     def alias(self, event: Any, depth: int) -> Node:
         line = event.start_mark.line + 1
         if event.anchor not in self.anchors:
-            raise refusal(self.name, line, f"the alias &{event.anchor[:40]} is undefined", "mend it")
+            raise refusal(
+                self.name,
+                line,
+                f"the alias &{event.anchor[:40]} is undefined",
+                "define the alias, or write its value",
+            )
         found = self.anchors[event.anchor]
         if found is None or depth + found.height > DEEPEST:
             raise too_deep(self.name, line)
@@ -154,14 +162,14 @@ class _Reader:
             where = event.start_mark.line + 1
             key = self.node(event, events, depth).scalar() if _is_plain(event) else None
             if key is None:
-                raise refusal(self.name, where, "a key is not a scalar", "use a text as the key")
+                raise refusal(self.name, where, "a key must be a string", "correct the key")
             value = self.node(next(events), events, depth)
             if key == "<<":
                 for each in [*value.entries()] or [value]:
                     for name, node in each.items():
                         keys.setdefault(name, node)
             elif key in keys and keys[key].line >= line:
-                raise refusal(self.name, where, f'the key "{key[:40]}" occurs twice', "keep one")
+                raise refusal(self.name, where, f'the key "{key[:40]}" occurs twice', "remove one of the two")
             else:
                 keys[key] = value
         return keys

@@ -31,7 +31,7 @@ def writer(name: str) -> Writer:
         If the format is unknown.
     """
     if name not in FORMATS:
-        raise ShallowsError(f"unknown format {name[:40]}", listed("the formats are", FORMATS))
+        raise ShallowsError(f"unknown format {name[:40]!r}", listed("the formats are", FORMATS))
     from shallows.advisor.writers import avd, eos, junos, nvue, nxos, sonic, tc
 
     modules = {"sonic": sonic, "eos": eos, "avd": avd, "nvue": nvue, "nxos": nxos, "junos": junos, "tc": tc}

@@ -100,7 +100,7 @@ def refuse_port(format_: str, name: str) -> None:
     if not GRAMMARS[format_].is_port(name):
         most = GRAMMARS[format_].longest_port
         raise ShallowsError(
-            f"{quoted(name)} is not a valid port name", f"at most {most} characters: {ALLOWED}"
+            f"{quoted(name)} is not a valid port name", f"use at most {most} characters: {ALLOWED}"
         )
 
 
@@ -146,7 +146,7 @@ class _Check:
             most = self.grammar.longest_name
             raise ShallowsError(
                 f"the name {quoted(name)} of a {kind} is invalid in {self.format}",
-                f"at most {most} characters: {ALLOWED}",
+                f"use at most {most} characters: {ALLOWED}",
             )
 
     def renamed(self, kind: str, names: Iterable[str]) -> dict[str, str]:

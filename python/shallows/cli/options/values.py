@@ -7,7 +7,7 @@ def override(text: str) -> tuple[str, str]:
     """Split `KEY=VALUE` at its first equals sign."""
     key, equals, value = text.partition("=")
     if not (key.strip() and equals):
-        raise argparse.ArgumentTypeError(f"{text!r} is not KEY=VALUE, such as workload.0.load=0.6")
+        raise argparse.ArgumentTypeError(f"must be KEY=VALUE, such as workload.0.load=0.6, got {text!r}")
     return key.strip(), value.strip()
 
 
@@ -21,7 +21,7 @@ def natural(text: str) -> int:
     from shallows.bounded import quoted, whole
 
     if (number := whole(text)) is None:
-        raise argparse.ArgumentTypeError(f"{quoted(text)} is not a whole number from 0 to 2^63 - 1")
+        raise argparse.ArgumentTypeError(f"must be a whole number from 0 to 2^63 - 1, got {quoted(text)}")
     return number
 
 
@@ -30,7 +30,7 @@ def seed(text: str) -> int:
     from shallows.bounded import quoted, whole
 
     if (number := whole(text, most=10**30)) is None:
-        raise argparse.ArgumentTypeError(f"{quoted(text)} is not a whole number")
+        raise argparse.ArgumentTypeError(f"must be a whole number, got {quoted(text)}")
     return number
 
 
@@ -38,7 +38,7 @@ def positive(text: str) -> int:
     """Parse a whole number of at least 1."""
     number = natural(text)
     if number == 0:
-        raise argparse.ArgumentTypeError("must be at least 1")
+        raise argparse.ArgumentTypeError(f"must be at least 1, got {text}")
     return number
 
 
@@ -46,14 +46,14 @@ def dilation(text: str) -> int:
     """Parse a time dilation factor from 1 to 10000."""
     factor = positive(text)
     if factor > 10_000:
-        raise argparse.ArgumentTypeError("must be at most 10000: a second then takes three hours")
+        raise argparse.ArgumentTypeError(f"must be at most 10000, got {text}")
     return factor
 
 
 def port(text: str) -> int:
     """Parse a TCP port; 0 selects a free port."""
     if (number := natural(text)) > 65_535:
-        raise argparse.ArgumentTypeError(f"{text} is not a port: at most 65535")
+        raise argparse.ArgumentTypeError(f"must be a port from 0 to 65535, got {text}")
     return number
 
 
@@ -66,4 +66,4 @@ def budget(text: str) -> float:
         is_number = number != text and number.replace(".", "", 1).isdecimal() and len(number) < 10
         if is_number and float(number) > 0:
             return float(number) * scale
-    raise argparse.ArgumentTypeError(f"{quoted(text)} is no time, such as 90s, 20min or 2h")
+    raise argparse.ArgumentTypeError(f"must be a time such as 90s, 20min or 2h, got {quoted(text)}")
