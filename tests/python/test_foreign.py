@@ -271,9 +271,7 @@ def test_a_network_that_falls_apart_is_refused_with_the_places_and_notes_of_what
     refused = shell("import", "hpcc", hpcc, "-o", "mine.toml")
     assert refused.returncode == 1
     topology = hpcc / "topology.txt"
-    assert (
-        f"{topology}: the imported scenario cannot run: topology.links: no path connects" in refused.stderr
-    )
+    assert f"{topology}: the imported scenario cannot run: topology.links: no path connects" in refused.stderr
     assert (
         "note: topology.txt: left out from line 7 on (1 line), as in HPCC: the first line states 4 links"
         in refused.stderr
