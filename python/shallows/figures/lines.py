@@ -73,9 +73,9 @@ class Lines:
 def of_labels(lines: Mapping[str, Mapping[str, Any]]) -> Lines:
     """Choose how to distinguish lines, which are given by name with their labels by axis.
 
-    Up to eight lines have styles; lines of one scheme share its colour. With more lines, the numeric axis with the
-    most values becomes a colour scale, and values of the other axes become parts; without a numeric axis, each
-    line is a part.
+    Up to eight lines have styles; lines of one scheme share its colour. With more lines, the numeric axis
+    with the most values becomes a colour scale, and values of the other axes become parts; without a numeric
+    axis, each line is a part.
     """
     names = list(lines)
     if len(names) <= MOST_LOOKS:
