@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import standing_pages
+from not_run import needs
 from shallows import reports
 from shallows.reports.of_standing import Page as Standing
 from shallows.reports.serve import open_pages, open_server
@@ -29,7 +30,7 @@ except ImportError:
     CHROMIUM = None
 
 pytestmark = pytest.mark.skipif(
-    CHROMIUM is None, reason="not run: needs Chromium (apt-get install chromium; make browser)"
+    CHROMIUM is None, reason=needs("Chromium and Playwright", "apt-get install chromium && make browser")
 )
 
 
