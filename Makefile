@@ -65,14 +65,14 @@ endef
 
 # Test files that take at most a few seconds each.
 FAST := advise_fabric advise_race advise_recommendation advise_rules agreement api backlogs breakdown chart claim_types \
-	comparison comparison_tables completions conditions docs estimate expected explain explain_chips explain_fields \
-	explain_findings explain_sonic explain_unknown figures figures_swept findings fitting flow_measures flow_series formats \
+	comparison comparison_tables completions conditions estimate expected explain explain_chips explain_fields \
+	explain_findings explain_sonic explain_unknown figures findings fitting flow_measures flow_series formats \
 	inputs intervals judging licences like measures merging metric_names not_run percentiles places points pools \
 	port_measures project ranked ranking results run_page samples series steps sweep_charts tables thinning \
 	topology vendor_junos vendor_limits vendor_names vendor_reading vendor_units verdicts versus
 
 check: $(VENV)/.built $(VENV)/.dev $(CHARTS)
-	@echo 'Fast checks: below 3 minutes on two cores, more when the crates are compiled for the first time.'
+	@echo 'Fast checks: below 3 minutes on two cores, and the time to compile changed crates.'
 	$(call checks,3)
 	@echo '[2/3] Unit tests of the crates'
 	cargo test --workspace --locked --lib --no-run
