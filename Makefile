@@ -1,7 +1,7 @@
 # All commands for users and developers. Each target installs its requirements inside this folder only.
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:
-.PHONY: build charts charts-hash licences demo testbed test oldest audit docs ray browser avd wheel bench mutants clean
+.PHONY: build help charts charts-hash licences demo testbed test check oldest audit docs ray browser avd wheel bench mutants clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -33,20 +33,68 @@ testbed: $(VENV)/.built
 	fi
 	install target/release/shallows-testbed $(BIN)/shallows-testbed
 
-# A fixed seed gives random tests the same cases in each run; `cargo test` alone draws new cases.
-test: export PROPTEST_RNG_SEED ?= 1
+# Prints the targets, what they do and how long they take.
+help:
+	@printf '%s\n' \
+		'make           build Shallows into .venv; minutes at first, seconds after a change' \
+		'make demo      build, run an experiment, show tables, a figure and a report' \
+		'make check     formats, lints, types and fast tests: below 3 minutes on two cores' \
+		'make test      every test: $(TEST_TIME)' \
+		'make docs      build the site into target/site' \
+		'make wheel     build a wheel into dist' \
+		'make testbed   build the testbed with real TCP (Linux)' \
+		'make bench     measure speed' \
+		'make clean     remove everything that was built' \
+		'For more tests: make ray, make browser, make avd, make oldest, make audit, make mutants.'
+
+# Random tests draw the same cases in each run; `cargo test` alone draws others.
+check test: export PROPTEST_RNG_SEED ?= 1
+
+TEST_TIME := about half an hour on two idle cores, compilation included
+CHECKED := python tests/python benches experiments notebooks docs/build licences
+
+# Formats, lints and types; `make check` and `make test` begin with them.
+define checks
+@echo '[1/$(1)] Formats, lints and types'
+cargo fmt --all --check
+$(BIN)/ruff format --check --quiet $(CHECKED)
+$(BIN)/ruff check --quiet $(CHECKED)
+$(BIN)/mypy
+cargo clippy --workspace --all-targets --locked -- -D warnings
+endef
+
+# Test files that take at most a few seconds each.
+FAST := advise_fabric advise_race advise_recommendation advise_rules agreement api backlogs breakdown chart claim_types \
+	comparison comparison_tables completions conditions estimate expected explain explain_chips explain_fields \
+	explain_findings explain_sonic explain_unknown figures findings fitting flow_measures flow_series formats \
+	inputs intervals judging licences like measures merging metric_names not_run percentiles places points pools \
+	port_measures project ranked ranking results run_page samples series steps sweep_charts tables thinning \
+	topology vendor_junos vendor_limits vendor_names vendor_reading vendor_units verdicts versus
+
+check: $(VENV)/.built $(VENV)/.dev $(CHARTS)
+	@echo 'Fast checks: below 3 minutes on two cores, and the time to compile changed crates.'
+	$(call checks,3)
+	@echo '[2/3] Unit tests of the crates'
+	cargo test --workspace --locked --lib --no-run
+	cargo test --workspace --locked --quiet --lib
+	@echo '[3/3] Fast tests of Python'
+	$(BIN)/pytest $(FAST:%=tests/python/test_%.py)
+	@echo 'All fast checks passed. make test runs every test.'
+
 test: $(VENV)/.built $(VENV)/.dev $(CHARTS)
-	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --locked -- -D warnings
-	cargo test --workspace --locked --quiet
+	@echo 'Every test: $(TEST_TIME). For daily work: make check.'
+	$(call checks,4)
+	@echo '[2/4] Tests of the crates'
+	cargo test --workspace --locked --lib --bins --tests --no-run
+	cargo test --workspace --locked --quiet --lib --bins --tests
+	cargo test --workspace --locked --quiet --doc
+	@echo '[3/4] Cases of RFC 8257 for the programs in the kernel'
 	@if [ "$$(id -u)" = 0 ] && [ -e /usr/include/bpf/bpf_helpers.h ]; then \
-		cargo test --release --locked --quiet -p shallows-testbed --features ebpf --test bpf -- --test-threads 1; \
+		cargo test --workspace --locked --quiet --features shallows-testbed/ebpf --test bpf -- --test-threads 1; \
 	else \
-		echo "not run: the RFC 8257 test cases for the BPF programs; they need root and the requirements of make testbed"; \
+		echo 'not run: the RFC 8257 test cases for the BPF programs; they need root and the requirements of make testbed'; \
 	fi
-	$(BIN)/ruff format --check python tests/python benches experiments notebooks docs/build licences
-	$(BIN)/ruff check python tests/python benches experiments notebooks docs/build licences
-	$(BIN)/mypy
+	@echo '[4/4] Tests of Python'
 	$(BIN)/python -m unittest discover -q -s benches/peers
 	$(BIN)/pytest
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+import not_run
 import shallows as sh
 from shallows.series import inputs
 from shared import (
@@ -31,6 +32,14 @@ from shared import (
 
 # In the background of a script we are told to ignore Ctrl-C, and so would be every program that we start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """List the tests that were not run, by reason."""
+    found = terminalreporter.stats
+    reasons = [report.longrepr[2].removeprefix("Skipped: ") for report in found.get("skipped", [])]
+    for line in not_run.lines(reasons, sum(len(found.get(kind, [])) for kind in ("passed", "failed"))):
+        terminalreporter.write_line(line)
 
 
 @pytest.fixture
@@ -154,13 +163,13 @@ def cut_off(tmp_path_factory: pytest.TempPathFactory) -> sh.Run:
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A folder on a disk of 300 kB: two or three points fit."""
     if sys.platform != "linux" or os.geteuid() != 0:
-        pytest.skip("not run: only root may mount a small disk")
+        pytest.skip("needs root, to mount a small disk")
     place = tmp_path / "disk"
     place.mkdir()
     done = subprocess.run(
         ["mount", "-t", "tmpfs", "-o", "size=300k", "shallows-test", place], capture_output=True, check=False
     )
     if done.returncode:
-        pytest.skip("not run: may not mount a file system")
+        pytest.skip("needs permission to mount a file system")
     yield place
     subprocess.run(["umount", place], check=True)

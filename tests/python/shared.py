@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import shallows as sh
+from not_run import needs
 from shallows.runs import formats, manifest, measuring
 from shallows.runs.executing import execute
 from shallows.runs.source import Source
@@ -196,7 +197,7 @@ HOSTILE = "</script><img src=x onerror=alert(1)>"
 Shell = Callable[..., "subprocess.CompletedProcess[str]"]
 
 needs_testbed = pytest.mark.skipif(
-    measuring.unable() is not None, reason="not run: needs root, and `make testbed`"
+    measuring.unable() is not None, reason=needs("root and the testbed", "make testbed")
 )
 
 

@@ -1,4 +1,4 @@
-"""The benchmarks run, and what they say of speed holds. Without their tools they are listed as not run."""
+"""The benchmarks run, and what they say of speed holds. Without their tools they are skipped."""
 
 import json
 import shutil
@@ -9,8 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from not_run import needs
+
 ROOT = Path(__file__).resolve().parents[2]
 HAS_NS2 = shutil.which("ns") is not None
+needs_build = pytest.mark.skipif(
+    not (ROOT / ".venv" / "bin" / "shallows").exists(), reason=needs("the package in .venv", "make build")
+)
 HAS_NS3 = shutil.which("g++") is not None and Path("/usr/include/ns3/core-module.h").exists()
 
 
@@ -18,7 +23,7 @@ HAS_NS3 = shutil.which("g++") is not None and Path("/usr/include/ns3/core-module
 PORT_RATIOS = {"wfq": 5.0, "mq-ecn": 5.0}
 
 
-@pytest.mark.skipif(not HAS_NS3, reason="not run: needs ns-3 (apt-get install g++ libns3-dev)")
+@pytest.mark.skipif(not HAS_NS3, reason=needs("ns-3", "apt-get install g++ libns3-dev"))
 def test_the_two_simulators_do_the_same_work_and_ours_is_far_faster(tmp_path: Path) -> None:
     out = tmp_path / "peers.json"
     command = [sys.executable, "benches/peers.py", "--quick", "--repeats", "3", "--json", str(out)]
@@ -30,7 +35,7 @@ def test_the_two_simulators_do_the_same_work_and_ours_is_far_faster(tmp_path: Pa
     assert measured["leaf_spine"]["ratio"] > 40
 
 
-@pytest.mark.skipif(not HAS_NS2, reason="not run: needs ns-2 (apt-get install ns2)")
+@pytest.mark.skipif(not HAS_NS2, reason=needs("ns-2", "apt-get install ns2"))
 def test_flows_end_when_ns_2_ends_them_until_a_loss_is_repaired_otherwise(tmp_path: Path) -> None:
     out = tmp_path / "bottleneck.json"
     command = [sys.executable, "benches/bottleneck.py", "--flows", "60", "--json", str(out)]
@@ -48,9 +53,7 @@ def test_flows_end_when_ns_2_ends_them_until_a_loss_is_repaired_otherwise(tmp_pa
     assert statistics.median(ratios) > 20
 
 
-@pytest.mark.skipif(
-    shutil.which("valgrind") is None, reason="not run: needs Valgrind (apt-get install valgrind)"
-)
+@pytest.mark.skipif(shutil.which("valgrind") is None, reason=needs("Valgrind", "apt-get install valgrind"))
 def test_the_hot_paths_stay_within_their_instructions(tmp_path: Path) -> None:
     out = tmp_path / "micro.json"
     command = [sys.executable, "benches/micro.py", "--count", "5000", "--ports", "--json", str(out)]
@@ -70,7 +73,7 @@ def test_the_hot_paths_stay_within_their_instructions(tmp_path: Path) -> None:
     assert not over
 
 
-@pytest.mark.skipif(not (ROOT / ".venv" / "bin" / "shallows").exists(), reason="not run: needs `make build`")
+@needs_build
 def test_no_discipline_or_marker_adds_more_than_it_may_to_the_leaf_spine(tmp_path: Path) -> None:
     out = tmp_path / "disciplines.json"
     command = [sys.executable, "benches/disciplines.py", "--quick", "--repeats", "1", "--json", str(out)]
@@ -85,7 +88,7 @@ def test_no_discipline_or_marker_adds_more_than_it_may_to_the_leaf_spine(tmp_pat
     assert not {name: row["ratio"] for name, row in measured.items() if row["ratio"] > 3}
 
 
-@pytest.mark.skipif(not (ROOT / ".venv" / "bin" / "shallows").exists(), reason="not run: needs `make build`")
+@needs_build
 def test_two_threads_do_the_same_work_as_one(tmp_path: Path) -> None:
     out = tmp_path / "threads.json"
     command = [sys.executable, "benches/threads.py", "--quick", "--repeats", "1", "--json", str(out)]
@@ -96,7 +99,7 @@ def test_two_threads_do_the_same_work_as_one(tmp_path: Path) -> None:
     assert all(case["packet_hops"] > 1_000_000 and case["faster"]["2"] > 0 for case in cases.values())
 
 
-@pytest.mark.skipif(not (ROOT / ".venv" / "bin" / "shallows").exists(), reason="not run: needs `make build`")
+@needs_build
 def test_auto_is_measured_beside_busy_processes(tmp_path: Path) -> None:
     out = tmp_path / "beside.json"
     command = [sys.executable, "benches/beside.py", "--quick", "--repeats", "1", "--json", str(out)]
@@ -107,7 +110,7 @@ def test_auto_is_measured_beside_busy_processes(tmp_path: Path) -> None:
     assert all(ratios[0] > 0 for ratios in measured["cases"].values())
 
 
-@pytest.mark.skipif(not (ROOT / ".venv" / "bin" / "shallows").exists(), reason="not run: needs `make build`")
+@needs_build
 def test_networks_of_all_sizes_are_measured_beside_the_smallest(tmp_path: Path) -> None:
     out = tmp_path / "scale.json"
     command = [sys.executable, "benches/scale.py", "--tiny", "--repeats", "1", "--json", str(out)]

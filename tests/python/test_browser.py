@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import standing_pages
+from not_run import needs
 from shallows import reports
 from shallows.reports.chart import Axis, Chart, Line
 from shallows.reports.html import Section
@@ -32,7 +33,7 @@ except ImportError:
     CHROMIUM = None
 
 pytestmark = pytest.mark.skipif(
-    CHROMIUM is None, reason="not run: needs Chromium (apt-get install chromium; make browser)"
+    CHROMIUM is None, reason=needs("Chromium and Playwright", "apt-get install chromium && make browser")
 )
 
 

@@ -1,4 +1,4 @@
-"""Captures, as tshark reads them. Without it these are listed as not run."""
+"""Captures, as tshark reads them. Without it these are skipped."""
 
 import json
 import os
@@ -12,13 +12,14 @@ import polars as pl
 import pytest
 
 import shallows as sh
+from not_run import needs
 from shallows.errors import ShallowsError
 from shared import SMALL, Shell, contents
 
 ROOT = Path(__file__).parents[2]
 
 needs_tshark = pytest.mark.skipif(
-    shutil.which("tshark") is None, reason="not run: needs tshark (apt-get install tshark)"
+    shutil.which("tshark") is None, reason=needs("tshark", "apt-get install tshark")
 )
 
 # Thirty flows meet at a port that marks above 30 KB. Windows end at two bandwidth-delay products, so that no

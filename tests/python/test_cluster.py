@@ -17,6 +17,7 @@ from unittest.mock import MagicMock
 import pytest
 
 import shallows as sh
+from not_run import needs
 from shallows.errors import NoSpaceError, ShallowsError
 from shallows.runs.source import Source
 from shallows.runs.toml_text import override_texts
@@ -31,7 +32,7 @@ try:
 except ImportError:
     Cluster = None
 
-needs_ray = pytest.mark.skipif(Cluster is None, reason="not run: Ray is not installed; get it with: make ray")
+needs_ray = pytest.mark.skipif(Cluster is None, reason=needs("Ray", "make ray"))
 BOARD = SimpleNamespace(note=SimpleNamespace(remote=lambda *_: None))
 
 

@@ -28,7 +28,7 @@ CAPTURE = '[measure]\ncaptures = [{ ports = ["to-host"], name = "ports" }]'
 FILES = ["flows", "counters", "queues", "markers"]
 
 needs_reuse = pytest.mark.skipif(
-    build()["dirty"], reason="not run: a build with local changes to the engine reuses nothing"
+    build()["dirty"], reason="needs a build without local changes to the engine: only then are results reused"
 )
 
 

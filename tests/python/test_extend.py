@@ -16,6 +16,7 @@ import polars as pl
 import pytest
 
 import shallows as sh
+from not_run import needs
 from pages import ROOT, blocks
 
 PAGE = "docs/extend.md"
@@ -25,7 +26,7 @@ OURS = ("core", "switch", "transport", "scenario", "measure", "sim", "python")
 
 pytestmark = pytest.mark.skipif(
     shutil.which("cargo") is None or shutil.which("git") is None,
-    reason="needs Rust and git: rustup.rs; apt-get install git",
+    reason=needs("Rust and git", "rustup.rs; apt-get install git"),
 )
 
 

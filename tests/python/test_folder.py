@@ -136,7 +136,7 @@ def test_a_full_disk_is_told_from_other_errors(error: OSError) -> None:
     assert type(folder.failure("x cannot be written", other, "")) is ShallowsError
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="not run: there is no /dev/full")
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_the_engine_says_that_a_disk_is_full(scenario: Path) -> None:
     simulation = Source.read(scenario).parse().simulate(None)
     while '"done":false' in simulation.advance(100):

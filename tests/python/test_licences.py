@@ -9,11 +9,12 @@ from html import escape
 import pytest
 
 import engine
+from not_run import needs
 from pages import ROOT
 from shallows.reports import page
 
 
-@pytest.mark.skipif(shutil.which("cargo") is None, reason="not run: needs Cargo, which knows the crates")
+@pytest.mark.skipif(shutil.which("cargo") is None, reason=needs("Cargo", "rustup.rs"))
 def test_the_licences_of_the_engine_are_those_of_its_crates() -> None:
     assert engine.FILE.read_text(encoding="utf-8") == engine.text(), "Cargo.lock has changed: make licences"
 

@@ -59,7 +59,7 @@ def _may_unshare() -> bool:
 
 
 needs_namespaces = pytest.mark.skipif(
-    not _may_unshare(), reason="not run: only root may have process numbers of its own (unshare --pid)"
+    not _may_unshare(), reason="needs root, for a namespace of process numbers (unshare --pid)"
 )
 
 

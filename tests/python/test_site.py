@@ -16,6 +16,7 @@ import command_line
 import python_api
 import scenario_keys
 import shallows as sh
+from not_run import needs
 from pages import ROOT
 from shallows import _core
 from shallows.cli.parser import command_line as parser_of_all
@@ -119,7 +120,7 @@ def test_every_command_and_option_is_on_the_page() -> None:
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The built site."""
     if importlib.util.find_spec("mkdocs") is None:
-        pytest.skip("needs mkdocs-material: make docs")
+        pytest.skip(needs("mkdocs-material", "make docs"))
     folder = tmp_path_factory.mktemp("site")
     done = build(ROOT / "mkdocs.yml", folder)
     assert done.returncode == 0, done.stderr

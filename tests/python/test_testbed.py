@@ -1,4 +1,4 @@
-"""Runs with real TCP. Without root or the testbed's program they are listed as not run."""
+"""Runs with real TCP. Without root or the testbed's program they are skipped."""
 
 import itertools
 import json
@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import shallows as sh
+from not_run import needs
 from shallows.cli import main
 from shallows.comparison import agreement
 from shallows.errors import ScenarioError, ShallowsError
@@ -20,6 +21,10 @@ from shallows.runs import measuring
 from shallows.runs.measuring import measure, measured_folder, measured_hash
 from shallows.runs.source import Source
 from shared import SHALLOWS, STAR, needs_testbed, seal
+
+NEEDS_BPF = needs(
+    "DCTCP and ECN* in the kernel", "apt-get install clang libbpf-dev libelf-dev zlib1g-dev && make testbed"
+)
 
 SHORT = """
 name = "short"
@@ -135,7 +140,7 @@ def test_dctcp_holds_the_queue_at_its_threshold_and_goes_with_the_program(tmp_pa
     try:
         run = _measured(tmp_path, STAR, ("tcp.congestion", '"dctcp"'))
     except ScenarioError:
-        pytest.skip("not run: needs a kernel with DCTCP, or clang when the testbed is built")
+        pytest.skip(NEEDS_BPF)
     packets = run.summary["packets"]
     # DCTCP '10, §3.3: the queue swings about K. In slow start it goes beyond; the buffer holds five times K.
     assert packets["dropped"] == 0
@@ -153,7 +158,7 @@ def test_ecn_star_has_all_its_packets_ecn_capable(tmp_path: Path) -> None:
     try:
         run = _measured(tmp_path, STAR, *star)
     except ScenarioError:
-        pytest.skip("not run: needs clang when the testbed is built")
+        pytest.skip(NEEDS_BPF)
     packets = run.summary["packets"]
     assert packets["marked"] > 0
     assert packets["dropped"] == 0
@@ -191,7 +196,7 @@ def test_an_incast_pulls_the_brake_of_a_real_sender_and_its_end_lets_it_go(tmp_p
     try:
         run = _measured(tmp_path, STAR + INCAST, *pulser)
     except ScenarioError:
-        pytest.skip("not run: needs clang when the testbed is built")
+        pytest.skip(NEEDS_BPF)
     # RFC 791 §3.1: the first flag; RFC 9293 §3.1: the lowest reserved bit. Ethernet has 14 bytes, IPv4 20.
     frames = {
         name: [block[20:] for kind, block in _blocks(run.captures[name]) if kind == 6]
@@ -382,7 +387,7 @@ def test_a_congestion_control_in_bpf_goes_with_a_program_that_is_killed(tmp_path
         deadline = time.monotonic() + 30
         while not set(ours.findall(known.read_text())) - before:
             if process.poll() is not None and process.stderr and "no congestion" in process.stderr.read():
-                pytest.skip("not run: needs clang when the testbed is built")
+                pytest.skip(NEEDS_BPF)
             assert time.monotonic() < deadline, "it never came"
             time.sleep(0.1)
         time.sleep(0.5)

@@ -1,4 +1,4 @@
-"""Windows of real TCP that are bounded. Without root or the testbed's program they are listed as not run."""
+"""Windows of real TCP that are bounded. Without root or the testbed's program they are skipped."""
 
 import subprocess
 from pathlib import Path

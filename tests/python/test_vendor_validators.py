@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
+from not_run import needs
 from shallows.advisor.candidates import candidates
 from shallows.advisor.configuration import Allotment, Scheduler, Threshold
 from shallows.advisor.configured import configured
@@ -35,7 +36,7 @@ RENDERED = {"qos", "buffer", "buffers"}
 
 needs_pyavd = pytest.mark.skipif(
     importlib.util.find_spec("pyavd") is None,
-    reason="not run: pyavd is not installed; get it with: make avd",
+    reason=needs("pyavd", "make avd"),
 )
 
 
@@ -67,7 +68,7 @@ def buildimage() -> Path:
     """A copy of sonic-buildimage."""
     folder = os.environ.get("SHALLOWS_SONIC_BUILDIMAGE")
     if folder is None:
-        pytest.skip("not run: needs a copy of sonic-buildimage; evidence/advisor.md says how it is named")
+        pytest.skip(needs("a copy of sonic-buildimage", "see evidence/advisor.md"))
     return Path(folder)
 
 
@@ -75,7 +76,7 @@ def buildimage() -> Path:
 def models(buildimage: Path, tmp_path_factory: pytest.TempPathFactory) -> Models:
     """SONiC's own."""
     if importlib.util.find_spec("yangson") is None:
-        pytest.skip("not run: needs yangson; evidence/advisor.md says how to get it")
+        pytest.skip(needs("yangson", "see evidence/advisor.md"))
     return Models(buildimage / "src" / "sonic-yang-models", tmp_path_factory.mktemp("yang"))
 
 
@@ -168,10 +169,10 @@ def test_sonics_own_models_refuse_what_is_wrong(models: Models) -> None:
 def namespace() -> Iterator[str]:
     """A network namespace whose kernel has RED and ETS."""
     if os.geteuid() != 0 or not (shutil.which("ip") and shutil.which("tc")):
-        pytest.skip("not run: needs root, and iproute2 (apt-get install iproute2)")
+        pytest.skip(needs("root and iproute2", "apt-get install iproute2"))
     name = f"shallows-{os.getpid()}"
     if subprocess.run(["ip", "netns", "add", name], capture_output=True, check=False).returncode:
-        pytest.skip("not run: needs a kernel that lets us make network namespaces")
+        pytest.skip("needs a kernel that allows network namespaces")
     try:
         for kind in ("red limit 100000 min 10000 max 20000 avpkt 1000", "ets bands 2"):
             command = f"tc qdisc replace dev lo root handle 1: {kind}"
@@ -179,9 +180,7 @@ def namespace() -> Iterator[str]:
                 ["ip", "netns", "exec", name, *command.split()], capture_output=True, text=True, check=False
             )
             if done.returncode:
-                pytest.skip(
-                    f"not run: this kernel has no such qdisc: {kind.split()[0]} ({done.stderr.strip()})"
-                )
+                pytest.skip(f"needs a kernel with the qdisc: {kind.split()[0]} ({done.stderr.strip()})")
         yield name
     finally:
         subprocess.run(["ip", "netns", "del", name], check=False)

@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from not_run import needs
+
 ROOT = Path(__file__).parents[2]
 WHEELS = sorted((ROOT / "dist").glob("shallows-*.whl"))
 
-pytestmark = pytest.mark.skipif(not WHEELS, reason="not run: needs a wheel (make wheel)")
+pytestmark = pytest.mark.skipif(not WHEELS, reason=needs("a wheel", "make wheel"))
 
 
 def test_the_wheel_is_for_every_python_from_3_11_and_old_systems() -> None:

@@ -1,8 +1,6 @@
 //! Compares BCC's thresholds on the shared pool, computed from a scenario, with those that its authors used.
 
-mod common;
-
-use common::{BCC_F2, parse};
+use crate::common::{BCC_F2, parse};
 use shallows_switch::aqm::{Point, Scope};
 
 fn note(sets: &[(&str, &str)]) -> String {

@@ -1,8 +1,6 @@
 //! Hand-worked tests of experiments that are built from small scenarios.
 
-mod common;
-
-use common::{DUMBBELL, parse};
+use crate::common::{DUMBBELL, parse};
 use shallows_core::{Bytes, Duration, Instant, Rate};
 use shallows_scenario::{
     Classes, Coalescing, Experiment, Flow, FlowChoice, Next, Offloads, PortKind, Wait, Workload,

@@ -1,8 +1,6 @@
 //! Tests that defaults agree with `docs/scenario.md` and with the sources of the models.
 
-mod common;
-
-use common::parse;
+use crate::common::parse;
 use serde_json::{Value, json};
 
 const STAR: &str = r#"

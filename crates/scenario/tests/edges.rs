@@ -1,8 +1,6 @@
 //! Tests of values at a limit and just beyond it, and of defaults, each worked out by hand.
 
-mod common;
-
-use common::parse;
+use crate::common::parse;
 use shallows_core::{Duration, Instant};
 use shallows_scenario::{Experiment, Next};
 use shallows_switch::{aqm, discipline};

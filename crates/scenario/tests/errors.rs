@@ -1,8 +1,6 @@
 //! Invalid input: each mistake is rejected with its place, the value found and the allowed values.
 
-mod common;
-
-use common::{BCC_F2, DUMBBELL, LEAF_SPINE, parse, read};
+use crate::common::{BCC_F2, DUMBBELL, LEAF_SPINE, parse, read};
 
 /// Returns the whole message for `text` changed by `sets`.
 fn message(text: &str, sets: &[(&str, &str)]) -> String {

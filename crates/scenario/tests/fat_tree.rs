@@ -1,10 +1,8 @@
 //! Tests of fat trees (Al-Fares, Loukissas and Vahdat, SIGCOMM '08, §3): counts, paths, links by tier, and rejected trees.
 
-mod common;
-
 use std::collections::BTreeSet;
 
-use common::parse;
+use crate::common::parse;
 use shallows_core::packet::{Header, HostId, PacketKind};
 use shallows_core::{Duration, Rate};
 use shallows_scenario::{Experiment, Network, PortKind, ScenarioError};

@@ -1,8 +1,6 @@
 //! Tests of graphs: names, routes, delays and loads of irregular networks, and rejected graphs.
 
-mod common;
-
-use common::{QUERIES, parse};
+use crate::common::{QUERIES, parse};
 use shallows_core::packet::HostId;
 use shallows_core::{Duration, Rate};
 use shallows_scenario::{Network, PortKind};

@@ -1,8 +1,6 @@
 //! Tests of groups of hosts: their members, inherited settings, agreements between two groups, and rejected groups.
 
-mod common;
-
-use common::parse;
+use crate::common::parse;
 use shallows_core::packet::{Ecn, HostId};
 use shallows_core::{Bytes, Duration};
 use shallows_scenario::{Agreement, Experiment};

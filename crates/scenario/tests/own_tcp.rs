@@ -1,8 +1,6 @@
 //! Tests of the workloads' own `tcp`: inherited settings, resolved scenarios, and rejected tables.
 
-mod common;
-
-use common::parse;
+use crate::common::parse;
 use shallows_scenario::{Agreement, Experiment};
 use shallows_transport::congestion::{Config as Congestion, EcnMode};
 

@@ -1,8 +1,6 @@
 //! Tests of the way from text to experiment: the settings of a scenario, and the meaning of its load.
 
-mod common;
-
-use common::{BCC_F2, DUMBBELL, LEAF_SPINE, parse, read};
+use crate::common::{BCC_F2, DUMBBELL, LEAF_SPINE, parse, read};
 use shallows_core::{Bytes, Duration, Instant};
 use shallows_scenario::{Connections, DatagramPattern, FctEnd, Next, Stop, WarmUp, WhenBusy};
 use shallows_transport::{Bound, EctPolicy, Method, congestion};

@@ -1,11 +1,9 @@
 //! Tests that the table of docs/presets.md equals the preset, and that a preset omits keys without an effect beside the given ones.
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::fs;
 
-use common::{DUMBBELL, parse};
+use crate::common::{DUMBBELL, parse};
 use shallows_core::Duration;
 use toml::{Table, Value};
 

@@ -1,10 +1,8 @@
 //! Tests of workloads with requests and responses: their flows, and rejected workloads.
 
-mod common;
-
 use std::collections::BTreeSet;
 
-use common::{QUERIES, parse};
+use crate::common::{QUERIES, parse};
 use shallows_core::{Bytes, Duration, Instant};
 use shallows_scenario::{Experiment, Flow, LegKind, Next, Workload};
 

@@ -1,8 +1,6 @@
 //! Tests that old keys of scenarios still work, with a note.
 
-mod common;
-
-use common::{BCC_F2, parse};
+use crate::common::{BCC_F2, parse};
 use shallows_core::Bytes;
 
 const NOTE: &str =

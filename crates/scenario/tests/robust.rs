@@ -1,8 +1,6 @@
 //! Tests that no text causes a panic, and that accepted scenarios can be written and read back.
 
-mod common;
-
-use common::{BCC_F2, DUMBBELL, LEAF_SPINE, QUERIES, parse};
+use crate::common::{BCC_F2, DUMBBELL, LEAF_SPINE, QUERIES, parse};
 use proptest::prelude::*;
 use shallows_core::Instant;
 use shallows_scenario::Next;

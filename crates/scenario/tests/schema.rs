@@ -1,8 +1,6 @@
 //! Tests that the schema accepts valid scenarios and rejects invalid values.
 
-mod common;
-
-use common::{BCC_F2, DUMBBELL, LEAF_SPINE, QUERIES, parse};
+use crate::common::{BCC_F2, DUMBBELL, LEAF_SPINE, QUERIES, parse};
 use serde_json::{Map, Value, json};
 
 /// Returns whether `value` is valid under `schema`, for the parts of JSON Schema (2020-12) that the schema uses.

@@ -1,8 +1,7 @@
 //! Tests that traffic after the end or before the end of the warm-up is rejected or causes a warning before the run.
 
+use crate::common;
 use shallows_scenario::Experiment;
-
-mod common;
 
 /// Three hosts, without the workloads that a test adds.
 const STAR: &str = r#"

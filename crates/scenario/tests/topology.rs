@@ -1,10 +1,8 @@
 //! Tests of networks: their links, pools and routes, and the marking curves derived from them.
 
-mod common;
-
 use std::collections::BTreeSet;
 
-use common::{BCC_F2, DUMBBELL, LEAF_SPINE, parse};
+use crate::common::{BCC_F2, DUMBBELL, LEAF_SPINE, parse};
 use shallows_core::packet::{Header, HostId, PacketKind};
 use shallows_core::{Bytes, Duration, Rate};
 use shallows_scenario::{Network, PortKind};

@@ -1,6 +1,6 @@
 //! Acknowledgements in a class of their own: `tcp.ack_class`.
 
-mod common;
+use crate::common;
 
 /// One flow from host 0, whose acknowledgements reach host 0 through the port that 20 others fill: 10 Gb/s, a round trip of 45 us, and
 /// windows of ten segments of 1,448 bytes. The 20 have 300 KB in flight, of which the path holds 56 KB: the rest waits, 195 us.

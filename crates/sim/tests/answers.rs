@@ -3,11 +3,7 @@
 //! As in `queries.rs`, a segment of 1,460 bytes takes 4.4 us from host to host on idle links. Receivers acknowledge every second segment at
 //! once, and a single one after 40 ms.
 
-mod common;
-#[path = "common/rows.rs"]
-mod rows;
-
-use common::run;
+use crate::common::{rows, run};
 use shallows_core::Duration;
 use shallows_scenario::FIRST_PORT;
 use shallows_sim::Report;

@@ -1,12 +1,7 @@
 //! Workloads that react (queries, blocks, lists with dependencies) run beside their hosts, in partitions on any number of threads, with
 //! the same results.
 
-#[path = "common/kept.rs"]
-mod kept;
-#[path = "common/left.rs"]
-mod left;
-
-use left::{Left, assert_alike};
+use crate::common::left::{self, Left, assert_alike};
 use proptest::prelude::*;
 use shallows_core::Duration;
 use shallows_scenario::Experiment;

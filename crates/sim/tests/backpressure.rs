@@ -1,7 +1,6 @@
 //! Backpressure of NICs on connections: `host.nic.backpressure`.
 
-mod common;
-
+use crate::common;
 use shallows_sim::Report;
 
 /// One flow whose only bottleneck is its own NIC: 10 Gb/s on every link, and a round trip of 45 us.

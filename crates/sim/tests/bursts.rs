@@ -1,9 +1,6 @@
 //! Offloads of NICs: bursts (`host.nic.tso`), pacing, and interrupt coalescing.
 
-mod common;
-#[path = "common/rows.rs"]
-mod rows;
-
+use crate::common::{self, rows};
 use shallows_core::Duration;
 use shallows_sim::Report;
 

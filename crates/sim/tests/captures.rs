@@ -1,13 +1,10 @@
 //! Captures: their packets, times and interfaces, and their determinism.
 
-mod common;
-#[path = "common/kept.rs"]
-mod kept;
-
 use std::io::{self, Write};
 use std::time::Duration;
 
-use kept::Files;
+use crate::common;
+use crate::common::kept::Files;
 use pcap_file::pcapng::{Block, PcapNgReader};
 use shallows_measure::Problem;
 use shallows_sim::Simulation;

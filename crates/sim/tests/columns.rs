@@ -3,15 +3,11 @@
 //! As in `by_hand.rs`, links of 10 Gb/s and 1 us without framing: a full segment of 1,460 bytes, 1,500 on the wire, takes
 //! 1.2 us on each, and 4.4 us from host to host.
 
-mod common;
-#[path = "common/rows.rs"]
-mod rows;
-
 use std::collections::{BTreeMap, BTreeSet};
 
-use common::run;
+use crate::common::rows::{double, long, rows};
+use crate::common::run;
 use parquet::record::Field;
-use rows::{double, long, rows};
 use serde_json::json;
 use shallows_sim::Report;
 

@@ -4,17 +4,13 @@
 //! The end of each run checks the laws of every port, pool and of the whole network (`Simulation::finish`); the checks of this file are
 //! those visible to users. A failure prints its scenario.
 
-#[path = "conservation/groups.rs"]
 mod groups;
-#[path = "common/kept.rs"]
-mod kept;
-#[path = "conservation/ports.rs"]
 mod ports;
 
 use std::fmt;
 
+use crate::common::kept::Files;
 use groups::{Mixed, groups, mixed};
-use kept::Files;
 use ports::{Allows, one_of, port};
 use proptest::prelude::*;
 use serde_json::Value;

@@ -13,8 +13,7 @@
 //! As in the paper's ns-2 runs an acknowledgement is sent for each packet and grows the window by 1/cwnd. RFC 5681's byte
 //! counting, the default of Shallows, adds whole segments and restarts its count after each cut; the last test shows the effect.
 
-mod common;
-
+use crate::common;
 use shallows_sim::Report;
 
 /// 10 Gb/s behind faster access links, so that packets wait at one port only. An RTT of 100 us: four times 24.65 us, and

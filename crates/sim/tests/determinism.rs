@@ -1,7 +1,6 @@
 //! Same scenario, same seed, same bytes; and the same flows under one seed, whatever the network does to them.
 
-mod common;
-
+use crate::common;
 use shallows_sim::{Report, Simulation};
 
 /// All kinds of random draws: Poisson flows, incast, datagrams, ECMP, jitter, RED.

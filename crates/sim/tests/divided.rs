@@ -1,11 +1,7 @@
 //! Networks so small that the effects of a division can be computed by hand: sums over partitions, shares of threads, and
 //! windows on several threads. `partitions.rs` compares results in networks with much traffic.
 
-mod common;
-#[path = "common/rows.rs"]
-mod rows;
-
-use common::{parse, run};
+use crate::common::{parse, rows, run};
 use serde_json::{Value, json};
 use shallows_core::Duration;
 use shallows_scenario::Experiment;

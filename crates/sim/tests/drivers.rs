@@ -1,10 +1,7 @@
 //! Drivers other than the simulation: a network, and captures of real frames.
 
-mod common;
-#[path = "common/kept.rs"]
-mod kept;
-
-use kept::Files;
+use crate::common;
+use crate::common::kept::Files;
 use pcap_file::pcapng::{Block, PcapNgReader};
 use shallows_core::{Instant, Rate};
 use shallows_measure::Captures;

@@ -1,8 +1,7 @@
 //! Division of a pool among saturated ports in the whole simulator: Dynamic Threshold's fixed point, fixed parts, free
 //! sharing. (`crates/switch/src/buffer/tests.rs` tests the same by plain calls.)
 
-mod common;
-
+use crate::common;
 use shallows_sim::Report;
 
 /// Hosts 8 to 15 send to hosts 0 to 7, each at four times the rate of the receiver's link.

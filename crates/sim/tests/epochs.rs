@@ -1,10 +1,8 @@
 //! Networks that change while they run.
 
-mod common;
-
 use std::sync::Arc;
 
-use common::parse;
+use crate::common::parse;
 use serde_json::{Value, json};
 use shallows_core::{Duration, Instant, Rate};
 use shallows_scenario::{Epoch, Experiment, LinkState};

@@ -4,7 +4,7 @@
 //! Gateways", 1992): packets of both arrive in lock-step, and the same flow always finds the buffer full. The jitter of
 //! hosts, which is on by default, prevents it.
 
-mod common;
+use crate::common;
 
 /// Two flows at line rate into one port with 50 packets, for 100 ms.
 const SCENARIO: &str = r#"

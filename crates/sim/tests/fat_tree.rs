@@ -1,8 +1,6 @@
 //! A fat tree: the completion time of a flow by hand, which equals its ideal time if it is alone.
 
-mod common;
-
-use common::run;
+use crate::common::run;
 use shallows_core::Duration;
 
 /// One flow of ten full segments of 1,448 bytes, to a host of another pod.

@@ -1,11 +1,8 @@
 //! Observation of flows: traces of their senders, and times of starvation.
 
-mod common;
-#[path = "common/rows.rs"]
-mod rows;
-
+use crate::common;
+use crate::common::rows::{double, long, rows};
 use parquet::record::Field;
-use rows::{double, long, rows};
 use shallows_core::Duration;
 use shallows_sim::Report;
 

@@ -1,8 +1,6 @@
 //! Graphs with several bottlenecks: paths of packets, and the shares of long DCTCP flows.
 
-mod common;
-
-use common::run;
+use crate::common::run;
 use shallows_sim::Report;
 
 /// Returns the goodput in Gb/s between two times, in seconds, by sending host; each has one flow.

@@ -1,7 +1,6 @@
 //! Host groups: packets of connections between hosts of different groups.
 
-mod common;
-
+use crate::common;
 use shallows_core::Duration;
 use shallows_sim::{Report, Simulation};
 

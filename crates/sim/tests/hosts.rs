@@ -1,7 +1,6 @@
 //! The two sides of a connection share information only by packets.
 
-mod common;
-
+use crate::common;
 use serde_json::json;
 
 const STAR: &str = r#"

@@ -1,6 +1,6 @@
 //! Control of incast: Pulser's brake at the senders (its Fig. 6), ICTCP's windows at the receiver.
 
-mod common;
+use crate::common;
 
 const MSS: f64 = 1_448.0;
 

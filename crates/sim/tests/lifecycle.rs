@@ -1,7 +1,6 @@
 //! Begin and end of a run: at a time, with the last flow, or without flows; and its counts.
 
-mod common;
-
+use crate::common;
 use serde_json::Value;
 use shallows_sim::Simulation;
 

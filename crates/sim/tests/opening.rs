@@ -3,9 +3,7 @@
 //! Links of 10 Gb/s and 1 us without framing or timestamps: a full segment of 1,460 bytes, 1,500 on the wire, takes 2.2 us to each end,
 //! and a SYN or its answer, 40 bytes, 1.032 us.
 
-mod common;
-
-use common::run;
+use crate::common::run;
 
 const STAR: &str = r#"
 host.jitter = "off"

@@ -1,7 +1,6 @@
 //! Workloads with their own `tcp` table: hosts run both transports, and each flow uses that of its workload.
 
-mod common;
-
+use crate::common;
 use shallows_measure::FlowOutcome;
 use shallows_sim::{Report, Simulation};
 

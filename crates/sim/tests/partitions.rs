@@ -1,16 +1,11 @@
 //! Results are equal, byte by byte, on any number of threads.
 
-mod common;
-#[path = "common/kept.rs"]
-mod kept;
-#[path = "common/left.rs"]
-mod left;
-
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use left::{assert_alike, executed, finished, in_partitions};
+use crate::common;
+use crate::common::left::{assert_alike, executed, finished, in_partitions};
 use shallows_core::{Duration, Instant, Rate};
 use shallows_scenario::{Epoch, Experiment, LinkState, Routing};
 use shallows_sim::{Division, Execution, Simulation, Undivided, nowhere, partition_window};

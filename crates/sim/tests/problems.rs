@@ -1,7 +1,6 @@
 //! A run reports measurements that it was configured to make and did not.
 
-mod common;
-
+use crate::common;
 use serde_json::json;
 use shallows_measure::Problem;
 

@@ -1,7 +1,6 @@
 //! Progress of a run while it runs.
 
-mod common;
-
+use crate::common;
 use shallows_sim::{Progress, Simulation};
 
 const STAR: &str = r#"

@@ -3,9 +3,7 @@
 //! Unless a test states otherwise, every request and answer is one full segment of 1,460 bytes, 1,500 on the wire: 1.2 us on
 //! each link at 10 Gb/s, and 1 us of propagation. On idle links it takes 2 · 2.2 = 4.4 us from host to host.
 
-mod common;
-
-use common::run;
+use crate::common::run;
 use shallows_core::Duration;
 use shallows_measure::QueryOutcome;
 use shallows_sim::Report;

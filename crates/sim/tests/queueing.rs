@@ -5,8 +5,7 @@
 //! J. Austral. Math. Soc. 8), against a mean of ρ/(1 − ρ): relative standard errors of 4.2/√n, 11.2/√n and 21.1/√n at
 //! loads of 0.5, 0.8 and 0.9. M/D/1, which varies less, is below that.
 
-mod common;
-
+use crate::common;
 use shallows_core::packet::Header;
 use shallows_core::random::Stream;
 use shallows_core::{Bytes, Duration, Instant, Rate};

@@ -1,7 +1,7 @@
 //! Ports behind a token bucket, as in MQ-ECN's testbed: 995 Mbit/s on links of 1 Gbit/s, so that queues build up in the
 //! switch and not in its NIC (NSDI '16: rate 99.5 %, bucket 1.67 MTU).
 
-mod common;
+use crate::common;
 
 /// Ethernet frames with preamble and gap: 1,538 bytes on the wire carry 1,460.
 const SCENARIO: &str = r#"

@@ -1,9 +1,7 @@
 //! Opening figures of the papers on switches, as small runs: MQ-ECN's Figures 1 and 3, BCC's Table IV and Figure 9, and the
 //! trigger of Pulser's detector.
 
-mod common;
-
-use common::run;
+use crate::common::run;
 use shallows_sim::Report;
 
 fn ping_mean(report: &Report) -> f64 {

@@ -1,7 +1,7 @@
 //! Buffer sizes and thresholds that keep a link busy (K > C·RTT/7 for DCTCP, one BDP for Reno), and the cost of
 //! smaller ones.
 
-mod common;
+use crate::common;
 
 /// One 10 Gb/s port behind faster access links; a base RTT of 100 us (four times 24.65 us, and 0.12 us and 1.2 us to send
 /// 1,500 bytes): C·RTT = 83.3 packets. An acknowledgement for each packet grows the window by 1/cwnd, as the analyses

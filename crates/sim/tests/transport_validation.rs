@@ -1,8 +1,7 @@
 //! Transports against closed forms and published curves: sawtooths, throughput with little buffer, fairness, and the
 //! validation of ns-3.
 
-mod common;
-
+use crate::common;
 use shallows_sim::Report;
 
 /// One 10 Gb/s port behind faster access links, as in `throughput.rs`; an acknowledgement for each packet.

@@ -1,7 +1,6 @@
 //! Every transport runs in the simulator, and no two give the same results.
 
-mod common;
-
+use crate::common;
 use std::collections::BTreeSet;
 
 /// An incast through a shallow buffer: eight senders of 50 KB each, five times, over 10 Gb/s.

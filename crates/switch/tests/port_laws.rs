@@ -1,12 +1,10 @@
 //! Laws of every port, with any discipline, markers, buffer and shaper: counters balance, the link never idles while a
 //! packet may leave, order within a queue is kept, and no queue exceeds its memory.
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use common::{Case, Order, case};
+use crate::common::{self, Case, Order, case};
 use proptest::prelude::*;
 use shallows_core::packet::{Ecn, Header, HostId, PacketKind};
 use shallows_core::random::Stream;

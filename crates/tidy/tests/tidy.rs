@@ -55,6 +55,30 @@ fn nothing_is_left_to_do_and_no_test_is_muted() {
 }
 
 #[test]
+fn every_file_of_tests_is_part_of_a_program() {
+    // Cargo does not look for test files in a crate whose tests are modules of `all.rs`.
+    let mut forgotten = Vec::new();
+    for name in crates() {
+        let folder = root().join("crates").join(name);
+        let (all, tests) = (folder.join("tests/all.rs"), folder.join("tests"));
+        if !all.exists() {
+            continue;
+        }
+        let named = read(&all) + &read(&folder.join("Cargo.toml"));
+        for path in files(&tests, &["rs"]).into_iter().filter(|path| path.parent() == Some(&tests)) {
+            let stem = path.file_stem().and_then(|stem| stem.to_str()).expect("a name in UTF-8");
+            if ![format!("\nmod {stem};"), format!("\"tests/{stem}.rs\"")]
+                .iter()
+                .any(|text| named.contains(text))
+            {
+                forgotten.push(short(&path));
+            }
+        }
+    }
+    complain(&forgotten);
+}
+
+#[test]
 fn source_files_stay_readable() {
     // CONTRIBUTING.md: files are short, and none is too long to be read in one sitting.
     let long = |path: &PathBuf| {

@@ -1,12 +1,9 @@
 //! Scenarios of these tests, and functions to load them.
-#![allow(dead_code)] // each test file uses only a part
 
 use shallows_scenario::{Experiment, ScenarioError};
 
 pub(crate) const BCC_F2: &str = include_str!("../bcc-f2.toml");
-#[allow(dead_code, reason = "each test file takes what it needs")]
 pub(crate) const LEAF_SPINE: &str = include_str!("../leaf-spine.toml");
-#[allow(dead_code, reason = "each test file takes what it needs")]
 pub(crate) const DUMBBELL: &str = include_str!("../dumbbell.toml");
 pub(crate) const QUERIES: &str = include_str!("../queries.toml");
 

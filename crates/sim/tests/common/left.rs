@@ -3,7 +3,7 @@
 use shallows_scenario::Experiment;
 use shallows_sim::{Division, Execution, Simulation};
 
-use crate::kept::Files;
+use super::kept::Files;
 
 /// All results of a run, by name: its captures, its tables and its summary.
 pub(crate) type Left = Vec<(String, Vec<u8>)>;
@@ -14,7 +14,6 @@ pub(crate) fn finished(experiment: Experiment, threads: u32, step: u64) -> Left 
     left(simulation.expect("memory takes it"), step, &files)
 }
 
-#[allow(dead_code, reason = "some tests only divide")]
 /// Returns the results of a run with this execution.
 pub(crate) fn executed(experiment: &Experiment, execution: Execution, step: u64) -> Left {
     let mut files = Files::default();

@@ -1,5 +1,9 @@
 //! Functions that run a scenario in the tests of this folder.
 
+pub(crate) mod kept;
+pub(crate) mod left;
+pub(crate) mod rows;
+
 use shallows_scenario::Experiment;
 use shallows_sim::{Report, Simulation};
 
@@ -17,7 +21,6 @@ pub(crate) fn no_files(path: &str) -> Result<String, String> {
 }
 
 /// Runs `text` with the keys in `sets` changed and returns the report; the end of the run checks the conservation laws.
-#[allow(dead_code, reason = "some tests only parse")]
 pub(crate) fn run(text: &str, sets: &[(&str, &str)]) -> Report {
     let mut simulation = Simulation::new(parse(text, sets));
     simulation.advance(u64::MAX);

@@ -1,5 +1,4 @@
 //! Tables of a run, read again.
-#![allow(dead_code, reason = "some files of tests read no whole numbers, and some nothing else")]
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use crate::ports::one_of;
+use super::ports::one_of;
 
 /// Random groups of hosts: none, one, or two, whose connections negotiate everything. Every network of these tests has at least two
 /// hosts.

@@ -1,0 +1,22 @@
+//! Tests of scenarios, in one program: each further program takes seconds to compile and link.
+
+mod common;
+
+mod bcc;
+mod by_hand;
+mod defaults;
+mod edges;
+mod errors;
+mod fat_tree;
+mod graph;
+mod groups;
+mod own_tcp;
+mod parse;
+mod ports;
+mod presets;
+mod queries;
+mod renamed;
+mod robust;
+mod schema;
+mod timing;
+mod topology;

@@ -1,0 +1,42 @@
+//! Tests of whole simulations, in one program: each further program takes seconds to compile and link.
+
+mod common;
+
+mod ack_class;
+mod answers;
+mod applications;
+mod backpressure;
+mod bursts;
+mod by_hand;
+mod captures;
+mod columns;
+mod conservation;
+mod dctcp_analysis;
+mod determinism;
+mod divided;
+mod drivers;
+mod dynamic_threshold;
+mod epochs;
+mod fairness;
+mod fat_tree;
+mod flow_traces;
+mod footprint;
+mod graph;
+mod groups;
+mod hosts;
+mod incast_control;
+mod lifecycle;
+mod lists;
+mod models;
+mod opening;
+mod own_tcp;
+mod partitions;
+mod problems;
+mod progress;
+mod queries;
+mod queueing;
+mod shaped;
+mod switch_papers;
+mod throughput;
+mod transport_validation;
+mod transports;

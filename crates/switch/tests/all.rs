@@ -1,0 +1,8 @@
+//! Tests of whole switches, in one program: each further program takes seconds to compile and link.
+
+mod common;
+
+mod port_laws;
+mod shared_memory;
+mod sonic;
+mod steady_state;
