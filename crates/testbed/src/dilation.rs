@@ -63,6 +63,6 @@ mod tests {
         // The capacity during a time is unchanged: 10 Gb/s for 10 us are 100 Mb/s for 1 ms.
         let (span, rate) = (Duration::from_micros(10), Rate::from_gbps(10));
         assert_eq!(dilation.real_rate(rate).bytes_in(dilation.real(span)), rate.bytes_in(span));
-        assert_eq!(Dilation::try_from(0).unwrap_err(), "time cannot be dilated 0 times; from 1 to 10000");
+        assert_eq!(Dilation::try_from(0).unwrap_err(), "the dilation must be from 1 to 10000, got 0");
     }
 }

@@ -151,7 +151,7 @@ mod tests {
         assert!(after("ip address add 10.9.9.9/32 dev lo; sleep 0.1").is_empty());
         assert_eq!(
             after("ip link set eth0 mtu 600; ip link set eth0 mtu 1500"),
-            ["an interface's MTU was set to 600 bytes in place of 1500"]
+            ["the MTU of an interface was changed from 1500 to 600 bytes"]
         );
         // Routes with the address as their source are removed with it (fib_sync_down_addr).
         assert_eq!(after("ip address flush dev eth0"), ["a route was changed", "an address was removed"]);
