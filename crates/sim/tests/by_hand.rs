@@ -444,7 +444,8 @@ fn losses_of_nics_are_theirs_and_data_or_not() {
     let counts = ["sent", "dropped_in_nics", "dropped_in_switches", "dropped_data_in_nics"];
     assert_eq!(counts.map(|name| packets[name].as_u64().expect("a count")), [20, 7, 0, 0]);
     near(number(&summary["loss_rate_in_nics"]), 7.0 / 20.0);
-    let warned = |report: &Report| report.warnings().iter().any(|text| text.starts_with("the NICs of senders"));
+    let warned =
+        |report: &Report| report.warnings().iter().any(|text| text.starts_with("the NICs of senders"));
     assert!(warned(&report));
     assert!(!warned(&star(CUT, &[])), "none dropped any");
 }

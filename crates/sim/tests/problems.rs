@@ -52,7 +52,10 @@ fn flows_of_which_none_ends_measure_nothing() {
     let text = "workload[0] completed no flows: the counted flows (1) were unfinished at the end of the run at 500us";
     assert_eq!(found[1..], [("nothing-complete", text.to_owned())]);
     let queries = problems(&[QUERY], &[("stop.at", "500us")]);
-    assert!(queries[1].1.starts_with("workload[0] completed no queries: the counted queries (1)"), "{queries:?}");
+    assert!(
+        queries[1].1.starts_with("workload[0] completed no queries: the counted queries (1)"),
+        "{queries:?}"
+    );
     // Queue samples, or another workload, give the run a measurement.
     let sampled = [("stop.at", "500us"), ("measure.sample_queues", "'10us'")];
     assert_eq!(codes(&[INCAST, INCAST], &sampled), ["nothing-complete"; 2]);
