@@ -170,8 +170,51 @@ const IMPOSSIBLE: &[(&str, &str, &str)] = &[
     ),
     (
         "switch.buffer",
+        "{ kind = 'complete-sharing', pool = '2MB', cell = '0B' }",
+        "switch.buffer.cell: 0B; at least 1B, or leave it out",
+    ),
+    // A full packet of 1,538 bytes takes seven cells of 254 bytes, 1,778 bytes.
+    (
+        "switch.buffer",
+        "{ kind = 'complete-sharing', pool = '1777B', cell = '254B' }",
+        "switch.buffer.pool: 1.777KB does not hold one packet of 1.538KB (1.778KB in cells of 254B)",
+    ),
+    (
+        "switch.buffer",
+        "{ kind = 'static-partition', per_port = '1700B', cell = '254B' }",
+        "switch.buffer.per_port: 1.7KB does not hold one packet of 1.538KB (1.778KB in cells of 254B)",
+    ),
+    // A threshold counts the packet in the pool: 13 of 20 cells remain beside it, and half of them are not seven.
+    (
+        "switch.buffer",
+        "{ kind = 'dynamic-threshold', pool = '5080B', alpha = 0.5, cell = '254B' }",
+        "switch.buffer.alpha: 0.5 of a pool of 5.08KB does not hold one packet of 1.538KB (1.778KB in cells of \
+         254B), nor do reserved bytes",
+    ),
+    (
+        "switch.buffer",
+        "{ kind = 'abm', pool = '2MB', reserved = '253B', cell = '254B' }",
+        "switch.buffer.reserved: 253B does not hold one cell of 254B",
+    ),
+    (
+        "switch.buffer",
+        "{ kind = 'complete-sharing', pool = '2MB', reserved = '9KB', reserved_rule = 'as-released', cell = '254B' }",
+        "switch.buffer.reserved_rule: \"as-released\" counts bytes; leave it out, or leave out cell",
+    ),
+    (
+        "switch.markers",
+        "[{ kind = 'threshold', k = '65p', unit = 'cells' }]",
+        "switch.markers[0].k: unit = \"cells\", and the memory of this port has none: give switch.buffer a cell",
+    ),
+    (
+        "switch.markers",
+        "[{ kind = 'red-classic', unit = 'cells' }]",
+        "switch.markers[0].unit: its average is in bytes or packets; \"cells\" is for \"threshold\" and \"red\"",
+    ),
+    (
+        "switch.buffer",
         "{ kind = 'static-partition', per_port = '100p', pool = '2MB' }",
-        "switch.buffer.pool: unknown key; known here: per_port",
+        "switch.buffer.pool: unknown key; known here: per_port, cell",
     ),
     (
         "switch.buffer",

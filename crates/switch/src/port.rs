@@ -203,7 +203,7 @@ impl<T: Copy + Default> Port<T> {
     pub fn has_room(&self, buffer: &SharedBuffer, size: Bytes) -> bool {
         match &self.queues {
             Queues::One(_) => buffer.room(self.edge.account, size).is_ok(),
-            Queues::Elaborate(_) => buffer.surely_has_room(self.edge.account, self.edge.total.backlog, size),
+            Queues::Elaborate(_) => buffer.surely_has_room(self.edge.account, &self.edge.total, size),
         }
     }
 

@@ -96,6 +96,17 @@ impl Site<'_> {
                 );
                 Level(0)
             }
+            (Unit::Cells, _) => {
+                let memory = &self.network.buffers[self.link.from.0 as usize];
+                checker.require(memory.cell.is_some(), key, || {
+                    "unit = \"cells\", and the memory of this port has none: give switch.buffer a cell"
+                        .to_owned()
+                });
+                match depth {
+                    Depth::Packets(count) => (memory.occupied(self.packet) * u64::from(count)).into(),
+                    _ => self.bytes(depth).into(),
+                }
+            }
         }
     }
 
@@ -168,6 +179,9 @@ impl Site<'_> {
         };
         let unit = m.unit.unwrap_or(config.unit);
         config.unit = unit;
+        checker.require(unit != Unit::Cells, &format!("{key}.unit"), || {
+            "its average is in bytes or packets; \"cells\" is for \"threshold\" and \"red\"".to_owned()
+        });
         checker.require(m.scope != Scope::Pool, &format!("{key}.scope"), || {
             "its average is of a queue or of a port; a pool is marked by \"red\" or \"bcc\"".to_owned()
         });
