@@ -7,6 +7,7 @@
 pub mod aqm;
 pub mod buffer;
 pub mod discipline;
+pub mod headroom;
 pub mod ingress;
 mod node;
 pub mod port;
