@@ -10,6 +10,7 @@ pub mod discipline;
 pub mod headroom;
 pub mod ingress;
 mod node;
+pub mod pfc;
 pub mod port;
 pub mod queue;
 pub mod ring;
