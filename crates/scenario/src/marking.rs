@@ -134,10 +134,11 @@ impl AlikePorts<'_> {
         let link = self.link;
         let Range { gauge, kmin, kmax, pmax } =
             placed.marker.thresholds(&self.config.discipline.shares(), link.rate)?;
-        let in_bytes = |level: aqm::Level| match gauge.unit {
-            Unit::Bytes => Bytes(level.0),
+        let in_bytes = |level: aqm::Level| match (gauge.unit, gauge.scope) {
             // Bytes of as many full packets; the threshold is fewer bytes if packets are smaller.
-            Unit::Packets => packet * level.0,
+            (Unit::Packets, _) => packet * level.0,
+            (Unit::Cells, _) | (Unit::Bytes, Scope::Pool) => self.on_the_wire(Bytes(level.0), packet),
+            (Unit::Bytes, _) => Bytes(level.0),
         };
         let (kmin, kmax) = (in_bytes(kmin), in_bytes(kmax));
         let kind = placed.name;
@@ -188,10 +189,18 @@ impl AlikePorts<'_> {
             Scope::Port => discipline.port_limit(packet).unwrap_or(no_limit),
             Scope::Pool => {
                 let ports = discipline.port_limit(packet).unwrap_or(no_limit).0.saturating_mul(busy as u64);
-                return self.buffer.pool_limit(pool, reserved, busy, packet).min(Bytes(ports));
+                let memory = self.buffer.pool_limit(pool, reserved, busy, packet);
+                return self.on_the_wire(memory, packet).min(Bytes(ports));
             }
         }
-        .min(self.buffer.limit(pool, reserved, busy, packet))
+        .min(self.on_the_wire(self.buffer.limit(pool, reserved, busy, packet), packet))
+    }
+
+    /// Returns the size on the wire of the full packets that occupy `memory`. It is smaller if packets occupy whole cells.
+    fn on_the_wire(&self, memory: Bytes, packet: Bytes) -> Bytes {
+        let occupied = self.buffer.occupied(packet);
+        let size = u128::from(memory.0) * u128::from(packet.0) / u128::from(occupied.0);
+        Bytes(size as u64)
     }
 }
 

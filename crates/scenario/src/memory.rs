@@ -1,8 +1,10 @@
 //! Packet memory and pools of hosts and switches, built from the scenario.
 
+use std::fmt;
+
 use shallows_core::Bytes;
 use shallows_core::packet::HostId;
-use shallows_switch::buffer::{AbmConfig, Config, DynamicThreshold, Limit, Policy, ReservedRule};
+use shallows_switch::buffer::{AbmConfig, Cell, Config, DynamicThreshold, Limit, Policy, ReservedRule};
 
 use crate::check::Checker;
 use crate::membership::Groups;
@@ -28,7 +30,7 @@ impl Memory {
         let per_pool = ports_per_pool(&spec.switch.buffer);
         Self {
             nics: (0..=spec.host.group.len())
-                .map(|group| partition(spec.host.nic_of(group).0.limit(), packet))
+                .map(|group| partition(spec.host.nic_of(group).0.limit(), packet, None))
                 .collect(),
             switch: switch_config(&spec.switch.buffer, packet),
             pools: ports.iter().map(|count| count.div_ceil(per_pool.min(*count).max(1))).collect(),
@@ -129,17 +131,49 @@ pub(crate) fn reserved(buffer: &Buffer) -> Bytes {
     }
 }
 
+/// Returns the cell of the memory, if it has one.
+fn cell(buffer: &Buffer) -> Option<Cell> {
+    let size = match buffer {
+        Buffer::DynamicThreshold(b) => b.cell,
+        Buffer::CompleteSharing(b) => b.cell,
+        Buffer::Abm(b) => b.cell,
+        Buffer::StaticPartition(b) => b.cell,
+    };
+    size.map(|size| Cell::new(size.0.max(Bytes(1))))
+}
+
+/// Returns a note on the cells that packets and pools take, if the memory has cells.
+pub(crate) fn cell_note(spec: &Resolved) -> Option<String> {
+    let packet = full_packet(spec);
+    let config = switch_config(&spec.switch.buffer, packet);
+    let cell = config.cell?;
+    let cells = |size: Bytes| size.0 / cell.size().0;
+    let occupied = cell.occupied(packet);
+    let per = if matches!(spec.switch.buffer, Buffer::StaticPartition(_)) { "port" } else { "pool" };
+    Some(format!(
+        "switch memory is counted in cells of {}: a full packet of {packet} takes {}, {occupied}; a {per} has {}",
+        cell.size(),
+        cells(occupied),
+        cells(config.pools[0])
+    ))
+}
+
 /// Returns the memory of a switch with one pool.
 fn switch_config(buffer: &Buffer, packet: Bytes) -> Config {
+    let cell = cell(buffer);
     match buffer {
         Buffer::DynamicThreshold(b) => Config {
             policy: Policy::DynamicThreshold(DynamicThreshold { alpha: b.alpha, counts: b.counts }),
             pools: vec![b.pool.0],
             reserved_rule: b.reserved_rule,
+            cell,
         },
-        Buffer::CompleteSharing(b) => {
-            Config { policy: Policy::CompleteSharing, pools: vec![b.pool.0], reserved_rule: b.reserved_rule }
-        }
+        Buffer::CompleteSharing(b) => Config {
+            policy: Policy::CompleteSharing,
+            pools: vec![b.pool.0],
+            reserved_rule: b.reserved_rule,
+            cell,
+        },
         Buffer::Abm(b) => Config {
             policy: Policy::Abm(AbmConfig {
                 alpha: b.alpha.values().to_vec(),
@@ -148,25 +182,34 @@ fn switch_config(buffer: &Buffer, packet: Bytes) -> Config {
             }),
             pools: vec![b.pool.0],
             reserved_rule: b.reserved_rule,
+            cell,
         },
-        Buffer::StaticPartition(b) => partition(b.per_port, packet),
+        Buffer::StaticPartition(b) => partition(b.per_port, packet, cell),
     }
 }
 
 /// Returns a partition whose pool holds as much as the limit.
-fn partition(limit: Amount, packet: Bytes) -> Config {
-    let pool = Bytes(in_bytes(limit, packet).0.min(1 << 62));
+fn partition(limit: Amount, packet: Bytes, cell: Option<Cell>) -> Config {
+    let occupied = cell.map_or(packet, |cell| cell.occupied(packet));
+    let pool = Bytes(in_bytes(limit, occupied).0.min(1 << 62));
     Config {
         policy: Policy::StaticPartition { limit: limit_of(limit) },
         pools: vec![pool],
         reserved_rule: ReservedRule::Exact,
+        cell,
     }
 }
 
-fn check_buffer(buffer: &Buffer, packet: Bytes, checker: &mut Checker<'_>) {
+/// Checks the memory of switches. `size` is that of a full packet.
+fn check_buffer(buffer: &Buffer, size: Bytes, checker: &mut Checker<'_>) {
+    let packet = Packet { size, cell: check_cell(buffer, checker) };
     let (pool, per_pool) = match buffer {
         Buffer::StaticPartition(b) => {
-            return check_limit("switch.buffer.per_port", b.per_port, packet, checker);
+            let held = in_bytes(b.per_port, packet.occupied());
+            checker.require(held >= packet.occupied(), "switch.buffer.per_port", || {
+                format!("must be at least {packet}, got {}", b.per_port)
+            });
+            return;
         }
         Buffer::CompleteSharing(b) => (b.pool.0, b.ports_per_pool),
         Buffer::Abm(b) => {
@@ -176,8 +219,8 @@ fn check_buffer(buffer: &Buffer, packet: Bytes, checker: &mut Checker<'_>) {
             checker.require(b.congested > 0.0 && b.congested <= 1.0, "switch.buffer.congested", || {
                 format!("must be above 0 and at most 1, got {}", b.congested)
             });
-            checker.require(b.window.0 >= packet, "switch.buffer.window", || {
-                format!("must be at least one packet of {packet}, got {}", b.window)
+            checker.require(b.window.0 >= size, "switch.buffer.window", || {
+                format!("must be at least one packet of {size}, got {}", b.window)
             });
             (b.pool.0, b.ports_per_pool)
         }
@@ -186,8 +229,8 @@ fn check_buffer(buffer: &Buffer, packet: Bytes, checker: &mut Checker<'_>) {
     checker.require(per_pool != Some(0), "switch.buffer.ports_per_pool", || {
         "must be at least 1, got 0".to_owned()
     });
-    checker.require(pool >= packet, "switch.buffer.pool", || {
-        format!("must be at least one packet of {packet}, got {pool}")
+    checker.require(pool >= packet.occupied(), "switch.buffer.pool", || {
+        format!("must be at least {packet}, got {pool}")
     });
     let reserved = reserved(buffer);
     checker.require(reserved <= pool, "switch.buffer.reserved", || {
@@ -208,15 +251,71 @@ fn alphas(buffer: &Buffer) -> &[f64] {
 }
 
 /// Rejects an `alpha` at which a queue could not hold one packet even in an empty buffer.
-fn check_alpha(alpha: f64, pool: Bytes, reserved: Bytes, packet: Bytes, checker: &mut Checker<'_>) {
+fn check_alpha(alpha: f64, pool: Bytes, reserved: Bytes, packet: Packet, checker: &mut Checker<'_>) {
     let sound = checker.require(alpha > 0.0 && alpha <= 1024.0, "switch.buffer.alpha", || {
         format!("must be above 0 and at most 1024, got {alpha}")
     });
-    let most = pool.0 as f64 * alpha;
-    checker.require(!sound || most >= packet.0 as f64 || reserved >= packet, "switch.buffer.alpha", || {
-        format!("alpha times the pool of {pool} must be at least one packet of {packet}, got alpha = {alpha}; use a \
-                 larger alpha, or reserve at least one packet for each port (switch.buffer.reserved)")
+    let most = packet.free_beside(pool).0 as f64 * alpha;
+    let holds = most >= packet.occupied().0 as f64 || reserved >= packet.occupied();
+    checker.require(!sound || holds, "switch.buffer.alpha", || {
+        format!(
+            "alpha times the pool of {pool} must be at least {packet}, got alpha = {alpha}; use a \
+                 larger alpha, or reserve at least one packet for each port (switch.buffer.reserved)"
+        )
     });
+}
+
+/// A full packet, and the cell of the memory that stores it.
+#[derive(Clone, Copy)]
+struct Packet {
+    size: Bytes,
+    cell: Option<Cell>,
+}
+
+impl Packet {
+    /// Returns the bytes that the packet occupies.
+    fn occupied(self) -> Bytes {
+        self.cell.map_or(self.size, |cell| cell.occupied(self.size))
+    }
+
+    /// Returns the free part of an empty pool with which a threshold is compared: chips with cells count the packet in.
+    fn free_beside(self, pool: Bytes) -> Bytes {
+        self.cell.map_or(pool, |cell| cell.whole(pool).saturating_sub(self.occupied()))
+    }
+}
+
+impl fmt::Display for Packet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "one packet of {}", self.size)?;
+        match self.cell {
+            Some(cell) => write!(f, " ({} in cells of {})", self.occupied(), cell.size()),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Checks the cell of a memory and its reserved bytes, and returns the cell.
+fn check_cell(buffer: &Buffer, checker: &mut Checker<'_>) -> Option<Cell> {
+    let cell = cell(buffer)?;
+    let (stated, reserved_rule) = match buffer {
+        Buffer::DynamicThreshold(b) => (b.cell, b.reserved_rule),
+        Buffer::CompleteSharing(b) => (b.cell, b.reserved_rule),
+        Buffer::Abm(b) => (b.cell, b.reserved_rule),
+        Buffer::StaticPartition(b) => (b.cell, ReservedRule::Exact),
+    };
+    let key = "switch.buffer.cell";
+    checker.require(stated.is_none_or(|size| size.0 > Bytes(0)), key, || {
+        "must be at least 1B, got 0B; leave the key out to count bytes".to_owned()
+    });
+    checker.require(reserved_rule == ReservedRule::Exact, "switch.buffer.reserved_rule", || {
+        "\"as-released\" requires memory counted in bytes; leave out reserved_rule or cell".to_owned()
+    });
+    let reserved = reserved(buffer);
+    let holds = reserved == Bytes(0) || reserved >= cell.size();
+    checker.require(holds, "switch.buffer.reserved", || {
+        format!("must be zero or at least one cell of {}, got {reserved}", cell.size())
+    });
+    Some(cell)
 }
 
 pub(crate) fn check_limit(key: &str, limit: Amount, packet: Bytes, checker: &mut Checker<'_>) {

@@ -12,7 +12,9 @@ use crate::resolve::resolve;
 use crate::resolved::Resolved;
 use crate::spec::{self, Spec};
 use crate::workload::Generator;
-use crate::{agreement, captures, flow_traces, groups, ports, tagged, tcp, timing, topology, workload};
+use crate::{
+    agreement, captures, flow_traces, groups, memory, ports, tagged, tcp, timing, topology, workload,
+};
 
 /// Maximum number of workloads; they are numbered with 16 bits.
 const MAX_WORKLOADS: usize = 1_000;
@@ -87,6 +89,7 @@ fn check(spec: Resolved, own: &OwnTcps, checker: &mut Checker<'_>) -> Option<Exp
     let flow_traces = flow_traces::build(&spec, flows, checker);
     let captures = captures::build(&spec.measure.captures, &network, checker);
     let mut notes = std::mem::take(&mut network.notes);
+    notes.extend(memory::cell_note(&spec));
     notes.extend(spec.tcp.preset_note.clone());
     notes.extend(groups::preset_notes(&spec.host.group));
     notes.extend(own.preset_notes());

@@ -58,12 +58,14 @@ impl Experiment {
             ));
         }
         let packet = self.network.mtu + self.network.framing;
-        let alone = |marker: &aqm::Config| {
+        let alone = |link: &Link, marker: &aqm::Config| {
             let (gauge, k, _) = marker.single_threshold()?;
-            let exceeds = gauge.counts_packet && gauge.unit == aqm::Unit::Bytes && k.0 < packet.0;
+            let exceeds = gauge.counts_packet
+                && gauge.unit != aqm::Unit::Packets
+                && k.0 < self.one_packet(link, gauge.unit);
             exceeds.then_some(Bytes(k.0))
         };
-        let (link, k) = self.markers().find_map(|(link, marker)| Some((link, alone(marker)?)))?;
+        let (link, k) = self.markers().find_map(|(link, marker)| Some((link, alone(link, marker)?)))?;
         Some(format!(
             "{} ports ({}) mark every full packet, even if no other packet waits: the backlog includes the packet \
              itself, and K = {k} is less than a full packet of {packet}",
@@ -72,17 +74,23 @@ impl Experiment {
         ))
     }
 
+    /// Returns a full packet at the port of `link` in this unit.
+    fn one_packet(&self, link: &Link, unit: aqm::Unit) -> u64 {
+        let packet = self.network.mtu + self.network.framing;
+        match unit {
+            aqm::Unit::Bytes => packet.0,
+            aqm::Unit::Packets => 1,
+            aqm::Unit::Cells => self.network.buffers[link.from.0 as usize].occupied(packet).0,
+        }
+    }
+
     /// Warns about a divided threshold that gives a queue less than one packet.
     fn tiny_shares(&self) -> Option<String> {
-        let packet = self.network.mtu + self.network.framing;
         let (link, smallest) = self.markers().find_map(|(link, marker)| {
             let (gauge, threshold, split) = marker.single_threshold()?;
             let shares = self.network.port(link).discipline.shares();
             let smallest = *split.divide(threshold, &shares).iter().min()?;
-            let one = match gauge.unit {
-                aqm::Unit::Bytes => packet.0,
-                aqm::Unit::Packets => 1,
-            };
+            let one = self.one_packet(link, gauge.unit);
             (threshold.0 >= one && smallest.0 < one).then_some((link, smallest))
         })?;
         Some(format!(

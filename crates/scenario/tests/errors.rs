@@ -18,7 +18,7 @@ fn an_unknown_key_is_shown_in_its_line_with_the_nearest_one() {
     assert_eq!(
         replaced("alpha = 4\n", "alfa = 4\n"),
         "s.toml:19:1: switch.buffer.alfa: unknown key (did you mean \"alpha\"?); allowed keys: alpha, pool, \
-         ports_per_pool, reserved, reserved_rule, counts\n   |\n19 | alfa = 4\n   | ^"
+         ports_per_pool, reserved, reserved_rule, counts, cell\n   |\n19 | alfa = 4\n   | ^"
     );
     let unknown = message(&format!("colour = 'red'\n{BCC_F2}"), &[]);
     assert!(

@@ -188,8 +188,53 @@ const IMPOSSIBLE: &[(&str, &str, &str)] = &[
     ),
     (
         "switch.buffer",
+        "{ kind = 'complete-sharing', pool = '2MB', cell = '0B' }",
+        "switch.buffer.cell: must be at least 1B, got 0B; leave the key out to count bytes",
+    ),
+    // A full packet of 1,538 bytes takes seven cells of 254 bytes, 1,778 bytes.
+    (
+        "switch.buffer",
+        "{ kind = 'complete-sharing', pool = '1777B', cell = '254B' }",
+        "switch.buffer.pool: must be at least one packet of 1.538KB (1.778KB in cells of 254B), got 1.777KB",
+    ),
+    (
+        "switch.buffer",
+        "{ kind = 'static-partition', per_port = '1700B', cell = '254B' }",
+        "switch.buffer.per_port: must be at least one packet of 1.538KB (1.778KB in cells of 254B), got 1.7KB",
+    ),
+    // A threshold counts the packet in the pool: 13 of 20 cells remain beside it, and half of them are not seven.
+    (
+        "switch.buffer",
+        "{ kind = 'dynamic-threshold', pool = '5080B', alpha = 0.5, cell = '254B' }",
+        "switch.buffer.alpha: alpha times the pool of 5.08KB must be at least one packet of 1.538KB (1.778KB in cells \
+         of 254B), got alpha = 0.5; use a larger alpha, or reserve at least one packet for each port \
+         (switch.buffer.reserved)",
+    ),
+    (
+        "switch.buffer",
+        "{ kind = 'abm', pool = '2MB', reserved = '253B', cell = '254B' }",
+        "switch.buffer.reserved: must be zero or at least one cell of 254B, got 253B",
+    ),
+    (
+        "switch.buffer",
+        "{ kind = 'complete-sharing', pool = '2MB', reserved = '9KB', reserved_rule = 'as-released', cell = '254B' }",
+        "switch.buffer.reserved_rule: \"as-released\" requires memory counted in bytes; leave out reserved_rule or cell",
+    ),
+    (
+        "switch.markers",
+        "[{ kind = 'threshold', k = '65p', unit = 'cells' }]",
+        "switch.markers[0].k: unit = \"cells\" requires memory counted in cells; set switch.buffer.cell",
+    ),
+    (
+        "switch.markers",
+        "[{ kind = 'red-classic', unit = 'cells' }]",
+        "switch.markers[0].unit: must be \"bytes\" or \"packets\" for the average of this marker, got \"cells\"; only \
+         \"threshold\" and \"red\" allow \"cells\"",
+    ),
+    (
+        "switch.buffer",
         "{ kind = 'static-partition', per_port = '100p', pool = '2MB' }",
-        "switch.buffer.pool: unknown key; allowed keys: per_port",
+        "switch.buffer.pool: unknown key; allowed keys: per_port, cell",
     ),
     (
         "switch.buffer",

@@ -183,6 +183,31 @@ fn the_marking_curve_of_bcc_f2_is_the_papers() {
 }
 
 #[test]
+fn limits_and_thresholds_in_cells_are_stated_as_full_packets_on_the_wire() {
+    // Packets of 9,000 bytes take 36 cells of 256, 9,216 bytes. 80 packets are 737,280 bytes of cells, and 720,000 on the wire.
+    let buffer = "{ kind = 'dynamic-threshold', alpha = 4.0, pool = '3MiB', reserved = '128KiB', cell = '256B', \
+                  ports_per_pool = 8 }";
+    for (marker, kmin) in [
+        ("[{ kind = 'threshold', k = '80p', unit = 'cells' }]", 720_000),
+        ("[{ kind = 'threshold', k = '737280B', unit = 'cells' }]", 720_000),
+        ("[{ kind = 'threshold', k = '737280B', scope = 'pool' }]", 720_000),
+        ("[{ kind = 'threshold', k = '80p' }]", 720_000),
+    ] {
+        let experiment = parse(BCC_F2, &[("switch.buffer", buffer), ("switch.markers", marker)]).unwrap();
+        let curves = experiment.marking_curves();
+        let curve = curves.iter().find(|curve| curve.port == PortKind::ToHost).unwrap();
+        assert_eq!(curve.kmin.bytes, kmin, "{marker}");
+        if !marker.contains("pool") {
+            // α/(1 + α) of 3 MiB at α = 4, and 128 KiB: 2,516,582 + 131,072 bytes of cells, of which 9,000/9,216 are packets.
+            assert_eq!(curve.limits[0].limit_bytes, (2_516_582 + 131_072) * 9_000 / 9_216);
+        }
+        let note = "switch memory is counted in cells of 256B: a full packet of 9KB takes 36, 9.216KB; a pool has 12288";
+        assert!(experiment.notes.iter().any(|said| said == note), "{:?}", experiment.notes);
+    }
+    assert!(!parse(BCC_F2, &[]).unwrap().notes.iter().any(|note| note.contains("cells")));
+}
+
+#[test]
 fn a_threshold_that_counts_reserved_bytes_is_bounded_by_its_fixed_point() {
     // Four ports: q = α(B − M(q − p)); with q − p = (αB − p)/(1 + αM) both sides agree to a few bytes of rounding.
     let curves = parse(BCC_F2, &[("switch.buffer.reserved_rule", "exact")]).unwrap().marking_curves();

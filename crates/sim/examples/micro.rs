@@ -82,6 +82,7 @@ fn port(count: u64, markers: &[Config]) -> u64 {
         policy: Policy::DynamicThreshold(DynamicThreshold { alpha: 1.0, counts: DtCounts::Shared }),
         pools: vec![Bytes(1 << 20)],
         reserved_rule: ReservedRule::Exact,
+        cell: None,
     };
     let mut buffer = SharedBuffer::new(&config);
     let queue = buffer.add_queue(0, Bytes(2_000));

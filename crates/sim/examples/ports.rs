@@ -146,7 +146,12 @@ fn marker(name: &str) -> Option<aqm::Config> {
 /// classes take turns.
 fn run(name: &str, count: u64) -> Option<u64> {
     let (config, policy) = setup(name)?;
-    let memory = buffer::Config { policy, pools: vec![Bytes(1 << 20)], reserved_rule: ReservedRule::Exact };
+    let memory = buffer::Config {
+        policy,
+        pools: vec![Bytes(1 << 20)],
+        reserved_rule: ReservedRule::Exact,
+        cell: None,
+    };
     let mut buffer = buffer::SharedBuffer::new(&memory);
     let account = buffer.add_queue(0, Bytes(2_000));
     for _ in 1..config.discipline.queues() {

@@ -54,21 +54,24 @@ fn buffer() -> impl Strategy<Value = String> {
     // Alpha times the pool holds a packet of any size; otherwise no packet would ever pass.
     let pool = || one_of(&["30KB", "200KB", "5MB"]);
     let reserved = || one_of(&["0B", "1500B", "9500B"]);
-    let rule = || one_of(&["exact", "as-released"]);
+    // The released rule counts bytes, not cells.
+    let rule = || one_of(&["reserved_rule = 'exact'", "reserved_rule = 'as-released'", "cell = '254B'"]);
     prop_oneof![
         2 => (one_of(&["0.5", "1", "8"]), pool(), reserved(), rule(), one_of(&["shared", "total"])).prop_map(
             |(alpha, pool, reserved, rule, counts)| format!(
                 "{{ kind = 'dynamic-threshold', alpha = {alpha}, pool = '{pool}', reserved = '{reserved}', \
-                 reserved_rule = '{rule}', counts = '{counts}' }}"
+                 {rule}, counts = '{counts}' }}"
             )
         ),
-        1 => (1u32..30).prop_map(|limit| format!("{{ kind = 'static-partition', per_port = '{limit}p' }}")),
-        1 => (pool(), 1u32..4, reserved()).prop_map(|(pool, ports, reserved)| format!(
-            "{{ kind = 'complete-sharing', pool = '{pool}', ports_per_pool = {ports}, reserved = '{reserved}' }}"
+        1 => (1u32..30, one_of(&["", ", cell = '208B'"])).prop_map(
+            |(limit, cell)| format!("{{ kind = 'static-partition', per_port = '{limit}p'{cell} }}")
+        ),
+        1 => (pool(), 1u32..4, reserved(), rule()).prop_map(|(pool, ports, reserved, rule)| format!(
+            "{{ kind = 'complete-sharing', pool = '{pool}', ports_per_pool = {ports}, reserved = '{reserved}', {rule} }}"
         )),
         1 => (one_of(&["0.5", "2"]), pool(), reserved(), rule(), one_of(&["20KB", "75KB"])).prop_map(
             |(alpha, pool, reserved, rule, window)| format!(
-                "{{ kind = 'abm', alpha = {alpha}, pool = '{pool}', reserved = '{reserved}', reserved_rule = '{rule}', \
+                "{{ kind = 'abm', alpha = {alpha}, pool = '{pool}', reserved = '{reserved}', {rule}, \
                  window = '{window}' }}"
             )
         ),

@@ -25,6 +25,7 @@ fn port() -> (Port<u64>, SharedBuffer) {
         policy,
         pools: vec![Bytes(1 << 40)],
         reserved_rule: ReservedRule::Exact,
+        cell: None,
     });
     let queue = buffer.add_queue(0, Bytes(0));
     let stream = |purpose, place| Stream::new(1, purpose, place as u64);

@@ -7,7 +7,10 @@
 pub mod aqm;
 pub mod buffer;
 pub mod discipline;
+pub mod headroom;
+pub mod ingress;
 mod node;
+pub mod pfc;
 pub mod port;
 pub mod queue;
 pub mod ring;

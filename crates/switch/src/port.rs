@@ -204,7 +204,7 @@ impl<T: Copy + Default> Port<T> {
         match &self.queues {
             Queues::One(_) => buffer.room(self.edge.account, size).map_or(Room::Uncertain, Room::Found),
             Queues::Elaborate(_) => {
-                let certain = buffer.surely_has_room(self.edge.account, self.edge.total.backlog, size);
+                let certain = buffer.surely_has_room(self.edge.account, &self.edge.total, size);
                 if certain { Room::Certain } else { Room::Uncertain }
             }
         }

@@ -8,7 +8,9 @@ use shallows_core::packet::{Ecn, Header};
 use shallows_core::random::Stream;
 use shallows_core::{Bytes, Instant, Rate};
 use shallows_switch::Port;
-use shallows_switch::buffer::{self, DtCounts, DynamicThreshold, Memory, Policy, ReservedRule, SharedBuffer};
+use shallows_switch::buffer::{
+    self, Cell, DtCounts, DynamicThreshold, Memory, Policy, ReservedRule, SharedBuffer,
+};
 use shallows_switch::discipline::{self, ComposedConfig, Limits, SchedulerConfig};
 use shallows_switch::port::{Arrival, Config, DropReason, Ingress};
 
@@ -21,6 +23,8 @@ struct Switch {
     reserved: u64,
     rule: ReservedRule,
     counts: DtCounts,
+    /// Size of a cell; `None` if packets occupy their size.
+    cell: Option<u64>,
     /// Pool of each port, and its number of strict-priority queues.
     ports: Vec<(usize, usize)>,
 }
@@ -47,6 +51,8 @@ enum Fate {
 struct Held {
     id: u32,
     size: u64,
+    /// Bytes of memory that the packet occupies.
+    occupied: u64,
     memory: Memory,
     /// Contents of the queue when the packet arrived.
     found: u64,
@@ -77,11 +83,16 @@ impl<'a> Model<'a> {
     }
 
     fn bytes(&self, port: usize, queue: usize, memory: Memory) -> u64 {
-        self.held[port][queue].iter().filter(|held| held.memory == memory).map(|held| held.size).sum()
+        self.held[port][queue].iter().filter(|held| held.memory == memory).map(|held| held.occupied).sum()
     }
 
     fn backlog(&self, port: usize, queue: usize) -> u64 {
-        self.held[port][queue].iter().map(|held| held.size).sum()
+        self.held[port][queue].iter().map(|held| held.occupied).sum()
+    }
+
+    /// Returns the bytes in the whole cells that `size` bytes of memory have.
+    fn whole(&self, size: u64) -> u64 {
+        self.switch.cell.map_or(size, |cell| size - size % cell)
     }
 
     /// Returns the reserved bytes that count as taken.
@@ -104,24 +115,25 @@ impl<'a> Model<'a> {
             .sum()
     }
 
-    /// Returns the memory that a packet would get, or the reason for dropping it.
+    /// Returns the memory that a packet that occupies `size` would get, or the reason for dropping it.
     fn room(&self, port: usize, queue: usize, size: u64) -> Result<Memory, DropReason> {
         // BCC's released rule adds the backlog to the packet's size, in the test and in the counter.
         let charge = match self.switch.rule {
             ReservedRule::Exact => size,
             ReservedRule::AsReleased => size + self.backlog(port, queue),
         };
-        if self.reserved_counter(port, queue) + charge <= self.switch.reserved {
+        if self.reserved_counter(port, queue) + charge <= self.whole(self.switch.reserved) {
             return Ok(Memory::Reserved);
         }
         let pool = self.switch.ports[port].0;
-        let free = self.switch.pools[pool] - self.used(pool);
+        let free = self.whole(self.switch.pools[pool]) - self.used(pool);
         let compared = match self.switch.counts {
             DtCounts::Shared => self.bytes(port, queue, Memory::Shared),
             DtCounts::Total => self.backlog(port, queue),
         };
-        // Q + |x| ≤ α · (B − U), in eighths of a byte.
-        if 8 * (compared + size) > self.switch.alpha_eighths * free {
+        // Q + |x| ≤ α · (B − U), in eighths of a byte. Chips with cells count the packet on both sides.
+        let beside = if self.switch.cell.is_some() { size } else { 0 };
+        if 8 * (compared + size) > self.switch.alpha_eighths * free.saturating_sub(beside) {
             return Err(DropReason::QueueLimit);
         }
         if size > free { Err(DropReason::PoolFull) } else { Ok(Memory::Shared) }
@@ -130,7 +142,8 @@ impl<'a> Model<'a> {
     fn arrive(&mut self, now: u64, id: u32, step: Step) -> Fate {
         let Step { port, queue, .. } = step;
         let size = u64::from(step.size);
-        let memory = match self.room(port, queue, size) {
+        let occupied = self.switch.cell.map_or(size, |cell| size.div_ceil(cell) * cell);
+        let memory = match self.room(port, queue, occupied) {
             Ok(memory) => memory,
             Err(reason) => return Fate::Dropped(reason),
         };
@@ -139,7 +152,7 @@ impl<'a> Model<'a> {
             return Fate::Leaves;
         }
         let found = self.backlog(port, queue);
-        self.held[port][queue].push_back(Held { id, size, memory, found });
+        self.held[port][queue].push_back(Held { id, size, occupied, memory, found });
         Fate::Waits(memory)
     }
 
@@ -174,6 +187,7 @@ impl Real {
             policy: Policy::DynamicThreshold(DynamicThreshold { alpha, counts: switch.counts }),
             pools: switch.pools.iter().copied().map(Bytes).collect(),
             reserved_rule: switch.rule,
+            cell: switch.cell.map(|size| Cell::new(Bytes(size))),
         });
         let ports = switch.ports.iter().map(|&(pool, queues)| {
             let account = buffer.add_queue(pool, Bytes(switch.reserved));
@@ -239,13 +253,16 @@ fn switch() -> impl Strategy<Value = Switch> {
     let rule = prop_oneof![Just(ReservedRule::Exact), Just(ReservedRule::AsReleased)];
     let counts = prop_oneof![Just(DtCounts::Shared), Just(DtCounts::Total)];
     let alpha = prop::sample::select(vec![1u64, 4, 8, 13, 64]);
-    (alpha, pools, prop_oneof![Just(0u64), 1_000..9_000u64], rule, counts, ports).prop_map(
-        |(alpha_eighths, pools, reserved, rule, counts, ports)| Switch {
+    let reserved = prop_oneof![Just(0u64), 1_000..9_000u64];
+    let cell = prop::option::of(1u64..2_000);
+    (alpha, pools, reserved, rule, counts, cell, ports).prop_map(
+        |(alpha_eighths, pools, reserved, rule, counts, cell, ports)| Switch {
             alpha_eighths,
             pools,
             reserved,
-            rule,
+            rule: if cell.is_some() { ReservedRule::Exact } else { rule },
             counts,
+            cell,
             ports,
         },
     )
@@ -296,6 +313,7 @@ fn the_released_counter_sticks_until_only_an_empty_queue_gets_reserved_room() {
         reserved: 131_072,
         rule: ReservedRule::AsReleased,
         counts: DtCounts::Total,
+        cell: None,
         ports: vec![(0, 1)],
     };
     let mut model = Model::new(&switch);

@@ -38,6 +38,7 @@ fn marks(profile: Profile, count: u64, size: u16, point: Point, seed: u64) -> Ve
         policy: Policy::CompleteSharing,
         pools: vec![Bytes(64 << 20)],
         reserved_rule: ReservedRule::Exact,
+        cell: None,
     });
     let account = buffer.add_queue(0, Bytes(0));
     let marker = aqm::Config::Red {

@@ -80,7 +80,7 @@ fn a_marker_says_all_that_it_can_do_to_a_packet() {
 }
 
 fn limits(policy: Policy, reserved_rule: ReservedRule, busy: usize) -> (u64, u64) {
-    let config = buffer::Config { policy, pools: vec![Bytes(1_000_001)], reserved_rule };
+    let config = buffer::Config { policy, pools: vec![Bytes(1_000_001)], reserved_rule, cell: None };
     let (pool, reserved, packet) = (Bytes(1_000_001), Bytes(6_000), Bytes(1_500));
     (config.limit(pool, reserved, busy, packet).0, config.pool_limit(pool, reserved, busy, packet).0)
 }

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use shallows_core::packet::Ecn;
 use shallows_wire::checksum::Sum;
 use shallows_wire::tcp_options::Options;
-use shallows_wire::{ethernet, icmp, ipv4, tcp, udp};
+use shallows_wire::{ethernet, icmp, ipv4, pfc, tcp, udp};
 
 /// Random bytes, with a first byte that often begins an IPv4 header and a thirteenth that often gives a valid data offset.
 fn bytes() -> impl Strategy<Value = Vec<u8>> {
@@ -55,6 +55,7 @@ proptest! {
         };
         prop_assert!(ipv4::Repr::parse(&bytes).is_none_or(inside));
         Options::parse(&bytes);
+        pfc::Repr::parse(&bytes);
     }
 
     /// A header that a switch changes parses to the new values, and its checksum stays valid if it was valid.

@@ -98,6 +98,16 @@ impl Site<'_> {
                 );
                 Level(0)
             }
+            (Unit::Cells, _) => {
+                let memory = &self.network.buffers[self.link.from.0 as usize];
+                checker.require(memory.cell.is_some(), key, || {
+                    "unit = \"cells\" requires memory counted in cells; set switch.buffer.cell".to_owned()
+                });
+                match depth {
+                    Depth::Packets(count) => (memory.occupied(self.packet) * u64::from(count)).into(),
+                    _ => self.bytes(depth).into(),
+                }
+            }
         }
     }
 
@@ -172,6 +182,9 @@ impl Site<'_> {
         };
         let unit = m.unit.unwrap_or(config.unit);
         config.unit = unit;
+        checker.require(unit != Unit::Cells, &format!("{key}.unit"), || {
+            "must be \"bytes\" or \"packets\" for the average of this marker, got \"cells\"; only \"threshold\" and \"red\" allow \"cells\"".to_owned()
+        });
         checker.require(m.scope != Scope::Pool, &format!("{key}.scope"), || {
             "must be \"queue\" or \"port\", got \"pool\"; to mark by the backlog of a pool, use a marker of kind \
              \"red\" or \"bcc\"".to_owned()

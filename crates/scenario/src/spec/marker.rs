@@ -58,7 +58,8 @@ pub(crate) struct Threshold {
     /// Whether the arriving or departing packet is part of the backlog. Default false.
     #[serde(default)]
     pub(crate) counts_packet: bool,
-    /// Unit of the backlog. Default `"bytes"`; with `"packets"`, thresholds are numbers of packets of any size.
+    /// Unit of the backlog. Default `"bytes"`. With `"packets"`, thresholds are numbers of packets of any size. With `"cells"`, the
+    /// backlog is the memory of the cells that it occupies, as in chips (`switch.buffer.cell`).
     #[serde(default)]
     pub(crate) unit: Unit,
     /// Weight of the newest backlog in a moving average over the packets at this marker, above 0 and at most 1. Default: no average.
@@ -91,7 +92,8 @@ pub(crate) struct Red {
     /// Whether the arriving or departing packet is part of the backlog. Default false.
     #[serde(default)]
     pub(crate) counts_packet: bool,
-    /// Unit of the backlog. Default `"bytes"`; with `"packets"`, thresholds are numbers of packets of any size.
+    /// Unit of the backlog. Default `"bytes"`. With `"packets"`, thresholds are numbers of packets of any size. With `"cells"`, the
+    /// backlog is the memory of the cells that it occupies, as in chips (`switch.buffer.cell`).
     #[serde(default)]
     pub(crate) unit: Unit,
     /// Weight of the newest backlog in a moving average over the packets at this marker, above 0 and at most 1. Default: no average.

@@ -112,6 +112,9 @@ pub(crate) struct DynamicThreshold {
     /// Backlog that the threshold limits: the queue's bytes in the pool (default), or all of its bytes.
     #[serde(default)]
     pub(crate) counts: DtCounts,
+    /// Cell of the memory, such as `"254B"`: every packet occupies whole cells. Default: packets occupy their size.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) cell: Option<Size>,
 }
 
 /// A fixed partition for every port. There is no pool, and so no `pool`, `ports_per_pool`, `reserved` or `alpha`.
@@ -120,6 +123,9 @@ pub(crate) struct DynamicThreshold {
 pub(crate) struct StaticPartition {
     /// Limit of each port: bytes, or packets of any size.
     pub(crate) per_port: Amount,
+    /// Cell of the memory, such as `"254B"`: every packet occupies whole cells. Default: packets occupy their size.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) cell: Option<Size>,
 }
 
 /// Queues that may grow as long as their pool has room.
@@ -137,6 +143,9 @@ pub(crate) struct CompleteSharing {
     /// Accounting of the reserved bytes. Default `"exact"`.
     #[serde(default)]
     pub(crate) reserved_rule: ReservedRule,
+    /// Cell of the memory, such as `"254B"`: every packet occupies whole cells. Default: packets occupy their size.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) cell: Option<Size>,
 }
 
 /// Queues that may grow with the free part of their pool, the share of their priority, and their drain rate.
@@ -164,6 +173,9 @@ pub(crate) struct Abm {
     /// Bytes that a port sends between two measurements of drain rates, about those of one round-trip time. Default `"75KB"`.
     #[serde(default = "window")]
     pub(crate) window: Size,
+    /// Cell of the memory, such as `"254B"`: every packet occupies whole cells. Default: packets occupy their size.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) cell: Option<Size>,
 }
 
 fn half() -> PerQueue<f64> {

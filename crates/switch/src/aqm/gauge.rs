@@ -41,6 +41,8 @@ pub enum Unit {
     Bytes,
     /// Packets of any size.
     Packets,
+    /// Bytes of the memory's cells, as chips count: each packet occupies whole cells.
+    Cells,
 }
 
 /// Averaging of a backlog.
@@ -72,7 +74,7 @@ pub struct Gauge {
     pub averaging: Averaging,
 }
 
-/// An amount in the unit of a [`Gauge`]: bytes or packets.
+/// An amount in the unit of a [`Gauge`]: bytes, packets or bytes of cells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Level(pub u64);
 
@@ -177,6 +179,7 @@ impl Meter {
         let own = match self.gauge.unit {
             Unit::Bytes => header.size().0,
             Unit::Packets => 1,
+            Unit::Cells => port.buffer.occupied(header.size()).0,
         };
         let backlog = self.backlog(port) + if self.counts_packet { own } else { 0 };
         let Averaging::Ewma { weight } = self.gauge.averaging else { return backlog as f64 };
@@ -194,6 +197,12 @@ impl Meter {
             (Unit::Packets, Scope::Queue) => u64::from(port.queues[port.queue].packets),
             (Unit::Packets, Scope::Port) => port.queues.iter().map(|queue| u64::from(queue.packets)).sum(),
             (Unit::Packets, Scope::Pool) => u64::from(port.pool().packets),
+            (Unit::Cells, Scope::Queue) => port.buffer.queue(port.account).backlog().0,
+            (Unit::Cells, Scope::Port) => {
+                let first = port.account - port.queue;
+                (first..first + port.queues.len()).map(|queue| port.buffer.queue(queue).backlog().0).sum()
+            }
+            (Unit::Cells, Scope::Pool) => port.pool().used.0,
         }
     }
 
@@ -212,6 +221,7 @@ pub(super) fn average_name(unit: Unit) -> &'static str {
     match unit {
         Unit::Bytes => "average_bytes",
         Unit::Packets => "average_packets",
+        Unit::Cells => "average_bytes_of_cells",
     }
 }
 

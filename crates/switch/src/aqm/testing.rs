@@ -72,6 +72,7 @@ fn buffer() -> SharedBuffer {
         policy: Policy::CompleteSharing,
         pools: vec![Bytes(1 << 40)],
         reserved_rule: ReservedRule::Exact,
+        cell: None,
     });
     buffer.add_queue(0, Bytes(0));
     buffer

@@ -26,6 +26,7 @@ impl Bench {
             policy: Policy::StaticPartition { limit: Limit::Packets(packets) },
             pools: vec![Bytes(1 << 24)],
             reserved_rule: ReservedRule::Exact,
+            cell: None,
         });
         buffer.add_queue(0, Bytes(0));
         let stream = |purpose, place| Stream::new(1, purpose, place as u64);

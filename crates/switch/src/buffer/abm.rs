@@ -191,6 +191,7 @@ mod tests {
             policy: Policy::Abm(config),
             pools: vec![Bytes(100_000), Bytes(50_000)],
             reserved_rule: ReservedRule::Exact,
+            cell: None,
         });
         for &queues in ports {
             buffer.add_queue(0, Bytes(0));

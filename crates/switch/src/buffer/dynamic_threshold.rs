@@ -47,15 +47,33 @@ impl DynamicThreshold {
     }
 
     #[inline]
-    pub(super) fn admits(&self, queue: &Account, pool: &Pool, size: Bytes) -> bool {
-        let backlog = match self.counts {
+    fn backlog(&self, queue: &Account) -> Bytes {
+        match self.counts {
             DtCounts::Shared => queue.shared,
             DtCounts::Total => queue.backlog(),
-        };
+        }
+    }
+
+    #[inline]
+    pub(super) fn admits(&self, queue: &Account, pool: &Pool, size: Bytes) -> bool {
         // The arriving packet counts, so that a queue never holds more than T. The paper's "drop when Q >= T"
         // admits one packet more, its released code does not (BCC §IV-B; myred.cc). An integer is at most T exactly if it is at
         // most T rounded down, so the product is not rounded.
-        self.allows(backlog + size, pool)
+        self.allows(self.backlog(queue) + size, pool)
+    }
+
+    /// Returns whether a chip that counts cells admits a packet that occupies `size`.
+    ///
+    /// The chips compare as if the packet were already in the pool: c + k <= α · (S − U − k). A single queue of packets of one cell then
+    /// holds ⌊αS/(1 + α)⌋ cells, which is what the tests of Trident 3, Tomahawk 3 and Tomahawk 5 in sonic-mgmt find (`tests/cells.rs`).
+    pub(super) fn admits_cells(&self, queue: &Account, pool: &Pool, size: Bytes) -> bool {
+        self.allows_cells(self.backlog(queue), pool, size)
+    }
+
+    /// Returns whether a queue that holds `backlog` bytes of cells may hold `size` more.
+    pub(super) fn allows_cells(&self, backlog: Bytes, pool: &Pool, size: Bytes) -> bool {
+        let free = pool.size.saturating_sub(pool.used + size);
+        (backlog + size).0 as f64 <= free.0 as f64 * self.alpha
     }
 
     /// Returns whether a queue may hold `backlog` bytes.

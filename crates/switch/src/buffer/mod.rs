@@ -1,19 +1,24 @@
 //! The packet memory of a switch: a reserved buffer for each queue, and pools that queues share.
 //!
 //! [`SharedBuffer`] counts the bytes. A [`Policy`] only limits each queue, so no policy can corrupt the accounting. The
-//! buffer never pushes packets out. A policy with state is notified when a packet joins or leaves a queue.
+//! buffer never pushes packets out. A policy with state is notified when a packet joins or leaves a queue. A chip that divides its
+//! memory into [cells](Cell) stores each packet in whole cells; all amounts of the buffer are then multiples of a cell.
 
 mod abm;
+mod cell;
 mod dynamic_threshold;
 mod pool;
 
 pub use abm::Config as AbmConfig;
 use abm::{Abm, Place};
+pub use cell::Cell;
 pub use dynamic_threshold::{DtCounts, DynamicThreshold};
 pub use pool::{Account, Pool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shallows_core::{Bytes, prefetch_all};
+
+use crate::queue::QueueState;
 
 /// Part of a switch's memory that holds a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,6 +58,8 @@ pub struct Config {
     pub pools: Vec<Bytes>,
     /// Accounting of reserved bytes.
     pub reserved_rule: ReservedRule,
+    /// Cell of the memory; `None` if packets occupy their size on the wire.
+    pub cell: Option<Cell>,
 }
 
 /// Rule that limits each queue's use of its pool.
@@ -74,15 +81,27 @@ pub enum Policy {
 }
 
 impl Config {
-    /// Returns the largest steady backlog of each of `busy` ports in a pool of this size. Each port has one queue with
+    /// Returns the largest steady occupancy of the memory by each of `busy` ports in a pool of this size. Each port has one queue with
     /// `reserved` reserved bytes, and packets have the size `packet`.
     pub fn limit(&self, pool: Bytes, reserved: Bytes, busy: usize, packet: Bytes) -> Bytes {
+        let (pool, reserved, packet) = (self.whole(pool), self.whole(reserved), self.occupied(packet));
         let reserved = self.reserved_rule.usable(reserved, packet);
         self.policy.limit(pool, reserved, busy, packet) + reserved
     }
 
+    /// Returns the bytes that a packet of `size` occupies.
+    pub fn occupied(&self, size: Bytes) -> Bytes {
+        self.cell.map_or(size, |cell| cell.occupied(size))
+    }
+
+    /// Returns the part of a memory of `size` that packets can use.
+    pub fn whole(&self, size: Bytes) -> Bytes {
+        self.cell.map_or(size, |cell| cell.whole(size))
+    }
+
     /// Returns the largest steady occupancy of the pool, under the conditions of [`Self::limit`].
     pub fn pool_limit(&self, pool: Bytes, reserved: Bytes, busy: usize, packet: Bytes) -> Bytes {
+        let (pool, reserved, packet) = (self.whole(pool), self.whole(reserved), self.occupied(packet));
         // Queues that may take all free memory use the whole pool, even if it does not divide evenly.
         if matches!(self.policy, Policy::CompleteSharing) {
             return pool;
@@ -151,12 +170,64 @@ pub enum Refusal {
 /// of a queue is the sum of its reserved and shared bytes.
 #[derive(Clone, Debug)]
 pub struct SharedBuffer {
-    policy: Policy,
+    rule: Rule,
     reserved_rule: ReservedRule,
     pools: Vec<Pool>,
     queues: Vec<Account>,
+}
+
+/// Rule of a buffer, with its state. The variants that need no state and count bytes have code of their own, so that packets of
+/// other buffers cost them no comparison.
+#[derive(Clone, Debug)]
+enum Rule {
+    DynamicThreshold(DynamicThreshold),
+    StaticPartition { limit: Limit },
+    CompleteSharing,
+    Rare(Box<Rare>),
+}
+
+/// Rule of a buffer that counts cells or has state.
+#[derive(Clone, Debug)]
+struct Rare {
+    policy: Policy,
+    cell: Cell,
     /// The state of [`Policy::Abm`].
-    abm: Option<Box<Abm>>,
+    abm: Option<Abm>,
+}
+
+impl Rule {
+    fn new(config: &Config) -> Self {
+        match (&config.policy, config.cell) {
+            (Policy::DynamicThreshold(threshold), None) => Self::DynamicThreshold(threshold.clone()),
+            (&Policy::StaticPartition { limit }, None) => Self::StaticPartition { limit },
+            (Policy::CompleteSharing, None) => Self::CompleteSharing,
+            (policy, cell) => {
+                let abm = if let Policy::Abm(abm) = policy { Some(Abm::new(abm)) } else { None };
+                Self::Rare(Box::new(Rare { policy: policy.clone(), cell: cell.unwrap_or_default(), abm }))
+            }
+        }
+    }
+
+    fn abm(&self) -> Option<&Abm> {
+        if let Self::Rare(rare) = self { rare.abm.as_ref() } else { None }
+    }
+}
+
+impl Rare {
+    /// Returns what [`SharedBuffer::surely_has_room`] does.
+    fn surely_has_room(&self, held: &QueueState, pool: &Pool, size: Bytes) -> bool {
+        let size = self.cell.occupied(size);
+        pool.used + size <= pool.size
+            && match &self.policy {
+                Policy::DynamicThreshold(threshold) => {
+                    threshold.allows_cells(self.cell.most(held.backlog, held.packets), pool, size)
+                }
+                Policy::StaticPartition { limit: Limit::Bytes(limit) } => pool.used + size <= *limit,
+                Policy::StaticPartition { limit: Limit::Packets(limit) } => pool.packets < *limit,
+                Policy::CompleteSharing => true,
+                Policy::Abm(_) => false,
+            }
+    }
 }
 
 impl SharedBuffer {
@@ -167,15 +238,12 @@ impl SharedBuffer {
     /// Panics if there is no pool.
     pub fn new(config: &Config) -> Self {
         assert!(!config.pools.is_empty(), "a buffer has at least one pool");
+        let pool = |&size: &Bytes| Pool { size: config.whole(size), used: Bytes(0), packets: 0 };
         Self {
-            policy: config.policy.clone(),
+            rule: Rule::new(config),
             reserved_rule: config.reserved_rule,
-            pools: config.pools.iter().map(|&size| Pool { size, used: Bytes(0), packets: 0 }).collect(),
+            pools: config.pools.iter().map(pool).collect(),
             queues: Vec::new(),
-            abm: match &config.policy {
-                Policy::Abm(abm) => Some(Box::new(Abm::new(abm))),
-                _ => None,
-            },
         }
     }
 
@@ -206,12 +274,16 @@ impl SharedBuffer {
 
     fn add(&mut self, pool: usize, reserved: Bytes, place: Place) -> usize {
         assert!(pool < self.pools.len(), "no pool {pool}");
-        if let Some(abm) = &mut self.abm {
-            abm.add_queue(pool, place);
+        let mut reserved_size = reserved;
+        if let Rule::Rare(rare) = &mut self.rule {
+            reserved_size = rare.cell.whole(reserved);
+            if let Some(abm) = &mut rare.abm {
+                abm.add_queue(pool, place);
+            }
         }
         self.queues.push(Account {
             pool,
-            reserved_size: reserved,
+            reserved_size,
             reserved_counter: Bytes(0),
             reserved: Bytes(0),
             shared: Bytes(0),
@@ -223,6 +295,31 @@ impl SharedBuffer {
     /// Returns the memory for a packet of `size` that joins `queue`, or the reason for refusing the packet.
     #[inline(always)]
     pub fn room(&self, queue: usize, size: Bytes) -> Result<Memory, Refusal> {
+        // The usual policy comes first, so that it costs one comparison.
+        if let Rule::DynamicThreshold(threshold) = &self.rule {
+            return self.room_within(queue, size, |queue, pool| threshold.admits(queue, pool, size));
+        }
+        match self.rule {
+            Rule::DynamicThreshold(_) => unreachable!("it has its answer"),
+            Rule::StaticPartition { limit: Limit::Bytes(limit) } => {
+                self.room_within(queue, size, |_, pool| pool.used + size <= limit)
+            }
+            Rule::StaticPartition { limit: Limit::Packets(limit) } => {
+                self.room_within(queue, size, |_, pool| pool.packets < limit)
+            }
+            Rule::CompleteSharing => self.room_within(queue, size, |_, _| true),
+            Rule::Rare(ref rare) => self.rare_room(rare, queue, size),
+        }
+    }
+
+    /// Returns the memory for a packet that occupies `size`, if the policy's limit, which `allows` checks, applies to its pool.
+    #[inline(always)]
+    fn room_within(
+        &self,
+        queue: usize,
+        size: Bytes,
+        allows: impl FnOnce(&Account, &Pool) -> bool,
+    ) -> Result<Memory, Refusal> {
         let account = &self.queues[queue];
         if account.reserved_size.0 > 0
             && account.reserved_counter + self.reserved_rule.charge(account.backlog(), size)
@@ -231,7 +328,7 @@ impl SharedBuffer {
             return Ok(Memory::Reserved);
         }
         let pool = &self.pools[account.pool];
-        if !self.within_limit(queue, account, pool, size) {
+        if !allows(account, pool) {
             return Err(Refusal::QueueLimit);
         }
         if pool.used + size > pool.size {
@@ -240,24 +337,48 @@ impl SharedBuffer {
         Ok(Memory::Shared)
     }
 
-    /// Returns whether every queue that shares the pool of `queue` and holds at most `backlog` has room for a packet of `size`,
-    /// now and whenever the pool holds less. `false` does not mean that there is no room.
+    #[cold]
+    #[inline(never)]
+    fn rare_room(&self, rare: &Rare, queue: usize, size: Bytes) -> Result<Memory, Refusal> {
+        let size = rare.cell.occupied(size);
+        self.room_within(queue, size, |account, pool| match &rare.policy {
+            Policy::DynamicThreshold(threshold) => threshold.admits_cells(account, pool, size),
+            Policy::StaticPartition { limit: Limit::Bytes(limit) } => pool.used + size <= *limit,
+            Policy::StaticPartition { limit: Limit::Packets(limit) } => pool.packets < *limit,
+            Policy::CompleteSharing => true,
+            Policy::Abm(_) => {
+                let abm = rare.abm.as_ref().expect("the policy has its state");
+                abm.admits(queue, account, pool, size)
+            }
+        })
+    }
+
+    /// Returns whether every queue that shares the pool of `queue` and holds at most the `held` bytes and packets has room for a packet
+    /// of `size`, now and whenever the pool holds less. `false` does not mean that there is no room.
     #[inline(always)]
-    pub fn surely_has_room(&self, queue: usize, backlog: Bytes, size: Bytes) -> bool {
+    pub fn surely_has_room(&self, queue: usize, held: &QueueState, size: Bytes) -> bool {
         let pool = &self.pools[self.queues[queue].pool];
         pool.used + size <= pool.size
-            && match &self.policy {
-                Policy::DynamicThreshold(threshold) => threshold.allows(backlog + size, pool),
-                Policy::StaticPartition { limit: Limit::Bytes(limit) } => pool.used + size <= *limit,
-                Policy::StaticPartition { limit: Limit::Packets(limit) } => pool.packets < *limit,
-                Policy::CompleteSharing => true,
-                Policy::Abm(_) => false,
+            && match &self.rule {
+                Rule::DynamicThreshold(threshold) => threshold.allows(held.backlog + size, pool),
+                Rule::StaticPartition { limit: Limit::Bytes(limit) } => pool.used + size <= *limit,
+                Rule::StaticPartition { limit: Limit::Packets(limit) } => pool.packets < *limit,
+                Rule::CompleteSharing => true,
+                Rule::Rare(rare) => rare.surely_has_room(held, pool, size),
             }
     }
 
     /// Stores a packet of `size` in `queue`, after [`Self::room`] has accepted it.
     #[inline(always)]
     pub fn take(&mut self, queue: usize, size: Bytes, memory: Memory) {
+        if matches!(self.rule, Rule::Rare(_)) {
+            return self.rare_take(queue, size, memory);
+        }
+        self.count_in(queue, size, memory);
+    }
+
+    #[inline(always)]
+    fn count_in(&mut self, queue: usize, size: Bytes, memory: Memory) {
         let account = &mut self.queues[queue];
         account.packets += 1;
         match memory {
@@ -272,9 +393,6 @@ impl SharedBuffer {
                 pool.packets += 1;
             }
         }
-        if self.abm.is_some() {
-            self.abm_takes(queue);
-        }
     }
 
     /// Stores a packet of `size` in `queue` and returns its memory, or the reason for refusing the packet.
@@ -285,9 +403,17 @@ impl SharedBuffer {
         Ok(memory)
     }
 
-    /// Frees the `size` bytes that a packet of `queue` held in `memory`.
+    /// Frees the bytes that a packet of `queue` and this `size` held in `memory`.
     #[inline(always)]
     pub fn release(&mut self, queue: usize, size: Bytes, memory: Memory) {
+        if matches!(self.rule, Rule::Rare(_)) {
+            return self.rare_release(queue, size, memory);
+        }
+        self.count_out(queue, size, memory);
+    }
+
+    #[inline(always)]
+    fn count_out(&mut self, queue: usize, size: Bytes, memory: Memory) {
         let account = &mut self.queues[queue];
         account.packets -= 1;
         match memory {
@@ -302,45 +428,40 @@ impl SharedBuffer {
                 pool.packets -= 1;
             }
         }
-        if self.abm.is_some() {
-            self.abm_releases(queue, size);
-        }
     }
 
-    /// Returns whether the policy allows `queue` to grow by `size` in its pool.
-    #[inline(always)]
-    fn within_limit(&self, index: usize, queue: &Account, pool: &Pool, size: Bytes) -> bool {
-        // The usual policy comes first, so that it costs one comparison.
-        if let Policy::DynamicThreshold(threshold) = &self.policy {
-            return threshold.admits(queue, pool, size);
-        }
-        match &self.policy {
-            Policy::DynamicThreshold(_) => unreachable!("it has its answer"),
-            Policy::StaticPartition { limit: Limit::Bytes(limit) } => pool.used + size <= *limit,
-            Policy::StaticPartition { limit: Limit::Packets(limit) } => pool.packets < *limit,
-            Policy::CompleteSharing => true,
-            Policy::Abm(_) => self.abm_admits(index, size),
+    #[cold]
+    #[inline(never)]
+    fn rare_take(&mut self, queue: usize, size: Bytes, memory: Memory) {
+        self.count_in(queue, self.occupied(size), memory);
+        if let Rule::Rare(rare) = &mut self.rule
+            && let Some(abm) = &mut rare.abm
+        {
+            let account = &self.queues[queue];
+            abm.on_take(queue, account, &self.pools[account.pool]);
         }
     }
 
     #[cold]
-    fn abm_admits(&self, queue: usize, size: Bytes) -> bool {
-        let (account, pool) = (&self.queues[queue], self.pool_of(queue));
-        self.abm.as_ref().expect("the policy has its state").admits(queue, account, pool, size)
+    #[inline(never)]
+    fn rare_release(&mut self, queue: usize, size: Bytes, memory: Memory) {
+        self.count_out(queue, self.occupied(size), memory);
+        if let Rule::Rare(rare) = &mut self.rule
+            && let Some(abm) = &mut rare.abm
+        {
+            let account = &self.queues[queue];
+            abm.on_release(queue, account, &self.pools[account.pool], size);
+        }
     }
 
-    #[cold]
-    fn abm_takes(&mut self, queue: usize) {
-        let account = &self.queues[queue];
-        let abm = self.abm.as_mut().expect("the policy has its state");
-        abm.on_take(queue, account, &self.pools[account.pool]);
+    /// Returns the bytes that a packet of `size` occupies: whole cells, or its size if the memory has no cells.
+    pub fn occupied(&self, size: Bytes) -> Bytes {
+        if let Rule::Rare(rare) = &self.rule { rare.cell.occupied(size) } else { size }
     }
 
-    #[cold]
-    fn abm_releases(&mut self, queue: usize, size: Bytes) {
-        let account = &self.queues[queue];
-        let abm = self.abm.as_mut().expect("the policy has its state");
-        abm.on_release(queue, account, &self.pools[account.pool], size);
+    /// Returns an upper bound on the bytes that this many `packets` of together `size` bytes occupy.
+    pub fn most_occupied(&self, size: Bytes, packets: u32) -> Bytes {
+        if let Rule::Rare(rare) = &self.rule { rare.cell.most(size, packets) } else { size }
     }
 
     /// Returns the pool that `queue` shares.
@@ -361,10 +482,13 @@ impl SharedBuffer {
     /// Returns the current limit of `queue` in its pool, if the policy has one.
     pub fn threshold(&self, queue: usize) -> Option<Bytes> {
         let (account, pool) = (&self.queues[queue], self.pool_of(queue));
-        match (&self.policy, &self.abm) {
-            (Policy::DynamicThreshold(threshold), _) => Some(threshold.threshold(pool)),
-            (_, Some(abm)) => Some(abm.threshold(queue, account, pool)),
-            _ => None,
+        match &self.rule {
+            Rule::DynamicThreshold(threshold) => Some(threshold.threshold(pool)),
+            Rule::Rare(rare) => match &rare.policy {
+                Policy::DynamicThreshold(threshold) => Some(threshold.threshold(pool)),
+                _ => Some(self.rule.abm()?.threshold(queue, account, pool)),
+            },
+            Rule::StaticPartition { .. } | Rule::CompleteSharing => None,
         }
     }
 
@@ -380,6 +504,7 @@ impl SharedBuffer {
             assert_eq!(held, pool.used.0, "pool {number} counts what its queues hold");
             assert_eq!(pool.packets == 0, pool.used.0 == 0, "pool {number} counts packets and bytes alike");
             assert!(pool.used <= pool.size, "pool {number} holds {} of {}", pool.used, pool.size);
+            assert_eq!(pool.used, self.occupied(pool.used), "pool {number} counts whole cells");
         }
         for (number, queue) in self.queues.iter().enumerate() {
             assert!(queue.reserved <= queue.reserved_size, "queue {number} overran its reserve");

@@ -10,8 +10,12 @@ fn dynamic(alpha: f64, counts: DtCounts) -> Policy {
 }
 
 fn buffer(policy: Policy, pool: u64, queues: usize, reserved: u64) -> SharedBuffer {
-    let mut buffer =
-        SharedBuffer::new(&Config { policy, pools: vec![Bytes(pool)], reserved_rule: ReservedRule::Exact });
+    let mut buffer = SharedBuffer::new(&Config {
+        policy,
+        pools: vec![Bytes(pool)],
+        reserved_rule: ReservedRule::Exact,
+        cell: None,
+    });
     for _ in 0..queues {
         buffer.add_queue(0, Bytes(reserved));
     }
@@ -80,7 +84,8 @@ fn the_released_reserved_rule_of_bcc_sticks_at_about_one_packet() {
     // fit in 131,072. The counter then rests at 108,000 with an empty queue and 117,000 with one packet, and only
     // a packet that arrives at an empty queue is stored in the reserved buffer.
     let policy = Policy::StaticPartition { limit: Limit::Packets(1_000) };
-    let config = Config { policy, pools: vec![Bytes(1 << 30)], reserved_rule: ReservedRule::AsReleased };
+    let config =
+        Config { policy, pools: vec![Bytes(1 << 30)], reserved_rule: ReservedRule::AsReleased, cell: None };
     let mut buffer = SharedBuffer::new(&config);
     buffer.add_queue(0, Bytes(131_072));
     let mut fifo = std::collections::VecDeque::new();
@@ -104,7 +109,8 @@ fn a_static_partition_holds_its_limit_in_bytes_or_packets() {
     let partition = |limit| {
         let policy = Policy::StaticPartition { limit };
         let pools = vec![Bytes(10_000); 2];
-        let mut buffer = SharedBuffer::new(&Config { policy, pools, reserved_rule: ReservedRule::Exact });
+        let mut buffer =
+            SharedBuffer::new(&Config { policy, pools, reserved_rule: ReservedRule::Exact, cell: None });
         let first = [buffer.add_queue(0, Bytes(0)), buffer.add_sibling(0, Bytes(0))];
         (first, buffer.add_queue(1, Bytes(0)), buffer)
     };

@@ -86,8 +86,12 @@ fn within_capacity(config: &Config, (bytes, packets): (Bytes, u32)) -> bool {
 
 fn buffer(pool: u64) -> SharedBuffer {
     let pools = vec![Bytes(pool)];
-    let config =
-        buffer::Config { policy: Policy::CompleteSharing, pools, reserved_rule: ReservedRule::Exact };
+    let config = buffer::Config {
+        policy: Policy::CompleteSharing,
+        pools,
+        reserved_rule: ReservedRule::Exact,
+        cell: None,
+    };
     let mut buffer = SharedBuffer::new(&config);
     buffer.add_queue(0, Bytes(0));
     buffer

@@ -52,6 +52,7 @@ impl Switch {
             policy: Policy::CompleteSharing,
             pools: vec![Bytes(pool)],
             reserved_rule: ReservedRule::Exact,
+            cell: None,
         });
         let port = |account| {
             let stream = |purpose, place| Stream::new(1, purpose, place as u64);

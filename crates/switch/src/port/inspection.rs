@@ -68,10 +68,19 @@ impl<T: Copy + Default> Port<T> {
                 own.dequeued() + packets(queue),
                 "queue {queue}: enqueued = dequeued + queued"
             );
+            let (held, account) = (&queues[queue], buffer.queue(self.edge.account + queue));
             assert_eq!(
-                queues[queue].backlog,
-                buffer.queue(self.edge.account + queue).backlog(),
-                "port and buffer count the same bytes of queue {queue}"
+                held.packets, account.packets,
+                "port and buffer count the same packets of queue {queue}"
+            );
+            // Without cells, both bounds are the backlog.
+            let least = buffer.occupied(held.backlog);
+            let most = buffer.most_occupied(held.backlog, held.packets);
+            assert!(
+                least <= account.backlog() && account.backlog() <= most,
+                "port and buffer count the same bytes of queue {queue}: {} of packets occupy {}",
+                held.backlog,
+                account.backlog()
             );
         }
     }

@@ -34,6 +34,14 @@ pub struct Departure<T> {
     pub finish: Instant,
 }
 
+impl<T> Departure<T> {
+    /// Returns the departure with another payload.
+    pub fn map<U>(self, payload: impl FnOnce(T) -> U) -> Departure<U> {
+        let Self { header, payload: own, held, finish } = self;
+        Departure { header, payload: payload(own), held, finish }
+    }
+}
+
 /// Outcome for an arriving packet.
 #[derive(Clone, Copy, Debug)]
 pub enum Arrival<T> {

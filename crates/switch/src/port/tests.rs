@@ -18,6 +18,7 @@ fn buffer(limit: Limit) -> SharedBuffer {
         policy,
         pools: vec![Bytes(1 << 20)],
         reserved_rule: ReservedRule::Exact,
+        cell: None,
     });
     buffer.add_queue(0, Bytes(0));
     buffer

@@ -6,7 +6,9 @@ use shallows_switch::aqm::{
     self, Action, Averaging, CodelConfig, EinAverage, EinConfig, EinReleasedConfig, FloydJacobsonConfig,
     Gauge, Level, MqEcnConfig, Placed, Point, Sampled, Scope, Spacing, Split, Thresholds, Unit,
 };
-use shallows_switch::buffer::{self, AbmConfig, DtCounts, DynamicThreshold, Limit, Policy, ReservedRule};
+use shallows_switch::buffer::{
+    self, AbmConfig, Cell, DtCounts, DynamicThreshold, Limit, Policy, ReservedRule,
+};
 use shallows_switch::discipline::{
     self, ComposedConfig, FlowHash, Limits, SchedulerConfig, hashed_drr, hcf, sfq,
 };
@@ -52,6 +54,7 @@ pub(crate) fn shaped_dwrr(rate: Rate, burst: Bytes, quanta: &[u64]) -> Case {
             policy: Policy::CompleteSharing,
             pools: vec![Bytes(64 << 20)],
             reserved_rule: ReservedRule::Exact,
+            cell: None,
         },
         reserved: 0,
         order: Order::ByQueue,
@@ -182,28 +185,36 @@ fn buffer() -> impl Strategy<Value = buffer::Config> {
         Just(Policy::Abm(AbmConfig { alpha: vec![2.0, 0.5], window: Bytes(6_000), ..AbmConfig::default() })),
     ];
     let rule = prop_oneof![Just(ReservedRule::Exact), Just(ReservedRule::AsReleased)];
-    let shared = (policy, 6_000u64..40_000, rule).prop_map(|(policy, pool, reserved_rule)| buffer::Config {
-        policy,
-        pools: vec![Bytes(pool)],
-        reserved_rule,
+    let cell = prop::option::weighted(0.3, 1u64..400);
+    let shared = (policy, 6_000u64..40_000, rule, cell).prop_map(|(policy, pool, reserved_rule, cell)| {
+        buffer::Config {
+            policy,
+            pools: vec![Bytes(pool)],
+            reserved_rule: if cell.is_some() { ReservedRule::Exact } else { reserved_rule },
+            cell: cell.map(|size| Cell::new(Bytes(size))),
+        }
     });
     let partition = limit().prop_map(|limit| buffer::Config {
         policy: Policy::StaticPartition { limit },
         pools: vec![Bytes(1 << 20)],
         reserved_rule: ReservedRule::Exact,
+        cell: None,
     });
     prop_oneof![3 => shared, 1 => partition]
 }
 
 fn gauge() -> impl Strategy<Value = Gauge> {
     let scope = prop_oneof![Just(Scope::Queue), Just(Scope::Port), Just(Scope::Pool)];
+    let unit = prop_oneof![Just(Unit::Bytes), Just(Unit::Cells)];
     let weight = prop::option::of(0.1f64..1.0);
-    (scope, point(), any::<bool>(), weight).prop_map(|(scope, point, counts_packet, weight)| Gauge {
-        scope,
-        point,
-        counts_packet,
-        averaging: weight.map_or(Averaging::Instantaneous, |weight| Averaging::Ewma { weight }),
-        ..Gauge::default()
+    (scope, unit, point(), any::<bool>(), weight).prop_map(|(scope, unit, point, counts_packet, weight)| {
+        Gauge {
+            scope,
+            unit,
+            point,
+            counts_packet,
+            averaging: weight.map_or(Averaging::Instantaneous, |weight| Averaging::Ewma { weight }),
+        }
     })
 }
 

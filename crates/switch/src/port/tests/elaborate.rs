@@ -13,6 +13,7 @@ pub(super) fn two_queues(markers: Vec<Config>, policy: Policy) -> (Port<u32>, Sh
         policy,
         pools: vec![Bytes(1 << 20); 2],
         reserved_rule: ReservedRule::Exact,
+        cell: None,
     });
     for pool in [0, 0, 1] {
         buffer.add_queue(pool, Bytes(0));

@@ -1,0 +1,70 @@
+//! Headroom from the link alone, without margins of a chip.
+
+use std::fmt;
+
+use shallows_core::{Bytes, Duration, Rate};
+
+/// A PFC frame on the wire: 64 bytes, preamble and gap.
+const PFC_FRAME: Bytes = Bytes(84);
+
+/// A link at whose end packets arrive, and the largest packets on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// Rate of the direction in which data arrive.
+    pub rate: Rate,
+    /// Rate of the opposite direction, which carries the PFC frame.
+    pub reverse_rate: Rate,
+    /// Propagation delay of one direction.
+    pub propagation: Duration,
+    /// Largest packet in either direction, with its framing.
+    pub packet: Bytes,
+    /// Bytes that the sender may still send before it responds; see [`super::largest_response`].
+    pub response: Bytes,
+}
+
+/// Terms of the headroom of a link. Each is rounded up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Headroom {
+    /// Arrivals while a packet of the switch itself blocks the PFC frame, and while the PFC frame is sent.
+    pub own: Bytes,
+    /// Bytes on the wire in both directions.
+    pub cable: Bytes,
+    /// Arrivals until the sender responds.
+    pub response: Bytes,
+    /// The packet that the sender has begun.
+    pub peer: Bytes,
+}
+
+impl Headroom {
+    /// Returns the headroom of a priority group on this link.
+    pub fn of(link: &Link) -> Self {
+        let ratio = |bytes: Bytes| {
+            let scaled = (u128::from(bytes.0) * u128::from(link.rate.0)).div_ceil(link.reverse_rate.0.into());
+            Bytes(scaled as u64)
+        };
+        let on_the_wire = 2 * u128::from(link.propagation.0) * u128::from(link.rate.0);
+        Self {
+            own: ratio(link.packet + PFC_FRAME),
+            cable: Bytes(on_the_wire.div_ceil(8_000_000_000_000) as u64),
+            response: link.response,
+            peer: link.packet,
+        }
+    }
+
+    /// Returns the sum of the terms.
+    pub fn total(&self) -> Bytes {
+        self.own + self.cable + self.response + self.peer
+    }
+}
+
+impl fmt::Display for Headroom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { own, cable, response, peer } = self;
+        write!(
+            f,
+            "{} = {own} (own packet, PFC frame) + {cable} (cable, both directions) + {response} (response) + {peer} \
+             (packet that the sender has begun)",
+            self.total()
+        )
+    }
+}

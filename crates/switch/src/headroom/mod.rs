@@ -1,0 +1,30 @@
+//! Headroom of a lossless priority group: the bytes that can still arrive after the decision to pause its sender.
+//!
+//! [`generic`] adds what the wire, the sender and the frames in its way can hold; [`sonic_spectrum`] is the formula that SONiC ships for
+//! NVIDIA's chips, which adds cells, pipelines and margins. Each function returns all of its terms, and their sum.
+
+pub mod generic;
+pub mod sonic_spectrum;
+
+use shallows_core::{Bytes, Rate};
+
+/// Largest response time of a sender to a PFC frame, in quanta of 512 bit times (IEEE 802.3 31B.3.7, as SONiC lists it).
+const RESPONSE_QUANTA: [(u64, u64); 10] = [
+    (100, 1),
+    (1_000, 2),
+    (10_000, 67),
+    (25_000, 80),
+    (40_000, 118),
+    (50_000, 147),
+    (100_000, 394),
+    (200_000, 453),
+    (400_000, 905),
+    (800_000, 905),
+];
+
+/// Returns the bytes that a sender of this `rate` may still send before it responds to a PFC frame; `None` for a rate without a clause in
+/// IEEE 802.3.
+pub fn largest_response(rate: Rate) -> Option<Bytes> {
+    let quanta = RESPONSE_QUANTA.iter().find(|&&(mbps, _)| rate.0 == mbps * 1_000_000)?.1;
+    Some(Bytes(quanta * 64))
+}

@@ -1,0 +1,254 @@
+//! Account of one priority group, and the state machine of its pause.
+
+use shallows_core::Bytes;
+
+use super::config::{Compares, GroupConfig, GroupLimit};
+use super::{GroupId, Place, Pool};
+use crate::buffer::Cell;
+
+/// Account of a group, in cells.
+#[derive(Clone, Debug)]
+pub(super) struct Account {
+    pub(super) pool: usize,
+    pub(super) reserved_size: u64,
+    pub(super) limit: Limit,
+    pub(super) lossless: Option<Thresholds>,
+    pub(super) reserved: u64,
+    pub(super) shared: u64,
+    pub(super) headroom: u64,
+    pub(super) is_paused: bool,
+    pub(super) counters: GroupCounters,
+}
+
+/// Thresholds of a lossless group, in cells.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Thresholds {
+    pub(super) headroom: u64,
+    xon: u64,
+    xon_offset: u64,
+}
+
+/// Numbers of a group since the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct GroupCounters {
+    /// Packets admitted.
+    pub admitted: u64,
+    /// Packets refused.
+    pub dropped: u64,
+    /// Changes from sending to paused.
+    pub pauses: u64,
+    /// Changes from paused to sending.
+    pub resumes: u64,
+    /// Largest number of headroom cells occupied.
+    pub max_headroom_cells: u64,
+}
+
+/// Limit of the shared part, in cells.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Limit {
+    /// *α* = 2ⁿ. Comparisons multiply or divide by a power of two, so they are exact.
+    Dynamic {
+        exponent: i8,
+    },
+    Static(u64),
+}
+
+impl Limit {
+    /// Returns whether a group with `shared` cells may take `more`, if the pool has `free` cells.
+    pub(super) fn admits(self, shared: u64, more: u64, free: u64, compares: Compares) -> bool {
+        more <= free
+            && match (self, compares) {
+                (Self::Dynamic { exponent }, Compares::Before) => is_below(shared, exponent, free),
+                // c + k <= α · (free − k) is the opposite of free − k < (c + k)/α.
+                (Self::Dynamic { exponent }, Compares::With) => {
+                    !is_below(free - more, -exponent, shared + more)
+                }
+                (Self::Static(limit), Compares::Before) => shared < limit,
+                (Self::Static(limit), Compares::With) => shared + more <= limit,
+            }
+    }
+
+    /// Returns the largest free part of the pool at which a group with `shared` cells can take no further cell.
+    fn fires_at(self, shared: u64, compares: Compares) -> u64 {
+        match (self, compares) {
+            // c >= α · free
+            (Self::Dynamic { exponent }, Compares::Before) => divided(shared, exponent).0,
+            // c + 1 > α · (free − 1)
+            (Self::Dynamic { exponent }, Compares::With) => divided(shared + 1, exponent).1,
+            (Self::Static(limit), _) if shared >= limit => u64::MAX,
+            (Self::Static(_), _) => 0,
+        }
+    }
+
+    /// Returns the least free part of the pool at which `shared` cells are within the limit.
+    fn allows_from(self, shared: u64) -> u64 {
+        match self {
+            Self::Dynamic { exponent } => divided(shared, exponent).1,
+            Self::Static(limit) if shared <= limit => 0,
+            Self::Static(_) => u64::MAX,
+        }
+    }
+}
+
+/// Returns whether `cells` < 2ⁿ · `other`.
+fn is_below(cells: u64, exponent: i8, other: u64) -> bool {
+    let (cells, other) = (u128::from(cells), u128::from(other));
+    if exponent < 0 { cells << -exponent < other } else { cells < other << exponent }
+}
+
+/// Returns `cells` / 2ⁿ, rounded down and up.
+fn divided(cells: u64, exponent: i8) -> (u64, u64) {
+    if exponent < 0 {
+        let product = cells.saturating_mul(1 << -exponent);
+        (product, product)
+    } else {
+        (cells >> exponent, cells.div_ceil(1 << exponent))
+    }
+}
+
+impl Account {
+    pub(super) fn new(config: &GroupConfig, cell: Cell) -> Self {
+        let cells = |size: Bytes| size.0 / cell.size().0;
+        let limit = match config.limit {
+            GroupLimit::Dynamic { exponent } => {
+                assert!((-32..=32).contains(&exponent), "alpha is 2^n with n from -32 to 32, not {exponent}");
+                Limit::Dynamic { exponent }
+            }
+            GroupLimit::Static(size) => Limit::Static(cells(size)),
+        };
+        let thresholds = config.lossless.map(|lossless| Thresholds {
+            headroom: cells(lossless.headroom),
+            xon: cells(lossless.xon),
+            xon_offset: cells(lossless.xon_offset),
+        });
+        Self {
+            pool: config.pool,
+            reserved_size: cells(config.reserved),
+            limit,
+            lossless: thresholds,
+            reserved: 0,
+            shared: 0,
+            headroom: 0,
+            is_paused: false,
+            counters: GroupCounters::default(),
+        }
+    }
+
+    /// Returns the occupied cells.
+    pub(super) fn total(&self) -> u64 {
+        self.reserved + self.shared + self.headroom
+    }
+
+    /// Charges a packet of this many `cells`, first to the reserved cells.
+    pub(super) fn charge(&mut self, cells: u64, place: Place, pool: &mut Pool) {
+        let own = cells.min(self.reserved_size - self.reserved);
+        self.reserved += own;
+        match place {
+            Place::Shared => {
+                self.shared += cells - own;
+                pool.used += cells - own;
+            }
+            Place::Headroom => {
+                self.headroom += cells - own;
+                pool.headroom_used += cells - own;
+            }
+        }
+        self.counters.admitted += 1;
+        self.counters.max_headroom_cells = self.counters.max_headroom_cells.max(self.headroom);
+    }
+
+    /// Returns the cells of a packet: headroom first, then shared cells, then reserved ones.
+    pub(super) fn free(&mut self, cells: u64, pool: &mut Pool) {
+        let from_headroom = cells.min(self.headroom);
+        self.headroom -= from_headroom;
+        pool.headroom_used -= from_headroom;
+        let from_shared = (cells - from_headroom).min(self.shared);
+        self.shared -= from_shared;
+        pool.used -= from_shared;
+        self.reserved -= cells - from_headroom - from_shared;
+    }
+
+    /// Returns the largest free part at which the group is paused; `None` if no free part pauses it: it is lossy, or has reserved cells
+    /// left, or holds nothing. A group that uses headroom, because a packet was longer than the rest of its limit, is paused at any.
+    fn pauses_at(&self, compares: Compares) -> Option<u64> {
+        if self.headroom > 0 {
+            return Some(u64::MAX);
+        }
+        let can_fire = self.lossless.is_some() && self.reserved == self.reserved_size && self.total() > 0;
+        can_fire.then(|| self.limit.fires_at(self.shared, compares))
+    }
+
+    /// Returns the least free part at which the paused group is resumed; `None` while it holds headroom.
+    ///
+    /// SAI: a group is resumed once its shared memory is at most max(xon, limit − xon_offset). It must also have returned its
+    /// headroom, so that the next pause finds all of it, and must not be at its limit, or it would be paused at once.
+    fn resumes_at(&self, compares: Compares) -> Option<u64> {
+        let thresholds = self.lossless.as_ref().filter(|_| self.headroom == 0)?;
+        let below = if self.shared <= thresholds.xon {
+            0
+        } else {
+            self.limit.allows_from(self.shared + thresholds.xon_offset)
+        };
+        let above = self.pauses_at(compares).map_or(0, |most| most.saturating_add(1));
+        Some(below.max(above))
+    }
+
+    /// Adds the group to the list of its pool that tests it.
+    pub(super) fn join_lists(&self, group: GroupId, pool: &mut Pool, compares: Compares) {
+        if self.is_paused {
+            pool.paused.extend(self.resumes_at(compares).map(|least| (least, group)));
+        } else {
+            pool.armed.extend(self.pauses_at(compares).map(|most| (most, group)));
+        }
+    }
+
+    /// Removes the group from the lists of its pool, before its account changes.
+    pub(super) fn leave_lists(&self, group: GroupId, pool: &mut Pool, compares: Compares) {
+        if self.is_paused {
+            if let Some(least) = self.resumes_at(compares) {
+                pool.paused.remove(&(least, group));
+            }
+        } else if let Some(most) = self.pauses_at(compares) {
+            pool.armed.remove(&(most, group));
+        }
+    }
+
+    /// Pauses the sending group, or resumes the paused one.
+    pub(super) fn turn(&mut self, group: GroupId, pool: &mut Pool, compares: Compares) {
+        self.leave_lists(group, pool, compares);
+        self.is_paused = !self.is_paused;
+        if self.is_paused {
+            self.counters.pauses += 1;
+        } else {
+            self.counters.resumes += 1;
+        }
+        self.join_lists(group, pool, compares);
+    }
+
+    /// Checks the invariants of the account of group `number`, whose pool has `free` cells.
+    ///
+    /// # Panics
+    ///
+    /// Panics if an invariant is violated.
+    pub(super) fn audit(&self, number: usize, free: u64, compares: Compares) {
+        assert!(self.reserved <= self.reserved_size, "group {number} overran its reserve");
+        let above = self.shared + self.headroom;
+        assert!(above == 0 || self.reserved == self.reserved_size, "group {number} uses its reserve first");
+        assert!(
+            self.headroom <= self.lossless.as_ref().map_or(0, |own| own.headroom),
+            "group {number}: headroom"
+        );
+        assert!(self.headroom == 0 || self.is_paused, "group {number} uses headroom while its sender sends");
+        assert_eq!(
+            self.counters.pauses,
+            self.counters.resumes + u64::from(self.is_paused),
+            "group {number}: pauses and resumes alternate"
+        );
+        let is_due = if self.is_paused {
+            self.resumes_at(compares).is_some_and(|least| free >= least)
+        } else {
+            self.pauses_at(compares).is_some_and(|most| free <= most)
+        };
+        assert!(!is_due, "group {number} has the state that its thresholds demand");
+    }
+}

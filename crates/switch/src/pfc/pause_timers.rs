@@ -1,0 +1,89 @@
+//! The end of a link that obeys pauses.
+
+use std::collections::VecDeque;
+
+use shallows_core::{Duration, Instant, Rate};
+
+use super::{Frame, PRIORITIES, pause_time};
+
+/// Change of a priority that the driver must apply to the queue of the priority.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// No packet of this priority may start.
+    Stop(u8),
+    /// Packets of this priority may start.
+    Go(u8),
+}
+
+/// Timers of a link's sender, one for each priority.
+#[derive(Clone, Debug)]
+pub struct PauseTimers {
+    rate: Rate,
+    response: Duration,
+    /// Frames that have arrived and take effect at their time, in order: the ends of the pauses of enabled priorities.
+    arrived: VecDeque<(Instant, [Option<Instant>; PRIORITIES])>,
+    /// End of the pause of each priority; `None` if it may send.
+    ends: [Option<Instant>; PRIORITIES],
+}
+
+impl PauseTimers {
+    /// Creates timers of a sender of this `rate` that responds to a frame after `response`.
+    pub fn new(rate: Rate, response: Duration) -> Self {
+        Self { rate, response, arrived: VecDeque::new(), ends: [None; PRIORITIES] }
+    }
+
+    /// Handles a frame whose last bit arrives now. It takes effect after the response time. The pause time of a priority counts from now
+    /// and replaces the rest of an earlier one.
+    pub fn receive(&mut self, now: Instant, frame: &Frame) {
+        let ends = frame.quanta.map(|quanta| Some(now + pause_time(self.rate, quanta?)));
+        self.arrived.push_back((now + self.response, ends));
+    }
+
+    /// Returns the time at which to call [`Self::advance`]; `None` if no priority is paused and no frame waits.
+    pub fn wake_at(&self) -> Option<Instant> {
+        let frame = self.arrived.front().map(|&(at, _)| at);
+        frame.into_iter().chain(self.ends.into_iter().flatten()).min()
+    }
+
+    /// Applies all frames and ends of pauses due by `now`, in order of time, and passes the changes of priorities to `changes`.
+    pub fn advance(&mut self, now: Instant, changes: &mut impl Extend<Change>) {
+        while let Some(at) = self.wake_at()
+            && at <= now
+        {
+            // A pause that a frame extends at its very end goes on.
+            if let Some(&(due, ends)) = self.arrived.front()
+                && due == at
+            {
+                self.arrived.pop_front();
+                self.apply(at, &ends, changes);
+            } else {
+                self.apply(at, &self.ends.map(|end| end.filter(|&end| end == at)), changes);
+            }
+        }
+    }
+
+    /// Returns whether packets of a priority may not start.
+    pub fn is_paused(&self, priority: u8) -> bool {
+        self.ends[usize::from(priority)].is_some()
+    }
+
+    /// Sets the ends of pauses; those that are not after `at` are over.
+    fn apply(
+        &mut self,
+        at: Instant,
+        ends: &[Option<Instant>; PRIORITIES],
+        changes: &mut impl Extend<Change>,
+    ) {
+        for (priority, &end) in ends.iter().enumerate() {
+            let Some(end) = end else { continue };
+            let (was, end) = (self.ends[priority].is_some(), Some(end).filter(|&end| end > at));
+            self.ends[priority] = end;
+            let priority = priority as u8;
+            match (was, end.is_some()) {
+                (false, true) => changes.extend([Change::Stop(priority)]),
+                (true, false) => changes.extend([Change::Go(priority)]),
+                _ => {}
+            }
+        }
+    }
+}

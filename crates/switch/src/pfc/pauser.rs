@@ -1,0 +1,136 @@
+//! The end of a link that pauses the other one.
+
+use shallows_core::{Duration, Instant, Rate};
+
+use super::{Frame, PRIORITIES, pause_time};
+
+/// Times of a pauser.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// Quanta of each pause, at least 1.
+    pub quanta: u16,
+    /// Quanta after which a pause is repeated, at least 1; below `quanta`, or the pause lapses before.
+    pub refresh: u16,
+}
+
+impl Default for Config {
+    /// Returns the longest pause, repeated after half of its time.
+    fn default() -> Self {
+        Self { quanta: u16::MAX, refresh: u16::MAX / 2 }
+    }
+}
+
+/// Priorities that one end of a link keeps paused, and the frames that say so.
+#[derive(Clone, Debug)]
+pub struct Pauser {
+    config: Config,
+    refresh: Duration,
+    paused: [bool; PRIORITIES],
+    /// Priorities whose state the other end does not know yet.
+    is_news: [bool; PRIORITIES],
+    refresh_at: Instant,
+}
+
+impl Pauser {
+    /// Creates a pauser that pauses nothing, at a link whose other end sends at this `rate`.
+    ///
+    /// # Panics
+    ///
+    /// Panics if a time of the configuration is zero.
+    pub fn new(config: Config, rate: Rate) -> Self {
+        assert!(config.quanta > 0 && config.refresh > 0, "a pause takes time: {config:?}");
+        Self {
+            config,
+            refresh: pause_time(rate, config.refresh),
+            paused: [false; PRIORITIES],
+            is_news: [false; PRIORITIES],
+            refresh_at: Instant::MAX,
+        }
+    }
+
+    /// Pauses a priority, or resumes it. The driver must then read [`Self::wake_at`].
+    pub fn set(&mut self, priority: u8, paused: bool) {
+        let priority = usize::from(priority);
+        if self.paused[priority] != paused {
+            self.paused[priority] = paused;
+            // A pause that was not sent needs no resume.
+            self.is_news[priority] = !self.is_news[priority] || paused;
+        }
+    }
+
+    /// Returns the time at which to call [`Self::poll_frame`]: at once, or to repeat a pause; `None` if nothing is paused.
+    pub fn wake_at(&self) -> Option<Instant> {
+        if self.is_news.contains(&true) {
+            return Some(Instant::ZERO);
+        }
+        self.paused.contains(&true).then_some(self.refresh_at)
+    }
+
+    /// Returns the frame to send now, if one is due. It repeats all pauses, so that they share one refresh.
+    pub fn poll_frame(&mut self, now: Instant) -> Option<Frame> {
+        if self.wake_at().is_none_or(|at| at > now) {
+            return None;
+        }
+        let quanta = std::array::from_fn(|priority| match (self.paused[priority], self.is_news[priority]) {
+            (true, _) => Some(self.config.quanta),
+            (false, true) => Some(0),
+            (false, false) => None,
+        });
+        self.is_news = [false; PRIORITIES];
+        self.refresh_at = now + self.refresh;
+        Some(Frame { quanta })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame(quanta: &[(usize, u16)]) -> Frame {
+        let mut frame = Frame::default();
+        for &(priority, time) in quanta {
+            frame.quanta[priority] = Some(time);
+        }
+        frame
+    }
+
+    #[test]
+    fn a_pause_is_sent_at_once_repeated_and_ended_by_a_time_of_zero() {
+        let mut pauser = Pauser::new(Config { quanta: 100, refresh: 40 }, Rate::from_gbps(100));
+        assert_eq!((pauser.wake_at(), pauser.poll_frame(Instant(7))), (None, None));
+        pauser.set(3, true);
+        assert_eq!(pauser.wake_at(), Some(Instant::ZERO));
+        assert_eq!(pauser.poll_frame(Instant(1_000)), Some(frame(&[(3, 100)])));
+        // 40 quanta of 5.12 ns.
+        let again = Instant(1_000 + 40 * 5_120);
+        assert_eq!(pauser.wake_at(), Some(again));
+        assert_eq!(pauser.poll_frame(Instant(again.0 - 1)), None);
+        assert_eq!(pauser.poll_frame(again), Some(frame(&[(3, 100)])));
+        pauser.set(4, true);
+        pauser.set(3, false);
+        assert_eq!(pauser.poll_frame(again), Some(frame(&[(3, 0), (4, 100)])));
+        pauser.set(4, false);
+        assert_eq!(pauser.poll_frame(again), Some(frame(&[(4, 0)])));
+        assert_eq!(pauser.wake_at(), None, "nothing is paused");
+    }
+
+    #[test]
+    fn a_pause_that_ended_before_it_was_sent_needs_no_frame() {
+        let mut pauser = Pauser::new(Config::default(), Rate::from_gbps(100));
+        pauser.set(3, true);
+        pauser.set(3, false);
+        assert_eq!(pauser.wake_at(), None);
+        // A resume that was not sent gives way to the next pause.
+        pauser.set(3, true);
+        pauser.poll_frame(Instant::ZERO).expect("it is news");
+        pauser.set(3, false);
+        pauser.set(3, true);
+        assert_eq!(pauser.poll_frame(Instant(1)), Some(frame(&[(3, u16::MAX)])));
+    }
+
+    #[test]
+    #[should_panic(expected = "a pause takes time")]
+    fn a_pause_without_time_is_refused() {
+        Pauser::new(Config { quanta: 0, refresh: 1 }, Rate::from_gbps(100));
+    }
+}
