@@ -187,7 +187,7 @@ def test_a_damaged_run_runs_again_without_force(shell: Shell, scenario: Path, tm
     again = shell("run", scenario, "--out", "here")
     assert again.returncode == 0, again.stderr
     assert "here is damaged: flows.parquet must have" in again.stderr
-    assert again.stderr.count("the point is run again") == 1
+    assert again.stderr.count("the scenario is run again") == 1
     assert contents(tmp_path) == whole
     flip(tmp_path / "here" / "flows.parquet")
     assert "contains a finished run" in shell("run", scenario, "--out", "here").stderr
