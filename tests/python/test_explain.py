@@ -123,8 +123,8 @@ def test_a_pool_that_marks_is_said_and_units_that_nobody_can_convert_stay() -> N
     )
     found = explain(resolve(switch))
     assert found.verdict.startswith(
-        "Queue 0 marks from 9,984 to 14,976 cells with a probability that nobody wrote. "
-        "Pool memory marks from 9,984 to 14,976 cells with a probability that nobody wrote."
+        "Queue 0 marks from 9,984 to 14,976 cells with an unspecified probability. "
+        "Pool memory marks from 9,984 to 14,976 cells with an unspecified probability."
     )
     # Cells of a Tomahawk: 208 B.
     (pool,) = explain(resolve(switch, Hints(chip=chip("th")))).document()["pools"]
