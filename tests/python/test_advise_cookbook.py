@@ -161,7 +161,7 @@ def test_what_runs_today_is_a_candidate_with_its_own_numbers() -> None:
 def test_an_unread_line_about_marking_is_among_what_is_assumed_of_today() -> None:
     line = Source("leaf.cfg", "7", "random-detect later ecn", Scope(queue=3))
     _, notes = today_of(replace(switch_of("x"), unread=(line,)), queue_three())
-    assert any("What queue 3 does today is not fully known: leaf.cfg:7" in each for each in notes)
+    assert any("The current setting of queue 3 is not fully known: leaf.cfg:7" in each for each in notes)
     other = replace(line, scope=Scope(queue=1))
     _, notes = today_of(replace(switch_of("x"), unread=(other,)), queue_three())
     assert not any("not fully known" in each for each in notes)

@@ -322,7 +322,7 @@ def test_of_equals_the_first_is_taken_and_the_others_are_named() -> None:
 def test_two_seeds_decide_nothing() -> None:
     found = recommend(made_up({"a": (500, 4000, 0.0), "b": (400, 3000, 0.0)}, 2, "throughput"))
     assert found.candidate.name == "a"
-    assert any("Nothing is decided by 2 seeds" in reason for reason in found.reasons)
+    assert any("2 seeds cannot decide anything" in reason for reason in found.reasons)
     assert found.equals == ("b",)
 
 
@@ -333,9 +333,9 @@ def alike(count: int, goal: str = "throughput") -> Recommendation:
 
 def test_reasons_say_which_goal_decided_and_how_many_settings_are_left() -> None:
     chosen, _, left = alike(7).reasons
-    assert chosen.startswith("It was chosen by throughput at 70 % load: ")
+    assert chosen.startswith("The setting was chosen by throughput at 70 % load: ")
     assert chosen.endswith(" ms (mean time of large flows).")
-    assert left.startswith("7 of 7 settings are left after 10 seeds: it was made up.")
+    assert left.startswith("7 of 7 settings remain after 10 seeds: it was made up.")
 
 
 @pytest.mark.parametrize(
@@ -353,7 +353,7 @@ def test_reasons_name_up_to_six_equals(count: int, said: str) -> None:
 
 def test_reasons_say_first_whether_bounds_are_kept() -> None:
     bound = alike(3, "loss below 1 %, then throughput").reasons[0]
-    assert bound == "loss below 1 %: 0 % (95 %: 0 % to 0 %); the goal is kept."
+    assert bound == "loss below 1 %: 0 % (95 %: 0 % to 0 %); the goal is met."
 
 
 def test_standings_are_in_the_order_of_candidates_each_beside_the_recommended_one() -> None:

@@ -94,7 +94,7 @@ def test_alpha_is_the_largest_that_lets_the_burst_in() -> None:
     assert rules.alpha_for(9e6, alphas, 0.5e6, 2).number == 4
     too_large = rules.alpha_for(9e6, alphas, 5e6, 2)
     assert too_large.number == 0.5
-    assert "no α lets this burst in" in too_large.valid_for
+    assert "no α admits the whole burst" in too_large.valid_for
 
 
 @pytest.mark.parametrize(
@@ -215,7 +215,7 @@ def test_alpha_is_the_largest_whose_limit_holds_the_burst(
 ) -> None:
     found = rules.alpha_for(900, alphas, burst, 1, reserved)
     assert found.number == chosen
-    assert ("no α lets this burst in" in found.valid_for) is not is_enough
+    assert ("no α admits the whole burst" in found.valid_for) is not is_enough
 
 
 def test_bytes_after_a_pause_are_two_frames_the_pause_the_cable_and_the_response() -> None:

@@ -187,7 +187,7 @@ def test_a_damaged_run_runs_again_without_force(shell: Shell, scenario: Path, tm
     again = shell("run", scenario, "--out", "here")
     assert again.returncode == 0, again.stderr
     assert "here is damaged: flows.parquet must have" in again.stderr
-    assert again.stderr.count("the point is run again") == 1
+    assert again.stderr.count("the scenario is run again") == 1
     assert contents(tmp_path) == whole
     flip(tmp_path / "here" / "flows.parquet")
     assert "contains a finished run" in shell("run", scenario, "--out", "here").stderr
@@ -196,7 +196,10 @@ def test_a_damaged_run_runs_again_without_force(shell: Shell, scenario: Path, tm
         "here is damaged: the contents of flows.parquet differ from the hash in manifest.json" in again.stderr
     )
     assert contents(tmp_path) == whole
-    assert "already holds" in shell("run", scenario, "--out", "here", "--verify").stderr
+    assert (
+        "contains a finished run of the same scenario"
+        in shell("run", scenario, "--out", "here", "--verify").stderr
+    )
 
 
 def test_what_users_put_beside_a_damaged_run_outlives_it(

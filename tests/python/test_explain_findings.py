@@ -246,7 +246,7 @@ def test_placeholders_of_shipped_configurations_are_said_to_be_off() -> None:
     tables = leaf()
     change(tables)
     verdict = explain(resolve(sonic.read(json.dumps(tables), "config_db.json"))).verdict
-    assert "Queue 0 marks nothing in effect: the profile never fires." in verdict
+    assert "Queue 0 marks nothing, because the profile never takes effect." in verdict
 
 
 def test_what_is_dropped_early_is_named_by_what_it_is() -> None:

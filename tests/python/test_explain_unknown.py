@@ -74,14 +74,14 @@ def test_a_queue_with_an_unread_line_about_marking_is_not_said_to_mark_nothing(
 
 def test_nothing_is_said_to_be_right_where_no_queue_was_understood() -> None:
     found = explained("junos", "set class-of-service interfaces et-0/0/0 scheduler-of-tomorrow M\n")
-    said = "No queue was understood. Of 1 lines or values about queues 1 were not understood."
+    said = "No line about queues was understood. 1 of 1 lines or values about queues were not understood."
     assert found.verdict == said
 
 
 def test_an_unread_line_that_is_not_about_marking_or_dropping_leaves_the_conclusion() -> None:
     found = explained("eos", EOS.replace("random-detect ecn later 7", "bandwidth later 7"))
     assert found.resolved.switch.unread
-    assert "No queue marks: all drop at their limit." in found.verdict
+    assert "No queue marks; all queues drop packets at their limit." in found.verdict
     assert "not-known" not in codes(found)
 
 
@@ -231,7 +231,7 @@ def test_nexus_thresholds_of_the_platform_mark_where_the_file_does_not_say() -> 
     text = NXOS.replace("later-optimized", "threshold burst-optimized")
     found = explained("nxos", text)
     assert marks(found) == {3: "yes", 0: "no"}
-    assert "Queue 3 marks from somewhere that the file does not say" in found.verdict
+    assert "Queue 3 marks from an unknown backlog" in found.verdict
     switch = read("nxos", text)
     change = write("nxos", None, switch).change
     assert "random-detect threshold burst-optimized ecn\n" in change
@@ -254,7 +254,7 @@ def test_the_probability_that_the_buffer_allows_is_said_and_not_that_of_the_curv
     expected = {n: (8_000_000 // (1 + n) - 80_000) / 99_920_000 for n in (1, 4, 8, 16)}
     assert lossy["reach"] == pytest.approx(expected)
     assert lossy["reach"][1] == pytest.approx(0.0392, abs=1e-4)
-    assert "with at most 3.92 % while it is the only busy one, 1.52 % with 4" in found.verdict
+    assert "with at most 3.92 % if no other queue is busy, 1.52 % with 4" in found.verdict
     assert "up to 100 %" not in found.verdict
     assert lossy["zones"]["01, 10 (capable)"]["in between"] == "marked, up to 3.92 %"
     assert lossy["zones"]["01, 10 (capable)"]["above the maximum"] == "never reached"
@@ -313,7 +313,7 @@ def test_a_queue_that_drops_early_is_not_said_to_drop_at_its_limit() -> None:
 def test_a_queue_that_marks_other_colours_alone_is_said_to_do_so() -> None:
     found = dropping("ecn_yellow_red")
     assert found.verdict.startswith(
-        "Queues 0, 3 mark yellow and red packets alone. Queues 0, 3 drop early, from 208 KB"
+        "Queues 0, 3 mark only yellow and red packets. Queues 0, 3 drop early, from 208 KB"
     )
     (absent,) = [each for each in found.findings if each.code == "no-profile"]
     assert absent.what.startswith("no packets but yellow and red ones are marked in queues 0, 3 ")
@@ -330,7 +330,7 @@ def test_a_curve_that_begins_beyond_the_limit_of_its_queue_drops_nothing_early()
     for profile in tables["WRED_PROFILE"].values():
         profile |= curve("100000000", "200000000", "5") | {"ecn": "ecn_none"}
     found = of_leaf(tables)
-    assert found.verdict.startswith("No queue marks: all drop at their limit.")
+    assert found.verdict.startswith("No queue marks; all queues drop packets at their limit.")
     capable = found.document()["classes"][0]["zones"]["01, 10 (capable)"]
     assert list(capable.values()) == ["passed", "never reached", "never reached", "dropped"]
 
@@ -370,9 +370,9 @@ def test_drop_curves_of_eos_and_nexus_are_said_to_drop_early(format_: str, text:
     verdict = explained(format_, text).verdict
     said = f"Queue 3 marks nothing and drops {whom}early, from 208 KB to 416 KB with up to 5 %."
     assert said in verdict
-    assert "No queue marks: all drop at their limit" not in verdict
+    assert "No queue marks; all queues drop packets at their limit" not in verdict
 
 
 def test_a_switch_whose_lines_are_all_understood_still_says_that_nothing_marks() -> None:
     found = explain(resolve(Switch("eos", profiles=read("eos", EOS).profiles)))
-    assert found.verdict.startswith("No queue marks: all drop at their limit.")
+    assert found.verdict.startswith("No queue marks; all queues drop packets at their limit.")

@@ -630,7 +630,7 @@ def test_an_invalid_run_is_not_compared(tmp_path: Path) -> None:
     health = {"valid": False, "complaints": ["a frame was late"]}
     (runs[1].path / "summary.json").write_text(json.dumps(runs[1].summary | {"health": health}))
     seal(runs[1].path)
-    with pytest.raises(ShallowsError, match="late is invalid: a frame was late\n  measure it again"):
+    with pytest.raises(ShallowsError, match="late is invalid: a frame was late\n  measure the run again"):
         sh.compare(runs[:1], runs[1:], names=["simulated", "late"])
 
 

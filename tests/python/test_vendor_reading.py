@@ -375,5 +375,5 @@ def test_policies_about_queues_are_listed_and_those_of_the_control_plane_are_not
     assert [each.text for each in found.unread] == [*queues, "service-policy type quality-of-service input p"]
     verdict = explain(resolve(found)).verdict
     assert verdict.startswith(
-        "No queue was understood. Of 4 lines or values about queues 4 were not understood."
+        "No line about queues was understood. 4 of 4 lines or values about queues were not understood."
     )

@@ -122,9 +122,9 @@ def curves(resolved: Resolved) -> Table:
         made.append([f"pool {pool.name}", "–", pool.marking or "–", "–", "–", *_pool_cells(resolved, curve)])
     notes = []
     if any(each.rate is None for each in resolved.classes):
-        notes.append("The rate of ports is not known: --rate gives it.")
+        notes.append("The rate of the ports is unknown; give it with --rate.")
     if resolved.hints.rtt is None:
-        notes.append("--rtt gives the round-trip time for bandwidth-delay products.")
+        notes.append("Give the round-trip time with --rtt to see bandwidth-delay products.")
     return Table("Where queues mark", columns, made, names=3, note=" ".join(notes))
 
 
@@ -160,7 +160,8 @@ def reached(resolved: Resolved) -> Table:
         ["queues", "profile", *(f"{count} busy" for count in busy)],
         made,
         names=2,
-        note="The probability at the limit of the queue; above the maximum of the curve all are marked.",
+        note="Each cell is the marking probability at the limit of the queue. Above the maximum of "
+        "the curve, all packets are marked.",
     )
 
 
@@ -243,13 +244,13 @@ def limits(resolved: Resolved) -> Table:
     chip = resolved.chip
     if chip and chip.parts and chip.parts.value > 1 and made:
         notes.append(
-            f"{chip.title} has {chip.parts.value} memories ({chip.parts.source}); how a pool is divided over "
-            f"them is not published: a queue may get 1/{chip.parts.value} of what is said here."
+            f"{chip.title} has {chip.parts.value} memories ({chip.parts.source}); the division of a pool "
+            f"among them is not published, so a queue may get only 1/{chip.parts.value} of these limits."
         )
     if any(each.limit and each.limit.of_chip for each in resolved.classes):
         notes.append(
-            "Where the size of a pool is not known, that of the chip's memory is taken, an upper bound: "
-            "buffer.pool of --fabric has it."
+            "The limits of a pool of unknown size are upper bounds, computed from the chip's whole "
+            "memory; set buffer.pool with --fabric."
         )
     columns = ["queues", "share", "pool", *(f"{count} busy" for count in busy)]
     return Table("What the buffer allows", columns, made, names=2, note=" ".join(notes))
@@ -286,7 +287,7 @@ def zones(resolved: Resolved) -> Table:
         ["queues", "ECN bits", *ZONES],
         made,
         names=6,
-        note="A packet that came marked stays marked. The limit depends on how many queues are busy.",
+        note="A packet that arrives marked stays marked. The limit depends on how many queues are busy.",
     )
 
 
@@ -331,11 +332,11 @@ def _verdict(resolved: Resolved, findings: Sequence[Finding]) -> Iterator[str]:
     marking = [classes for classes in alike(resolved) if classes[0].curve and not _is_off(classes[0])]
     unread = len(resolved.switch.unread)
     if not resolved.classes:
-        yield "No queue was understood." if unread else "The file says nothing of any queue."
+        yield "No line about queues was understood." if unread else "The file has no settings of queues."
     for classes in marking[:3]:
         yield _marks(resolved, classes)
     if len(marking) > 3:
-        yield f"The tables show {len(marking) - 3} more."
+        yield f"The tables show {len(marking) - 3} more groups of queues that mark."
     for pool, curve in pool_curves(resolved):
         held, most, *_ = _pool_cells(resolved, curve)
         yield f"Pool {pool.name} marks from {_to(held)} with {_most(most)}."
@@ -343,13 +344,13 @@ def _verdict(resolved: Resolved, findings: Sequence[Finding]) -> Iterator[str]:
     yield from _unknown(resolved)
     if unread:
         lines = resolved.switch.understood + unread
-        yield f"Of {lines:,} lines or values about queues {unread:,} were not understood."
+        yield f"{unread:,} of {lines:,} lines or values about queues were not understood."
     counts = {severity: sum(each.severity == severity for each in findings) for severity in SEVERITIES}
     said = [f"{count} {name}{'s' if count > 1 else ''}" for name, count in counts.items() if count]
     if said:
         yield f"Found: {', '.join(said)}."
     elif resolved.classes:
-        yield "Nothing was found wrong."
+        yield "No problem was found."
 
 
 def _silent(resolved: Resolved, *, any_marks: bool) -> Iterator[str]:
@@ -357,13 +358,13 @@ def _silent(resolved: Resolved, *, any_marks: bool) -> Iterator[str]:
     silent = [each for each in resolved.classes if not each.curve and not each.unread]
     off = [each for each in resolved.classes if _is_off(each)]
     if off:
-        yield f"{_queues(off, 'mark')} nothing in effect: the profile never fires."
+        yield f"{_queues(off, 'mark')} nothing, because the profile never takes effect."
         hidden = next((each.unread_memory for each in off if each.unread_memory), None)
         if hidden:
-            yield f"That is as far as its memory is known: {cited(hidden)}."
+            yield f"This is uncertain: {cited(hidden)}."
     some = [each for each in silent if other_colours(each)]
     for classes in together(some, _curves):
-        yield f"{_queues(classes, 'mark')} {' and '.join(other_colours(classes[0]))} packets alone."
+        yield f"{_queues(classes, 'mark')} only {' and '.join(other_colours(classes[0]))} packets."
     early = [each for each in silent if resolved.early(each)]
     for classes in together(early, lambda each: (_dropped_early(resolved, each), bool(other_colours(each)))):
         nothing = "" if other_colours(classes[0]) else f"{_verb(classes, 'mark')} nothing and "
@@ -373,10 +374,10 @@ def _silent(resolved: Resolved, *, any_marks: bool) -> Iterator[str]:
     if not tail:
         return
     if len(tail) == len(resolved.classes) and not any_marks:
-        yield "No queue marks: all drop at their limit."
+        yield "No queue marks; all queues drop packets at their limit."
     else:
         platforms = any(each.what[:4] == "ECN " for each in resolved.switch.defaults)
-        yield f"{_queues(tail, 'mark')} nothing{' that the file says' if platforms else ''}."
+        yield f"{_queues(tail, 'mark')} nothing{' according to the file' if platforms else ''}."
 
 
 def _dropped_early(resolved: Resolved, each: Class) -> str:
@@ -407,7 +408,7 @@ def _unknown(resolved: Resolved) -> Iterator[str]:
     for port, source in list(beside.items())[:3]:
         yield f"Whether {port} marks is not known: {cited(source)}."
     if len(beside) > 3:
-        yield f"So it is with {len(beside) - 3} more ports."
+        yield f"The same is true of {len(beside) - 3} more ports."
 
 
 def _is_off(each: Class) -> bool:
@@ -420,7 +421,7 @@ def _marks(resolved: Resolved, classes: Sequence[Class]) -> str:
     inside = [f"{_to(wait)} µs" if wait != "–" else "", f"{_to(bdp)} BDP" if bdp != "–" else ""]
     aside = ", ".join(part for part in inside if part)
     at = f" at {rate(each.rate)}" if each.rate and aside else ""
-    where = "somewhere that the file does not say" if held == "not known" else _to(held)
+    where = "an unknown backlog" if held == "not known" else _to(held)
     up_to = _at_most(each) or f"with {_most(most)}"
     return f"{_queues(classes, 'mark')} from {where}{f' ({aside}{at})' if aside else ''} {up_to}."
 
@@ -438,9 +439,9 @@ def _at_most(each: Class) -> str:
         return f"with up to {percent_of(each.curve)}, but at most {fewer}"
     first, *others = short.items()
     if len({*short.values()}) == 1:
-        return f"with at most {first[1]}, as the queue may hold {size(each.limit.most)}"
+        return f"with at most {first[1]}, because the limit of the queue is {size(each.limit.most)}"
     more = ", ".join(f"{most} with {busy}" for busy, most in others)
-    return f"with at most {first[1]} while it is the only busy one, {more}"
+    return f"with at most {first[1]} if no other queue is busy, {more}"
 
 
 def _most(probability: str) -> str:

@@ -313,17 +313,17 @@ def _reasons(
             else f" (95 %: {value_text(objective.metric, max(0.0, interval.low))} to "
             f"{value_text(objective.metric, interval.high) if math.isfinite(interval.high) else 'no limit'})"
         )
-        sentence = {KEEPS: "is kept", MISSES: "is missed, by every setting", OPEN: "is undecided"}[state]
+        sentence = {KEEPS: "is met", MISSES: "is missed by every setting", OPEN: "is not decided yet"}[state]
         found.append(f"{objective.goal.text}: {value}{between}; the goal {sentence}.")
     if race.rounds >= FEWEST_SEEDS:
         found.append(
-            f"It was chosen by {decided_by.text}: "
+            f"The setting was chosen by {decided_by.text}: "
             f"{value_text(decided_by.metric, race.value(decided_by, chosen.name))}"
             f"{' (mean time of large flows)' if decided_by.metric == THROUGHPUT.metric else ''}."
         )
     if race.rounds < FEWEST_SEEDS:
         found.append(
-            f"Nothing is decided by {_seeds(race.rounds)}: the first of all settings is shown. "
+            f"{_seeds(race.rounds)} cannot decide anything, so the first setting is shown. "
             "Allow a larger budget."
         )
     elif equals:
@@ -334,10 +334,10 @@ def _reasons(
             "rules come before defaults."
         )
     found.append(
-        f"{len(race.kept)} of {len(race.candidates)} settings are left after {_seeds(race.rounds)}: "
+        f"{len(race.kept)} of {len(race.candidates)} settings remain after {_seeds(race.rounds)}: "
         f"{race.ended}."
         + (
-            f" Each dropped setting is worse, by intervals that hold together with {percent(CONFIDENCE)}."
+            f" Each dropped setting is worse; the joint confidence of all intervals is {percent(CONFIDENCE)}."
             if race.drops
             else ""
         )

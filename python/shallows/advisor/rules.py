@@ -127,7 +127,7 @@ def dctcp_bound(link: float, rtt: float) -> Advice:
         "K > C·RTT / 7",
         _pipe(link, rtt),
         f"{D10} §3.4",
-        "long flows in step that send smoothly; no bursts of offload",
+        "synchronised long flows that send smoothly; no bursts of offload",
     )
 
 
@@ -142,7 +142,7 @@ def dctcp_queue_minimum(link: float, rtt: float, k: float, flows: int, packet: i
         "Qmin = K + N − ½·√(2N·(C·RTT + K))",
         (*_pipe(link, rtt), ("K", size(k)), ("N", f"{flows}"), ("packet", size(packet))),
         f"{D10} §3.3",
-        "N long flows in step, N ≤ 10; above zero the link never idles",
+        "N ≤ 10 synchronised long flows; the link never idles if Qmin is above zero",
     )
 
 
@@ -205,7 +205,7 @@ def halving(link: float, rtt: float) -> Advice:
         "K = C·RTT",
         _pipe(link, rtt),
         f"{BCC} §II-B; {MQ_ECN} §2",
-        "few long flows; a √n relief (Appenzeller et al., SIGCOMM '04) is not safe with few",
+        "few long flows; dividing K by √n (Appenzeller et al., SIGCOMM '04) is not safe with few flows",
     )
 
 
@@ -218,7 +218,7 @@ def cubic(link: float, rtt: float, beta: float = 0.7) -> Advice:
         "K = (1 − β)/β · C·RTT",
         (*_pipe(link, rtt), ("β", digits(beta))),
         "derived: a window of C·RTT + K times β must still fill C·RTT; β of RFC 9438",
-        "one long flow; Alternative Backoff (RFC 8511) cuts less and needs less",
+        "one long flow; Alternative Backoff (RFC 8511) reduces the window less and needs a smaller K",
     )
 
 
@@ -241,7 +241,7 @@ def per_class(
             ("λ", digits(share)),
         ),
         f"{MQ_ECN} §4, Eq. 3",
-        "WRR and DWRR; a queue alone may have C·RTT·λ, and MQ-ECN follows that as it changes",
+        "WRR and DWRR; K of a single busy queue is C·RTT·λ, and MQ-ECN adapts K to the busy queues",
     )
 
 
@@ -254,7 +254,7 @@ def sojourn(rtt: float, share: float) -> Advice:
         "T = RTT·λ",
         (("RTT", seconds(rtt)), ("λ", digits(share))),
         "TCN (Bai et al., CoNEXT '16)",
-        "any scheduler, on chips that mark by time as packets leave",
+        "any scheduler, on chips that mark departing packets by their sojourn time",
     )
 
 
@@ -276,7 +276,7 @@ def share_of_pool(pool: float, alpha: float, busy: int, reserved: float = 0) -> 
         "αB / (1 + nα) + S",
         (("α", alpha_text(alpha)), ("B", size(pool)), ("n", str(busy)), ("S", size(reserved))),
         DT,
-        "the steady state; a K above it never marks while so many are busy",
+        "the steady state; a K above this limit never marks while n queues are busy",
     )
 
 
@@ -295,10 +295,9 @@ def conservative(pool: float, alpha: float, busy: int, reserved: float, share: f
             ("S", size(reserved)),
             ("λ", digits(share)),
         ),
-        f"{BCC} §III-B asks for less than the average buffer of a port, and takes 200 KB; that the rest is "
-        "for "
-        "C·RTT, in the proportion of its B_R, is ours",
-        "all ports busy at once; costs throughput while few are",
+        f"{BCC} §III-B requires a K below the average buffer of a port, and uses 200 KB; leaving the rest to "
+        "C·RTT, in the proportion of B_R, is ours",
+        "all ports busy at once; reduces throughput while few ports are busy",
     )
 
 
@@ -311,7 +310,7 @@ def required(link: float, rtt: float, share: float, reserved: float = 0) -> Advi
         "B_R = C·RTT·(1 + λ) − S_min",
         (*_pipe(link, rtt), ("λ", digits(share)), ("S_min", size(reserved))),
         f"{BCC} §IV-C",
-        "slow start doubles what comes in for a round trip: C·RTT beside the threshold",
+        "slow start, which doubles the arrivals for one round trip and so adds C·RTT to the threshold",
     )
 
 
@@ -324,7 +323,7 @@ def pool_kmax(pool: float, alpha: float, needed: float) -> Advice:
         "Kmax = B − B_R / α",
         (("B", size(pool)), ("B_R", size(needed)), ("α", alpha_text(alpha))),
         f"{BCC} Eq. 2",
-        "pools of equal ports under Dynamic Threshold; with several α, the least",
+        "pools of equal ports under Dynamic Threshold; with several α, the smallest applies",
     )
 
 
@@ -355,7 +354,7 @@ def burst_limit(pool: float, alpha: float, busy: int, reserved: float = 0) -> Ad
         "B / (1 + nα) · α / (1 + α) + S",
         (("B", size(pool)), ("α", alpha_text(alpha)), ("n", str(busy)), ("S", size(reserved))),
         f"{DT}; the last step is ours",
-        "a burst faster than other queues drain; simulate it where it matters",
+        "bursts that are faster than the other queues drain; simulate such bursts if they matter",
     )
 
 
@@ -371,8 +370,8 @@ def alpha_for(pool: float, alphas: Sequence[float], burst: float, busy: int, res
         "the largest α with B/(1 + nα) · α/(1 + α) + S ≥ burst",
         (("B", size(pool)), ("n", str(busy)), ("S", size(reserved)), ("burst", size(burst))),
         f"{DT}; the condition is ours",
-        "large α favours few busy queues, small α those that come last"
-        + ("" if fitting else f"; no α lets this burst in: with {alpha_text(best)} most of it fits"),
+        "a large α favours few busy queues, a small α the queues that become busy last"
+        + ("" if fitting else f"; no α admits the whole burst, {alpha_text(best)} admits the largest part"),
     )
 
 
@@ -385,8 +384,8 @@ def first_windows(senders: int, window: float) -> Advice:
         "n·IW",
         (("n", str(senders)), ("IW", size(window))),
         "arithmetic; initial windows of RFC 6928",
-        "answers of a window and more; what does not fit αB/(1 + α) is lost, and waits for a timeout if "
-        "all of it is",
+        "answers of at least one window; packets beyond αB/(1 + α) are lost, and a sender that loses its "
+        "whole window waits for a timeout",
     )
 
 
@@ -430,7 +429,7 @@ def headroom(link: float, cable: float, mtu: int) -> Advice:
             ("response", f"{quanta} quanta"),
         ),
         "IEEE 802.1Qbb; the response is IEEE 802.3 Annex 31B's",
-        "lossless priorities alone; a lossy class needs none. Chips add cells, pipelines and a margin",
+        "lossless priorities only; chips need more for cells, pipelines and a margin",
     )
 
 

@@ -316,8 +316,8 @@ def _alone(fabric: Fabric) -> str:
         for pool in (fabric.buffer.pool, fabric.buffer.pool * scale(fabric))
     )
     return (
-        f"Busy alone, a queue may hold {size(real)} on the switch and {size(here)} in the simulation "
-        f"(α {alpha:g}), where a threshold between them never marks."
+        f"The limit of a single busy queue is {size(real)} on the switch and {size(here)} in the simulation "
+        f"(α {alpha:g}); a threshold between these two values never marks in the simulation."
     )
 
 
@@ -330,33 +330,30 @@ def assumptions(fabric: Fabric) -> list[str]:
         found.append(
             f"The simulation has {LEAVES} leaves of {hosts_per_leaf(fabric)} hosts and {count} spine(s) at "
             f"{uplink_rate / 1e9:g} Gb/s, "
-            f"which keeps an oversubscription of {oversubscription(fabric):.3g}; a load is that of the "
-            "uplinks."
-            " Rules are scaled to the rate of a port, defaults are not."
+            f"which keeps an oversubscription of {oversubscription(fabric):.3g}. Loads are shares "
+            "of the rate of the uplinks. Rules are scaled to the rate of a port; defaults are not."
         )
     else:
         found.append(
             f"The simulation has one pool: {receivers(fabric)} ports that receive from "
             f"{fabric.hosts - receivers(fabric)} hosts. "
-            "Loads are those of the receivers' links."
+            "Loads are shares of the rate of the receivers' links."
         )
     if scale(fabric) != 1:
         found.append(
-            f"{pool_ports(fabric)} of {fabric.buffer.ports} ports that share a pool are simulated, with as "
-            "large a share "
-            f"of its memory ({round(fabric.buffer.pool * scale(fabric)) / 1e6:.3g} MB). "
+            f"{pool_ports(fabric)} of the {fabric.buffer.ports} ports of a pool are simulated, with the same "
+            f"share of the pool's memory ({round(fabric.buffer.pool * scale(fabric)) / 1e6:.3g} MB). "
             f"{_alone(fabric)}"
         )
     found += [
-        f"{fabric.flows:,} flows in each run; small ones have up to {BINS[0]}, large ones more than "
-        f"{BINS[1]}.",
-        "Hosts send without segmentation offload and open no connection: its handshake would have measured "
-        "the RTT, so "
-        "that the first timeout is RTOmin.",
-        "Every setting was rounded to a value that the chip supports before it was simulated.",
+        f"Each run has {fabric.flows:,} flows. Small flows have up to {BINS[0]}, large flows more "
+        f"than {BINS[1]}.",
+        "Hosts do not use segmentation offload. Connections have no handshake that measures the RTT, so the "
+        "first timeout is RTOmin.",
+        "Every number was rounded to a value that the chip supports before the simulation.",
         # RFC 3168 §6.1.4 and 6.1.5; every packet of DCTCP and ECN* is ECN-capable, as in papers.
-        "Markers drop what is not ECN-capable: Reno's packets, and acknowledgements and retransmissions of "
-        "CUBIC.",
+        "Markers drop packets that are not ECN-capable: Reno's packets, and acknowledgements and "
+        "retransmissions of CUBIC.",
     ]
     return found
 

@@ -27,7 +27,7 @@ def today_of(switch: Switch, fabric: Fabric) -> tuple[Candidate, list[str]]:
     notes: list[str] = []
     if len(switch.profiles) > 1:
         notes.append(
-            f"Of {len(switch.profiles)} kinds of ports, the one with most ports is taken as today's."
+            f"The switch has {len(switch.profiles)} kinds of ports; the most frequent kind is simulated."
         )
     by_number = {queue.number: queue for queue in profile.queues}
     numbers = [each.queue for each in fabric.classes]
@@ -35,21 +35,22 @@ def today_of(switch: Switch, fabric: Fabric) -> tuple[Candidate, list[str]]:
         marking = [queue.number for queue in profile.queues if _marks(switch, queue)]
         if marking:
             notes.append(
-                f"Queue {numbers[0]} marks nothing today; queue {marking[0]} does and is taken as today's."
+                f"Queue {numbers[0]} does not mark today; the setting of queue {marking[0]}, which marks, "
+                "is simulated."
             )
             numbers = marking[:1]
     unread = Unread(switch.unread, "marking", "dropping")
     for number in numbers:
         if source := unread.about(profile, number):
-            notes.append(f"What queue {number} does today is not fully known: {cited(source)}.")
+            notes.append(f"The current setting of queue {number} is not fully known: {cited(source)}.")
     queues = tuple(_curve(switch, by_number.get(number), fabric, notes) for number in numbers)
     found = [_alpha(by_number.get(number)) for number in numbers]
     alphas = {float(each) for each in found if each is not None}
     if len(alphas) > 1:
-        notes.append("Queues have several α today; the least is simulated for all of them.")
+        notes.append("The queues have different α today; the smallest is simulated for all queues.")
     alpha = min(alphas) if alphas else chosen_alpha(fabric)
     if not alphas:
-        notes.append("The configuration does not say which α queues have; that of the fabric is taken.")
+        notes.append("The configuration does not specify α of the queues; the fabric's α is simulated.")
     pool = next((_pool(switch, fabric, each.marking, notes) for each in switch.pools if each.marking), None)
     return Candidate(TODAY, f"the {switch.format} configuration", TODAY, queues, alpha, pool), notes
 
@@ -120,16 +121,17 @@ def in_bytes(
         )
     if curve.weight:
         notes.append(
-            f"Profile {marking.name} averages with weight {curve.weight}; the backlog itself is simulated."
+            f"Profile {marking.name} uses an average backlog, with weight {curve.weight}; the "
+            "simulation uses the current backlog."
         )
     if not curve.drops_not_ect and any(each.transport in ("reno", "cubic") for each in fabric.classes):
-        passes = "lets" if curve.drops_not_ect is False else "may let"
+        passes = "passes" if curve.drops_not_ect is False else "may pass"
         notes.append(
-            f"Profile {marking.name} {passes} packets pass that are not ECN-capable; the simulation drops "
-            "them where others are marked."
+            f"Profile {marking.name} {passes} packets that are not ECN-capable; the simulation drops them "
+            "where ECN-capable packets are marked."
         )
     if curve.probability is None:
-        notes.append(f"Profile {marking.name} does not say its probability; 100 % is simulated.")
+        notes.append(f"Profile {marking.name} does not specify a probability; 100 % is simulated.")
     if curve.probability == 0:
         return None
     # A threshold below one byte marks everything.

@@ -73,7 +73,7 @@ def _simulate(
 ) -> Run:
     """Simulate an experiment with live progress."""
     if problem := unfit(folder, verify=verify):
-        print(f"{problem.message}: it is run again", file=sys.stderr)
+        print(f"{problem.message}: the scenario is run again", file=sys.stderr)
     if writer := writer_of(folder):
         print(f"{folder} may be in the making: waiting for a sign of {writer}", file=sys.stderr)
     screen.print(
