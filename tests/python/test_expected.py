@@ -129,9 +129,7 @@ def test_a_figure_of_unknown_runs_beside_its_own_is_refused(tmp_path: Path) -> N
     with pytest.raises(
         ShallowsError, match='experiment "x", draw: unknown experiment "y"; expected one of x'
     ):
-        read_text(
-            tmp_path, f'{HEAD}draw = [{{ figure = "dots", beside = ["y"] }}]\n{CLAIM}kind = "ordering"\n'
-        )
+        read_text(tmp_path, f'{HEAD}draw = [{{ figure = "dots", beside = ["y"] }}]\n')
 
 
 def test_a_figure_of_an_unknown_metric_is_refused(tmp_path: Path) -> None:

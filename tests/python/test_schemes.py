@@ -1,13 +1,15 @@
 """Figures of many schemes: fronts, bounds, rows, and values relative to a baseline."""
 
-from typing import Any
+from pathlib import Path
 
 import pytest
 from matplotlib.axes import Axes
 
 import shallows as sh
+from drawn import curves, data
 from fake_runs import fake_run
 from shallows import figures
+from shallows.series.measures import measure
 
 LOSS, TIMEOUTS = "loss_rate_in_switches", "timeouts"
 
@@ -24,19 +26,10 @@ def runs_of(values: dict[tuple[str, float], list[tuple[float, float]]]) -> list[
     ]
 
 
-def points(plot: Axes) -> dict[str, tuple[Any, Any]]:
-    """Positions of the named markers of a panel."""
-    return {
-        str(line.get_label()): (list(line.get_xdata()), list(line.get_ydata()))  # type: ignore[call-overload]
-        for line in plot.get_lines()
-        if not str(line.get_label()).startswith("_")
-    }
-
-
 def front(plot: Axes) -> list[tuple[float, float]]:
     """Corners of the line of unbeaten schemes."""
     (line,) = [each for each in plot.get_lines() if each.get_linestyle() == "-" and each.get_marker() == ""]
-    return [(float(x), float(y)) for x, y in zip(line.get_xdata(), line.get_ydata(), strict=True)]
+    return [*zip(*data(line), strict=True)]
 
 
 THREE = {
@@ -51,13 +44,13 @@ def test_a_frontier_has_a_panel_for_each_load_and_the_line_of_the_unbeaten() -> 
     figure = figures.frontier(runs_of(THREE), metrics=(LOSS, TIMEOUTS))
     half, high = figure.axes
     assert [plot.get_title(loc="right") for plot in (half, high)] == ["load 0.5", "load 0.9"]
-    assert points(half) == {
+    assert curves(half) == {
         "few losses": ([1.0], [10.0]),
         "few timeouts": ([4.0], [2.0]),
         "beaten": ([5.0], [20.0]),
     }
     assert front(half) == [(1.0, 10.0), (4.0, 2.0)]
-    assert points(high) == {"few losses": ([3.0], [3.0])}
+    assert curves(high) == {"few losses": ([3.0], [3.0])}
 
 
 def test_more_than_eight_schemes_are_numbers_with_a_key() -> None:
@@ -69,25 +62,23 @@ def test_more_than_eight_schemes_are_numbers_with_a_key() -> None:
     assert note.startswith("1 scheme 1, 2 scheme 2, ")
 
 
-def test_the_bound_of_a_frontier_is_the_fluid_network(tmp_path: Any) -> None:
+def test_the_bound_of_a_frontier_is_the_fluid_network(tmp_path: Path) -> None:
     run = sh.run(sh.example("gallery/load"), {"workload.0.flows": 60}, out=tmp_path / "run")
     metrics = ("fct_us.all.mean", "fct_us.all.p99")
     (plot,) = figures.frontier(run, metrics=metrics, ideal=True).axes
     (star,) = [line for line in plot.get_lines() if line.get_marker() == "*"]
-    from shallows.series.measures import measure
-
     bound = [measure(run, f"fluid_{metric}") for metric in metrics]
-    assert [star.get_xdata()[0], star.get_ydata()[0]] == pytest.approx(bound)  # type: ignore[index]
+    assert [place for (place,) in data(star)] == pytest.approx(bound)
     assert bound[0] < measure(run, "fct_us.all.mean")
 
 
 def test_dots_have_a_row_for_each_scheme_and_a_marker_for_each_load() -> None:
     loss, timeouts = figures.dots(runs_of(THREE), metrics=(LOSS, TIMEOUTS)).axes
     assert [text.get_text() for text in loss.get_yticklabels()] == ["few losses", "few timeouts", "beaten"]
-    found = points(loss)
+    found = curves(loss)
     assert list(found) == ["load 0.5", "load 0.9"]
     assert found["load 0.5"][0] == [1.0, 4.0, 5.0]
-    assert points(timeouts)["load 0.9"][0] == [3.0]
+    assert curves(timeouts)["load 0.9"][0] == [3.0]
 
 
 def test_values_are_divided_by_those_of_the_baseline_with_the_same_load_and_seed() -> None:
@@ -99,14 +90,14 @@ def test_values_are_divided_by_those_of_the_baseline_with_the_same_load_and_seed
     }
     (plot,) = figures.dots(runs_of(values), metrics=(LOSS,), baseline={"scheme": "a"}).axes
     # (3 / 1 + 4 / 2) / 2 and 10 / 5.
-    assert points(plot)["load 0.5"][0] == [1.0, 2.5]
-    assert points(plot)["load 0.9"][0] == [1.0, 2.0]
+    assert curves(plot)["load 0.5"][0] == [1.0, 2.5]
+    assert curves(plot)["load 0.9"][0] == [1.0, 2.0]
 
 
 def test_rows_can_be_the_values_of_an_axis() -> None:
     (plot,) = figures.dots(runs_of(THREE), metrics=(LOSS,), rows="load").axes
     assert [text.get_text() for text in plot.get_yticklabels()] == ["0.5", "0.9"]
-    assert list(points(plot)) == ["few losses", "few timeouts", "beaten"]
+    assert list(curves(plot)) == ["few losses", "few timeouts", "beaten"]
 
 
 def test_a_baseline_that_no_run_is_at_is_refused() -> None:
