@@ -87,7 +87,9 @@ class Fabric:
 # BCC (INFOCOM '20) §V: pools of 3 MiB for eight ports and 128 KiB per port, as in Tomahawk.
 FAST = Fabric("100g", 100e9, 9_000, 3 << 20, 8, 128 << 10, 16_000)
 # BCC, Table I: 9 MB in a Trident+, shared by all ports.
-SLOW = Fabric("10g", 10e9, 1_500, 9_000_000, 24, 0, 8_000)
+SLOW = Fabric("10g", 10e9, 1_500, 9_000_000, 24, 0, 5_000)
+SHORT = replace(FAST, flows=8_000)
+"""Fabric of the sensitivity analyses and of the grid, with shorter runs."""
 
 ALPHA = 4.0
 """Alpha of Dynamic Threshold in BCC's simulations (§V)."""
@@ -445,8 +447,8 @@ CASES: Mapping[str, Mapping[str, Any]] = {
     "paths of acks": {"switch.ecmp": "symmetric"},
     "alpha of 1": {"switch.buffer.alpha": 1.0},
     "twice the flows": {
-        **{f"workload.{place}.flows": 2 * FAST.flows_of(mix) for place, mix in enumerate(MIXES)},
-        "workload.4.queries": 2 * FAST.queries_at(AT),
+        **{f"workload.{place}.flows": 2 * SHORT.flows_of(mix) for place, mix in enumerate(MIXES)},
+        "workload.4.queries": 2 * SHORT.queries_at(AT),
     },
 }
 """Changes of one thing at a time; buffers are per port and Gb/s, reserved bytes included."""
@@ -464,8 +466,8 @@ def cases() -> str:
         "tcp.rto.min": "5ms",
         "host.nic.tso": "off",
         "workload.4.fan_out": DEGREE,
-        **{f"workload.{place}.flows": FAST.flows_of(mix) for place, mix in enumerate(MIXES)},
-        "workload.4.queries": FAST.queries_at(AT),
+        **{f"workload.{place}.flows": SHORT.flows_of(mix) for place, mix in enumerate(MIXES)},
+        "workload.4.queries": SHORT.queries_at(AT),
     }
     lines = "\n".join(
         f'"{key}" = {toml_value([changed.get(key, value) for changed in CASES.values()])}'
@@ -495,17 +497,17 @@ def files() -> dict[str, str]:
         found[f"{name}.toml"] = scenario(fabric, name, title, 0.7, queries=True) + axes + listed(every)
     title = "Six schemes on the fabric of queries-100g.toml, with one change at a time."
     found["sensitivity.toml"] = (
-        scenario(FAST, "sensitivity", title, AT, queries=True) + cases() + listed(six(FAST))
+        scenario(SHORT, "sensitivity", title, AT, queries=True) + cases() + listed(six(SHORT))
     )
     for rtt in (20e-6, 200e-6):
-        fabric = replace(FAST, rtt=rtt)
+        fabric = replace(SHORT, rtt=rtt)
         name = f"rtt-{round(rtt * 1e6)}us"
         title = f"The six schemes of sensitivity.toml at a base round-trip time of {round(rtt * 1e6)} us."
         axes = of_rtt(fabric)
         found[f"{name}.toml"] = scenario(fabric, name, title, AT, queries=True) + axes + listed(six(fabric))
     title = "Candidates for the main number of each scheme, on the fabric of queries-100g.toml."
     axes = "\n[sweep]\naxes = { seed = [11, 12] }\n"
-    found["grid.toml"] = scenario(FAST, "grid", title, AT, queries=True) + axes + listed([*candidates()])
+    found["grid.toml"] = scenario(SHORT, "grid", title, AT, queries=True) + axes + listed([*candidates()])
     return found
 
 
@@ -521,7 +523,7 @@ def of_rtt(fabric: Fabric) -> str:
 def candidates() -> Iterator[Scheme]:
     """Yield each scheme with its main number multiplied by a quarter, a half, one and two."""
     for factor in (0.25, 0.5, 1.0, 2.0):
-        for each in schemes(FAST, factor):
+        for each in schemes(SHORT, factor):
             yield replace(each, name=f"{each.name}, x{factor:g}", why=())
 
 

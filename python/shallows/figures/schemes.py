@@ -8,7 +8,7 @@ import shallows.figures.style as style
 from shallows.comparison.intervals import over_seeds, said_of_bars
 from shallows.errors import ShallowsError
 from shallows.figures.lines import MOST_LOOKS, PAGE_WIDTH
-from shallows.quantity import order
+from shallows.quantity import digits, order
 from shallows.runs.results import Run, axis_name, describe, place_on
 from shallows.series.inputs import Runs, as_list, labels
 from shallows.series.measures import measure
@@ -27,16 +27,24 @@ SHOWN = ("slowdown.all.mean", "timeouts")
 ROW = 0.125
 """Height of a row of `dots` in inches."""
 
-NOT_DRAWN = "no run has a value"
-
 WIDE = 4.0
 """Ratio of the ends of a scale above which it is logarithmic."""
 
+DECADES = 4
+"""Decades of a scale with zero; smaller values are drawn between zero and its first label."""
+
+Selection = Mapping[str, Any]
 Values = list[float]
 """Values of a metric, one for each seed."""
 
 
-def frontier(runs: Runs, *, metrics: Sequence[str] = TRADE_OFF, ideal: bool = False) -> "Figure":
+def frontier(
+    runs: Runs,
+    *,
+    metrics: Sequence[str] = TRADE_OFF,
+    baseline: Selection | None = None,
+    ideal: bool = False,
+) -> "Figure":
     """Draw two metrics of each scheme against each other, with a panel for each point of the sweep.
 
     Low values are good in both. A line connects the schemes that no other scheme beats in both means. Bars
@@ -48,8 +56,10 @@ def frontier(runs: Runs, *, metrics: Sequence[str] = TRADE_OFF, ideal: bool = Fa
         Finished runs of schemes.
     metrics
         Metrics of the horizontal and of the vertical axis.
+    baseline
+        Selection of the runs by which values are divided, pair by pair of seeds. Default: values as measured.
     ideal
-        Whether to draw the bound of a network without queues, for completion times of size bins.
+        Whether to state the bound of a network without queues, for completion times of size bins.
 
     Returns
     -------
@@ -66,48 +76,49 @@ def frontier(runs: Runs, *, metrics: Sequence[str] = TRADE_OFF, ideal: bool = Fa
     'FCT all mean (µs)'
     """
     runs = as_list(runs)
-    names = _schemes(runs)
+    measured = _measured(runs, metrics, baseline)
+    bounds = _measured(runs, [f"fluid_{metric}" for metric in metrics], None) if ideal else {}
+    if baseline is not None:
+        bounds = _relative(bounds, runs, _measured(runs, metrics, None), baseline)
+    names = list(dict.fromkeys(_row(run, "scheme") for run in runs))
     places = _places(runs)
-    found = {
-        place: {name: [_over_seeds(members, metric) for metric in metrics] for name, members in kept.items()}
-        for place, kept in places.items()
-    }
-    bounds = {place: _ideal(kept, metrics) for place, kept in places.items()} if ideal else {}
-    looks = _looks(names)
+    is_wide = len(names) > MOST_LOOKS
     columns = min(len(places), 2)
     rows = -(-len(places) // columns)
-    width = style.WIDTH if len(names) <= MOST_LOOKS else PAGE_WIDTH
-    with style.panels(rows, columns, 1.35 if width == style.WIDTH else 2.1, width=width) as (figure, plots):
-        for place, plot in zip(found, plots, strict=False):
-            _draw_trade_off(plot, found[place], looks, bounds.get(place))
-            style.name_panel(plot, place)
+    width = PAGE_WIDTH if is_wide else style.WIDTH
+    with style.panels(rows, columns, 2.1 if is_wide else 1.35, width=width) as (figure, plots):
         for plot in plots[len(places) :]:
             plot.remove()
-        units = [_label(metric) for metric in metrics]
-        for index, plot in enumerate(plots[: len(places)]):
-            if index + columns >= len(places):
-                plot.set_xlabel(units[0])
-            if index % columns == 0:
-                plot.set_ylabel(units[1])
-        counts = [len(values) for kept in found.values() for both in kept.values() for values in both]
-        notes = [said_of_bars([count for count in counts if count] or [1])]
-        if len(names) > MOST_LOOKS:
+        counts, points = [], []
+        for place, plot in zip(places, plots, strict=False):
+            found = {
+                name: [_kept(measured, members, metric) for metric in metrics]
+                for name, members in places[place].items()
+            }
+            counts += [len(values) for both in found.values() for values in both if values]
+            points.append(_draw_trade_off(plot, found, _looks(names)))
+            style.name_panel(plot, place)
+            first = next(iter(places[place].values()))
+            bound = [_kept(bounds, first, f"fluid_{metric}") for metric in metrics]
+            if all(bound):
+                _say_bound(plot, [_mean(values) for values in bound])
+        _name_axes(plots[: len(places)], columns, metrics, relative=baseline is not None)
+        notes = [said_of_bars(counts or [1]), "Line: no other scheme has both means lower."]
+        notes += [f"Values relative to {describe(dict(baseline))}, by pairs of seeds."] if baseline else []
+        if is_wide:
             notes.insert(0, ", ".join(f"{number} {name}" for number, name in enumerate(names, 1)) + ".")
         else:
             style.add_legend(figure, plots[0])
-        if ideal:
-            notes.append("Star: a network without queues.")
-        notes.append("Line: no other scheme has both means lower.")
         style.add_note(figure, " ".join(notes))
+        if is_wide:
+            figure.draw_without_rendering()
+            for plot, drawn in zip(plots, points, strict=False):
+                _number(plot, {str(names.index(name) + 1): at for name, at in drawn.items()})
     return figure
 
 
 def dots(
-    runs: Runs,
-    *,
-    metrics: Sequence[str] = SHOWN,
-    rows: str = "scheme",
-    baseline: Mapping[str, Any] | None = None,
+    runs: Runs, *, metrics: Sequence[str] = SHOWN, rows: str = "scheme", baseline: Selection | None = None
 ) -> "Figure":
     """Draw a row for each scheme, and a panel for each metric; other differences are markers in a row.
 
@@ -122,7 +133,7 @@ def dots(
     rows
         Axis of the rows: `scheme`, or an axis of the sweep.
     baseline
-        Selection of the runs that values are divided by, pair by pair of seeds, such as
+        Selection of the runs by which values are divided, pair by pair of seeds, such as
         `{"scheme": "DCTCP"}`. Default: values as measured.
 
     Returns
@@ -140,33 +151,84 @@ def dots(
     """
     runs = as_list(runs)
     named = list(dict.fromkeys(_row(run, rows) for run in runs))
-    other = {id(run): describe(_rest(run, rows, _varied(runs))) for run in runs}
-    marked = sorted(dict.fromkeys(other.values()), key=list(dict.fromkeys(other.values())).index)
+    varied = _varied(runs)
+    marks = {id(run): describe(_rest(run, rows, varied)) for run in runs}
+    marked = list(dict.fromkeys(marks.values()))
     if len(marked) > MOST_LOOKS:
         raise ShallowsError(
             f"each row would have {len(marked)} markers; {MOST_LOOKS} can be told apart",
             "choose among the runs (`--where load=0.8`)",
         )
-    divided = _divisors(runs, baseline, metrics)
-    looks = {name: style.look(index) | {"linestyle": ""} for index, name in enumerate(marked)}
+    measured = _measured(runs, metrics, baseline)
     width = style.WIDTH if len(metrics) <= 2 else PAGE_WIDTH
-    height = 0.3 + ROW * len(named) * (1 + 0.25 * (len(marked) > 3))
+    height = 0.3 + ROW * len(named) * (1 + 0.1 * len(marked))
     with style.panels(1, len(metrics), height, width=width, sharey=True) as (figure, plots):
         counts = []
         for plot, metric in zip(plots, metrics, strict=True):
-            points = _points(runs, metric, rows, other, divided, baseline)
+            points: Points = {}
+            for run in runs:
+                if (value := measured.get((id(run), metric))) is not None:
+                    points.setdefault((_row(run, rows), marks[id(run)]), []).append(value)
             counts += [len(values) for values in points.values()]
-            _draw_rows(plot, points, named, marked, looks, relative=baseline is not None)
-            label = _label(metric, relative=baseline is not None)
-            plot.set_xlabel(style.wrapped(label, 56 // min(len(metrics), 2)), fontsize=7)
+            _draw_rows(plot, points, named, marked, relative=baseline is not None)
+            plot.set_xlabel(style.wrapped(_label(metric, relative=baseline is not None), 24), fontsize=7)
         plots[0].set_yticks(range(len(named)), named)
         plots[0].set_ylim(len(named) - 0.4, -0.6)
         style.add_legend(figure, plots[0])
-        notes = [said_of_bars([count for count in counts if count] or [1])]
-        if baseline:
-            notes.append(f"Values relative to {describe(dict(baseline))}, by pairs of seeds.")
+        notes = [said_of_bars(counts or [1])]
+        notes += [f"Values relative to {describe(dict(baseline))}, by pairs of seeds."] if baseline else []
         style.add_note(figure, " ".join(notes))
     return figure
+
+
+Numbers = dict[tuple[int, str], float]
+"""Values by run and metric; runs in which nothing was measured are missing."""
+
+
+def _measured(runs: Sequence[Run], metrics: Sequence[str], baseline: Selection | None) -> Numbers:
+    """Return the metrics of all runs in the units of axes, or relative to the runs of the baseline."""
+    found: Numbers = {}
+    for run in runs:
+        for metric in metrics:
+            try:
+                found[id(run), metric] = measure(run, metric) * _factor(metric)
+            except ShallowsError:
+                continue
+    return found if baseline is None else _relative(found, runs, found, baseline)
+
+
+def _relative(numbers: Numbers, runs: Sequence[Run], divisors: Numbers, baseline: Selection) -> Numbers:
+    """Divide by the values of the baseline's run at the same point and seed; zeros divide nothing."""
+    base = {
+        _point(run, baseline): run
+        for run in runs
+        if all(place_on(labels(run), axis) == value for axis, value in baseline.items())
+    }
+    if not base:
+        raise ShallowsError(
+            f"no run is at {describe(dict(baseline))}", "name runs of the figure as the baseline"
+        )
+    by_id = {id(run): run for run in runs}
+    found: Numbers = {}
+    for (number, metric), value in numbers.items():
+        other = base.get(_point(by_id[number], baseline))
+        by = divisors.get((id(other), metric.removeprefix("fluid_"))) if other else None
+        if by:
+            found[number, metric] = value / by
+    return found
+
+
+def _point(run: Run, baseline: Selection) -> str:
+    """Return the place of a run without the axes of the baseline."""
+    return str({axis: value for axis, value in labels(run).items() if axis not in baseline})
+
+
+def _kept(numbers: Numbers, runs: Sequence[Run], metric: str) -> Values:
+    return [numbers[id(run), metric] for run in runs if (id(run), metric) in numbers]
+
+
+def _mean(values: Values) -> float:
+    return math.fsum(values) / len(values)
 
 
 def _row(run: Run, rows: str) -> str:
@@ -180,16 +242,11 @@ def _varied(runs: Sequence[Run]) -> set[str]:
 
 
 def _rest(run: Run, rows: str, varied: set[str]) -> dict[str, Any]:
-    """Return the labels that tell the markers of a row apart."""
+    """Return the labels that differ between runs, without the axis of the rows."""
+    kept = {axis: value for axis, value in labels(run).items() if axis in varied}
     return {
-        axis: value
-        for axis, value in labels(run).items()
-        if axis in varied and axis != rows and axis_name(axis) != axis_name(rows)
+        axis: value for axis, value in kept.items() if rows not in {axis, axis_name(axis).replace(" ", "_")}
     }
-
-
-def _schemes(runs: Sequence[Run]) -> list[str]:
-    return list(dict.fromkeys(_row(run, "scheme") for run in runs))
 
 
 def _places(runs: Sequence[Run]) -> dict[str, dict[str, list[Run]]]:
@@ -197,86 +254,104 @@ def _places(runs: Sequence[Run]) -> dict[str, dict[str, list[Run]]]:
     varied = _varied(runs)
     rests = {id(run): _rest(run, "scheme", varied) for run in runs}
     found: dict[str, dict[str, list[Run]]] = {}
-    for run in sorted(runs, key=lambda run: [order(value) for value in rests[id(run)].values()]):
+    for run in sorted(runs, key=lambda run: [_order(value) for value in rests[id(run)].values()]):
         found.setdefault(describe(rests[id(run)]), {}).setdefault(_row(run, "scheme"), []).append(run)
     return found
 
 
-def _value(run: Run, metric: str) -> float | None:
-    """Return a metric of a run; None if nothing was measured."""
+def _order(value: object) -> float:
     try:
-        return measure(run, metric)
-    except ShallowsError:
-        return None
-
-
-def _over_seeds(runs: Sequence[Run], metric: str) -> Values:
-    return [value for run in runs if (value := _value(run, metric)) is not None]
-
-
-def _mean(values: Values) -> float:
-    return math.fsum(values) / len(values)
-
-
-def _ideal(kept: Mapping[str, Sequence[Run]], metrics: Sequence[str]) -> list[float]:
-    """Return the bounds of completion times without queues, over the runs of one scheme."""
-    runs = next(iter(kept.values()))
-    return [_mean([measure(run, f"fluid_{metric}") for run in runs]) for metric in metrics]
+        return order(value)
+    except ValueError:
+        return 0.0
 
 
 def _looks(names: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Return the marker of each scheme; with more than eight, its number."""
+    """Return the marker of each scheme; with more than eight, a point for a number to be beside."""
     if len(names) <= MOST_LOOKS:
         return {name: style.look(index) | {"linestyle": ""} for index, name in enumerate(names)}
-    return {name: {"marker": f"${index}$", "linestyle": ""} for index, name in enumerate(names, 1)}
+    point = {"marker": "o", "markersize": 2.2, "linestyle": "", "color": "0.25"}
+    return dict.fromkeys(names, point)
+
+
+Points = dict[tuple[str, str], Values]
+"""Values of a metric by row and marker."""
 
 
 def _draw_trade_off(
-    plot: "Axes",
-    found: Mapping[str, Sequence[Values]],
-    looks: Mapping[str, Mapping[str, Any]],
-    bound: Sequence[float] | None,
-) -> None:
-    """Draw the means of two metrics with their bars, and the line of the schemes that none beats."""
-    means = {
-        name: (_mean(both[0]), _mean(both[1]))
-        for name, both in found.items()
-        if all(values for values in both)
-    }
+    plot: "Axes", found: Mapping[str, Sequence[Values]], looks: Mapping[str, Mapping[str, Any]]
+) -> dict[str, tuple[float, float]]:
+    """Draw the means of two metrics with their bars, and the line of the unbeaten; return the means."""
+    means = {name: (_mean(both[0]), _mean(both[1])) for name, both in found.items() if all(both)}
     front = [
-        name
-        for name, mine in means.items()
-        if not any(
-            theirs != mine and theirs[0] <= mine[0] and theirs[1] <= mine[1] for theirs in means.values()
-        )
+        mine
+        for mine in means.values()
+        if not any(each != mine and each[0] <= mine[0] and each[1] <= mine[1] for each in means.values())
     ]
-    ends: list[list[float]] = [[], []]
-    for name, both in found.items():
-        if name not in means:
-            continue
-        across, up = (over_seeds(values) for values in both)
-        bars: dict[str, Any] = {
-            "ecolor": "0.75",
-            "elinewidth": 0.6,
-            "capsize": 0,
-            "fmt": "none",
-            "zorder": 1.5,
-        }
+    bars: dict[str, Any] = {"ecolor": "0.78", "elinewidth": 0.6, "capsize": 0, "fmt": "none", "zorder": 1.5}
+    for name, mean in means.items():
+        across, up = (over_seeds(values) for values in found[name])
         if across and up:
-            plot.errorbar(*means[name], xerr=across.estimate - across.low, yerr=up.estimate - up.low, **bars)
-        look = dict(looks[name])
-        if str(look["marker"]).startswith("$"):
-            look |= {"color": "black" if name in front else "0.4"}
-            look |= {"markersize": 4.5 + 2.5 * (len(str(look["marker"])) > 3), "markeredgewidth": 0.25}
-        plot.plot(*means[name], label=name, **look)
-        for kept, value in zip(ends, means[name], strict=True):
-            kept.append(value)
-    line = sorted(means[name] for name in front)
-    plot.plot(*zip(*line, strict=True), color="0.3", linewidth=0.7, linestyle="-", marker="", zorder=1.2)
-    if bound:
-        plot.plot(*bound, marker="*", color="black", linestyle="", markersize=6, label="_ideal")
-    for which, values, star in zip("xy", ends, [[each] for each in bound or ()] or [[], []], strict=True):
-        _scale(plot, which, [*values, *star])
+            halves = across.estimate - across.low, up.estimate - up.low
+            plot.errorbar(*mean, xerr=halves[0], yerr=halves[1], **bars)
+        plot.plot(*mean, label=name, **looks[name])
+    plot.plot(
+        *zip(*sorted(front), strict=True), color="0.3", linewidth=0.7, linestyle="-", marker="", zorder=1.2
+    )
+    for which, values in zip("xy", zip(*means.values(), strict=True), strict=True):
+        _scale(plot, which, values)
+    return means
+
+
+def _say_bound(plot: "Axes", bound: Sequence[float]) -> None:
+    text = f"no queues: {digits(bound[0])}, {digits(bound[1])}"
+    look: dict[str, Any] = {"fontsize": 6, "color": "0.35", "transform": plot.transAxes}
+    plot.text(0.02, 0.02, text, ha="left", va="bottom", **look).set_in_layout(False)
+
+
+def _name_axes(plots: "Sequence[Axes]", columns: int, metrics: Sequence[str], *, relative: bool) -> None:
+    across, up = (_label(metric, relative=relative) for metric in metrics)
+    for index, plot in enumerate(plots):
+        if index + columns >= len(plots):
+            plot.set_xlabel(across)
+        if index % columns == 0:
+            plot.set_ylabel(up)
+
+
+STEPS = [(radius * dx, radius * dy) for radius in (6, 11, 16, 22, 28) for dx, dy in
+         ((1, 0), (-1, 0), (0, 1), (0, -1), (0.7, 0.7), (-0.7, 0.7), (0.7, -0.7), (-0.7, -0.7))]  # fmt: skip
+"""Candidate distances of a number from its point, in points of 1/72 inch, the nearest first."""
+
+
+def _number(plot: "Axes", points: Mapping[str, tuple[float, float]]) -> None:
+    """Write numbers beside points, apart from each other; a line connects a distant number and its point."""
+    scale = 72 / plot.figure.dpi
+    places = {text: scale * plot.transData.transform(at) for text, at in points.items()}
+    frame = [scale * end for end in plot.bbox.extents]
+    taken = [tuple(place) for place in places.values()]
+    for text, place in places.items():
+        inside = [
+            (place[0] + dx, place[1] + dy)
+            for dx, dy in STEPS
+            if frame[0] + 4 < place[0] + dx < frame[2] - 4 and frame[1] + 4 < place[1] + dy < frame[3] - 4
+        ]
+        free = [
+            each for each in inside if all(abs(each[0] - x) > 7.5 or abs(each[1] - y) > 6 for x, y in taken)
+        ]
+        chosen = (free or inside or [(place[0] + 6, place[1])])[0]
+        taken.append(chosen)
+        offset = chosen[0] - place[0], chosen[1] - place[1]
+        line = {"arrowstyle": "-", "linewidth": 0.35, "color": "0.5", "shrinkA": 0, "shrinkB": 0}
+        plot.annotate(
+            text,
+            points[text],
+            xytext=offset,
+            textcoords="offset points",
+            ha="center",
+            va="center",
+            fontsize=6,
+            arrowprops=line if math.hypot(*offset) > 8 else None,
+        ).set_in_layout(False)
 
 
 def _scale(plot: "Axes", which: str, values: Sequence[float]) -> None:
@@ -290,117 +365,96 @@ def _scale(plot: "Axes", which: str, values: Sequence[float]) -> None:
         (plot.set_xscale if which == "x" else plot.set_yscale)("log")
         axis.set_major_locator(FixedLocator(style.decades(low, high)))
     else:
-        axis.set_major_locator(MaxNLocator(3, steps=[1, 2, 5, 10]))
+        axis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
     (plot.set_xlim if which == "x" else plot.set_ylim)(low, high)
     axis.set_minor_locator(NullLocator())
     axis.set_major_formatter(style.plain_numbers())
 
 
-def _divisors(
-    runs: Sequence[Run], baseline: Mapping[str, Any] | None, metrics: Sequence[str]
-) -> "dict[tuple[str, str], float] | None":
-    """Return the baseline's values by metric and point with its seed; None without a baseline."""
-    if baseline is None:
-        return None
-    found = {}
-    for run in runs:
-        if all(place_on(labels(run), axis) == value for axis, value in baseline.items()):
-            for metric in metrics:
-                if value := _value(run, metric):
-                    found[metric, _pair(run, baseline)] = value
-    if not found:
-        raise ShallowsError(
-            f"no run is at {describe(dict(baseline))}", "name runs of the figure as the baseline"
-        )
-    return found
+def _scale_with_zero(plot: "Axes", values: Sequence[float]) -> None:
+    """Set a scale of `DECADES` decades with zero if values span more than one, otherwise a linear one."""
+    from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
 
-
-def _pair(run: Run, baseline: Mapping[str, Any]) -> str:
-    """Return the point of a run without the axes of the baseline, and with its seed."""
-    return str({axis: value for axis, value in labels(run).items() if axis not in baseline})
-
-
-Points = dict[tuple[str, str], Values]
-"""Values of a metric by row and marker."""
-
-
-def _points(
-    runs: Sequence[Run],
-    metric: str,
-    rows: str,
-    other: Mapping[int, str],
-    divided: "Mapping[tuple[str, str], float] | None",
-    baseline: Mapping[str, Any] | None,
-) -> Points:
-    found: Points = {}
-    for run in runs:
-        value = _value(run, metric)
-        if value is not None and divided is not None:
-            by = divided.get((metric, _pair(run, baseline or {})))
-            value = value / by if by else None
-        if value is not None:
-            found.setdefault((_row(run, rows), other[id(run)]), []).append(value)
-    return found
+    positive = [value for value in values if value > 0]
+    low, high = (min(positive), max(positive)) if positive else (1.0, 1.0)
+    if high / low <= 10:
+        plot.set_xlim(0, 1.08 * high)
+        plot.xaxis.set_major_locator(MaxNLocator(3, steps=[1, 2, 2.5, 5, 10]))
+    else:
+        top = math.ceil(math.log10(high))
+        floor = 10.0 ** max(math.floor(math.log10(low)), top - DECADES)
+        plot.set_xscale("symlog", linthresh=floor, linscale=0.5)
+        plot.set_xlim(-0.05 * floor, 1.6 * high)
+        ticks = [10.0**power for power in range(round(math.log10(floor)), top + 1)]
+        # The label of the first decade would touch that of zero.
+        shown = ticks[1:] if len(ticks) <= 4 else ticks[1::2]
+        plot.xaxis.set_major_locator(FixedLocator([0, *(tick for tick in shown if tick <= 1.6 * high)]))
+    plot.xaxis.set_minor_locator(NullLocator())
+    plot.xaxis.set_major_formatter(style.plain_numbers())
 
 
 def _draw_rows(
-    plot: "Axes",
-    points: Points,
-    rows: Sequence[str],
-    marked: Sequence[str],
-    looks: Mapping[str, Mapping[str, Any]],
-    *,
-    relative: bool,
+    plot: "Axes", points: Points, rows: Sequence[str], marked: Sequence[str], *, relative: bool
 ) -> None:
     """Draw the markers of all rows, one below the other within a row."""
     for place, name in enumerate(marked):
-        shift = 0.62 * ((place + 0.5) / len(marked) - 0.5)
-        heights, means, below, above = [], [], [], []
+        shift = 0.7 * ((place + 0.5) / len(marked) - 0.5)
+        look = style.look(place) | {"linestyle": "", "markersize": 3.2, "markeredgewidth": 0.7}
+        bars: dict[str, Any] = {"ecolor": look["color"], "elinewidth": 0.6, "capsize": 0, "fmt": "none"}
+        heights, means, halves = [], [], []
         for height, row in enumerate(rows):
             if values := points.get((row, name)):
                 interval = over_seeds(values)
-                mean = _mean(values)
                 heights.append(height + shift)
-                means.append(mean)
-                below.append(mean - interval.low if interval else 0.0)
-                above.append(interval.high - mean if interval else 0.0)
-        look = looks[name]
-        bars: dict[str, Any] = {
-            "ecolor": look["color"],
-            "elinewidth": 0.6,
-            "capsize": 0,
-            "fmt": "none",
-            "zorder": 1.5,
-        }
-        plot.errorbar(means, heights, xerr=[below, above], **bars)
-        plot.plot(means, heights, label=name, **{**look, "markersize": 3.2, "markeredgewidth": 0.7})
+                means.append(_mean(values))
+                halves.append(interval.high - interval.estimate if interval else 0.0)
+        plot.errorbar(means, heights, xerr=halves, zorder=1.5, **bars)
+        plot.plot(means, heights, label=name, **look)
     everything = [_mean(values) for values in points.values()]
     if not everything:
-        style.say_empty(plot, NOT_DRAWN)
+        style.say_empty(plot, "no run has a value")
     elif relative:
         _scale(plot, "x", [*everything, 1.0])
         plot.axvline(1, color="black", linewidth=0.6, zorder=1)
     else:
-        style.scale(plot, "x", everything, zero=True)
+        _scale_with_zero(plot, everything)
     plot.tick_params(axis="y", length=0, labelsize=6.5)
+    plot.grid(visible=False, axis="y")
     for height in range(1, len(rows), 2):
         plot.axhspan(height - 0.5, height + 0.5, color="0.95", zorder=0.5, linewidth=0)
 
 
-UNITS = {"fct_us": "µs", "query_us": "µs", "fluid_fct_us": "µs", "backlog_bytes": "bytes"}
+UNITS = {"fct_us": "µs", "query_us": "µs", "fluid_fct_us": "µs", "backlog_bytes": "KB"}
 """Units of metrics by kind."""
+
+SHARES = ("loss_rate", "with_timeout")
+"""Beginnings of the names of shares, which are in percent."""
+
+
+def _factor(name: str) -> float:
+    """Return the factor from a metric to the unit of its axis."""
+    metric = Metric(name)
+    if any(word.startswith(SHARES) for word in (metric.kind, *metric.words)):
+        return 100.0
+    return 1e-3 if metric.kind == "backlog_bytes" else 1.0
 
 
 def _label(name: str, *, relative: bool = False) -> str:
     """Return the label of an axis of a metric.
 
     >>> _label("fct_us.small.p99@0..4"), _label("queries.all.mean"), _label("loss_rate_in_switches")
-    ('FCT small p99, workload 0..4 (µs)', 'queries, mean (µs)', 'loss in switches')
+    ('FCT small p99, workload 0..4 (µs)', 'queries, mean (µs)', 'loss in switches (%)')
+    >>> _label("backlog_bytes.p99@leaf0.pool2")
+    'backlog p99, leaf0.pool2 (KB)'
     """
     metric = Metric(name)
+    unit = UNITS.get(metric.kind)
     if metric.kind == "queries":
-        time = metric.words[-1] in {"mean", "max"} or metric.words[-1].startswith("p")
-        title, unit = f"queries, {metric.words[-1].replace('_', ' ')}", "µs" if time else None
+        last = metric.words[-1]
+        title, unit = f"queries, {last.replace('_', ' ')}", None if last.startswith("w") else "µs"
+    elif metric.kind == "backlog_bytes":
+        title = f"backlog {'.'.join(metric.words)}, {metric.where}"
     else:
-        title, unit = metric.title, UNITS.get(metric.kind)
+        title = metric.title
+    unit = "%" if _factor(name) == 100 else unit
     return f"{title} ({unit})" if unit and not relative else title
