@@ -1,6 +1,6 @@
 """Write the table of all runs, and the description of the data set, into `results/`.
 
-Each row of `points.csv` is a run, with its labels, seed, results and content hash. `datacite.json` describes the
+Each row of `points.csv` is a run, with its labels, seed, results and hash. `datacite.json` describes the
 data set in the terms of DataCite 4.5, ready for a repository that assigns a DOI.
 
 Usage: python experiments/one-fabric/tables.py RUNS
@@ -42,6 +42,11 @@ METRICS = {
 LABELS = ("scheme", "load", "case", "seed")
 
 
+METHODS = """\
+Packet-level simulations with Shallows. points.csv has a row for each run, with its seed and the hash of its
+scenario and engine. The same scenario, seed and engine give the same results."""
+
+
 def rows(folder: Path) -> list[dict[str, Any]]:
     """Return a row for each finished run of each experiment."""
     found = []
@@ -54,8 +59,14 @@ def rows(folder: Path) -> list[dict[str, Any]]:
                     row[column] = f"{measure(run, metric):.6g}"
                 except ShallowsError:
                     row[column] = ""
-            found.append(row | {"hash": run.hash})
+            found.append(row | {"hash": hash_of(run)})
     return found
+
+
+def hash_of(run: sh.Run) -> str:
+    """Return the hash of a run's scenario, input files, seed and engine, from its folder's manifest."""
+    manifest = json.loads((run.path / "manifest.json").read_text(encoding="utf-8"))
+    return str(manifest["hash"])[:16]
 
 
 def described(table: list[dict[str, Any]]) -> dict[str, Any]:
@@ -78,9 +89,7 @@ def described(table: list[dict[str, Any]]) -> dict[str, Any]:
         "descriptions": [
             {
                 "descriptionType": "Methods",
-                "description": "Packet-level simulations with Shallows. points.csv has a row for each run, with its "
-                "seed and the hash of its scenario and engine. The same scenario, seed and engine give the "
-                "same results.",
+                "description": METHODS,
             }
         ],
         "software": version,
