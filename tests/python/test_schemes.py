@@ -1,5 +1,6 @@
 """Figures of many schemes: fronts, bounds, rows, and values relative to a baseline."""
 
+import itertools
 from pathlib import Path
 
 import pytest
@@ -54,8 +55,22 @@ def test_a_frontier_has_a_panel_for_each_load_and_the_line_of_the_unbeaten() -> 
     assert curves(high) == {"few lost": ([3.0], [3.0])}
 
 
-def test_more_than_eight_schemes_are_numbers_with_a_key() -> None:
-    values = {(f"scheme {index}", 0.5): [(float(index), 10.0 - index)] for index in range(1, 10)}
+def test_more_than_eight_schemes_in_one_panel_have_names_apart_from_each_other() -> None:
+    values = {(f"scheme {index}", 0.5): [(1 + index / 100, 2.0)] for index in range(1, 10)}
+    figure = figures.frontier(runs_of(values), metrics=(LOST, TIMEOUTS))
+    texts = figure.axes[0].texts
+    assert [text.get_text() for text in texts] == [scheme for scheme, _ in values]
+    figure.draw_without_rendering()
+    boxes = [text.get_window_extent() for text in texts]
+    assert not any(one.overlaps(other) for one, other in itertools.combinations(boxes, 2))
+
+
+def test_more_than_eight_schemes_in_several_panels_are_numbers_with_a_key() -> None:
+    values = {
+        (f"scheme {index}", load): [(float(index), 10.0 - index)]
+        for index in range(1, 10)
+        for load in (0.5, 0.9)
+    }
     figure = figures.frontier(runs_of(values), metrics=(LOST, TIMEOUTS))
     assert [text.get_text() for text in figure.axes[0].texts] == [str(index) for index in range(1, 10)]
     note = figure._supxlabel.get_text().replace("\n", " ")  # type: ignore[attr-defined]

@@ -48,7 +48,8 @@ def frontier(
     """Draw two metrics of each scheme against each other, with a panel for each point of the sweep.
 
     Low values are good in both. A line connects the schemes that no other scheme beats in both means. Bars
-    are 95 % intervals over seeds, from three seeds on. More than eight schemes are numbers.
+    are 95 % intervals over seeds, from three seeds on. More than eight schemes have names beside their
+    points, or numbers if there are several panels.
 
     Parameters
     ----------
@@ -105,15 +106,18 @@ def frontier(
         _name_axes(plots[: len(places)], columns, metrics, relative=baseline is not None)
         notes = [said_of_bars(counts or [1]), "Line: no other scheme has both means lower."]
         notes += [f"Values relative to {describe(dict(baseline))}, by pairs of seeds."] if baseline else []
-        if is_wide:
-            notes.insert(0, ", ".join(f"{number} {name}" for number, name in enumerate(names, 1)) + ".")
-        else:
+        texts = {name: str(number) for number, name in enumerate(names, 1)}
+        if not is_wide:
             style.add_legend(figure, plots[0])
+        elif len(places) > 1:
+            notes.insert(0, ", ".join(f"{number} {name}" for name, number in texts.items()) + ".")
+        else:
+            texts = {name: name for name in names}
         style.add_note(figure, " ".join(notes))
         if is_wide:
             figure.draw_without_rendering()
             for plot, drawn in zip(plots, points, strict=False):
-                _number(plot, {str(names.index(name) + 1): at for name, at in drawn.items()})
+                _name_points(plot, {texts[name]: at for name, at in drawn.items()})
     return figure
 
 
@@ -318,39 +322,51 @@ def _name_axes(plots: "Sequence[Axes]", columns: int, metrics: Sequence[str], *,
             plot.set_ylabel(up)
 
 
-STEPS = [(radius * dx, radius * dy) for radius in (6, 11, 16, 22, 28) for dx, dy in
-         ((1, 0), (-1, 0), (0, 1), (0, -1), (0.7, 0.7), (-0.7, 0.7), (0.7, -0.7), (-0.7, -0.7))]  # fmt: skip
-"""Candidate distances of a number from its point, in points of 1/72 inch, the nearest first."""
+LETTER, LINE = 3.5, 7.5
+"""Width of a letter and height of a line beside a point, in points of 1/72 inch."""
+
+SIDES = ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, 1), (1, -1), (-1, -1))
+"""Sides of a point on which its text may be, the best first."""
 
 
-def _number(plot: "Axes", points: Mapping[str, tuple[float, float]]) -> None:
-    """Write numbers beside points, apart from each other; a line connects a distant number and its point."""
+def _name_points(plot: "Axes", points: Mapping[str, tuple[float, float]]) -> None:
+    """Write texts beside points, apart from each other; a line connects a distant text and its point."""
     scale = 72 / plot.figure.dpi
     places = {text: scale * plot.transData.transform(at) for text, at in points.items()}
-    frame = [scale * end for end in plot.bbox.extents]
-    taken = [tuple(place) for place in places.values()]
-    for text, place in places.items():
+    left, bottom, right, top = (scale * end for end in plot.bbox.extents)
+    taken = [(float(x), float(y), 2.0) for x, y in places.values()]
+    for text, (x, y) in places.items():
+        half = LETTER * len(text) / 2 + 1
+        around = [
+            (x + dx * (half + 3 + far * bool(dy)), y + dy * (LINE + far))
+            if dy
+            else (x + dx * (half + 4 + far), y)
+            for far in (0.0, 5.0, 11.0, 18.0, 26.0)
+            for dx, dy in SIDES
+        ]
         inside = [
-            (place[0] + dx, place[1] + dy)
-            for dx, dy in STEPS
-            if frame[0] + 4 < place[0] + dx < frame[2] - 4 and frame[1] + 4 < place[1] + dy < frame[3] - 4
+            each
+            for each in around
+            if left < each[0] - half and each[0] + half < right and bottom + 4 < each[1] < top - 4
         ]
         free = [
-            each for each in inside if all(abs(each[0] - x) > 7.5 or abs(each[1] - y) > 6 for x, y in taken)
+            each
+            for each in inside
+            if all(abs(each[0] - u) > half + w or abs(each[1] - v) > LINE for u, v, w in taken)
         ]
-        chosen = (free or inside or [(place[0] + 6, place[1])])[0]
-        taken.append(chosen)
-        offset = chosen[0] - place[0], chosen[1] - place[1]
+        chosen = (free or inside or around)[0]
+        taken.append((*chosen, half))
+        offset = chosen[0] - x, chosen[1] - y
+        is_far = abs(offset[0]) > half + 8 or abs(offset[1]) > 2 * LINE
         line = {"arrowstyle": "-", "linewidth": 0.35, "color": "0.5", "shrinkA": 0, "shrinkB": 0}
+        look: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 6}
         plot.annotate(
             text,
             points[text],
             xytext=offset,
             textcoords="offset points",
-            ha="center",
-            va="center",
-            fontsize=6,
-            arrowprops=line if math.hypot(*offset) > 8 else None,
+            arrowprops=line if is_far else None,
+            **look,
         ).set_in_layout(False)
 
 
@@ -416,6 +432,8 @@ def _draw_rows(
     elif relative:
         _scale(plot, "x", [*everything, 1.0])
         plot.axvline(1, color="black", linewidth=0.6, zorder=1)
+    elif 0 < 10 * min(everything) < max(everything):
+        _scale(plot, "x", everything)
     else:
         _scale_with_zero(plot, everything)
     plot.tick_params(axis="y", length=0, labelsize=6.5)
