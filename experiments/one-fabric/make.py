@@ -441,9 +441,11 @@ CASES: Mapping[str, Mapping[str, Any]] = {
     "80 servers": {"workload.4.fan_out": 80},
     "RTO of 1 ms": {"tcp.rto.min": "1ms"},
     "RTO of 200 ms": {"tcp.rto.min": "200ms"},
-    "bursts of Linux": {"host.nic.tso": "linux"},
-    "bursts of 64 KB": {"host.nic.tso": "64KB"},
-    "idealised hosts": {"tcp.preset": "rfc", "tcp.delayed_ack.segments": 1},
+    # Bursts have no effect with RACK.
+    "SACK, no bursts": {"tcp.recovery": "sack"},
+    "SACK, bursts of Linux": {"tcp.recovery": "sack", "host.nic.tso": "linux"},
+    "SACK, bursts of 64 KB": {"tcp.recovery": "sack", "host.nic.tso": "64KB"},
+    "idealised hosts": {"tcp.preset": "rfc", "tcp.recovery": "sack", "tcp.delayed_ack.segments": 1},
     "paths of acks": {"switch.ecmp": "symmetric"},
     "alpha of 1": {"switch.buffer.alpha": 1.0},
     "twice the flows": {
@@ -462,6 +464,7 @@ def cases() -> str:
         "switch.buffer.alpha": ALPHA,
         "switch.ecmp": "five-tuple",
         "tcp.preset": "linux-6",
+        "tcp.recovery": "rack",
         "tcp.delayed_ack.segments": 2,
         "tcp.rto.min": "5ms",
         "host.nic.tso": "off",
