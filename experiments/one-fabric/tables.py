@@ -16,10 +16,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import shallows as sh
 from shallows.about import build
-from shallows.errors import ShallowsError
-from shallows.series.measures import measure
 
 FOLDER = Path(__file__).parent / "results"
 
@@ -48,23 +45,25 @@ scenario and engine. The same scenario, seed and engine give the same results.""
 def rows(folder: Path) -> list[dict[str, Any]]:
     """Return a row for each finished run of each experiment."""
     found = []
-    for experiment in sorted(path.parent for path in folder.glob("*/sweep.json")):
-        for run in sh.load(experiment):
-            row: dict[str, Any] = {"experiment": experiment.name}
-            row |= {label: run.labels.get(label, "") for label in LABELS}
-            for column, metric in METRICS.items():
-                try:
-                    row[column] = f"{measure(run, metric):.6g}"
-                except ShallowsError:
-                    row[column] = ""
-            found.append(row | {"hash": hash_of(run)})
+    for index in sorted(folder.glob("*/sweep.json")):
+        for point in json.loads(index.read_text(encoding="utf-8"))["points"]:
+            run = index.parent / point["folder"]
+            if not (run / "summary.json").exists():
+                continue
+            summary = json.loads((run / "summary.json").read_text(encoding="utf-8"))
+            row: dict[str, Any] = {"experiment": index.parent.name}
+            row |= {label: point["labels"].get(label, "") for label in LABELS}
+            row |= {column: value(summary, metric) for column, metric in METRICS.items()}
+            manifest = json.loads((run / "manifest.json").read_text(encoding="utf-8"))
+            found.append(row | {"hash": manifest["hash"][:16]})
     return found
 
 
-def hash_of(run: sh.Run) -> str:
-    """Return the hash of a run's scenario, input files, seed and engine, from its folder's manifest."""
-    manifest = json.loads((run.path / "manifest.json").read_text(encoding="utf-8"))
-    return str(manifest["hash"])[:16]
+def value(summary: Any, path: str) -> str:
+    """Return a number of a run's summary; empty if it was not measured."""
+    for word in path.split("."):
+        summary = summary.get(word) if isinstance(summary, dict) else None
+    return "" if summary is None else f"{summary:.6g}"
 
 
 def described(table: list[dict[str, Any]]) -> dict[str, Any]:
