@@ -7,6 +7,8 @@ FIGURES = {
     "slowdown-cdf": "distribution of slowdowns by flow size",
     "incast": "goodput and query time against the number of servers",
     "query-cdf": "distribution of the completion times of queries",
+    "frontier": "two metrics of each scheme against each other, and the schemes that none beats",
+    "dots": "metrics of many schemes, with a row for each",
     "classes": "completion times and goodput by class of service",
     "queue": "backlog of ports and pools over time",
     "queue-cdf": "distribution of the backlog of ports and pools",

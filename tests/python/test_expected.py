@@ -92,7 +92,14 @@ def test_an_experiment_has_its_own_claims_and_a_reduced_one_those_that_it_can_ch
 
 
 @pytest.mark.parametrize(
-    ("keys", "options"), [({"ports": ["a"]}, {"ports": ["a"]}), ({"flows": (3,)}, {"flows": [3]})]
+    ("keys", "options"),
+    [
+        ({"ports": ["a"]}, {"ports": ["a"]}),
+        ({"flows": (3,)}, {"flows": [3]}),
+        ({"metrics": ("timeouts",), "rows": "case"}, {"metrics": ["timeouts"], "rows": "case"}),
+        ({"baseline": {"scheme": "a"}, "ideal": True}, {"baseline": {"scheme": "a"}, "ideal": True}),
+        ({"beside": ["other"]}, {}),
+    ],
 )
 def test_a_drawing_has_the_options_that_it_names(keys: dict[str, Any], options: dict[str, Any]) -> None:
     assert Drawing("fct", **keys).options == options
@@ -116,6 +123,18 @@ def read_claim(folder: Path, text: str) -> Claim:
     """The only claim of a file with this text."""
     (found,) = read_text(folder, text).claims
     return found
+
+
+def test_a_figure_of_unknown_runs_beside_its_own_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(
+        ShallowsError, match='experiment "x", draw: unknown experiment "y"; expected one of x'
+    ):
+        read_text(tmp_path, f'{HEAD}draw = [{{ figure = "dots", beside = ["y"] }}]\n')
+
+
+def test_a_figure_of_an_unknown_metric_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ShallowsError, match="experiment \"x\", draw: there is no metric 'luck'"):
+        read_text(tmp_path, f'{HEAD}draw = [{{ figure = "dots", metrics = ["luck"] }}]\n')
 
 
 AT_PLACES = [

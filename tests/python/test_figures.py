@@ -392,6 +392,8 @@ def test_a_query_counts_from_its_first_packet_to_its_last_answer(blocks: list[sh
 
 FIXTURES = {
     "fct": "loads",
+    "frontier": "loads",
+    "dots": "loads",
     "fct-cdf": "heavy",
     "slowdown": "heavy",
     "slowdown-cdf": "heavy",

@@ -73,6 +73,16 @@ def test_the_rate_of_a_bin_is_that_of_its_complete_flows() -> None:
     assert measure(SIZES, "flow_gbps.small") == pytest.approx(10, rel=1e-12)
 
 
+def test_services_are_as_fair_as_the_mean_rates_of_their_flows() -> None:
+    flows = flow_table(
+        size_bytes=[1_000, 3_000, 4_000, 20_000_000],
+        fct_us=[1.0, 1.0, 1.0, 1.0],
+        **{"class": [0, 0, 1, 1]},
+    )
+    # Means of 2,000 and 4,000 bytes per µs: (2 + 4)² / (2 · (2² + 4²)).
+    assert measure(fake_run(flows=flows), "jain_of_classes.small") == pytest.approx(36 / 40)
+
+
 def test_times_of_a_bin_without_a_complete_flow_are_refused() -> None:
     with pytest.raises(sh.ShallowsError, match="no flow of '1' in size bin 'small'"):
         measure(SIZES, "fct_us.small.mean@1")

@@ -481,6 +481,15 @@ def test_reduced_runs_beside_full_ones_are_refused_before_anything_runs(folder: 
     assert {path: path.stat().st_mtime_ns for path in out.rglob("*")} == before
 
 
+def test_a_figure_may_show_runs_of_other_experiments(folder: Path) -> None:
+    drawing = 'draw = [{ figure = "dots", rows = "load", metrics = ["timeouts"], beside = ["y"] }]\nquick ='
+    other = '[experiment.y]\nfigures = ["1"]\nscenario = "x.toml"\nset = { "tcp.congestion" = "reno" }\n'
+    (folder / "expected.toml").write_text(HEAD.replace("quick =", drawing) + other + SIXTY)
+    done = sh.reproduce("mine", experiments=folder.parent, out=folder.parents[1] / "out")
+    assert folder.parents[1] / "out/x-dots.png" in done.written
+    assert done.holds
+
+
 def test_what_is_to_be_shown_is_drawn_though_the_paper_has_no_points(folder: Path, shell: Shell) -> None:
     drawings = 'show = ["timeouts"]\ndraw = [{ figure = "fct-cdf", where = { load = 0.6 } }]\nquick ='
     (folder / "expected.toml").write_text(HEAD.replace("quick =", drawings))

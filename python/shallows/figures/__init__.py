@@ -26,14 +26,17 @@ if TYPE_CHECKING:
         starvation,
     )
     from shallows.figures.over_time import cwnd, goodput, heat_map, queue
+    from shallows.figures.schemes import dots, frontier
     from shallows.figures.style import STYLE, save
 
 __all__ = [
     "STYLE",
     "classes",
     "cwnd",
+    "dots",
     "fct",
     "fct_cdf",
+    "frontier",
     "goodput",
     "heat_map",
     "incast",
@@ -52,8 +55,10 @@ _HOMES = {
     "STYLE": "shallows.figures.style",
     "classes": "shallows.figures.against",
     "cwnd": "shallows.figures.over_time",
+    "dots": "shallows.figures.schemes",
     "fct": "shallows.figures.against",
     "fct_cdf": "shallows.figures.distributions",
+    "frontier": "shallows.figures.schemes",
     "goodput": "shallows.figures.over_time",
     "heat_map": "shallows.figures.over_time",
     "incast": "shallows.figures.against",

@@ -105,6 +105,11 @@ DRAWING: Mapping[str, Rule] = {
     "where": TABLE,
     "ports": TEXTS,
     "flows": (_is_list_of(_is_count), "a list of numbers of flows"),
+    "metrics": TEXTS,
+    "rows": TEXT,
+    "baseline": TABLE,
+    "ideal": FLAG,
+    "beside": TEXTS,
 }
 CLAIM: Mapping[str, Rule] = {
     **dict.fromkeys(("id", "experiment", "kind", "metric", "source", "because", "cause"), TEXT),

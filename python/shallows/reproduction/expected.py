@@ -43,11 +43,21 @@ class Drawing:
     where: Selection = field(default_factory=dict)
     ports: Sequence[str] = ()
     flows: Sequence[int] = ()
+    metrics: Sequence[str] = ()
+    rows: str = ""
+    baseline: Selection = field(default_factory=dict)
+    ideal: bool = False
+    beside: Sequence[str] = ()
+    """Other experiments whose runs are also drawn."""
 
     @property
     def options(self) -> dict[str, Any]:
         """Options of the figure; unset ones use its defaults."""
-        return {key: list(kept) for key, kept in (("ports", self.ports), ("flows", self.flows)) if kept}
+        several = {"ports": self.ports, "flows": self.flows, "metrics": self.metrics}
+        single = {"rows": self.rows, "baseline": self.baseline, "ideal": self.ideal}
+        return {key: list(kept) for key, kept in several.items() if kept} | {
+            key: kept for key, kept in single.items() if kept
+        }
 
 
 @dataclass(frozen=True)
@@ -237,6 +247,13 @@ def read(folder: Path) -> Paper:
 
 def _check_together(path: Path, experiments: Mapping[str, Experiment], claims: Sequence[Claim]) -> None:
     """Reject claims with equal names, and claims that do not fit their experiment."""
+    for name, drawing in ((each.name, drawing) for each in experiments.values() for drawing in each.draw):
+        for other in set(drawing.beside) - experiments.keys():
+            known = ", ".join(experiments)
+            raise _refuse(
+                path,
+                f'experiment "{name}", draw: unknown experiment {quoted(other)}; expected one of {known}',
+            )
     names = [claim.id for claim in claims]
     for claim in claims:
         if names.count(claim.id) > 1:
@@ -291,6 +308,8 @@ def _experiment(path: Path, name: str, table: Any) -> Experiment:
                 path,
                 f"{what}: unknown figure {quoted(drawing['figure'])}; expected one of {', '.join(FIGURES)}",
             )
+        for metric in drawing.get("metrics", []):
+            _check_metric(path, f"{what}, draw", metric, runs=True)
     for metric in table.get("show", []):
         _check_metric(path, what, metric, runs=table.get("runs", True))
     if (table.get("show") or table.get("normalised")) and "axis" not in table:

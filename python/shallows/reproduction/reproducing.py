@@ -2,7 +2,7 @@
 
 import json
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cache, partial
 from pathlib import Path
@@ -114,6 +114,7 @@ def reproduce(
     for each in chosen:
         check_selections(found, each, planned[each.name], quick=quick)
     made = Reproduction(found, folder)
+    finished: dict[str, Sequence[Run]] = {}
     for each in chosen:
         if each.testbed and (why := unable()):
             made.not_run[each.name] = why
@@ -123,7 +124,11 @@ def reproduce(
         if runs is None:
             made.failed.append(each.name)
         else:
-            _judge_and_draw(made, each, points, runs, quick=quick)
+            finished[each.name] = runs
+            _judge(made, each, points, runs, quick=quick)
+    for each in chosen:
+        if each.name in finished:
+            _draw(made, each, finished, quick=quick)
     made.document = document_of(found, made.findings, quick=quick) | {
         "command": _command(paper, figure, quick=quick),
         "figures": {each.name: [*each.figures] for each in chosen},
@@ -144,28 +149,28 @@ def _run(folder: Path, points: list[Point], engine: Engine, run_sweep: RunSweep)
     return runs if len(runs) == len(outcomes) else None
 
 
-def _judge_and_draw(
+def _judge(
     made: Reproduction, experiment: Experiment, points: Sequence[Point], runs: Sequence[Run], *, quick: bool
 ) -> None:
-    """Add the findings and figures of an experiment."""
+    """Add the findings of an experiment, and the figure of its values beside the paper's."""
     measured = [Measured(run.labels, cache(partial(measure, run))) for run in runs] or [
         Measured(point.source.labels, cache(partial(compute, point.source))) for point in points
     ]
     claims = made.paper.claims_of(experiment, quick=quick)
     made.findings += [Finding(c, judging.judge(c, experiment, measured, quick=quick)) for c in claims]
-    drawn = _draw(experiment, runs, quick=quick)
     theirs = [claim for claim in made.paper.claims if claim.experiment == experiment.name]
     if found := versus(experiment, theirs, measured):
-        drawn[experiment.name] = draw_versus(found)
+        made.written += figures.save(draw_versus(found), made.folder / experiment.name)
         made.drawings[experiment.name] = asdict(found)
-    for name, figure in drawn.items():
-        made.written += figures.save(figure, made.folder / name)
 
 
-def _draw(experiment: Experiment, runs: Sequence[Run], *, quick: bool) -> dict[str, "Figure"]:
-    """Draw an experiment's figures (docs/figures.md), by file name; with `quick`, without missing runs."""
+def _draw(
+    made: Reproduction, experiment: Experiment, finished: Mapping[str, Sequence[Run]], *, quick: bool
+) -> None:
+    """Write an experiment's figures of docs/figures.md; in a reduced run, of existing runs."""
     found: dict[str, Figure] = {}
     for place, drawing in enumerate(experiment.draw, 1):
+        runs = [run for name in (experiment.name, *drawing.beside) for run in finished.get(name, ())]
         kept = [run for run in runs if all(place_on(run.labels, a) == v for a, v in drawing.where.items())]
         if not kept:
             if quick:
@@ -177,7 +182,8 @@ def _draw(experiment: Experiment, runs: Sequence[Run], *, quick: bool) -> dict[s
         name = f"{experiment.name}-{drawing.figure}"
         function = getattr(figures, drawing.figure.replace("-", "_"))
         found[f"{name}-{place}" if name in found else name] = function(kept, **drawing.options)
-    return found
+    for name, figure in found.items():
+        made.written += figures.save(figure, made.folder / name)
 
 
 def _command(paper: str, figure: str | None, *, quick: bool) -> str:

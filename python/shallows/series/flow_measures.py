@@ -368,6 +368,30 @@ def ideal_fct_us_of_bin(run: Run, of: Bin) -> float:
     return of.number(flows["ideal_us"].cast(float).to_numpy()[kept])
 
 
+def fluid_fct_us_of_bin(run: Run, of: Bin, where: Flows | None = None) -> float:
+    """Return a statistic of the ideal completion times (`ideal.py`) of a bin's completed flows, in µs."""
+    import polars as pl
+
+    flows, _, kept = _complete(run, of.name)
+    known = flows.with_columns(kept=pl.Series(kept), fluid_us=pl.Series(ideal.completion_us(run)))
+    theirs = (part(run, known, where) if where else known).filter("kept")
+    if theirs.is_empty():
+        raise ShallowsError(f"{run.path} has no complete flow in {of.name!r} of these", "let it run longer")
+    return of.number(theirs["fluid_us"].to_numpy())
+
+
+def jain_of_classes(run: Run, of: Bin) -> float:
+    """Return Jain's index over classes of service of their mean goodput per completed flow of a bin."""
+    import polars as pl
+
+    flows, sizes, kept = _complete(run, of.name)
+    rates = pl.Series(sizes / flows["fct_us"].cast(float).to_numpy())
+    means = (
+        flows.with_columns(rate=rates).filter(pl.Series(kept)).group_by("class").agg(pl.col("rate").mean())
+    )
+    return _index(means["rate"].to_numpy())
+
+
 def times(column: str, run: Run, of: Bin, where: Flows) -> float:
     """Return a statistic of a column over the selected completed flows of a bin."""
     import polars as pl

@@ -105,6 +105,7 @@ PLACED: dict[str, Kind] = {
     "cwnd_bytes": Kind(Moment.parse, Traced.parse, flow_measures.window),
     "fct_us": Kind(Bin.statistic, Flows.parse, partial(flow_measures.times, "fct_us")),
     "slowdown": Kind(Bin.statistic, Flows.parse, partial(flow_measures.times, "slowdown")),
+    "fluid_fct_us": Kind(Bin.statistic, Flows.parse, flow_measures.fluid_fct_us_of_bin, [_has_one_payload]),
 }
 """Metrics with a place, flow or time in their names."""
 
@@ -123,6 +124,10 @@ BINNED: dict[str, Kind] = {
         Bin.mean, _everywhere, _of_whole(flow_measures.ideal_gbps_of_bin), [_has_one_payload]
     ),
     "ideal_fct_us": Kind(Bin.percentile, _everywhere, _of_whole(flow_measures.ideal_fct_us_of_bin)),
+    "fluid_fct_us": Kind(
+        Bin.statistic, _everywhere, _of_whole(flow_measures.fluid_fct_us_of_bin), [_has_one_payload]
+    ),
+    "jain_of_classes": Kind(Bin.mean, _everywhere, _of_whole(flow_measures.jain_of_classes)),
 }
 """Metrics of a size bin over the whole run that `summary.json` lacks."""
 

@@ -63,9 +63,7 @@ pub struct Config {
 }
 
 /// Rule that limits each queue's use of its pool.
-// With a tag of its own, so that the usual policy costs one comparison.
 #[derive(Clone, Debug)]
-#[repr(u8)]
 pub enum Policy {
     /// A share of the free pool.
     DynamicThreshold(DynamicThreshold),
@@ -176,9 +174,10 @@ pub struct SharedBuffer {
     queues: Vec<Account>,
 }
 
-/// Rule of a buffer, with its state. The variants that need no state and count bytes have code of their own, so that packets of
-/// other buffers cost them no comparison.
+/// Rule of a buffer, with its state. The rules that need no state and count bytes have variants of their own, which cost their packets
+/// one comparison; hence also a tag of its own.
 #[derive(Clone, Debug)]
+#[repr(u8)]
 enum Rule {
     DynamicThreshold(DynamicThreshold),
     StaticPartition { limit: Limit },
@@ -295,21 +294,21 @@ impl SharedBuffer {
     /// Returns the memory for a packet of `size` that joins `queue`, or the reason for refusing the packet.
     #[inline(always)]
     pub fn room(&self, queue: usize, size: Bytes) -> Result<Memory, Refusal> {
-        // The usual policy comes first, so that it costs one comparison.
-        if let Rule::DynamicThreshold(threshold) = &self.rule {
-            return self.room_within(queue, size, |queue, pool| threshold.admits(queue, pool, size));
+        if let Rule::Rare(rare) = &self.rule {
+            return self.rare_room(rare, queue, size);
         }
-        match self.rule {
-            Rule::DynamicThreshold(_) => unreachable!("it has its answer"),
-            Rule::StaticPartition { limit: Limit::Bytes(limit) } => {
-                self.room_within(queue, size, |_, pool| pool.used + size <= limit)
+        self.room_within(queue, size, |queue, pool| {
+            // The usual policy comes first, so that it costs one comparison.
+            if let Rule::DynamicThreshold(threshold) = &self.rule {
+                return threshold.admits(queue, pool, size);
             }
-            Rule::StaticPartition { limit: Limit::Packets(limit) } => {
-                self.room_within(queue, size, |_, pool| pool.packets < limit)
+            match self.rule {
+                Rule::StaticPartition { limit: Limit::Bytes(limit) } => pool.used + size <= limit,
+                Rule::StaticPartition { limit: Limit::Packets(limit) } => pool.packets < limit,
+                Rule::CompleteSharing => true,
+                Rule::DynamicThreshold(_) | Rule::Rare(_) => unreachable!("other branches decide"),
             }
-            Rule::CompleteSharing => self.room_within(queue, size, |_, _| true),
-            Rule::Rare(ref rare) => self.rare_room(rare, queue, size),
-        }
+        })
     }
 
     /// Returns the memory for a packet that occupies `size`, if the policy's limit, which `allows` checks, applies to its pool.

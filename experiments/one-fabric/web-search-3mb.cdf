@@ -1,0 +1,12 @@
+# The web search flows of DCTCP (SIGCOMM '10), with all flows above 3 MB cut to 3 MB.
+0 0
+10000 0.15
+20000 0.2
+30000 0.3
+50000 0.4
+80000 0.53
+200000 0.6
+1000000 0.7
+2000000 0.8
+3000000 0.833333
+3000000 1
