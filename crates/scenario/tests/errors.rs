@@ -517,7 +517,7 @@ fn a_name_that_files_nothing_is_refused() {
 /// Settings without an effect, and the error.
 const WITHOUT_EFFECT: &[(&[(&str, &str)], &str)] = &[
     (
-        &[("tcp.recovery", "newreno"), ("tcp.prr", "ssrb")][..],
+        &[("tcp.recovery", "newreno"), ("tcp.prr", "ssrb")],
         "tcp.prr: has an effect only with tcp.recovery = \"sack\" or \"rack\"; set tcp.recovery, or set tcp.prr \
          = \"off\"",
     ),

@@ -66,6 +66,12 @@ fn a_burst_is_a_third_of_the_window_and_queues_where_the_link_is_slower() {
     // Bursts of four segments: 3 wait, and 3 - 0.
     let small = common::run(WINDOW, &[("host.nic.tso", "5840B")]);
     assert_eq!(ports().map(|port| peak(&small, port)), [3.0, 3.0]);
+    // RACK keeps the times of all segments, but only a loss ends the bursts.
+    let rack = common::run(
+        WINDOW,
+        &[("host.nic.tso", "linux"), ("tcp.recovery", "rack"), ("tcp.timestamps", "false")],
+    );
+    assert_eq!(ports().map(|port| peak(&rack, port)), [9.0, 7.0]);
     // Bursts change the times of segments, not their number.
     let delivered =
         [&single, &bursts, &small].map(|report| report.flows().next().expect("a flow").delivered.0 as f64);

@@ -168,9 +168,7 @@ impl Sender {
             let len = self.unsent(config);
             len > 0 && self.next + len - self.una <= self.cwnd().0
         };
-        // RACK's recovery state handles every segment, even in order.
-        let repairs = self.disordered && !(config.recovery.keeps_times() && self.phase() == Phase::Open);
-        self.held = held && (repairs || could_send());
+        self.held = held && (self.repairs() || could_send());
     }
 
     /// Returns whether a segment could be sent now if the host allowed it.

@@ -35,7 +35,7 @@ impl Sender {
     /// Returns the data that is ready to send. `None` while a connection opens or repairs a loss, because the window then does
     /// not determine the next segment.
     pub fn backlog(&self) -> Option<Backlog> {
-        if self.disordered || !matches!(self.state, ConnectionState::Open | ConnectionState::Reducing) {
+        if self.repairs() || !matches!(self.state, ConnectionState::Open | ConnectionState::Reducing) {
             return None;
         }
         let (cwnd, usable_window) = (self.cwnd(), self.usable_window());

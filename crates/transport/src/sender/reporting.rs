@@ -6,6 +6,7 @@ use super::Sender;
 use super::interface::{Phase, Stats};
 use crate::config::Config;
 use crate::congestion::CongestionControl;
+use crate::recovery::Recovery;
 
 impl Sender {
     /// Returns the number of acknowledged bytes (SND.UNA); a FIN counts as one byte.
@@ -90,5 +91,12 @@ impl Sender {
             _ if self.congestion.is_braking() => Phase::Braking,
             _ => Phase::Open,
         }
+    }
+
+    /// Returns whether the connection repairs a loss. RACK's state handles every segment, even in order, and repairs only in a phase of
+    /// recovery.
+    pub(super) fn repairs(&self) -> bool {
+        let every_segment = matches!(self.recovery.as_deref(), Some(Recovery::Rack(_)));
+        self.disordered && !(every_segment && self.phase() == Phase::Open)
     }
 }
