@@ -80,7 +80,7 @@ def test_classes_are_drawn_with_their_means_and_goodput(classed: list[sh.Run]) -
 
 
 def test_one_class_is_no_figure_of_classes(heavy: list[sh.Run]) -> None:
-    with pytest.raises(sh.ShallowsError, match="are all in one class"):
+    with pytest.raises(sh.ShallowsError, match="needs flows of several classes"):
         figures.classes(heavy)
 
 
@@ -120,7 +120,7 @@ def test_sizes_of_flows_that_no_run_has_get_no_row(blocks: list[sh.Run]) -> None
 
 
 def test_without_a_number_that_differs_there_is_no_axis(heavy: list[sh.Run]) -> None:
-    with pytest.raises(sh.ShallowsError, match="differ in no number"):
+    with pytest.raises(sh.ShallowsError, match="needs runs that differ in a number"):
         figures.fct(heavy)
 
 
