@@ -199,6 +199,9 @@ Shell = Callable[..., "subprocess.CompletedProcess[str]"]
 needs_testbed = pytest.mark.skipif(
     measuring.unable() is not None, reason=needs("root and the testbed", "make testbed")
 )
+NEEDS_BPF = needs(
+    "DCTCP and ECN* in the kernel", "apt-get install clang libbpf-dev libelf-dev zlib1g-dev && make testbed"
+)
 
 
 def contents(folder: Path) -> dict[str, bytes]:

@@ -133,7 +133,7 @@ def test_a_figure_of_unknown_runs_beside_its_own_is_refused(tmp_path: Path) -> N
 
 
 def test_a_figure_of_an_unknown_metric_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ShallowsError, match="experiment \"x\", draw: there is no metric 'luck'"):
+    with pytest.raises(ShallowsError, match="experiment \"x\", draw: unknown metric 'luck'"):
         read_text(tmp_path, f'{HEAD}draw = [{{ figure = "dots", metrics = ["luck"] }}]\n')
 
 

@@ -13,18 +13,13 @@ from pathlib import Path
 import pytest
 
 import shallows as sh
-from not_run import needs
 from shallows.cli import main
 from shallows.comparison import agreement
 from shallows.errors import ScenarioError, ShallowsError
 from shallows.runs import measuring
 from shallows.runs.measuring import measure, measured_folder, measured_hash
 from shallows.runs.source import Source
-from shared import SHALLOWS, STAR, needs_testbed, seal
-
-NEEDS_BPF = needs(
-    "DCTCP and ECN* in the kernel", "apt-get install clang libbpf-dev libelf-dev zlib1g-dev && make testbed"
-)
+from shared import NEEDS_BPF, SHALLOWS, STAR, needs_testbed, seal
 
 SHORT = """
 name = "short"

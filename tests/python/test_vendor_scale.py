@@ -262,6 +262,6 @@ def test_a_long_page_shows_a_thousand_rows_of_each_table_and_list_and_says_how_m
     curves = found.tables[0]
     for rows in (curves.rows, found.findings, found.resolved.switch.unread):
         assert len(rows) > count - 1
-        assert f"And {len(rows) - MOST_ROWS:,} more: `shallows explain --json` has all." in text
+        assert f"And {len(rows) - MOST_ROWS:,} more: <code>shallows explain --json</code> has all." in text
     shown = [number for number in range(count) if f"WRED_PROFILE|W{number} green_later" in text]
     assert len(shown) == MOST_ROWS

@@ -151,7 +151,7 @@ pub(crate) fn cell_note(spec: &Resolved) -> Option<String> {
     let occupied = cell.occupied(packet);
     let per = if matches!(spec.switch.buffer, Buffer::StaticPartition(_)) { "port" } else { "pool" };
     Some(format!(
-        "switch memory is counted in cells of {}: a full packet of {packet} takes {}, {occupied}; a {per} has {}",
+        "switch memory is counted in cells of {}: a full packet of {packet} takes {} cells ({occupied}), and a {per} has {} cells",
         cell.size(),
         cells(occupied),
         cells(config.pools[0])

@@ -201,7 +201,8 @@ fn limits_and_thresholds_in_cells_are_stated_as_full_packets_on_the_wire() {
             // α/(1 + α) of 3 MiB at α = 4, and 128 KiB: 2,516,582 + 131,072 bytes of cells, of which 9,000/9,216 are packets.
             assert_eq!(curve.limits[0].limit_bytes, (2_516_582 + 131_072) * 9_000 / 9_216);
         }
-        let note = "switch memory is counted in cells of 256B: a full packet of 9KB takes 36, 9.216KB; a pool has 12288";
+        let note = "switch memory is counted in cells of 256B: a full packet of 9KB takes 36 cells (9KiB), and a pool \
+                    has 12288 cells";
         assert!(experiment.notes.iter().any(|said| said == note), "{:?}", experiment.notes);
     }
     assert!(!parse(BCC_F2, &[]).unwrap().notes.iter().any(|note| note.contains("cells")));

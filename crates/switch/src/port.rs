@@ -204,7 +204,8 @@ impl<T: Copy + Default> Port<T> {
         match &self.queues {
             Queues::One(_) => buffer.room(self.edge.account, size).map_or(Room::Uncertain, Room::Found),
             Queues::Elaborate(_) => {
-                let certain = buffer.surely_has_room(self.edge.account, &self.edge.total, size);
+                let QueueState { backlog, packets, .. } = self.edge.total;
+                let certain = buffer.surely_has_room(self.edge.account, (backlog, packets), size);
                 if certain { Room::Certain } else { Room::Uncertain }
             }
         }

@@ -2,6 +2,10 @@
 
 mod common;
 
+mod cells;
+mod headroom;
+mod ingress;
+mod pfc;
 mod port_laws;
 mod shared_memory;
 mod sonic;

@@ -3,12 +3,6 @@
 /// Bytes of the frame after its Ethernet header and before its check sequence, padded to the shortest frame.
 pub const LEN: usize = 46;
 
-/// EtherType of MAC control frames.
-pub const MAC_CONTROL: u16 = 0x8808;
-
-/// Destination of PFC frames. Bridges do not forward it.
-pub const DESTINATION: [u8; 6] = [0x01, 0x80, 0xc2, 0x00, 0x00, 0x01];
-
 /// Opcode of PFC among MAC control frames.
 const OPCODE: u16 = 0x0101;
 
@@ -59,6 +53,12 @@ mod tests {
 
     use super::*;
     use crate::ethernet;
+
+    /// EtherType of MAC control frames.
+    const MAC_CONTROL: u16 = 0x8808;
+
+    /// Destination of PFC frames. Bridges do not forward it.
+    const DESTINATION: [u8; 6] = [0x01, 0x80, 0xc2, 0x00, 0x00, 0x01];
 
     #[test]
     fn a_frame_has_the_bytes_of_the_standard() {

@@ -18,8 +18,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shallows_core::{Bytes, prefetch_all};
 
-use crate::queue::QueueState;
-
 /// Part of a switch's memory that holds a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Memory {
@@ -214,12 +212,12 @@ impl Rule {
 
 impl Rare {
     /// Returns what [`SharedBuffer::surely_has_room`] does.
-    fn surely_has_room(&self, held: &QueueState, pool: &Pool, size: Bytes) -> bool {
+    fn surely_has_room(&self, backlog: Bytes, packets: u32, pool: &Pool, size: Bytes) -> bool {
         let size = self.cell.occupied(size);
         pool.used + size <= pool.size
             && match &self.policy {
                 Policy::DynamicThreshold(threshold) => {
-                    threshold.allows_cells(self.cell.most(held.backlog, held.packets), pool, size)
+                    threshold.allows_cells(self.cell.most(backlog, packets), pool, size)
                 }
                 Policy::StaticPartition { limit: Limit::Bytes(limit) } => pool.used + size <= *limit,
                 Policy::StaticPartition { limit: Limit::Packets(limit) } => pool.packets < *limit,
@@ -352,18 +350,18 @@ impl SharedBuffer {
         })
     }
 
-    /// Returns whether every queue that shares the pool of `queue` and holds at most the `held` bytes and packets has room for a packet
+    /// Returns whether every queue that shares the pool of `queue` and holds at most this `backlog` and number of `packets` has room for a packet
     /// of `size`, now and whenever the pool holds less. `false` does not mean that there is no room.
     #[inline(always)]
-    pub fn surely_has_room(&self, queue: usize, held: &QueueState, size: Bytes) -> bool {
+    pub fn surely_has_room(&self, queue: usize, (backlog, packets): (Bytes, u32), size: Bytes) -> bool {
         let pool = &self.pools[self.queues[queue].pool];
         pool.used + size <= pool.size
             && match &self.rule {
-                Rule::DynamicThreshold(threshold) => threshold.allows(held.backlog + size, pool),
+                Rule::DynamicThreshold(threshold) => threshold.allows(backlog + size, pool),
                 Rule::StaticPartition { limit: Limit::Bytes(limit) } => pool.used + size <= *limit,
                 Rule::StaticPartition { limit: Limit::Packets(limit) } => pool.packets < *limit,
                 Rule::CompleteSharing => true,
-                Rule::Rare(rare) => rare.surely_has_room(held, pool, size),
+                Rule::Rare(rare) => rare.surely_has_room(backlog, packets, pool, size),
             }
     }
 

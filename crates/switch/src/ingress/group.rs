@@ -3,7 +3,7 @@
 use shallows_core::Bytes;
 
 use super::config::{Compares, GroupConfig, GroupLimit};
-use super::{GroupId, Place, Pool};
+use super::pool::{GroupId, Place, Pool};
 use crate::buffer::Cell;
 
 /// Account of a group, in cells.

@@ -3,7 +3,9 @@
 use shallows_core::packet::Header;
 use shallows_core::{Bytes, Instant};
 
-use super::{ClassMaps, GroupId, IngressBook};
+use super::book::IngressBook;
+use super::class_maps::ClassMaps;
+use super::pool::GroupId;
 use crate::node::{Effects, Node};
 use crate::port::{Arrival, Departure, Ingress, Port};
 

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use shallows_core::{Duration, Instant, Rate};
 
-use super::{Frame, PRIORITIES, pause_time};
+use super::frame::{Frame, PRIORITIES, pause_time};
 
 /// Change of a priority that the driver must apply to the queue of the priority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

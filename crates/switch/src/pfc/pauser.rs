@@ -2,7 +2,7 @@
 
 use shallows_core::{Duration, Instant, Rate};
 
-use super::{Frame, PRIORITIES, pause_time};
+use super::frame::{Frame, PRIORITIES, pause_time};
 
 /// Times of a pauser.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

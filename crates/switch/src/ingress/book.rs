@@ -1,0 +1,197 @@
+//! The ingress book: the accounts of all priority groups and pools of a chip.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use shallows_core::Bytes;
+
+use super::config::{Compares, Config, GroupConfig, PoolConfig};
+use super::group::{Account, GroupCounters};
+use super::pool::{GroupId, IngressRefusal, Place, Pool, Signal};
+use crate::buffer::Cell;
+use crate::queue::Ingress;
+
+/// Accounts of a chip's priority groups and their pools, in cells.
+///
+/// Invariants: the shared cells of a pool's groups add up to its `used` and never exceed its size; so do their headroom cells.
+#[derive(Clone, Debug)]
+pub struct IngressBook {
+    cell: Cell,
+    compares: Compares,
+    pools: Vec<Pool>,
+    groups: Vec<Account>,
+    /// First group of each port.
+    ports: Vec<u32>,
+    signals: VecDeque<Signal>,
+}
+
+impl IngressBook {
+    /// Creates a book without ports.
+    ///
+    /// # Panics
+    ///
+    /// Panics if there is no pool.
+    pub fn new(config: &Config) -> Self {
+        assert!(!config.pools.is_empty(), "a book has at least one pool");
+        let cells = |size: Bytes| size.0 / config.cell.size().0;
+        let pool = |pool: &PoolConfig| Pool {
+            size: cells(pool.size),
+            used: 0,
+            headroom: pool.headroom.map(cells),
+            headroom_used: 0,
+            armed: BTreeSet::new(),
+            paused: BTreeSet::new(),
+        };
+        Self {
+            cell: config.cell,
+            compares: config.compares,
+            pools: config.pools.iter().map(pool).collect(),
+            groups: Vec::new(),
+            ports: Vec::new(),
+            signals: VecDeque::new(),
+        }
+    }
+
+    /// Adds a port with these groups, numbered from zero at the port. Returns its ingress.
+    ///
+    /// # Panics
+    ///
+    /// Panics if a pool does not exist.
+    pub fn add_port(&mut self, groups: &[GroupConfig]) -> Ingress {
+        self.ports.push(self.groups.len() as u32);
+        for group in groups {
+            assert!(group.pool < self.pools.len(), "no pool {}", group.pool);
+            self.groups.push(Account::new(group, self.cell));
+        }
+        Ingress(self.ports.len() as u32 - 1)
+    }
+
+    /// Returns the group with this number at a port.
+    pub fn group(&self, ingress: Ingress, number: u8) -> GroupId {
+        GroupId(self.ports[ingress.0 as usize] + u32::from(number))
+    }
+
+    /// Returns whether a packet of `size` may join `group`, or the reason for refusing it.
+    pub fn room(&self, group: GroupId, size: Bytes) -> Result<(), IngressRefusal> {
+        self.place(group, size).map(|_| ())
+    }
+
+    /// Stores a packet of `size` in `group`, or counts its drop and returns the reason.
+    pub fn admit(&mut self, group: GroupId, size: Bytes) -> Result<(), IngressRefusal> {
+        match self.place(group, size) {
+            Ok(place) => {
+                let cells = self.cells(size);
+                self.change(group, |account, pool| account.charge(cells, place, pool));
+                Ok(())
+            }
+            Err(refusal) => {
+                self.refuse(group);
+                Err(refusal)
+            }
+        }
+    }
+
+    /// Counts the drop of a packet of `group` for which there is no room.
+    pub(super) fn refuse(&mut self, group: GroupId) {
+        self.groups[group.0 as usize].counters.dropped += 1;
+    }
+
+    /// Frees the cells of a packet of `size` that leaves `group`.
+    pub fn release(&mut self, group: GroupId, size: Bytes) {
+        let cells = self.cells(size);
+        self.change(group, |account, pool| account.free(cells, pool));
+    }
+
+    /// Returns the next signal to carry to a sender, in the order in which they arose.
+    pub fn next_signal(&mut self) -> Option<Signal> {
+        self.signals.pop_front()
+    }
+
+    /// Returns whether the sender of `group` is to be paused.
+    pub fn is_paused(&self, group: GroupId) -> bool {
+        self.groups[group.0 as usize].is_paused
+    }
+
+    /// Returns the memory that `group` occupies.
+    pub fn occupancy(&self, group: GroupId) -> Bytes {
+        self.cell.size() * self.groups[group.0 as usize].total()
+    }
+
+    /// Returns the headroom that `group` occupies.
+    pub fn headroom(&self, group: GroupId) -> Bytes {
+        self.cell.size() * self.groups[group.0 as usize].headroom
+    }
+
+    /// Returns the counters of `group` since the start.
+    pub fn counters(&self, group: GroupId) -> GroupCounters {
+        self.groups[group.0 as usize].counters
+    }
+
+    fn cells(&self, size: Bytes) -> u64 {
+        self.cell.occupied(size).0 / self.cell.size().0
+    }
+
+    /// Returns the memory for a packet of `size` beyond the reserved cells of `group`.
+    fn place(&self, group: GroupId, size: Bytes) -> Result<Place, IngressRefusal> {
+        let account = &self.groups[group.0 as usize];
+        let pool = &self.pools[account.pool];
+        let rest = self.cells(size).saturating_sub(account.reserved_size - account.reserved);
+        if rest == 0 || account.limit.admits(account.shared, rest, pool.free(), self.compares) {
+            return Ok(Place::Shared);
+        }
+        let Some(lossless) = &account.lossless else { return Err(IngressRefusal::GroupLimit) };
+        let pool_has_room = pool.headroom.is_none_or(|size| pool.headroom_used + rest <= size);
+        if account.headroom + rest <= lossless.headroom && pool_has_room {
+            Ok(Place::Headroom)
+        } else {
+            Err(IngressRefusal::HeadroomFull)
+        }
+    }
+
+    /// Changes an account and its pool, and pauses and resumes the groups of the pool that the change concerns.
+    fn change(&mut self, group: GroupId, change: impl FnOnce(&mut Account, &mut Pool)) {
+        let account = &mut self.groups[group.0 as usize];
+        let number = account.pool;
+        let pool = &mut self.pools[number];
+        account.leave_lists(group, pool, self.compares);
+        change(account, pool);
+        account.join_lists(group, pool, self.compares);
+        self.test_groups(number);
+    }
+
+    /// Pauses the sending groups that can take no further cell, and resumes the paused groups that fell below their limits.
+    fn test_groups(&mut self, number: usize) {
+        let Self { pools, groups, signals, compares, .. } = self;
+        let pool = &mut pools[number];
+        let free = pool.free();
+        while let Some(&(most, group)) = pool.armed.last()
+            && free <= most
+        {
+            groups[group.0 as usize].turn(group, pool, *compares);
+            signals.push_back(Signal::Pause(group));
+        }
+        while let Some(&(least, group)) = pool.paused.first()
+            && free >= least
+        {
+            groups[group.0 as usize].turn(group, pool, *compares);
+            signals.push_back(Signal::Resume(group));
+        }
+    }
+
+    /// Checks the invariants of the accounting.
+    ///
+    /// # Panics
+    ///
+    /// Panics if an invariant is violated, which is a defect of this program.
+    pub fn audit(&self) {
+        for (number, pool) in self.pools.iter().enumerate() {
+            let of_pool = || self.groups.iter().filter(|group| group.pool == number);
+            assert_eq!(of_pool().map(|group| group.shared).sum::<u64>(), pool.used, "pool {number}: shared");
+            let headroom: u64 = of_pool().map(|group| group.headroom).sum();
+            assert_eq!(headroom, pool.headroom_used, "pool {number}: headroom");
+            assert!(pool.used <= pool.size && pool.headroom.is_none_or(|size| headroom <= size));
+        }
+        for (number, group) in self.groups.iter().enumerate() {
+            group.audit(number, self.pools[group.pool].free(), self.compares);
+        }
+    }
+}

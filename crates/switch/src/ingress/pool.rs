@@ -1,0 +1,52 @@
+//! Pools of the ingress book, and the names of its groups and decisions.
+
+use std::collections::BTreeSet;
+
+/// Number of a priority group in its book.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct GroupId(pub u32);
+
+/// Change of a priority group's state, which the driver carries to the sender at the other end of the link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Signal {
+    /// The sender must stop sending the priorities of this group.
+    Pause(GroupId),
+    /// The sender may go on.
+    Resume(GroupId),
+}
+
+/// Reason for refusing a packet at ingress.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IngressRefusal {
+    /// The group is lossy and at its limit.
+    GroupLimit,
+    /// The headroom of the lossless group, or its headroom pool, is full.
+    HeadroomFull,
+}
+
+/// Memory that takes the part of a packet for which no reserved cells are left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    Shared,
+    Headroom,
+}
+
+/// A pool, in cells.
+#[derive(Clone, Debug)]
+pub(super) struct Pool {
+    pub(super) size: u64,
+    pub(super) used: u64,
+    /// Size of the pool of headroom; `None` if every group owns its headroom.
+    pub(super) headroom: Option<u64>,
+    pub(super) headroom_used: u64,
+    /// Sending groups, by the largest free part at which each is paused.
+    pub(super) armed: BTreeSet<(u64, GroupId)>,
+    /// Paused groups that may go on without freeing headroom, by the least free part at which each is resumed.
+    pub(super) paused: BTreeSet<(u64, GroupId)>,
+}
+
+impl Pool {
+    pub(super) fn free(&self) -> u64 {
+        self.size - self.used
+    }
+}
