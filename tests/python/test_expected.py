@@ -179,7 +179,9 @@ TOLERANCES = [("value", "relative = 0.1"), ("value", "absolute = 1"), ("value", 
 
 @pytest.mark.parametrize(("kind", "tolerance"), [*TOLERANCES, ("crossing", "level = 3\nsteps = 1")])
 def test_a_tolerance_without_a_reason_is_refused(tmp_path: Path, kind: str, tolerance: str) -> None:
-    with pytest.raises(ShallowsError, match=": because is missing; it must give the reason of a tolerance\n"):
+    with pytest.raises(
+        ShallowsError, match=': key "because" is missing; it must give the reason for the tolerance\n'
+    ):
         read_claim(tmp_path, f'{HEAD}{AXIS}{CLAIM}kind = "{kind}"\nexpected = 1\n{tolerance}\n')
 
 

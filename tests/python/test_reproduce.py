@@ -347,7 +347,10 @@ def test_an_experiment_like_none_is_refused(tmp_path: Path, old: str, new: str, 
 @pytest.mark.parametrize(
     ("keys", "message"),
     [
-        ("expected = 1\nrelative = 0.1", "because is missing; it must give the reason of a tolerance"),
+        (
+            "expected = 1\nrelative = 0.1",
+            'key "because" is missing; it must give the reason for the tolerance',
+        ),
         ("expected = 1\npoints = [[0.3, 1]]", "must have either expected or points"),
         ("points = [0.3, 1]", "points must be a list of pairs: a place on the axis and a number"),
         ("level = 1", "unknown key level"),

@@ -144,7 +144,7 @@ def test_cells_take_the_chip_and_times_the_rate() -> None:
     assert ends(converted(cells, "eos").switch) == ends(cells)
     times = one("ps", 10**6, 2 * 10**6)
     assert ends(converted(times, "nxos", Hints(rate=10**11)).switch)[1] == Threshold.of_bytes(25_000)
-    assert any("--rate gives it" in each for each in converted(times, "nxos").said)
+    assert any("set it with --rate" in each for each in converted(times, "nxos").said)
     two = replace(times.profiles[0], ports=("Ethernet4",), rate=10**10)
     mixed = converted(replace(times, profiles=(*times.profiles, two)), "sonic", Hints(rate=10**11))
     assert any("12.5 KB" in each and "no single threshold" in each for each in mixed.said)

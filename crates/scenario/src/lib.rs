@@ -2,8 +2,8 @@
 //!
 //! This crate opens no file. The caller passes a [`Reader`] that reads the files that a scenario names.
 //!
-//! Each stage has its own type: text → `Spec`, the content of the file → `Resolved`, with every default filled in → [`Experiment`], ready
-//! to run. Every check happens once on this way, so code with an `Experiment` needs no further check.
+//! Each stage has its own type: text → `Spec` (the content of the file) → `Resolved` (every default filled in) → [`Experiment`] (ready
+//! to run). Each check happens once along the way, so code with an `Experiment` needs no further check.
 #![forbid(unsafe_code)]
 
 mod agreement;

@@ -33,7 +33,7 @@ pub struct MarkingCurve {
     pub at: Point,
     /// Backlog up to which nothing is marked; equal to `kmax` for a single threshold.
     pub kmin: CurveLevel,
-    /// Backlog from which on every packet is marked.
+    /// Backlog at or above which every packet is marked.
     pub kmax: CurveLevel,
     /// Marking probability just below `kmax`.
     pub pmax: f64,

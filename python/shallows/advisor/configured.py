@@ -222,7 +222,7 @@ def _others(shown: Switch | None, fabric: Fabric) -> str:
 
 
 def _read_back(format_: str, shown: Switch, fabric: Fabric, chosen: Candidate) -> Candidate | None:
-    """Return the setting that the format expresses; None if it equals the recommended one."""
+    """Return the recommended setting as the format stores it; None if unchanged or not readable."""
     try:
         read, _ = today_of(shown, fabric)
     except ShallowsError:

@@ -173,11 +173,11 @@ class _Conversion:
     def missing(self, threshold: Threshold, places: list[tuple[PortProfile, Queue]]) -> str:
         """Name the input that is missing for the conversion of a threshold."""
         if threshold.unit == "cells" and self.cell is None:
-            return "how large a cell is takes the chip: --chip names it"
+            return "the size of a cell depends on the chip; name the chip with --chip"
         if threshold.unit == "ps" and any((profile.rate or self.hints.rate) is None for profile, _ in places):
-            return "a time takes the rate of the port: --rate gives it"
+            return "converting a time requires the rate of the port; set it with --rate"
         if not places:
-            return "no queue uses it, so that nothing says of what it is percent"
+            return "no queue uses this threshold, so its percentage refers to no known limit"
         for _, queue in places:
             limit = limit_of(self.switch, queue.allotment, self.on, self.hints)
             if limit is None or limit.of_chip:

@@ -23,9 +23,9 @@ _TO_BLANKS = bytes(byte if byte in b"0123456789" else ord(" ") for byte in range
 
 
 class Shape(NamedTuple):
-    """Meaning of the numbers of lines of one shape.
+    """Meaning of each number in lines of the same shape.
 
-    The form of a line replaces each whole number by 0: `0->0 id 0 start 0 size 0`.
+    The shape of a line is its text with every whole number replaced by 0: `0->0 id 0 start 0 size 0`.
     """
 
     row: type[Any]

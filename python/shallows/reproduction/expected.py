@@ -334,7 +334,7 @@ def _claim(path: Path, number: int, table: Any) -> Claim:
         raise _refuse(path, f"{what}: must have either expected or points")
     tolerances = ("relative", "absolute", "factor", "steps")
     if any(table.get(key) for key in tolerances) and not table.get("because"):
-        raise _refuse(path, f"{what}: because is missing; it must give the reason of a tolerance")
+        raise _refuse(path, f'{what}: key "because" is missing; it must give the reason for the tolerance')
     if table.get("change", "relative") not in {"relative", "difference"}:
         raise _refuse(
             path, f"{what}: unknown change {quoted(table['change'])}; expected one of relative, difference"

@@ -63,7 +63,7 @@ class Finding:
 
 
 def points_of(experiment: Experiment, parent: Path, *, quick: bool) -> list[Point]:
-    """Return the points of an experiment's sweep; with `quick`, of the reduced one."""
+    """Return the points of an experiment's sweep; with `quick`, those of the reduced sweep."""
     changes = {**experiment.set, **(experiment.quick.set if quick else {})}
     source = replace(Source.read(experiment.scenario, override_texts(changes)), dilation=experiment.testbed)
     _, points = plan(source, parent / experiment.name)

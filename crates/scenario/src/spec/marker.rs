@@ -79,7 +79,7 @@ pub(crate) struct Threshold {
 pub(crate) struct Red {
     /// Backlog up to which nothing is marked; as a size, full packets, or time on the link.
     pub(crate) kmin: Depth,
-    /// Backlog from which on every packet is marked.
+    /// Backlog at or above which every packet is marked.
     pub(crate) kmax: Depth,
     /// Probability just below kmax, above 0 and at most 1.
     pub(crate) pmax: f64,
@@ -162,7 +162,7 @@ pub(crate) struct RedClassic {
     /// configuration, which computes kmin, kmax and weight from the rate of the link and `target_delay`.
     #[serde(default)]
     pub(crate) kmin: Automatic<Depth>,
-    /// Average from which on every packet is marked or dropped, unless gentle.
+    /// Average at or above which every packet is marked or dropped, unless gentle.
     #[serde(default)]
     pub(crate) kmax: Automatic<Depth>,
     /// Weight of the newest backlog in the average, above 0 and at most 1. Required with kmin and kmax.
@@ -285,7 +285,7 @@ pub(crate) struct Codel {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Bcc {
-    /// Occupancy from which on every packet is marked. `"auto"` (default): B − B_R/alpha, where B is the size of the pool, alpha that of
+    /// Occupancy at or above which every packet is marked. `"auto"` (default): B − B_R/alpha, where B is the size of the pool, alpha that of
     /// its dynamic threshold, and B_R = C·RTT·(1 + lambda) minus the reserved bytes of a port.
     #[serde(default)]
     pub(crate) kmax: Automatic<Depth>,

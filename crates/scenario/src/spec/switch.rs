@@ -167,7 +167,7 @@ pub(crate) struct Abm {
     /// Accounting of the reserved bytes. Default `"exact"`.
     #[serde(default)]
     pub(crate) reserved_rule: ReservedRule,
-    /// Share of its threshold from which on a queue counts as congested. Default 0.9.
+    /// Share of its threshold at or above which a queue counts as congested. Default 0.9.
     #[serde(default = "nine_tenths")]
     pub(crate) congested: f64,
     /// Bytes that a port sends between two measurements of drain rates, about those of one round-trip time. Default `"75KB"`.

@@ -39,7 +39,7 @@ pub(crate) struct Poisson {
     /// Hosts that receive. Default `"all"`; a host sends no flow to itself.
     #[serde(default)]
     pub(crate) receivers: HostSet,
-    /// Time from which on flows arrive. Default `"0s"`.
+    /// Start of the flow arrivals. Default `"0s"`.
     #[serde(default = "no_time")]
     pub(crate) start: Time,
     /// Use of connections by flows. Default `"new"`.
@@ -332,7 +332,7 @@ pub(crate) struct Udp {
     /// Start of sending: immediate, but with `poisson` after a first random time. Default `"0s"`.
     #[serde(default = "no_time")]
     pub(crate) start: Time,
-    /// Time from which on nothing is sent. Default: the end of the run.
+    /// Time at which sending ends. Default: the end of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) stop: Option<Time>,
     /// Whether datagrams are ECN-capable; markers drop those that are not. Sources do not react to marks. Default false.
@@ -356,7 +356,7 @@ pub(crate) struct Ping {
     /// Time at which the first request leaves. Default `"0s"`.
     #[serde(default = "no_time")]
     pub(crate) start: Time,
-    /// Time from which on no request is sent. Default: the end of the run.
+    /// Time at which requests end. Default: the end of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) stop: Option<Time>,
     /// Bytes of data in each request, without IP and ICMP headers. Default `"56B"`, as in ping.

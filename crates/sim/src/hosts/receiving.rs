@@ -167,7 +167,7 @@ impl Hosts {
         self.send(header, packet, driver);
     }
 
-    /// Schedules the timer of a receiver after it has sent its acknowledgements. Removes it if it is done and has no deadline.
+    /// Schedules the timer of a receiver that has sent its acknowledgements, or removes the receiver if it is done and has no deadline.
     #[inline(always)]
     fn rest_receiver(&mut self, place: Place, driver: &mut impl Driver) {
         let (side, _) = self.receiver_mut(place);

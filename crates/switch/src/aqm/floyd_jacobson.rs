@@ -1,10 +1,10 @@
 //! RED as Floyd and Jacobson published it (ToN '93), marking or dropping; `red-classic` in scenarios.
 //!
-//! Every arrival updates the average, even one that the buffer refuses. The average accounts for the port's idle time. A
-//! count spaces the marks. Parameters select ns-2's rules (red.cc) where they differ; [`Thresholds::Automatic`] is ns-2's
+//! Every arrival updates the average, even one that the buffer refuses. The average accounts for the port's idle time. The
+//! probability grows with the number of packets since the last mark, which spaces marks evenly. Parameters select ns-2's rules (red.cc) where they differ; [`Thresholds::Automatic`] is ns-2's
 //! automatic configuration. `red` implements the curve of switches on the instantaneous backlog.
 //!
-//! The count includes only packets that the buffer admits; ns-2 restarts it at an overflow.
+//! This number includes only packets that the buffer admits; ns-2 restarts it at an overflow.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -68,7 +68,7 @@ impl Limit {
             }
     }
 
-    /// Returns the largest free part of the pool at which a group with `shared` cells can take no further cell.
+    /// Returns the maximum free memory of the pool at which a group with `shared` cells can take no further cell.
     fn fires_at(self, shared: u64, compares: Compares) -> u64 {
         match (self, compares) {
             // c >= α · free
@@ -80,7 +80,7 @@ impl Limit {
         }
     }
 
-    /// Returns the least free part of the pool at which `shared` cells are within the limit.
+    /// Returns the minimum free memory of the pool at which `shared` cells are within the limit.
     fn allows_from(self, shared: u64) -> u64 {
         match self {
             Self::Dynamic { exponent } => divided(shared, exponent).1,
@@ -168,8 +168,9 @@ impl Account {
         self.reserved -= cells - from_headroom - from_shared;
     }
 
-    /// Returns the largest free part at which the group is paused; `None` if no free part pauses it: it is lossy, or has reserved cells
-    /// left, or holds nothing. A group that uses headroom, because a packet was longer than the rest of its limit, is paused at any.
+    /// Returns the maximum free memory of the pool at which the group is paused; `None` if it is never paused: it is lossy, has
+    /// reserved cells left, or holds nothing. A group that uses headroom, because a packet was longer than the rest of its limit, is
+    /// paused at any.
     fn pauses_at(&self, compares: Compares) -> Option<u64> {
         if self.headroom > 0 {
             return Some(u64::MAX);
@@ -178,7 +179,7 @@ impl Account {
         can_fire.then(|| self.limit.fires_at(self.shared, compares))
     }
 
-    /// Returns the least free part at which the paused group is resumed; `None` while it holds headroom.
+    /// Returns the minimum free memory of the pool at which the paused group is resumed; `None` while the group uses headroom.
     ///
     /// SAI: a group is resumed once its shared memory is at most max(xon, limit − xon_offset). It must also have returned its
     /// headroom, so that the next pause finds all of it, and must not be at its limit, or it would be paused at once.
