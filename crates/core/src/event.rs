@@ -1,8 +1,8 @@
 //! Event core: a queue ordered by time, and the loops that fire its events.
 //!
-//! Events at equal times fire in the order of their keys, which depend only on the scenario: the class of the event, then the rank of its
-//! entity. Pending events with equal time and key are identical, so the order needs no insertion counter and stays the same when a run is
-//! split over threads.
+//! Events at equal times fire in the order of their keys. A key depends only on the scenario: it holds the class of the event, then the
+//! rank of the event's entity. Pending events with equal time and key are identical, so the order needs no insertion counter and stays the
+//! same when a run is split over threads.
 //!
 //! Near events wait in a timing wheel with short buckets, which are sorted only when time reaches them. Far events, mostly timers, wait in
 //! a binary heap. The order of events does not depend on which of the two holds them.
@@ -117,7 +117,8 @@ impl<E: Event> EventQueue<E> {
         }
     }
 
-    /// Removes one pending `event` scheduled for `at` and returns whether there was one. Searches its bucket, or else the whole heap.
+    /// Removes one pending `event` scheduled for `at` and returns whether there was one. Searches one bucket of the wheel, or else the
+    /// whole heap.
     pub fn cancel(&mut self, at: Instant, event: E) -> bool {
         let entry = entry(at, event.key());
         if self.wheel.remove(entry) {
@@ -142,7 +143,7 @@ impl<E: Event> EventQueue<E> {
         (next != Entry::MAX).then(|| time_of(next))
     }
 
-    /// Removes the next event and advances the time to it, unless it lies after `until`.
+    /// Removes the next event and advances the time to that event. Does neither if the event lies after `until`.
     #[inline(always)]
     fn pop_until(&mut self, until: Instant) -> Option<E> {
         let near = self.wheel.peek(until);
@@ -153,7 +154,7 @@ impl<E: Event> EventQueue<E> {
         Some(self.fire(near))
     }
 
-    /// Removes the next event and advances the time to it, unless it comes at or after `limit`.
+    /// Removes the next event and advances the time to that event. Does neither if the event comes at or after `limit`.
     #[inline(always)]
     fn pop_before(&mut self, limit: Entry) -> Option<E> {
         let near = self.wheel.peek(time_of(limit));
@@ -389,7 +390,7 @@ impl Wheel {
 
     /// Moves the cursor to the next occupied bucket and sorts that bucket, unless it begins after `until`.
     ///
-    /// A bucket is not opened early, because every later entry before its end would then have to be inserted in order.
+    /// No bucket is opened early, because every later entry before its end would then have to be inserted in order.
     #[inline(always)]
     fn open_next(&mut self, until: Instant) {
         let Some(slot) = self.next_slot().filter(|slot| slot << self.shift <= until.0) else { return };
@@ -413,7 +414,8 @@ impl Wheel {
         node.entry
     }
 
-    /// Inserts into the open bucket in order. Insertion is linear, because buckets are short and most entries come next.
+    /// Inserts `entry` into the open bucket in order. Insertion is linear, because buckets are short and most new entries are the next to
+    /// fire.
     #[inline]
     fn insert_open(&mut self, entry: Entry) {
         if self.is_used_up() {
@@ -537,7 +539,7 @@ mod tests {
                     model = pending.into();
                     prop_assert_eq!(queue.cancel(Instant(at), key), place.is_some());
                 } else if kind == 0 || kind == 4 {
-                    // Pop up to a limit, as a window does, which may end before any event.
+                    // Pop up to a limit, as a window of a parallel run does; the limit may come before any event.
                     let until = if kind == 0 { Instant::MAX } else { queue.now() + Duration(delay / 8) };
                     let next = model.peek().copied().filter(|&Reverse((at, _))| at <= until.0);
                     prop_assert_eq!(queue.pop_until(until), next.map(|Reverse((_, key))| key));

@@ -2,10 +2,10 @@
 
 use crate::prefetch;
 
-/// Values by word. It cannot be iterated over. A word must be less than `u64::MAX`.
+/// Small values, each found by a 64-bit word. Cannot be iterated over. A word must be less than `u64::MAX`.
 #[derive(Clone, Debug)]
 pub struct Numbered<T> {
-    /// Slots: a power of two of them, at least half of them free; empty before the first insertion.
+    /// Slots, empty before the first insertion. Their number is a power of two, and at least half of them are free.
     entries: Box<[Entry<T>]>,
     used: usize,
 }
@@ -93,8 +93,8 @@ impl<T: Copy + Default> Numbered<T> {
         }
     }
 
-    /// Returns the first slot to probe for `word`: its product with an odd number (2⁶⁴ over the golden ratio; Knuth, TAOCP 3, §6.4), with
-    /// both halves folded.
+    /// Returns the first slot to probe for `word`. The hash multiplies `word` by an odd number (2⁶⁴ over the golden ratio; Knuth, TAOCP 3,
+    /// §6.4) and combines both halves of the product.
     #[inline(always)]
     fn home(&self, word: u64) -> usize {
         let product = u128::from(word) * 0x9e37_79b9_7f4a_7c15;

@@ -49,8 +49,8 @@ pub struct Header {
     pub destination: HostId,
     /// Port numbers: the sender's in the high half, the receiver's in the low half.
     ports: u32,
-    /// From the low end: size (16 bits), class (8), ECN (2), kind (4), incast (1). The last bit is free, for trimmed packets. A TTL would
-    /// fit above the 24 bits of each host's number; none is needed while all switches change their routes at the same time.
+    /// From the low end: size (16 bits), class (8), ECN (2), kind (4), incast (1). The highest bit is unused, for trimmed packets. A TTL
+    /// would fit above the 24 bits of each host's number. No TTL is needed while all switches change their routes at the same time.
     tags: u32,
 }
 
@@ -259,10 +259,10 @@ pub struct DataSegment {
     pub seq: u64,
     /// Time at which the segment was sent (RFC 7323 TSval).
     pub tsval: Instant,
-    /// TSval of the newest acknowledgement that its sender has received (RFC 7323 TSecr); zero if none.
+    /// TSval of the newest acknowledgement that the segment's sender has received (RFC 7323 TSecr); zero if none.
     pub tsecr: Instant,
-    /// Acknowledgement of data in the opposite direction of the connection, modulo 2³² as in a TCP header. `None` means none, and also
-    /// stands for the multiples of 2³².
+    /// Number of an acknowledgement of data in the opposite direction of the connection, modulo 2³² as in a TCP header. `None` if there is
+    /// no acknowledgement, or if the number is zero modulo 2³².
     pub carried_ack: Option<NonZeroU32>,
     /// Number of bytes of data.
     pub len: u16,
@@ -284,8 +284,8 @@ impl DataSegment {
         Self { carried_ack: NonZeroU32::new(ack.ack as u32), flags, tsecr: ack.tsecr, ..self }
     }
 
-    /// Returns the carried acknowledgement with this `window`. `has` is the highest acknowledgement received so far, and the carried one
-    /// must be less than 2³¹ above it. Returns `None` if nothing new is acknowledged.
+    /// Returns the carried acknowledgement with this `window`. `has` is the highest acknowledgement received so far. The carried number
+    /// must be less than 2³¹ above `has`. Returns `None` if nothing new is acknowledged.
     #[inline]
     pub fn carried(&self, has: u64, window: u32) -> Option<AckSegment> {
         let news = self.carried_ack?.get().wrapping_sub(has as u32) as i32;
@@ -305,7 +305,7 @@ pub struct AckSegment {
     pub ack: u64,
     /// Time at which the segment was sent (RFC 7323 TSval).
     pub tsval: Instant,
-    /// TSval of the data that triggered it (RFC 7323 TSecr).
+    /// TSval of the data that triggered this acknowledgement (RFC 7323 TSecr).
     pub tsecr: Instant,
     /// SACK blocks, most recent first; the first `sack_count` are significant.
     pub sack: [SackBlock; MAX_SACK_BLOCKS],
@@ -324,8 +324,8 @@ impl AckSegment {
         self.sack[..usize::from(self.sack_count)].iter().map(move |block| block.range(ack))
     }
 
-    /// Returns the range of a duplicate arrival that it reports (D-SACK): its first SACK block, if that is below the acknowledgement number
-    /// or within the second block (RFC 2883 §4).
+    /// Returns the range of duplicate data that this acknowledgement reports (D-SACK): the first SACK block, if that block lies below the
+    /// acknowledgement number or within the second block (RFC 2883 §4).
     pub fn duplicate(&self) -> Option<(u64, u64)> {
         let mut blocks = self.sack_ranges();
         let (start, end) = blocks.next()?;
@@ -337,7 +337,7 @@ impl AckSegment {
 /// ICMP echo message (RFC 792).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EchoMessage {
-    /// Number of the request among those of its pair of hosts, from zero; a reply has the number of its request.
+    /// Number of the request among all requests between the same pair of hosts, from zero. A reply repeats the number of its request.
     pub sequence: u64,
     /// Whether the message is the reply.
     pub is_reply: bool,

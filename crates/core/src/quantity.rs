@@ -4,13 +4,14 @@ use std::fmt;
 
 pub(crate) type Suffix = (&'static str, u64);
 
-/// Error of a quantity that could not be parsed. Its message has the text found and the known units.
+/// Error of a quantity that could not be parsed. The message contains the text and the known units.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseUnitError {
     found: String,
     expected: &'static str,
     problem: &'static str,
-    /// Same number with the unit that was probably meant, if the found unit is another spelling of a known one.
+    /// Corrected text, for the hint "did you mean": the same number with a known unit. `None` if the given unit is not another spelling of
+    /// a known one.
     meant: Option<String>,
     units: &'static [Suffix],
 }

@@ -12,7 +12,7 @@ use crate::pacing_rate::PacingRate;
 #[derive(Clone, Copy, Debug)]
 pub struct Pacer {
     next: Instant,
-    /// Remaining lateness of the current burst. It shortens the gap after each segment by up to half.
+    /// Part of the current burst's delay that has not been made up yet. It shortens the gap after each segment by up to half.
     late: Duration,
     /// Segments that leave before pacing starts.
     free: u8,

@@ -13,7 +13,7 @@ pub struct PacingRate {
     time: Duration,
 }
 
-/// Inputs of the rate of a connection whose congestion control returns none.
+/// Inputs of [`PacingRate::of`], for a connection whose congestion control sets no rate.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Course {
     pub(crate) cwnd: Bytes,

@@ -26,8 +26,8 @@ impl Reassembly {
         !self.blocks.is_empty() || self.duplicate.is_some()
     }
 
-    /// Records the part of an arriving `range` that was received before, given that all data below `next` was. Keeps only the
-    /// first contiguous part, because an acknowledgement reports one (RFC 2883 §4).
+    /// Records the part of an arriving `range` that was received before, given that all data below `next` has arrived. Keeps only the first
+    /// contiguous part, because an acknowledgement reports one (RFC 2883 §4).
     pub(crate) fn note_duplicate(&mut self, range: Range, next: u64) {
         let received = [Range { start: 0, end: next }];
         let common = |held: &Range| held.common(range);
@@ -47,7 +47,7 @@ impl Reassembly {
         self.blocks.insert(0, joined);
     }
 
-    /// Removes the blocks that continue the data below `next`, and returns their end.
+    /// Removes the blocks that continue the data below `next`, and returns the end of that data.
     pub(crate) fn advance(&mut self, next: u64) -> u64 {
         let mut reached = next;
         self.blocks.retain(|block| {

@@ -161,7 +161,8 @@ impl Receiver {
         Some(self.acknowledge(config, now))
     }
 
-    /// Handles marks that differ from the echo: updates a classic echo (RFC 3168). Returns whether the echo is DCTCP's and changes.
+    /// Handles a segment with marks that differ from the current echo. Updates the echo of a receiver with classic ECN (RFC 3168) and
+    /// returns `false`. Returns `true` for DCTCP, where the caller must change the echo.
     fn changes_echo(&mut self, segment: &DataSegment, seen: u8) -> bool {
         if !self.latches {
             return true;
@@ -173,13 +174,13 @@ impl Receiver {
         false
     }
 
-    /// Acknowledges a change of marks at once. If data is pending, acknowledges it first with the old echo, so that the sender
-    /// attributes every byte (RFC 8257 §3.2). Pulser §III-B echoes incast per packet in the same way.
+    /// Acknowledges a change of marks at once. If data is pending, acknowledges that data first with the old echo, so that the sender
+    /// learns the right mark of every byte (RFC 8257 §3.2). Pulser §III-B echoes incast per packet in the same way.
     fn on_change(&mut self, config: &Config, now: Instant, segment: &DataSegment, seen: u8) -> Acks {
         let prior = (self.pending > 0).then(|| self.acknowledge(config, now));
         self.echo = seen;
         let in_order = self.accept(config, segment);
-        // ns-2 treats the segment that changes the echo as any other.
+        // ns-2 delays the acknowledgement of the segment that changes the echo like that of any other.
         let by_bytes = config.delayed_ack.counts == AckCounts::Bytes && !segment.flags.contains(Flags::FIN);
         let waits = in_order && by_bytes && self.has_few(config);
         Acks { first: prior, second: self.acknowledge_unless(waits, config, now) }
@@ -204,8 +205,8 @@ impl Receiver {
         Acks { first: Some(answer), second: None }
     }
 
-    /// Adds the pending acknowledgement to data of the other direction, which replaces a separate acknowledgement (RFC
-    /// 9293 §3.8.6.3). While data is missing it adds none, because data segments have no room for SACK blocks.
+    /// Adds the pending acknowledgement to a data segment of the opposite direction, so that no separate acknowledgement is needed (RFC
+    /// 9293 §3.8.6.3). Adds none while data is missing, because data segments have no room for SACK blocks.
     pub fn carry(&mut self, config: &Config, now: Instant, data: DataSegment) -> DataSegment {
         // The number zero in a header means no acknowledgement.
         if !self.reassembly.is_empty() || self.next as u32 == 0 {

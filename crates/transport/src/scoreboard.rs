@@ -94,8 +94,8 @@ impl Scoreboard {
         self.ranges.last().map_or(0, |last| last.end)
     }
 
-    /// Returns the upper end of the lost holes. All holes below it are lost by RFC 6675's `IsLost`, and none above: at least
-    /// `threshold` ranges, or more than `threshold − 1` segments' worth of bytes, lie above.
+    /// Returns the number below which every hole is lost and above which none is, by RFC 6675's `IsLost`. A hole is lost if at least
+    /// `threshold` ranges, or more than `threshold − 1` segments' worth of selectively acknowledged bytes, lie above it.
     pub(crate) fn lost_below(&self, threshold: u32, mss: u64) -> u64 {
         let threshold = u64::from(threshold);
         let (mut ranges, mut bytes) = (0, 0);

@@ -1,7 +1,7 @@
 //! The Internet checksum (RFC 1071).
 
-/// Sum of 16-bit words whose complement is a checksum. Parts may be added in any order, since addition is commutative. Each part but the
-/// last must have an even number of bytes (RFC 1071 §2).
+/// Running sum of 16-bit words; the complement of the sum is the checksum. Parts may be added in any order, since addition is commutative.
+/// Each part but the last must have an even number of bytes (RFC 1071 §2).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sum(u64);
 

@@ -19,7 +19,7 @@ pub enum Kind {
 pub struct Repr {
     /// Request or reply.
     pub kind: Kind,
-    /// Number of the probe, which is a pair of hosts.
+    /// Number of the probe. A probe is a pair of hosts that exchange echo messages.
     pub identifier: u16,
     /// Number of the request, modulo 2¹⁶.
     pub sequence: u16,

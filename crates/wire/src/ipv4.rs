@@ -55,7 +55,7 @@ pub struct Repr {
     pub dscp: u8,
     /// ECN codepoint. ECT(1) is read as [`Ecn::Ect`], and [`Ecn::Ect`] is written as ECT(0) (RFC 3168 §5).
     pub ecn: Ecn,
-    /// Explicit incast notification. Pulser requires a new bit; this is the only one that no standard uses.
+    /// Explicit incast notification. Pulser requires a new bit; the reserved flag is the only bit that no standard uses.
     pub incast: bool,
     /// Remaining hops.
     pub time_to_live: u8,

@@ -14,7 +14,7 @@ pub struct Repr {
 }
 
 impl Repr {
-    /// Reads the frame. Returns `None` if `bytes` are too short, or another MAC control frame.
+    /// Reads the frame. Returns `None` if `bytes` is too short or holds another MAC control frame.
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let field = |at: usize| Some(u16::from_be_bytes([*bytes.get(at)?, *bytes.get(at + 1)?]));
         if field(0)? != OPCODE {

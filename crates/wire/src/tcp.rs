@@ -30,8 +30,8 @@ pub struct Repr {
     pub options: Options,
 }
 
-/// Bit for the echo of an incast notification, in the byte of the data offset. Pulser requires a new bit; this is the last of the three
-/// reserved bits, beside the one of Accurate ECN (RFC 9768).
+/// Bit for the echo of an incast notification, in the byte that holds the data offset. Pulser requires a new bit; this is the last of the
+/// three reserved bits, next to the bit of Accurate ECN (RFC 9768).
 const RESERVED: u8 = 0x02;
 
 impl Repr {

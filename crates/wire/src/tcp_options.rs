@@ -15,7 +15,8 @@ pub struct Timestamps {
     pub echo: u32,
 }
 
-/// SACK blocks of a segment, most recent first (RFC 2018 §3). A block is its first sequence number and the one after its last.
+/// SACK blocks of a segment, most recent first (RFC 2018 §3). Each block is a pair: its first sequence number, and the number after its
+/// last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackBlocks {
     blocks: [(u32, u32); MAX_SACK_BLOCKS],
@@ -65,7 +66,7 @@ const SACK_PERMITTED: u8 = 4;
 const SACK: u8 = 5;
 const TIMESTAMPS: u8 = 8;
 
-/// Bytes of the SACK option before its blocks, including two of padding; and bytes of a block.
+/// Bytes of the SACK option before its blocks, including two bytes of padding; and bytes of one block.
 const SACK_HEAD: usize = 4;
 const SACK_BLOCK: usize = 8;
 
@@ -129,7 +130,7 @@ impl Options {
             + 4 * usize::from(self.window_scale.is_some())
     }
 
-    /// Returns the number of SACK blocks that there is room for (RFC 2018 §3).
+    /// Returns the number of SACK blocks that fit beside the other options (RFC 2018 §3).
     fn sack_that_fits(&self) -> usize {
         let room = (MAX_LEN - SACK_HEAD).saturating_sub(self.len_without_sack());
         self.sack.count.min(room / SACK_BLOCK)

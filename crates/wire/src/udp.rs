@@ -17,8 +17,8 @@ pub struct Repr {
 }
 
 impl Repr {
-    /// Reads the header of a datagram and returns it with the rest of `bytes`, whatever its length field is. Returns `None` if `bytes` is
-    /// shorter than a header.
+    /// Reads the header of a datagram and returns it with the rest of `bytes`. Does not compare the length field with `bytes`. Returns
+    /// `None` if `bytes` is shorter than a header.
     pub fn parse(bytes: &[u8]) -> Option<(Self, &[u8])> {
         let (&[a, b, c, d, e, f, _, _], data) = bytes.split_first_chunk::<LEN>()?;
         let repr = Self {

@@ -19,7 +19,7 @@ pub struct Config {
     pub c: f64,
     /// *β*: share of the window that a reduction leaves; above 0, below 1.
     pub beta: f64,
-    /// Whether a flow aims for a smaller window if a reduction comes before it has regained its old window, so that new flows get room
+    /// Whether a flow that is reduced before it has regained its old window aims for a smaller window, so that new flows get bandwidth
     /// (§4.7).
     pub fast_convergence: bool,
     /// Early end of slow start.
@@ -151,14 +151,14 @@ impl Cubic {
         let w_max = self.w_max;
         let epoch = self.epoch.get_or_insert_with(|| Epoch::new(ack.now, cwnd, w_max, c));
         let t = ack.now.saturating_since(epoch.start).as_secs_f64();
-        // RFC 9438 §4.3 Eq. 4: as fast as Reno after the cut by beta, and one segment per round trip after the old window is
-        // regained.
+        // RFC 9438 §4.3 Eq. 4: `w_est` grows as fast as Reno after the cut by beta, and by one segment per round trip after the old window
+        // is regained.
         let alpha = if epoch.w_est < self.cwnd_prior { 3.0 * (1.0 - beta) / (1.0 + beta) } else { 1.0 };
         epoch.w_est += alpha * acked / cwnd;
         let grown = if epoch.w_cubic(t, c) < epoch.w_est {
             epoch.w_est
         } else {
-            // RFC 9438 §4.2, §4.4 and §4.5: towards the function's value one round trip later, by at most one half. An
+            // RFC 9438 §4.2, §4.4 and §4.5: cwnd grows towards the function's value one round trip later, by at most one half. An
             // acknowledgement of several segments counts once for each, as in Linux.
             let rtt = if ack.srtt == Duration::MAX { Duration::ZERO } else { ack.srtt };
             let target = epoch.w_cubic(t + rtt.as_secs_f64(), c).clamp(cwnd, 1.5 * cwnd);
@@ -209,7 +209,7 @@ impl Cubic {
                 self.each = self.each.min(20);
             }
         }
-        // "TCP friendliness": 3 (1 - beta) / (1 + beta) segments in a round trip, by eighths.
+        // "TCP friendliness": 3 (1 - beta) / (1 + beta) segments in a round trip, computed in eighths.
         let round = (cwnd * (8.0 * (1.0 + beta) / 3.0 / (1.0 - beta)) as u64) >> 3;
         let friendly = epoch.pending.saturating_sub(1) / round.max(1);
         epoch.pending -= friendly * round;

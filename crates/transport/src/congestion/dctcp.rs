@@ -167,9 +167,8 @@ impl Dctcp {
         self.bytes_marked = 0;
     }
 
-    /// Returns alpha updated in 1,024ths (RFC 8257 §3.3 step 7), each term rounded down. A decay that rounds to zero removes
-    /// the whole rest (§4.2: alpha must be able to reach zero), as in Linux's tcp_dctcp.c, which counts packets instead of
-    /// bytes.
+    /// Returns alpha updated in 1,024ths (RFC 8257 §3.3 step 7), each term rounded down. If the decay rounds to zero, the old alpha is
+    /// removed entirely (§4.2: alpha must be able to reach zero), as in Linux's tcp_dctcp.c, which counts packets instead of bytes.
     #[cold]
     fn fixed_alpha(&self) -> f64 {
         let alpha = (self.alpha * FIXED_ONE) as u64;

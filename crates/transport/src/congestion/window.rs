@@ -34,7 +34,7 @@ pub enum LossBase {
 pub struct Window {
     cwnd: u64,
     ssthresh: u64,
-    /// Bytes acknowledged, or acknowledgements, since congestion avoidance last added a segment.
+    /// Acknowledged bytes, or the number of acknowledgements, since congestion avoidance last added a segment.
     counted: u64,
     maximum: u64,
     mss: u32,
@@ -190,7 +190,7 @@ impl Window {
         }
     }
 
-    /// Restores cwnd and ssthresh from before a reduction, where they were larger.
+    /// Undoes a reduction: restores these values of `cwnd` and `ssthresh`, but never lowers the current ones.
     pub(crate) fn undo(&mut self, cwnd: u64, ssthresh: u64) {
         self.cwnd = self.cwnd.max(cwnd);
         self.set_ssthresh(self.ssthresh.max(ssthresh));

@@ -5,8 +5,9 @@
 //! only in acknowledgements of arriving data. The round-trip time at the receiver comes from the timestamps option in both
 //! directions, as in the paper's implementation: from an acknowledgement to the first data that echoes it.
 //!
-//! Rules where the paper is silent: a round lasts from an arrival to the first one a smoothed RTT later, and its throughput is over that
-//! time. The clock starts with the first RTT sample. The fairness rule applies once per slot, when the available bandwidth is known, among
+//! Rules where the paper is silent: a round lasts from an arrival to the first arrival at least a smoothed RTT later, and its throughput is
+//! measured over that time. The clock starts with the first RTT sample. The fairness rule applies once per slot, when the available
+//! bandwidth is known, among
 //! the connections that had data in this slot or the last. A connection that was silent for longer than `rtt_limit` restarts in slow start
 //! with its current window, and the silence gives no RTT sample.
 
@@ -27,7 +28,7 @@ pub struct Config {
     pub beta: f64,
     /// Number of consecutive round trips before a window shrinks; at least 1.
     pub decrease_after: u32,
-    /// Share of the link's rate. While less than this is available, windows above the average shrink.
+    /// Share of the link's rate. While less bandwidth than this share is available, windows above the average shrink.
     pub fairness: f64,
     /// RTT from which a connection is not controlled.
     pub rtt_limit: Duration,

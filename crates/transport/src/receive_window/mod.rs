@@ -1,4 +1,4 @@
-//! The window that a receiver advertises. The receiver never revokes an offer.
+//! The window that a receiver advertises. The receiver never takes back a window that it has offered.
 
 pub mod ictcp;
 
@@ -33,8 +33,8 @@ impl ReceiveWindow {
         self.size = size.0;
     }
 
-    /// Returns the window to advertise after all data below `next` has arrived. A smaller window takes effect only as data
-    /// arrives: RFC 9293 §3.8.6 asks not to move the right edge to the left.
+    /// Returns the window to advertise after all data below `next` has arrived. A smaller window takes effect only as data arrives, because
+    /// RFC 9293 §3.8.6 advises against moving the right edge to the left.
     #[inline]
     pub(crate) fn advertise(&mut self, next: u64) -> u32 {
         self.edge = self.edge.max(next + self.size);

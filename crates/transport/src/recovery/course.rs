@@ -15,7 +15,7 @@ pub(super) struct Course {
     pub(super) phase: Phase,
     /// Sequence number whose acknowledgement ends recovery (*RecoveryPoint*).
     pub(super) point: u64,
-    /// Whether the first retransmission is due, which no window limits.
+    /// Whether the first retransmission of the recovery is due. No window limits this retransmission.
     pub(super) first_due: bool,
     /// Bound of proportional rate reduction; `None` if it is disabled.
     bound: Option<Bound>,

@@ -81,8 +81,8 @@ impl Method {
 }
 
 impl Ece {
-    /// Returns whether an acknowledgement with ECE cuts cwnd. It may be `beyond` the last cut's window, and on `new_data` instead of
-    /// a duplicate; `after_timeout` states that the last cut was for a timeout.
+    /// Returns whether an acknowledgement with ECE cuts cwnd. `beyond`: it acknowledges data beyond the last cut. `new_data`: it
+    /// acknowledges new data and is not a duplicate. `after_timeout`: the last cut was for a timeout.
     #[inline]
     pub(crate) fn cuts(self, beyond: bool, new_data: bool, after_timeout: bool) -> bool {
         match self {

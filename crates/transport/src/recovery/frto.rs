@@ -46,8 +46,8 @@ impl Frto {
         spurious
     }
 
-    /// Returns whether to send new data now, instead of retransmissions, until the next acknowledgement. `some` states whether
-    /// there is new data. Returns `None` if recovery is conventional, as it is without new data (step 2b).
+    /// Returns `Some(true)` to send new data now, and `Some(false)` to send nothing until the next acknowledgement. Returns `None` if
+    /// recovery is conventional, and makes it so if no new data exists (step 2b). `some` states whether there is new data.
     pub(super) fn asks(&mut self, some: bool) -> Option<bool> {
         match *self {
             Self::Asking { left: NEW_SEGMENTS } if !some => {

@@ -93,7 +93,7 @@ impl FullTcp {
         Outcome { begins, ..Outcome::default() }
     }
 
-    /// Handles the retransmission timer. Returns whether to keep ssthresh, which is so if the last cut was for ECN.
+    /// Handles the retransmission timer. Returns whether to keep ssthresh: `true` if the last cut was for ECN.
     pub(super) fn on_timeout(&mut self, data: Outstanding) -> bool {
         self.rouse(data);
         self.busy = true;
@@ -139,7 +139,7 @@ impl FullTcp {
         Some(range)
     }
 
-    /// Moves both positions to new data if all data is in order.
+    /// Moves `send_from` and `fill_from` to the next new data if all data is in order.
     fn rouse(&mut self, data: Outstanding) {
         if !self.busy {
             self.send_from = data.next;
@@ -169,8 +169,8 @@ impl FullTcp {
         true
     }
 
-    /// Returns the start of the next data to send (`nxt_tseq`): below the data sent at the last cut, the first hole below
-    /// selectively acknowledged data; otherwise `send_from`, even if the receiver has that data.
+    /// Returns the start of the next data to send (`nxt_tseq`). Below the data sent at the last cut, this is the first hole below
+    /// selectively acknowledged data. Otherwise it is `send_from`, even if the receiver has that data.
     fn next_start(&mut self, data: Outstanding) -> u64 {
         if data.una < data.cut_at
             && let Some(hole) = self.scoreboard.hole_from(self.fill_from, self.scoreboard.highest())

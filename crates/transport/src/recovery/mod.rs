@@ -1,7 +1,7 @@
 //! Loss detection and recovery: the methods, and their common interface.
 //!
-//! A connection has this state only after data was missing, except with RACK. Sequence numbers point *after* the last byte:
-//! the RFCs' HighData, recover and RecoveryPoint are one less.
+//! A connection has recovery state only after data was missing; with RACK it has the state from the start. Sequence numbers point *after*
+//! the last byte: the RFCs' HighData, recover and RecoveryPoint are one less.
 
 mod course;
 pub(crate) mod dialect;
@@ -74,8 +74,8 @@ impl Recovery {
         self.phase(data) == Phase::Timeout
     }
 
-    /// Returns the bytes by which cwnd may grow, out of those that an acknowledgement newly covers. Call this before the
-    /// acknowledgement is processed.
+    /// Returns how many of the `acked` bytes, which an acknowledgement newly covers, may grow cwnd. Call this before the acknowledgement is
+    /// processed.
     pub(crate) fn growth(&self, config: &Config, data: Outstanding, acked: u64, slow_start: bool) -> u64 {
         let held = match self {
             Self::FullTcp(fulltcp) => fulltcp.is_partial(data),
@@ -102,8 +102,8 @@ impl Recovery {
         }
     }
 
-    /// Returns FlightSize at a timeout (RFC 5681 Eq. 4), less the data known to have left the network. While a hole remains,
-    /// new data is sent beyond it that no cumulative acknowledgement covers.
+    /// Returns FlightSize at a timeout (RFC 5681 Eq. 4), less the data known to have left the network. That data can be large: while a hole
+    /// remains, no cumulative acknowledgement covers the new data sent beyond it.
     pub(crate) fn flight_size(&self, data: Outstanding) -> u64 {
         let left = match self {
             Self::Sack(sack) => sack.sacked(data),
@@ -150,8 +150,8 @@ impl Recovery {
         }
     }
 
-    /// Handles the retransmission timer. Returns whether to keep ssthresh, which is so if the timer fired before for the
-    /// same segment.
+    /// Handles the retransmission timer. Returns whether to keep ssthresh: for most methods, `true` if the timer fired before for the same
+    /// segment.
     pub(crate) fn on_timeout(&mut self, config: &Config, data: Outstanding, now: Instant) -> bool {
         match self {
             Self::Rack(rack) => rack.on_timeout(config, data, now),

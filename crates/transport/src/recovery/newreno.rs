@@ -187,9 +187,9 @@ impl NewReno {
         Outcome { begins, ..Outcome::default() }
     }
 
-    /// Returns whether the acknowledgement covers more than `recover` (RFC 6582 §3.2 step 2). Before any loss it always does;
-    /// the RFC's initial value would forbid the retransmission of a connection's first segment. Reno checks this only
-    /// after a timeout, as ns-2 does.
+    /// Returns whether the acknowledgement covers more than `recover` (RFC 6582 §3.2 step 2). Always true before the first loss, because
+    /// the RFC's initial value would forbid the retransmission of a connection's first segment. Reno checks this only after a timeout, as
+    /// ns-2 does.
     fn may_begin(&self, config: &Config, data: Outstanding) -> bool {
         let guarded = config.recovery == Method::NewReno || self.timed_out;
         !guarded || self.recover.is_none_or(|recover| data.una > recover)

@@ -2,7 +2,7 @@
 //!
 //! An acknowledgement without delivery sends no data; the RFC's reduction bound would allow a segment.
 
-/// Limit on transmissions after less than ssthresh is in the network (RFC 6937 §3).
+/// Limit on transmissions while at most ssthresh is in the network (RFC 6937 §3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bound {
     /// The delivered data plus one segment, as in slow start (PRR-SSRB, which the RFC recommends).

@@ -90,7 +90,7 @@ impl Sack1 {
         Outcome { begins, ..Outcome::default() }
     }
 
-    /// Handles the retransmission timer. Returns whether to keep ssthresh, which is so if the last cut was for ECN.
+    /// Handles the retransmission timer. Returns whether to keep ssthresh: `true` if the last cut was for ECN.
     pub(super) fn on_timeout(&mut self, data: Outstanding) -> bool {
         self.rouse(data);
         self.busy = true;

@@ -16,7 +16,7 @@ pub(super) struct Undo {
 }
 
 impl Undo {
-    /// Handles the begin of a recovery or a probe. Keeps only earlier retransmissions that may still be in flight.
+    /// Handles the start of a recovery or a probe. Keeps only those earlier retransmissions that may still be in flight.
     pub(super) fn begin(&mut self, una: u64) {
         self.unreported.retain(|sent| sent.end > una);
         self.prior = None;

@@ -190,8 +190,8 @@ impl Segments {
         }
     }
 
-    /// Marks all segments as lost that were sent before `latest` and at least `patience` ago (RFC 8985 §6.2 step 5). Returns
-    /// whether any segment is newly lost, and the time at which the last of the others will be.
+    /// Marks as lost all segments that were sent before `latest` and at least `patience` ago (RFC 8985 §6.2 step 5). Returns whether any
+    /// segment is newly lost, and the time at which all other segments sent before `latest` will count as lost.
     pub(super) fn detect(
         &mut self,
         latest: Transmission,
@@ -224,8 +224,8 @@ impl Segments {
         (found, wait)
     }
 
-    /// Marks losses after a timeout (RFC 8985 §6.3): the first segment, and all sent at least `patience` ago. If the
-    /// receiver reneged (RFC 2018 §8), it has no data above a gap, and all segments are lost.
+    /// Marks segments as lost after a timeout (RFC 8985 §6.3): the first, and all that were sent at least `patience` ago. If the receiver
+    /// reneged (RFC 2018 §8), it has discarded all data above gaps, and all segments are lost.
     pub(super) fn lose_on_timeout(&mut self, patience: Duration, now: Instant) {
         let reneged = self.scoreboard.reneged(self.una);
         if reneged {
@@ -251,7 +251,7 @@ impl Segments {
         self.lost_from = self.lost_from.min(range.start);
     }
 
-    /// Returns the index of this transmission's segment, if the transmission is its last and it is neither delivered nor lost.
+    /// Returns the index of the segment of this transmission. Returns `None` if the segment was sent again later, or is delivered or lost.
     fn flying(&self, (sent_at, end): Transmission) -> Option<usize> {
         if end <= self.una {
             return None;
