@@ -15,7 +15,7 @@ use crate::port::{Arrival, Departure, Ingress, Port};
 /// A node, borrowed from its driver. Drivers keep the ports of all nodes in one array.
 #[derive(Debug)]
 pub struct Node<'a, L> {
-    /// The ports of all nodes, or the types that hold each of them.
+    /// The ports of all nodes, or the driver's values that each contain one port.
     pub all: &'a mut [L],
     /// Indices of this node's ports in `all`.
     pub ports: Range<u32>,

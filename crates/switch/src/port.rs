@@ -102,7 +102,8 @@ impl<T: Copy + Default> Port<T> {
         }
     }
 
-    /// Handles an arriving packet; `entry` is its ingress, or also its memory. The payloads of all packets dropped, this one or others, go to `dropped`.
+    /// Handles an arriving packet. `entry` is the packet's ingress, with the memory for the packet if it is known. The payloads of all
+    /// packets dropped, this one or others, go to `dropped`.
     #[inline(always)]
     pub fn receive(
         &mut self,
@@ -118,7 +119,7 @@ impl<T: Copy + Default> Port<T> {
         let fate = match queues {
             Queues::One(queue) => edge.receive(queue, now, entry, (&mut header, payload), buffer, dropped),
             Queues::Elaborate(queues) => {
-                // A separate copy, so that the header of the other case stays in registers.
+                // A copy for this branch, so that the header of the other branch stays in registers.
                 let mut own = header;
                 let packet = (&mut own, payload);
                 let fate = edge.receive_out_of_line(&mut **queues, now, entry, packet, buffer, dropped);
@@ -247,7 +248,7 @@ impl<T: Copy + Default> Port<T> {
         total.counters()
     }
 
-    /// Returns the counters of each queue since the start. Packets that the discipline rejected had no queue and are in none.
+    /// Returns the counters of each queue since the start. They omit packets that the discipline rejected, because these had no queue.
     pub fn queue_counters(&self) -> Vec<Counters> {
         self.books().iter().map(Books::counters).collect()
     }

@@ -63,8 +63,8 @@ pub struct Receiver {
     pending: u32,
     /// Remaining number of segments that are acknowledged at once, although their acknowledgements could be delayed.
     quick: u32,
-    /// Flags to echo in acknowledgements: ECE as DCTCP.CE (RFC 8257 §3.2) or until CWR (RFC 3168 §6.1.3), and the incast
-    /// notification in the same way as DCTCP.CE.
+    /// Flags to echo in acknowledgements. ECE follows DCTCP.CE (RFC 8257 §3.2), or stays set until CWR (RFC 3168 §6.1.3). The incast
+    /// notification follows the rule of DCTCP.CE.
     echo: u8,
     /// Flags that may be echoed, as negotiated by both sides.
     echoes: u8,
@@ -175,7 +175,7 @@ impl Receiver {
     }
 
     /// Acknowledges a change of marks at once. If data is pending, acknowledges that data first with the old echo, so that the sender
-    /// learns the right mark of every byte (RFC 8257 §3.2). Pulser §III-B echoes incast per packet in the same way.
+    /// counts every byte with the right mark (RFC 8257 §3.2). Pulser §III-B echoes incast per packet in the same way.
     fn on_change(&mut self, config: &Config, now: Instant, segment: &DataSegment, seen: u8) -> Acks {
         let prior = (self.pending > 0).then(|| self.acknowledge(config, now));
         self.echo = seen;

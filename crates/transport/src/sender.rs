@@ -33,7 +33,7 @@ pub struct Sender {
     una: u64,
     next: u64,
     written: u64,
-    /// End of the bytes that the receiver's window allows to send.
+    /// End of the bytes that the receiver's window allows the sender to send.
     limit: u64,
     /// Time at which the retransmission timer fires; `Instant::MAX` while it is off.
     deadline: Instant,

@@ -49,7 +49,7 @@ pub struct Codel {
 /// State of a queue (RFC 8289 §5.3).
 #[derive(Clone, Copy, Debug, Default)]
 struct DropState {
-    /// Time from which the waiting time counts as above the target for a whole interval.
+    /// Time at which the waiting time will have been above the target for a whole INTERVAL.
     first_above: Option<Instant>,
     /// Time of the next drop.
     drop_next: Instant,
@@ -110,7 +110,7 @@ impl Codel {
         }
         state.count += 1;
         match config.action {
-            // As the RFC's loop, CoDel examines the next packet before it advances the schedule.
+            // Like the RFC's loop, CoDel examines the next packet before it advances the schedule.
             Action::Drop => state.moves_on = true,
             Action::Mark => state.drop_next = state.drop_next + spacing(config, state.count),
         }

@@ -52,8 +52,8 @@ pub enum Average {
     /// The mean of the *N* gradients (Algorithm 1).
     #[default]
     MeanOfRatios,
-    /// The growth over the last *N* samples divided by their total time: smaller for a burst after a pause. Until *N* samples
-    /// exist, both count from the first dequeue.
+    /// The growth over the last *N* samples divided by their total time: smaller for a burst after a pause. Until *N* samples exist, growth
+    /// and time count from the first dequeue.
     RatioOfSums,
 }
 

@@ -1,12 +1,12 @@
 //! The incast detector that Pulser's authors released (Linux 4.4, a changed `sch_tbf`). It sets CE and counts whole
 //! packet times.
 //!
-//! Time is in whole packet times; the backlog is in packets, including the departing one. A ring holds the samples of 70
-//! dequeues. The detector sums the growth between neighbours whose times differ, without dividing by the time. CE is set if
-//! the sum reaches one twentieth of a packet per sample, in integers: 70 packets. CE is also set if the *oldest* backlog in
-//! the ring exceeds 15 packets, because the index advances before the comparison. The sum telescopes, so the queue must grow
-//! by 70 packets in 70 dequeues. The testbed's token bucket held fewer, so its detector was a threshold of 15 packets.
-//! `ein` implements Algorithm 1.
+//! Time is in whole packet times; the backlog is in packets, including the departing one. A ring holds the samples of 70 dequeues. The
+//! detector sums the growth between consecutive samples whose times differ, without dividing by the time. CE is set if the average growth
+//! per sample reaches one twentieth of a packet. The average is rounded to an integer, so the sum must reach 70 packets. The sum
+//! telescopes, so the queue must grow by 70 packets in 70 dequeues. CE is also set if the *oldest* backlog in the ring exceeds 15 packets,
+//! because the index advances before the comparison. The testbed's token bucket held fewer than 70 packets, so its detector was a threshold
+//! of 15 packets. `ein` implements Algorithm 1.
 
 use shallows_core::packet::Header;
 use shallows_core::{Bytes, Duration, Instant};

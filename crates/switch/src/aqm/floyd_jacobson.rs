@@ -1,10 +1,9 @@
 //! RED as Floyd and Jacobson published it (ToN '93), marking or dropping; `red-classic` in scenarios.
 //!
-//! Every arrival updates the average, even one that the buffer refuses. The average accounts for the port's idle time. The
-//! probability grows with the number of packets since the last mark, which spaces marks evenly. Parameters select ns-2's rules (red.cc) where they differ; [`Thresholds::Automatic`] is ns-2's
-//! automatic configuration. `red` implements the curve of switches on the instantaneous backlog.
-//!
-//! This number includes only packets that the buffer admits; ns-2 restarts it at an overflow.
+//! Every arrival updates the average, even one that the buffer refuses. The average accounts for the port's idle time. The probability
+//! grows with the number of admitted packets since the last mark, which makes the distances between marks more even. (ns-2 restarts this
+//! number at an overflow.) Parameters select ns-2's rules (red.cc) where they differ; [`Thresholds::Automatic`] is ns-2's automatic
+//! configuration. `red` implements the curve of switches on the instantaneous backlog.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -157,7 +156,7 @@ pub enum Spacing {
     Geometric,
 }
 
-/// Unit of the count and of the marking probability.
+/// Unit of the marking probability, and of the amount that has passed since the last mark.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Weighing {
     /// Packets.
@@ -203,7 +202,7 @@ pub struct FloydJacobson {
     stream: Stream,
 }
 
-/// An average with its count.
+/// An average, with the packets or bytes that have passed since the last mark.
 #[derive(Clone, Copy, Debug, Default)]
 struct Average {
     value: f64,
@@ -282,7 +281,7 @@ impl FloydJacobson {
         }
     }
 
-    /// Raises the probability *p* by the count (§7, Method 2; ns-2's `modify_p`), and counts the packet.
+    /// Raises the probability *p* with the packets or bytes since the last mark (§7, Method 2; ns-2's `modify_p`), and counts the packet.
     fn space(&mut self, index: usize, p: f64, size: Bytes) -> f64 {
         let Config { spacing, weighing, typical_packet, .. } = self.config;
         let (own, unit) = match weighing {
@@ -318,7 +317,7 @@ impl FloydJacobson {
     }
 }
 
-/// Returns *p/rest*, at most 1; 1 if the count has used up *1/p* and `rest` is not positive.
+/// Returns *p/rest*, at most 1. Returns 1 if `rest` is not positive, because the count has then reached *1/p*.
 fn raise(p: f64, rest: f64) -> f64 {
     if rest > 0.0 { (p / rest).min(1.0) } else { 1.0 }
 }

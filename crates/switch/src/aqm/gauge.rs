@@ -51,7 +51,7 @@ pub enum Averaging {
     /// No averaging: the current backlog.
     #[default]
     Instantaneous,
-    /// *average ← (1 − weight) · average + weight · backlog* at each packet that the marker handles at its point. With
+    /// *average ← (1 − weight) · average + weight · backlog* at each packet that reaches the point of the gauge. With
     /// scope `queue` or `pool` each queue of the port has its own average; with scope `port` the port has one.
     Ewma {
         /// Weight of the new value, in (0, 1].

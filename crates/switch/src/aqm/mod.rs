@@ -185,7 +185,7 @@ pub enum Config {
     EinReleased(EinReleasedConfig),
     /// Marks packets at departure that waited longer than a threshold (TCN).
     Tcn {
-        /// *T*: the standard threshold over the rate of the link.
+        /// *T*: the standard threshold divided by the rate of the link.
         threshold: Duration,
     },
     /// Marks or drops while the shortest waiting time stays too long (CoDel).

@@ -1,9 +1,8 @@
 //! MQ-ECN (Bai, Chen, Chen, Kim, Wu; NSDI '16): the marking threshold of a queue follows the rate that the queue can get.
 //!
-//! A queue served in rounds gets the rate *quantum/T_round*. Its threshold is the standard threshold times that rate over
-//! the rate of the link, and at most the standard threshold. Without rounds (WFQ), the factor is the queue's weight over the
-//! weights of the backlogged queues. Queues of strict priority keep the standard threshold. The scheduler reports the end of
-//! each turn.
+//! A queue served in rounds gets the rate *quantum/T_round*. Its threshold is the standard threshold times that rate divided by the rate of
+//! the link, and at most the standard threshold. For WFQ, which has no rounds, the factor is the weight of the queue divided by the sum of
+//! the weights of the backlogged queues. Queues of strict priority keep the standard threshold. The scheduler reports the end of each turn.
 //!
 //! The marker must receive the packets of every queue of its port.
 

@@ -61,10 +61,10 @@ pub enum Spacing {
     /// Each packet is decided independently, as in switches.
     #[default]
     Independent,
-    /// The probability grows with every unmarked byte, as in BCC's released simulator (myred.cc), which keeps RED's
-    /// count in bytes, one count per port.
+    /// The probability grows with the bytes since the last mark, counted once per port. BCC's released simulator (myred.cc) spaces marks
+    /// like this; RED itself counts packets.
     Count {
-        /// Number of bytes that the count takes as one packet.
+        /// Number of bytes that count as one packet.
         packet: Bytes,
     },
 }

@@ -5,9 +5,8 @@
 //! priority share the pool. A queue that drains at half the rate of its port may hold half as much, so that all queues
 //! drain in the same time.
 //!
-//! Deviations: the buffer has no clock, so *μ/b* is the queue's share of the last bytes that its port sent, which is
-//! the same while the port is busy. The first packets of a flow get no higher *α*. The priority of a queue is its
-//! index at its port.
+//! Deviations: the buffer has no clock, so *μ/b* is the queue's share of the last bytes that its port sent. Both are equal while the port
+//! is busy. The first packets of a flow get no higher *α*. The priority of a queue is its index at its port.
 
 use shallows_core::Bytes;
 

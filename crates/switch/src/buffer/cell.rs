@@ -40,7 +40,7 @@ impl Cell {
         self.0 * (size.0 / self.0.0)
     }
 
-    /// Returns an upper bound on the memory of this many `packets` of together `size` bytes.
+    /// Returns an upper bound on the memory that this many `packets` with a total of `size` bytes occupy.
     pub fn most(self, size: Bytes, packets: u32) -> Bytes {
         size + Bytes(self.0.0 - 1) * u64::from(packets)
     }

@@ -27,7 +27,7 @@ pub enum DtCounts {
 }
 
 impl DynamicThreshold {
-    /// Returns the largest steady backlog of each of `busy` queues in a pool of this size, without its `reserved` bytes.
+    /// Returns the largest steady backlog of each of `busy` queues in a pool of this size, excluding each queue's `reserved` bytes.
     ///
     /// Choudhury and Hahne (ToN '98): M equal queues hold αB/(1 + αM) each. If the threshold also limits the
     /// reserved bytes p, q = α(B − M(q − p)), so q − p = (αB − p)/(1 + αM).

@@ -108,7 +108,7 @@ impl Config {
 }
 
 impl Policy {
-    /// Returns the largest steady backlog of each of `busy` ports in a pool of this size, without its `reserved` bytes.
+    /// Returns the largest steady backlog of each of `busy` ports in a pool of this size, excluding each port's `reserved` bytes.
     fn limit(&self, pool: Bytes, reserved: Bytes, busy: usize, packet: Bytes) -> Bytes {
         match self {
             Self::DynamicThreshold(threshold) => threshold.limit(pool, reserved, busy),
@@ -172,8 +172,8 @@ pub struct SharedBuffer {
     queues: Vec<Account>,
 }
 
-/// Rule of a buffer, with its state. The rules that need no state and count bytes have variants of their own, which cost their packets
-/// one comparison; hence also a tag of its own.
+/// Rule of a buffer, with its state. Rules without state that count bytes have variants of their own, so that a packet under one of them
+/// costs one comparison. `repr(u8)` stores the variant in a byte of its own for the same reason.
 #[derive(Clone, Debug)]
 #[repr(u8)]
 enum Rule {
@@ -211,7 +211,7 @@ impl Rule {
 }
 
 impl Rare {
-    /// Returns what [`SharedBuffer::surely_has_room`] does.
+    /// Does the work of [`SharedBuffer::surely_has_room`] for this rule.
     fn surely_has_room(&self, backlog: Bytes, packets: u32, pool: &Pool, size: Bytes) -> bool {
         let size = self.cell.occupied(size);
         pool.used + size <= pool.size
@@ -309,7 +309,8 @@ impl SharedBuffer {
         })
     }
 
-    /// Returns the memory for a packet that occupies `size`, if the policy's limit, which `allows` checks, applies to its pool.
+    /// Returns the memory for a packet that occupies `size`. The reserved buffer comes first; `allows` checks the policy's limit on the
+    /// pool.
     #[inline(always)]
     fn room_within(
         &self,
@@ -350,8 +351,8 @@ impl SharedBuffer {
         })
     }
 
-    /// Returns whether every queue that shares the pool of `queue` and holds at most this `backlog` and number of `packets` has room for a packet
-    /// of `size`, now and whenever the pool holds less. `false` does not mean that there is no room.
+    /// Returns whether a packet of `size` is certain to find room in every queue that shares the pool of `queue` and holds at most this
+    /// `backlog` and this number of `packets`, now and whenever the pool holds less. `false` does not mean that there is no room.
     #[inline(always)]
     pub fn surely_has_room(&self, queue: usize, (backlog, packets): (Bytes, u32), size: Bytes) -> bool {
         let pool = &self.pools[self.queues[queue].pool];
@@ -456,7 +457,7 @@ impl SharedBuffer {
         if let Rule::Rare(rare) = &self.rule { rare.cell.occupied(size) } else { size }
     }
 
-    /// Returns an upper bound on the bytes that this many `packets` of together `size` bytes occupy.
+    /// Returns an upper bound on the memory that this many `packets` with a total of `size` bytes occupy.
     pub fn most_occupied(&self, size: Bytes, packets: u32) -> Bytes {
         if let Rule::Rare(rare) = &self.rule { rare.cell.most(size, packets) } else { size }
     }

@@ -109,7 +109,7 @@ impl<T: Copy + Default> Circle<T> {
         item
     }
 
-    /// Returns the bucket that has the turn. It holds packets.
+    /// Returns the bucket that has the turn, after removing empty buckets that had it; `None` if no bucket holds packets.
     #[inline]
     pub(super) fn current(&mut self) -> Option<usize> {
         loop {

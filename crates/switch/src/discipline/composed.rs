@@ -28,7 +28,7 @@ pub struct Config {
 pub struct Limits {
     /// Limit of each queue; an empty list means no limit.
     pub queues: Vec<Limit>,
-    /// Limit of all queues together. Packets get the room in the order of arrival.
+    /// Limit of all queues together. Packets share it in the order of arrival, whatever their queues.
     pub port: Option<Limit>,
 }
 

@@ -55,8 +55,8 @@ pub enum DropRule {
     StealTail,
     /// Buffer stealing from the head: the longest bucket loses its first packet.
     StealHead,
-    /// The rule of ns-2's sfq.cc: the arriving packet is refused if its bucket holds at least half of the room left, or
-    /// more than a fair share while there is less room than buckets.
+    /// The rule of ns-2's sfq.cc: the arriving packet is refused if its bucket holds at least half as many packets as the port has free
+    /// places. It is also refused if its bucket exceeds a fair share while there are fewer free places than buckets.
     AsNs2,
 }
 

@@ -7,7 +7,7 @@ use shallows_core::{Bytes, Duration, Rate};
 /// A PFC frame on the wire: 64 bytes, preamble and gap.
 const PFC_FRAME: Bytes = Bytes(84);
 
-/// A link at whose end packets arrive, and the largest packets on it.
+/// A link over which packets arrive at the switch, and the largest packets on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Link {
     /// Rate of the direction in which data arrive.
@@ -27,7 +27,7 @@ pub struct Link {
 pub struct Headroom {
     /// Arrivals while a packet of the switch itself blocks the PFC frame, and while the PFC frame is sent.
     pub own: Bytes,
-    /// Bytes on the wire in both directions.
+    /// Bytes in flight on the cable in both directions.
     pub cable: Bytes,
     /// Arrivals until the sender responds.
     pub response: Bytes,

@@ -4,7 +4,7 @@ use std::fmt;
 
 use shallows_core::{Bytes, Rate};
 
-/// Version of the formula, by the pull request of sonic-swss that brought it.
+/// Version of the formula, named after the pull request of sonic-swss that introduced it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Version {
     /// #3235 (September 2024): the share of small packets is a share of bytes.
@@ -20,7 +20,7 @@ pub struct Chip {
     pub generation: u8,
     /// Cell of the memory.
     pub cell: Bytes,
-    /// Latency of the pipeline.
+    /// Latency of the pipeline, in bytes.
     pub pipeline: Bytes,
     /// Delay of MAC and PHY, in bytes.
     pub mac_phy: f64,
@@ -85,7 +85,7 @@ pub struct Headroom {
     pub response: Bytes,
     /// Bytes in the tiles of Spectrum-4 and Spectrum-5.
     pub tile: f64,
-    /// Memory per byte that arrives, for the share of small packets.
+    /// Occupied memory per arriving byte, for the share of small packets.
     pub occupancy: f64,
     /// Additions of [`Version::Compensated`], after rounding.
     pub compensation: Bytes,
@@ -109,7 +109,7 @@ impl Headroom {
         let worst = worst_occupancy(chip.cell);
         let percentage = f64::from(port.small_packets);
         let lossless_mtu = port.lossless_mtu.0 as f64;
-        // As shipped: 64 bytes over the mean size of a packet, and not the share of small packets times that. Both are 1 at 100 %.
+        // As shipped: 64 bytes over the mean packet size. The share of bytes would be this value times the share of small packets.
         let share = 100.0 * SMALL / (percentage * SMALL + (100.0 - percentage) * lossless_mtu);
         let mut headroom = Self {
             lossless_mtu: port.lossless_mtu,
@@ -156,7 +156,7 @@ impl Headroom {
     }
 }
 
-/// Returns the cells' bytes per byte of packets of 64 bytes, rounded up.
+/// Returns the memory that packets of 64 bytes occupy in cells, per byte of these packets, rounded up.
 fn worst_occupancy(cell: Bytes) -> f64 {
     let cell = cell.0 as f64;
     let worst = if cell > 2.0 * SMALL { cell / SMALL } else { 2.0 * cell / (1.0 + cell) };

@@ -12,7 +12,8 @@ use crate::queue::Ingress;
 
 /// Accounts of a chip's priority groups and their pools, in cells.
 ///
-/// Invariants: the shared cells of a pool's groups add up to its `used` and never exceed its size; so do their headroom cells.
+/// Invariants: the shared cells of all groups of a pool add up to the pool's `used`, which never exceeds its size. The headroom cells of
+/// these groups add up to `headroom_used`, which never exceeds the size of the pool of headroom, if there is one.
 #[derive(Clone, Debug)]
 pub struct IngressBook {
     cell: Cell,
@@ -101,12 +102,12 @@ impl IngressBook {
         self.change(group, |account, pool| account.free(cells, pool));
     }
 
-    /// Returns the next signal to carry to a sender, in the order in which they arose.
+    /// Removes and returns the oldest signal; the driver must carry it to the sender of the group.
     pub fn next_signal(&mut self) -> Option<Signal> {
         self.signals.pop_front()
     }
 
-    /// Returns whether the sender of `group` is to be paused.
+    /// Returns whether the sender of `group` must be paused.
     pub fn is_paused(&self, group: GroupId) -> bool {
         self.groups[group.0 as usize].is_paused
     }
@@ -147,7 +148,8 @@ impl IngressBook {
         }
     }
 
-    /// Changes an account and its pool, and pauses and resumes the groups of the pool that the change concerns.
+    /// Applies `change` to the account of `group` and to its pool. Then pauses or resumes each group of that pool for which this is now
+    /// due.
     fn change(&mut self, group: GroupId, change: impl FnOnce(&mut Account, &mut Pool)) {
         let account = &mut self.groups[group.0 as usize];
         let number = account.pool;
@@ -158,7 +160,8 @@ impl IngressBook {
         self.test_groups(number);
     }
 
-    /// Pauses the sending groups that can take no further cell, and resumes the paused groups that fell below their limits.
+    /// Tests the groups of pool `number`. Pauses each sending group that can take no further cell, and resumes each paused group that has
+    /// fallen below its limit.
     fn test_groups(&mut self, number: usize) {
         let Self { pools, groups, signals, compares, .. } = self;
         let pool = &mut pools[number];

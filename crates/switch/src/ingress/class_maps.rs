@@ -28,7 +28,7 @@ impl Default for ClassMaps {
 }
 
 impl ClassMaps {
-    /// Returns the priority group of a packet with this DSCP, whose upper two bits are ignored.
+    /// Returns the priority group of a packet with this DSCP. Ignores the upper two bits of `dscp`.
     pub fn group(&self, dscp: u8) -> u8 {
         self.group_of_class[self.class(dscp)]
     }

@@ -11,7 +11,7 @@ pub struct Config {
     pub cell: Cell,
     /// Comparison of a group with its limit.
     pub compares: Compares,
-    /// Pools of the chip, or of the part of its memory that shares.
+    /// Pools of the chip, or of one slice of its memory if slices do not share.
     pub pools: Vec<PoolConfig>,
 }
 
@@ -27,9 +27,9 @@ pub struct PoolConfig {
 /// State that a chip compares with the limit of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compares {
-    /// The state before the packet: its group must be below the limit, as on Trident 2, Tomahawk and Tomahawk 2.
+    /// The state before the packet: the packet's group must be below the limit, as on Trident 2, Tomahawk and Tomahawk 2.
     Before,
-    /// The state with the packet in the group and in the pool, as on Trident 3, Tomahawk 3 and Tomahawk 5.
+    /// The state with the packet counted in its group and in the pool, as on Trident 3, Tomahawk 3 and Tomahawk 5.
     With,
 }
 
@@ -61,9 +61,9 @@ pub enum GroupLimit {
 /// Headroom and thresholds of a lossless group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lossless {
-    /// Memory for packets that arrive after the pause (`xoff`); with a pool of headroom, the largest part of it that the group may take.
+    /// Memory for packets that arrive after the pause (`xoff`). With a pool of headroom, the maximum part of that pool for this group.
     pub headroom: Bytes,
-    /// Shared memory up to which the group may be resumed whatever its limit is (`xon`).
+    /// Amount of shared memory up to which the group may be resumed regardless of its limit (`xon`).
     pub xon: Bytes,
     /// Distance below the limit at which the group is resumed (`xon_offset`).
     pub xon_offset: Bytes,

@@ -28,7 +28,7 @@ pub(super) struct Thresholds {
     xon_offset: u64,
 }
 
-/// Numbers of a group since the start.
+/// Counters of a group since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GroupCounters {
     /// Packets admitted.
@@ -157,7 +157,7 @@ impl Account {
         self.counters.max_headroom_cells = self.counters.max_headroom_cells.max(self.headroom);
     }
 
-    /// Returns the cells of a packet: headroom first, then shared cells, then reserved ones.
+    /// Frees the cells of a packet: headroom first, then shared cells, then reserved ones.
     pub(super) fn free(&mut self, cells: u64, pool: &mut Pool) {
         let from_headroom = cells.min(self.headroom);
         self.headroom -= from_headroom;
@@ -168,9 +168,9 @@ impl Account {
         self.reserved -= cells - from_headroom - from_shared;
     }
 
-    /// Returns the maximum free memory of the pool at which the group is paused; `None` if it is never paused: it is lossy, has
-    /// reserved cells left, or holds nothing. A group that uses headroom, because a packet was longer than the rest of its limit, is
-    /// paused at any.
+    /// Returns the maximum free memory of the pool at which the group is paused; `None` if the group is never paused because it is lossy,
+    /// has reserved cells left, or holds nothing. A group that uses headroom (after a packet longer than the rest of the group's limit) is
+    /// paused at any amount of free memory.
     fn pauses_at(&self, compares: Compares) -> Option<u64> {
         if self.headroom > 0 {
             return Some(u64::MAX);
@@ -181,8 +181,8 @@ impl Account {
 
     /// Returns the minimum free memory of the pool at which the paused group is resumed; `None` while the group uses headroom.
     ///
-    /// SAI: a group is resumed once its shared memory is at most max(xon, limit − xon_offset). It must also have returned its
-    /// headroom, so that the next pause finds all of it, and must not be at its limit, or it would be paused at once.
+    /// SAI: a group is resumed once its shared memory is at most max(xon, limit − xon_offset). The group must also have freed its headroom,
+    /// so that all of it is available after the next pause. It must not be at its limit, or it would be paused at once.
     fn resumes_at(&self, compares: Compares) -> Option<u64> {
         let thresholds = self.lossless.as_ref().filter(|_| self.headroom == 0)?;
         let below = if self.shared <= thresholds.xon {
@@ -194,7 +194,7 @@ impl Account {
         Some(below.max(above))
     }
 
-    /// Adds the group to the list of its pool that tests it.
+    /// Adds the group to its pool's list of sending or of paused groups, unless its state cannot change.
     pub(super) fn join_lists(&self, group: GroupId, pool: &mut Pool, compares: Compares) {
         if self.is_paused {
             pool.paused.extend(self.resumes_at(compares).map(|least| (least, group)));
@@ -203,7 +203,7 @@ impl Account {
         }
     }
 
-    /// Removes the group from the lists of its pool, before its account changes.
+    /// Removes the group from its pool's list. Call this before the group's account changes.
     pub(super) fn leave_lists(&self, group: GroupId, pool: &mut Pool, compares: Compares) {
         if self.is_paused {
             if let Some(least) = self.resumes_at(compares) {
@@ -214,7 +214,7 @@ impl Account {
         }
     }
 
-    /// Pauses the sending group, or resumes the paused one.
+    /// Changes the state of the group: pauses it if it is sending, resumes it if it is paused.
     pub(super) fn turn(&mut self, group: GroupId, pool: &mut Pool, compares: Compares) {
         self.leave_lists(group, pool, compares);
         self.is_paused = !self.is_paused;

@@ -5,9 +5,9 @@
 //! groups and decides when to pause their senders; the egress book bounds lossy queues. [`TwoBooks`] drives a node with both.
 //!
 //! A group is charged first in its reserved cells, then in the shared part of its pool up to its limit, then, if it is lossless, in
-//! headroom. A group that can take no further cell without headroom is paused. Departures return headroom first, then shared cells, then
-//! reserved ones. Each change of a pool's free part tests all of its groups again. The order of charges and the point of the pause are those
-//! of Broadcom's chips, whose counts of packets `tests/ingress.rs` reproduces.
+//! headroom. A group that can take no further cell without headroom is paused. Departures free headroom first, then shared cells, then
+//! reserved ones. Each change of a pool's free memory tests all groups of that pool again. The order of charges and the condition of the
+//! pause are those of Broadcom's chips; `tests/ingress.rs` reproduces packet counts that were measured on them.
 
 mod book;
 mod class_maps;

@@ -24,7 +24,7 @@ pub enum IngressRefusal {
     HeadroomFull,
 }
 
-/// Memory that takes the part of a packet for which no reserved cells are left.
+/// Memory for the part of a packet that does not fit in the reserved cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     Shared,
@@ -39,9 +39,9 @@ pub(super) struct Pool {
     /// Size of the pool of headroom; `None` if every group owns its headroom.
     pub(super) headroom: Option<u64>,
     pub(super) headroom_used: u64,
-    /// Sending groups, by the largest free part at which each is paused.
+    /// Sending groups, each with the maximum free memory of the pool at which the group is paused.
     pub(super) armed: BTreeSet<(u64, GroupId)>,
-    /// Paused groups that may go on without freeing headroom, by the least free part at which each is resumed.
+    /// Paused groups without headroom in use, each with the minimum free memory of the pool at which the group is resumed.
     pub(super) paused: BTreeSet<(u64, GroupId)>,
 }
 

@@ -32,8 +32,8 @@ pub struct Counted<T> {
 impl<L> TwoBooks<'_, L> {
     /// Handles a packet that came by `ingress` and must leave by `port`. Packets that are dropped, this one or others, go to `effects`.
     ///
-    /// A packet that finds its port idle leaves at once and is charged in neither book. After this call and each of the others, the driver
-    /// must carry the signals of [`IngressBook::next_signal`].
+    /// A packet that finds its port idle leaves at once and is charged in neither book. After every call of a function of this type, the
+    /// driver must carry the signals of [`IngressBook::next_signal`].
     pub fn receive<T: Copy + Default>(
         &mut self,
         now: Instant,

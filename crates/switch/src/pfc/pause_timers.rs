@@ -20,7 +20,8 @@ pub enum Change {
 pub struct PauseTimers {
     rate: Rate,
     response: Duration,
-    /// Frames that have arrived and take effect at their time, in order: the ends of the pauses of enabled priorities.
+    /// Frames that have arrived but not taken effect yet: the time at which each takes effect, in order, and the ends of the pauses that it
+    /// sets.
     arrived: VecDeque<(Instant, [Option<Instant>; PRIORITIES])>,
     /// End of the pause of each priority; `None` if it may send.
     ends: [Option<Instant>; PRIORITIES],
@@ -50,7 +51,7 @@ impl PauseTimers {
         while let Some(at) = self.wake_at()
             && at <= now
         {
-            // A pause that a frame extends at its very end goes on.
+            // A frame that takes effect just when a pause ends comes first, so it can extend that pause.
             if let Some(&(due, ends)) = self.arrived.front()
                 && due == at
             {
@@ -67,7 +68,7 @@ impl PauseTimers {
         self.ends[usize::from(priority)].is_some()
     }
 
-    /// Sets the ends of pauses; those that are not after `at` are over.
+    /// Sets the ends of pauses at the time `at`. A pause whose end is not after `at` is over.
     fn apply(
         &mut self,
         at: Instant,

@@ -4,12 +4,12 @@ use shallows_core::{Duration, Instant, Rate};
 
 use super::frame::{Frame, PRIORITIES, pause_time};
 
-/// Times of a pauser.
+/// Pause time and refresh time of a [`Pauser`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
     /// Quanta of each pause, at least 1.
     pub quanta: u16,
-    /// Quanta after which a pause is repeated, at least 1; below `quanta`, or the pause lapses before.
+    /// Quanta after which a pause is repeated, at least 1. If it is not below `quanta`, a pause expires before it is repeated.
     pub refresh: u16,
 }
 
@@ -20,13 +20,13 @@ impl Default for Config {
     }
 }
 
-/// Priorities that one end of a link keeps paused, and the frames that say so.
+/// Priorities that one end of a link keeps paused at the other end, and the frames that announce them.
 #[derive(Clone, Debug)]
 pub struct Pauser {
     config: Config,
     refresh: Duration,
     paused: [bool; PRIORITIES],
-    /// Priorities whose state the other end does not know yet.
+    /// Priorities with a change that no frame has announced to the other end yet.
     is_news: [bool; PRIORITIES],
     refresh_at: Instant,
 }
@@ -66,7 +66,7 @@ impl Pauser {
         self.paused.contains(&true).then_some(self.refresh_at)
     }
 
-    /// Returns the frame to send now, if one is due. It repeats all pauses, so that they share one refresh.
+    /// Returns the frame to send now, if one is due. Every frame repeats all pauses, so that they share one refresh.
     pub fn poll_frame(&mut self, now: Instant) -> Option<Frame> {
         if self.wake_at().is_none_or(|at| at > now) {
             return None;

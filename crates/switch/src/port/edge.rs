@@ -14,7 +14,7 @@ use crate::queue::{DropReason, Held, Item, Left, QueueState};
 #[derive(Clone, Debug)]
 pub(super) struct Edge {
     pub(super) rate: Rate,
-    /// Picoseconds per byte if the number is whole, which avoids a division per packet; otherwise zero.
+    /// Picoseconds per byte if this is a whole number, which avoids a division per packet; otherwise zero.
     pub(super) ps_per_byte: u64,
     pub(super) busy_until: Instant,
     /// State of all queues together; with one queue, the state of that queue.
@@ -26,7 +26,8 @@ pub(super) struct Edge {
     pub(super) halted: bool,
     /// Whether the link is down, so that arriving packets are dropped.
     pub(super) is_down: bool,
-    /// Events that the markers handle. While the link is down, [`Hears::ARRIVALS`] is one: only the code for arrivals checks `is_down`.
+    /// Events that the markers handle. While the link is down, [`Hears::ARRIVALS`] is also set, because only the code for arrivals checks
+    /// `is_down`.
     pub(super) hears: Hears,
     pub(super) markers: Box<[Installed]>,
     pub(super) books: Books,
@@ -48,7 +49,7 @@ enum Admission {
     Drop(DropReason),
 }
 
-/// Returns the picoseconds that a byte takes at this rate if the number is whole; otherwise zero.
+/// Returns the picoseconds that a byte takes at this rate if this is a whole number; otherwise zero.
 ///
 /// # Panics
 ///
@@ -122,7 +123,7 @@ impl Edge {
         };
         let idle = self.is_idle(now);
         if idle && let Some(ends_turn) = waiting.pass(now, queue, header.size()) {
-            // The packet passes without joining its queue: it would free at once the memory that it takes.
+            // The packet passes without joining its queue, because it would free its memory at once.
             let item =
                 Item { header: *header, payload, enqueued_at: now, held: Held::new(ingress, queue, memory) };
             let departs = self.depart(waiting, now, queue, item, buffer);

@@ -21,7 +21,7 @@ pub enum EgressDrop {
     Free,
 }
 
-/// A packet that leaves the port for the link. In-band telemetry reads the other fields at the port: rate, bytes sent, backlog.
+/// A packet that leaves the port for the link. In-band telemetry reads its other values from the port: rate, bytes sent, backlog.
 #[derive(Clone, Copy, Debug)]
 pub struct Departure<T> {
     /// Header of the packet, with the marks set at this port.

@@ -48,7 +48,7 @@ impl Ns2 {
 pub(super) struct Numbered {
     /// Numbers of the connections that are open from the start.
     numbers: Box<[u32]>,
-    /// Number of links that an upward packet with a choice has passed, by switch.
+    /// Number of links that an upward packet has passed when it reaches a switch that chooses its next hop, by switch.
     links_behind: Box<[u32]>,
     hosts: u32,
     per_pair: u32,

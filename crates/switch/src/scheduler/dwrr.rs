@@ -1,4 +1,4 @@
-//! Deficit weighted round-robin: in each turn a queue may send its quantum and the rest of its last turn.
+//! Deficit weighted round-robin: in each turn a queue may send its quantum and the unused rest of its last turn.
 //!
 //! Source: Shreedhar and Varghese (ToN '96) [S&V], as in MQ-ECN (NSDI '16) §3.3.2 and its released simulator.
 

@@ -15,10 +15,11 @@ use crate::ring::Ring;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum VirtualTime {
-    /// GPS on the same arrivals: WFQ proper. No packet leaves more than one packet later than under GPS.
+    /// GPS on the same arrivals: WFQ proper. A packet leaves at most one transmission time of a packet later than under GPS.
     #[default]
     Gps,
-    /// The tag of the packet on the wire: SCFQ (Golestani, INFOCOM '94). A packet may be late by one packet of every other queue.
+    /// The tag of the packet on the wire: SCFQ (Golestani, INFOCOM '94). A packet may be late by one packet of every other queue, compared
+    /// with GPS.
     SelfClocked,
     /// The latest assigned tag, as in MQ-ECN's development code: a queue that becomes busy waits behind the heads of
     /// all others.
@@ -40,8 +41,8 @@ pub(super) fn span(size: Bytes, weight: u32) -> u128 {
     u128::from(work(size) / u64::from(weight))
 }
 
-/// Selects the queue whose head has the smallest finish tag, among the queues that may send; the first of equal ones. Empty
-/// queues have [`NO_TAG`].
+/// Selects the queue whose head has the smallest finish tag, among the queues that may send; the first such queue in a tie. Empty queues
+/// have [`NO_TAG`].
 #[inline]
 pub(super) fn earliest(tags: &[u128], may: impl May) -> Option<usize> {
     let (mut queue, mut earliest) = (0, NO_TAG);

@@ -7,9 +7,8 @@
 //!
 //! Rules where the paper is silent: a round lasts from an arrival to the first arrival at least a smoothed RTT later, and its throughput is
 //! measured over that time. The clock starts with the first RTT sample. The fairness rule applies once per slot, when the available
-//! bandwidth is known, among
-//! the connections that had data in this slot or the last. A connection that was silent for longer than `rtt_limit` restarts in slow start
-//! with its current window, and the silence gives no RTT sample.
+//! bandwidth is known, among the connections that had data in this slot or the last. A connection that was silent for longer than
+//! `rtt_limit` restarts in slow start with its current window, and the silence gives no RTT sample.
 
 use std::collections::BTreeMap;
 

@@ -1,8 +1,8 @@
 //! Loss recovery with selective acknowledgements as in ns-2.35's `Agent/TCP/FullTcp/Sack` (`tcp-full.cc`).
 //!
-//! The agent is older than RFC 6675 and sends less during fast recovery: lost data counts as in the network until an
-//! acknowledgement replaces it. It also gives up earlier: a loss within the window that was last cut for a loss, and
-//! retransmissions after a timeout, wait for the timer.
+//! The agent is older than RFC 6675 and sends less during fast recovery: lost data counts as in the network until an acknowledgement
+//! replaces it. It also gives up earlier: only the timer repairs a loss within the window that was last cut for a loss, or a loss of data
+//! that was retransmitted after a timeout.
 
 use super::interface::{Allowance, Arrival, Outcome, Outstanding, Phase, at_most_a_segment, non_empty};
 use crate::config::Config;

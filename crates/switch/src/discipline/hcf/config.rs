@@ -23,7 +23,7 @@ pub struct Config {
     pub period: Period,
     /// Source of the next period's hash.
     pub rekey: Rekey,
-    /// Effect on the bins of a packet that joins LP.
+    /// Effect of a packet that joins LP on the packet's bins.
     pub footnote: Footnote,
     /// Rule for the queues when HP has become empty.
     pub swap: Swap,
@@ -108,7 +108,7 @@ pub enum Rekey {
     PeriodStart,
 }
 
-/// Effect on the bins of a packet that joins LP, the queue of low priority (§3.2 step 4).
+/// Effect of a packet that joins LP, the queue of low priority, on the packet's bins (§3.2 step 4).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Footnote {
