@@ -71,8 +71,8 @@ const WORTH_A_VISIT: u64 = 50;
 /// Number of directed links above which a network keeps its partitions even with few events, because it exceeds the cache in any case.
 const NEVER_ONE: usize = 8_192;
 
-/// Time at which any run without `stop.at` ends. A run that reaches this time has a flow without a path, whose timer only backs off. 100 days
-/// are half of the clock's range, so no deadline overflows.
+/// Time at which any run without `stop.at` ends. A run that reaches this time has a flow without a path, whose timer only backs off. 100
+/// days are half of the clock's range, so no deadline overflows.
 const END_OF_TIME: Instant = Instant(100 * 24 * 3_600 * 1_000_000_000_000);
 
 /// Opens sinks that discard all data.
