@@ -56,8 +56,8 @@ pub struct Setup {
     pub connections: Vec<Connections>,
     /// Classes of service of each workload; same order.
     pub classes: Vec<Classes>,
-    /// Host pairs of each workload, in the same order: pairs between which it may send, or, for queries, pairs that may have persistent
-    /// connections.
+    /// Host pairs of each workload, in the order of [`Experiment::workloads`]: pairs between which it may send, or, for queries, pairs
+    /// that may have persistent connections.
     pub pairs: Vec<Pairs>,
     /// Sources of unresponsive datagrams.
     pub datagram_sources: Vec<DatagramSource>,

@@ -31,7 +31,7 @@ pub enum Cell {
     Integer(i64),
     /// A floating-point number.
     Float(f64),
-    /// A text.
+    /// A string.
     Text(String),
 }
 

@@ -25,8 +25,8 @@ pub(super) fn completion(experiment: &Experiment, address: &Address, size: Bytes
 
 /// Returns the time at which a train of full segments and one last segment has crossed a path of store-and-forward links.
 ///
-/// This time is the longest path through the grid of packets and links: one full segment up to some link *j*, the others through the
-/// slowest link up to *j*, then the last segment through the links after *j*. The result is the maximum over *j*.
+/// This time is the longest path through the grid of packets and links: one full segment over the links up to some link *j*, the other full
+/// segments over the slowest of these links, then the last segment over link *j* and all later links. The result is the maximum over *j*.
 fn store_and_forward(path: &[&Link], size: Bytes, mss: Bytes, overhead: Bytes) -> Duration {
     let full = size.0.div_ceil(mss.0).max(1) - 1;
     let last = size - mss * full + overhead;

@@ -56,7 +56,7 @@ impl Report {
         !ends && !rows
     }
 
-    /// Returns the problem of a workload if no flow or query of it was sent, counts, or completed.
+    /// Returns the problem of a workload that has sent no flow or query, or has none that counts, or none that completed.
     fn problem_of_workload(&self, number: usize, key: &str, reached: Reached) -> Option<Problem> {
         let what = if self.experiment.asks()[number] { "queries" } else { "flows" };
         let Reached { sent, counted, measured } = reached;

@@ -65,7 +65,7 @@ struct Round {
 }
 
 impl Queries {
-    /// Creates the queries, which begin at `config.start`. Every client must have enough workers and aggregators.
+    /// Creates the queries, which begin at `config.start` or later. Every client must have enough workers and aggregators.
     pub(crate) fn new(config: Config) -> Self {
         let clients: Vec<Option<HostId>> =
             if config.drawn { vec![None] } else { config.clients.iter().copied().map(Some).collect() };
@@ -112,8 +112,8 @@ impl Queries {
         self.config.start
     }
 
-    /// Returns whether an event at one host can start flows at another host at once. That holds if the end of a query can start a query of
-    /// another client, or if workers respond without requests.
+    /// Returns whether an event at one host can start flows at another host at once. This is possible if the end of a query can start a
+    /// query of another client, or if the end of a query or iteration makes workers respond without requests.
     pub(super) fn crosses_hosts(&self) -> bool {
         let Config { drawn, iterations, queries, .. } = *self.config;
         let in_turn = matches!(self.config.arrivals, Arrivals::ClosedLoop(_)) && queries != Some(1);
