@@ -15,17 +15,17 @@ pub struct FlowRecord {
     pub destination: HostId,
     /// Application bytes; `None` for a flow that lasts as long as the run.
     pub size: Option<Bytes>,
-    /// Index of its workload among those that send flows.
+    /// Index of the flow's workload among the workloads that send flows.
     pub workload: u16,
     /// Class of service (DSCP).
     pub class: u8,
-    /// Part of a query that the flow is, if any.
+    /// Role of the flow in a query, if it belongs to one.
     pub leg: Option<Leg>,
-    /// Index in a list of flows with dependencies, if it is from one.
+    /// Index of the flow in a list of flows with dependencies, if it is from such a list.
     pub listed: Option<u32>,
-    /// Counts of its sender, once the flow has a connection.
+    /// Counts at the flow's sender, once the flow has a connection.
     pub sent: Option<Sent>,
-    /// Counts of its receiver, from the first data on.
+    /// Counts at the flow's receiver, once data has arrived.
     pub received: Option<Received>,
 }
 

@@ -62,7 +62,7 @@ impl FlowTracer {
         (0..every.len() as u32).filter(move |&number| every[number as usize])
     }
 
-    /// Starts a trace of a flow that has arrived and belongs to this trace.
+    /// Adds a flow that has arrived, and that this trace has chosen.
     #[cold]
     pub fn expect(&mut self, flow: u32, trace: u16) {
         let last = [f64::NAN; QUANTITIES.len()];

@@ -13,7 +13,7 @@ pub struct PortTracer {
     traces: Vec<PortTrace>,
     /// Recorded readings.
     pub rows: Vec<PortRow>,
-    /// Last readings of traced links, by number, in the order in which their ports report them.
+    /// Last readings of each traced link, by the link's number; values are in the order in which the port reports its quantities.
     last: BTreeMap<u32, Vec<f64>>,
 }
 

@@ -34,7 +34,7 @@ pub enum Entity {
 }
 
 impl Sampler {
-    /// Creates a sampler with this interval, or one that never samples.
+    /// Creates a sampler with this interval; without an interval, it never samples.
     pub fn new(interval: Option<Duration>) -> Self {
         Self { interval, ..Self::default() }
     }

@@ -1,6 +1,6 @@
 //! Parameters that two hosts negotiate for a connection: packet size, timestamps, selective acknowledgements and ECN.
 //!
-//! Real hosts negotiate them with the SYN and its answer. Simulated hosts send SYNs only with `tcp.handshake`, and these then negotiate
+//! Real hosts negotiate them with the SYN and its answer. Simulated hosts send SYNs only with `tcp.handshake`, and the SYNs then negotiate
 //! ECN. All other parameters, and ECN without a handshake, are computed in this module, once for each pair of host groups.
 
 use shallows_core::Bytes;
@@ -34,8 +34,8 @@ pub struct Agreement {
 }
 
 impl Agreement {
-    /// Returns the agreement for data in the opposite direction of an open connection. It has no handshake, because the opening has
-    /// negotiated everything.
+    /// Returns the agreement for data in the opposite direction of an open connection. This direction has no handshake, because the first
+    /// direction has negotiated everything.
     #[must_use]
     pub fn answering(&self) -> Self {
         let mut answering = self.clone();
@@ -145,7 +145,7 @@ fn agree(from: Side<'_>, to: Side<'_>, framing: Bytes) -> Agreement {
             (side.frto, side.dsack) = (false, false); // RFC 5682 §3: only the SACK-based rules are implemented
         }
     }
-    // RFC 3168 §6.1.1: ECN only if both sides request it. A sender with a handshake learns the answer from it, so it keeps ECN.
+    // RFC 3168 §6.1.1: ECN only if both sides request it. A handshake decides this during the run, so a sender with one keeps ECN here.
     let speaks = |side: &Config| side.congestion.ecn_mode() != EcnMode::Off;
     let (asks, answers) = (speaks(&sender), speaks(&receiver));
     if !asks {

@@ -18,7 +18,7 @@ pub(crate) struct Thresholds {
 
 /// Inputs of the formulas.
 struct Inputs {
-    /// C, the rate of the pool's fastest port, because its reserve is the largest.
+    /// C, the rate of the pool's fastest port, which needs the largest reserve.
     rate: Rate,
     /// N, the number of ports that share the pool.
     ports: usize,

@@ -6,8 +6,8 @@ use crate::ports::matching;
 use crate::spec;
 use crate::topology::Network;
 
-/// Length of Ethernet, IP and TCP headers with the most options (RFC 9293 §3.1). Programs cannot parse packets that are cut within these
-/// headers.
+/// Length of Ethernet, IP and TCP headers with the maximum of options (RFC 9293 §3.1). Programs cannot parse packets that are cut
+/// within these headers.
 const LONGEST_HEADERS: u64 = 14 + 20 + 60;
 /// Largest packet that libpcap and Wireshark accept.
 const LONGEST_PACKET: u64 = 1 << 18;

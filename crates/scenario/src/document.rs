@@ -125,7 +125,7 @@ impl<'a> Document<'a> {
         Ok(())
     }
 
-    /// Returns a problem of the value at `path`, with its place in the file or the option that set the value.
+    /// Returns a problem of the value at `path`, with the value's place in the file or the option that set the value.
     pub(crate) fn problem(&self, path: &[Step], message: String) -> Problem {
         let place = self.locate(path);
         let in_file = matches!(place, Some((_, depth)) if depth == path.len());
@@ -166,7 +166,7 @@ impl<'a> Document<'a> {
         value_at(&self.table, path).is_some()
     }
 
-    /// Returns the offset of the key at `path`, or of the nearest table around it in the file, and the number of steps to there.
+    /// Returns the offset of the key at `path`, or of the nearest table around it in the file, and the number of steps to it.
     fn locate(&self, path: &[Step]) -> Option<(usize, usize)> {
         let mut found = None;
         let mut table = Some(self.spans.get_ref());

@@ -56,7 +56,8 @@ pub struct Setup {
     pub connections: Vec<Connections>,
     /// Classes of service of each workload; same order.
     pub classes: Vec<Classes>,
-    /// Host pairs between which each workload may send, or for queries those that may have persistent connections; same order.
+    /// Host pairs of each workload, in the order of [`Experiment::workloads`]: pairs between which it may send, or, for queries, pairs
+    /// that may have persistent connections.
     pub pairs: Vec<Pairs>,
     /// Sources of unresponsive datagrams.
     pub datagram_sources: Vec<DatagramSource>,
@@ -85,7 +86,7 @@ pub struct Setup {
 /// Configurations of hosts by group, and of the connections between groups.
 #[derive(Clone, Debug)]
 pub struct HostConfigs {
-    /// Host groups; the first has the hosts in no other group.
+    /// Host groups; the first group contains the hosts that are in no other group.
     pub groups: Vec<HostGroup>,
     /// Agreements by groups of the sender and the receiver: first with the hosts' own settings, then for each other kind of connection.
     pub(crate) agreements: Vec<Agreement>,
@@ -235,8 +236,8 @@ impl Experiment {
 pub struct Stop {
     /// Time at which the run ends.
     pub at: Option<Instant>,
-    /// Whether the run ends as soon as every flow is complete, every source of datagrams or echo requests has stopped, and none of their
-    /// packets is under way. False if a workload has no end, or if a run with such sources has a time.
+    /// Whether the run ends as soon as every flow is complete, every source of datagrams or echo requests has stopped, and no packet of
+    /// these sources is under way. False if a workload has no end, or if a run with such sources has a time `at`.
     pub on_completion: bool,
 }
 
@@ -252,7 +253,7 @@ pub struct PortTrace {
 /// File with the packets that some ports send.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Capture {
-    /// Name of the file, without its ending.
+    /// Name of the file, without the ending `.pcapng`.
     pub name: String,
     /// Numbers of the links whose ports are captured, ascending.
     pub links: Vec<u32>,

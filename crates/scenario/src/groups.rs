@@ -1,4 +1,4 @@
-//! Groups of hosts: their members, and the settings that each inherits from those of all hosts.
+//! Groups of hosts: their members, and the settings that each group inherits from the settings for all hosts.
 
 use serde::de::DeserializeOwned;
 use shallows_core::{Bytes, Duration};
@@ -120,7 +120,7 @@ pub(crate) fn inherit(groups: &[spec::Group], tables: &Table) -> Result<Vec<spec
     groups.iter().enumerate().map(inherit).collect()
 }
 
-/// Returns the `tcp` table of a group with its inherited settings. Group 0 has the hosts in no other group.
+/// Returns the `tcp` table of a group, including inherited settings. Group 0 has the hosts in no other group.
 pub(crate) fn tcp_table(tables: &Table, group: usize) -> Table {
     let all = tables.get("tcp").and_then(Value::as_table).cloned().unwrap_or_default();
     match group.checked_sub(1).and_then(|index| own(tables, index, "tcp")) {
@@ -134,7 +134,7 @@ fn own(tables: &Table, index: usize, key: &str) -> Option<Table> {
     tables.get("host")?.get("group")?.get(index)?.get(key)?.as_table().cloned()
 }
 
-/// Returns notes on the settings that groups have from presets.
+/// Returns notes on the settings that presets have set in groups.
 pub(crate) fn preset_notes(groups: &[spec::Group]) -> Vec<String> {
     let note = |group: &spec::Group| {
         let note = group.tcp.as_ref()?.preset_note.as_ref()?;

@@ -28,7 +28,7 @@ pub(crate) enum HostSet {
 pub(crate) enum Part {
     /// Half-open range of numbers.
     Range(u32, u32),
-    /// Every *n*-th number of a half-open range, from its first on; the third field is *n*, at least 2.
+    /// Every *n*-th number of a half-open range, beginning with the first; the third field is *n*, at least 2.
     Steps(u32, u32, u32),
     /// Hosts with this name, in which `*` matches any text.
     Name(String),
@@ -36,12 +36,12 @@ pub(crate) enum Part {
     Group(String),
 }
 
-/// Set of racks that is not yet resolved in a network: by the number of the rack's switch among the switches with hosts, or by its name.
+/// Set of racks that is not yet resolved in a network. A rack is given by its switch: the number among switches with hosts, or the name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub(crate) struct RackSet(HostSet);
 
-/// Universe from which a set is taken: all hosts or all racks.
+/// All entities from which a set is chosen: all hosts or all racks.
 struct Whole<'a, Name> {
     /// Noun for one member in messages.
     noun: &'static str,

@@ -71,7 +71,7 @@ pub struct BusyLimit {
     pub can_fire: bool,
 }
 
-/// Numbers of busy ports for which limits are shown, as far as the pool has that many ports.
+/// Numbers of busy ports for which limits are shown; numbers above the pool's number of ports are left out.
 const BUSY: [usize; 3] = [1, 4, 8];
 
 impl Experiment {
@@ -135,7 +135,7 @@ impl AlikePorts<'_> {
         let Range { gauge, kmin, kmax, pmax } =
             placed.marker.thresholds(&self.config.discipline.shares(), link.rate)?;
         let in_bytes = |level: aqm::Level| match (gauge.unit, gauge.scope) {
-            // Bytes of as many full packets; the threshold is fewer bytes if packets are smaller.
+            // Bytes of the same number of full packets; with smaller packets, the threshold is fewer bytes.
             (Unit::Packets, _) => packet * level.0,
             (Unit::Cells, _) | (Unit::Bytes, Scope::Pool) => self.on_the_wire(Bytes(level.0), packet),
             (Unit::Bytes, _) => Bytes(level.0),
@@ -171,7 +171,8 @@ impl AlikePorts<'_> {
         })
     }
 
-    /// Returns the numbers of busy ports to show. Includes all ports of a pool, because they decide whether the marker can mark.
+    /// Returns the numbers of busy ports to show. Includes the case in which all ports of a pool are busy, because this case
+    /// decides whether the marker can mark.
     fn columns(&self, scope: Scope) -> impl Iterator<Item = usize> {
         let ports = self.pool_ports;
         let all = (scope == Scope::Pool && !BUSY.contains(&ports)).then_some(ports);
@@ -179,7 +180,7 @@ impl AlikePorts<'_> {
         few.chain(all)
     }
 
-    /// Returns the largest value of `gauge` in the steady state when `busy` ports of the pool hold as much as they may.
+    /// Returns the largest value of `gauge` in the steady state when `busy` ports of the pool store as much as the buffer allows.
     fn limit(&self, gauge: &Gauge, busy: usize, packet: Bytes) -> Bytes {
         let (pool, reserved) = (self.buffer.pools[self.link.pool], self.link.reserved);
         let discipline = &self.config.discipline;
@@ -196,7 +197,7 @@ impl AlikePorts<'_> {
         .min(self.on_the_wire(self.buffer.limit(pool, reserved, busy, packet), packet))
     }
 
-    /// Returns the size on the wire of the full packets that occupy `memory`. It is smaller if packets occupy whole cells.
+    /// Returns the size on the wire of the full packets that occupy `memory`, which is less than `memory` if packets occupy whole cells.
     fn on_the_wire(&self, memory: Bytes, packet: Bytes) -> Bytes {
         let occupied = self.buffer.occupied(packet);
         let size = u128::from(memory.0) * u128::from(packet.0) / u128::from(occupied.0);

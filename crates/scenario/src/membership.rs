@@ -22,7 +22,7 @@ impl Groups {
         self.of_host.get(host.0 as usize).map_or(0, |&group| usize::from(group))
     }
 
-    /// Returns the names of the groups; the first is that of hosts in no other group.
+    /// Returns the names of the groups; the first is the group of hosts that are in no other group.
     pub fn names(&self) -> &[String] {
         &self.names
     }

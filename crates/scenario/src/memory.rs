@@ -131,7 +131,7 @@ pub(crate) fn reserved(buffer: &Buffer) -> Bytes {
     }
 }
 
-/// Returns the cell of the memory, if it has one.
+/// Returns the cell of the memory, if the memory is divided into cells.
 fn cell(buffer: &Buffer) -> Option<Cell> {
     let size = match buffer {
         Buffer::DynamicThreshold(b) => b.cell,
@@ -200,7 +200,7 @@ fn partition(limit: Amount, packet: Bytes, cell: Option<Cell>) -> Config {
     }
 }
 
-/// Checks the memory of switches. `size` is that of a full packet.
+/// Checks the memory of switches. `size` is the size of a full packet.
 fn check_buffer(buffer: &Buffer, size: Bytes, checker: &mut Checker<'_>) {
     let packet = Packet { size, cell: check_cell(buffer, checker) };
     let (pool, per_pool) = match buffer {
@@ -278,7 +278,8 @@ impl Packet {
         self.cell.map_or(self.size, |cell| cell.occupied(self.size))
     }
 
-    /// Returns the free part of an empty pool with which a threshold is compared: chips with cells count the packet in.
+    /// Returns the free part of an empty pool from which the threshold of a queue is computed. With cells, the arriving packet counts as
+    /// already stored, as in chips.
     fn free_beside(self, pool: Bytes) -> Bytes {
         self.cell.map_or(pool, |cell| cell.whole(pool).saturating_sub(self.occupied()))
     }

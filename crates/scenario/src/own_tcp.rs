@@ -72,7 +72,7 @@ impl OwnTcps {
         })
     }
 
-    /// Returns notes on the settings that workloads have from presets.
+    /// Returns notes on the settings that presets have set in workloads.
     pub(crate) fn preset_notes(&self) -> Vec<String> {
         let note = |own: &OwnTcp| {
             let note = own.of_groups[0].preset_note.as_ref()?;
@@ -86,8 +86,8 @@ fn place(workload: usize) -> [Step; 3] {
     [Step::Key("workload".to_owned()), Step::Index(workload), Step::Key("tcp".to_owned())]
 }
 
-/// Rejects settings in `own` that a host has once for all connections and that differ from `of_host`, the `tcp` table of hosts in this
-/// group.
+/// Rejects settings in `own` that differ from `of_host`, the `tcp` table of the hosts in this group, if a host has one value of the
+/// setting for all connections.
 pub(crate) fn check(own: &Tcp, of_host: &Tcp, group: &HostGroup, checker: &mut Checker<'_>) -> bool {
     let mut sound = true;
     let mut alike = |key: &str, alike: bool| {

@@ -21,8 +21,8 @@ const MAX_WORKLOADS: usize = 1_000;
 
 /// Parses a scenario and checks it.
 ///
-/// `file` is its name in messages; `reader` reads the files that it names. Each override is a key such as `workload.0.load` and a value in
-/// TOML, where a bare word is a string. `seed` replaces the scenario's own seed.
+/// `file` is the scenario's name in messages; `reader` reads the files that the scenario names. Each override is a key such as
+/// `workload.0.load` and a value in TOML, where a bare word is a string. `seed` replaces the scenario's own seed.
 ///
 /// # Errors
 ///
@@ -63,7 +63,7 @@ pub fn schema() -> serde_json::Value {
     schemars::schema_for!(Spec).to_value()
 }
 
-/// Builds the experiment. Returns `None` if a problem prevents it; some recorded problems do not.
+/// Builds the experiment. Returns `None` if a problem prevents this. Other problems are only recorded in `checker`.
 fn check(spec: Resolved, own: &OwnTcps, checker: &mut Checker<'_>) -> Option<Experiment> {
     check_stop(&spec, checker);
     check_measure(&spec.measure, checker);

@@ -6,7 +6,7 @@ pub(crate) fn matches(pattern: &str, text: &str) -> bool {
     let first = pieces.next().unwrap_or_default();
     let Some(mut rest) = text.strip_prefix(first) else { return false };
     let Some(last) = pieces.next_back() else { return rest.is_empty() };
-    // Each middle piece is matched at its earliest place, which leaves the longest rest for the pieces after it.
+    // Each middle piece is matched at its earliest place, which leaves the most text for the pieces after it.
     for piece in pieces {
         let Some(at) = rest.find(piece) else { return false };
         rest = &rest[at + piece.len()..];

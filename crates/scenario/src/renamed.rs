@@ -10,7 +10,7 @@ const RENAMED: [(&str, &str, &str); 2] =
 ///
 /// # Errors
 ///
-/// If a key is given under both names: the new one, and a message.
+/// The new name and a message, if a key is given under both names.
 pub(crate) fn rename(scenario: &mut Table) -> Result<Vec<String>, (String, String)> {
     let mut notes = Vec::new();
     for (place, old, new) in RENAMED {

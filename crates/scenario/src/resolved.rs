@@ -19,7 +19,8 @@ impl Resolved {
         Self(filled_in)
     }
 
-    /// Fills in the default payload of datagrams, by workload. It depends on the hosts' MTU, which is known only with the network.
+    /// Fills in the default payload of datagrams, by workload. This default depends on the hosts' MTU, which is known once the network is
+    /// built.
     pub(crate) fn with_payloads(mut self, payloads: &[(usize, Bytes)]) -> Self {
         for &(index, payload) in payloads {
             if let Workload::Udp(udp) = &mut self.0.workload[index] {

@@ -1,7 +1,7 @@
 //! Enums whose variant is chosen by a `kind` key, deserialised so that errors keep their path.
 //!
-//! Serde's internally tagged enums buffer their contents and lose the path. Here the contents are deserialised by a second reader with path
-//! tracking, and its path is embedded in the error message for the outer reader.
+//! Serde's internally tagged enums buffer their contents and lose the path. In this module, a second reader with path tracking
+//! deserialises the contents, and embeds its path in the error message for the outer reader.
 
 use serde::de::{DeserializeOwned, Error};
 use toml::{Table, Value};
@@ -39,7 +39,7 @@ macro_rules! tagged {
 }
 pub(crate) use tagged;
 
-/// Returns the kind of `value`, one of `known`, and the table without it.
+/// Returns the kind of `value`, one of `known`, and the table without the key `kind`.
 pub(crate) fn split<E: Error>(value: Value, what: &str, known: &[&str]) -> Result<(String, Table), E> {
     let expected = quoted(known);
     let (kind, rest) = match value {

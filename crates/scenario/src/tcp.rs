@@ -15,7 +15,7 @@ use crate::quantity::{MAX_PACKET, Window};
 use crate::resolved::Resolved;
 use crate::spec::{self, Congestion, Cubic, Receiver, Tcp};
 
-/// Bytes of three SACK blocks with padding (RFC 2018 §3), the most that an acknowledgement adds.
+/// Bytes of three SACK blocks with padding (RFC 2018 §3), the maximum that an acknowledgement has.
 const SACK: Bytes = Bytes(28);
 /// Largest receive window: 32 bits (RFC 7323 §2.3 allows a quarter of it).
 const MAX_RECEIVE_WINDOW: Bytes = Bytes(u32::MAX as u64);
@@ -368,7 +368,7 @@ pub(crate) fn check(tcp: &Tcp, config: &Config, checker: &mut Checker<'_>) {
     }
 }
 
-/// Rejects a lower bound above the upper one. The problem is reported at the key that was given if the other one is a default.
+/// Rejects a lower bound above the upper bound. If one of the two is a default, the problem is reported at the key of the other.
 fn ordered<T: PartialOrd + Display>(low: (&str, T), high: (&str, T), checker: &mut Checker<'_>) {
     if low.1 <= high.1 {
         return;

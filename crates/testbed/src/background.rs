@@ -22,7 +22,7 @@ pub struct Background {
     overhead: u16,
 }
 
-/// Contents of a packet in place of its bytes: empty for a datagram; number and direction of an echo. Real frames are longer.
+/// Contents that stand for a packet's bytes: nothing for a datagram, number and direction for an echo. Real frames are longer.
 type Contents = Vec<u8>;
 
 /// A packet that leaves a host: header and contents.

@@ -24,7 +24,7 @@ pub struct Switch<'a> {
     packets: Packets,
     /// Numbers of the interfaces, by host.
     interfaces: &'a [u32],
-    /// Mask of the processor reserved for the switch, if there are several.
+    /// Mask of the processor reserved for the switch, if the machine has several processors.
     processor: Option<u32>,
 }
 
@@ -42,7 +42,7 @@ impl Gone {
     ///
     /// # Errors
     ///
-    /// If an interface is down or gone; the error names the first host. If the thread that carries frames has stopped.
+    /// If an interface is down or gone (the error names the first such host), or the thread that carries frames has stopped.
     pub fn check(&self) -> io::Result<()> {
         self.check_carrier()?;
         match self.interface.load(Ordering::Relaxed) {
@@ -187,8 +187,8 @@ impl Carrier<'_> {
         self.health.overruns += self.packets.overruns();
     }
 
-    /// Takes frames from the ring. Returns the time up to which all frames are known. This is the last frame's time if the ring may have
-    /// more frames, because they are in order; otherwise it is the current time.
+    /// Takes frames from the ring. Returns the time up to which all frames have been taken. If the ring may have more frames, this
+    /// is the last taken frame's time, because frames are in order of time; otherwise it is the current time.
     fn take(&mut self, now: Instant) -> Instant {
         let offset = clock::offset();
         let mut last = Instant::ZERO;

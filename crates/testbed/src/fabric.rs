@@ -31,7 +31,7 @@ pub struct Fabric {
 pub struct Delivery {
     /// Header with the marks of the switches.
     pub header: Header,
-    /// Time at which it was due at the host.
+    /// Time at which the frame was due at the host.
     pub due: Instant,
     slot: Slot,
 }
@@ -214,8 +214,8 @@ impl Fabric {
 
     /// Returns the time by which [`Self::advance`] must be called so that no frame leaves late; `None` if the network is empty.
     ///
-    /// That is the time at which the next frame reaches its host. Earlier events may wait: their effects must still cross a link to a
-    /// host.
+    /// This is the time at which the next frame reaches its host. Earlier events may wait, because their effects must still cross a link
+    /// to a host.
     pub fn wake_at(&mut self) -> Option<Instant> {
         let state = &self.state;
         let known = state.to_hosts.iter().filter_map(|&link| state.network.next_arrival(link)).min();
@@ -223,8 +223,8 @@ impl Fabric {
         known.into_iter().chain(later).min()
     }
 
-    /// Returns the shortest time in which a frame crosses the network: the shortest delay of a link from a host, plus the shortest of a
-    /// link to a host.
+    /// Returns the shortest time in which a frame crosses the network: the shortest delay of a link from a host, plus the shortest
+    /// delay of a link to a host.
     pub fn crossing(&self) -> Duration {
         self.state.first_delay + self.state.last_delay
     }

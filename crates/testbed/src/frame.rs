@@ -19,7 +19,7 @@ pub struct Parsed {
 
 /// Parses a frame between two of the first `hosts` hosts; its size includes `framing` bytes beyond the IP packet.
 ///
-/// Returns `None` for other frames: no IPv4, a fragment, another address or protocol, or shorter than the header states.
+/// Returns `None` for other frames: not IPv4, a fragment, with another address or protocol, or shorter than the header states.
 pub fn parse(frame: &[u8], hosts: u32, framing: u16) -> Option<Parsed> {
     let (ethernet, packet) = ethernet::Repr::parse(frame)?;
     if ethernet.ether_type != ethernet::IPV4 {

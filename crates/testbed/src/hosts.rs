@@ -103,7 +103,7 @@ impl HostNamespaces {
     }
 
     /// Opens and closes a connection between every two hosts; another thread must carry the frames. A kernel applies the bound on windows
-    /// of a route (`cwnd lock`) only to hosts with metrics (`tcp_init_metrics`), and it stores these when a connection ends.
+    /// of a route (`cwnd lock`) only to hosts for which it has stored metrics (`tcp_init_metrics`), which it does when a connection ends.
     ///
     /// # Errors
     ///
@@ -126,7 +126,8 @@ impl HostNamespaces {
                     .collect::<io::Result<Vec<_>>>()
             })?;
             let answerers: Vec<_> = callers.iter().map(|_| accept(&listener)).collect::<io::Result<_>>()?;
-            // The end that closes first stores metrics when the other end has closed; the other end, when its own close is acknowledged.
+            // The end that closes first stores metrics when the other end has closed. The other end stores them when its
+            // own close is acknowledged.
             callers.iter().try_for_each(|caller| caller.shutdown(Shutdown::Write))?;
             answerers.into_iter().chain(callers).try_for_each(hear_the_end)?;
         }
@@ -158,7 +159,7 @@ enum Direction {
 
 /// Returns the packets that an interface of this thread's network dropped or received damaged.
 fn interface_drops(name: &str, directions: &[Direction]) -> u64 {
-    // `ip -s link` reads this file as well. It shows the network of the thread; sysfs shows the one in which it was mounted.
+    // `ip -s link` reads this file as well. The file shows the network of the thread; sysfs shows the network in which it was mounted.
     let text = fs::read_to_string("/proc/thread-self/net/dev").unwrap_or_default();
     let of_it = |line: &str| {
         line.trim_start()
@@ -250,7 +251,7 @@ fn raise(host: HostId, switch: &Namespace, plan: &LinuxPlan, in_thread: bool) ->
 }
 
 /// Keeps the processing of packets that arrive at this thread's host away from the switch's processor. With `in_thread`, kernel threads
-/// process them, which are returned. Without the necessary rights, the switch's processor does all the work.
+/// process these packets; the threads are returned. Without the necessary rights, the switch's processor does all the work.
 fn share_processors(in_thread: bool) -> Vec<Hurried> {
     let Some((_, hosts)) = machine::switch_and_hosts() else { return Vec::new() };
     if !in_thread {

@@ -1,6 +1,7 @@
-//! Programs on the hosts: they send the flows of a scenario over real sockets, and record when each is complete.
+//! Programs on the hosts: they send the flows of a scenario over real sockets, and record when each flow is complete.
 //!
-//! One thread plays all programs. A socket belongs to the network in which it was created, so only its creation must happen there.
+//! One thread plays all programs. A socket belongs to the network in which it was created, so the thread enters a host's network only to
+//! create sockets.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -36,9 +37,9 @@ pub struct Load<'a> {
     /// Ports on which hosts listen.
     listening: BTreeMap<(HostId, u16), ()>,
     connections: Vec<Connection>,
-    /// Number of connections that are not established at their sender.
+    /// Number of connections that are not yet established at the sender's end.
     opening: usize,
-    /// Connections that their receiver has not accepted yet, by both ends: hosts and port numbers, the sender's first.
+    /// Connections that the receiver has not accepted yet, by host and port number of the sender, then of the receiver.
     expected: BTreeMap<(HostId, u16, HostId, u16), usize>,
     /// Persistent connections, by workload and pair.
     pools: BTreeMap<(u16, HostId, HostId), Pool>,
@@ -55,7 +56,7 @@ pub struct Load<'a> {
     /// Number of finite flows that are not complete.
     open: u64,
     completed: u64,
-    /// Lateness of applications: from when a flow was due until it was written.
+    /// Lateness of applications: time from when a flow was due until its application wrote the data.
     pub writing: crate::health::Lateness,
 }
 
@@ -340,7 +341,7 @@ impl<'a> Load<'a> {
         self.hosts.networks[source.0 as usize].enter()?;
         let to = (frame::address(destination), destination_port);
         let ports = &mut self.source_ports[source.0 as usize];
-        // The class is set before connecting, so that the handshake has it, too.
+        // The class is set before connecting, so that packets of the handshake have it too.
         let new = || {
             let socket = Socket::new(&self.plan.congestion)?;
             socket.set_class(class)?;
@@ -514,7 +515,7 @@ impl<'a> Load<'a> {
         self.go_on(index, number, clock)
     }
 
-    /// Handles the end of a flow at one side of a connection. If both sides have finished and the connection is persistent, it takes a
+    /// Handles the end of a flow at one side of a connection. If both sides have finished, a persistent connection takes a
     /// waiting flow or becomes idle.
     fn go_on(&mut self, index: usize, flow: u32, clock: Clock) -> io::Result<()> {
         let connection = &self.connections[index];

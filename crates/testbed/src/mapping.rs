@@ -1,7 +1,7 @@
 //! Mapping of a scenario to Linux: [`LinuxPlan::of`] returns the set-up of hosts, or the keys that Linux cannot carry out.
 //!
-//! For each key, either Linux does the same; or Linux differs, which the results note; or only a simulation supports it, and the scenario
-//! is rejected. docs/testbed.md has the table.
+//! For each key there are three cases: Linux does the same; Linux differs, and the results note it; or only a simulation supports the
+//! key, and the scenario is rejected. docs/testbed.md has the table.
 
 use shallows_core::{Bytes, Duration, Rate};
 use shallows_scenario::{Connections, Experiment};
@@ -49,7 +49,7 @@ pub struct Refusal {
     pub reason: String,
 }
 
-/// Most hosts on one machine.
+/// Maximum number of hosts on one machine.
 pub const MOST_HOSTS: u32 = 64;
 /// Fastest link that a user-space switch paces, by measurement (docs/testbed.md).
 pub const FASTEST: Rate = Rate(1_000_000_000);
@@ -151,7 +151,7 @@ fn told(experiment: &Experiment) -> Vec<u32> {
     ]
 }
 
-/// Refuses other configurations of DCTCP than the only one of Linux, with a gain of 1/16.
+/// Refuses configurations of DCTCP other than the one that Linux has, with a gain of 1/16.
 fn refuse_dctcp(config: &dctcp::Config, [gain, alpha]: [&'static str; 2], refusals: &mut Vec<Refusal>) {
     if config.gain != 1.0 / 16.0 {
         refuse(refusals, gain, format!("must be 1/16 = 0.0625 in the testbed, got {}", config.gain));
@@ -310,8 +310,8 @@ fn settings(experiment: &Experiment, dilation: Dilation) -> Vec<(&'static str, S
     ];
     let limit = experiment.hosts.groups[0].backpressure.map_or(1 << 30, |limit| limit.0.min(1 << 30));
     settings.push(("tcp_limit_output_bytes", limit.to_string()));
-    // TCP Small Queues let the data wait that the pacing rate sends in 2^-10 s of the machine's time. Nothing else in this set-up uses the
-    // pacing rate, so the rate is dilated instead of the time.
+    // With TCP Small Queues, the data that may wait is what the pacing rate sends in 2^-10 s of the machine's time. Nothing
+    // else in this set-up uses the pacing rate, so the rate is dilated instead of the time.
     let percent = |ratio: u32| ratio.saturating_mul(dilation.factor()).min(MOST_PACING).to_string();
     settings.push(("tcp_pacing_ss_ratio", percent(PACING_SLOW_START)));
     settings.push(("tcp_pacing_ca_ratio", percent(PACING_AVOIDANCE)));

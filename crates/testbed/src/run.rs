@@ -30,18 +30,18 @@ pub struct Scenario {
     pub text: String,
     /// Name of the file, for messages.
     pub file: String,
-    /// Folder of the files that it names.
+    /// Folder of the files that the scenario names.
     pub base: PathBuf,
     /// Changed keys and their values.
     pub overrides: Vec<(String, String)>,
-    /// Seed that replaces the scenario's.
+    /// Seed that replaces the seed of the scenario.
     pub seed: Option<u64>,
     /// Ratio of the machine's time to the network's.
     pub dilation: Dilation,
     /// Whether links may exceed the rate that a software switch paces, to measure the capacity of this machine.
     #[serde(default)]
     pub trial: bool,
-    /// Whether hosts use the testbed's own congestion control even if the kernel has one of that name.
+    /// Whether hosts use the testbed's own congestion control even if the kernel has a congestion control of that name.
     #[serde(default)]
     pub own: bool,
 }

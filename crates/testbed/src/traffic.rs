@@ -2,7 +2,7 @@
 //!
 //! Workloads are polled with the times at which their flows were due, not with those at which a late program processed them, so
 //! that random draws do not depend on the machine. Flows without dependencies are announced in advance, so that their
-//! connections can be opened before.
+//! connections can be opened in time.
 
 use std::collections::VecDeque;
 
@@ -34,7 +34,7 @@ struct Source {
     workload: Box<dyn Workload>,
     /// Announced flows that are not yet due, in order.
     ahead: VecDeque<Announced>,
-    /// Time at which to poll the workload again, if it has one.
+    /// Time at which to poll the workload again, if the workload has given one.
     until: Option<Instant>,
     done: bool,
 }
@@ -88,7 +88,7 @@ impl Announcer {
         self.sources.iter().all(|source| source.done && source.ahead.is_empty())
     }
 
-    /// Handles a part of a query that its receiver has completely.
+    /// Handles the complete arrival of a flow that carries this part of a query.
     pub fn on_complete(&mut self, workload: u16, leg: Leg, now: Instant) {
         self.sources[usize::from(workload)].workload.on_complete(leg, now);
         self.ask_again(workload, now);

@@ -1,7 +1,7 @@
 //! Writes frames of simulated packets: Ethernet, IPv4 and TCP, UDP or ICMP headers, and zeros as data.
 //!
 //! The 16-byte header and the body hold every field that differs between packets; the other fields follow from the run's configuration.
-//! docs/captures.md has the table of fields. The crate `shallows_wire` writes them.
+//! docs/captures.md lists all fields. The crate `shallows_wire` writes the headers.
 
 use shallows_core::Instant;
 use shallows_core::packet::{AckSegment, Body, DataSegment, EchoMessage, Flags, Header};
@@ -14,7 +14,7 @@ use shallows_wire::{ethernet, icmp, ipv4, tcp, udp};
 
 use super::numbers::Numbers;
 
-/// Header fields that are the same in all packets from hosts of one group to hosts of another.
+/// Header fields that are equal in all packets from hosts of one group to hosts of another group.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stack {
     /// Framing bytes: the part of a packet's size outside its IP packet.

@@ -1,6 +1,6 @@
 //! Captures of chosen ports: every packet that they send, as a pcapng file for Wireshark.
 //!
-//! A packet is captured when its first bit leaves the port, with the marks that this port has set. [`frame`] defines the bytes of a
+//! A packet is captured when its first bit leaves the port, and includes the marks that this port has set. [`frame`] defines the bytes of a
 //! simulated packet, and [`pcapng`] the file format. Files are written during the run. The first I/O error is kept and returned by
 //! [`Captures::flush`]. When partitions of a network run in parallel, each records its packets in its own [`Tap`], and the files are
 //! written between windows.

@@ -29,9 +29,9 @@ pub enum Cell {
     Missing,
     /// A whole number.
     Integer(i64),
-    /// A number.
-    Float(f64),
     /// A floating-point number.
+    Float(f64),
+    /// A string.
     Text(String),
 }
 
@@ -72,7 +72,7 @@ impl Columns {
         self.rows.len()
     }
 
-    /// Selects the rows whose number in a column is above one bound and at most the other. Nulls are excluded.
+    /// Selects the rows with a number above `above` and at most `up_to` in this column. Nulls are excluded.
     ///
     /// # Errors
     ///
@@ -284,7 +284,7 @@ mod tests {
         Columns::read(stored(&file), wanted).unwrap()
     }
 
-    /// Creates a file with these contents that only this test uses. It is deleted at once and exists until it is closed.
+    /// Creates a file with these contents for one test. Its name is removed at once, so the file vanishes when it is closed.
     fn stored(contents: &[u8]) -> File {
         let name = format!("shallows-{}-{:?}", process::id(), thread::current().id());
         let path = env::temp_dir().join(name);

@@ -25,8 +25,8 @@ pub(super) fn completion(experiment: &Experiment, address: &Address, size: Bytes
 
 /// Returns the time at which a train of full segments and one last segment has crossed a path of store-and-forward links.
 ///
-/// It is the longest path through the grid of packets and links: one full segment up to some link *j*, the others through the slowest link
-/// so far, then the last segment from *j* on. The maximum over *j* is the result.
+/// This time is the longest path through the grid of packets and links: one full segment over the links up to some link *j*, the other full
+/// segments over the slowest of these links, then the last segment over link *j* and all later links. The result is the maximum over *j*.
 fn store_and_forward(path: &[&Link], size: Bytes, mss: Bytes, overhead: Bytes) -> Duration {
     let full = size.0.div_ceil(mss.0).max(1) - 1;
     let last = size - mss * full + overhead;
@@ -71,7 +71,7 @@ mod tests {
     #[test]
     fn a_short_last_segment_waits_for_the_full_one_before_it() {
         // 9 and 10 Gb/s, 9 and 10 ns; two full segments and one byte: 1,500, 1,500 and 41 bytes on the wire. The second leaves the slower
-        // link after 2 · 1,333.3 ns and the faster one 1,200 ns later. The last segment waits for it there, and takes 32.8 ns.
+        // link after 2 · 1,333.3 ns and the faster one 1,200 ns later. The last segment waits there for the second, and takes 32.8 ns.
         let links = [link(9, Duration::from_nanos(9)), link(10, Duration::from_nanos(10))];
         let found = store_and_forward(&[&links[0], &links[1]], Bytes(2_921), Bytes(1_460), Bytes(40));
         let expected = 2_666_667 + 9_000 + 1_200_000 + 32_800 + 10_000;

@@ -1,4 +1,4 @@
-//! Consecutive numbers for queries. Partitions of a network name queries independently, so the names have gaps.
+//! Consecutive numbers for queries. Each partition of a network names its queries independently, which leaves gaps between names.
 
 use std::collections::BTreeMap;
 

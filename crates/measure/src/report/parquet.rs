@@ -69,7 +69,7 @@ fn split<T: Copy>(values: &[Option<T>]) -> (Vec<T>, Vec<i16>) {
     )
 }
 
-/// Writes a table. The same columns give the same bytes.
+/// Writes a table as a Parquet file. The same columns give the same bytes.
 pub(super) fn write(columns: &[(&str, Column)], out: impl Write + Send) -> io::Result<()> {
     write_columns(columns, out).map_err(|error| match error {
         ParquetError::External(inner) => io::Error::other(inner),

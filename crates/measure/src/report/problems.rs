@@ -56,7 +56,7 @@ impl Report {
         !ends && !rows
     }
 
-    /// Returns the problem of a workload if none of its flows or queries was sent, none counts, or none completed.
+    /// Returns the problem of a workload that has sent no flow or query, or has none that counts, or none that completed.
     fn problem_of_workload(&self, number: usize, key: &str, reached: Reached) -> Option<Problem> {
         let what = if self.experiment.asks()[number] { "queries" } else { "flows" };
         let Reached { sent, counted, measured } = reached;
@@ -82,8 +82,8 @@ impl Report {
         Some(Problem { code, text })
     }
 
-    /// Returns by workload how far its flows came, or its queries if it has queries. Unbounded flows have no warm-up, because only their
-    /// goodput is measured.
+    /// Returns for each workload how many of its flows (or queries, if it sends queries) began, count, and completed. Unbounded flows
+    /// count from the start, because only their goodput is measured.
     fn reached(&self) -> Vec<Reached> {
         let asks = self.experiment.asks();
         let mut reached = vec![Reached::default(); asks.len()];

@@ -30,9 +30,9 @@ pub struct QueryOutcome {
     pub in_time: u32,
     /// Bytes of responses that the client received in time.
     pub bytes: Bytes,
-    /// Timeouts of its flows before they were received, including those of requests and late responses.
+    /// Timeouts of the query's flows before the flows were received, including timeouts of requests and late responses.
     pub timeouts: u32,
-    /// Retransmitted segments of its flows.
+    /// Retransmitted segments of the query's flows.
     pub retransmits: u32,
 }
 
@@ -121,7 +121,7 @@ impl Report {
         parquet::write(&columns, out)
     }
 
-    /// Describes the queries of all workloads together, and of each one if several send queries. Null if none does.
+    /// Describes the queries of all workloads together, and of each workload if several send queries. Null if no workload does.
     pub(super) fn describe_queries(&self) -> Value {
         let asks = self.experiment.asks();
         let asking = self.workload_places().into_iter().zip(&asks).filter(|(_, asks)| **asks);

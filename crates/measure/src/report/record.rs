@@ -107,8 +107,8 @@ pub struct FlowOutcome {
 }
 
 impl Measured {
-    /// Merges the measurements of partitions by time; at the same time, by port and entity. Flows and echo requests keep the order of their
-    /// numbers. Captures are not merged, because they always cover the whole network.
+    /// Merges the measurements of partitions in order of time, and at equal times in order of port and entity. Flows and echo
+    /// requests keep the order of their numbers. Captures are not merged, because they always cover the whole network.
     pub fn joined(partitions: impl IntoIterator<Item = Self>) -> Self {
         let mut whole = Self::default();
         for mut partition in partitions {
@@ -198,7 +198,7 @@ impl Report {
         link.copied().unwrap_or_default()
     }
 
-    /// Returns the sampled backlogs of the port `name`. An empty sample that follows an empty one is left out.
+    /// Returns the sampled backlogs of the port `name`. An empty sample that follows an empty sample is omitted.
     pub fn backlog(&self, name: &str) -> impl Iterator<Item = (Instant, Bytes)> + '_ {
         let port = self.link(name).map(|link| Entity::Port(link as u32));
         let rows = self.samples.iter().filter(move |row| Some(row.entity) == port);

@@ -128,7 +128,7 @@ impl Report {
     }
 
     /// Writes `counters.parquet`: one row for each port and queue, in order of links, and one row without a queue for packets that a port
-    /// refused before they had a queue.
+    /// refused before it assigned them to a queue.
     fn write_counters(&self, out: impl Write + Send) -> io::Result<()> {
         let links = &self.experiment.network.links;
         let mut rows = Vec::new();

@@ -115,7 +115,7 @@ impl Workload {
         }
     }
 
-    /// Returns whether it sends flows, which are numbered, counted and traced. Datagrams and echo requests are not flows.
+    /// Returns whether the workload sends flows, which are numbered, counted and traced. Datagrams and echo requests are not flows.
     pub(crate) fn sends_flows(&self) -> bool {
         !matches!(self, Self::Udp(_) | Self::Ping(_))
     }
@@ -286,7 +286,7 @@ impl Nic {
         Self { limit: Some(self.limit()), ..self }
     }
 
-    /// Returns the limit of its queue.
+    /// Returns the limit of the NIC's queue.
     pub(crate) fn limit(&self) -> Amount {
         self.limit.unwrap_or(match self.backpressure {
             Backpressure::Off => Amount::Packets(1_000),

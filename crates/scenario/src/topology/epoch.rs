@@ -11,7 +11,7 @@ use super::routes::Routing;
 pub struct Epoch {
     /// Time of the change.
     pub at: Instant,
-    /// Routes after the change. Switches detect a dead link some time after it has failed; the detection is a separate epoch.
+    /// Routes after the change. Switches detect a dead link some time after the failure; the detection is a separate epoch.
     pub routing: Arc<Routing>,
     /// Directed links that change, by number. A cable has two.
     pub links: Vec<(u32, LinkState)>,

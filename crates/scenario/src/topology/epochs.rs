@@ -66,7 +66,7 @@ impl Network {
         Ok(())
     }
 
-    /// Returns the routes over the shortest paths that avoid the cables of these links, in both directions. A switch keeps its routes to
+    /// Returns the routes over the shortest paths that avoid both directions of the cables of these links. A switch keeps its routes to
     /// hosts that it can no longer reach.
     pub fn routing_without(&self, down: &[u32]) -> Arc<Routing> {
         Arc::new(self.shortest_without(down))

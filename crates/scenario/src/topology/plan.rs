@@ -13,7 +13,7 @@ pub(super) const MAX_CABLES: u64 = 1 << 20;
 /// Maximum number of ports of each switch of a fat tree, which has k³/4 hosts.
 pub(super) const MAX_PORTS: u32 = 128;
 
-/// Maximum of cables between switches times leaves, which bounds time and memory of the search for routes.
+/// Maximum product of the number of cables between switches and the number of leaves; it bounds time and memory of the route search.
 pub(super) const MAX_ROUTES: u64 = 1 << 27;
 
 /// Cable between two nodes, before it becomes two links.
@@ -40,6 +40,6 @@ pub(super) struct NetworkPlan {
     /// Names of hosts; `None` for `host0`, `host1` and so on.
     pub(super) host_names: Option<Vec<String>>,
     pub(super) switch_names: Vec<String>,
-    /// Cable of each host, in the order of hosts; then those between switches.
+    /// Cable of each host, in the order of hosts; then the cables between switches.
     pub(super) cables: Vec<Planned>,
 }

@@ -7,8 +7,8 @@ use shallows_switch::routing::{Config, Ecmp};
 
 /// Routes of all switches, with the choice among equal-cost links. A network with epochs has one `Routing` for each epoch.
 ///
-/// All hosts of a switch are reached in the same way. A switch therefore has one route to each *edge*, which is a switch with hosts, and
-/// the edge has the link of each host.
+/// A switch with hosts is called an *edge*. All hosts of an edge are reached over the same links, so a switch has one route to each edge,
+/// and only the edge has a link for each of its hosts.
 #[derive(Debug)]
 pub struct Routing {
     /// Position of each host.

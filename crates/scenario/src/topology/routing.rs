@@ -25,7 +25,7 @@ impl Network {
 fn longest_delay(network: &Network) -> Duration {
     let graph = Graph::of(network);
     let delay = |link: u32| network.links[link as usize].delay;
-    // For each switch, the delays to its hosts, longest first; those from the hosts are equal.
+    // For each switch, the delays to its hosts, longest first; delays from the hosts are equal to these.
     let edges: Vec<Vec<Duration>> = graph
         .hosts
         .iter()
@@ -86,7 +86,7 @@ pub(super) fn unconnected(
     distance.iter().position(|&steps| steps == u32::MAX).map(|lost| (0, lost))
 }
 
-/// Links by the switch that they leave, as pairs of the node that they reach and their number.
+/// Links by the switch that they leave, as pairs of the node that the link reaches and the link's number.
 pub(super) struct Graph {
     hosts: Vec<Vec<(u32, u32)>>,
     trunks: Vec<Vec<(usize, u32)>>,

@@ -20,7 +20,7 @@ pub(crate) struct Config {
     /// Whether each query draws its client; all clients then share one arrival process.
     pub(crate) drawn: bool,
     pub(crate) workers: Vec<HostId>,
-    /// Number of workers of each query; `None` for all available ones.
+    /// Number of workers of each query; `None` for all available workers.
     pub(crate) fan_out: Option<usize>,
     /// Size of a request; zero for no requests.
     pub(crate) request: Bytes,
@@ -71,8 +71,8 @@ pub(crate) enum Arrivals {
     ClosedLoop(Duration),
 }
 
-/// Scheduled action. At equal times, flows start after all other actions, in the order of their legs; the order of scheduling does not
-/// matter.
+/// Scheduled action. At equal times, flows start after all other actions, in the order of their legs. The order in which actions were
+/// scheduled has no effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Action {
     /// Start of a query by an arrival process.

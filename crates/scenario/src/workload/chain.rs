@@ -63,7 +63,7 @@ pub(crate) struct Links {
 }
 
 impl Links {
-    /// Makes the flow at `place` wait. No later flow may wait already.
+    /// Makes the flow at `place` wait. Flows must be passed in ascending order of place.
     pub(crate) fn wait(&mut self, place: u32, wait: Wait) {
         debug_assert!(place as usize >= self.waits.len(), "flows wait in their order");
         self.waits.resize(place as usize, None);

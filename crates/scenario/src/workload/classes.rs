@@ -68,13 +68,13 @@ pub(crate) struct Classed {
     workload: Box<dyn Workload>,
     classes: Classes,
     stream: Stream,
-    /// Root of the random streams of queries and listed flows. Each query and listed flow has its own stream, because their order of
-    /// arrival depends on the network.
+    /// Root of the random streams of queries and listed flows. Each query and each listed flow has its own stream, because the order in
+    /// which they arrive depends on the network.
     own_seed: u64,
 }
 
 impl Classed {
-    /// Assigns `classes` to the flows of `workload`. `index` is its index among the workloads that send flows and selects the random
+    /// Assigns `classes` to the flows of `workload`. `index`, the workload's index among those that send flows, selects the random
     /// stream, so that `udp` and `ping` workloads do not change the classes of flows.
     pub(crate) fn new(workload: Box<dyn Workload>, classes: Classes, seed: u64, index: u64) -> Self {
         let own_seed = Stream::new(seed, "query classes", index).next_u64();

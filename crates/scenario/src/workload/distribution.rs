@@ -104,7 +104,7 @@ impl Cdf {
         Self { points: std::iter::once((least, self.share_up_to(least))).chain(kept).collect() }
     }
 
-    /// Returns ends and share of flows of each stretch between two points, after a stretch of zero length at the first value.
+    /// Returns both ends and the share of flows of each stretch between two points. The first stretch has zero length, at the first value.
     fn stretches(&self) -> impl Iterator<Item = (f64, f64, f64)> + '_ {
         let (first, share) = self.points[0];
         let rest = self.points.windows(2).map(|pair| (pair[0].0, pair[1].0, pair[1].1 - pair[0].1));

@@ -38,7 +38,7 @@ pub struct Leg {
     pub iteration: u16,
     /// Direction of the flow.
     pub kind: LegKind,
-    /// Number of workers' responses that it carries: 1 from a worker, several from an aggregator.
+    /// Number of workers' responses that the flow carries: 1 from a worker, several from an aggregator.
     pub answers: u32,
 }
 
@@ -54,8 +54,8 @@ pub enum LegKind {
 /// Record of a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueryRecord {
-    /// Name of the query in its workload: *k* · *n* + *p* for query *k* of client *p* among *n*, counted from 0. Clients that are drawn
-    /// count as one.
+    /// Name of the query in its workload: *k* · *n* + *p* for query *k* of client *p* among *n* clients, counted from 0. If clients
+    /// are drawn, all clients count as one.
     pub name: u32,
     /// Client of the query.
     pub client: HostId,
@@ -82,12 +82,12 @@ pub struct Flow {
     pub destination: HostId,
     /// Application bytes; `None` for a flow that lasts as long as the run.
     pub size: Option<Bytes>,
-    /// Index of its workload among those that send flows. Results have the number of the workload in the scenario
+    /// Index of the flow's workload among those that send flows. Results have the number of the workload in the scenario
     /// (`Experiment::workload_places`).
     pub workload: u16,
     /// Class of service (DSCP).
     pub class: u8,
-    /// Port on which its receiver listens; `None` for the default port.
+    /// Port on which the flow's receiver listens; `None` for the default port.
     pub port: Option<u16>,
     /// Part of a query that the flow carries, if any.
     pub leg: Option<Leg>,
@@ -151,8 +151,8 @@ pub enum Next {
 
 /// Source of flows, with its own random streams.
 ///
-/// A workload that reacts to its flows is an application at the hosts that it runs at ([`LocalHosts`]). It starts flows from these hosts,
-/// and is notified of data that they received and of flows that they have sent. It does not depend on events at other hosts.
+/// A workload that reacts to its flows is an application at certain hosts ([`LocalHosts`]). It starts flows from these hosts, and is
+/// notified of data that these hosts have received and of flows that they have sent. It does not depend on events at other hosts.
 pub trait Workload: fmt::Debug + Send {
     /// Returns the next flow, at `now` or later. Called again after each flow has arrived, at the time of a [`Next::Until`], and at
     /// [`Self::due`] after one of its flows has completed.

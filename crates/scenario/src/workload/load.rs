@@ -87,12 +87,12 @@ impl<'a> Matrix<'a> {
         self.pairs
     }
 
-    /// Returns the share of flows that leave the hosts of a switch for those of another.
+    /// Returns the share of flows from hosts of this switch to hosts of other switches.
     fn leaving(&self, switch: usize) -> f64 {
         self.senders_on[switch] * (self.receivers.len() as f64 - self.receivers_on[switch]) / self.pairs
     }
 
-    /// Returns the share of flows that reach the hosts of a switch from those of another.
+    /// Returns the share of flows to hosts of this switch from hosts of other switches.
     fn entering(&self, switch: usize) -> f64 {
         self.receivers_on[switch] * (self.senders.len() as f64 - self.senders_on[switch]) / self.pairs
     }
@@ -137,7 +137,7 @@ impl<'a> Matrix<'a> {
     }
 }
 
-/// Returns whether one end is a switch with hosts, whose uplinks all carry equal shares, as do its downlinks.
+/// Returns whether one end is a switch with hosts. All uplinks of such a switch carry equal shares, and so do all its downlinks.
 fn is_next(kind: PortKind) -> bool {
     matches!(kind, PortKind::Up | PortKind::Down | PortKind::Bottleneck)
 }

@@ -67,7 +67,7 @@ impl Generator {
         }
     }
 
-    /// Returns the expected traffic until `end`, or the total without `end`, as far as it does not depend on events during the run.
+    /// Returns the expected traffic until `end`, or the total without `end`. Traffic that depends on events during the run is left out.
     pub(crate) fn arrivals(&self, end: Option<Instant>) -> Arrivals {
         let flows = match self {
             Self::Poisson(workload) => workload.arrivals(end),
@@ -81,12 +81,12 @@ impl Generator {
         Arrivals { flows, queries: 0.0 }
     }
 
-    /// Returns whether it reacts to the progress of its flows.
+    /// Returns whether the workload reacts to the progress of its flows.
     pub(crate) fn reacts(&self) -> bool {
         matches!(self, Self::Chain(_) | Self::Queries(_))
     }
 
-    /// Returns whether an event at one host can start its flows at another host at once, without a packet.
+    /// Returns whether an event at one host can start the workload's flows at another host at once, without a packet.
     pub(crate) fn crosses_hosts(&self) -> bool {
         match self {
             Self::Chain(workload) => workload.crosses_hosts(),
@@ -95,12 +95,12 @@ impl Generator {
         }
     }
 
-    /// Returns whether its responses use the connections of their requests.
+    /// Returns whether the workload's responses use the connections of their requests.
     pub(crate) fn shares(&self) -> bool {
         matches!(self, Self::Queries(workload) if workload.shares())
     }
 
-    /// Returns whether it sends queries.
+    /// Returns whether the workload sends queries.
     pub(crate) fn asks(&self) -> bool {
         matches!(self, Self::Queries(_))
     }

@@ -1,7 +1,9 @@
 //! A Poisson process for each pair of hosts, drawn like those of the ns-2 scripts of BCC and MQ-ECN.
 //!
-//! Host *i* sends to host *j* at times from a generator with the seed 17 *i* + 1244 *j*, and flow sizes come from one with the seed
-//! 33 *i* + 4369 *j*. These seeds are close to each other, and the generator is seeded poorly ([`shallows_core::mrg32k3a`]). Senders with close
+//! Host *i* sends to host *j* at times from a generator with the seed 17 *i* + 1244 *j*, and flow sizes from a generator with the seed
+//! 33 *i* + 4369 *j*.
+//!
+//! These seeds are close to each other, and the generator is seeded poorly ([`shallows_core::mrg32k3a`]). Senders with close
 //! numbers therefore begin with flows of almost the same sizes at almost the same times, which matters because a pair has only about five
 //! flows in the papers' runs. The seed of the run is not used, so there is only one such traffic.
 
@@ -35,12 +37,12 @@ struct Process {
     destination: HostId,
     times: Mrg32k3a,
     sizes: Mrg32k3a,
-    /// Time of its next arrival since the start, in mean gaps, so that rounding errors do not accumulate.
+    /// Time from the start to the pair's next arrival, in mean gaps, so that rounding errors do not accumulate.
     elapsed: f64,
 }
 
 impl Pairwise {
-    /// Creates the processes; flows arrive from `config.start` on.
+    /// Creates the processes; flows arrive after `config.start`.
     pub(crate) fn new(config: Config) -> Self {
         let pairs = config.receivers.iter().flat_map(|&destination| {
             config.senders.iter().map(move |&source| (source, destination)).filter(|pair| pair.0 != pair.1)
@@ -78,7 +80,7 @@ impl Process {
         }
     }
 
-    /// Draws the time of its next flow.
+    /// Draws the time of the pair's next flow.
     fn arrive(&mut self, start: Instant, mean_gap: f64) -> Instant {
         self.elapsed += self.times.exponential();
         Instant(start.0.saturating_add((self.elapsed * mean_gap).round() as u64))

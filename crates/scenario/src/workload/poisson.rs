@@ -49,7 +49,7 @@ pub(crate) struct Poisson {
 }
 
 impl Poisson {
-    /// Creates the workload; flows arrive from `config.start` on. Some sender must have a receiver other than itself.
+    /// Creates the workload; flows arrive after `config.start`. Some sender must have a receiver other than itself.
     pub(crate) fn new(config: Config) -> Self {
         let stream = |purpose| Stream::new(config.seed, purpose, u64::from(config.workload));
         Self {

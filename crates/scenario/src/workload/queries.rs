@@ -1,7 +1,7 @@
 //! Queries at random times, at equal intervals or one after the other, and their outcomes.
 //!
 //! Clients, workers, delays and sizes of a query are drawn from the query's own random root. The *k*-th query of a client is therefore the
-//! same under every scheme, even if it starts at another time. All hosts therefore compute the same query without communication: clients
+//! same under every scheme, even if it starts at another time. Each host can also compute the query without communication: clients
 //! and aggregators have rounds of requests, workers respond to received requests, and each host acts only on data that has reached it.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,12 +23,12 @@ struct Process {
     asked: u32,
     clock: Instant,
     arrivals: Stream,
-    /// Stream of the roots of its queries, and the roots drawn so far.
+    /// Stream of the roots of the process's queries, and the roots drawn so far.
     roots: Stream,
     seeds: Vec<u64>,
 }
 
-/// Queries and their flows, as far as a set of hosts takes part in them.
+/// Queries and their flows, limited to those in which a set of hosts takes part.
 #[derive(Clone, Debug)]
 pub(crate) struct Queries {
     config: Arc<Config>,
@@ -46,7 +46,7 @@ pub(crate) struct Queries {
     expected_flows: Option<u64>,
 }
 
-/// Unfinished query, as its client sees it.
+/// State of an unfinished query at its client.
 #[derive(Clone, Debug)]
 struct Asked {
     iteration: u16,
@@ -65,7 +65,7 @@ struct Round {
 }
 
 impl Queries {
-    /// Creates the queries from `config.start` on. Every client must have enough workers and aggregators.
+    /// Creates the queries, which begin at `config.start` or later. Every client must have enough workers and aggregators.
     pub(crate) fn new(config: Config) -> Self {
         let clients: Vec<Option<HostId>> =
             if config.drawn { vec![None] } else { config.clients.iter().copied().map(Some).collect() };
@@ -112,8 +112,8 @@ impl Queries {
         self.config.start
     }
 
-    /// Returns whether an event at one host can start flows at another host at once. That holds if the end of a query can start a query of
-    /// another client, or if workers respond without requests.
+    /// Returns whether an event at one host can start flows at another host at once. This is possible if the end of a query can start a
+    /// query of another client, or if the end of a query or iteration makes workers respond without requests.
     pub(super) fn crosses_hosts(&self) -> bool {
         let Config { drawn, iterations, queries, .. } = *self.config;
         let in_turn = matches!(self.config.arrivals, Arrivals::ClosedLoop(_)) && queries != Some(1);

@@ -20,7 +20,7 @@ pub(super) struct QueryPlan {
     members: Vec<Member>,
     /// Number of members that get requests from the client; these are the first members.
     direct: u32,
-    /// Root of the random draws of its flows.
+    /// Root of the random draws for the query's flows.
     seed: u64,
 }
 
@@ -34,7 +34,7 @@ struct Member {
 }
 
 impl QueryPlan {
-    /// Draws the query with this root. Its client is also drawn if `client` is `None`.
+    /// Draws the query with this root, including its client if `client` is `None`.
     pub(super) fn draw(config: &Config, client: Option<HostId>, seed: u64) -> Self {
         let (client, aggregators, workers) = config.draw(client, seed);
         Self { client, seed, ..Self::of(&aggregators, &workers) }
@@ -84,7 +84,7 @@ impl QueryPlan {
         self.members[member as usize].below.is_empty()
     }
 
-    /// Returns the members that `asker` sends requests to, and the time that it waits for them.
+    /// Returns the members that `asker` sends requests to, and the time that `asker` waits for their responses.
     pub(super) fn asked_by(&self, asker: Asker, config: &Config) -> (Range<u32>, Option<Duration>) {
         match asker {
             Asker::Client => (0..self.direct, config.deadline),

@@ -21,7 +21,7 @@ impl Hosts {
         host.duplex.open(&side.address, place.slot);
     }
 
-    /// Returns the connection of an answer, which is the connection of its request; `persistent` is whether it outlives the answer.
+    /// Returns the connection that carries an answer: that of its request. `persistent` is whether the connection outlives the answer.
     pub(super) fn answer(&mut self, flow: &Flow, persistent: bool) -> Place {
         let host = &mut self.hosts[self.places.at(flow.source.0)];
         let leg = flow.leg.expect("answers are parts of queries");
@@ -37,7 +37,7 @@ impl Hosts {
         Place { host: flow.source, slot: host.receivers[receiver as usize].twin }
     }
 
-    /// Adds the pending acknowledgement of the sender's twin to a data segment.
+    /// Adds the acknowledgement that is pending at the sender's twin, the receiver of the other direction, to a data segment.
     #[cold]
     pub(super) fn carry(&mut self, place: Place, now: Instant, segment: DataSegment) -> DataSegment {
         let host = &mut self.hosts[self.places.at(place.host.0)];
@@ -61,8 +61,8 @@ impl Hosts {
         Some((place, hear(side, before, now)))
     }
 
-    /// Handles a complete flow at its receiver. If the flow answers a request of the receiver's twin, returns the connection of the twin
-    /// and its next action, unless the request is still unacknowledged.
+    /// Handles a complete flow at its receiver. If the flow is an answer, returns the connection of the request, whose sender is the
+    /// receiver's twin, and its next action. Returns `None` for other flows, and while the request is unacknowledged.
     pub(super) fn on_answered(&mut self, place: Place, flow: u32) -> Option<(Place, Next)> {
         if !self.flows.is_answer(flow) {
             return None;
@@ -72,7 +72,7 @@ impl Hosts {
         let asking = &mut host.senders[slot as usize];
         asking.asks = false;
         let place = Place { host: place.host, slot };
-        // The request arrived before its answer, whether acknowledged or not; its acknowledgement may still be under way.
+        // The request has arrived, because its answer has; but the acknowledgement of the request may still be under way.
         asking.flow.is_none().then(|| (place, self.free(place, self.flows.at(flow).workload)))
     }
 
@@ -107,7 +107,7 @@ impl Hosts {
         Next::Closed
     }
 
-    /// Closes a sender; returns the slot of its twin.
+    /// Closes a sender; returns the slot of its twin, the receiver of the other direction.
     fn close_direction(&mut self, place: Place) -> u32 {
         let host = self.host(place.host);
         let side = &host.senders[place.slot as usize];

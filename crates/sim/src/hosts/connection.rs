@@ -54,7 +54,7 @@ pub(crate) struct SenderSide {
     pub(crate) started: Instant,
     /// Earliest pending timer event; `Instant::MAX` for none.
     pub(crate) timer_at: Instant,
-    /// Timeouts and retransmissions before the current flow.
+    /// Counts of the sender's timeouts and retransmissions before the current flow.
     pub(crate) before: (u32, u32),
     /// Longest time between acknowledgements of new data.
     pub(crate) gap: Gap,

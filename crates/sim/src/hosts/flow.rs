@@ -28,7 +28,7 @@ struct Selection {
 }
 
 impl Flows {
-    /// Returns an empty record of all flows of `experiment`, or of `some` of them.
+    /// Returns an empty store for records of all flows of `experiment`, or of a selection of the flows if `some` is true.
     pub(crate) fn new(experiment: &Experiment, some: bool) -> Self {
         Self {
             records: Vec::new(),
@@ -74,7 +74,7 @@ impl Flows {
         &mut self.records[place]
     }
 
-    /// Records the sender's results for a flow, which ends now or with the run.
+    /// Records the sender's results for a flow, which ends now or has not ended by the end of the run.
     pub(super) fn book(
         &mut self,
         flow: u32,
@@ -130,15 +130,16 @@ impl Flows {
         self.shares(record.workload) && record.leg.is_some_and(|leg| leg.kind == kind)
     }
 
-    /// Merges the flows of all partitions; each flow has a record at both of its ends. Returns the records in order of arrival, and the
-    /// former numbers of the flows. Numbers from one source are `step` apart; with a step of 1, numbers are places in order of arrival.
+    /// Merges the flows of all partitions, and the two records of each flow, one from each of its ends. Returns the records in order of
+    /// arrival, and the numbers that the flows had during the run. Numbers from one source are `step` apart; with a step of 1, numbers
+    /// are places in order of arrival.
     pub(crate) fn merged(mut partitions: Vec<Self>, ranks: Ranks, step: u32) -> (Vec<FlowRecord>, Vec<u32>) {
         if let [Self { records, selection: None, .. }] = &mut partitions[..] {
             let records = std::mem::take(records);
             let numbers = (0..records.len() as u32).collect();
             return (records, numbers);
         }
-        // Sorted by source and number, so that both records of a flow meet without a search, and little sorting remains.
+        // Placed by source and number: both records of a flow get the same place without a search, and little is left to sort.
         let mut named: Vec<Vec<Option<FlowRecord>>> = vec![Vec::new(); step as usize];
         for Self { records, selection, .. } in &partitions {
             let numbers = selection.iter().flat_map(|some| &some.numbers);

@@ -30,7 +30,7 @@ pub(crate) struct Host {
     pub(crate) pools: BTreeMap<(u16, HostId), Pool>,
     /// Next port number.
     next_port: u16,
-    /// Service port at another host, if all local ports are already in use with an earlier service port of that host.
+    /// Current service port of another host, if it is not the default: the port is incremented when all local ports are in use with it.
     services: BTreeMap<HostId, u16>,
     /// Connections of the host that carry data both ways.
     pub(crate) duplex: Duplex,
@@ -74,7 +74,7 @@ impl Host {
     }
 
     /// Returns the local and remote port of a new connection to host `to` with its service at port `service`. Once all local ports are
-    /// taken, the next port serves as the service port of that host.
+    /// in use with the default service port, connections go to the next port number of host `to` instead.
     pub(crate) fn take_ports(&mut self, to: HostId, service: u16) -> (u16, u16) {
         loop {
             let there = match service {

@@ -9,7 +9,7 @@ use crate::hosts::connection::Place;
 use crate::hosts::pool::Pool;
 
 impl Hosts {
-    /// Returns the connection of a flow that arrives; `None` if the flow waits until one is idle.
+    /// Returns the connection of a flow that arrives; `None` if the flow waits for an idle connection.
     pub(super) fn connect(&mut self, flow: &Flow, number: u32) -> Option<Place> {
         if self.flows.is_answer(number) {
             return Some(self.answer(flow, self.flows.is_persistent(number)));

@@ -177,7 +177,7 @@ fn hosts_bring_a_flow_over_any_driver_that_carries_their_packets() {
 fn a_driver_hears_of_every_change_of_a_sender_that_it_traces() {
     let wire = run(&[], &[7]);
     let changes: Vec<_> = wire.told.iter().filter(|(_, told)| matches!(told, Told::Changed(..))).collect();
-    // Changes occur when it sends and with each acknowledgement; the last acknowledgement completes the flow.
+    // Changes occur when the sender sends and with each acknowledgement; the last acknowledgement completes the flow.
     let changed = |micros, acked| (at(micros), Told::Changed(7, acked));
     assert_eq!(changes, [&changed(0, 0), &changed(20, SEGMENT), &changed(20, 2 * SEGMENT)]);
 }

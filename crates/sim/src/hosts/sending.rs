@@ -1,4 +1,4 @@
-//! Sending side of hosts: flows get connections, and NICs pull packets from them as long as they may send.
+//! Sending side of hosts: assigns connections to flows, and lets NICs pull the packets that a connection may send.
 
 use shallows_core::packet::{Header, HostId};
 use shallows_core::{Bytes, Instant};
@@ -96,7 +96,7 @@ impl Hosts {
     }
 
     /// Ends a series of packets of a connection. Returns the time of the timer event to schedule, if a new one is needed, and whether
-    /// its changes are recorded.
+    /// changes of the connection are recorded.
     #[inline(always)]
     fn rest(&mut self, place: Place) -> (Option<Instant>, bool) {
         let mut pulling = self.pulling(place);

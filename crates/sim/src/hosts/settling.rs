@@ -7,7 +7,7 @@ use crate::hosts::Hosts;
 use crate::hosts::flow::Flows;
 
 impl Hosts {
-    /// Returns all flows. Those that are unfinished get their progress until the `end` of the run.
+    /// Returns all flows. Records of unfinished flows contain the progress until the `end` of the run.
     pub(crate) fn into_flows(self, end: Instant) -> Flows {
         let Self { hosts, mut flows, .. } = self;
         for host in &hosts {

@@ -1,4 +1,4 @@
-//! Configurations of connections, shared by all sides with equal ones.
+//! Configurations of the sides of connections. Sides with equal configurations share one.
 
 use shallows_core::packet::HostId;
 use shallows_scenario::{Agreement, Experiment, Groups};
@@ -6,7 +6,7 @@ use shallows_transport::Config;
 
 use crate::hosts::nic::handover::Handover;
 
-/// Configuration of one side of a connection, shared by all sides with an equal one.
+/// Configuration of one side of a connection. Sides with equal configurations share one.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Transport {
     pub(crate) config: Config,
@@ -23,11 +23,11 @@ pub(crate) struct Transport {
 pub(crate) struct Transports {
     groups: Groups,
     all: Vec<Transport>,
-    /// Kind of the connections of each workload.
+    /// Kind of the connections of each workload: one kind for each distinct `tcp` table, 0 for the hosts' own settings.
     kinds: Vec<u16>,
     /// Numbers for sender and receiver, by kind and by the groups of both hosts.
     of_sides: Vec<[u16; 2]>,
-    /// Numbers for the direction that did not open the connection, in the same order; empty if none carries data.
+    /// Numbers for the direction that did not open the connection, in the same order; empty if no such direction carries data.
     of_answers: Vec<[u16; 2]>,
 }
 

@@ -83,7 +83,8 @@ impl<T: Copy> Calendar<T> {
         self.start
     }
 
-    /// Opens the window that contains `now`, unless a later one is open; returns its last instant. No packet may arrive before it.
+    /// Opens the window that contains `now`, unless a later one is open; returns the last instant of the open window. Packets must not
+    /// arrive before that window.
     #[inline]
     pub(crate) fn open(&mut self, now: Instant) -> Instant {
         let next = self.start + self.window;

@@ -60,9 +60,9 @@ impl<T: Copy + Default> Network<T> {
         }
     }
 
-    /// Drops the packets of the port and cancels its departure. Returns the counts of those lost in the mail to another partition.
+    /// Drops the packets of the port and cancels its departure. Returns the counts of packets lost in the mail to another partition.
     fn near_end_down(&mut self, place: u32, driver: &mut impl Driver<T>) -> Lost {
-        // A node that runs by window has no departure event: it checks each visit whether packets wait.
+        // A node that runs by window has no departure event: each visit checks whether packets wait.
         let has_event = !self.by_window || (self.host_at(place).is_some() && !self.nics_by_window);
         let link = &mut self.links[place as usize];
         if has_event && std::mem::take(&mut link.waking) {

@@ -205,7 +205,7 @@ impl Division {
         self.shares.iter().map(share).collect()
     }
 
-    /// Returns the mean number of links per thread over the largest: the part of the ideal speed-up that is possible, from 0 to 1.
+    /// Returns the mean number of links per thread, divided by the largest: the possible share of the ideal speed-up, from 0 to 1.
     pub fn evenness(&self) -> f64 {
         let links = self.links_of_threads();
         let (all, most) = (links.iter().sum::<u32>(), links.iter().max().copied().unwrap_or(1));

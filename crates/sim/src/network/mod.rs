@@ -100,7 +100,7 @@ struct Owned {
     memory: SharedBuffer,
 }
 
-/// Link of an event: its place in storage, and its rank among simultaneous events.
+/// Link at which an event occurs: the link's place in storage, and its rank among simultaneous events.
 #[derive(Clone, Copy, Debug)]
 pub struct LinkAt {
     /// Place of the link's near end for departures, and of its far end for arrivals.
@@ -389,7 +389,7 @@ impl<T: Copy + Default> Network<T> {
         &self.links
     }
 
-    /// Records the ports of those links in a trace that are in this partition.
+    /// Records in a trace the ports of those of the `links` that leave nodes of this partition.
     pub fn trace(&mut self, now: Instant, links: &[u32], tracer: &mut PortTracer) {
         for &number in links.iter().filter(|&&number| self.places.has(number)) {
             let link = &mut self.links[self.places.at(number)];

@@ -72,7 +72,8 @@ impl Sorter {
         self.packets.push(Entry { order, place: place as u32, before, way });
     }
 
-    /// Empties the sorter and returns all packets in order; packets of equal order are sorted by index. [`Self::recycle`] takes the list back.
+    /// Empties the sorter and returns all packets in order; packets of equal order are sorted by index. Give the list back to
+    /// [`Self::recycle`].
     pub(crate) fn take_sorted(&mut self) -> Vec<Entry> {
         let mut sorted = std::mem::take(&mut self.sorted);
         sorted.reserve(self.packets.len());

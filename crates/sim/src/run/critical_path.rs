@@ -26,7 +26,7 @@ struct Dealt {
 }
 
 impl CriticalPath {
-    /// Returns the path for each of these numbers of `cores`, before the partitions run.
+    /// Returns empty critical paths, one for each of these numbers of `cores`. Called before the partitions run.
     pub(crate) fn new(division: &Division, cores: &[u32]) -> Self {
         let dealt = |&cores: &u32| Dealt {
             cores,

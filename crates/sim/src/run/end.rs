@@ -2,15 +2,15 @@
 //!
 //! Time is divided into steps whose length depends on the scenario alone. The run ends with the step in which its last flow
 //! completes. All counters and the simulated time are therefore the same for one partition, several partitions and any number of
-//! threads: a thread may run ahead of the last completion, but never beyond the end of its step. If sources of datagrams or echo
-//! requests have stop times of their own, the run ends with the first step at or after the last of these at whose end no
-//! packet is under way.
+//! threads: a thread may run ahead of the last completion, but never beyond the end of that step. If sources of datagrams or echo
+//! requests have stop times of their own, the run continues at least through the step of the last stop. It then ends with the
+//! first step that leaves no packet under way.
 
 use shallows_core::{Duration, Instant};
 use shallows_scenario::Experiment;
 
-/// Returns the length of a step: the shortest delay above zero of a link between two switches, else of any link; one picosecond if
-/// all delays are zero.
+/// Returns the length of a step: the shortest delay above zero of the links between switches, or of all links if these have none; one
+/// picosecond if all delays are zero.
 fn end_step(experiment: &Experiment) -> Duration {
     let network = &experiment.network;
     let shortest = |between_switches: bool| {

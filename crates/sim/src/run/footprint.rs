@@ -1,7 +1,7 @@
 //! Lower bound on the memory of a run before it is built, and the memory of its records while it runs.
 //!
-//! Only memory that is certainly needed counts, so neither waiting packets nor traces of changes do. Samples count as if one port always
-//! had a backlog.
+//! Only memory that is certainly needed counts. Waiting packets and traces of changes are therefore left out, and samples are counted as
+//! if a single port always had a backlog.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ pub struct Need {
     pub remedy: &'static str,
 }
 
-/// Returns the memory that a run of `experiment` needs at least, by kind, largest first. The list is never empty, because each host has a
+/// Returns the minimum memory of a run of `experiment`, by kind, largest first. The list is never empty, because each host has a
 /// switch, which has a route.
 pub fn footprint(experiment: &Experiment) -> Vec<Need> {
     let mut needs =

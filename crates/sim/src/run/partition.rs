@@ -52,7 +52,7 @@ impl Partition {
         Self { world, queue, store, visits: 0, is_busy: false }
     }
 
-    /// Prefetches its state, which has left the cache while other partitions ran.
+    /// Prefetches the partition's state, which has left the cache while other partitions ran.
     pub(crate) fn prefetch(&self) {
         if self.is_busy {
             self.queue.prefetch();
@@ -108,12 +108,12 @@ impl Partition {
         Arc::ptr_eq(&self.store, &other.store)
     }
 
-    /// Returns the number of packet bodies in its store.
+    /// Returns the number of packet bodies in the partition's store.
     pub(crate) fn stored(&self) -> usize {
         self.store.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 
-    /// Returns the number of events that have fired at its nodes.
+    /// Returns the number of events that have fired at the partition's nodes.
     pub(crate) fn events(&self) -> u64 {
         self.world.events(&self.queue) - self.world.tally().events_of_no_node
     }

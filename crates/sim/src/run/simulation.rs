@@ -71,8 +71,8 @@ const WORTH_A_VISIT: u64 = 50;
 /// Number of directed links above which a network keeps its partitions even with few events, because it exceeds the cache in any case.
 const NEVER_ONE: usize = 8_192;
 
-/// Time at which any run without `stop.at` ends. A run that reaches it has a flow without a path, whose timer only backs off. 100 days are
-/// half of the clock's range, so no deadline overflows.
+/// Time at which any run without `stop.at` ends. A run that reaches this time has a flow without a path, whose timer only backs off. 100
+/// days are half of the clock's range, so no deadline overflows.
 const END_OF_TIME: Instant = Instant(100 * 24 * 3_600 * 1_000_000_000_000);
 
 /// Opens sinks that discard all data.
@@ -203,7 +203,7 @@ impl Simulation {
         self.advance(events);
     }
 
-    /// Writes the captured packets that no later packet can precede; these are all if the run has windows.
+    /// Writes the captured packets that no later packet can precede; with windows, these are all captured packets.
     fn write_captures(&mut self) {
         let until = match &self.partitions[..] {
             [whole] if !self.done => whole.queue.now(),
@@ -324,7 +324,7 @@ impl Simulation {
     }
 
     /// Returns, by number of cores, an upper bound on the speed-up over one core, assuming that all events take the same time and
-    /// all else takes none. Empty without [`Self::follow_critical_path`].
+    /// that everything else takes no time. Empty without [`Self::follow_critical_path`].
     pub fn speed_ups(&self) -> Vec<(u32, f64)> {
         let path = self.windows.as_ref().and_then(|windows| windows.critical_path.as_ref());
         path.map(CriticalPath::speed_ups).unwrap_or_default()

@@ -147,7 +147,7 @@ impl Stretch {
         Instant(self.board[partition].next.load(Ordering::Relaxed)).min(self.mail[read].first(partition))
     }
 
-    /// Runs those partitions through a window that have an event or mail. `first` is the number of the first partition.
+    /// Runs through a window those `partitions` that have an event or mail. `first` is the number of the first partition.
     pub(crate) fn live(&self, partitions: &mut [Partition], first: usize, until: Instant, read: usize) {
         let in_turn = partitions.len() > 1;
         for (number, partition) in (first..).zip(partitions) {
@@ -161,7 +161,8 @@ impl Stretch {
         }
     }
 
-    /// Runs these partitions through all windows of the stretch, in parallel with other threads. `first` is the number of the first.
+    /// Runs these partitions through all windows of the stretch, in parallel with other threads. `first` is the number of the
+    /// first partition.
     pub(crate) fn work(&self, partitions: &mut [Partition], first: usize, schedule: &Mutex<Schedule>) {
         let _alarm = Alarm(&self.barrier);
         let mut read = 0;

@@ -1,7 +1,7 @@
 //! Choice of the number of threads by the measured speed of a run.
 //!
-//! Results are the same on any number of threads, so a run can change it at any time. Threads with a barrier are slower than one thread
-//! if other processes use their cores: each window then waits for a thread that the kernel has suspended.
+//! Results are the same on any number of threads, so a run can change their number at any time. Threads with a barrier are slower
+//! than one thread if other processes use their cores: each window then waits for a thread that the kernel has suspended.
 
 /// Chooses the number of threads: runs the current number, tries another one from time to time, and keeps the faster one.
 ///

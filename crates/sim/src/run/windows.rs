@@ -44,8 +44,8 @@ pub(crate) struct Windows {
 /// Number of events per window above which several threads save more time than their two barriers cost (some microseconds).
 const DENSE: u64 = 100;
 
-/// Spins of a thread at the barrier before it sleeps: some microseconds, about the cost of waking it. With more threads than cores it
-/// sleeps at once, because others need its core.
+/// Spins of a thread at the barrier before it sleeps: some microseconds, about the cost of waking it. With more threads than cores, a
+/// thread sleeps at once, because other threads need its core.
 const LOOKS: u32 = 2_000;
 
 /// Maximum number of events of a stretch, after which the density is checked. Waking threads for a stretch costs as much as some hundred
@@ -82,7 +82,7 @@ impl Windows {
         self.critical_path = Some(CriticalPath::new(self.division(), cores));
     }
 
-    /// Enables the choice of the fastest number of threads, up to that of the division.
+    /// Enables the choice of the fastest number of threads, up to the number of threads of the division.
     pub(crate) fn adapt_threads(&mut self) {
         let most = self.division().threads();
         self.thread_count = (most > 1).then(|| ThreadCount::new(most));

@@ -179,7 +179,7 @@ impl World {
         hosts.on_timer(timer, &mut driver);
     }
 
-    /// Announces a flow that will arrive at a host of this partition, or whose receiver is one.
+    /// Announces a flow whose sender or receiver is a host of this partition.
     pub(crate) fn announce(&mut self, newcomer: Newcomer, queue: &mut EventQueue<Event>) {
         self.hosts.expect(newcomer.number, &newcomer.flow);
         let arrivals = &mut self.outside.generators.arrivals;
@@ -189,7 +189,7 @@ impl World {
         }
     }
 
-    /// Draws from a workload or starts its next flow, which gets a connection or waits for one.
+    /// Draws the next flow of a workload, or starts the flow that is due; a started flow gets a connection or waits for one.
     #[inline(never)]
     fn flow_arrival(&mut self, workload: usize, queue: &mut EventQueue<Event>) {
         let Outside { generators, ends, .. } = &mut self.outside;

@@ -7,7 +7,7 @@ use shallows_core::event::EventQueue;
 use crate::network::event::{Class, Event, Ranks};
 use crate::traffic::Newcomer;
 
-/// Flows by workload, in order of arrival. The first of each workload has an event.
+/// Flows by workload, in order of arrival. An event is scheduled for the first flow of each workload.
 #[derive(Debug)]
 pub(crate) struct Announced {
     waiting: Vec<VecDeque<Newcomer>>,

@@ -59,8 +59,8 @@ impl Datagrams {
 }
 
 impl Source {
-    /// Returns the time of the first datagram. For a Poisson process it is an exponential time after the start: if all sources
-    /// sent at the start, they would begin with a burst that the process does not have.
+    /// Returns the time of the first datagram. For a Poisson process, this time is an exponential time after the start: if all sources
+    /// sent at the start, they would begin with a burst that a Poisson process does not have.
     fn first(&mut self) -> Instant {
         let start = self.config.start;
         match self.config.pattern {

@@ -39,7 +39,7 @@ pub(crate) enum Here {
     Applications(LocalHosts),
 }
 
-/// Names of flows: every `step`-th number from `first` on, so that partitions name their flows independently.
+/// Names of flows: the numbers `first`, `first` + `step`, and so on, so that partitions name their flows independently.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Names {
     pub(crate) first: u32,

@@ -29,7 +29,7 @@ impl WarmUps {
         Self { pending: Vec::new(), ranks }
     }
 
-    /// Opens the persistent connections of `hosts` that are primed, and schedules the first of these.
+    /// Opens the persistent connections of `hosts` that are to be primed, and schedules the priming of the first.
     pub(crate) fn start(
         &mut self,
         experiment: &Experiment,
@@ -62,7 +62,7 @@ impl WarmUps {
         }
     }
 
-    /// Returns the next connection to prime now; `None` if no other connection is due, after scheduling the next one.
+    /// Returns the next connection to prime now. If no connection is due, schedules the next one and returns `None`.
     pub(crate) fn next(&mut self, queue: &mut EventQueue<Event>) -> Option<WarmUp> {
         let due = self.pending.pop_if(|next| next.at <= queue.now());
         if due.is_none() {

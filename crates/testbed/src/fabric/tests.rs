@@ -90,7 +90,7 @@ fn a_queue_marks_above_its_threshold_and_drops_beyond_its_room() {
     // Fifteen of the second frames of each pair fit; then one of each pair is dropped.
     assert!((40..50).contains(&tally.packets_dropped), "{tally:?}");
     let first = left.iter().position(|(_, marked)| *marked).expect("some are marked");
-    // The first marked frame finds 6,000 bytes, four packets, before it: it belongs to the fifth pair that waits.
+    // The first marked frame finds 6,000 bytes, four packets, in the queue; this frame belongs to the fifth pair that waits.
     assert!((8..=11).contains(&first), "{first}");
     assert!(
         left[first..].iter().all(|(_, marked)| *marked),
@@ -258,7 +258,7 @@ fn a_driver_that_wakes_when_it_is_told_to_is_never_late() {
 
 proptest! {
     /// Late calls change no event: a fabric that is advanced from time to time delivers the same frames, with the same due times and marks,
-    /// as one that is advanced at every event.
+    /// as a fabric that is advanced at every event.
     #[test]
     fn a_driver_that_wakes_up_late_sees_what_one_that_does_not_sees(
         sent in prop::collection::vec((0u64..200, 0u8..2), 1..120),

@@ -156,7 +156,7 @@ fn is_linux_cubic(cubic: &cubic::Config) -> bool {
     *cubic == linux
 }
 
-/// Returns the configuration of alpha, if the congestion control has one.
+/// Returns DCTCP's configuration, if the congestion control has an alpha.
 fn dctcp_of(congestion: &Congestion) -> Option<&dctcp::Config> {
     match congestion {
         Congestion::Dctcp(config) => Some(config),

@@ -6,8 +6,8 @@ use shallows_core::Duration;
 pub(super) const TICK: Duration = Duration::from_millis(4);
 
 /// Largest receive window in bytes. A receiver acknowledges every segment while its window grows, which it does by two segments for each
-/// arriving segment (Linux, `tcp_grow_window`). With the largest buffers, that covers the first ten thousand segments of each connection;
-/// with this value, 700.
+/// arriving segment (Linux, `tcp_grow_window`). With the largest buffers, the window grows during the first ten thousand segments of each
+/// connection; with this value, during the first 700.
 pub(super) const LARGEST_WINDOW: u64 = 1 << 21;
 
 /// `sysctl_tcp_pacing_ss_ratio` and `sysctl_tcp_pacing_ca_ratio`, in percent of a window per round trip, and their largest value

@@ -74,7 +74,7 @@ fn note(mut messages: &[u8], mtu: u32, found: &mut BTreeSet<String>) {
             libc::RTM_NEWLINK => note_interface(body, mtu, found),
             libc::RTM_DELLINK => insert(found, "an interface was removed"),
             libc::RTM_DELADDR => insert(found, "an address was removed"),
-            // Routes of local addresses are in another table than the main one, and come and go with the addresses.
+            // Routes of local addresses are not in the main table, and come and go with the addresses.
             libc::RTM_NEWROUTE | libc::RTM_DELROUTE if body.get(TABLE) == Some(&libc::RT_TABLE_MAIN) => {
                 insert(found, "a route was changed");
             }
@@ -137,7 +137,7 @@ mod tests {
             run(command);
             changes.so_far().iter().cloned().collect()
         };
-        // The network of a thread ends with it.
+        // The thread's network ends with the thread.
         thread::scope(|scope| scope.spawn(look).join().unwrap())
     }
 

@@ -79,7 +79,7 @@ pub fn switch_and_hosts() -> Option<(u32, u32)> {
         libc::sched_getaffinity(0, size_of_val(&set), &raw mut set);
         (0..u32::BITS as usize).filter(|&processor| libc::CPU_ISSET(processor, &set)).collect()
     };
-    // Simultaneous runs use different processors, as far as there are enough.
+    // Simultaneous runs use different processors, if there are enough.
     let switch = *all.get(std::process::id() as usize % all.len().max(1))?;
     let hosts = all.iter().filter(|&&other| other != switch).fold(0, |mask, other| mask | 1 << other);
     (hosts != 0).then_some((1 << switch, hosts))

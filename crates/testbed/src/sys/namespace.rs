@@ -1,4 +1,4 @@
-//! Network namespaces without a name: each exists as long as this process, or a socket in it.
+//! Network namespaces without names: each exists as long as this process, or a socket in the namespace, exists.
 
 use std::ffi::CString;
 use std::fs::{self, File};
@@ -70,7 +70,7 @@ pub fn interface(name: &str) -> io::Result<u32> {
 }
 
 /// Assigns packets that arrive at an interface of this thread's network to the processors of `mask` (receive packet steering), instead of
-/// the sending one.
+/// the processor that sent them.
 ///
 /// # Errors
 ///

@@ -21,7 +21,7 @@ pub struct Packets {
 /// Frame that has arrived.
 #[derive(Debug)]
 pub struct Frame<'a> {
-    /// Bytes from the Ethernet header on.
+    /// Bytes of the frame, beginning with the Ethernet header.
     pub bytes: &'a [u8],
     /// Time of arrival, in nanoseconds of the real-time clock.
     pub stamp: u64,
@@ -58,7 +58,7 @@ struct RingRequest {
     frames: u32,
 }
 
-/// `struct tpacket2_hdr`, as far as it is read.
+/// Fields of `struct tpacket2_hdr` up to the last one that is read.
 #[repr(C)]
 struct SlotHeader {
     status: AtomicU32,
@@ -163,7 +163,7 @@ impl Packets {
         }
         let mut sent = Sent { count: 0, gone: None };
         let mut first = 0;
-        // A frame that the kernel refuses ends the call before it; the rest is sent without it.
+        // If the kernel refuses a frame, the call ends before that frame; the next call sends the frames after it.
         while first < count {
             let rest = &mut messages[first..count];
             // SAFETY: names, parts and bytes live until the call returns; the kernel only reads them.

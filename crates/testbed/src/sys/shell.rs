@@ -1,6 +1,6 @@
 //! Runs the user's command with names for hosts, and leaves nothing behind.
 //!
-//! The names are bash functions in the environment, and the networks are descriptors that all its programs
+//! The names are bash functions in the environment, and the networks are descriptors that all programs of the command
 //! inherit, so that no file needs to be removed. A process namespace ends all programs together.
 
 use std::fs::File;

@@ -95,7 +95,7 @@ impl Socket {
     ///
     /// # Errors
     ///
-    /// If another socket uses it.
+    /// If another socket uses the address.
     pub fn bind(&self, address: Address) -> io::Result<()> {
         let (address, size) = socket_address(address);
         // SAFETY: the address lives until the call returns.
@@ -106,7 +106,7 @@ impl Socket {
     ///
     /// # Errors
     ///
-    /// If there is no route to it.
+    /// If there is no route to the address.
     pub fn connect(&self, address: Address) -> io::Result<()> {
         let (address, size) = socket_address(address);
         // SAFETY: the address lives until the call returns.
@@ -120,7 +120,7 @@ impl Socket {
     ///
     /// # Errors
     ///
-    /// If it has no address.
+    /// If the socket has no local address.
     pub fn listen(&self) -> io::Result<()> {
         self.set(libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1)?;
         // SAFETY: takes only numbers.
@@ -131,7 +131,7 @@ impl Socket {
     ///
     /// # Errors
     ///
-    /// `WouldBlock` if there is none.
+    /// `WouldBlock` if no connection waits.
     pub fn accept(&self) -> io::Result<(Self, Address)> {
         // SAFETY: zeros are an empty address.
         let mut address: libc::sockaddr_in = unsafe { zeroed() };
@@ -145,7 +145,7 @@ impl Socket {
         Ok((socket, (address.sin_addr.s_addr.to_ne_bytes(), u16::from_be(address.sin_port))))
     }
 
-    /// Sets the class of service (DSCP) of its packets.
+    /// Sets the class of service (DSCP) of the socket's packets.
     ///
     /// # Errors
     ///
@@ -163,12 +163,12 @@ impl Socket {
         self.set(libc::IPPROTO_TCP, TCP_NOTSENT_LOWAT, bytes.cast_signed())
     }
 
-    /// Writes at most `most` bytes of data; returns the number written. If these are the last, the kernel records the time at which all of
-    /// them are acknowledged ([`Self::acked_at`]).
+    /// Writes at most `most` bytes of data; returns the number written. If one call can pass all `most` bytes, the kernel records the
+    /// time at which they are acknowledged ([`Self::acked_at`]).
     ///
     /// # Errors
     ///
-    /// `WouldBlock` if the socket takes none now.
+    /// `WouldBlock` if the socket takes no bytes now.
     pub fn write(&self, most: u64) -> io::Result<u64> {
         let len = most.min(ZEROS.len() as u64) as usize;
         let mut part = libc::iovec { iov_base: ZEROS.as_ptr().cast_mut().cast(), iov_len: len };

@@ -152,7 +152,7 @@ impl Builder<'_, '_, '_> {
         self.add(Generator::Queries(Queries::new(config)), connections, pairs, classes);
     }
 
-    /// Returns whether responses use the connections of their requests. Returns `None` if they should and there are no requests.
+    /// Returns whether responses use the connections of their requests; `None` if this is configured, but there are no requests.
     fn shared(&mut self, answers: Answers, request: Bytes, key: &str) -> Option<bool> {
         let shared = answers == Answers::SameConnection;
         if shared && request == Bytes(0) {
@@ -189,7 +189,7 @@ impl Builder<'_, '_, '_> {
         }
     }
 
-    /// Returns the level between client and workers, if there is one. The outer `None` means that it is invalid.
+    /// Returns the aggregators between client and workers, if there are any. The outer `None` means that the table is invalid.
     fn aggregators(&mut self, w: &PartitionAggregate, key: &str) -> Option<Option<Aggregators>> {
         let Some(aggregators) = &w.aggregators else { return Some(None) };
         let key = format!("{key}.aggregators");
@@ -324,7 +324,7 @@ fn relations(config: &Config) -> Vec<(&[HostId], &[HostId])> {
     }
 }
 
-/// Returns the maximum number of connections: one for each pair and direction, or one for each pair if responses share it.
+/// Returns the maximum number of connections: one for each pair and direction, or one for each pair if responses share it with requests.
 fn count_exchanges(config: &Config) -> u64 {
     let products = relations(config).into_iter();
     let product = |(a, b): (&[HostId], &[HostId])| (a.len() as u64).saturating_mul(b.len() as u64);

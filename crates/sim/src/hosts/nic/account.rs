@@ -10,7 +10,7 @@ pub(crate) struct Account {
     pub(super) queued: Bytes,
     /// Packets left in the current burst.
     pub(super) left: u32,
-    /// Whether the endpoint's next burst must wait for its time.
+    /// Whether pacing delays the endpoint's next burst.
     pub(super) waits: bool,
     pub(crate) pacer: Pacer,
 }

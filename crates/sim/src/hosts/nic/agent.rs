@@ -20,7 +20,7 @@ pub(crate) trait HostAgent: Debug + Send {
     /// Handles the end of a connection; its slot may be reused.
     fn on_close(&mut self, connection: u32);
 
-    /// Returns the time at which [`Self::poll`] is due without an arrival. Read after each call of another method.
+    /// Returns the time at which [`Self::poll`] is due without an arrival. The NIC reads this time after each call of another method.
     fn deadline(&self) -> Option<Instant> {
         None
     }

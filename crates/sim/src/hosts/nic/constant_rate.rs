@@ -24,7 +24,7 @@ const SOURCE: HostId = HostId(1);
 struct ConstantRate {
     gap: Duration,
     next: Instant,
-    /// Whether too many of its bytes are queued; it then has no deadline.
+    /// Whether too many bytes of the source are queued; the source then has no deadline.
     held: bool,
     account: Account,
 }
@@ -58,7 +58,7 @@ impl PacketSource for ConstantRate {
     }
 }
 
-/// Star of hosts with links of 10 Gb/s, with the source at one of them.
+/// Star of hosts with links of 10 Gb/s; the source is at one of the hosts.
 struct Bench {
     network: Network<u32>,
     around: Around,

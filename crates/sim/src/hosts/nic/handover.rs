@@ -31,7 +31,7 @@ pub(crate) trait PacketSource {
     /// Delays the next burst of a paced source for a packet with this much data.
     fn pace(&mut self, _data: Bytes) {}
 
-    /// Records that the NIC has stopped pulling; `held` says whether that is because of backpressure.
+    /// Called when the NIC stops pulling; `held` is true if the reason is backpressure.
     fn hold(&mut self, _held: bool) {}
 }
 

@@ -80,7 +80,7 @@ impl Arrived {
 }
 
 impl Inboxes {
-    /// Builds the queues of `rule`; none without a rule. The seed determines the assignment of connections.
+    /// Builds the receive queues for `rule`; without a rule there are none. The seed determines the assignment of connections.
     pub(crate) fn new(rule: Option<Coalescing>, seed: u64) -> Self {
         let inbox = |rule: Coalescing| (0..rule.queues).map(move |_| Inbox::new(rule.wait));
         Self { rule, queues: rule.into_iter().flat_map(inbox).collect(), seed }

@@ -240,7 +240,7 @@ mod tests {
 
     #[test]
     fn it_goes_one_level_too_far_and_returns_to_the_best() {
-        // Beyond 16 us a fifth of the rate is lost. It goes up to 32 us and back; one step down after two up is the optimum.
+        // Beyond 16 us a fifth of the rate is lost. The algorithm goes up to 32 us and back; one step down after two up is the optimum.
         let knee = |level| if level < 3 { 1_000 } else { 800 };
         assert_eq!(levels(6, knee), [2, 3, 2, 2, 2, 2]);
     }

@@ -1,4 +1,4 @@
-//! Test of an agent of a NIC that sends by itself, as a receiver that grants credits does. No code outside the test depends on it.
+//! Test of a NIC's agent that sends packets by itself, as a receiver that grants credits does. Only this test uses the agent.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,4 +1,4 @@
-//! The surroundings of a network, and the calls by which it uses them.
+//! The surroundings of a network: a `Driver` that stores packet bodies, serves observers, and passes packets to other partitions.
 
 use shallows_core::Instant;
 use shallows_core::event::EventQueue;

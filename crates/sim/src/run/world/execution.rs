@@ -14,7 +14,7 @@ const AHEAD_OF_NAME: usize = 2 * AHEAD;
 
 impl World {
     /// Runs until `until`, until the run is finished, or until about `budget` events have fired (a window may exceed it). Returns whether
-    /// the budget ended it.
+    /// the call ended because the budget was used up.
     pub(crate) fn run(&mut self, queue: &mut EventQueue<Event>, until: Instant, budget: u64) -> bool {
         let enough = self.events(queue).saturating_add(budget);
         loop {
