@@ -184,7 +184,7 @@ class Race:
         write_index(self.folder / RUNS, self.points)
 
     def go_on(self, names: Sequence[str], count: int, progress: Progress, on_round: OnRound) -> None:
-        """Run `count` more seeds of these candidates and the seeds that they lack, then drop beaten ones."""
+        """Run `count` more seeds and all missing seeds of these candidates, then drop beaten candidates."""
         last = self.rounds + count
         lacking: dict[int, list[str]] = {}
         for name in names:
