@@ -19,7 +19,7 @@ LATEST_US = 2500.0
 """Largest plausible maximum in µs: the largest shipped one is 2,400 µs, SONiC's 12 MB at 40 Gb/s."""
 
 FEWEST = 256
-"""Smallest plausible threshold in bytes. Below it, a single small packet in its cells exceeds the threshold."""
+"""Smallest plausible threshold in bytes. Below it, the cells of one small packet exceed the threshold."""
 
 
 def never_fires(resolved: Resolved) -> Iterator[Finding]:
