@@ -46,7 +46,7 @@ ALONE = 20
 """Number of seeds from which runs are not cut into batches; fewer give no limits at a race's confidence."""
 
 FEWEST_ROUNDS = 8
-"""Fewest rounds before a stable set ends the race."""
+"""Minimum number of rounds before a stable set ends the race."""
 
 STABLE = 2
 """Number of consecutive looks without a drop that ends the race."""

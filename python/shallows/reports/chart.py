@@ -32,7 +32,7 @@ FINEST_CDF = 400
 """Maximum number of steps of a distribution: more would not be visible."""
 
 COARSEST_CDF, COARSEST_SERIES = 24, 320
-"""Fewest points of a line; with fewer it would be misleading, so the page leaves it out with a note."""
+"""Minimum number of points of a line; a shorter line would mislead, so a note replaces it."""
 
 Point = tuple[float, ...]
 """Position and value; over time also the lowest and highest value until the next point, if they differ."""
