@@ -202,7 +202,7 @@ def _frontier(found: Answer, recommendation: Recommendation, shown: tuple[Object
 def _looks(found: Answer, recommendation: Recommendation) -> dict[str, int]:
     """Return the colour number of each named setting, which is the same in all charts.
 
-    Colours go to the recommended setting, the current one, those with a drawn curve, and others that remain.
+    Colours go first to the recommended and the current setting, then to settings with curves, then others.
     """
     first = [recommendation.candidate, *([found.today] if found.today else [])]
     drawn = [name for name, _ in _drawn(found, recommendation.candidate)]

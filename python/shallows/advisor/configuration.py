@@ -47,7 +47,7 @@ class Source:
     """A line (`12`), or the path in a document (`WRED_PROFILE|A green_min_threshold`)."""
 
     text: str = ""
-    """The text there, as far as it helps to find it."""
+    """Text of the file at `place`, which helps to find the place."""
 
     scope: Scope = field(default=Scope(), compare=False)
 
@@ -108,7 +108,7 @@ class Curve:
 
     colour: Colour = "all"
     marks_ect: bool = True
-    """Whether ECN-capable packets are marked; otherwise they are dropped like the others."""
+    """Whether ECN-capable packets are marked; otherwise they are dropped, like packets without ECN."""
 
     drops_not_ect: bool | None = None
     """Whether other packets are dropped by this curve; `None` is platform-dependent."""

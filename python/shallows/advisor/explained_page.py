@@ -14,10 +14,10 @@ from shallows.reports.page import chart, render, table
 from shallows.runs.table import Table
 
 MOST_CURVES = 8
-"""Most curves in a chart."""
+"""Maximum number of curves in a chart."""
 
 MOST_ROWS = 1_000
-"""Most rows of a table or list, which browsers can show quickly."""
+"""Maximum number of rows of a table or list, which browsers can show quickly."""
 
 ROOM = 1.25
 """Factor by which the axis exceeds the drawn data."""

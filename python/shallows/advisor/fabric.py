@@ -27,7 +27,7 @@ MARKS = ("queue", "pool", "sojourn", "mq-ecn")
 """Markers that a switch may support."""
 
 MOST_HOSTS = 64
-"""Most simulated hosts; the behaviour at a port needs no more."""
+"""Maximum number of simulated hosts; the behaviour at a port needs no more."""
 
 FEWEST_FLOWS = 2_000
 """Default number of flows per run: with three seeds a 99th percentile of small flows has an interval."""

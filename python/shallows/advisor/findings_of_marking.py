@@ -19,7 +19,7 @@ LATEST_US = 2500.0
 """Largest plausible maximum in µs: the largest shipped one is 2,400 µs, SONiC's 12 MB at 40 Gb/s."""
 
 FEWEST = 256
-"""Smallest plausible threshold in bytes: one below the cells of a small packet marks everything."""
+"""Smallest plausible threshold in bytes. Below it, the cells of one small packet exceed the threshold."""
 
 
 def never_fires(resolved: Resolved) -> Iterator[Finding]:
@@ -362,7 +362,7 @@ def moving(resolved: Resolved) -> Iterator[Finding]:
 
 
 def times(resolved: Resolved) -> Iterator[Finding]:
-    """Find thresholds in units of time on chips that do not support these."""
+    """Find thresholds in units of time on chips that support only bytes."""
     if resolved.chip is None or resolved.chip.times:
         return
     for marking in _markings(resolved):
@@ -380,7 +380,7 @@ def times(resolved: Resolved) -> Iterator[Finding]:
 
 
 def units(resolved: Resolved) -> Iterator[Finding]:
-    """Find thresholds whose size suggests another unit."""
+    """Find thresholds whose value suggests a wrong unit."""
     for each, curve in _marking(resolved):
         said = _odd(each, curve)
         if not said or never(each, curve):

@@ -46,7 +46,7 @@ ALONE = 20
 """Number of seeds from which runs are not cut into batches; fewer give no limits at a race's confidence."""
 
 FEWEST_ROUNDS = 8
-"""Fewest rounds before a stable set ends the race."""
+"""Minimum number of rounds before a stable set ends the race."""
 
 STABLE = 2
 """Number of consecutive looks without a drop that ends the race."""
@@ -184,7 +184,7 @@ class Race:
         write_index(self.folder / RUNS, self.points)
 
     def go_on(self, names: Sequence[str], count: int, progress: Progress, on_round: OnRound) -> None:
-        """Run `count` more seeds of these candidates and the seeds that they lack, then drop beaten ones."""
+        """Run `count` more seeds and all missing seeds of these candidates, then drop beaten candidates."""
         last = self.rounds + count
         lacking: dict[int, list[str]] = {}
         for name in names:

@@ -232,7 +232,7 @@ def _beats(race: Race, one: Candidate, other: Candidate, count: int) -> bool | N
 
 
 def _in_order(race: Race, left: Sequence[Candidate]) -> tuple[Candidate, Objective]:
-    """Return the first candidate that none beats by more than `race.DELTA`, and the deciding goal."""
+    """Return the first candidate that no other beats by more than `race.DELTA`, and the deciding goal."""
     best, decided_by = _best(race, left)
     for each in left[: left.index(best)]:
         if all(_beats(race, other, each, len(left)) is False for other in left if other is not each):

@@ -16,7 +16,7 @@ PACKET = 1500
 """Bytes of the packets in which DCTCP's authors state their thresholds."""
 
 TSO = 65_536
-"""Most bytes that a host with segmentation offload passes to its NIC at once (GSO in Linux)."""
+"""Maximum number of bytes that a host with segmentation offload passes to its NIC at once (GSO in Linux)."""
 
 FLUID = 0.17
 """Share of a bandwidth-delay product that DCTCP needs in a fluid model."""

@@ -25,7 +25,7 @@ BINS = ("100KB", "1MB")
 """Upper bound of small flows and lower bound of large ones; papers' 10 MB would leave few large flows."""
 
 MOST_RECEIVERS = 8
-"""Most simulated ports of a pool; the memory shrinks in proportion."""
+"""Maximum number of simulated ports of a pool; the memory shrinks in proportion."""
 
 LEAVES = 4
 """Leaves of a simulated fabric with uplinks."""

@@ -9,7 +9,7 @@ from shallows.advisor.recommendation import Recommendation
 from shallows.comparison.intervals import FEWEST_SEEDS, Interval
 
 MOST_SEEDS = 64
-"""Most seeds of a race, as in `Race.run`."""
+"""Maximum number of seeds of a race, as in `Race.run`."""
 
 
 @dataclass(frozen=True)

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 SHOWN = 8
-"""Most notes, unread values, defaults and findings of one kind that are printed; `--json` has all."""
+"""Maximum number of printed notes, unread values, defaults and findings of one kind; `--json` has all."""
 
 ROWS = 40
-"""Most rows of a table that are printed; `--json` has all."""
+"""Maximum number of rows of a table that are printed; `--json` has all."""
 
 COLOURS = {"error": "bold red", "warning": "bold yellow", "note": "bold"}
 

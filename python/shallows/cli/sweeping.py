@@ -76,7 +76,7 @@ def run_sweep(
 
 
 MOST_CURVES = 8
-"""Most tables of marking curves that are printed."""
+"""Maximum number of tables of marking curves that are printed."""
 
 
 def print_curves(points: Sequence[Point], screen: "Console") -> None:

@@ -49,7 +49,7 @@ def mean(groups: "Groups", confidence: float = 0.95) -> Interval:
 
 
 FEWEST_SEEDS = 3
-"""Fewest seeds for an interval."""
+"""Minimum number of seeds for an interval."""
 
 
 def over_seeds(values: Sequence[float], confidence: float = 0.95) -> Interval | None:

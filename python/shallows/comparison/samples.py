@@ -75,7 +75,7 @@ class Sample:
 def read(run: Run, cool_down: float, wanted: Collection[str] = ()) -> Sample:
     """Read the sample of a finished run.
 
-    Late flows have less competing traffic, and if a run stops at a given time, only short ones of them
+    Late flows have less competing traffic, and if a run stops at a given time, only short late flows
     complete. Therefore flows that arrived in the last part of the arrival time are excluded. The age of an
     unfinished flow counts as a lower bound of its completion time.
 

@@ -32,7 +32,7 @@ class Agreements:
     real: Sequence[Run]
     agreements: Sequence[Agreement]
     notes: Sequence[str]
-    """Complaints about runs with real TCP that are invalid."""
+    """Messages about invalid runs with real TCP."""
 
     def document(self) -> dict[str, Any]:
         """Return the agreement as a JSON document."""

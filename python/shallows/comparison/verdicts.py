@@ -23,12 +23,12 @@ SEEDS_ALONE = 5
 """Number of seeds from which seeds alone are groups; with fewer, runs are cut into batches."""
 
 BLOCKS = (20, 10)
-"""Fewest batches of all seeds together (Schmeiser, Oper. Res. 1982: 10 to 30); the second number applies if
-batches of the first are dependent.
+"""Minimum number of batches of all seeds together (Schmeiser, Oper. Res. 1982: 10 to 30); the second number
+applies if batches of the first are dependent.
 """
 
 FEWEST_FLOWS = 10
-"""Fewest flows of a batch, for its mean."""
+"""Minimum number of flows of a batch, for its mean."""
 
 INCLUDES_ZERO = "the interval contains 0"
 """Reason of an undecided change whose interval contains zero."""
@@ -55,7 +55,7 @@ class Judgement:
     baseline_value: float | None = None
     value: float | None = None
     change: Interval | None = None
-    """Interval from `intervals.mean_change` and its like; for metrics that are not relative, of the
+    """Interval from `intervals.mean_change` or a similar function; for metrics that are not relative, of the
     difference.
     """
     groups: str = ""

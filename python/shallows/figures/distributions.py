@@ -37,7 +37,7 @@ LONGER = "run the scenarios longer: raise stop.at"
 """Remedy for runs that are too short."""
 
 POINTS = 400
-"""Most points of a distribution's line."""
+"""Maximum number of points of a distribution's line."""
 
 DECADES = 4
 """Decades of the share above a value over which `POINTS` are spread."""

@@ -33,13 +33,13 @@ SMALL = 4.0
 
 
 MOST_DRAWN = 100
-"""Most places of a ranking that are drawn, best first."""
+"""Maximum number of places of a ranking that are drawn, best first."""
 
 ROW = 0.15
 """Height of a row in inches."""
 
 NAME_CHARACTERS = 34
-"""Most characters in a line of a place's name."""
+"""Maximum number of characters in a line of a place's name."""
 
 
 def draw(comparison: Comparison) -> "Figure":

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_LOOKS = 8
-"""Most lines that are distinguished by colours, markers and dashes."""
+"""Maximum number of lines that are distinguished by colours, markers and dashes."""
 
 BESIDE = 8
-"""Most panels of single lines side by side on a page."""
+"""Maximum number of panels of single lines side by side on a page."""
 
 MOST_ROWS = 20
-"""Most rows of such panels on a page."""
+"""Maximum number of rows of such panels on a page."""
 
 LOW = 0.66
 """Height of such a panel in inches."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
 
 MOST_LINES = 6
-"""Most lines of a panel by default."""
+"""Maximum number of lines of a panel by default."""
 
 PARTS = 400
 """Parts of a line over time: more would not be visible in a printed column."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 NAMES = ("simulated", "real TCP")
 
 SHOWN = 400
-"""Most parts of a line over time: more would not be visible in a printed column."""
+"""Maximum number of parts of a line over time: more would not be visible in a printed column."""
 
 
 def queues(simulated: Sequence[Run], real: Sequence[Run]) -> "Figure":

@@ -47,7 +47,7 @@ def frontier(
 ) -> "Figure":
     """Draw two metrics of each scheme against each other, with a panel for each point of the sweep.
 
-    Low values are good in both. A line connects the schemes that no other scheme beats in both means. Bars
+    Low values are good in both metrics. A line connects the schemes that no other scheme beats in both. Bars
     are 95 % intervals over seeds, from three seeds on. More than eight schemes have names beside their
     points, or numbers if there are several panels.
 

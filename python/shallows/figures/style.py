@@ -23,7 +23,7 @@ WIDTH = 3.35
 """Width of a column of a two-column paper, in inches."""
 
 LEGEND_CHARACTERS = 56
-"""Most characters in a line of the legend, at the style's font size and column width."""
+"""Maximum number of characters in a line of the legend, at the style's font size and column width."""
 
 LEGEND_LINE = 0.157
 """Height of a line of the legend and the space below it, in inches."""
@@ -32,7 +32,7 @@ LEGEND_LINES = 2
 """Lines of a legend that fit a figure; more lines increase its height."""
 
 NOTE_CHARACTERS = 66
-"""Most characters in a line of a note below all panels."""
+"""Maximum number of characters in a line of a note below all panels."""
 
 SUFFIXES = {".pdf", ".png", ".svg"}
 """Suffixes that name the only format of a figure's file."""
@@ -188,7 +188,7 @@ def scale(
 
 
 FEW_TICKS = 4
-"""Most ticks of a low panel."""
+"""Maximum number of ticks of a low panel."""
 
 
 def keep_few_ticks(plot: "Axes") -> None:

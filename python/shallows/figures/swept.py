@@ -19,7 +19,7 @@ WIDE = 30
 """Ratio of largest to smallest value above which an axis is logarithmic."""
 
 FEW = 6
-"""Most ticks of a colour bar."""
+"""Maximum number of ticks of a colour bar."""
 
 BAR_HEIGHT = 0.2
 """Height in inches that a colour bar adds to a figure."""
@@ -30,7 +30,7 @@ THIN = "\N{THIN SPACE}"
 
 @dataclass(frozen=True)
 class Swept:
-    """An axis whose values are numbers, or quantities such as `90KB`.
+    """Axis with values that are numbers, or quantities such as `90KB`.
 
     Examples
     --------

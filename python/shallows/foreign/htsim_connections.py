@@ -54,7 +54,7 @@ class Connection(NamedTuple):
     """Start in the file's unit, rounded down; 0 for flows that wait for a trigger."""
     is_message: bool = False
     id: int = 0
-    """Number of the flow or connection; for this field and the triggers, 0 is none."""
+    """Number of the flow or connection; 0 means no number, and in trigger fields no trigger."""
     trigger: int = 0
     send_done_trigger: int = 0
     recv_done_trigger: int = 0

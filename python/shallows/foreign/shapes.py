@@ -16,7 +16,7 @@ LARGEST = 2**63 - 1
 LONGEST = 20
 """Longest number in digits; lines with longer ones are read one by one."""
 FEWEST = 64
-"""Fewest lines that are read as a block; shorter blocks are read line by line."""
+"""Minimum number of lines that are read as a block; shorter blocks are read line by line."""
 
 _TO_ZEROS = str.maketrans("123456789", "0" * 9)
 _TO_BLANKS = bytes(byte if byte in b"0123456789" else ord(" ") for byte in range(256))

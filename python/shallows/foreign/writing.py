@@ -52,11 +52,11 @@ class Flow(NamedTuple):
     line: int
     """Line in the source file; not written."""
     pg: int = -1
-    """Priority group; -1 is none."""
+    """Priority group; -1 means no group."""
     port: int = -1
-    """Port of the receiver; -1 is none."""
+    """Port of the receiver; -1 means no port."""
     after: int = 0
-    """Signal that the flow waits for; 0 is none, also in `on_received` and `on_acked`."""
+    """Signal that the flow waits for; 0 means no signal, also in `on_received` and `on_acked`."""
     times: int = 1
     """Number of signals before the flow starts."""
     on_received: int = 0

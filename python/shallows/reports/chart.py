@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from shallows.runs.steps import Parts, Series
 
 MOST_POINTS = 20_000
-"""Most points drawn on a page, over all charts."""
+"""Maximum number of points drawn on a page, over all charts."""
 
 CDF_POINTS = 8_000
 """Share of `MOST_POINTS` for all distributions of a page."""
@@ -24,15 +24,15 @@ SERIES_POINTS = 8_000
 """Share of `MOST_POINTS` for all lines over time."""
 
 SERIES_HELD = 40_000
-"""Most points over time that a page contains, for zooming in."""
+"""Maximum number of points over time that a page contains, for zooming in."""
 
 METRIC_POINTS = MOST_POINTS - CDF_POINTS - SERIES_POINTS
 
 FINEST_CDF = 400
-"""Most steps of a distribution: more would not be visible."""
+"""Maximum number of steps of a distribution: more would not be visible."""
 
 COARSEST_CDF, COARSEST_SERIES = 24, 320
-"""Fewest points of a line; with fewer it would be misleading, so the page leaves it out with a note."""
+"""Minimum number of points of a line; a shorter line would mislead, so a note replaces it."""
 
 Point = tuple[float, ...]
 """Position and value; over time also the lowest and highest value until the next point, if they differ."""
@@ -77,7 +77,7 @@ class Level:
     value: float
     at: Mapping[str, str] = field(default_factory=dict)
     lines: Sequence[str] = ()
-    """Lines that have this threshold; it is hidden with them, and always shown if empty."""
+    """Lines that have this threshold; hiding them hides it. If empty, the threshold is always shown."""
     look: int | None = None
     """Look of its line, if the threshold belongs to a single line."""
 
@@ -97,7 +97,7 @@ class Chart:
     window: float = 1.0
     """Share of the horizontal axis that is shown at first."""
     most: int | None = None
-    """Most points of a line over time drawn at once; with more, means over intervals are drawn."""
+    """Maximum number of points drawn at once for a line over time; with more, means are drawn."""
 
     @property
     def size(self) -> int:

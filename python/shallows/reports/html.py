@@ -30,7 +30,7 @@ def words(value: object) -> str:
 
 
 SHORT = 20
-"""Most characters of a name in a table that narrow screens keep on one line."""
+"""Maximum number of characters of a name in a table that narrow screens keep on one line."""
 
 
 def path(relative: str) -> str:

@@ -180,7 +180,7 @@ def _figures(drawings: dict[str, Any], named: dict[str, list[str]]) -> list[Bloc
 
 
 MOST_PICTURES = 40
-"""Most figures in the page; further ones are files beside it."""
+"""Maximum number of figures in the page; further ones are files beside it."""
 
 
 def _pictures(folder: Path, named: dict[str, list[str]]) -> list[Block]:

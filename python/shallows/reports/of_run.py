@@ -36,13 +36,13 @@ Share = Callable[["Sequence[Series]"], charts.OverTime]
 """Function that reduces the lines of a chart over time to their share of a page's points."""
 
 PORTS = 4
-"""Most ports and pools whose backlog is drawn."""
+"""Maximum number of ports and pools whose backlog is drawn."""
 
 FLOWS = 4
-"""Most flows whose congestion window is drawn."""
+"""Maximum number of flows whose congestion window is drawn."""
 
 MOST_CURVES = 4
-"""Most marking curves side by side on a page."""
+"""Maximum number of marking curves side by side on a page."""
 
 MORE = "Run longer, or with more seeds."
 """Remedy for too few observations for a percentile."""
@@ -306,7 +306,7 @@ def _steps(
 
 
 def _levels(run: Run, names: Sequence[str]) -> list[Level]:
-    """Return the marking thresholds of ports or pools; a threshold that all have is named without them."""
+    """Return the marking thresholds of ports or pools; the name of a threshold that all share omits them."""
     from shallows.series.thresholds import thresholds
 
     owners: dict[tuple[str, float], list[str]] = {}

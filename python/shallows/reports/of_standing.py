@@ -13,7 +13,7 @@ SILENT_S = 2.0
 """Time without a new state after which the page shows a warning."""
 
 MOST_LINES = 8
-"""Most ports in the chart: the number of colours."""
+"""Maximum number of ports in the chart: the number of colours."""
 
 LIVE = Live(every_ms=1000, gone="The network has gone: its shell has ended.")
 

@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from shallows.comparison.comparison import Comparison
 
 MOST_COMPARED = 400
-"""Most runs for which a report computes verdicts; larger sweeps would take minutes."""
+"""Maximum number of runs for which a report computes verdicts; larger sweeps would take minutes."""
 
 MOST_OPEN = 40
-"""Most rows of results in an open table; with more rows, the table is folded."""
+"""Maximum number of rows of results in an open table; with more rows, the table is folded."""
 
 
 def write_sweep(runs: Sequence[Run], folder: Path, text: str = "", missing: Sequence[str] = ()) -> Path:

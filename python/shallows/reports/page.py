@@ -111,7 +111,7 @@ def _static(name: str) -> str:
 
 
 def _policy(scripts: Sequence[str], *, live: bool) -> str:
-    """Return a policy that permits these scripts by their hashes (CSP Level 3 §2.3.1), and no fetching."""
+    """Return a policy that permits these scripts by hash (CSP Level 3 §2.3.1) and forbids fetching."""
     hashes = [
         f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'" for text in scripts
     ]

@@ -22,7 +22,7 @@ DOMINATED = 7
 """Number of the grey style in `shallows.mplstyle`, its last one."""
 
 MOST_NAMED = DOMINATED
-"""Most places with their own colour in the chart: all colours but grey."""
+"""Maximum number of places with their own colour in the chart: all colours but grey."""
 
 
 def comparable_axes(runs: Sequence[Run]) -> list[str]:

@@ -18,7 +18,7 @@ ADDRESS = "127.0.0.1"
 """Loopback address only: results are private, and the server has no authentication."""
 
 MOST_CONNECTIONS = 32
-"""Most simultaneous connections, each with a thread; a browser opens six."""
+"""Maximum number of simultaneous connections, each with a thread; a browser opens six."""
 
 TIMEOUT_S = 10.0
 """Time limit for a client's request, and again for receiving the response."""
@@ -49,7 +49,7 @@ def open_pages(
     port
         Port to listen on; 0 selects a free port.
     most
-        Most simultaneous connections; further ones get status 503 with `Retry-After`.
+        Maximum number of simultaneous connections; further ones get status 503 with `Retry-After`.
     timeout_s
         Time limit for a client's request, and again for receiving the response.
 

@@ -52,7 +52,7 @@ class Drawing:
 
     @property
     def options(self) -> dict[str, Any]:
-        """Options of the figure; unset ones use its defaults."""
+        """Options of the figure; unset options have the figure's defaults."""
         several = {"ports": self.ports, "flows": self.flows, "metrics": self.metrics}
         single = {"rows": self.rows, "baseline": self.baseline, "ideal": self.ideal}
         return {key: list(kept) for key, kept in several.items() if kept} | {
@@ -81,7 +81,7 @@ class Experiment:
     draw: Sequence[Drawing] = ()
     quick: Quick = field(default_factory=Quick)
     runs: bool = True
-    """Whether anything is simulated; otherwise its claims are about properties of unrun scenarios."""
+    """Whether the experiment has runs; without runs, its claims concern properties of scenarios."""
     testbed: int | None = None
     """Dilation with real TCP; None for simulations."""
 
@@ -104,13 +104,13 @@ class Claim:
     source: str
     """Place in the paper."""
     where: Selection = field(default_factory=dict)
-    """The selected runs."""
+    """Runs that the claim selects."""
     versus: Selection | None = None
     """`value`: baseline runs of a change."""
     change: str = "relative"
     """With `versus`: `relative`, or the `difference`."""
     expected: Place | None = None
-    """The number; for a `crossing`, the first place on the axis where the metric is above `level`."""
+    """The paper's number; for a `crossing`, the first place on the axis where the metric is above `level`."""
     points: Sequence[tuple[Place, float]] = ()
     """`value`: a number for each of these places on the axis, instead of one number."""
     relative: float = 0.0

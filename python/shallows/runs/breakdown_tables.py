@@ -67,7 +67,7 @@ def _cell(name: str, value: Any) -> str:
 
 
 MOST_LEAVES = 8
-"""Most leaves whose uplinks the table shows."""
+"""Maximum number of leaves whose uplinks the table shows."""
 
 WAYS = {
     "workload": "workload",

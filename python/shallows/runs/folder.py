@@ -128,7 +128,7 @@ def write_note(path: Path, text: str) -> None:
 
 @contextlib.contextmanager
 def _beside(path: Path, text: str | Iterable[str]) -> Iterator[Path]:
-    """Write a text into a temporary file beside `path`, which is removed unless it is renamed."""
+    """Write a text into a temporary file beside `path`; this file is removed unless it is renamed."""
     partial = path.with_name(f".{path.name}.{me().tag}.partial")
     try:
         with partial.open("w", encoding="utf-8") as file:

@@ -9,7 +9,7 @@ from shallows.errors import ShallowsError
 
 
 class Frame(pl.DataFrame):
-    """A polars frame as it is read from a run's folder."""
+    """Polars frame of a table in a run's folder."""
 
     def to_pandas(self, *arguments: Any, **options: Any) -> Any:
         """Convert to a pandas frame; polars documents the parameters.

@@ -12,7 +12,7 @@ class Cable(NamedTuple):
     """Link between two nodes, in both directions."""
 
     one: int
-    """Number of a node; hosts are numbered first, then switches. If one end is a host, it is this one."""
+    """Number of a node; hosts are numbered before switches. If one end is a host, this is the host."""
     other: int
     rate_bps: int
     delay_ps: int

@@ -12,7 +12,7 @@ RANK = 0.99
 """Rank of the percentile that verdicts use."""
 
 FEWEST_BEYOND = 20
-"""Fewest observations above a percentile."""
+"""Minimum number of observations above a percentile."""
 
 
 def needed(rank: float = RANK) -> int:

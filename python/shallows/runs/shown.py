@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 MOST_ROWS, LONGEST = 20, 200
-"""Most rows of a table, and most characters of a cell; a last line counts the rows beyond."""
+"""Maximum number of rows in a table and of characters in a cell; a last line counts the omitted rows."""
 
 
 def facts(title: str, rows: Iterable[tuple[str, str]]) -> str:

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     Numbers = NDArray[np.float64]
 
 FINEST = 2**40
-"""Most parts of equal length that a time axis is divided into; closer changes share a part."""
+"""Maximum number of parts of equal length that a time axis is divided into; closer changes share a part."""
 
 
 MOST_WINDOWS = 10_000_000
-"""Most rows of the frame that `Series.resampled` returns."""
+"""Maximum number of rows of the frame that `Series.resampled` returns."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,7 +24,7 @@ GROUPS: tuple[Literal["group"], Literal["to_group"]] = ("group", "to_group")
 MOST_WORKLOADS, MOST_CLASSES = 1 << 16, 64
 
 MOST_STEPS = 1_000_000
-"""Most time slices into which a metric may divide a run."""
+"""Maximum number of time slices into which a metric may divide a run."""
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from shallows.runs.results import axis_name
 Value = Quantity | str | bool
 
 LONGEST, DEEPEST = 500, 60
-"""Most characters of a condition, and its deepest nesting."""
+"""Maximum number of characters of a condition, and its deepest nesting."""
 
 COMPARED: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
     ast.Lt: operator.lt,

@@ -19,7 +19,7 @@ from shallows.sweeps.points import Point
 from shallows.sweeps.sharing import LOOK_S, Ended, Share
 
 ATTEMPTS = 3
-"""Most measurements of a point with real TCP; the first valid one is kept."""
+"""Maximum number of measurements of a point with real TCP; the first valid one is kept."""
 
 FRESH_S = 10.0
 """Age up to which a process runs further points. Starting a process takes as long as a small run, so short

@@ -24,7 +24,7 @@ LARGEST_CONFIGURATION = 1 << 26
 """Largest file in bytes: a hundred times the configuration of a switch with a thousand ports."""
 
 MOST_FILES = 64
-"""Most files of one switch."""
+"""Maximum number of files of one switch."""
 
 REMEDY = "name a switch's configuration, or a folder of its files; docs/advisor.md lists the formats"
 

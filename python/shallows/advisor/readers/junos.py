@@ -62,7 +62,7 @@ ALIASES = {
 """Code points defined by name (RFC 2474, 2597 and 3246; Junos also calls cs6 and cs7 nc)."""
 
 MOST_CLASSES = 16
-"""Most forwarding classes in Junos."""
+"""Maximum number of forwarding classes in Junos."""
 
 _RATE = re.compile(r"([0-9]{1,15})([kmg]?)", re.ASCII)
 
@@ -304,7 +304,7 @@ class _Reader:
     def paused_bits(
         self, kind: str, text: str
     ) -> tuple[int | None, dict[str, set[int]], dict[str, set[int]]]:
-        """Return a code point's bits, the pauses of its kind (DSCP or tag), and those of the other kind."""
+        """Return a code point's bits, and the pauses of its kind (DSCP or tag) and of the other kind."""
         if kind == "dscp":
             return self.point(text), self.paused, self.tagged
         return int(text, 2) if re.fullmatch("[01]{3}", text) else None, self.tagged, self.paused

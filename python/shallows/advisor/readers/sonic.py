@@ -52,7 +52,7 @@ LARGEST_THRESHOLD = (1 << 31) - 1
 """Largest threshold in bytes: qosorch.cpp reads an `int`."""
 
 MOST_PORTS = 1 << 16
-"""Most ports of a switch; a chassis has some thousand."""
+"""Maximum number of ports of a switch; a chassis has some thousand."""
 
 MOST_PLACES = 1 << 19
 """Largest number of queues and priority groups in keys: 4,096 ports with 64 of each."""

@@ -13,7 +13,7 @@ from shallows.bounded import parse_json, quoted, whole
 from shallows.errors import ShallowsError
 
 LEAST_CIR = 1
-"""Guaranteed rate in bytes/s that stands for none, since `sonic-scheduler.yang` rejects a peak rate alone."""
+"""Guaranteed rate in bytes/s that means "no guarantee": `sonic-scheduler.yang` rejects a peak rate alone."""
 
 REMEDY = (
     "name /etc/sonic/config_db.json, or the output of `sonic-cfggen -d --print-data`; "
@@ -44,7 +44,7 @@ SETTINGS = {
 """Tables whose fields are settings, with their names in the model."""
 
 MOST_ROWS = 1 << 19
-"""Most rows of all tables: 4,096 ports of a hundred rows."""
+"""Maximum number of rows of all tables: 4,096 ports of a hundred rows."""
 
 MOST_NUMBERS = 64
 """Largest number of a queue, priority or class."""
@@ -121,7 +121,7 @@ class Entry:
         return found
 
     def reference(self, name: str) -> str | None:
-        """Return the key that a field refers to, also in the older forms `[TABLE|ROW]`, and `[]` for none."""
+        """Return the key that a field refers to; accepts the older form `[TABLE|ROW]`, and `[]` (no key)."""
         text = self.text(name)
         if text is None:
             return None

@@ -18,7 +18,7 @@ from shallows.advisor.syntax.statements import (
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{};\[\]]|[^\s{};\[\]"]+|"')
 _COMMANDS = ("set", "delete", "deactivate", "activate")
 LONGEST_LIST = 4096
-"""Most items in brackets."""
+"""Maximum number of items in brackets."""
 
 _COMMENT = re.compile(r"/\*.*?\*/|##.*")
 

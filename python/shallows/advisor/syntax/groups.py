@@ -19,7 +19,7 @@ Words = tuple[str, ...]
 _Tree = dict[str, "_Tree"]
 
 MOST_COMPARISONS = 1 << 21
-"""Most comparisons of wildcards with names: 500 wildcards of a switch with 4,096 ports."""
+"""Maximum number of comparisons of wildcards with names: 500 wildcards of a switch with 4,096 ports."""
 
 
 def in_force(statements: list[Statement], name: str = "") -> list[Statement]:

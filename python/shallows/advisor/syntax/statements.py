@@ -13,7 +13,7 @@ MOST_LINES, LONGEST_LINE, DEEPEST = 1 << 18, 1 << 14, 64
 """
 
 MOST_STATEMENTS = MOST_LINES
-"""Most statements after expansion of lists, ranges and groups."""
+"""Maximum number of statements after expansion of lists, ranges and groups."""
 
 
 @dataclass(frozen=True)

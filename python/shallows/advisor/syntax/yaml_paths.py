@@ -9,7 +9,7 @@ from shallows.advisor.syntax.statements import DEEPEST, refusal, too_deep
 from shallows.errors import ShallowsError
 
 MOST_VALUES = 1 << 19
-"""Most values of a document, with repetition by aliases: a thousand ports of five hundred values."""
+"""Maximum number of values in a document, repeated by aliases: 1,000 ports of 500 values."""
 
 
 class Node:

@@ -25,7 +25,7 @@ LONGEST_POLICY = 40
 """Longest name of a policy or class map (Cisco, Nexus 9000 NX-OS Quality of Service Configuration Guide)."""
 
 SHOWN = 3
-"""Most names that a message lists."""
+"""Maximum number of names that a message lists."""
 
 _WORD = r"[A-Za-z0-9_][A-Za-z0-9_.:/@+%-]*"
 
