@@ -140,7 +140,7 @@ def test_cells_take_the_chip_and_times_the_rate() -> None:
     assert ends(converted(cells, "sonic", Hints(chip=chip("tomahawk"))).switch)[0] == Threshold.of_bytes(
         20_800
     )
-    assert any("--chip names it" in each for each in converted(cells, "sonic").said)
+    assert any("name the chip with --chip" in each for each in converted(cells, "sonic").said)
     assert ends(converted(cells, "eos").switch) == ends(cells)
     times = one("ps", 10**6, 2 * 10**6)
     assert ends(converted(times, "nxos", Hints(rate=10**11)).switch)[1] == Threshold.of_bytes(25_000)
