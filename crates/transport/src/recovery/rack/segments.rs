@@ -251,7 +251,7 @@ impl Segments {
         self.lost_from = self.lost_from.min(range.start);
     }
 
-    /// Returns the index of the segment of this transmission. Returns `None` if the segment was retransmitted later, or is delivered or lost.
+    /// Returns the index of the segment of this transmission; `None` if the segment was retransmitted later, delivered or lost.
     fn flying(&self, (sent_at, end): Transmission) -> Option<usize> {
         if end <= self.una {
             return None;
