@@ -260,8 +260,11 @@ def test_a_long_page_shows_a_thousand_rows_of_each_table_and_list_and_says_how_m
     found = explain(resolve(reader("sonic").read(json.dumps(tables), "config_db.json")))
     text = page(found, ["config_db.json"])
     curves = found.tables[0]
-    for rows in (curves.rows, found.findings, found.resolved.switch.unread):
+    # Notes show commands as code; the list of unread lines is shown as it is.
+    code, plain = "<code>shallows explain --json</code>", "`shallows explain --json`"
+    unread = found.resolved.switch.unread
+    for rows, command in ((curves.rows, code), (found.findings, code), (unread, plain)):
         assert len(rows) > count - 1
-        assert f"And {len(rows) - MOST_ROWS:,} more: <code>shallows explain --json</code> has all." in text
+        assert f"And {len(rows) - MOST_ROWS:,} more: {command} has all." in text
     shown = [number for number in range(count) if f"WRED_PROFILE|W{number} green_later" in text]
     assert len(shown) == MOST_ROWS
