@@ -441,7 +441,7 @@ CASES: Mapping[str, Mapping[str, Any]] = {
     "80 servers": {"workload.4.fan_out": 80},
     "RTO of 1 ms": {"tcp.rto.min": "1ms"},
     "RTO of 200 ms": {"tcp.rto.min": "200ms"},
-    # Bursts have no effect with RACK.
+    # With SACK, as bursts with RACK had no effect when these runs were made.
     "SACK, no bursts": {"tcp.recovery": "sack"},
     "SACK, bursts of Linux": {"tcp.recovery": "sack", "host.nic.tso": "linux"},
     "SACK, bursts of 64 KB": {"tcp.recovery": "sack", "host.nic.tso": "64KB"},
