@@ -45,6 +45,15 @@ impl Limit {
             Self::Packets(count) => packet * u64::from(count),
         }
     }
+
+    /// Returns whether a backlog of `bytes` and `packets` may grow by a packet of `size`.
+    #[inline(always)]
+    pub(crate) fn admits(self, bytes: Bytes, packets: u32, size: Bytes) -> bool {
+        match self {
+            Self::Bytes(limit) => bytes + size <= limit,
+            Self::Packets(limit) => packets < limit,
+        }
+    }
 }
 
 /// Configuration of a switch's packet memory.
@@ -219,8 +228,7 @@ impl Rare {
                 Policy::DynamicThreshold(threshold) => {
                     threshold.allows_cells(self.cell.most(backlog, packets), pool, size)
                 }
-                Policy::StaticPartition { limit: Limit::Bytes(limit) } => pool.used + size <= *limit,
-                Policy::StaticPartition { limit: Limit::Packets(limit) } => pool.packets < *limit,
+                Policy::StaticPartition { limit } => limit.admits(pool.used, pool.packets, size),
                 Policy::CompleteSharing => true,
                 Policy::Abm(_) => false,
             }
@@ -301,8 +309,7 @@ impl SharedBuffer {
                 return threshold.admits(queue, pool, size);
             }
             match self.rule {
-                Rule::StaticPartition { limit: Limit::Bytes(limit) } => pool.used + size <= limit,
-                Rule::StaticPartition { limit: Limit::Packets(limit) } => pool.packets < limit,
+                Rule::StaticPartition { limit } => limit.admits(pool.used, pool.packets, size),
                 Rule::CompleteSharing => true,
                 Rule::DynamicThreshold(_) | Rule::Rare(_) => unreachable!("other branches decide"),
             }
@@ -341,8 +348,7 @@ impl SharedBuffer {
         let size = rare.cell.occupied(size);
         self.room_within(queue, size, |account, pool| match &rare.policy {
             Policy::DynamicThreshold(threshold) => threshold.admits_cells(account, pool, size),
-            Policy::StaticPartition { limit: Limit::Bytes(limit) } => pool.used + size <= *limit,
-            Policy::StaticPartition { limit: Limit::Packets(limit) } => pool.packets < *limit,
+            Policy::StaticPartition { limit } => limit.admits(pool.used, pool.packets, size),
             Policy::CompleteSharing => true,
             Policy::Abm(_) => {
                 let abm = rare.abm.as_ref().expect("the policy has its state");
@@ -359,8 +365,7 @@ impl SharedBuffer {
         pool.used + size <= pool.size
             && match &self.rule {
                 Rule::DynamicThreshold(threshold) => threshold.allows(backlog + size, pool),
-                Rule::StaticPartition { limit: Limit::Bytes(limit) } => pool.used + size <= *limit,
-                Rule::StaticPartition { limit: Limit::Packets(limit) } => pool.packets < *limit,
+                Rule::StaticPartition { limit } => limit.admits(pool.used, pool.packets, size),
                 Rule::CompleteSharing => true,
                 Rule::Rare(rare) => rare.surely_has_room(backlog, packets, pool, size),
             }

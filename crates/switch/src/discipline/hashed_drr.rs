@@ -94,10 +94,7 @@ impl<T: Copy + Default> HashedDrr<T> {
     #[inline]
     fn has_room(&self, size: Bytes) -> bool {
         let [total] = self.circle.total();
-        match self.limit {
-            Limit::Bytes(limit) => total.backlog + size <= limit,
-            Limit::Packets(limit) => total.packets < limit,
-        }
+        self.limit.admits(total.backlog, total.packets, size)
     }
 
     /// Returns the bucket with the most bytes, including a packet of `size` that arrives in `own`. The first bucket in the round
