@@ -121,7 +121,7 @@ def test_a_baseline_that_no_run_is_at_is_refused() -> None:
 
 def test_more_markers_than_can_be_told_apart_are_refused() -> None:
     values = {("a", index / 10): [(1.0, 1.0)] for index in range(1, 10)}
-    with pytest.raises(sh.ShallowsError, match="each row would have 9 markers; 8 can be told apart"):
+    with pytest.raises(sh.ShallowsError, match="each row would have 9 markers; the maximum is 8"):
         figures.dots(runs_of(values), metrics=(LOST,))
 
 

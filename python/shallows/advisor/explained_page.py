@@ -94,7 +94,10 @@ def _in(line: Line, unit: Unit) -> Line:
 
 
 def _held(shown: Sequence[Sequence[Class]], end: float) -> list[Line]:
-    """Return as many vertical lines as can be told apart, beginning with those for most busy queues."""
+    """Return vertical lines, at most one for each look that is left.
+
+    If there are more lines, only those for at least 4 or 16 busy queues remain.
+    """
     room = len(looks()) - len(shown)
     for fewest in (1, 4, 16):
         lines = [line for classes in shown for line in _limits(classes, end, fewest)]

@@ -160,7 +160,7 @@ def dots(
     marked = list(dict.fromkeys(marks.values()))
     if len(marked) > MOST_LOOKS:
         raise ShallowsError(
-            f"each row would have {len(marked)} markers; {MOST_LOOKS} can be told apart",
+            f"each row would have {len(marked)} markers; the maximum is {MOST_LOOKS}",
             "choose among the runs (`--where load=0.8`)",
         )
     measured = _measured(runs, metrics, baseline)
