@@ -21,11 +21,11 @@ pub struct FlowRecord {
     pub class: u8,
     /// Role of the flow in a query, if it belongs to one.
     pub leg: Option<Leg>,
-    /// Index of the flow in a list of flows with dependencies, if it is from such a list.
+    /// Index of the flow in its workload's list of flows with dependencies; `None` for flows of other workloads.
     pub listed: Option<u32>,
     /// Counts at the flow's sender, once the flow has a connection.
     pub sent: Option<Sent>,
-    /// Counts at the flow's receiver, once data has arrived.
+    /// Counts at the flow's receiver, set when the flow is complete or the run ends; `None` if the flow never had a connection.
     pub received: Option<Received>,
 }
 
@@ -40,25 +40,27 @@ pub struct Sent {
     pub timeouts: u32,
     /// Number of retransmitted segments.
     pub retransmits: u32,
-    /// Longest time between acknowledgements of new data, counted from when the sender got the flow (HCF's Fig. 4); `None` if unknown. A
-    /// gap that has not ended counts up to the end of the run, at the sender and at the receiver.
+    /// Longest time between two acknowledgements of new data (HCF's Fig. 4); `None` if unknown. The first gap begins when the transport
+    /// gets the flow. A gap that is open at the end of the run ends there.
     pub longest_gap: Option<Duration>,
 }
 
-/// Counts of a flow at its receiver. Final when the flow or the run ends.
+/// Counts of a flow at its receiver, when the flow is complete or the run ends.
 #[derive(Clone, Copy, Debug)]
 pub struct Received {
     /// Arrival time of the last byte.
     pub at: Option<Instant>,
     /// Bytes that arrived in order.
     pub delivered: Bytes,
-    /// Number of timeouts of the sender before it sent the data that has been received. Later timeouts did not delay the receiver.
+    /// Number of the sender's timeouts from the start of the flow until it sent the newest data that reached the receiver. Later timeouts
+    /// did not delay the receiver.
     pub timeouts_felt: u32,
-    /// Longest time between arrivals of data, counted from when the sender got the flow (HCF's Fig. 7 to 9).
+    /// Longest time between two arrivals of data (HCF's Fig. 7 to 9). The first gap begins when the transport gets the flow. A gap that is
+    /// open at the end of the run ends there.
     pub longest_gap: Option<Duration>,
 }
 
-/// Event that completes a flow.
+/// Event that completes a flow: the receiver has every byte, or the sender has every acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     Received,
@@ -82,8 +84,8 @@ impl FlowRecord {
         }
     }
 
-    /// Merges the records of both ends of a flow. The receiver's counts take precedence, because the sender's record has zero received
-    /// bytes.
+    /// Merges the sender's and the receiver's record of a flow. The receiver's counts take precedence, because the sender's record has zero
+    /// received bytes.
     pub fn joined(self, other: Self) -> Self {
         let (near, far) = if self.sent.is_some() { (self, other) } else { (other, self) };
         Self { received: far.received.or(near.received), ..near }

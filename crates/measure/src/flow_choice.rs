@@ -1,4 +1,4 @@
-//! Choice of the flows that are traced, made as they arrive.
+//! Choice of the flows to trace, made when each flow arrives.
 //!
 //! The number of flows is unknown before the end, so a random sample is a reservoir (Vitter, TOMS '85, algorithm R): the k-th flow is
 //! chosen with probability n/k and replaces an earlier one.
@@ -6,7 +6,7 @@
 use shallows_core::random::Stream;
 use shallows_scenario::{Experiment, FlowChoice};
 
-/// State of the choices of all flow traces, after the flows that have arrived.
+/// Choices that all flow traces have made among the flows that have arrived.
 #[derive(Debug)]
 pub struct FlowChoices {
     traces: Vec<Choice>,
@@ -18,7 +18,7 @@ pub struct FlowChoices {
 struct Choice {
     choice: FlowChoice,
     stream: Stream,
-    /// Number of flows so far that the sample could choose.
+    /// Number of flows that have arrived and that the sample may choose.
     candidates: u64,
     /// Flows in the sample.
     chosen: Vec<u32>,
@@ -37,8 +37,8 @@ impl FlowChoices {
         Self { traces, forgotten: Vec::new() }
     }
 
-    /// Returns the first trace that chooses this flow, if any. Called for each flow in the order of numbers. The flow may be
-    /// [forgotten](Self::forgotten) later.
+    /// Returns the first trace that chooses this flow, if any. Must be called once for each flow, in the order of flow numbers. A later
+    /// flow may replace this one in a random sample; [`Self::forgotten`] then contains this one.
     #[inline]
     pub fn trace_of(&mut self, flow: u32, workload: u16) -> Option<u16> {
         let trace =

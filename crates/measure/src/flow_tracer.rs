@@ -9,7 +9,7 @@ use shallows_scenario::Experiment;
 pub(crate) const QUANTITIES: [&str; 7] =
     ["cwnd_bytes", "ssthresh_bytes", "alpha", "srtt_us", "pipe_bytes", "state", "acked_bytes"];
 
-/// Values of a traced sender, in the order of `QUANTITIES`; `None` for a quantity that the sender does not have (yet).
+/// Values of a traced sender, in the order of `QUANTITIES`. `None` for a quantity that the sender does not have, or does not have yet.
 pub type Readings = [Option<f64>; QUANTITIES.len()];
 
 /// Flow traces recorded so far. An unchanged reading adds no row.
@@ -44,7 +44,7 @@ pub struct FlowRow {
     pub at: Instant,
     /// Index of the quantity in `QUANTITIES`.
     pub quantity: usize,
-    /// Value after the reading.
+    /// Value that was read.
     pub value: f64,
 }
 
@@ -62,7 +62,7 @@ impl FlowTracer {
         (0..every.len() as u32).filter(move |&number| every[number as usize])
     }
 
-    /// Adds a flow that has arrived, and that this trace has chosen.
+    /// Adds a flow that has arrived and that trace number `trace` has chosen.
     #[cold]
     pub fn expect(&mut self, flow: u32, trace: u16) {
         let last = [f64::NAN; QUANTITIES.len()];
@@ -92,7 +92,7 @@ impl FlowTracer {
         trace.every.is_none()
     }
 
-    /// Returns the flows of a trace at intervals that are being sent, and the time to read them next.
+    /// Returns the flows of trace `number` with active senders, which must be read now, and the time of the next reading.
     ///
     /// # Panics
     ///

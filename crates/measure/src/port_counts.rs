@@ -11,9 +11,9 @@ pub struct PortCounts {
     pub link: u32,
     /// Counters of the port as a whole.
     pub port: Counters,
-    /// Counters of each of its queues.
+    /// Counters of each queue of the port.
     pub queues: Vec<Counters>,
-    /// Name and counters of each of its markers.
+    /// Name and counters of each marker of the port.
     pub markers: Vec<(&'static str, MarkerCounts)>,
     /// Segments with data that the port dropped.
     pub data_dropped: u64,

@@ -13,7 +13,7 @@ pub struct PortTracer {
     traces: Vec<PortTrace>,
     /// Recorded readings.
     pub rows: Vec<PortRow>,
-    /// Last readings of each traced link, by the link's number; values are in the order in which the port reports its quantities.
+    /// Last readings of each traced link, by the link's number, in the order in which the link's port reports its quantities.
     last: BTreeMap<u32, Vec<f64>>,
 }
 
@@ -28,7 +28,7 @@ pub struct PortRow {
     pub queue: Option<u32>,
     /// Quantity that was read.
     pub quantity: &'static str,
-    /// Value after the reading.
+    /// Value that was read.
     pub value: f64,
 }
 

@@ -9,7 +9,7 @@ pub struct Sampler {
     interval: Option<Duration>,
     /// Recorded samples.
     pub rows: Vec<SampleRow>,
-    /// Whether the last sample was empty, by port, then by node and pool.
+    /// Whether the last sample of each entity was empty: ports first, then pools by node.
     empty: Vec<bool>,
 }
 
@@ -39,8 +39,8 @@ impl Sampler {
         Self { interval, ..Self::default() }
     }
 
-    /// Records at `now` the backlog of these ports, by number of their links, and the occupancy of these memories' pools, by number of
-    /// their nodes. Their order must be the same in each call. Returns the time of the next sample.
+    /// Records the backlog of each port and the occupancy of each pool at `now`. `ports` has link numbers and backlogs; `memories` has node
+    /// numbers and shared buffers. Both must have the same order in each call. Returns the time of the next sample.
     ///
     /// # Panics
     ///

@@ -15,9 +15,9 @@ pub struct Tally {
     pub packets_dropped: u64,
     /// Packets that arrived for a closed connection.
     pub packets_stale: u64,
-    /// TCP segments with data among those sent.
+    /// TCP segments with data that hosts created, a part of `packets_sent`.
     pub data_sent: u64,
-    /// Flows whose sender has every byte acknowledged.
+    /// Flows with every byte acknowledged at the sender.
     pub flows_completed: u64,
     /// Events that belong to no node: observers, warm-ups of connections, and changes of the network.
     pub events_of_no_node: u64,
@@ -53,8 +53,8 @@ impl AddAssign for Lost {
 }
 
 impl Tally {
-    /// Returns the packets that were sent and have neither arrived nor been dropped. For one partition the number is modulo 2^64, because
-    /// its packets may arrive in other partitions.
+    /// Returns the number of packets that were sent and have neither arrived nor been dropped. For one partition the number is modulo 2^64,
+    /// because its packets may arrive in other partitions.
     #[inline]
     pub fn under_way(&self) -> u64 {
         self.packets_sent.wrapping_sub(self.packets_arrived).wrapping_sub(self.packets_dropped)

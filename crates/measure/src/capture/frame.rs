@@ -1,7 +1,7 @@
 //! Writes frames of simulated packets: Ethernet, IPv4 and TCP, UDP or ICMP headers, and zeros as data.
 //!
-//! The 16-byte header and the body hold every field that differs between packets; the other fields follow from the run's configuration.
-//! docs/captures.md lists all fields. The crate `shallows_wire` writes the headers.
+//! A simulated packet's 16-byte [`Header`] and its [`Body`] hold every field that differs between packets; the other fields follow from the
+//! run's configuration. docs/captures.md lists all fields. The crate `shallows_wire` writes the headers.
 
 use shallows_core::Instant;
 use shallows_core::packet::{AckSegment, Body, DataSegment, EchoMessage, Flags, Header};
@@ -28,7 +28,7 @@ pub(super) struct Stack {
     own_window: u32,
 }
 
-/// Frame of a packet as on the wire, truncated to the bytes that are kept.
+/// First bytes of a packet's frame as on the wire, up to a limit, and the length of the whole frame.
 #[derive(Debug, Default)]
 pub(super) struct Frame {
     bytes: Vec<u8>,
@@ -52,7 +52,7 @@ impl Frame {
         &self.bytes
     }
 
-    /// Appends `len` zero bytes and returns them, for the next header.
+    /// Appends `len` zero bytes and returns them, so that the next header can be written into them.
     fn room(&mut self, len: usize) -> &mut [u8] {
         let start = self.bytes.len();
         self.bytes.resize(start + len, 0);
@@ -71,7 +71,7 @@ impl Stack {
     /// Creates the header fields of packets from group `from` to group `to`.
     pub(super) fn new(experiment: &Experiment, from: usize, to: usize) -> Self {
         let hosts = &experiment.hosts;
-        // A host advertises the same window as a sender as it does as a receiver; all other fields are the same in both directions.
+        // As a sender, a host advertises the window that it advertises as a receiver. All other fields are equal in both directions.
         let offered = |to| hosts.agreement(to, from).receiver.receive_window.0.max(1);
         let largest = (0..hosts.groups.len()).map(offered).max().unwrap_or(1);
         let fits = |scale: &u8| largest.div_ceil(1 << scale) <= u64::from(u16::MAX);
@@ -92,8 +92,8 @@ impl Stack {
         self.window_scale
     }
 
-    /// Writes a packet with this header and body into `frame`; datagrams have no body. `numbers` are the last numbers that the packet's
-    /// host sent.
+    /// Writes a packet with this header and body into `frame`; datagrams have no body. `numbers` are the last sequence and acknowledgement
+    /// numbers that the packet's sender sent on the connection.
     pub(super) fn write(&self, header: &Header, body: Option<&Body>, numbers: Numbers, frame: &mut Frame) {
         frame.bytes.clear();
         let ip_len = usize::from(header.size().0 as u16 - self.framing);
@@ -186,12 +186,13 @@ fn write_tcp(header: &Header, tcp: &tcp::Repr, len: u16, ip_len: usize, frame: &
     tcp.emit(sum, frame.room(tcp.header_len()));
 }
 
-/// Returns the timestamp in microseconds, as with Linux' `tcp_usec_ts`: datacenter round trips are shorter than the usual millisecond.
+/// Returns `at` in microseconds, modulo 2³², as TSval and TSecr carry it (Linux: `tcp_usec_ts`). Linux' default, milliseconds, is coarser
+/// than the round trips of datacenters.
 fn ticks(at: Instant) -> u32 {
     (at.0 / 1_000_000) as u32
 }
 
-/// Writes the Ethernet and IP headers of an IP packet of `total` bytes; returns the sum of the pseudo header.
+/// Writes the Ethernet and IP headers of an IP packet of `total` bytes. Returns the checksum of the pseudo header.
 fn write_network(header: &Header, protocol: Protocol, total: usize, frame: &mut Frame) -> Sum {
     let ip = ipv4::Repr {
         source: address(header.source),
@@ -249,7 +250,7 @@ mod tests {
         bytes.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// Returns whether the checksum verifies as RFC 1071 §1 describes: the sum is all ones if nothing has changed.
+    /// Returns whether the checksum verifies as RFC 1071 §1 describes: the sum of these bytes, which include the checksum, is all ones.
     fn sums_to_ones(parts: &[&[u8]]) -> bool {
         let words = parts.iter().flat_map(|part| part.chunks(2));
         let sum: u64 =
@@ -258,7 +259,8 @@ mod tests {
         (folded & 0xffff) + (folded >> 16) == 0xffff
     }
 
-    /// Returns whether the IP checksum and the payload's checksum hold; for other protocols than ICMP the latter covers the pseudo header.
+    /// Returns whether a frame carries `protocol`, and its IP checksum and the checksum of its payload are correct. The payload's checksum
+    /// covers the pseudo header, except for ICMP.
     fn is_whole(bytes: &[u8], protocol: u8) -> bool {
         let (ip, rest) = bytes[14..].split_at(20);
         let len = (rest.len() as u16).to_be_bytes();

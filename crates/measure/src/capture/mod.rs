@@ -3,7 +3,7 @@
 //! A packet is captured when its first bit leaves the port, and includes the marks that this port has set. [`frame`] defines the bytes of a
 //! simulated packet, and [`pcapng`] the file format. Files are written during the run. The first I/O error is kept and returned by
 //! [`Captures::flush`]. When partitions of a network run in parallel, each records its packets in its own [`Tap`], and the files are
-//! written between windows.
+//! written between two windows of the simulation.
 
 mod frame;
 mod numbers;
@@ -26,15 +26,15 @@ pub use tap::Tap;
 /// Captures of a run.
 pub struct Captures {
     groups: Groups,
-    /// Common header fields for each pair of host groups, by the sender's group and then the receiver's.
+    /// Header fields that all packets from one host group to another have in common, ordered by the sender's group, then by the receiver's.
     stacks: Vec<Stack>,
     files: Vec<File>,
-    /// By link: the captures that include packets of the link, and the link's interface number in each capture.
+    /// For each link, the captures that include its packets, and its interface number in each of them.
     places: Vec<Vec<Place>>,
     frame: Frame,
-    /// Last sequence and acknowledgement numbers of each connection, if any connection carries data both ways.
+    /// Last sequence and acknowledgement numbers of each connection; `None` if no connection carries data both ways.
     said: Option<Said>,
-    /// Packets being written; kept to avoid an allocation.
+    /// Buffer of the packets being written, kept between calls to avoid allocations.
     captured: Vec<CapturedPacket>,
     /// First I/O error. [`Captures::flush`] returns it.
     failure: Option<io::Error>,
@@ -47,8 +47,8 @@ struct Place {
 }
 
 impl Captures {
-    /// Creates the captures that `experiment` requests. `open` returns the sink for a capture's name. A comment in each file has the
-    /// scenario, the seed and `how`, which describes the origin of the packets.
+    /// Creates the captures that `experiment` requests. `open` returns the sink for a capture's name. Each file begins with a comment: the
+    /// scenario's name, the seed, and `how`, a description of how the packets were produced.
     ///
     /// # Errors
     ///
@@ -121,7 +121,7 @@ impl Captures {
         self.frame = frame;
     }
 
-    /// Records a real frame, from the Ethernet header on, that starts to leave the port of a link.
+    /// Records a frame of the testbed that starts to leave the port of a link. `bytes` begin with the Ethernet header.
     pub fn copy(&mut self, at: Instant, link: u32, bytes: &[u8]) {
         self.write(at, link, bytes, bytes.len());
     }
@@ -152,13 +152,13 @@ impl Captures {
     }
 }
 
-/// Returns one [`Stack`] for each pair of groups of hosts, by the sender's group and then the receiver's.
+/// Returns one [`Stack`] for each pair of host groups, ordered by the sender's group, then by the receiver's.
 fn stacks(experiment: &Experiment) -> Vec<Stack> {
     let count = experiment.hosts.groups.len();
     (0..count * count).map(|pair| Stack::new(experiment, pair / count, pair % count)).collect()
 }
 
-/// Returns a text with the window scale of all hosts, or of each group if they differ.
+/// Describes the window scale of all hosts, or of each host group if the groups differ.
 fn scales(groups: &Groups, stacks: &[Stack]) -> String {
     let scales: Vec<u8> = stacks.iter().step_by(groups.names().len()).map(Stack::window_scale).collect();
     if scales.iter().all(|&scale| scale == scales[0]) {

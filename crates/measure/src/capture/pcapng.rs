@@ -23,7 +23,7 @@ pub(super) struct Interface<'a> {
     pub(super) rate: Rate,
 }
 
-/// File that is being written.
+/// Pcapng file that is being written.
 pub(super) struct File {
     writer: PcapNgWriter<BufWriter<Sink>>,
     snap: usize,
@@ -91,7 +91,7 @@ impl File {
     }
 }
 
-/// Returns the I/O error of the file. Blocks are always well-formed, so other errors do not occur.
+/// Converts an error of the pcapng writer into an I/O error. Blocks are always well-formed, so the writer fails only on I/O.
 fn plain(error: PcapError) -> io::Error {
     match error {
         PcapError::IoError(error) => error,

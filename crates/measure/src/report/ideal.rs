@@ -1,4 +1,5 @@
-//! Ideal completion time, the divisor of slowdown: the same bytes on the same path, alone and without slow start.
+//! Ideal completion time of a flow, the divisor of its slowdown: its bytes cross the same path without other traffic and without slow
+//! start.
 
 use shallows_core::packet::{Ecn, PacketKind};
 use shallows_core::{Bytes, Duration};
@@ -7,7 +8,7 @@ use shallows_scenario::{Experiment, Link};
 use crate::flow::End;
 use shallows_core::Address;
 
-/// Returns the ideal completion time of `size` bytes of the connection with this address, up to `end`.
+/// Returns the ideal completion time of a flow of `size` bytes on the connection with this address. `end` is the event that completes it.
 pub(super) fn completion(experiment: &Experiment, address: &Address, size: Bytes, end: End) -> Duration {
     let agreement = experiment.agreement(address.source, address.destination);
     let (mss, overhead) = (agreement.sender.mss, agreement.header_bytes);
@@ -79,8 +80,8 @@ mod tests {
     }
 
     proptest! {
-        /// Compares with the recursion of a tandem of queues: a packet leaves a link one transmission after both its own arrival and its
-        /// predecessor's departure.
+        /// Compares with the recursion of a tandem of queues: a link begins to transmit a packet when the packet has arrived and the packet
+        /// before it has been transmitted.
         #[test]
         fn the_bound_agrees_with_a_tandem_of_queues(
             gbps in prop::collection::vec(1u64..100, 1..5),

@@ -1,4 +1,4 @@
-//! Consecutive numbers for queries. Each partition of a network names its queries independently, which leaves gaps between names.
+//! Consecutive numbers for queries. Each partition of a network names its queries independently, so the names are not consecutive.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use shallows_scenario::QueryRecord;
 
 use crate::flow::FlowRecord;
 
-/// Sorts queries by their start and replaces the query name in the `flows` of each query by its index.
+/// Sorts the queries of each workload by start time. Replaces the query name in each flow's record by the query's index.
 pub(super) fn number_queries(queries: &mut [Vec<QueryRecord>], flows: &mut [FlowRecord]) {
     let mut places: Vec<BTreeMap<u32, u32>> = Vec::with_capacity(queries.len());
     for queries in queries {

@@ -61,7 +61,7 @@ impl Column {
     }
 }
 
-/// Returns the values that are present, and for each row its definition level: 1 if present, 0 if null.
+/// Returns the values that are not null, and for each row its definition level: 1 for a value, 0 for null.
 fn split<T: Copy>(values: &[Option<T>]) -> (Vec<T>, Vec<i16>) {
     (
         values.iter().flatten().copied().collect(),

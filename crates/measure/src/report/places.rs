@@ -55,7 +55,7 @@ impl Report {
         (self.totals(|link| link.from.0 < hosts), self.totals(|link| link.from.0 >= hosts))
     }
 
-    /// Returns the totals of ports by kind, hosts first.
+    /// Returns the totals of each kind of port as JSON; kinds of host ports come first.
     pub(super) fn describe_ports(&self) -> Value {
         let kinds: BTreeSet<PortKind> = self.experiment.network.links.iter().map(|link| link.kind).collect();
         let described = kinds

@@ -56,7 +56,7 @@ impl Report {
         !ends && !rows
     }
 
-    /// Returns the problem of a workload that has sent no flow or query, or has none that counts, or none that completed.
+    /// Returns a problem if a workload sent no flow or query, if none of those counts, or if none of the counted ones completed.
     fn problem_of_workload(&self, number: usize, key: &str, reached: Reached) -> Option<Problem> {
         let what = if self.experiment.asks()[number] { "queries" } else { "flows" };
         let Reached { sent, counted, measured } = reached;
@@ -82,8 +82,8 @@ impl Report {
         Some(Problem { code, text })
     }
 
-    /// Returns for each workload how many of its flows (or queries, if it sends queries) began, count, and completed. Unbounded flows
-    /// count from the start, because only their goodput is measured.
+    /// Returns, for each workload, how many of its flows (or queries) began, how many of these count, and how many of the counted ones
+    /// completed. An unbounded flow always counts, and is complete when a byte has arrived, because only its goodput is measured.
     fn reached(&self) -> Vec<Reached> {
         let asks = self.experiment.asks();
         let mut reached = vec![Reached::default(); asks.len()];
@@ -114,7 +114,7 @@ impl Report {
         found.into_iter().filter(|(is_so, _)| *is_so).map(|(_, what)| lost(what)).collect()
     }
 
-    /// Returns one problem for each flow trace with missing flows.
+    /// Returns one problem for each flow trace that has no rows, or that has no rows of a flow that it names.
     fn empty_flow_traces(&self) -> Vec<Problem> {
         let is_recorded =
             |flow: &u32| self.flow_traces.get(flow).is_some_and(|traced| !traced.rows.is_empty());
@@ -170,7 +170,7 @@ impl Report {
     }
 }
 
-/// Number of flows or queries of a workload that began, that count, and that completed.
+/// Number of flows or queries of a workload that began (`sent`), that count (`counted`), and that count and completed (`measured`).
 #[derive(Clone, Copy, Debug, Default)]
 struct Reached {
     sent: usize,

@@ -14,7 +14,7 @@ use super::statistics::{self, ratio};
 /// Outcome of one query.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct QueryOutcome {
-    /// Number of the workload that sent the query, in the scenario.
+    /// Number in the scenario of the workload that sent the query.
     pub workload: u16,
     /// Number of the query within that workload, in the order of query starts.
     pub number: u32,
@@ -22,15 +22,15 @@ pub struct QueryOutcome {
     pub client: HostId,
     /// Start of the query, before any jitter.
     pub start: Instant,
-    /// Time from `start` to the last response or the deadline; `None` if the run ended before.
+    /// Time from `start` to the last response, or to the deadline if it is earlier; `None` if the run ended before.
     pub completion_time: Option<Duration>,
-    /// Number of responses of workers in a complete result.
+    /// Number of responses in a complete result.
     pub responses: u32,
-    /// Number of responses in time.
+    /// Number of responses that the client received in time.
     pub in_time: u32,
     /// Bytes of responses that the client received in time.
     pub bytes: Bytes,
-    /// Timeouts of the query's flows before the flows were received, including timeouts of requests and late responses.
+    /// Number of timeouts that delayed the query's flows, including its requests and late responses.
     pub timeouts: u32,
     /// Retransmitted segments of the query's flows.
     pub retransmits: u32,
@@ -42,8 +42,8 @@ impl QueryOutcome {
         ratio(self.in_time.into(), self.responses.into())
     }
 
-    /// Returns the bytes in the result over the completion time, in Gbit/s. For a block, this is its size over the time of its slowest
-    /// part.
+    /// Returns the bytes in the result divided by the completion time, in Gbit/s. For a block transfer, this is the size of the block
+    /// divided by the time of its slowest part.
     pub fn goodput_gbps(&self) -> Option<f64> {
         let seconds = self.completion_time?.as_secs_f64();
         (seconds > 0.0).then(|| self.bytes.0 as f64 * 8e-9 / seconds)
@@ -121,7 +121,7 @@ impl Report {
         parquet::write(&columns, out)
     }
 
-    /// Describes the queries of all workloads together, and of each workload if several send queries. Null if no workload does.
+    /// Returns JSON statistics of all queries, and of each workload's queries if several workloads send queries. Null if no workload does.
     pub(super) fn describe_queries(&self) -> Value {
         let asks = self.experiment.asks();
         let asking = self.workload_places().into_iter().zip(&asks).filter(|(_, asks)| **asks);
@@ -143,7 +143,7 @@ impl Report {
     }
 }
 
-/// Describes counts, completion times and quality. Shares and means are over complete queries.
+/// Returns JSON statistics of counts, completion times, quality and goodput. Shares and means are over complete queries.
 fn describe(queries: &[QueryOutcome]) -> Value {
     let complete: Vec<&QueryOutcome> =
         queries.iter().filter(|query| query.completion_time.is_some()).collect();

@@ -78,7 +78,7 @@ pub struct Measured {
 /// Outcome of one flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowOutcome {
-    /// Number of the workload that the flow belongs to, in the scenario.
+    /// Number in the scenario of the flow's workload.
     pub workload: u16,
     /// Arrival time.
     pub arrival: Instant,
@@ -90,15 +90,15 @@ pub struct FlowOutcome {
     pub size: Option<Bytes>,
     /// Bytes that reached the receiver in order.
     pub delivered: Bytes,
-    /// Time from arrival to completion, at the end that `measure.fct` in the scenario chooses; `None` if unfinished.
+    /// Time from arrival to completion; `measure.fct` in the scenario chooses whether receiver or sender completes. `None` if unfinished.
     pub completion_time: Option<Duration>,
-    /// Expiries of its retransmission timer.
+    /// Number of expiries of the flow's retransmission timer.
     pub timeouts: u32,
-    /// Retransmitted segments.
+    /// Number of retransmitted segments.
     pub retransmits: u32,
-    /// Longest time without an acknowledgement of new data at its sender; `None` if the flow was never sent or this is unknown.
+    /// Longest time without an acknowledgement of new data at the sender; `None` if the flow was never sent or the time is unknown.
     pub longest_ack_gap: Option<Duration>,
-    /// Longest time without an arrival of data at its receiver.
+    /// Longest time without an arrival of data at the receiver; `None` if the flow was never sent or the time is unknown.
     pub longest_arrival_gap: Option<Duration>,
     /// Class of service (DSCP).
     pub class: u8,
@@ -107,8 +107,8 @@ pub struct FlowOutcome {
 }
 
 impl Measured {
-    /// Merges the measurements of partitions in order of time, and at equal times in order of port and entity. Flows and echo
-    /// requests keep the order of their numbers. Captures are not merged, because they always cover the whole network.
+    /// Merges the measurements of partitions. Samples and readings are in order of time, and at equal times in order of port and entity.
+    /// Ports are in the order of their links. Captures are not merged, because they always cover the whole network.
     pub fn joined(partitions: impl IntoIterator<Item = Self>) -> Self {
         let mut whole = Self::default();
         for mut partition in partitions {
@@ -236,7 +236,7 @@ impl Report {
         self.link(name).map_or(&[], |link| &self.queues[link])
     }
 
-    /// Returns the completion time of a complete flow's bytes on its path, alone and without slow start.
+    /// Returns the ideal completion time of a complete flow: its bytes cross its path without other traffic and without slow start.
     pub(super) fn ideal(&self, flow: &FlowRecord) -> Duration {
         let address = flow.sent.expect("a complete flow had a connection").address;
         let size = flow.size.expect("a flow without end is never complete");
@@ -250,7 +250,7 @@ impl Report {
         }
     }
 
-    /// Returns whether a flow counts, which means that it arrived after the warm-up.
+    /// Returns whether a flow is included in statistics: it arrived after the warm-up.
     pub(super) fn counts(&self, flow: &FlowRecord) -> bool {
         self.is_after_warm_up(flow.arrival)
     }
@@ -264,7 +264,7 @@ impl Report {
 mod tests {
     use super::*;
 
-    /// Measurements of a partition with one port: number of packets sent, and times of its samples.
+    /// Returns the measurements of a partition with one port, which sent `sent` packets and was sampled and read at the times `looks`.
     fn partition(link: u32, sent: u64, looks: &[u64]) -> Measured {
         let row = |&at: &u64| SampleRow { at: Instant(at), entity: Entity::Port(link), bytes: at };
         let reading =

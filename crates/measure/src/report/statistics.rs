@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-/// Describes values by count, mean, percentiles and maximum; all but the count are null if there are no values.
+/// Returns the count, mean, percentiles and maximum of `values` as JSON. All but the count are null if there are no values.
 ///
 /// Percentile *p* of *n* values is the ⌈p·n⌉-th smallest (nearest rank), so it is always one of the values.
 pub(super) fn describe(mut values: Vec<f64>) -> Value {
@@ -28,7 +28,7 @@ pub(super) fn nearest_rank(sorted: &[f64], per_mille: usize) -> f64 {
     sorted[(per_mille * sorted.len()).div_ceil(1_000) - 1]
 }
 
-/// Describes `(size, value)` pairs over all sizes and by bin; bin *i* holds sizes in `(edges[i-1], edges[i]]`.
+/// Returns statistics of `(size, value)` pairs over all sizes and by size bin, as JSON. Bin *i* has the sizes in `(edges[i-1], edges[i]]`.
 ///
 /// Three bins are called small, medium and large; any other number of bins is named after their edges in bytes.
 pub(super) fn describe_by_bin(values: &[(u64, f64)], edges: &[u64]) -> Value {

@@ -117,7 +117,7 @@ impl Report {
         warnings
     }
 
-    /// Describes the round-trip times of echoes, of all classes together and of each class. Null without probes.
+    /// Returns JSON statistics of the echoes' round-trip times, over all classes and for each class. Null if the experiment has no probes.
     fn describe_echoes(&self) -> Value {
         let probes = &self.experiment.probes;
         if probes.is_empty() {
@@ -144,7 +144,7 @@ impl Report {
         self.experiment.probes[echo.probe as usize].class
     }
 
-    /// Returns the packets that each kind of marker chose, summed over all ports.
+    /// Returns how many packets each kind of marker marked or dropped, summed over all ports, as JSON.
     fn describe_markers(&self) -> Value {
         let mut table = serde_json::Map::new();
         for (name, counts) in self.markers.iter().flatten() {

@@ -51,7 +51,7 @@ impl Report {
         }
     }
 
-    /// Returns for each workload that sends flows its number in the scenario, which the results show.
+    /// Returns the number in the scenario of each workload that sends flows. The tables show these numbers.
     pub(super) fn workload_places(&self) -> Vec<u16> {
         let places = self.experiment.workload_places().into_iter();
         places.map(|place| u16::try_from(place).expect("checked by the scenario")).collect()
@@ -127,8 +127,8 @@ impl Report {
         parquet::write(&columns, out)
     }
 
-    /// Writes `counters.parquet`: one row for each port and queue, in order of links, and one row without a queue for packets that a port
-    /// refused before it assigned them to a queue.
+    /// Writes `counters.parquet`: one row for each queue of each port, in order of links. A row with a null queue counts the packets that a
+    /// port refused before it assigned them to a queue.
     fn write_counters(&self, out: impl Write + Send) -> io::Result<()> {
         let links = &self.experiment.network.links;
         let mut rows = Vec::new();
@@ -177,7 +177,7 @@ impl Report {
         parquet::write(&columns, out)
     }
 
-    /// Writes `markers.parquet`: one row for each marker of each port, with the packets that it chose.
+    /// Writes `markers.parquet`: one row for each marker of each port, with the numbers of packets that it marked or dropped.
     fn write_markers(&self, out: impl Write + Send) -> io::Result<()> {
         let links = &self.experiment.network.links;
         let rows: Vec<_> = links
@@ -247,7 +247,7 @@ impl Report {
         parquet::write(&columns, out)
     }
 
-    /// Writes `pings.parquet`: one row for each echo request, in order of time; the round-trip time of a lost one is null.
+    /// Writes `pings.parquet`: one row for each echo request, in order of time; `rtt_us` is null if no reply arrived.
     fn write_pings(&self, out: impl Write + Send) -> io::Result<()> {
         let echoes = &self.echoes;
         let probe = |echo: &Echo| &self.experiment.probes[echo.probe as usize];

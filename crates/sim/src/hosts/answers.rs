@@ -21,7 +21,8 @@ impl Hosts {
         host.duplex.open(&side.address, place.slot);
     }
 
-    /// Returns the connection that carries an answer: that of its request. `persistent` is whether the connection outlives the answer.
+    /// Returns the connection of the answer's request, which also carries the answer, and opens the answer's direction if it is not open.
+    /// `persistent` states whether the connection outlives the answer.
     pub(super) fn answer(&mut self, flow: &Flow, persistent: bool) -> Place {
         let host = &mut self.hosts[self.places.at(flow.source.0)];
         let leg = flow.leg.expect("answers are parts of queries");
@@ -37,7 +38,7 @@ impl Hosts {
         Place { host: flow.source, slot: host.receivers[receiver as usize].twin }
     }
 
-    /// Adds the acknowledgement that is pending at the sender's twin, the receiver of the other direction, to a data segment.
+    /// Adds the acknowledgement that is pending at the receiver of the other direction (the sender's twin) to a data segment.
     #[cold]
     pub(super) fn carry(&mut self, place: Place, now: Instant, segment: DataSegment) -> DataSegment {
         let host = &mut self.hosts[self.places.at(place.host.0)];
@@ -46,7 +47,7 @@ impl Hosts {
         side.receiver.carry(&self.transports.at(side.transport).config, now, segment)
     }
 
-    /// Processes the acknowledgement in arriving data. Returns the connection and the result; `None` if the connection has closed.
+    /// Processes the acknowledgement in arriving data. Returns the place of its sender and the result; `None` if the connection is closed.
     pub(super) fn on_carried(
         &mut self,
         now: Instant,
@@ -61,8 +62,8 @@ impl Hosts {
         Some((place, hear(side, before, now)))
     }
 
-    /// Handles a complete flow at its receiver. If the flow is an answer, returns the connection of the request, whose sender is the
-    /// receiver's twin, and its next action. Returns `None` for other flows, and while the request is unacknowledged.
+    /// Handles a flow that its receiver has received completely. If the flow is an answer, returns the sender of its request and the next
+    /// action of the connection. Returns `None` for other flows, and while the request is unacknowledged.
     pub(super) fn on_answered(&mut self, place: Place, flow: u32) -> Option<(Place, Next)> {
         if !self.flows.is_answer(flow) {
             return None;
@@ -76,7 +77,8 @@ impl Hosts {
         asking.flow.is_none().then(|| (place, self.free(place, self.flows.at(flow).workload)))
     }
 
-    /// Returns the next action of a connection whose direction has ended, if answers of its workload use the connection of the request.
+    /// Returns the next action of a connection after `flow`, which is completely acknowledged. Called only if the workload's answers use
+    /// the connections of their requests.
     pub(super) fn end_of_direction(&mut self, place: Place, flow: u32) -> Next {
         if self.flows.is_answer(flow) {
             return if self.flows.is_persistent(flow) { Next::Idle } else { self.close_answered(place) };
@@ -85,7 +87,7 @@ impl Hosts {
         if waits { Next::Idle } else { self.free(place, self.flows.at(flow).workload) }
     }
 
-    /// Releases the connection at the requesting host after request and answer.
+    /// Releases a connection at the requesting host after the answer has arrived; returns its next action.
     fn free(&mut self, place: Place, workload: u16) -> Next {
         if self.flows.is_pooled(workload) {
             return self.next_of_pool(place, workload);

@@ -73,7 +73,8 @@ impl Hosts {
         }
     }
 
-    /// Processes a packet, or a merged one, at its host. Inlined, because without coalescing it is part of every arrival.
+    /// Processes a packet, or several packets merged into one, at its host. Inlined, because without coalescing it is part of every
+    /// arrival.
     #[inline(always)]
     pub(super) fn hand_up(&mut self, arrived: Arrived, driver: &mut impl Driver) {
         let Arrived { header, packet, packets, .. } = arrived;

@@ -84,14 +84,14 @@ pub(crate) struct ReceiverSide {
     pub(crate) receiver: Receiver,
     pub(crate) address: Address,
     pub(crate) name: Name,
-    /// Newest flow that arrived data names in its framing.
+    /// Newest flow with arrived data.
     pub(crate) newest: Option<FlowNumber>,
     /// The newest flow, as long as it is incomplete.
     pub(crate) flow: Option<u32>,
-    /// Sequence number of the newest flow's first byte, from the framing; `flow_end` is the one after its last byte.
+    /// Sequence number of the newest flow's first byte, from the framing of its data; `flow_end` is the number after its last byte.
     pub(crate) flow_start: u64,
     pub(crate) flow_end: u64,
-    /// Timeouts of the sender during the newest flow, as far as arrived data reports them.
+    /// Number of the sender's timeouts during the newest flow, as the data that has arrived reports it.
     pub(crate) timeouts: u32,
     pub(crate) timer_at: Instant,
     /// Longest time between arrivals of data, in order or not.

@@ -9,14 +9,13 @@ use shallows_scenario::Leg;
 /// Connections of one host that carry data both ways.
 #[derive(Debug, Default)]
 pub(crate) struct Duplex {
-    /// Slots of senders, by the other host and the ports of both sides, with the other side's port first, as in the headers of
-    /// arriving packets.
+    /// Slots of senders. A key is the other host, and both ports as in the headers of arriving packets: the other side's port first.
     senders: BTreeMap<(HostId, (u16, u16)), u32>,
-    /// Slots of receivers with a request to be answered, by workload and request.
+    /// Slots of receivers with an unanswered request, by workload and request.
     asked: BTreeMap<(u16, Request), u32>,
 }
 
-/// A request: query, member and iteration.
+/// Request, identified by query, member and iteration.
 type Request = (u32, u32, u16);
 
 fn request(leg: Leg) -> Request {
@@ -43,7 +42,7 @@ impl Duplex {
         self.senders.contains_key(&(other, ports))
     }
 
-    /// Returns the sender on the connection of arriving data.
+    /// Returns the slot of the sender on the connection to which arriving data with this header belongs.
     pub(crate) fn sender(&self, header: &Header) -> Option<u32> {
         self.senders.get(&(header.source, header.ports())).copied()
     }

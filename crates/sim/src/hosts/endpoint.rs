@@ -1,7 +1,7 @@
 //! Endpoints of connections: an enum of transports.
 //!
 //! A host passes bytes of flows and acknowledgements to an endpoint, and its NIC pulls packets from it ([`crate::hosts::pulling`]).
-//! Flows and pools of connections are handled outside, because they are the same for all transports.
+//! Endpoints contain no code for flows or pools of connections, which are the same for all transports.
 
 use shallows_core::Instant;
 use shallows_core::packet::{AckSegment, DataSegment};
@@ -58,7 +58,7 @@ impl Endpoint {
         sender.on_ack(config, now, segment);
     }
 
-    /// Processes the acknowledgement in data of the other direction.
+    /// Processes the acknowledgement that a data segment of the other direction carries.
     pub(super) fn on_carried(&mut self, config: &Config, now: Instant, segment: &DataSegment) {
         let Self::Tcp(sender) = self;
         sender.on_carried(config, now, segment);

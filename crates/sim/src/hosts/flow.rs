@@ -7,7 +7,7 @@ use shallows_scenario::{Connections, Experiment, Flow, LegKind};
 use crate::hosts::connection::SenderSide;
 use crate::network::event::Ranks;
 
-/// Records of flows by number: of all flows in the order of arrival, or of the flows of one partition of the network.
+/// Records of flows, by number: either of all flows, in order of arrival, or of the flows of one partition of the network.
 #[derive(Debug)]
 pub(crate) struct Flows {
     records: Vec<FlowRecord>,
@@ -22,7 +22,7 @@ pub(crate) struct Flows {
 /// Selection of flows.
 #[derive(Debug, Default)]
 struct Selection {
-    /// Number of each flow, by place.
+    /// Number of each recorded flow, in the order of `records`.
     numbers: Vec<u32>,
     places: Numbered<u32>,
 }
@@ -38,7 +38,7 @@ impl Flows {
         }
     }
 
-    /// Adds a flow unless it is known. If all flows are recorded, they must be added in ascending order of their numbers.
+    /// Adds a flow unless it has a record. If all flows are recorded, they must be added in ascending order of their numbers.
     pub(crate) fn know(&mut self, number: u32, flow: &Flow) {
         if self.get(number).is_some() {
             return;
@@ -74,7 +74,7 @@ impl Flows {
         &mut self.records[place]
     }
 
-    /// Records the sender's results for a flow, which ends now or has not ended by the end of the run.
+    /// Records the counts of a flow's sender, when the flow ends or, if it has not ended, at the end of the run.
     pub(super) fn book(
         &mut self,
         flow: u32,
@@ -130,16 +130,16 @@ impl Flows {
         self.shares(record.workload) && record.leg.is_some_and(|leg| leg.kind == kind)
     }
 
-    /// Merges the flows of all partitions, and the two records of each flow, one from each of its ends. Returns the records in order of
-    /// arrival, and the numbers that the flows had during the run. Numbers from one source are `step` apart; with a step of 1, numbers
-    /// are places in order of arrival.
+    /// Merges the flows of all partitions, and the two records of each flow: that of its sender and that of its receiver. Returns the
+    /// records in order of arrival, and the numbers that the flows had during the run. The numbers of one source's flows are `step` apart;
+    /// if `step` is 1, a number is a position in the order of arrival.
     pub(crate) fn merged(mut partitions: Vec<Self>, ranks: Ranks, step: u32) -> (Vec<FlowRecord>, Vec<u32>) {
         if let [Self { records, selection: None, .. }] = &mut partitions[..] {
             let records = std::mem::take(records);
             let numbers = (0..records.len() as u32).collect();
             return (records, numbers);
         }
-        // Placed by source and number: both records of a flow get the same place without a search, and little is left to sort.
+        // Sorted by source and number: both records of a flow are found without a search, and the result is almost in order of arrival.
         let mut named: Vec<Vec<Option<FlowRecord>>> = vec![Vec::new(); step as usize];
         for Self { records, selection, .. } in &partitions {
             let numbers = selection.iter().flat_map(|some| &some.numbers);

@@ -30,13 +30,14 @@ pub(crate) struct Host {
     pub(crate) pools: BTreeMap<(u16, HostId), Pool>,
     /// Next port number.
     next_port: u16,
-    /// Current service port of another host, if it is not the default: the port is incremented when all local ports are in use with it.
+    /// Service port for new connections to another host, if it is not the default. It is incremented when all local ports are in use with
+    /// it.
     services: BTreeMap<HostId, u16>,
     /// Connections of the host that carry data both ways.
     pub(crate) duplex: Duplex,
 }
 
-/// A receiver, and the generation of its connection in the slot of the sender.
+/// Slot of a receiver, and generation of its connection: the number of earlier connections in the slot of the sender.
 #[derive(Clone, Copy, Debug, Default)]
 struct Named {
     slot: u32,
@@ -52,7 +53,7 @@ fn key(sender: HostId, name: Name) -> u64 {
 pub(crate) enum Found {
     /// The receiver in this slot.
     Slot(u32),
-    /// The data belongs to a closed connection, whose slot a newer connection of the same sender uses.
+    /// The data belongs to a closed connection; the sender's host uses the slot of that connection for a newer one.
     Stale,
     Nothing,
 }
@@ -92,7 +93,7 @@ impl Host {
         }
     }
 
-    /// Opens a connection from this host with the transport of this number and its `config`; returns the slot.
+    /// Opens a connection from this host with transport number `transport` and its `config`; returns the slot of the sender.
     pub(crate) fn open(
         &mut self,
         config: &Config,

@@ -69,7 +69,7 @@ pub(crate) trait Driver {
     /// Puts a packet into the NIC queue of its source. Returns whether it leaves at once.
     fn send(&mut self, header: Header, packet: PacketRef) -> bool;
 
-    /// Returns the next data packet that a NIC has dropped, with its host; only if some NIC acts on departures.
+    /// Returns the next data packet that a NIC has dropped, and the NIC's host. Called only if some NIC acts on departures.
     fn dropped(&mut self) -> Option<(HostId, DataPacket)>;
 
     /// Schedules a call of [`Hosts::on_timer`] at this time.
@@ -78,11 +78,11 @@ pub(crate) trait Driver {
     /// Processes a packet that belongs to no connection; returns the reply, if there is one.
     fn answer(&mut self, header: &Header, packet: PacketRef) -> Option<(Header, PacketRef)>;
 
-    /// Announces a flow that begins at this place, after `before` bytes of its connection. Returns whether every change of the sender must
-    /// be reported.
+    /// Announces a flow that begins at the sender in `place`, after `before` bytes of earlier flows on the connection. Returns whether
+    /// every change of the sender must be reported.
     fn traces(&mut self, flow: u32, place: Place, before: u64) -> bool;
 
-    /// Takes an event of a flow.
+    /// Receives an event of a flow.
     fn on_event(&mut self, event: HostEvent<'_>);
 }
 
@@ -109,7 +109,8 @@ pub(crate) enum Timer {
 }
 
 impl Hosts {
-    /// Builds the hosts of `experiment` among these nodes. `rate` returns the rate of a host's link; `flows` are the flows known so far.
+    /// Builds the hosts of `experiment` that are among `nodes`. `rate` returns the rate of a host's link; `flows` are the flows known so
+    /// far.
     pub(crate) fn new(
         experiment: &Experiment,
         nodes: &Places,
@@ -138,7 +139,7 @@ impl Hosts {
         self.flows.know(number, flow);
     }
 
-    /// Starts a flow at its sender. It gets a connection, or waits for one.
+    /// Starts a flow at its sender, on a connection; if no connection is free, the flow waits for one.
     pub(crate) fn start(&mut self, number: u32, flow: &Flow, driver: &mut impl Driver) {
         self.flows.know(number, flow);
         if let Some(place) = self.connect(flow, number) {
@@ -265,7 +266,7 @@ impl Hosts {
         &self.hosts[self.places.at(place.host.0)].senders[place.slot as usize]
     }
 
-    /// Replaces the NIC of a host, before anything happens.
+    /// Replaces the NIC of a host, before the first event.
     #[cfg(test)]
     pub(crate) fn install(&mut self, host: HostId, nic: Nic) {
         self.nics_act_on_arrivals |= nic.acts_on_arrivals();

@@ -9,7 +9,7 @@ use crate::hosts::connection::Place;
 use crate::hosts::pool::Pool;
 
 impl Hosts {
-    /// Returns the connection of a flow that arrives; `None` if the flow waits for an idle connection.
+    /// Returns the connection for a flow that arrives; `None` if the flow must wait for an idle connection.
     pub(super) fn connect(&mut self, flow: &Flow, number: u32) -> Option<Place> {
         if self.flows.is_answer(number) {
             return Some(self.answer(flow, self.flows.is_persistent(number)));
@@ -39,7 +39,7 @@ impl Hosts {
         Some(place)
     }
 
-    /// Opens one more persistent connection of a workload and a pair of hosts; it is idle.
+    /// Opens a persistent connection between two hosts and adds it to the workload's pool as idle.
     pub(crate) fn open_persistent(
         &mut self,
         workload: u16,

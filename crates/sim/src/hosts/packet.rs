@@ -1,4 +1,4 @@
-//! Bodies of packets under way, which no switch reads. They are stored here while headers travel.
+//! Bodies of packets under way. No switch reads a body, so bodies stay in this store while headers travel through the network.
 //!
 //! Each kind of body has its own store, with one body per cache line. Bodies therefore need no tag, and no field has two meanings.
 
@@ -60,7 +60,7 @@ pub(crate) struct AckPacket {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ProbePacket {
     pub(crate) message: EchoMessage,
-    /// Number of the pair that measures.
+    /// Number of the pair of hosts that the probe measures.
     pub(crate) pair: u32,
     /// Number of the request among all requests of its partition of the network.
     pub(crate) asked: u64,
@@ -80,7 +80,7 @@ pub(crate) enum Framing {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FlowFraming {
     pub(crate) flow: FlowNumber,
-    /// Timeouts of the sender since the flow was handed to the connection.
+    /// Number of the sender's timeouts since the flow was handed to the connection.
     pub(crate) timeouts: u32,
     /// Sequence number of the flow's first byte.
     pub(crate) start: u64,

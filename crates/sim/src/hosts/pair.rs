@@ -17,7 +17,7 @@ use crate::network::testing::star;
 /// Wire of unlimited rate between all hosts, which loses some packets.
 struct TestWire {
     now: Instant,
-    /// Future events, in the order of requests at equal times.
+    /// Future events by time, and at equal times in the order in which they were added.
     due: BTreeMap<(Instant, u64), Due>,
     asked: u64,
     packets: Packets,
@@ -117,7 +117,7 @@ const SCENARIO: &str = r#"
     size = "3KB"
 "#;
 
-/// Runs flow 7, of three segments, on a wire that loses the packets in `lost`, until nothing more happens.
+/// Runs flow 7, of three segments, on a wire that loses the packets in `lost`, until no event is left.
 fn run(lost: &[u64], traced: &[u32]) -> TestWire {
     let experiment = star(SCENARIO);
     let everywhere = Places::of(experiment.network.hosts, 1, |_| 0).remove(0);

@@ -1,4 +1,4 @@
-//! Persistent connections of a pair of hosts: idle connections, and flows that wait for one. No operation iterates over all of them.
+//! Persistent connections of a pair of hosts: idle connections, and flows that wait for one. No operation iterates over all connections.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -24,7 +24,7 @@ impl Pool {
         self.waiting.push_back(flow);
     }
 
-    /// Adds a connection in this slot, which is idle; returns its place.
+    /// Adds an idle connection in this slot; returns its place.
     ///
     /// # Panics
     ///

@@ -16,11 +16,11 @@ use crate::hosts::timer::arm;
 use crate::hosts::transports::Transport;
 use crate::hosts::{Driver, HostEvent, Hosts, Timer};
 
-/// Fate of arriving data.
+/// Result of the arrival of data.
 enum Reception {
     /// The data belongs to a closed connection.
     Stale,
-    /// The connection has been removed after all its data had arrived; the data is acknowledged again.
+    /// The receiver was removed after all data of the connection had arrived. The data is a duplicate and is acknowledged again.
     Again(Acks),
     /// The data has reached its receiver.
     At {
@@ -70,7 +70,7 @@ impl Hosts {
         }
     }
 
-    /// Passes data to its receiver. The NIC may have merged `segments` segments into one.
+    /// Passes data to its receiver. `packet` contains `segments` segments, which the host may have merged.
     #[inline(always)]
     fn on_data(&mut self, now: Instant, header: &Header, packet: &DataPacket, segments: u32) -> Reception {
         let framing = packet.framing;
@@ -258,7 +258,7 @@ impl ReceiverSide {
     }
 }
 
-/// Returns the sequence number after the last byte of a complete flow whose receiver has been removed with its connection.
+/// Returns the sequence number after a flow's last byte, if the flow is complete and its receiver was removed with its connection.
 fn end_of_forgotten(framing: &Framing, flows: &Flows) -> Option<u64> {
     let Framing::Flow(framing) = framing else { return None };
     let flow = framing.flow.get();

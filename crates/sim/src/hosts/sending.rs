@@ -110,7 +110,7 @@ impl Hosts {
         (side, transport)
     }
 
-    /// Returns a sender with its transport, borrowing no other state.
+    /// Returns a sender with its transport and slot.
     #[inline(always)]
     fn pulling(&mut self, place: Place) -> Pulling<'_> {
         let side = &mut self.hosts[self.places.at(place.host.0)].senders[place.slot as usize];
@@ -126,7 +126,7 @@ impl Hosts {
         self.send(header, packet, driver);
     }
 
-    /// Records that a packet has left the NIC queue of this host. Returns the packet's connection if the NIC has held back the connection.
+    /// Records that a packet has left the NIC queue of this host. Returns the packet's connection if backpressure has held it back.
     #[inline]
     pub(super) fn depart(&mut self, host: HostId, packet: &DataPacket) -> Option<Place> {
         if packet.segment.len == 0 || !self.host(host).nic.has_backpressure() {
@@ -241,7 +241,7 @@ impl Hosts {
     }
 }
 
-/// Evaluates an acknowledgement; `before` is the number of bytes that were acknowledged before.
+/// Returns the result of an acknowledgement that the endpoint has processed; `before` is the number of bytes acknowledged before it.
 #[inline]
 pub(super) fn hear(side: &mut SenderSide, before: u64, now: Instant) -> Hearing {
     if side.endpoint.acked() > before {

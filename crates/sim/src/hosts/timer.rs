@@ -1,4 +1,4 @@
-//! Timers that avoid events: if the deadline moves to a later time, the pending event stays and re-arms the timer.
+//! Timers that need few events: if the deadline moves to a later time, the pending event stays and arms the timer again.
 
 use shallows_core::Instant;
 

@@ -25,9 +25,10 @@ pub(crate) struct Transports {
     all: Vec<Transport>,
     /// Kind of the connections of each workload: one kind for each distinct `tcp` table, 0 for the hosts' own settings.
     kinds: Vec<u16>,
-    /// Numbers for sender and receiver, by kind and by the groups of both hosts.
+    /// Numbers of the sender's and the receiver's transport, by kind and by the groups of both hosts.
     of_sides: Vec<[u16; 2]>,
-    /// Numbers for the direction that did not open the connection, in the same order; empty if no such direction carries data.
+    /// Transport numbers of sender and receiver for answers on the connections of their requests, in the order of `of_sides`; empty if no
+    /// workload has such answers.
     of_answers: Vec<[u16; 2]>,
 }
 
@@ -57,12 +58,12 @@ impl Transports {
         Self { groups: experiment.network.groups.clone(), all, kinds, of_sides, of_answers }
     }
 
-    /// Returns the numbers of sender and receiver for a connection of this workload.
+    /// Returns the transport numbers of sender and receiver for a connection of this workload.
     pub(super) fn between(&self, workload: u16, source: HostId, destination: HostId) -> [u16; 2] {
         self.of_sides[self.place(workload, source, destination)]
     }
 
-    /// Returns the numbers of sender and receiver for an answer on the connection of its request.
+    /// Returns the transport numbers of sender and receiver for an answer on the connection of its request.
     pub(super) fn answering(&self, workload: u16, source: HostId, destination: HostId) -> [u16; 2] {
         self.of_answers[self.place(workload, source, destination)]
     }

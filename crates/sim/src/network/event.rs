@@ -3,45 +3,45 @@
 use shallows_core::event::Event as Ordered;
 use shallows_core::packet::mix;
 
-/// Event at one entity. A timer that is moved earlier and then later leaves two equal events; the second has no effect.
+/// Event at one entity. Moving a timer first earlier and then later can leave two equal events; the second has no effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Event(u64);
 
-/// Causes of events, in the order in which they fire at equal times.
+/// Causes of events, in the order in which they fire at equal times. Each variant states the meaning of the event's index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Class {
-    /// A port sends its next waiting packet: index of a link.
+    /// A port sends its next waiting packet. The event holds the rank and place of the port's link.
     Transmit,
-    /// A packet reaches the far end: index of a link.
+    /// A packet reaches the far end of a link. The event holds the rank and place of the link.
     Deliver,
-    /// A host takes the packets of a receive queue of its NIC: place of the queue.
+    /// A host takes the packets of a receive queue of its NIC. The index is that of the queue (`InboxAt::index`).
     Interrupt,
-    /// A sender's timer expires: place of the sender.
+    /// A sender's timer expires. The index is the place of the sender (`Place::index`).
     SenderTimer,
-    /// A receiver's timer expires: place of the receiver.
+    /// A receiver's timer expires. The index is the place of the receiver (`Place::index`).
     ReceiverTimer,
-    /// Persistent connections are primed before their first flow: index 0.
+    /// Persistent connections are primed before their first flow. The index is 0.
     WarmUp,
-    /// A flow arrives: index of a workload.
+    /// A flow arrives. The index is that of its workload.
     Arrival,
-    /// A datagram is sent: index of a source.
+    /// A datagram is sent. The index is that of its source.
     Datagram,
-    /// An echo request is sent: index of a pair.
+    /// An echo request is sent. The index is that of the pair of hosts.
     Probe,
-    /// Queues are sampled.
+    /// Queues are sampled. The index is 0.
     Sample,
-    /// Ports are traced at intervals: index of a trace.
+    /// Ports are traced at intervals. The index is that of the port trace.
     PortTrace,
-    /// Flows are traced at intervals: index of a trace.
+    /// Flows are traced at intervals. The index is that of the flow trace.
     FlowTrace,
-    /// A deadline of a NIC's agent: index of its host.
+    /// The agent of a NIC has a deadline. The index is the number of the NIC's host.
     Agent,
-    /// The network changes, after all other events of that time: index of an epoch.
+    /// The network changes, after all other events of that time. The index is the number of the epoch.
     Epoch,
 }
 
-/// All classes by number, padded to the 16 values of four bits; the padding does not occur.
+/// Class of each number. The array has 16 entries, one for each value of four bits; no event has one of the last two numbers.
 const CLASSES: [Class; 16] = [
     Class::Transmit,
     Class::Deliver,
@@ -61,22 +61,22 @@ const CLASSES: [Class; 16] = [
     Class::Epoch,
 ];
 
-/// Bits of an index. The place of a connection needs all of them: 24 for the host and 32 for a slot there.
+/// Number of bits of an index. The place of a connection uses all of them: 24 for its host, and 32 for its slot at that host.
 const INDEX_BITS: u32 = 56;
 const INDEX_MASK: u64 = (1 << INDEX_BITS) - 1;
 
-/// Bits of a link's rank, which orders its events, and of its place, which finds it.
+/// Number of bits of a link's rank, which orders the link's events, and of its place, by which the network finds the link.
 const LINK_BITS: u32 = INDEX_BITS / 2;
 
 impl Event {
-    /// Maximum number of hosts, so that the places of their connections fit an index.
+    /// Maximum number of hosts, so that the place of a connection fits into an index.
     pub(crate) const MAX_HOSTS: u32 = 1 << 24;
     /// Maximum number of links.
     pub(crate) const MAX_LINKS: u32 = 1 << LINK_BITS;
 
     /// Returns the event of this class at the entity with this index.
     ///
-    /// Entities of a class fire in the order of their index under a permutation that `Ranks` draws from the seed.
+    /// Events of one class at one time fire in the order of `Ranks::of(index)`, a permutation that depends on the seed.
     #[inline]
     pub(crate) fn new(class: Class, index: u64, ranks: Ranks) -> Self {
         debug_assert!(index <= INDEX_MASK);
@@ -90,7 +90,7 @@ impl Event {
         Self((class as u64) << INDEX_BITS | u64::from(rank.0) << LINK_BITS | u64::from(place))
     }
 
-    /// Returns the event of a change of the network. Epochs have distinct times and therefore no rank.
+    /// Returns the event that begins an epoch. Epochs begin at distinct times, so the event needs no rank.
     pub(crate) fn of_epoch(number: u32) -> Self {
         Self((Class::Epoch as u64) << INDEX_BITS | u64::from(number))
     }
@@ -105,13 +105,13 @@ impl Event {
         CLASSES[(self.0 >> INDEX_BITS) as usize & 15]
     }
 
-    /// Returns the index of the entity, unless it is a link or an epoch.
+    /// Returns the index of the event's entity. Events of links and epochs have no index ([`Self::link`], [`Self::epoch`]).
     #[inline]
     pub(crate) fn index(self, ranks: Ranks) -> u64 {
         (self.0 & INDEX_MASK) ^ ranks.0
     }
 
-    /// Returns the place of the link.
+    /// Returns the place of the link of a `Transmit` or `Deliver` event.
     #[inline]
     pub(crate) fn link(self) -> u32 {
         self.0 as u32 & (Self::MAX_LINKS - 1)
@@ -134,7 +134,7 @@ impl Ordered for Event {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ranks(u64);
 
-/// Position of a link in the order of entities at equal times.
+/// Position of a link in the order of links at equal times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct LinkRank(u32);
 
@@ -156,7 +156,7 @@ impl Ranks {
         LinkRank((number ^ self.0 as u32) & (Event::MAX_LINKS - 1))
     }
 
-    /// Returns the rank of an entity of another class with this index.
+    /// Returns the rank of the entity with this index, which is not a link. Entities of one class fire in the order of their ranks.
     pub(crate) fn of(self, index: u64) -> u64 {
         index ^ self.0
     }

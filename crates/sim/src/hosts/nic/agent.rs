@@ -13,14 +13,15 @@ pub(crate) trait HostAgent: Debug + Send {
     /// Handles a packet of any kind, or a merged one, of `bytes` on the wire.
     fn on_packet(&mut self, now: Instant, bytes: Bytes);
 
-    /// Handles `data` bytes of a connection, identified by the slot of its receiver, that echo the timestamp `echo` (zero for none). Called
-    /// after [`Self::on_packet`]. Returns the window to advertise from now on, if the agent sets windows.
+    /// Handles `data` bytes that arrive on a connection and echo the timestamp `echo` (zero for none). `connection` is the slot of the
+    /// connection's receiver. Called after [`Self::on_packet`]. Returns the window to advertise from now on, if the agent sets windows.
     fn on_data(&mut self, now: Instant, connection: u32, data: Bytes, echo: Instant) -> Option<Bytes>;
 
     /// Handles the end of a connection; its slot may be reused.
     fn on_close(&mut self, connection: u32);
 
-    /// Returns the time at which [`Self::poll`] is due without an arrival. The NIC reads this time after each call of another method.
+    /// Returns the time at which [`Self::poll`] must be called even if no packet arrives. The NIC reads it after each call of another
+    /// method.
     fn deadline(&self) -> Option<Instant> {
         None
     }

@@ -1,4 +1,4 @@
-//! Test of a NIC that pulls from a source of constant rate, which is no connection. No code outside the test depends on the source.
+//! Test of a NIC that pulls from a source of constant rate instead of a connection. No code outside this file depends on the source.
 
 use shallows_core::event::{EventQueue, World, run};
 use shallows_core::packet::{DataSegment, Header, HostId, PacketKind};

@@ -28,7 +28,7 @@ pub(crate) trait PacketSource {
         1
     }
 
-    /// Delays the next burst of a paced source for a packet with this much data.
+    /// Delays the next burst of a paced source after a packet with `data` bytes of data.
     fn pace(&mut self, _data: Bytes) {}
 
     /// Called when the NIC stops pulling; `held` is true if the reason is backpressure.

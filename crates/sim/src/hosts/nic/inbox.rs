@@ -80,7 +80,7 @@ impl Arrived {
 }
 
 impl Inboxes {
-    /// Builds the receive queues for `rule`; without a rule there are none. The seed determines the assignment of connections.
+    /// Builds the receive queues for `rule`; without a rule there are none. The seed determines which queue a connection is assigned to.
     pub(crate) fn new(rule: Option<Coalescing>, seed: u64) -> Self {
         let inbox = |rule: Coalescing| (0..rule.queues).map(move |_| Inbox::new(rule.wait));
         Self { rule, queues: rule.into_iter().flat_map(inbox).collect(), seed }
@@ -228,12 +228,12 @@ fn joins(before: &mut Arrived, next: &Arrived, packets: &mut Packets) -> bool {
     true
 }
 
-/// Returns the fields that merged packets must share: addresses, class and ECN bits (`inet_gro_receive`).
+/// Returns `header` without its size. Packets are merged only if they agree in this: addresses, class and ECN bits (`inet_gro_receive`).
 fn like(header: Header) -> Header {
     header.with_size(0)
 }
 
-/// Returns whether a segment may be appended to `first`, which has this number of packets (`tcp_gro_receive`, `skb_gro_receive`).
+/// Returns whether `second` may be appended to `first`, a merger of `packets` packets (`tcp_gro_receive`, `skb_gro_receive`).
 fn follows(first: &DataPacket, second: &DataPacket, packets: u32) -> bool {
     let (before, next) = (first.segment, second.segment);
     let full = u32::from(before.len) / packets;

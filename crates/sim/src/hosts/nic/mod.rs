@@ -51,7 +51,7 @@ impl Nic {
         Self { backpressure, inboxes, agent, agent_timer_at: Instant::MAX }
     }
 
-    /// Builds the NIC of this host of `experiment`, whose link has this rate.
+    /// Builds the NIC of `host` in `experiment`. `rate` is the rate of the host's link.
     pub(crate) fn of(experiment: &Experiment, host: HostId, rate: Rate) -> Self {
         let config = &experiment.agreement(host, host).receiver;
         let agent: Option<Box<dyn HostAgent>> = match &config.receive_control {
@@ -73,7 +73,7 @@ impl Nic {
         self.inboxes.rule().is_some() || self.agent.is_some()
     }
 
-    /// Returns the number of packets in its receive queues.
+    /// Returns the number of packets in the NIC's receive queues.
     pub(crate) fn waiting(&self) -> usize {
         self.inboxes.len()
     }
@@ -110,8 +110,8 @@ impl Nic {
         }
     }
 
-    /// Passes data of the connection of this receiver to the agent, with the timestamp that it echoes. Returns the window to advertise from
-    /// now on, if the agent sets one.
+    /// Passes the arrival of `data` bytes at the receiver in `slot` to the agent, with the timestamp that the data echoes. Returns the
+    /// window to advertise from now on, if the agent sets one.
     #[inline]
     pub(crate) fn on_data(&mut self, now: Instant, slot: u32, data: Bytes, echo: Instant) -> Option<Bytes> {
         let agent = self.agent.as_mut()?;
@@ -131,7 +131,7 @@ impl Nic {
         self.agent.as_mut()?.poll(now)
     }
 
-    /// Returns the time of the agent's event to schedule, if a new one is needed.
+    /// Returns the time at which an event of the agent must be scheduled, if a new event is needed.
     pub(crate) fn rest_agent(&mut self) -> Option<Instant> {
         arm(self.agent.as_ref()?.deadline(), &mut self.agent_timer_at)
     }

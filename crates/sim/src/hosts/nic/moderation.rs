@@ -21,7 +21,7 @@ pub(crate) struct Limits {
 pub(crate) struct Moderation {
     level: usize,
     direction: Direction,
-    /// Steps up since the algorithm last parked or turned; `down` counts steps down.
+    /// Steps up since the algorithm last parked or turned upwards; `down` counts the steps down since it last parked or turned downwards.
     up: u8,
     down: u8,
     /// Steps since the algorithm was last at the optimum; at [`TIRED`] steps it rests.
@@ -149,7 +149,7 @@ impl Moderation {
         }
     }
 
-    /// Returns whether the algorithm has passed the best level by one and returned.
+    /// Returns whether the algorithm has gone one level past the best one and back.
     fn is_on_top(&self) -> bool {
         match self.direction {
             Direction::Up => self.down > 1 && self.up == 1,
