@@ -7,7 +7,7 @@
 use serde::Deserialize;
 use shallows_core::{Duration, Rate};
 
-/// Factor by which the machine's time exceeds the network's.
+/// Dilation factor: seconds of the machine for each second of the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "u32")]
 pub struct Dilation(u32);

@@ -72,7 +72,7 @@ struct FabricState {
     sampler: Sampler,
 }
 
-/// Frames under way, and observers of them and of the ports.
+/// Frames under way, and the observers of frames and ports.
 #[derive(Debug)]
 struct Contents {
     frames: Frames,
@@ -189,9 +189,9 @@ impl Fabric {
         Self { queue, state }
     }
 
-    /// Adds a frame that a host sent at this time. Returns false for a frame that is not between hosts of the network; it is discarded.
+    /// Adds a frame that a host sent at the time `at`. Returns false for a frame that is not between hosts of the network; it is discarded.
     ///
-    /// A time before the current time of the fabric, or before that of the previous frame, is replaced by the latter.
+    /// If `at` is before the current time of the fabric, or before the time of a previous frame, the later time replaces it.
     pub fn enter(&mut self, at: Instant, frame: &[u8]) -> bool {
         let state = &mut self.state;
         let Some(parsed) = frame::parse(frame, state.hosts, state.framing) else { return false };
@@ -278,7 +278,7 @@ impl Fabric {
         self.state.network.tally
     }
 
-    /// Returns the report, from measurements of the network and `measured` of the hosts.
+    /// Returns the report of the run, from the measurements of the network and those of the hosts (`measured`).
     ///
     /// # Panics
     ///

@@ -17,7 +17,7 @@ pub struct Parsed {
     pub data: u16,
 }
 
-/// Parses a frame between two of the first `hosts` hosts; its size includes `framing` bytes beyond the IP packet.
+/// Parses a frame between two of the first `hosts` hosts. The size in the header includes `framing` bytes beyond the IP packet.
 ///
 /// Returns `None` for other frames: not IPv4, a fragment, with another address or protocol, or shorter than the header states.
 pub fn parse(frame: &[u8], hosts: u32, framing: u16) -> Option<Parsed> {
@@ -58,7 +58,7 @@ fn kind(flags: Flags, data: &[u8]) -> PacketKind {
     }
 }
 
-/// Writes the marks of switches into a frame that [`parse`] accepts: congestion experienced, incast, and the receiver's address.
+/// Writes the Ethernet addresses and the marks of `header` (congestion experienced, incast) into a frame that [`parse`] accepts.
 pub fn rewrite(frame: &mut [u8], header: &Header) {
     let (destination, source) = (mac(header.destination), mac(header.source));
     ethernet::Repr { destination, source, ether_type: ethernet::IPV4 }.emit(frame);

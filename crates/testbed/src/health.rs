@@ -114,7 +114,7 @@ impl Bounds {
 }
 
 impl Health {
-    /// Reasons for which the run is invalid; empty if it is valid.
+    /// Returns the reasons for which the run is invalid; empty if it is valid.
     pub fn complaints(&self, bounds: &Bounds) -> Vec<String> {
         let mut complaints: Vec<String> =
             self.incomplete.iter().map(|why| format!("the run is incomplete: {why}")).collect();

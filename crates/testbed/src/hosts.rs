@@ -25,7 +25,7 @@ pub struct HostNamespaces {
     /// Kernel threads that take packets at hosts. This field precedes `networks`, so that it is dropped first: the threads end with the
     /// networks.
     pub hurried: Vec<Hurried>,
-    /// Changes since the set-up, by host; the last entry is that of the switch.
+    /// Watchers of changes since the set-up, by host; the last one watches the network of the switch.
     changes: Vec<Changes>,
     /// Network of the switch's ends of interfaces.
     pub switch: Namespace,
@@ -157,7 +157,7 @@ enum Direction {
     Sent,
 }
 
-/// Returns the packets that an interface of this thread's network dropped or received damaged.
+/// Returns how many packets an interface in this thread's network dropped, or counted as errors, in these directions.
 fn interface_drops(name: &str, directions: &[Direction]) -> u64 {
     // `ip -s link` reads this file as well. The file shows the network of the thread; sysfs shows the network in which it was mounted.
     let text = fs::read_to_string("/proc/thread-self/net/dev").unwrap_or_default();
@@ -173,7 +173,7 @@ fn interface_drops(name: &str, directions: &[Direction]) -> u64 {
     directions.iter().map(lost).sum()
 }
 
-/// Returns the packets that IP in this thread's network dropped for lack of a receiver or of memory (RFC 4293's names).
+/// Returns how many packets IP in this thread's network dropped for lack of a receiver or of memory (RFC 4293's names).
 fn kernel_drops() -> u64 {
     let read = |file| fs::read_to_string(format!("/proc/thread-self/net/{file}")).unwrap_or_default();
     counters(&read("snmp"), "Ip:", &["InAddrErrors", "InDiscards", "OutDiscards"])

@@ -27,7 +27,7 @@ const MIN_SEGMENTS: u64 = 2;
 /// `tcp_tso_win_divisor`: a burst of at least a third of the window leaves without waiting.
 const WIN_DIVISOR: u64 = 3;
 
-/// Data that a connection has to send, data in flight, and the limits.
+/// Data that a connection can send and data that it has in flight, with the limits on outstanding data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Backlog {
     /// New data that may be sent now, in bytes.
@@ -58,8 +58,7 @@ impl Tso {
         let Some(backlog) = backlog else { return 1 };
         let (mss, window, sendable) = (config.mss.0, backlog.usable_window.0, backlog.sendable.0);
         let size = self.size(config, rate).0;
-        // A connection does not wait if no acknowledgement would wake it, or if its burst cannot grow. The sender handles window
-        // probes.
+        // A connection does not wait if no acknowledgement can arrive, or if its burst cannot grow. The sender handles window probes.
         let goes = backlog.in_flight == Bytes(0)
             || backlog.is_all
             || sendable >= size

@@ -32,7 +32,7 @@ pub struct Config {
     pub slow_start_limit: u32,
     /// Growth of cwnd in congestion avoidance.
     pub avoidance: Avoidance,
-    /// Path of cwnd to its new value after an ECN echo.
+    /// Course of a reduction after an ECN echo: at once or over a round trip.
     pub ece_reaction: EceReaction,
     /// Base of the reduction after a loss: FlightSize or cwnd.
     pub loss_base: LossBase,
@@ -89,7 +89,7 @@ pub struct DelayedAck {
     pub cwr_at_once: bool,
     /// Segments after which an acknowledgement is due (DCTCP's *m*); 1 acknowledges every segment at once.
     pub segments: u32,
-    /// Unit that counts as a segment.
+    /// Unit in which `segments` is counted.
     pub counts: AckCounts,
     /// Longest delay of an acknowledgement.
     pub timeout: Duration,
@@ -124,14 +124,14 @@ pub enum AckCounts {
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "Ect")]
 pub enum EctPolicy {
-    /// All packets, as DCTCP is deployed: switches drop packets that they cannot mark.
+    /// All packets, as in deployments of DCTCP, because switches drop packets that they cannot mark.
     All,
     /// Only new data carries ECT; pure acknowledgements (RFC 3168 §6.1.4), retransmissions (§6.1.5), window probes (§6.1.6) and SYNs
     /// (§6.1.1) do not.
     Rfc3168,
 }
 
-/// Path of cwnd to its new value after an ECN echo.
+/// Course of a reduction of cwnd after an ECN echo.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum EceReaction {
@@ -147,7 +147,7 @@ pub enum EceReaction {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LostSyn {
-    /// Timeouts double; then cwnd is one segment (RFC 5681 §3.1) and the timer at least 3 s (RFC 6298 §5.7).
+    /// Timeouts double. Once the connection is open, cwnd is one segment (RFC 5681 §3.1) and the timer is at least 3 s (RFC 6298 §5.7).
     #[default]
     Careful,
     /// Linux: the first four timeouts are equal (`tcp_syn_linear_timeouts`, since 6.5), the timestamp of the SYN-ACK gives
@@ -159,10 +159,10 @@ pub enum LostSyn {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SackAfterTimeout {
-    /// Kept, and used to fill holes only (RFC 6675 §5.1).
+    /// SACK information is kept, and only holes are retransmitted (RFC 6675 §5.1).
     #[default]
     Kept,
-    /// Forgotten, so that all outstanding data is retransmitted (RFC 2018 §8; ns-2's `clear_on_timeout_`).
+    /// SACK information is discarded, so that all outstanding data is retransmitted (RFC 2018 §8; ns-2's `clear_on_timeout_`).
     Forgotten,
 }
 
@@ -186,7 +186,7 @@ pub enum RestartAfterIdle {
     /// cwnd becomes the initial window if it was larger.
     #[default]
     Reduce,
-    /// cwnd becomes the initial window even if it was smaller, after SRTT + 4 RTTVAR without a minimum (ns-2's
+    /// cwnd becomes the initial window even if it was smaller. The idle time is SRTT + 4 RTTVAR, without the minimum of the RTO (ns-2's
     /// `slow_start_restart_`).
     Reset,
 }

@@ -1,4 +1,4 @@
-//! The pacing rate that Linux computes for a connection. It sizes queues, bursts and gaps in the connection's host.
+//! The pacing rate that Linux computes for a connection. The host derives limits of queues, sizes of bursts and gaps from it.
 
 use shallows_core::{Bytes, Duration, Rate};
 
@@ -8,7 +8,7 @@ const PACING_SHIFT: u32 = 10;
 /// Rate of a connection, as bytes per time.
 #[derive(Clone, Copy, Debug)]
 pub struct PacingRate {
-    /// Bytes sent in `time`, in hundredths.
+    /// Hundredths of bytes sent in `time`.
     hundredths: u128,
     time: Duration,
 }

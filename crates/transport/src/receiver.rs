@@ -97,8 +97,7 @@ impl Receiver {
         Self { next, last_ack_sent: next, ..Self::new(config) }
     }
 
-    /// Handles a segment with these marks. Returns the acknowledgements to send now; none if the segment has neither
-    /// data nor FIN.
+    /// Handles a segment with these marks. Returns the acknowledgements to send now; none for a segment without data, SYN and FIN.
     #[inline]
     pub fn on_data(&mut self, config: &Config, now: Instant, segment: &DataSegment, marks: Marks) -> Acks {
         let fin = segment.flags.0 & Flags::FIN.0;
@@ -148,7 +147,7 @@ impl Receiver {
         }
     }
 
-    /// Returns the acknowledgement to send now; `None` if it `waits` for the timer.
+    /// Returns the acknowledgement to send now. If it `waits` and no quick acknowledgements are left, arms the timer and returns `None`.
     #[inline]
     fn acknowledge_unless(&mut self, waits: bool, config: &Config, now: Instant) -> Option<AckSegment> {
         if waits && self.quick > 0 {

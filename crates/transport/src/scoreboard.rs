@@ -62,7 +62,8 @@ impl Scoreboard {
         true
     }
 
-    /// Records the SACK blocks of an acknowledgement up to `una` (RFC 6675 §4 `Update`). Returns whether any of them is new.
+    /// Records the SACK blocks of `segment`, which acknowledges all data below `una`, while data up to `next` has been sent (RFC 6675 §4
+    /// `Update`). Returns whether any block has new data.
     pub(crate) fn update(&mut self, una: u64, next: u64, segment: &AckSegment) -> bool {
         self.forget_below(una);
         let mut news = false;
@@ -94,8 +95,8 @@ impl Scoreboard {
         self.ranges.last().map_or(0, |last| last.end)
     }
 
-    /// Returns the number below which every hole is lost and above which none is, by RFC 6675's `IsLost`. A hole is lost if at least
-    /// `threshold` ranges, or more than `threshold − 1` segments' worth of selectively acknowledged bytes, lie above it.
+    /// Returns the sequence number below which every hole is lost and above which none is (RFC 6675 §4 `IsLost`). A hole is lost if at
+    /// least `threshold` ranges, or more than `threshold − 1` segments' worth of selectively acknowledged bytes, lie above it.
     pub(crate) fn lost_below(&self, threshold: u32, mss: u64) -> u64 {
         let threshold = u64::from(threshold);
         let (mut ranges, mut bytes) = (0, 0);

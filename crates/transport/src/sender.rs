@@ -1,8 +1,7 @@
 //! The sending side of a connection: segments to send, and the processing of acknowledgements.
 //!
-//! An in-order acknowledgement while no data is missing costs a few additions. The rest is behind `disordered` and
-//! in [`crate::recovery`]. Only the last segment of the written data may be short, and no segment waits for more data
-//! (no Nagle).
+//! While no data is missing, an acknowledgement costs a few additions. All other cases are behind the flag `disordered` and in
+//! [`crate::recovery`]. Only the last segment of the written data may be short, and no segment waits for more data (no Nagle).
 
 mod cutting;
 pub(crate) mod interface;
@@ -56,7 +55,7 @@ pub struct Sender {
     stats: Stats,
     /// Whether `recovery` handles acknowledgements: data is missing or being repaired, or segments are timed.
     disordered: bool,
-    /// Whether the receiver has not been notified of a reduction yet (CWR).
+    /// Whether the next new data must carry CWR, to notify the receiver of a reduction.
     cwr_due: bool,
     state: ConnectionState,
     /// ECN mode that both sides have negotiated.

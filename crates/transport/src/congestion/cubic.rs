@@ -19,14 +19,14 @@ pub struct Config {
     pub c: f64,
     /// *β*: share of the window that a reduction leaves; above 0, below 1.
     pub beta: f64,
-    /// Whether a flow that is reduced before it has regained its old window aims for a smaller window, so that new flows get bandwidth
-    /// (§4.7).
+    /// Whether a flow aims for a smaller window if it is reduced before it has regained its old window, so that new flows get bandwidth
+    /// (RFC 9438 §4.7).
     pub fast_convergence: bool,
     /// Early end of slow start.
     pub hystart: hystart::Config,
     /// Unit of the window.
     pub counting: Counting,
-    /// Times at which the growth is computed, with `counting` in whole segments.
+    /// Times at which the growth is computed; used only if `counting` is in whole segments.
     pub clock: Clock,
 }
 
@@ -36,12 +36,13 @@ pub struct Config {
 pub struct Clock {
     /// Step of time (a jiffy); the cubic function is evaluated once per step.
     pub tick: Duration,
-    /// Time for which neither the cubic function nor Reno's estimate is evaluated again while cwnd is unchanged (`HZ / 32`).
+    /// Time after an evaluation of the cubic function and Reno's estimate in which they are not evaluated again unless cwnd changes (`HZ /
+    /// 32`).
     pub hold: Duration,
 }
 
 impl Clock {
-    /// Returns the start of the current tick.
+    /// Returns the start of the tick that contains `now`.
     fn now(self, now: Instant) -> Instant {
         now.0.checked_rem(self.tick.0).map_or(now, |into| Instant(now.0 - into))
     }
@@ -59,8 +60,8 @@ pub enum Counting {
     /// Fractions of segments: the window follows the formulas (RFC 9438).
     #[default]
     Exact,
-    /// Whole segments, as in Linux (tcp_cubic.c): cwnd grows by one segment per number of acknowledgements that
-    /// the formulas give. Reno's estimate does not grow faster after the old window is regained.
+    /// Whole segments, as in Linux (tcp_cubic.c): the formulas give the number of acknowledged segments after which cwnd grows by one
+    /// segment. Reno's estimate does not grow faster after the old window is regained.
     Segments,
 }
 

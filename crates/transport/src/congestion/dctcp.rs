@@ -167,8 +167,9 @@ impl Dctcp {
         self.bytes_marked = 0;
     }
 
-    /// Returns alpha updated in 1,024ths (RFC 8257 §3.3 step 7), each term rounded down. If the decay rounds to zero, the old alpha is
-    /// removed entirely (§4.2: alpha must be able to reach zero), as in Linux's tcp_dctcp.c, which counts packets instead of bytes.
+    /// Returns the updated alpha, computed in 1,024ths (RFC 8257 §3.3 step 7) with each term rounded down. If the decay rounds to zero, the
+    /// old alpha is dropped entirely (§4.2: alpha must be able to reach zero), as in Linux's tcp_dctcp.c. Linux counts packets instead of
+    /// bytes.
     #[cold]
     fn fixed_alpha(&self) -> f64 {
         let alpha = (self.alpha * FIXED_ONE) as u64;
@@ -181,7 +182,8 @@ impl Dctcp {
         ((alpha - decay) as f64 + rise as f64) / FIXED_ONE
     }
 
-    /// Returns cwnd after a cut: RFC 8257 §3.3 step 9; in whole segments `dctcp_ssthresh` of Linux's tcp_dctcp.c.
+    /// Returns cwnd after a cut (RFC 8257 §3.3 step 9). With [`Arithmetic::Segments`], the result is in whole segments (Linux,
+    /// `dctcp_ssthresh`).
     fn cut(&self, cwnd: Bytes, mss: Bytes) -> u64 {
         if self.arithmetic != Arithmetic::Segments {
             return cwnd.0 - cwnd.scale(self.alpha / 2.0).0;

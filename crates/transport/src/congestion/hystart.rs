@@ -28,7 +28,7 @@ impl Config {
     /// Linux's values.
     pub const LINUX: Self = Self::Linux { delay: MIN_RTT_THRESH };
 
-    /// Returns the smallest rise of the round-trip time: RFC 9406 §4.3 *MIN_RTT_THRESH*; `HYSTART_DELAY_MIN` of Linux.
+    /// Returns the smallest rise of the round-trip time that ends slow start: RFC 9406 §4.3 *MIN_RTT_THRESH*; Linux: `HYSTART_DELAY_MIN`.
     fn delay(self) -> Duration {
         match self {
             Self::Linux { delay } => delay,
@@ -39,22 +39,23 @@ impl Config {
 
 /// Smallest rise of the round-trip time that ends slow start (RFC 9406 §4.3; also 4 ms in Linux).
 const MIN_RTT_THRESH: Duration = Duration::from_millis(4);
-/// Ratio of the largest rise of the round-trip time that is required to end slow start (16 ms) to the smallest (4 ms): RFC 9406 §4.3
-/// *MAX_RTT_THRESH*; `HYSTART_DELAY_MAX` of Linux.
+/// Upper bound of the rise of the round-trip time that ends slow start (16 ms), as a multiple of the lower bound (4 ms): RFC 9406 §4.3
+/// *MAX_RTT_THRESH*; Linux: `HYSTART_DELAY_MAX`.
 const MAX_OVER_MIN: u64 = 4;
-/// Ratio of 4 ms to the gap that ends a train (`hystart_ack_delta_us`), and to the longest burst (`hystart_ack_delay`).
+/// Ratio of `HYSTART_DELAY_MIN` (4 ms) to the longest gap within a train of acknowledgements (2 ms, `hystart_ack_delta_us`).
+/// `MIN_OVER_ACK_DELAY` is its ratio to the limit of `hystart_ack_delay` (1 ms).
 const MIN_OVER_ACK_DELTA: u64 = 2;
 const MIN_OVER_ACK_DELAY: u64 = 4;
 /// Divisor of the round-trip time in the threshold: RFC 9406 §4.3 *MIN_RTT_DIVISOR*; Linux: `delay_min >> 3`.
 const MIN_RTT_DIVISOR: u64 = 8;
 /// Number of samples in a round before the rule applies: RFC 9406 §4.3 *N_RTT_SAMPLE*; Linux: `HYSTART_MIN_SAMPLES`.
 const RTT_SAMPLES: u32 = 8;
-/// Divisor of the growth in conservative slow start, and number of its rounds (RFC 9406 §4.3).
+/// Divisor of the growth in conservative slow start; `CSS_ROUNDS` is the number of its rounds (RFC 9406 §4.3).
 const CSS_GROWTH_DIVISOR: u64 = 4;
 const CSS_ROUNDS: u32 = 5;
 /// Smallest cwnd in segments at which Linux's HyStart applies (tcp_cubic.c, `hystart_low_window`).
 const LOW_WINDOW: u64 = 16;
-/// Bytes of four of the largest bursts (tcp_cubic.c, `hystart_ack_delay`).
+/// Bytes of four bursts of the largest size (tcp_cubic.c, `hystart_ack_delay`).
 const BURSTS: u128 = 4 * 65_536;
 
 /// State of one connection.
@@ -66,8 +67,7 @@ pub(super) struct HyStart {
     round_start: Instant,
     last_ack: Instant,
     samples: u32,
-    /// Smallest round-trip times of this round and of the previous one. Linux uses the minimum of all rounds instead of the
-    /// previous round's.
+    /// Smallest round-trip time of this round; `reference` is that of the previous round, or in Linux that of all rounds.
     current: Duration,
     reference: Duration,
     css: Option<Css>,

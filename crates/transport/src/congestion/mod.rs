@@ -69,7 +69,7 @@ impl Config {
         }
     }
 
-    /// Returns whether the algorithm returns a rate. Its connections are then paced, whatever the host's own pacing.
+    /// Returns whether the algorithm sets a rate. If it does, its connections are paced even if the host does not pace others.
     pub fn sets_rate(&self) -> bool {
         match self {
             Self::Reno(_) | Self::Dctcp(_) | Self::Cubic(_) | Self::Pulser(_) => false,

@@ -16,7 +16,7 @@ use super::window::Window;
 /// Parameters of [`Pulser`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Config {
-    /// DCTCP's parameters without the brake.
+    /// Parameters of DCTCP, which Pulser extends.
     pub dctcp: dctcp::Config,
     /// cwnd while the brake is on (*cwnd_safe*); at least one segment. The paper uses four.
     pub safe_window: Bytes,
@@ -43,7 +43,7 @@ pub enum Signal {
     /// The echo of an explicit incast notification (§III).
     #[default]
     Incast,
-    /// ECE, which then has no other effect on cwnd, and sets ssthresh to the safe window: the testbed as released.
+    /// ECE. It then has no other effect on cwnd, but sets ssthresh to the safe window (the authors' testbed, as released).
     Ece,
 }
 

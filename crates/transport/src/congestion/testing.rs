@@ -1,7 +1,6 @@
 //! A congestion control for tests: a rate, and a recurring deadline.
 //!
-//! It shows the parts of a rate-based control: this file and its arms in `mod.rs`. Senders, pacers and hosts need no
-//! change.
+//! It shows the code that a rate-based control needs: a file like this one, and arms in `mod.rs`. Senders, pacers and hosts need no change.
 
 use shallows_core::{Bytes, Duration, Instant, Rate};
 

@@ -51,7 +51,7 @@ pub(crate) struct Start {
     pub(crate) maximum: Bytes,
     pub(crate) minimum: Bytes,
     pub(crate) mss: Bytes,
-    /// Limit in segments.
+    /// Largest growth in slow start for one acknowledgement, in segments.
     pub(crate) slow_start_limit: u32,
     pub(crate) avoidance: Avoidance,
     pub(crate) loss_base: LossBase,
@@ -190,7 +190,7 @@ impl Window {
         }
     }
 
-    /// Undoes a reduction: restores these values of `cwnd` and `ssthresh`, but never lowers the current ones.
+    /// Undoes a reduction: raises cwnd and ssthresh to these values, unless they are already higher.
     pub(crate) fn undo(&mut self, cwnd: u64, ssthresh: u64) {
         self.cwnd = self.cwnd.max(cwnd);
         self.set_ssthresh(self.ssthresh.max(ssthresh));

@@ -23,9 +23,9 @@ pub struct Config {
     pub gamma1: f64,
     /// Unused share above which a window shrinks (γ₂).
     pub gamma2: f64,
-    /// Weight of the old measurement (β).
+    /// Weight of the previous throughput in the measured throughput (β).
     pub beta: f64,
-    /// Number of consecutive round trips before a window shrinks; at least 1.
+    /// Number of consecutive round trips with an unused share above `gamma2` after which a window shrinks; at least 1.
     pub decrease_after: u32,
     /// Share of the link's rate. While less bandwidth than this share is available, windows above the average shrink.
     pub fairness: f64,
@@ -52,7 +52,7 @@ pub struct Ictcp {
 #[derive(Clone, Copy, Debug)]
 struct Clock {
     sub_slot: SubSlot,
-    /// *T*.
+    /// Length of a sub-slot (*T* of the paper).
     length: Duration,
     /// End of the sub-slot.
     end: Instant,
@@ -81,7 +81,7 @@ struct Connection {
     measured: f64,
     /// Consecutive rounds in which too much of the window was unused.
     unused_rounds: u32,
-    /// Bytes in this slot, and in the last one.
+    /// Bytes received in this slot; `in_last_slot` has those of the slot before.
     in_slot: u64,
     in_last_slot: u64,
 }
@@ -178,7 +178,8 @@ impl Ictcp {
         }
     }
 
-    /// Returns T = Σ wᵢ·RTTᵢ, weighted with the traffic of the slot that ends; without traffic, the old T. Starts a new slot.
+    /// Ends a slot. Returns the length of the next sub-slots: T = Σ wᵢ·RTTᵢ, weighted with the traffic of each connection in the slot that
+    /// ends; without traffic, the old length.
     fn slot_length(&mut self) -> Option<Duration> {
         let (mut sum, mut total) = (0u128, 0u128);
         for connection in self.connections.values_mut() {

@@ -49,8 +49,8 @@ impl Course {
         self.point = data.next;
     }
 
-    /// Processes an acknowledgement's report of duplicate data (RFC 2883). Returns the reported range, and whether all
-    /// retransmitted data has been reported.
+    /// Processes an acknowledgement's report of duplicate data (RFC 2883). Returns the reported range, and whether all data that the
+    /// recovery retransmitted has now been reported as duplicate.
     pub(super) fn hear(&mut self, config: &Config, next: u64, segment: &AckSegment) -> (Option<Range>, bool) {
         if !config.dsack {
             return (None, false);
@@ -87,7 +87,7 @@ impl Course {
         }
     }
 
-    /// Returns the bytes that may be sent while `pipe` bytes are in the network.
+    /// Returns the number of bytes that may be sent while `pipe` bytes are in flight.
     pub(super) fn room(&self, cwnd: u64, pipe: u64) -> u64 {
         match &self.prr {
             Some(prr) if self.phase == Phase::Recovery => prr.allowed(),

@@ -5,20 +5,19 @@ use super::interface::Method;
 /// Rules of one sender. [`RFC`] follows the RFCs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Dialect {
-    /// Whether a fast retransmit restarts the retransmission timer and stops timing a segment.
+    /// Whether a fast retransmit restarts the retransmission timer and ends the current RTT measurement.
     pub(crate) fast_retransmit_restarts_timer: bool,
-    /// Whether a segment stays timed when another is retransmitted. By RFC 6298 §3 (Karn) no segment is timed that may have
-    /// been sent twice.
+    /// Whether the RTT measurement of a segment continues when another segment is retransmitted. RFC 6298 §3 (Karn's algorithm) takes no
+    /// sample from a segment that may have been sent twice.
     pub(crate) repairs_leave_timing: bool,
     /// Event that ends the back-off of the timer while data is missing.
     pub(crate) back_off_ends: BackOffEnds,
     /// Acknowledgements with ECE that cut the window.
     pub(crate) ece: Ece,
-    /// Whether a loss within a window that was cut for ECN becomes the recorded cause of the last cut. The window is
-    /// not cut again.
+    /// Whether a loss in a window that was already cut for ECN is recorded as the cause of that cut. The window is not cut again.
     pub(crate) loss_replaces_cut_for_ecn: bool,
-    /// Whether a lost SYN costs only its waiting time, without a smaller window or a longer timer (RFC 5681 §3.1, RFC 6298
-    /// §5.7).
+    /// Whether a lost SYN only delays the connection. By the RFCs it also makes the window smaller (RFC 5681 §3.1) and the timer longer
+    /// (RFC 6298 §5.7).
     pub(crate) lost_syn_costs_wait_alone: bool,
 }
 
@@ -38,9 +37,9 @@ pub(crate) enum BackOffEnds {
 pub(crate) enum Ece {
     /// The first one for data beyond the last cut (RFC 3168 §6.1.2).
     OncePerWindow,
-    /// Also the first one after a timeout; on an acknowledgement of new data or on a duplicate (`TcpAgent::ecn`).
+    /// The first one for data beyond the last cut, and the first one after a timeout, also if it is a duplicate (`TcpAgent::ecn`).
     AfterTimeout,
-    /// Also the first one after a timeout, but only on an acknowledgement of new data (`FullTcpAgent::recv`).
+    /// The first one for data beyond the last cut, and the first one after a timeout, if it acknowledges new data (`FullTcpAgent::recv`).
     AfterTimeoutOnNewData,
 }
 

@@ -26,7 +26,7 @@ pub(super) struct Evidence {
     pub(super) advances: bool,
     /// SND.NXT when the timer fired (*recover*).
     pub(super) recover: u64,
-    /// Whether data below `recover` that was sent once is newly acknowledged, selectively or not.
+    /// Whether the acknowledgement newly covers, selectively or not, data below `recover` that was sent only once.
     pub(super) original: bool,
 }
 
@@ -46,8 +46,8 @@ impl Frto {
         spurious
     }
 
-    /// Returns `Some(true)` to send new data now, and `Some(false)` to send nothing until the next acknowledgement. Returns `None` if
-    /// recovery is conventional, and makes it so if no new data exists (step 2b). `some` states whether there is new data.
+    /// Returns `Some(true)` to send new data now, and `Some(false)` to send nothing until the next acknowledgement. Returns `None` during
+    /// conventional recovery, and begins it if no new data exists (step 2b). `some` states whether there is new data.
     pub(super) fn asks(&mut self, some: bool) -> Option<bool> {
         match *self {
             Self::Asking { left: NEW_SEGMENTS } if !some => {

@@ -1,8 +1,8 @@
 //! Loss recovery with selective acknowledgements as in ns-2.35's `Agent/TCP/FullTcp/Sack` (`tcp-full.cc`).
 //!
-//! The agent is older than RFC 6675 and sends less during fast recovery: lost data counts as in the network until an acknowledgement
-//! replaces it. It also gives up earlier: only the timer repairs a loss within the window that was last cut for a loss, or a loss of data
-//! that was retransmitted after a timeout.
+//! The agent is older than RFC 6675. During fast recovery it sends less, because it counts lost data as in flight until a partial
+//! acknowledgement reveals the loss. After a cut for a loss or a timeout, it starts no further fast retransmit until data sent after that
+//! cut is acknowledged. Until then, only the timer repairs a segment that is lost again.
 
 use super::interface::{Allowance, Arrival, Outcome, Outstanding, Phase, at_most_a_segment, non_empty};
 use crate::config::Config;
@@ -12,11 +12,11 @@ use crate::scoreboard::{Range, Scoreboard};
 #[derive(Debug, Default)]
 pub(crate) struct FullTcp {
     scoreboard: Scoreboard,
-    /// Whether acknowledgements up to the data sent at the last cut are partial [`fastrecov_`].
+    /// Whether fast recovery is in progress [`fastrecov_`]. An acknowledgement below the data sent at the last cut is then partial.
     fast: bool,
     /// Whether `pipe` limits transmissions instead of the window [`pipectrl_`].
     by_pipe: bool,
-    /// Bytes in the network [`pipe_`]; may fall below zero after unexpected acknowledgements.
+    /// Estimated bytes in flight [`pipe_`]; may fall below zero after unexpected acknowledgements.
     pipe: i64,
     dup_acks: u32,
     /// Next data to send if no hole is filled [`t_seqno_`]; a timeout moves it back.
@@ -32,7 +32,8 @@ pub(crate) struct FullTcp {
 }
 
 impl FullTcp {
-    /// Returns whether all data is in order. False until all data is acknowledged, because `fill_from` trails.
+    /// Returns whether no data is missing or being repaired. After a loss, this is false until all data is acknowledged, because
+    /// `fill_from` trails.
     pub(super) fn is_idle(&self) -> bool {
         !self.busy
     }
@@ -46,7 +47,7 @@ impl FullTcp {
         }
     }
 
-    /// Returns the estimated bytes in the network.
+    /// Returns the estimated number of bytes in flight.
     pub(super) fn pipe(&self, data: Outstanding) -> u64 {
         if self.by_pipe { self.pipe.max(0) as u64 } else { data.next - data.una }
     }
@@ -77,7 +78,7 @@ impl FullTcp {
             self.send_from = self.send_from.max(data.una);
             self.fill_from = self.fill_from.max(data.una);
             if partial {
-                // Lost data that the acknowledgement reveals has left the network, too.
+                // The acknowledgement reveals a further lost segment, which is not in flight either.
                 self.pipe -= segment;
             } else {
                 self.fast = false;
@@ -169,8 +170,8 @@ impl FullTcp {
         true
     }
 
-    /// Returns the start of the next data to send (`nxt_tseq`). Below the data sent at the last cut, this is the first hole below
-    /// selectively acknowledged data. Otherwise it is `send_from`, even if the receiver has that data.
+    /// Returns the start of the next data to send (`nxt_tseq`): the first hole below selectively acknowledged data, until the data sent at
+    /// the last cut is acknowledged. After that, or without a hole, it is `send_from`, even if the receiver has that data.
     fn next_start(&mut self, data: Outstanding) -> u64 {
         if data.una < data.cut_at
             && let Some(hole) = self.scoreboard.hole_from(self.fill_from, self.scoreboard.highest())

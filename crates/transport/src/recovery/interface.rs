@@ -125,7 +125,7 @@ pub(crate) struct Allowance {
     pub(crate) unsent: u64,
 }
 
-/// Returns the data sent from `start` up to `next`, at most one segment.
+/// Returns the range from `start` to `next`, limited to one segment.
 pub(super) fn at_most_a_segment(start: u64, next: u64, mss: Bytes) -> Range {
     Range { start, end: next.min(start + mss.0) }
 }

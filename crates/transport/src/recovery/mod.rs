@@ -91,7 +91,7 @@ impl Recovery {
         }
     }
 
-    /// Returns the estimated bytes in the network.
+    /// Returns the estimated number of bytes in flight.
     pub(crate) fn pipe(&self, data: Outstanding) -> u64 {
         match self {
             Self::Sack(sack) => sack.pipe(),
@@ -102,8 +102,8 @@ impl Recovery {
         }
     }
 
-    /// Returns FlightSize at a timeout (RFC 5681 Eq. 4), less the data known to have left the network. That data can be large: while a hole
-    /// remains, no cumulative acknowledgement covers the new data sent beyond it.
+    /// Returns FlightSize at a timeout (RFC 5681 Eq. 4) without the data that is known to have arrived. That data can be large: while a
+    /// hole remains, no cumulative acknowledgement covers the new data sent beyond it.
     pub(crate) fn flight_size(&self, data: Outstanding) -> u64 {
         let left = match self {
             Self::Sack(sack) => sack.sacked(data),
@@ -186,14 +186,14 @@ impl Recovery {
         }
     }
 
-    /// Saves the window before the reduction of a recovery that may turn out to be spurious.
+    /// Saves cwnd and ssthresh before a recovery reduces them, to restore them if the recovery turns out to be spurious.
     pub(crate) fn remember(&mut self, prior: Prior) {
         if let Some(undo) = self.undo() {
             undo.remember(prior);
         }
     }
 
-    /// Records a reduction for another reason, which must not be undone.
+    /// Forbids the undo of the recovery's reduction, because the window was also reduced for another reason.
     pub(crate) fn forbid_undo(&mut self) {
         if let Some(undo) = self.undo() {
             undo.forbid();
@@ -237,7 +237,7 @@ impl Recovery {
         }
     }
 
-    /// Sets the end of the last new data to `next` after a FIN was added.
+    /// Moves the end of the last segment of new data to `next`, because the segment now carries a FIN.
     pub(crate) fn extend(&mut self, next: u64) {
         if let Self::Rack(rack) = self {
             rack.extend(next);

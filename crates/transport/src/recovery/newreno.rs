@@ -216,7 +216,8 @@ impl NewReno {
         Some(unsent)
     }
 
-    /// Returns the bytes beyond cwnd that duplicates allow while they are too few to signal a loss.
+    /// Returns the bytes beyond cwnd that limited transmit allows: a segment for each duplicate, while duplicates are too few to signal a
+    /// loss.
     fn limited_segments(&self, config: &Config) -> u64 {
         u64::from(self.dup_acks.min(config.duplicate_threshold - 1)) * config.mss.0
     }

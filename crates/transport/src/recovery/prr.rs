@@ -2,7 +2,7 @@
 //!
 //! An acknowledgement without delivery sends no data; the RFC's reduction bound would allow a segment.
 
-/// Limit on transmissions while at most ssthresh is in the network (RFC 6937 §3).
+/// Limit on transmissions while at most ssthresh bytes are in flight (RFC 6937 §3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bound {
     /// The delivered data plus one segment, as in slow start (PRR-SSRB, which the RFC recommends).
@@ -35,7 +35,7 @@ pub(crate) struct Prr {
 }
 
 impl Prr {
-    /// Starts with `flight_size` bytes outstanding.
+    /// Creates the variables for a recovery that begins with `flight_size` bytes outstanding.
     pub(crate) fn new(bound: Bound, flight_size: u64) -> Self {
         Self { bound, delivered: 0, out: 0, recover_fs: flight_size.max(1), allowed: 0 }
     }

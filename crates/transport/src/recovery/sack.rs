@@ -18,7 +18,7 @@ pub(crate) struct Sack {
     high_rxt: u64,
     rescue_rxt: u64,
     pipe: u64,
-    /// Upper end of the lost holes.
+    /// Sequence number below which all holes are lost.
     lost_below: u64,
     /// New data sent beyond cwnd by limited transmit.
     limited: u64,
@@ -41,7 +41,7 @@ impl Sack {
         self.course.phase
     }
 
-    /// Returns the estimated bytes in the network.
+    /// Returns the estimated number of bytes in flight.
     pub(super) fn pipe(&self) -> u64 {
         self.pipe
     }
@@ -78,7 +78,7 @@ impl Sack {
             self.frto = Frto::Off;
             self.high_rxt = data.una;
         }
-        // RFC 6675 §5 step A and §5.1: no other recovery begins before that.
+        // RFC 6675 §5 step A and §5.1: no other recovery begins before the current one ends.
         self.course.end(data.una, spurious);
         let duplicate = news && self.phase() == Phase::Open;
         if duplicate {
@@ -92,7 +92,7 @@ impl Sack {
         self.high_rxt = self.high_rxt.max(data.una);
         let lost_below = self.lost_below.max(data.una);
         self.set_pipe(config, data);
-        // Bytes that were SACKed before have been counted before.
+        // Bytes that were SACKed earlier were counted at that time.
         let delivered = (acked + self.scoreboard.total()).saturating_sub(sacked);
         self.course.deliver(delivered, acked > 0 && self.lost_below <= lost_below);
         Outcome { begins, spurious, ..Outcome::default() }

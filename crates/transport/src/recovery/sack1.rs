@@ -1,7 +1,7 @@
 //! Loss recovery with selective acknowledgements as in ns-2.35's `Agent/TCP/Sack1` (`tcp-sack1.cc`).
 //!
-//! The agent's pipe counts segments, including lost ones, until an acknowledgement replaces them. After a timeout all
-//! outstanding data is retransmitted.
+//! The agent counts in whole segments. It counts lost segments as in flight until a partial acknowledgement reveals the loss. After a
+//! timeout it retransmits all outstanding data.
 
 use super::interface::{Allowance, Arrival, Outcome, Outstanding, Phase, at_most_a_segment, non_empty};
 use crate::config::Config;
@@ -13,12 +13,12 @@ pub(crate) struct Sack1 {
     scoreboard: Scoreboard,
     /// Whether fast recovery is in progress [`fastrecov_`].
     fast: bool,
-    /// Bytes of whole segments [`pipe_`]; may fall below zero after unexpected acknowledgements.
+    /// Bytes in flight, counted in whole segments [`pipe_`]; may fall below zero after unexpected acknowledgements.
     pipe: i64,
     dup_acks: u32,
     /// Whether no new data was acknowledged since the timer fired [`timeout_`].
     timed_out: bool,
-    /// End of fast recovery, before which no other begins [`recover_`]. Zero after its end.
+    /// Data that must be acknowledged before another fast recovery begins [`recover_`]; zero after the end of a fast recovery.
     recover: u64,
     /// Next data to send if no hole is filled [`t_seqno_`]; a timeout moves it back.
     send_from: u64,
@@ -47,7 +47,7 @@ impl Sack1 {
         }
     }
 
-    /// Returns the estimated bytes in the network.
+    /// Returns the estimated number of bytes in flight.
     pub(super) fn pipe(&self, data: Outstanding) -> u64 {
         if self.fast { self.pipe.max(0) as u64 } else { data.next - data.una }
     }
@@ -70,7 +70,7 @@ impl Sack1 {
                 self.fast = false;
                 self.on_order(data);
             } else if arrival.acked > 0 {
-                // Lost data that the acknowledgement reveals has left the network, too.
+                // The acknowledgement reveals a further lost segment, which is not in flight either.
                 self.pipe -= segment;
                 self.scoreboard.update(data.una, data.next, arrival.segment);
             } else if !self.timed_out {

@@ -28,7 +28,7 @@ impl Undo {
         self.prior.get_or_insert(prior);
     }
 
-    /// Records a reduction for another reason, which must not be undone.
+    /// Forbids the undo, because the window was also reduced for another reason.
     pub(super) fn forbid(&mut self) {
         self.prior = None;
     }

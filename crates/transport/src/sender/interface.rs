@@ -63,7 +63,7 @@ pub(super) enum Growth {
     Frozen,
 }
 
-/// Whether the last segment ends the connection.
+/// State of the FIN that ends the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fin {
     No,

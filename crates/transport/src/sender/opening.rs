@@ -28,7 +28,7 @@ impl Sender {
         let asks = config.congestion.ecn_mode() != EcnMode::Off;
         let flags = if asks { Flags::SYN.with(Flags::ECE).with(Flags::CWR) } else { Flags::SYN };
         let segment = DataSegment { tsval: now, flags, ..DataSegment::default() };
-        // RFC 3168 §6.1.1: no ECT on a SYN; RFC 8257 §3.6 and the deployments of DCTCP: ECT.
+        // RFC 3168 §6.1.1 forbids ECT on a SYN; RFC 8257 §3.6 and the deployments of DCTCP set ECT.
         let retransmission = self.stats.timeouts > 0;
         Some(Transmit { segment, retransmission, ecn: config.ack_ecn() })
     }

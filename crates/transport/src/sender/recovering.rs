@@ -60,8 +60,8 @@ impl Sender {
         }
     }
 
-    /// Restores the window after a spurious detection, where it was larger, and cancels CWR: Linux, `tcp_undo_cwnd_reduction`,
-    /// `tcp_reno_undo_cwnd` and `tcp_ecn_withdraw_cwr`.
+    /// Undoes a reduction that turned out to be spurious: raises cwnd and ssthresh to their earlier values if these are larger, and cancels
+    /// CWR (Linux, `tcp_undo_cwnd_reduction`, `tcp_reno_undo_cwnd` and `tcp_ecn_withdraw_cwr`).
     pub(super) fn undo_reduction(&mut self) {
         if let Some(prior) = self.recovery.as_mut().and_then(|recovery| recovery.take_prior()) {
             self.window.undo(prior.cwnd, prior.ssthresh);

@@ -10,8 +10,8 @@ use crate::config::Config;
 use crate::congestion::CongestionControl;
 
 impl Sender {
-    /// Begins the gradual reduction of cwnd from `prior`, after an echo that acknowledged `acked` bytes. If another
-    /// mechanism is active, cwnd keeps its reduced value at once.
+    /// Begins the gradual reduction of cwnd from `prior`, after an echo that acknowledged `acked` bytes. If another mechanism controls the
+    /// window, cwnd instead stays at the value to which it was cut.
     #[cold]
     pub(super) fn begin_reduction(&mut self, config: &Config, prior: u64, acked: u64) {
         if self.state != ConnectionState::Open || self.phase() != Phase::Open {

@@ -68,7 +68,7 @@ impl Sender {
         self.rtt.rto()
     }
 
-    /// Returns the estimated bytes in the network (RFC 6675 `pipe`).
+    /// Returns the estimated number of bytes in flight (RFC 6675 `pipe`).
     pub fn pipe(&self) -> Bytes {
         match &self.recovery {
             Some(recovery) if self.disordered => Bytes(recovery.pipe(self.outstanding())),
@@ -93,8 +93,7 @@ impl Sender {
         }
     }
 
-    /// Returns whether the connection repairs a loss. RACK's state handles every segment, even in order, and repairs only in a phase of
-    /// recovery.
+    /// Returns whether the connection repairs a loss. With RACK, `disordered` is always set, so only the phase shows whether it does.
     pub(super) fn repairs(&self) -> bool {
         let every_segment = matches!(self.recovery.as_deref(), Some(Recovery::Rack(_)));
         self.disordered && !(every_segment && self.phase() == Phase::Open)

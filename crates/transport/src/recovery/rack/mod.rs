@@ -50,8 +50,8 @@ pub(crate) struct Rack {
     limited: u64,
     /// SND.UNA at the last timeout.
     timed_out_at: Option<u64>,
-    /// Times of the reordering timer and of the retransmission timer; `Instant::MAX` while off. The earliest of these
-    /// and the probe timer is the sender's timer (RFC 8985 §8).
+    /// Time of the reordering timer; `rto_at` is that of the retransmission timer. `Instant::MAX` while off. The sender's timer is the
+    /// earliest of these two and the probe timer (RFC 8985 §8).
     reorder_at: Instant,
     rto_at: Instant,
     frto: Frto,
@@ -85,7 +85,7 @@ impl Rack {
         self.course.phase
     }
 
-    /// Returns the bytes in the network: neither selectively acknowledged nor lost.
+    /// Returns the number of bytes in flight: outstanding, and neither selectively acknowledged nor lost.
     pub(super) fn pipe(&self, data: Outstanding) -> u64 {
         data.next - data.una - self.segments.sacked() - self.segments.lost()
     }
@@ -141,7 +141,7 @@ impl Rack {
         let bare = arrival.acked == 0 && arrival.segment.sack_count == 0;
         let repaired = self.tlp.on_ack(data.una, bare, reported);
         let (found, begins) = self.detect(config, data, clock);
-        // Bytes that were SACKed before have been counted before.
+        // Bytes that were SACKed earlier were counted at that time.
         let delivered = (arrival.acked + self.segments.sacked()).saturating_sub(sacked);
         self.course.deliver(delivered, arrival.acked > 0 && !found);
         if self.phase() != Phase::Open || self.segments.sacked() > 0 || self.reorder_at != Instant::MAX {
@@ -225,7 +225,7 @@ impl Rack {
             }
         }
         if self.tlp.at != Instant::MAX {
-            // RFC 8985 §7.2: a retransmission timer that would fire before the probe replaces it.
+            // RFC 8985 §7.2: if the retransmission timer fires before the probe timer, the probe is sent at that time.
             self.tlp.at = Instant::MAX;
             self.tlp.due = true;
             self.rto_at = clock.now + clock.rto;
@@ -322,7 +322,7 @@ impl Rack {
         Some(range)
     }
 
-    /// Sets the end of the last transmission to `next` after a FIN was added.
+    /// Moves the end of the last segment of new data to `next`, because the segment now carries a FIN.
     pub(super) fn extend(&mut self, next: u64) {
         self.segments.extend(next);
     }

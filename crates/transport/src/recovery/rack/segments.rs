@@ -8,7 +8,7 @@ use crate::scoreboard::{Range, Scoreboard};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SegmentState {
-    /// In the network, as far as the sender knows.
+    /// Sent, and neither acknowledged nor marked as lost.
     Flying,
     Sacked,
     /// Lost, and not retransmitted yet.
@@ -42,10 +42,10 @@ pub(super) type Transmission = (Instant, u64);
 pub(super) struct Segments {
     una: u64,
     list: VecDeque<Segment>,
-    /// Transmissions in order of time. Outdated entries are skipped.
+    /// Transmissions in order of time. `detect` skips outdated entries.
     order: VecDeque<Transmission>,
     scoreboard: Scoreboard,
-    /// Bytes and number (*RACK.segs_sacked*) of selectively acknowledged segments.
+    /// Bytes in selectively acknowledged segments; `sacked_segments` is the number of these segments (*RACK.segs_sacked*).
     sacked: u64,
     sacked_segments: u32,
     /// Bytes in lost segments.
@@ -77,7 +77,7 @@ impl Segments {
         self.order.push_back((now, end));
     }
 
-    /// Sets the end of the newest transmission of new data to `end` after a FIN was added.
+    /// Moves the end of the last segment of new data to `end`, because the segment now carries a FIN.
     pub(super) fn extend(&mut self, end: u64) {
         if let (Some(segment), Some(transmission)) = (self.list.back_mut(), self.order.back_mut()) {
             debug_assert!(segment.end == transmission.1 && segment.end <= end);
@@ -300,7 +300,8 @@ mod tests {
         let mut segments = two_lost();
         segments.restore();
         assert_eq!(segments.lost(), 0);
-        // Only the first segment was sent before the delivered one; then the second was, too.
+        // In the first call, only the first segment was sent before the delivered transmission; in the second call, the second one was,
+        // too.
         assert!(segments.detect((at(1), 1_001), Duration::ZERO, at(10)).0);
         assert_eq!(segments.lost(), 1_000);
         assert!(segments.detect((at(3), 3_000), Duration::ZERO, at(10)).0);

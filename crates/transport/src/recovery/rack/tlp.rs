@@ -53,8 +53,8 @@ impl Tlp {
         self.measured = false;
     }
 
-    /// Processes an acknowledgement of all data below `number`, which may have `reported` duplicates (§7.4.2).
-    /// Returns whether the probe has repaired a loss, to which the window must react.
+    /// Processes an acknowledgement of all data below `number` (§7.4.2); `reported` is the duplicate range that it reports, if any. Returns
+    /// whether the probe has repaired a loss, so that the window must be reduced.
     pub(super) fn on_ack(&mut self, number: u64, bare_duplicate: bool, reported: Option<Range>) -> bool {
         if self.end == 0 || number < self.end {
             return false;
