@@ -46,7 +46,8 @@ pub struct Load<'a> {
     /// Connections that were opened in advance for announced flows, by ticket.
     ready: BTreeMap<u64, usize>,
     source_ports: Vec<SourcePorts>,
-    /// Selection of traced flows, records of their senders, times of the next readings, and connections of traced flows.
+    /// Selection of traced flows. The next three fields are the records of their senders, the times of the next readings, and the
+    /// connection of each traced flow.
     choices: FlowChoices,
     tracer: FlowTracer,
     readings: Vec<(Instant, u32)>,
@@ -86,7 +87,7 @@ struct Connection {
     gap: Duration,
 }
 
-/// Maximum number of unsent bytes in a socket: 8 ms at 1 Gb/s, for which this program may wait for a processor.
+/// Maximum number of unsent bytes in a socket. At 1 Gb/s they last 8 ms, for which this program may wait for a processor.
 const NOT_SENT: u32 = 1 << 20;
 /// Lead time of the announcement of a flow without dependencies, so that its connection is open when the flow starts.
 const AHEAD: Duration = Duration::from_millis(100);
@@ -160,7 +161,7 @@ impl<'a> Load<'a> {
         self.completed
     }
 
-    /// Waits for events, at most `most` of the machine's time or until a flow is due, and handles them.
+    /// Waits for events, but at most for `most` of the machine's time and only until a flow is due; then handles the events and due flows.
     ///
     /// # Errors
     ///
@@ -260,7 +261,7 @@ impl<'a> Load<'a> {
         }
     }
 
-    /// Starts a flow that is due. It gets a connection, or waits for one.
+    /// Starts a flow that is due, on a connection; if no connection is free, the flow waits for one.
     fn arrive(&mut self, due: Announced, clock: Clock) -> io::Result<()> {
         let flow = due.flow;
         let number = u32::try_from(self.flows.len()).expect("fewer than 2^32 flows");
@@ -299,7 +300,7 @@ impl<'a> Load<'a> {
         Ok(pool.and_then(Pool::take).map(|index| index as usize))
     }
 
-    /// Opens connections for announced flows: a scenario without handshakes begins with open ones.
+    /// Opens connections for announced flows, if the scenario has no handshakes: its flows start on connections that are already open.
     fn open_announced(&mut self) -> io::Result<()> {
         for Announced { ticket, flow } in self.traffic.announced() {
             let is_new = self.experiment.connections[usize::from(flow.workload)] == Policy::New;
@@ -315,7 +316,7 @@ impl<'a> Load<'a> {
         self.open(flow.source, flow.destination, flow.port.unwrap_or(SERVICE_PORT), flow.class)
     }
 
-    /// Opens one more persistent connection of a workload and a pair of hosts; it is idle.
+    /// Opens a persistent connection between two hosts and adds it to the workload's pool as idle.
     fn open_persistent(
         &mut self,
         workload: u16,
@@ -554,7 +555,7 @@ impl Connection {
     }
 }
 
-/// Returns a kernel's state of a sender in the units of flow traces; `alpha` of the testbed's own congestion controls is in 1,024ths.
+/// Converts the kernel's state of a sender to the units of flow traces. `alpha` is from the testbed's own congestion controls, in 1,024ths.
 fn readings(info: &Info, alpha: Option<u32>, srtt: Duration, acked: u64) -> Readings {
     let bytes = |segments: u32| f64::from(segments) * f64::from(info.mss);
     let phase = match info.state {

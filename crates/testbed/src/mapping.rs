@@ -30,7 +30,7 @@ pub struct LinuxPlan {
     pub route: String,
     /// Largest IP packet.
     pub mtu: Bytes,
-    /// Whether data waits for the link in the host, so that TCP Small Queues hold back further data.
+    /// Whether data waits for the link in a queue of its host, so that TCP Small Queues hold back further data.
     pub held_back: bool,
     /// Whether windows have a bound. In that case, every two hosts must first have had a connection (`HostNamespaces::acquaint`).
     pub bounded: bool,
@@ -299,7 +299,7 @@ fn settings(experiment: &Experiment, dilation: Dilation) -> Vec<(&'static str, S
         ),
         ("tcp_frto", flag(tcp.frto)),
         ("tcp_dsack", flag(tcp.dsack)),
-        // Connections do not inherit metrics; where windows have a bound, the route locks each metric.
+        // Connections inherit no metrics. If windows have a bound, metrics are saved, but the route locks each of them.
         ("tcp_no_metrics_save", flag(!is_bounded(experiment))),
         ("tcp_rmem", format!("4096 {memory} {memory}")),
         ("tcp_wmem", "4096 4194304 16777216".to_owned()),

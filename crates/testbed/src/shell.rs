@@ -94,8 +94,8 @@ fn greet(experiment: &shallows_scenario::Experiment) {
     );
 }
 
-/// Status text of the page, read by people and by `runs/standing.py`: network time and lateness of frames, reasons for which the run is
-/// invalid on lines that begin with `!`, and the ports that have carried packets.
+/// Writes the status text of the page, which people and `runs/standing.py` read: network time and lateness of frames, then one line that
+/// begins with `!` for each reason for which the run is invalid, then the ports that have carried packets.
 fn describe(
     now: Instant,
     fabric: &Fabric,

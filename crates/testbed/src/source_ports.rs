@@ -1,4 +1,4 @@
-//! Source ports of a host, each the next free one, and the sockets bound to them.
+//! Assignment of a host's source ports: each new socket is bound to the next free port.
 
 use std::io;
 
@@ -19,7 +19,8 @@ impl Default for SourcePorts {
 }
 
 impl SourcePorts {
-    /// Starts to connect a socket from `new` to an address, from the next free port of the address `from`. Returns socket and port.
+    /// Starts to connect a socket to the address `to`, from the next free port of the address `from`; `new` creates sockets. Returns the
+    /// socket and its port.
     ///
     /// # Errors
     ///
@@ -45,7 +46,8 @@ impl SourcePorts {
         })
     }
 
-    /// Returns the result of `attempt` with the first port number that is not in use, and that number. Tries each number once.
+    /// Calls `attempt` with one port number after another until a number is not in use. Returns the result and the number; `None` if all
+    /// numbers are in use.
     fn first_free<T>(&mut self, attempt: impl Fn(u16) -> io::Result<T>) -> io::Result<Option<(T, u16)>> {
         for _ in FIRST_PORT..=u16::MAX {
             let port = self.next;

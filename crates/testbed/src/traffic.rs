@@ -94,7 +94,7 @@ impl Announcer {
         self.ask_again(workload, now);
     }
 
-    /// Handles the progress of a flow from a list.
+    /// Handles the progress of a flow with dependencies, which has the index `listed` in its workload's list.
     pub fn on_milestone(&mut self, workload: u16, listed: u32, milestone: Milestone, now: Instant) {
         self.sources[usize::from(workload)].workload.on_milestone(listed, milestone, now);
         self.ask_again(workload, now);
@@ -109,7 +109,7 @@ impl Announcer {
         self.refill(usize::from(workload), now, now);
     }
 
-    /// Polls a workload without announced flows at time `at`, which may be before `now`.
+    /// Polls a workload at time `at`, which may be before `now`, if it has no announced flows; then announces its flows that are due soon.
     fn refill(&mut self, index: usize, at: Instant, now: Instant) {
         if self.sources[index].ahead.is_empty() {
             self.ask(index, at);

@@ -81,7 +81,7 @@ pub(super) fn of(experiment: &Experiment, dilation: Dilation) -> Vec<String> {
     told.chain(dilated(experiment, dilation)).collect()
 }
 
-/// Returns a note on CUBIC's growth, which follows the machine's seconds.
+/// Returns a note if the growth of CUBIC differs from Linux, where it follows the machine's time.
 fn cubic_growth(experiment: &Experiment, dilation: Dilation) -> Option<String> {
     let Congestion::Cubic(cubic) = &experiment.tcp().congestion else { return None };
     let factor = f64::from(dilation.factor());
@@ -93,7 +93,7 @@ fn cubic_growth(experiment: &Experiment, dilation: Dilation) -> Option<String> {
     })
 }
 
-/// Returns a note on the ticks of CUBIC's clock and HyStart's delay, which follow the machine's clock.
+/// Returns a note if the ticks of CUBIC's clock or the delay of HyStart differ from Linux, where they follow the machine's time.
 fn cubic_clock(experiment: &Experiment, dilation: Dilation) -> Option<String> {
     let Congestion::Cubic(cubic) = &experiment.tcp().congestion else { return None };
     let [tick, hold] = [4, 28].map(|ms| dilation.network(Duration::from_millis(ms)));
@@ -110,8 +110,8 @@ fn cubic_clock(experiment: &Experiment, dilation: Dilation) -> Option<String> {
     })
 }
 
-/// Returns a note on probes and timers: Linux' tail loss probes wait for a single segment at least as long as a timeout, and all timers of
-/// RACK-TLP for another 2 ms, rounded up to ticks (`tcp_schedule_loss_probe`, `tcp_rack_mark_lost`; TCP_TIMEOUT_MIN).
+/// Returns a note if the timers of RACK-TLP differ from Linux. In Linux, the probe for a single segment waits at least for the minimum
+/// timeout, and all timers wait 2 ms longer, rounded up to ticks (`tcp_schedule_loss_probe`, `tcp_rack_mark_lost`; TCP_TIMEOUT_MIN).
 fn probes(experiment: &Experiment, dilation: Dilation) -> Option<String> {
     let tcp = experiment.tcp();
     let slacks = [TICK, TICK * 2].map(|real| dilation.network(real));
@@ -126,7 +126,8 @@ fn probes(experiment: &Experiment, dilation: Dilation) -> Option<String> {
     })
 }
 
-/// Returns a note on delayed acknowledgements, whose delay also depends on the minimum timeout (`TCP_DELACK_MIN`, `tcp_delack_max`).
+/// Returns a note if the delay of acknowledgements differs from Linux, where it depends on the minimum timeout (`TCP_DELACK_MIN`,
+/// `tcp_delack_max`).
 fn delayed_ack(experiment: &Experiment, dilation: Dilation) -> Option<String> {
     let tcp = experiment.tcp();
     let most = linux_delayed_ack(dilation.real(tcp.rto.minimum), TICK);
@@ -170,7 +171,7 @@ fn is_linux_dctcp(dctcp: &dctcp::Config) -> bool {
     dctcp.arithmetic == dctcp::Arithmetic::Segments && dctcp.window_end == dctcp::WindowEnd::Reached
 }
 
-/// Returns notes on timers of a kernel that do not dilate with the network.
+/// Returns notes on the effects of dilation; empty without dilation.
 fn dilated(experiment: &Experiment, dilation: Dilation) -> Vec<String> {
     if dilation == Dilation::NONE {
         return Vec::new();

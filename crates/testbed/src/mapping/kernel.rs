@@ -2,7 +2,7 @@
 
 use shallows_core::Duration;
 
-/// Tick of HZ = 250, the most common; timers of TCP are no finer.
+/// Timer tick of a kernel with HZ = 250, the most common value; timers of TCP are no finer.
 pub(super) const TICK: Duration = Duration::from_millis(4);
 
 /// Largest receive window in bytes. A receiver acknowledges every segment while its window grows, which it does by two segments for each

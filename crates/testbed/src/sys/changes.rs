@@ -17,7 +17,7 @@ pub struct Changes {
 
 /// linux/rtnetlink.h: RTMGRP_LINK, RTMGRP_TC, RTMGRP_IPV4_IFADDR and RTMGRP_IPV4_ROUTE.
 const GROUPS: u32 = 0x1 | 0x8 | 0x10 | 0x40;
-/// Bytes of `struct nlmsghdr`, and of `struct ifinfomsg`, whose flags are at offset `FLAGS`.
+/// Size of `struct nlmsghdr`. `INTERFACE` is the size of `struct ifinfomsg`, and `FLAGS` the offset of its flags.
 const HEADER: usize = 16;
 const INTERFACE: usize = 16;
 const FLAGS: usize = 8;
@@ -66,7 +66,7 @@ impl Changes {
     }
 }
 
-/// Adds the reported differences from the set-up.
+/// Adds the changes that these rtnetlink messages report to `found`.
 fn note(mut messages: &[u8], mtu: u32, found: &mut BTreeSet<String>) {
     while let (Some(len), Some(kind)) = (number::<4>(messages, 0), number::<2>(messages, 4)) {
         let Some(body) = messages.get(HEADER..len as usize) else { return };
@@ -132,7 +132,7 @@ mod tests {
             run("ip link add eth0 mtu 1500 type veth peer name h0 mtu 1500; ip link set h0 up; ip link set lo up
                  ip link set eth0 up; ip address add 10.0.0.1/32 dev eth0
                  ip route add 10.0.0.0/8 dev eth0 src 10.0.0.1");
-            // The kernel's own reports of the carrier may be late, and report no difference.
+            // The kernel may report the carrier late; these reports show no change.
             let mut changes = Changes::watch(1_500).unwrap();
             run(command);
             changes.so_far().iter().cloned().collect()

@@ -12,7 +12,7 @@ const COMPILED: [&[u8]; 3] = [
     include_bytes!(concat!(env!("OUT_DIR"), "/ecn_star.bpf.o")),
     include_bytes!(concat!(env!("OUT_DIR"), "/pulser.bpf.o")),
 ];
-/// Programs that read and write packets at the interface of each host; not every object has them.
+/// Programs that read and write packets at the interface of each host; not every congestion control has them.
 const AT_INTERFACES: [&CStr; 2] = [c"incast_ingress", c"incast_egress"];
 /// Placeholder of the name in `bpf/tcp.h`, with its final zero.
 const NAME: &[u8; 16] = b"name_of_nobody_\0";
@@ -71,7 +71,7 @@ pub fn register(own: &str, told: &[u32]) -> io::Result<Registered> {
 }
 
 impl Registered {
-    /// Attaches its programs to an interface of this thread's network, if it has any.
+    /// Attaches the congestion control's programs for interfaces, if it has any, to an interface of this thread's network.
     ///
     /// # Errors
     ///
@@ -90,7 +90,8 @@ impl Registered {
         Ok(())
     }
 
-    /// Returns DCTCP's alpha of a connection at the end of its last window, in 1,024ths; `None` before the first, or without alpha.
+    /// Returns DCTCP's alpha of a connection at the end of its last window, in 1,024ths; `None` before the end of the first window, or if
+    /// the congestion control has no alpha.
     pub fn alpha(&self, socket: BorrowedFd<'_>) -> Option<u32> {
         let (key, mut alpha) = (socket.as_raw_fd(), 0u32);
         // SAFETY: the object is open, and names end with a zero; the map is checked before use, and reads one number

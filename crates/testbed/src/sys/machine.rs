@@ -105,7 +105,7 @@ fn keep_on(thread: libc::pid_t, mask: u32) {
 }
 
 /// Gives priority on the processors of `mask` to the kernel threads that take packets at interfaces of this name and that start while
-/// `start` runs. Threads that existed before belong to other networks; their names do not show this.
+/// `start` runs. Threads that existed before belong to other networks, although their names are the same.
 pub fn hurry_new_interface_threads(name: &str, mask: u32, start: impl FnOnce()) -> Vec<Hurried> {
     let before = interface_threads(name);
     start();

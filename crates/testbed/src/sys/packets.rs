@@ -120,7 +120,8 @@ impl Packets {
     /// Passes the next frame to `take`; returns `None` if there is none.
     pub fn receive<T>(&mut self, take: impl FnOnce(Frame<'_>) -> T) -> Option<T> {
         // SAFETY: the slot is within the ring, and aligned, since its size is a power of two. It belongs to this process while its status
-        // says so, until that is set to zero; the kernel wrote it before (acquire), and writes it again after (release).
+        // has the flag `TP_STATUS_USER`, until that is set to zero; the kernel wrote it before (acquire), and writes it again after
+        // (release).
         let (header, slot) = unsafe {
             let slot = self.ring.add(self.next * self.slot_size);
             (&*slot.cast::<SlotHeader>(), slot)
@@ -139,7 +140,7 @@ impl Packets {
         Some(taken)
     }
 
-    /// Sends frames, each over the interface of its number.
+    /// Sends frames, each on the interface with its number.
     pub fn send<'a>(&self, frames: impl Iterator<Item = (u32, &'a [u8])>) -> Sent {
         // SAFETY: zeros are empty messages and addresses.
         let (mut messages, mut addresses, mut parts): (

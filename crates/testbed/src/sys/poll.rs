@@ -30,7 +30,7 @@ fn timespec(span: Duration) -> libc::timespec {
     }
 }
 
-/// Set of descriptors, each with a number, whose readiness is reported.
+/// Set of file descriptors, each with a number under which its readiness is reported.
 #[derive(Debug)]
 pub struct Poll {
     epoll: OwnedFd,

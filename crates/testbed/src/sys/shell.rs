@@ -54,7 +54,8 @@ const LOOK: Duration = Duration::from_millis(20);
 ///
 /// # Errors
 ///
-/// If bash or the programs of util-linux are missing, or rights are; or the error of `may_go_on`, which ends the command.
+/// If bash or the programs of util-linux are missing, or the process lacks the right. Also returns an error of `may_go_on`, after ending
+/// the command.
 pub fn run(
     command: &[String],
     networks: &[Namespace],
@@ -83,7 +84,7 @@ pub fn run(
         child.pre_exec(move || {
             checked(libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL))?;
             for (fd, number) in inherited.iter().zip(FIRST..) {
-                // A copy does not have the flag that closes it.
+                // `dup2` does not copy the flag that closes a descriptor on exec.
                 checked(libc::dup2(*fd, number))?;
             }
             Ok(())

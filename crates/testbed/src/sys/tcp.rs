@@ -13,7 +13,7 @@ pub struct Socket(OwnedFd);
 /// An IPv4 address and a port number.
 pub type Address = ([u8; 4], u16);
 
-/// Statistics that the kernel reports of a connection.
+/// Statistics that the kernel reports about a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Info {
     /// Retransmitted segments so far.
@@ -154,7 +154,7 @@ impl Socket {
         self.set(libc::IPPROTO_IP, libc::IP_TOS, i32::from(class) << 2)
     }
 
-    /// Limits the bytes that are written but not sent, so that few bytes are copied in vain.
+    /// Limits the bytes that are written but not sent, so that little data is copied long before it is sent.
     ///
     /// # Errors
     ///

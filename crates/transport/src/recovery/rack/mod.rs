@@ -279,7 +279,8 @@ impl Rack {
         };
         self.course.on_send(config, range, data.next);
         if self.rto_at == Instant::MAX || (range.start == data.una && data.next > data.una) {
-            // RFC 6298 §5.1; and, as in Linux (`tcp_xmit_retransmit_queue`), again with the first segment.
+            // RFC 6298 §5.1. As in Linux (`tcp_xmit_retransmit_queue`), a retransmission of the first outstanding segment restarts the
+            // timer.
             self.rto_at = clock.now + clock.rto;
         }
         Some(range)
