@@ -34,7 +34,7 @@ pub struct FlowRecord {
 pub struct Sent {
     /// Address of the flow's connection.
     pub address: Address,
-    /// Time at which every byte was acknowledged.
+    /// Time at which every byte was acknowledged; `None` if some bytes are unacknowledged.
     pub acked_at: Option<Instant>,
     /// Number of times that the retransmission timer expired.
     pub timeouts: u32,
@@ -48,7 +48,7 @@ pub struct Sent {
 /// Counts of a flow at its receiver, when the flow is complete or the run ends.
 #[derive(Clone, Copy, Debug)]
 pub struct Received {
-    /// Arrival time of the last byte.
+    /// Arrival time of the last byte; `None` if the flow is unfinished.
     pub at: Option<Instant>,
     /// Bytes that arrived in order.
     pub delivered: Bytes,

@@ -110,7 +110,7 @@ impl FlowTracer {
         }
     }
 
-    /// Records the state of a flow's sender if the flow is traced.
+    /// Records the changed values of a flow's sender, if the flow is traced.
     pub fn note(&mut self, now: Instant, flow: u32, readings: Readings) {
         let Some(traced) = self.flows.get_mut(&flow) else { return };
         for (quantity, value) in readings.into_iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Measurements: ports by traces, samples and captures; flows by records and traces; runs by reports.
+//! Measurements: traces, samples and captures of ports, records and traces of flows, and reports of runs.
 //!
 //! The crate reads ports, buffers and sender statistics and does not depend on the simulator, so the testbed of real hosts uses it too.
 #![forbid(unsafe_code)]

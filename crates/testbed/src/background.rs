@@ -10,7 +10,7 @@ use shallows_scenario::{Experiment, Probe};
 use shallows_sim::{Datagrams, echo_reply, echo_request};
 use shallows_wire::{icmp, ipv4, udp};
 
-/// All sources and their measurements.
+/// All sources of background traffic, and their measurements.
 #[derive(Debug)]
 pub struct Background {
     datagrams: Datagrams,

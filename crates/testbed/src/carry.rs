@@ -157,7 +157,7 @@ struct Carrier<'a> {
     gone: &'a Gone,
 }
 
-/// Longest wait without frames, after which the end is checked.
+/// Longest wait for frames before the thread checks whether the run has ended.
 const IDLE: Duration = Duration::from_millis(2);
 /// Time before a due frame that is spent spinning instead of sleeping, since a wake-up takes time.
 const SPIN: Duration = Duration::from_micros(10);

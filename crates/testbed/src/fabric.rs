@@ -19,7 +19,7 @@ use crate::background::{self, Background, Made};
 use crate::frame;
 use crate::frames::{Frames, Slot};
 
-/// Ports, links and switches, and the frames among them.
+/// Ports, links and switches, and the frames in them.
 #[derive(Debug)]
 pub struct Fabric {
     queue: EventQueue<Event>,

@@ -103,7 +103,8 @@ impl HostNamespaces {
     }
 
     /// Opens and closes a connection between every two hosts; another thread must carry the frames. A kernel applies the bound on windows
-    /// of a route (`cwnd lock`) only to hosts for which it has stored metrics (`tcp_init_metrics`), which it does when a connection ends.
+    /// of a route (`cwnd lock`) only to hosts for which it has stored metrics (`tcp_init_metrics`). It stores metrics when a connection
+    /// ends.
     ///
     /// # Errors
     ///
@@ -297,7 +298,7 @@ fn silence_ipv6() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Executes these commands by a program of iproute2, in this thread's network.
+/// Executes these commands with a program of iproute2, in this thread's network.
 fn run(program: &str, commands: &str) -> Result<(), Failure> {
     let mut child = Command::new(program)
         .args(["-batch", "-"])

@@ -151,7 +151,7 @@ fn told(experiment: &Experiment) -> Vec<u32> {
     ]
 }
 
-/// Refuses configurations of DCTCP other than the one that Linux has, with a gain of 1/16.
+/// Refuses configurations of DCTCP that Linux does not have: the gain must be 1/16, and the initial alpha 1.
 fn refuse_dctcp(config: &dctcp::Config, [gain, alpha]: [&'static str; 2], refusals: &mut Vec<Refusal>) {
     if config.gain != 1.0 / 16.0 {
         refuse(refusals, gain, format!("must be 1/16 = 0.0625 in the testbed, got {}", config.gain));
@@ -310,8 +310,8 @@ fn settings(experiment: &Experiment, dilation: Dilation) -> Vec<(&'static str, S
     ];
     let limit = experiment.hosts.groups[0].backpressure.map_or(1 << 30, |limit| limit.0.min(1 << 30));
     settings.push(("tcp_limit_output_bytes", limit.to_string()));
-    // With TCP Small Queues, the data that may wait is what the pacing rate sends in 2^-10 s of the machine's time. Nothing
-    // else in this set-up uses the pacing rate, so the rate is dilated instead of the time.
+    // TCP Small Queues let as much data wait as the pacing rate sends in 2^-10 s of the machine's time. Nothing else in this set-up uses
+    // the pacing rate, so the rate is dilated instead of the time.
     let percent = |ratio: u32| ratio.saturating_mul(dilation.factor()).min(MOST_PACING).to_string();
     settings.push(("tcp_pacing_ss_ratio", percent(PACING_SLOW_START)));
     settings.push(("tcp_pacing_ca_ratio", percent(PACING_AVOIDANCE)));

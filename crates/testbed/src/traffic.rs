@@ -1,4 +1,4 @@
-//! Flows of a scenario at their times, the same as those of a simulation with the same seed.
+//! Flows of a scenario, at the same times as in a simulation with the same seed.
 //!
 //! Workloads are polled with the times at which their flows were due, not with those at which a late program processed them, so
 //! that random draws do not depend on the machine. Flows without dependencies are announced in advance, so that their
@@ -25,7 +25,7 @@ pub struct Announcer {
     tickets: u64,
     /// Flows announced since the last call of [`Self::announced`].
     announced: Vec<Announced>,
-    /// Time by which flows without dependencies are announced in advance.
+    /// Lead time with which flows without dependencies are announced.
     ahead: Duration,
 }
 
@@ -49,7 +49,7 @@ impl Announcer {
         traffic
     }
 
-    /// Returns the next flow that is due by `now`, earliest first.
+    /// Removes and returns the earliest flow that is due by `now`; `None` if none is due.
     pub fn due(&mut self, now: Instant) -> Option<Announced> {
         loop {
             let (at, index) = self

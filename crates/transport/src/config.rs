@@ -74,7 +74,7 @@ pub struct Config {
     pub timestamps: bool,
     /// Rule for delayed acknowledgements.
     pub delayed_ack: DelayedAck,
-    /// Packets of an ECN-capable connection that carry ECT.
+    /// Packets that carry ECT on an ECN-capable connection.
     pub ect: EctPolicy,
     /// Congestion control.
     pub congestion: congestion::Config,
@@ -102,7 +102,7 @@ pub enum AppLimited {
     /// cwnd grows (RFC 5681, ns-2).
     #[default]
     Grows,
-    /// cwnd grows only if it limited the sender, or in slow start up to twice the outstanding data (Linux,
+    /// cwnd grows if it limited the sender. In slow start it also grows otherwise, but only up to twice the outstanding data (Linux,
     /// `tcp_is_cwnd_limited`).
     Linux,
 }
@@ -119,7 +119,7 @@ pub enum AckCounts {
     Bytes,
 }
 
-/// Packets of an ECN-capable connection that carry ECT.
+/// Packets that carry ECT on an ECN-capable connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "Ect")]

@@ -39,7 +39,7 @@ pub struct Sender {
     last_sent: Instant,
     /// TS.Recent: timestamp that data echoes (RFC 7323 §4.3); zero before the first acknowledgement.
     recent: Instant,
-    /// End of the segment being timed; zero without one.
+    /// End of the segment being timed; zero if no segment is timed.
     timed_end: u64,
     timed_at: Instant,
     rtt: RttEstimator,

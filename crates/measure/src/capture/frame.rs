@@ -259,8 +259,8 @@ mod tests {
         (folded & 0xffff) + (folded >> 16) == 0xffff
     }
 
-    /// Returns whether a frame carries `protocol`, and its IP checksum and the checksum of its payload are correct. The payload's checksum
-    /// covers the pseudo header, except for ICMP.
+    /// Returns whether a frame carries `protocol`, with a correct IP checksum and a correct checksum of the payload. The latter covers the
+    /// pseudo header, except for ICMP.
     fn is_whole(bytes: &[u8], protocol: u8) -> bool {
         let (ip, rest) = bytes[14..].split_at(20);
         let len = (rest.len() as u16).to_be_bytes();

@@ -24,7 +24,7 @@ pub(super) const FIRST: Numbers = Numbers { next: 1, expected: 1 };
 /// Direction of a connection at a port: the port's link, both hosts, and both port numbers.
 type Way = (u32, HostId, HostId, (u16, u16));
 
-/// Last numbers that each host has sent, by port and connection.
+/// Last sequence and acknowledgement numbers that each host has sent, by port and connection.
 #[derive(Debug, Default)]
 pub(super) struct Said(BTreeMap<Way, Numbers>);
 

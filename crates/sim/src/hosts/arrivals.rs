@@ -47,7 +47,7 @@ impl Hosts {
         self.nic(at.host).recycle(at.queue, taken);
     }
 
-    /// Processes a packet that the NIC releases, with the NIC's agent.
+    /// Passes a packet that the NIC releases to the NIC's agent and to the host.
     fn pass_nic(&mut self, arrived: Arrived, driver: &mut impl Driver) {
         let host = arrived.header.destination;
         self.nic(host).on_packet(driver.now(), arrived.bytes);

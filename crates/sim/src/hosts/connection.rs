@@ -54,9 +54,9 @@ pub(crate) struct SenderSide {
     pub(crate) started: Instant,
     /// Earliest pending timer event; `Instant::MAX` for none.
     pub(crate) timer_at: Instant,
-    /// Counts of the sender's timeouts and retransmissions before the current flow.
+    /// Numbers of the sender's timeouts and retransmissions before the current flow.
     pub(crate) before: (u32, u32),
-    /// Longest time between acknowledgements of new data.
+    /// Longest time between acknowledgements of new data of the current flow.
     pub(crate) gap: Gap,
     /// Whether the connection outlives its flow.
     pub(crate) persistent: bool,
@@ -84,17 +84,17 @@ pub(crate) struct ReceiverSide {
     pub(crate) receiver: Receiver,
     pub(crate) address: Address,
     pub(crate) name: Name,
-    /// Newest flow with arrived data.
+    /// Newest flow from which data has arrived.
     pub(crate) newest: Option<FlowNumber>,
     /// The newest flow, as long as it is incomplete.
     pub(crate) flow: Option<u32>,
     /// Sequence number of the newest flow's first byte, from the framing of its data; `flow_end` is the number after its last byte.
     pub(crate) flow_start: u64,
     pub(crate) flow_end: u64,
-    /// Number of the sender's timeouts during the newest flow, as the data that has arrived reports it.
+    /// Number of the sender's timeouts during the newest flow, according to the data that has arrived so far.
     pub(crate) timeouts: u32,
     pub(crate) timer_at: Instant,
-    /// Longest time between arrivals of data, in order or not.
+    /// Longest time between arrivals of data of the newest flow, in order or not.
     pub(crate) gap: Gap,
     /// Whether no more data will arrive; the receiver is then removed after its last acknowledgement.
     pub(crate) is_done: bool,

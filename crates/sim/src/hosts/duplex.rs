@@ -42,7 +42,7 @@ impl Duplex {
         self.senders.contains_key(&(other, ports))
     }
 
-    /// Returns the slot of the sender on the connection to which arriving data with this header belongs.
+    /// Returns the slot of this host's sender on the connection of arriving data.
     pub(crate) fn sender(&self, header: &Header) -> Option<u32> {
         self.senders.get(&(header.source, header.ports())).copied()
     }

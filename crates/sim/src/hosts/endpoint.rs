@@ -84,7 +84,7 @@ impl Endpoint {
         sender.poll_transmit(config, now)
     }
 
-    /// Returns the data that the endpoint could send, which limits the size of bursts; `None` while it repairs a loss.
+    /// Returns the data that the endpoint could send, from which burst sizes follow; `None` while the connection opens or repairs a loss.
     pub(super) fn backlog(&self) -> Option<Backlog> {
         let Self::Tcp(sender) = self;
         sender.backlog()

@@ -19,7 +19,7 @@ pub(crate) struct Flows {
     shares: Vec<bool>,
 }
 
-/// Selection of flows.
+/// Flows that have records, where not all flows have one.
 #[derive(Debug, Default)]
 struct Selection {
     /// Number of each recorded flow, in the order of `records`.
@@ -28,7 +28,7 @@ struct Selection {
 }
 
 impl Flows {
-    /// Returns an empty store for records of all flows of `experiment`, or of a selection of the flows if `some` is true.
+    /// Creates an empty store: for all flows of `experiment`, or for a selection of them if `some` is true.
     pub(crate) fn new(experiment: &Experiment, some: bool) -> Self {
         Self {
             records: Vec::new(),

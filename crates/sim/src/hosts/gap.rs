@@ -10,12 +10,12 @@ pub(crate) struct Gap {
 }
 
 impl Gap {
-    /// Begins to measure at the start of the flow.
+    /// Creates a measurement that starts at `now`, the start of the flow.
     pub(crate) fn from(now: Instant) -> Self {
         Self { since: now, longest: Duration::ZERO }
     }
 
-    /// Records an event, which ends a gap.
+    /// Records an event, which ends the current gap and begins the next one.
     #[inline]
     pub(crate) fn end(&mut self, now: Instant) {
         self.longest = self.longest.max(now - self.since);

@@ -28,7 +28,7 @@ pub(crate) struct Host {
     names: Numbered<Named>,
     /// Persistent connections of the host, by workload and receiver.
     pub(crate) pools: BTreeMap<(u16, HostId), Pool>,
-    /// Next port number.
+    /// Next local port number for a new connection.
     next_port: u16,
     /// Service port for new connections to another host, if it is not the default. It is incremented when all local ports are in use with
     /// it.
@@ -49,7 +49,7 @@ fn key(sender: HostId, name: Name) -> u64 {
     u64::from(sender.0) << 32 | u64::from(name.slot)
 }
 
-/// Receiver for arriving data.
+/// Result of the search for the receiver of arriving data.
 pub(crate) enum Found {
     /// The receiver in this slot.
     Slot(u32),
@@ -74,8 +74,8 @@ impl Host {
         }
     }
 
-    /// Returns the local and remote port of a new connection to host `to` with its service at port `service`. Once all local ports are
-    /// in use with the default service port, connections go to the next port number of host `to` instead.
+    /// Returns the local and the remote port of a new connection to the service at port `service` of host `to`. Once all local ports are in
+    /// use with the default service port, connections go to the next port number of host `to` instead.
     pub(crate) fn take_ports(&mut self, to: HostId, service: u16) -> (u16, u16) {
         loop {
             let there = match service {

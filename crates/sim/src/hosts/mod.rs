@@ -51,7 +51,7 @@ pub(crate) struct Hosts {
     flows: Flows,
     /// Whether any NIC coalesces arriving packets or has an agent. If not, arriving packets bypass the NICs.
     nics_act_on_arrivals: bool,
-    /// Whether any NIC acts on departures: it has backpressure.
+    /// Whether any NIC has backpressure and therefore acts on departures.
     nics_act_on_departures: bool,
 }
 

@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, VecDeque};
 pub struct Pool {
     /// Slots of all connections, in the order in which they were opened.
     slots: Vec<u32>,
-    /// Places of the idle connections in `slots`.
+    /// Indices in `slots` of the idle connections.
     idle: BTreeSet<u32>,
     /// Flows that wait because all connections are busy.
     waiting: VecDeque<u32>,

@@ -62,7 +62,7 @@ impl Hosts {
         }
     }
 
-    /// Processes the acknowledgement in data of the other direction.
+    /// Processes the acknowledgement that a data segment of the other direction carries.
     #[cold]
     fn receive_carried(&mut self, header: &Header, packet: &DataPacket, driver: &mut impl Driver) {
         if let Some((place, hearing)) = self.on_carried(driver.now(), header, packet) {

@@ -95,7 +95,7 @@ impl Hosts {
         Some((header, packet))
     }
 
-    /// Ends a series of packets of a connection. Returns the time of the timer event to schedule, if a new one is needed, and whether
+    /// Ends a series of packets of a connection. Returns the time at which to schedule a timer event, if a new one is needed, and whether
     /// changes of the connection are recorded.
     #[inline(always)]
     fn rest(&mut self, place: Place) -> (Option<Instant>, bool) {

@@ -128,7 +128,7 @@ struct EthtoolValue {
     data: u32,
 }
 
-/// Disables the offloads of an interface of this thread's network: it then sends whole packets with checksums, one by one.
+/// Disables the offloads of an interface of this thread's network: it then sends packets one by one, each with its checksum.
 ///
 /// # Errors
 ///

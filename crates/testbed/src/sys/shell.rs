@@ -30,8 +30,8 @@ impl Page {
         File::options().write(true).open(path).map(Self)
     }
 
-    /// Replaces the text. The first byte is blank until all of it is written; a reader that finds the same first line before and after
-    /// the rest has therefore read a complete text.
+    /// Replaces the text. The first byte is blank until the whole text is written. A reader that finds the same first line before and after
+    /// it reads the other lines has therefore read a complete text.
     pub fn write(&self, text: &str) {
         let (first, rest) = text.as_bytes().split_at(1);
         // The file already has memory for a page of text; if a write fails, the old text remains.

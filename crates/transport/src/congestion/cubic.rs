@@ -30,14 +30,13 @@ pub struct Config {
     pub clock: Clock,
 }
 
-/// Times at which Linux computes the growth (tcp_cubic.c, `bictcp_update`). If both are zero, every acknowledgement
-/// computes it.
+/// Times at which Linux computes the growth (tcp_cubic.c, `bictcp_update`). If both fields are zero, the growth is computed at every
+/// acknowledgement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Clock {
     /// Step of time (a jiffy); the cubic function is evaluated once per step.
     pub tick: Duration,
-    /// Time after an evaluation of the cubic function and Reno's estimate in which they are not evaluated again unless cwnd changes (`HZ /
-    /// 32`).
+    /// Time for which a computed growth stays valid while cwnd does not change (`HZ / 32`).
     pub hold: Duration,
 }
 
@@ -80,7 +79,7 @@ impl Default for Config {
     }
 }
 
-/// State of one connection.
+/// CUBIC's state of one connection.
 #[derive(Clone, Debug)]
 pub struct Cubic {
     config: Config,
@@ -229,7 +228,7 @@ impl Cubic {
         self.pending = 0;
     }
 
-    /// Returns the window after a reduction of `base`.
+    /// Returns the share β of `base`, in whole segments with [`Counting::Segments`].
     fn reduced(&self, window: &Window, base: Bytes) -> u64 {
         let left = base.scale(self.config.beta).0;
         match self.config.counting {

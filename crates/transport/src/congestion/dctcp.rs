@@ -27,7 +27,7 @@ pub struct Config {
     pub arithmetic: Arithmetic,
 }
 
-/// Arithmetic of alpha.
+/// Arithmetic of alpha and of cuts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Arithmetic {
@@ -89,7 +89,7 @@ impl Default for Config {
     }
 }
 
-/// State of one connection.
+/// DCTCP's state of one connection.
 #[derive(Clone, Copy, Debug)]
 pub struct Dctcp {
     alpha: f64,

@@ -58,7 +58,7 @@ const LOW_WINDOW: u64 = 16;
 /// Bytes of four bursts of the largest size (tcp_cubic.c, `hystart_ack_delay`).
 const BURSTS: u128 = 4 * 65_536;
 
-/// State of one connection.
+/// HyStart's state of one connection.
 #[derive(Clone, Debug)]
 pub(super) struct HyStart {
     config: Config,

@@ -47,7 +47,7 @@ pub enum Signal {
     Ece,
 }
 
-/// State of one connection.
+/// Pulser's state of one connection.
 #[derive(Clone, Debug)]
 pub struct Pulser {
     dctcp: Dctcp,

@@ -16,7 +16,7 @@ pub struct Config {
     pub every: Duration,
 }
 
-/// State of one connection.
+/// State of the test's congestion control for one connection.
 #[derive(Clone, Debug)]
 pub struct Timed {
     rate: Rate,

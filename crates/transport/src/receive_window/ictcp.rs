@@ -66,7 +66,7 @@ enum SubSlot {
     Growing { quota: f64 },
 }
 
-/// State of one connection.
+/// ICTCP's state of one connection.
 #[derive(Clone, Debug)]
 struct Connection {
     window: u64,

@@ -1,5 +1,5 @@
-//! The course of a recovery, independent of the method that detects losses: its begin and end, its first
-//! retransmission, and its limit on transmissions.
+//! The course of a recovery, independent of the method that detects losses: its start and end, its first retransmission, and its limit on
+//! transmissions.
 
 use shallows_core::packet::AckSegment;
 
@@ -60,8 +60,8 @@ impl Course {
         (reported, reported.is_some_and(|range| self.undo.on_report(range)))
     }
 
-    /// Ends recovery if all data outstanding at its begin is acknowledged (RFC 6675 §5 step A), or if the recovery was
-    /// spurious. Returns whether it ends.
+    /// Ends recovery if all data outstanding at its start is acknowledged (RFC 6675 §5 step A), or if the recovery was spurious. Returns
+    /// whether it ends.
     pub(super) fn end(&mut self, una: u64, spurious: bool) -> bool {
         let ends = self.phase != Phase::Open && (una >= self.point || spurious);
         if ends {

@@ -84,7 +84,7 @@ pub(crate) struct Outcome {
     pub(crate) repaired: bool,
     /// Whether a detected loss was spurious (RFC 5682, RFC 3708).
     pub(crate) spurious: bool,
-    /// Limit of the data that may be sent at once; set when recovery ends.
+    /// Upper limit of cwnd that prevents a burst; set when recovery ends (RFC 6582 §3.2 step 3).
     pub(crate) burst_limit: Option<u64>,
     /// Whether the retransmission timer continues unchanged.
     pub(crate) keeps_timer: bool,

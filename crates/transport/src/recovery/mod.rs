@@ -200,7 +200,7 @@ impl Recovery {
         }
     }
 
-    /// Returns, once, the window to restore after a spurious recovery, unless another reduction forbids it.
+    /// Removes and returns the window to restore after a spurious recovery; `None` if another reduction forbids the undo.
     pub(crate) fn take_prior(&mut self) -> Option<Prior> {
         self.undo().and_then(Undo::take_prior)
     }

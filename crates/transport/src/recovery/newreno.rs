@@ -9,7 +9,7 @@ use super::interface::{
 use crate::config::{Config, FullAck};
 use crate::scoreboard::Range;
 
-/// State of one connection.
+/// State of Reno or NewReno recovery of one connection.
 #[derive(Debug, Default)]
 pub(crate) struct NewReno {
     phase: Phase,

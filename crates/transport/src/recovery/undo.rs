@@ -6,7 +6,7 @@
 use super::interface::Prior;
 use crate::scoreboard::Range;
 
-/// Retransmissions since the begin of a recovery.
+/// Retransmissions since the start of a recovery.
 #[derive(Debug, Default)]
 pub(super) struct Undo {
     /// Retransmitted ranges that were not reported yet, in order of sending. A range is listed once per retransmission.

@@ -36,7 +36,7 @@ impl Sender {
     }
 
     pub(super) fn on_ack_reducing(&mut self, config: &Config, now: Instant, segment: &AckSegment) {
-        // Linux, `tcp_fastretrans_alert`: CWR ends with an acknowledgement of data sent since it began. That
+        // Linux, `tcp_fastretrans_alert`: the CWR state ends with an acknowledgement of data sent since the state began. That
         // acknowledgement may grow cwnd, or begin the next reduction.
         if (self.reduce_from..=self.next).contains(&segment.ack) {
             self.end_reduction();

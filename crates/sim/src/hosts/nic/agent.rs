@@ -10,7 +10,7 @@ use crate::hosts::packet::Packet;
 
 /// Agent of one host. It acts when the host processes a packet, and at its own deadline.
 pub(crate) trait HostAgent: Debug + Send {
-    /// Handles a packet of any kind, or a merged one, of `bytes` on the wire.
+    /// Handles a packet of any kind, or several merged packets, with `bytes` bytes on the wire.
     fn on_packet(&mut self, now: Instant, bytes: Bytes);
 
     /// Handles `data` bytes that arrive on a connection and echo the timestamp `echo` (zero for none). `connection` is the slot of the

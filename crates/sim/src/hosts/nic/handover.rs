@@ -72,7 +72,7 @@ impl Handover {
         Some((header, packet))
     }
 
-    /// Ends a series of packets. Returns the time at which the source is to be polled again if nothing happens before.
+    /// Ends a series of pulls. Returns the time at which the source must be polled again if nothing happens before.
     #[inline(always)]
     pub(crate) fn rest(&self, source: &mut impl PacketSource) -> Option<Instant> {
         if !self.holds {
@@ -83,7 +83,7 @@ impl Handover {
         next.map_or(deadline, |next| Some(deadline.map_or(next, |deadline| deadline.min(next))))
     }
 
-    /// Returns whether these rules form bursts or pace packets; otherwise each packet leaves as soon as allowed.
+    /// Returns whether these rules form bursts or pace packets. If not, each packet leaves as soon as backpressure allows.
     #[inline]
     fn shapes(&self) -> bool {
         self.offloads.tso.is_some() || self.offloads.paced

@@ -91,7 +91,7 @@ impl Inboxes {
         self.rule
     }
 
-    /// Returns the queue of packets with this header.
+    /// Returns the number of the queue for packets with this header.
     pub(crate) fn of(&self, header: &Header) -> u32 {
         let queues = self.queues.len() as u64;
         if queues == 1 { 0 } else { (header.five_tuple_hash(self.seed) % queues) as u32 }
@@ -108,7 +108,7 @@ impl Inboxes {
 }
 
 impl InboxAt {
-    /// Returns the queue as the index of an event; the host takes 24 bits.
+    /// Returns the queue as the index of an event; the number of the host takes the lowest 24 bits.
     pub(crate) fn index(self) -> u64 {
         u64::from(self.queue) << 24 | u64::from(self.host.0)
     }
@@ -228,7 +228,8 @@ fn joins(before: &mut Arrived, next: &Arrived, packets: &mut Packets) -> bool {
     true
 }
 
-/// Returns `header` without its size. Packets are merged only if they agree in this: addresses, class and ECN bits (`inet_gro_receive`).
+/// Returns `header` without its size. Two packets are merged only if they agree in all other fields: addresses, class and ECN bits
+/// (`inet_gro_receive`).
 fn like(header: Header) -> Header {
     header.with_size(0)
 }

@@ -7,7 +7,7 @@
 
 use shallows_core::{Bytes, Duration, Instant};
 
-/// Limits on waiting packets.
+/// Limits on the wait of packets in a receive queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Limits {
     /// Longest wait of the first packet.
@@ -16,7 +16,7 @@ pub(crate) struct Limits {
     pub(crate) packets: u32,
 }
 
-/// Moderation of one queue.
+/// Adaptive moderation of one receive queue.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Moderation {
     level: usize,

@@ -1,6 +1,6 @@
 //! Loss detection by time, with tail loss probes (RACK-TLP, RFC 8985).
 //!
-//! A segment is lost if a segment that was sent sufficiently later has been delivered.
+//! A segment counts as lost once a segment that was sent sufficiently later has been delivered.
 
 pub(crate) mod interface;
 mod reordering;
@@ -36,7 +36,7 @@ struct Latest {
     measured: Duration,
 }
 
-/// State of one connection.
+/// RACK-TLP's state of one connection.
 #[derive(Debug)]
 pub(crate) struct Rack {
     segments: Segments,
