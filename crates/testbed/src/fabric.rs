@@ -96,7 +96,7 @@ struct Entering {
     slot: Slot,
 }
 
-/// Event. At equal times the order is that of the simulation: departures, arrivals, observers.
+/// Event of the fabric. Events at equal times fire in the order of the simulation: departures, arrivals, observers.
 #[derive(Clone, Copy, Debug)]
 enum Event {
     Transmit(u32),

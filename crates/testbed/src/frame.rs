@@ -94,7 +94,7 @@ mod tests {
         frame
     }
 
-    /// Checks the header checksum. RFC 1071: over a header with its checksum the sum is all ones.
+    /// Returns whether the header checksum is correct: the sum over a header, including its checksum, is all ones (RFC 1071).
     fn checksum_holds(frame: &[u8]) -> bool {
         let ip = &frame[ETHERNET..];
         Sum::default().with(&ip[..usize::from(ip[0] & 0xf) * 4]).checksum() == 0

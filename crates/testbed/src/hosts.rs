@@ -92,7 +92,7 @@ impl HostNamespaces {
         networks.map(|network| network.enter().and_then(|()| Changes::watch(plan.mtu.0 as u32))).collect()
     }
 
-    /// Returns the changes since the set-up, each with its host or the switch.
+    /// Returns the changes of all networks since the set-up; each text names its host or the switch.
     pub fn changed(&mut self) -> Vec<String> {
         let hosts = self.networks.len();
         let each = self.changes.iter_mut().enumerate().flat_map(|(number, changes)| {

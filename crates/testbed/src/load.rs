@@ -64,7 +64,7 @@ pub struct Load<'a> {
 #[derive(Debug)]
 struct Connection {
     address: Address,
-    /// Place in the pool of its workload and pair, if the connection is persistent.
+    /// Place of the connection in the pool of its workload and hosts, if it is persistent.
     place_in_pool: Option<u32>,
     sender: Option<Socket>,
     receiver: Option<Socket>,

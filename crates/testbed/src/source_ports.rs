@@ -53,7 +53,7 @@ impl SourcePorts {
             let port = self.next;
             self.next = port.checked_add(1).unwrap_or(FIRST_PORT);
             match attempt(port) {
-                // bind(2): another socket has exclusive use of the port. connect(2): another connection has both addresses.
+                // bind(2): another socket has exclusive use of the port. connect(2): another connection has the same two addresses.
                 Err(error) if is_taken(&error) => {}
                 other => return other.map(|made| Some((made, port))),
             }

@@ -186,7 +186,7 @@ pub enum RestartAfterIdle {
     /// cwnd becomes the initial window if it was larger.
     #[default]
     Reduce,
-    /// cwnd becomes the initial window even if it was smaller. The idle time is SRTT + 4 RTTVAR, without the minimum of the RTO (ns-2's
+    /// cwnd becomes the initial window even if it was smaller. A pause of SRTT + 4 RTTVAR suffices, without the minimum of the RTO (ns-2's
     /// `slow_start_restart_`).
     Reset,
 }

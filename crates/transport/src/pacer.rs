@@ -1,7 +1,7 @@
 //! Pacing: a connection spreads its bursts over the round trip.
 //!
 //! Linux's `sch_fq` releases a buffer at the time that TCP assigned to it. `tcp_update_skb_after_send`
-//! (net/ipv4/tcp_output.c) delays the next buffer by the transmission time of this one at the pacing rate, except for the
+//! (net/ipv4/tcp_output.c) delays the next buffer by the transmission time of the current one at the pacing rate, except for the
 //! first ten segments. Not modelled: the rounds of `sch_fq`, in which connections share a NIC.
 
 use shallows_core::{Bytes, Duration, Instant};

@@ -192,7 +192,8 @@ fn ticks(at: Instant) -> u32 {
     (at.0 / 1_000_000) as u32
 }
 
-/// Writes the Ethernet and IP headers of an IP packet of `total` bytes. Returns the checksum of the pseudo header.
+/// Writes the Ethernet and IP headers of an IP packet of `total` bytes. Returns the sum of the pseudo header, with which the payload's
+/// checksum begins.
 fn write_network(header: &Header, protocol: Protocol, total: usize, frame: &mut Frame) -> Sum {
     let ip = ipv4::Repr {
         source: address(header.source),
@@ -215,7 +216,8 @@ fn write_network(header: &Header, protocol: Protocol, total: usize, frame: &mut 
     ip.pseudo_header()
 }
 
-/// Returns the ICMP header. Its identifier is the number of the probe, which the header holds as the requesting side's port.
+/// Returns the ICMP header. The identifier is the number of the probe, which `header` stores as the source port of a request and as the
+/// destination port of a reply.
 fn icmp(header: &Header, message: &EchoMessage) -> icmp::Repr {
     let (source, destination) = header.ports();
     let (kind, identifier) =
@@ -259,8 +261,8 @@ mod tests {
         (folded & 0xffff) + (folded >> 16) == 0xffff
     }
 
-    /// Returns whether a frame carries `protocol`, with a correct IP checksum and a correct checksum of the payload. The latter covers the
-    /// pseudo header, except for ICMP.
+    /// Returns whether a frame carries `protocol`, with a correct IP checksum and a correct checksum of the payload. The payload's checksum
+    /// covers the pseudo header, except for ICMP.
     fn is_whole(bytes: &[u8], protocol: u8) -> bool {
         let (ip, rest) = bytes[14..].split_at(20);
         let len = (rest.len() as u16).to_be_bytes();

@@ -18,7 +18,7 @@ pub(super) struct Numbers {
     pub(super) expected: u32,
 }
 
-/// Numbers of the first packet in a direction of a connection.
+/// Numbers of a host that has neither sent nor acknowledged data on a connection.
 pub(super) const FIRST: Numbers = Numbers { next: 1, expected: 1 };
 
 /// Direction of a connection at a port: the port's link, both hosts, and both port numbers.

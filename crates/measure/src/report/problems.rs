@@ -56,7 +56,7 @@ impl Report {
         !ends && !rows
     }
 
-    /// Returns a problem if a workload sent no flow or query, if none of those counts, or if none of the counted ones completed.
+    /// Returns a problem if a workload sent nothing, if no flow (or query) that it sent counts, or if no counted one completed.
     fn problem_of_workload(&self, number: usize, key: &str, reached: Reached) -> Option<Problem> {
         let what = if self.experiment.asks()[number] { "queries" } else { "flows" };
         let Reached { sent, counted, measured } = reached;

@@ -166,7 +166,7 @@ impl Host {
     pub(crate) fn admit(&mut self, config: &Config, transport: u16, header: &Header, name: Name) -> u32 {
         let key = key(header.source, name);
         if let Some(Named { slot, .. }) = self.names.get(key) {
-            // The receiver of the slot's previous connection, which the sender has closed.
+            // This receiver belongs to the slot's previous connection, which the sender has closed.
             self.dismiss(slot);
         }
         let mut side = ReceiverSide {

@@ -6,7 +6,7 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 
 /// Names of the congestion controls in scenarios.
 pub const OWN: [&str; 3] = ["dctcp", "ecnstar", "pulser"];
-/// Programs compiled from `bpf`, in the same order.
+/// Programs compiled from `bpf`, in the order of [`OWN`].
 const COMPILED: [&[u8]; 3] = [
     include_bytes!(concat!(env!("OUT_DIR"), "/dctcp.bpf.o")),
     include_bytes!(concat!(env!("OUT_DIR"), "/ecn_star.bpf.o")),
@@ -14,7 +14,7 @@ const COMPILED: [&[u8]; 3] = [
 ];
 /// Programs that read and write packets at the interface of each host; not every congestion control has them.
 const AT_INTERFACES: [&CStr; 2] = [c"incast_ingress", c"incast_egress"];
-/// Placeholder of the name in `bpf/tcp.h`, with its final zero.
+/// Placeholder in `bpf/tcp.h` for the name of the congestion control, with the final zero.
 const NAME: &[u8; 16] = b"name_of_nobody_\0";
 
 /// Congestion control registered with the kernel. The kernel removes it when the process ends, even if it is killed.

@@ -194,7 +194,8 @@ impl Socket {
         self.set(libc::SOL_SOCKET, libc::SO_TIMESTAMPING, flags.cast_signed())
     }
 
-    /// Returns the time of the last requested acknowledgement, in nanoseconds of the real-time clock, if there is a new one.
+    /// Returns the time of the last requested acknowledgement, in nanoseconds of the real-time clock; `None` if none arrived since the last
+    /// call.
     pub fn acked_at(&self) -> Option<u64> {
         let mut last = None;
         loop {

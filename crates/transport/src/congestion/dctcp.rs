@@ -21,7 +21,7 @@ pub struct Config {
     pub window_end: WindowEnd,
     /// Whether duplicate acknowledgements count in the fraction. Default `"ignored"`.
     pub duplicate_acks: DuplicateAcks,
-    /// Acknowledgements with ECE that grow cwnd, except the one that cuts it. Default `"all"`.
+    /// Acknowledgements with ECE that grow cwnd; an acknowledgement that cuts cwnd never grows it. Default `"all"`.
     pub ece_growth: EceGrowth,
     /// Arithmetic of alpha. Default `"float"`.
     pub arithmetic: Arithmetic,

@@ -33,7 +33,7 @@ pub enum Restore {
     /// The first acknowledgement without the notification (the authors' testbed).
     #[default]
     FirstCleanAck,
-    /// A window of data whose acknowledgements all lack the notification.
+    /// A window of data in which no acknowledgement carries the notification.
     CleanWindow,
 }
 

@@ -31,7 +31,7 @@ impl CongestionControl for Reno {
 
     fn on_congestion(&mut self, window: &mut Window, congestion: Congestion, flight_size: Bytes) {
         match congestion {
-            // RFC 3168 §6.1.2: the reaction to ECE is the one to a loss; cwnd itself is halved.
+            // RFC 3168 §6.1.2: ECE has the same effect as a loss; cwnd itself is halved.
             Congestion::Ecn => window.reduce(window.cwnd().0 / 2),
             Congestion::Loss => window.halve(flight_size),
             Congestion::Timeout => window.collapse(flight_size, false),

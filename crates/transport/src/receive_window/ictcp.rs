@@ -79,7 +79,7 @@ struct Connection {
     round: Option<Round>,
     /// *b_m* of the paper: measured throughput in bytes per second.
     measured: f64,
-    /// Consecutive rounds in which too much of the window was unused.
+    /// Number of consecutive rounds with an unused share above `gamma2`.
     unused_rounds: u32,
     /// Bytes received in this slot; `in_last_slot` has those of the slot before.
     in_slot: u64,
@@ -318,7 +318,7 @@ mod tests {
         }
     }
 
-    /// Returns the control of a link of 1 Gb/s: 125 MB/s, 112.5 of which may be used.
+    /// Returns the control of a link of 1 Gb/s: 125 MB/s, and at most 112.5 MB/s may be used.
     fn nic(config: Config) -> Ictcp {
         Ictcp::new(&config, Bytes(MSS), Rate(1_000_000_000))
     }

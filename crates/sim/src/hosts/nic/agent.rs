@@ -1,4 +1,4 @@
-//! Host-wide agents, which control all connections of a host together, at its NIC.
+//! Host-wide agents: each controls all connections of one host together, at the host's NIC.
 
 use std::fmt::Debug;
 

@@ -137,7 +137,7 @@ impl Nic {
         arm(self.agent.as_ref()?.deadline(), &mut self.agent_timer_at)
     }
 
-    /// Handles an event of the agent. Returns whether it is the earliest pending one.
+    /// Handles an event of the agent. Returns whether it is the agent's earliest pending event.
     pub(crate) fn on_agent_timer(&mut self, now: Instant) -> bool {
         let is_due = self.agent_timer_at == now;
         if is_due {
