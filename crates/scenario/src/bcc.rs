@@ -18,19 +18,19 @@ pub(crate) struct Thresholds {
 
 /// Inputs of the formulas.
 struct Inputs {
-    /// C, the rate of the pool's fastest port, which needs the largest reserve.
+    /// C, the highest rate among the pool's ports: the fastest port needs the largest reserve.
     rate: Rate,
     /// N, the number of ports that share the pool.
     ports: usize,
     /// B, the size of the pool.
     pool: Bytes,
     alpha: f64,
-    /// S_min, the reserved bytes of a port.
+    /// S_min, the reserved bytes of a port, which only that port can use.
     reserved: Bytes,
     rtt: Duration,
 }
 
-/// Returns the thresholds of `bcc` at a port, or the reason why they cannot be computed.
+/// Returns the thresholds of the marker `bcc` at a port, or the reason why they cannot be computed.
 pub(crate) fn thresholds(bcc: &Bcc, site: &Site<'_>) -> Result<Thresholds, String> {
     let inputs = inputs(bcc, site)?;
     let in_bytes = |depth: crate::quantity::Depth| depth.in_bytes(site.packet, site.link.rate);

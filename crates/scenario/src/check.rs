@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::document::{Document, Path, parse_path};
 use crate::error::Problem;
 
-/// Function that returns the text of a file that a scenario names, or the reason why it cannot be read.
+/// Function that reads a file named in a scenario. It returns the file's text, or the reason why it cannot be read.
 pub type Reader<'a> = dyn Fn(&str) -> Result<String, String> + 'a;
 
 /// Problems found so far, and the input files read so far.
@@ -14,7 +14,8 @@ pub(crate) struct Checker<'a> {
     reader: &'a Reader<'a>,
     pub(crate) problems: Vec<Problem>,
     pub(crate) inputs: Vec<InputFile>,
-    /// Table that is checked in place of another one: name of the replaced table, and key of the checked table.
+    /// Set while a check of one table runs on another table: the name of the table that the check is for, and the key of the table that it
+    /// reads.
     instead: Option<(&'static str, String)>,
 }
 
@@ -24,7 +25,8 @@ impl<'a> Checker<'a> {
         Self { document, reader, problems: Vec::new(), inputs: Vec::new(), instead: None }
     }
 
-    /// Runs a check of `table` on the table at `key` instead. The check uses keys of `table`; problems are reported at `key`.
+    /// Runs `check`, a check of the table named `table`, on the table at `key` instead. Keys that `check` writes as `table.x` are reported
+    /// as `key.x`.
     pub(crate) fn instead<T>(
         &mut self,
         table: &'static str,
@@ -37,17 +39,17 @@ impl<'a> Checker<'a> {
         checked
     }
 
-    /// Returns the path of the value that a check calls `key`.
+    /// Returns the path of the value that a check names `key`.
     fn place(&self, key: &str) -> Option<Path> {
         let Some((table, instead)) = &self.instead else { return parse_path(key) };
-        // No other table has a name that begins with the name of the replaced table.
+        // No other table has a name that begins with the text of `table`, so a prefix is enough.
         match key.strip_prefix(table) {
             Some(rest) => parse_path(&format!("{instead}{rest}")),
             None => parse_path(key),
         }
     }
 
-    /// Records a problem with the value at `key`, written as `section[0].key`.
+    /// Records a problem with the value at `key`, which is written as users write it: `section[0].key`.
     pub(crate) fn refuse(&mut self, key: &str, message: impl Into<String>) {
         let path = self.place(key).unwrap_or_default();
         let problem = self.document.problem(&path, message.into());
@@ -65,7 +67,8 @@ impl<'a> Checker<'a> {
         condition
     }
 
-    /// Returns whether to report a conflict of two keys at `other` instead of `key`: only if `other` alone is given.
+    /// Returns whether a conflict between `key` and `other` is reported at `other`: only if the scenario sets `other` and leaves `key` at
+    /// its default.
     pub(crate) fn blames_other(&self, key: &str, other: &str) -> bool {
         let given = |key| self.place(key).is_some_and(|path| self.document.gives(&path));
         !given(key) && given(other)

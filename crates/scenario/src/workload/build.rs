@@ -293,7 +293,7 @@ impl Builder<'_, '_, '_> {
         });
         let warm_up = c.warm_up.as_ref().map(|warm_up| {
             self.checker.require(warm_up.from <= warm_up.to, &format!("{key}.warm_up.from"), || {
-                format!("must be at most to = {1}, got {0}", warm_up.from, warm_up.to)
+                format!("must be at most the value of `to` ({1}), got {0}", warm_up.from, warm_up.to)
             });
             self.checker.require(warm_up.bytes.0.0 > 0, &format!("{key}.warm_up.bytes"), || {
                 "must be above 0B, got 0B".to_owned()
