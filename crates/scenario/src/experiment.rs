@@ -222,7 +222,6 @@ impl Experiment {
 
     /// Returns the scenario with all defaults filled in. It contains everything that affects a run except the contents of input files.
     ///
-    ///
     /// Written as TOML, the result is again a scenario, which describes the same experiment.
     ///
     /// # Panics

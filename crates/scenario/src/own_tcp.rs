@@ -1,6 +1,5 @@
 //! `tcp` tables of workloads: settings in which a workload's connections differ from the settings of their hosts.
 //!
-//!
 //! A workload can set what a program or a route can choose in a real host. It cannot set what a host has for all of its connections, such
 //! as timestamps.
 

@@ -14,7 +14,7 @@ pub(crate) enum PerQueue<T> {
 }
 
 impl<T: Copy> PerQueue<T> {
-    /// Returns one value for each queue, or `None` if a list does not have `queues` entries.
+    /// Returns the value of each of `queues` queues, or `None` if the setting is a list with another number of entries.
     pub(crate) fn spread(&self, queues: usize) -> Option<Vec<T>> {
         match self {
             Self::All(value) => Some(vec![*value; queues]),
