@@ -262,7 +262,7 @@ pub(crate) struct Measure {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PortTrace {
-    /// Ports by kind (`"nic"`, `"to-host"`, `"up"` …) or by name, such as `"leaf0->host3"`; `*` matches any text.
+    /// Ports, given by kind (`"nic"`, `"to-host"`, `"up"` …) or by name, such as `"leaf0->host3"`; `*` matches any text.
     pub(crate) ports: Vec<String>,
     /// Interval of readings; `"event"` (default) means every change.
     #[serde(default)]

@@ -50,13 +50,13 @@ pub(crate) struct Fifo {}
 pub(crate) struct StrictPriority {
     /// Number of queues of a port.
     pub(crate) queues: u8,
-    /// Queue that each class of service (DSCP) joins, by class. Default: class 0 joins queue 0, class 1 queue 1 …
+    /// Queue of each class of service (DSCP), as a list indexed by class. Default: class *n* uses queue *n*.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) classes: Option<Vec<u8>>,
-    /// Limit of each queue, independent of the buffer. Default: no limit.
+    /// Limit of each queue, in addition to the limits of the buffer. Default: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) queue_limit: Option<PerQueue<Amount>>,
-    /// Limit of all queues of a port together, first come, first served. Default: no limit.
+    /// Limit of all queues of a port together, which they share first come, first served. Default: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) port_limit: Option<Amount>,
 }
@@ -67,21 +67,21 @@ pub(crate) struct StrictPriority {
 pub(crate) struct Wrr {
     /// Number of queues that take turns.
     pub(crate) queues: u8,
-    /// Quantum that each queue may send in a round: one value for all, or a list.
+    /// Data that each queue may send in a round: one value for all queues, or a list with one value per queue.
     pub(crate) quantum: PerQueue<Amount>,
     /// Order of turns. Default `"cyclic"`.
     #[serde(default)]
     pub(crate) order: Order,
-    /// Number of additional queues with strict priority; they are first in number. Default 0.
+    /// Number of additional queues with strict priority over the others; they have the lowest numbers. Default 0.
     #[serde(default)]
     pub(crate) strict: u8,
-    /// Queue that each class of service (DSCP) joins, by class. Default: class 0 joins queue 0, class 1 queue 1 …
+    /// Queue of each class of service (DSCP), as a list indexed by class. Default: class *n* uses queue *n*.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) classes: Option<Vec<u8>>,
-    /// Limit of each queue, independent of the buffer. Default: no limit.
+    /// Limit of each queue, in addition to the limits of the buffer. Default: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) queue_limit: Option<PerQueue<Amount>>,
-    /// Limit of all queues of a port together, first come, first served. Default: no limit.
+    /// Limit of all queues of a port together, which they share first come, first served. Default: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) port_limit: Option<Amount>,
 }
@@ -92,18 +92,18 @@ pub(crate) struct Wrr {
 pub(crate) struct Dwrr {
     /// Number of queues that take turns.
     pub(crate) queues: u8,
-    /// Quantum that each queue may send in a round, on average: one value for all, or a list.
+    /// Data that each queue may send in a round, on average: one value for all queues, or a list with one value per queue.
     pub(crate) quantum: PerQueue<Amount>,
-    /// Number of additional queues with strict priority; they are first in number. Default 0.
+    /// Number of additional queues with strict priority over the others; they have the lowest numbers. Default 0.
     #[serde(default)]
     pub(crate) strict: u8,
-    /// Queue that each class of service (DSCP) joins, by class. Default: class 0 joins queue 0, class 1 queue 1 …
+    /// Queue of each class of service (DSCP), as a list indexed by class. Default: class *n* uses queue *n*.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) classes: Option<Vec<u8>>,
-    /// Limit of each queue, independent of the buffer. Default: no limit.
+    /// Limit of each queue, in addition to the limits of the buffer. Default: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) queue_limit: Option<PerQueue<Amount>>,
-    /// Limit of all queues of a port together, first come, first served. Default: no limit.
+    /// Limit of all queues of a port together, which they share first come, first served. Default: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) port_limit: Option<Amount>,
 }
@@ -120,16 +120,16 @@ pub(crate) struct Wfq {
     /// Definition of virtual time. Default `"gps"`.
     #[serde(default)]
     pub(crate) virtual_time: VirtualTime,
-    /// Number of additional queues with strict priority; they are first in number. Default 0.
+    /// Number of additional queues with strict priority over the others; they have the lowest numbers. Default 0.
     #[serde(default)]
     pub(crate) strict: u8,
-    /// Queue that each class of service (DSCP) joins, by class. Default: class 0 joins queue 0, class 1 queue 1 …
+    /// Queue of each class of service (DSCP), as a list indexed by class. Default: class *n* uses queue *n*.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) classes: Option<Vec<u8>>,
-    /// Limit of each queue, independent of the buffer. Default: no limit.
+    /// Limit of each queue, in addition to the limits of the buffer. Default: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) queue_limit: Option<PerQueue<Amount>>,
-    /// Limit of all queues of a port together, first come, first served. Default: no limit.
+    /// Limit of all queues of a port together, which they share first come, first served. Default: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) port_limit: Option<Amount>,
 }

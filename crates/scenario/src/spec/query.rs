@@ -60,17 +60,18 @@ pub(crate) struct PartitionAggregate {
     /// Time at which queries begin. Default `"0s"`.
     #[serde(default = "no_time")]
     pub(crate) start: Time,
-    /// Use of connections by flows. Default `"new"`.
+    /// Whether each flow opens a new connection or uses a pool of open ones. Default `"new"`.
     #[serde(default)]
     pub(crate) connections: Connections,
-    /// Connections that responses use. Default `"own-connection"`.
+    /// Whether a response uses its own connection or that of its request. Default `"own-connection"`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) answers: Answers,
-    /// Class of service of its flows: a number (DSCP), or a rule; all flows of a query have the same class. Default 0.
+    /// Class of service (DSCP): a number from 0 to 63, or a rule. All flows of a query have the same class. Default 0.
     #[serde(default)]
     pub(crate) class: Class,
-    /// Keys in which its connections differ from `[tcp]` and the groups of its hosts, as in a group. Not allowed are the keys that a host
-    /// has for all connections: `timestamps`, `receive_window`, `receiver`, `ack_class`, selective acknowledgements. Default: none.
+    /// Settings of this workload's connections, which take precedence over `[tcp]` and over the groups of its hosts. A workload cannot set
+    /// keys that a host has for all connections: `timestamps`, `receive_window`, `receiver`, `ack_class`, selective acknowledgements.
+    /// Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Tcp>")]
     pub(crate) tcp: Option<Table>,
@@ -183,17 +184,18 @@ pub(crate) struct BlockTransfer {
     /// Time at which the first block is fetched. Default `"0s"`.
     #[serde(default = "no_time")]
     pub(crate) start: Time,
-    /// Use of connections by flows. Default `"new"`.
+    /// Whether each flow opens a new connection or uses a pool of open ones. Default `"new"`.
     #[serde(default)]
     pub(crate) connections: Connections,
-    /// Connections that responses use. Default `"own-connection"`.
+    /// Whether a response uses its own connection or that of its request. Default `"own-connection"`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) answers: Answers,
-    /// Class of service of its flows: a number (DSCP), or a rule; all flows of a block have the same class. Default 0.
+    /// Class of service (DSCP): a number from 0 to 63, or a rule. All flows of a block have the same class. Default 0.
     #[serde(default)]
     pub(crate) class: Class,
-    /// Keys in which its connections differ from `[tcp]` and the groups of its hosts, as in a group. Not allowed are the keys that a host
-    /// has for all connections: `timestamps`, `receive_window`, `receiver`, `ack_class`, selective acknowledgements. Default: none.
+    /// Settings of this workload's connections, which take precedence over `[tcp]` and over the groups of its hosts. A workload cannot set
+    /// keys that a host has for all connections: `timestamps`, `receive_window`, `receiver`, `ack_class`, selective acknowledgements.
+    /// Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Tcp>")]
     pub(crate) tcp: Option<Table>,

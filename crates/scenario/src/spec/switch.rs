@@ -60,7 +60,7 @@ pub(crate) enum Ecmp {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PortOverride {
-    /// Ports by kind (`"to-host"`, `"up"`, `"down"`, `"bottleneck"`) or by name, such as `"leaf0->host3"`; `*` matches any text.
+    /// Ports, given by kind (`"to-host"`, `"up"`, `"down"`, `"bottleneck"`) or by name, such as `"leaf0->host3"`; `*` matches any text.
     pub(crate) ports: Vec<String>,
     /// Queues and scheduler of these ports.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -103,16 +103,16 @@ pub(crate) struct DynamicThreshold {
     /// Number of ports that share a pool, in the order of ports: first those to hosts, then those to switches. Default: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) ports_per_pool: Option<u32>,
-    /// Reserved bytes of each queue of a port, in addition to the pool and used first. Default `"0B"`.
+    /// Bytes reserved for each queue of a port, in addition to the pool. A queue uses them first. Default `"0B"`.
     #[serde(default = "nothing")]
     pub(crate) reserved: Size,
-    /// Accounting of the reserved bytes. Default `"exact"`.
+    /// Rule that counts the use of reserved bytes. Default `"exact"`.
     #[serde(default)]
     pub(crate) reserved_rule: ReservedRule,
     /// Backlog that the threshold limits: the queue's bytes in the pool (default), or all of its bytes.
     #[serde(default)]
     pub(crate) counts: DtCounts,
-    /// Cell of the memory, such as `"254B"`: every packet occupies whole cells. Default: packets occupy their size.
+    /// Size of the memory's cells, such as `"254B"`; every packet occupies whole cells. Default: a packet occupies its own size.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) cell: Option<Size>,
 }
@@ -123,7 +123,7 @@ pub(crate) struct DynamicThreshold {
 pub(crate) struct StaticPartition {
     /// Limit of each port: bytes, or packets of any size.
     pub(crate) per_port: Amount,
-    /// Cell of the memory, such as `"254B"`: every packet occupies whole cells. Default: packets occupy their size.
+    /// Size of the memory's cells, such as `"254B"`; every packet occupies whole cells. Default: a packet occupies its own size.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) cell: Option<Size>,
 }
@@ -137,13 +137,13 @@ pub(crate) struct CompleteSharing {
     /// Number of ports that share a pool. Default: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) ports_per_pool: Option<u32>,
-    /// Reserved bytes of each queue of a port, in addition to the pool and used first. Default `"0B"`.
+    /// Bytes reserved for each queue of a port, in addition to the pool. A queue uses them first. Default `"0B"`.
     #[serde(default = "nothing")]
     pub(crate) reserved: Size,
-    /// Accounting of the reserved bytes. Default `"exact"`.
+    /// Rule that counts the use of reserved bytes. Default `"exact"`.
     #[serde(default)]
     pub(crate) reserved_rule: ReservedRule,
-    /// Cell of the memory, such as `"254B"`: every packet occupies whole cells. Default: packets occupy their size.
+    /// Size of the memory's cells, such as `"254B"`; every packet occupies whole cells. Default: a packet occupies its own size.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) cell: Option<Size>,
 }
@@ -161,10 +161,10 @@ pub(crate) struct Abm {
     /// Number of ports that share a pool. Default: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) ports_per_pool: Option<u32>,
-    /// Reserved bytes of each queue of a port, in addition to the pool and used first. Default `"0B"`.
+    /// Bytes reserved for each queue of a port, in addition to the pool. A queue uses them first. Default `"0B"`.
     #[serde(default = "nothing")]
     pub(crate) reserved: Size,
-    /// Accounting of the reserved bytes. Default `"exact"`.
+    /// Rule that counts the use of reserved bytes. Default `"exact"`.
     #[serde(default)]
     pub(crate) reserved_rule: ReservedRule,
     /// Share of its threshold at or above which a queue counts as congested. Default 0.9.
@@ -173,7 +173,7 @@ pub(crate) struct Abm {
     /// Bytes that a port sends between two measurements of drain rates, about those of one round-trip time. Default `"75KB"`.
     #[serde(default = "window")]
     pub(crate) window: Size,
-    /// Cell of the memory, such as `"254B"`: every packet occupies whole cells. Default: packets occupy their size.
+    /// Size of the memory's cells, such as `"254B"`; every packet occupies whole cells. Default: a packet occupies its own size.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) cell: Option<Size>,
 }

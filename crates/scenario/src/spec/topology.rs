@@ -34,7 +34,7 @@ pub(crate) struct Star {
     /// Propagation delay of each link, one way. Default `"1us"`.
     #[serde(default = "link_delay")]
     pub(crate) link_delay: Time,
-    /// Time that each packet spends in the host that sends it, and again in the host that receives it. Default `"0s"`.
+    /// Delay of each packet in the sending host, and again in the receiving host. Default `"0s"`.
     #[serde(default = "no_time")]
     pub(crate) host_delay: Time,
     /// Size of the largest IP packet, in bytes. Default 1500.
@@ -44,7 +44,7 @@ pub(crate) struct Star {
     /// simulators.
     #[serde(default = "no_bytes")]
     pub(crate) framing: PacketSize,
-    /// Links that differ from the rest.
+    /// Links whose rate or delay differs from that of other links of the same kind.
     #[serde(default)]
     pub(crate) links: Vec<LinkOverride>,
 }
@@ -68,16 +68,16 @@ pub(crate) struct Dumbbell {
     /// Propagation delay of the link between the switches. Default: `link_delay`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) bottleneck_delay: Option<Time>,
-    /// Time that each packet spends in the host that sends it, and again in the host that receives it. Default `"0s"`.
+    /// Delay of each packet in the sending host, and again in the receiving host. Default `"0s"`.
     #[serde(default = "no_time")]
     pub(crate) host_delay: Time,
     /// Size of the largest IP packet, in bytes. Default 1500.
     #[serde(default = "mtu")]
     pub(crate) mtu: PacketSize,
-    /// Bytes that each packet occupies on a link beyond the IP packet. Default 0.
+    /// Bytes that each packet occupies on a link in addition to its IP packet. Default 0.
     #[serde(default = "no_bytes")]
     pub(crate) framing: PacketSize,
-    /// Links that differ from the rest.
+    /// Links whose rate or delay differs from that of other links of the same kind.
     #[serde(default)]
     pub(crate) links: Vec<LinkOverride>,
 }
@@ -104,16 +104,16 @@ pub(crate) struct LeafSpine {
     /// Propagation delay of each link between leaf and spine. Default: `link_delay`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) uplink_delay: Option<Time>,
-    /// Time that each packet spends in the host that sends it, and again in the host that receives it. Default `"0s"`.
+    /// Delay of each packet in the sending host, and again in the receiving host. Default `"0s"`.
     #[serde(default = "no_time")]
     pub(crate) host_delay: Time,
     /// Size of the largest IP packet, in bytes. Default 1500.
     #[serde(default = "mtu")]
     pub(crate) mtu: PacketSize,
-    /// Bytes that each packet occupies on a link beyond the IP packet. Default 0.
+    /// Bytes that each packet occupies on a link in addition to its IP packet. Default 0.
     #[serde(default = "no_bytes")]
     pub(crate) framing: PacketSize,
-    /// Links that differ from the rest.
+    /// Links whose rate or delay differs from that of other links of the same kind.
     #[serde(default)]
     pub(crate) links: Vec<LinkOverride>,
 }
@@ -145,16 +145,16 @@ pub(crate) struct FatTree {
     /// Propagation delay of each link between aggregation and core. Default: `aggregation_delay`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) core_delay: Option<Time>,
-    /// Time that each packet spends in the host that sends it, and again in the host that receives it. Default `"0s"`.
+    /// Delay of each packet in the sending host, and again in the receiving host. Default `"0s"`.
     #[serde(default = "no_time")]
     pub(crate) host_delay: Time,
     /// Size of the largest IP packet, in bytes. Default 1500.
     #[serde(default = "mtu")]
     pub(crate) mtu: PacketSize,
-    /// Bytes that each packet occupies on a link beyond the IP packet. Default 0.
+    /// Bytes that each packet occupies on a link in addition to its IP packet. Default 0.
     #[serde(default = "no_bytes")]
     pub(crate) framing: PacketSize,
-    /// Links that differ from the rest.
+    /// Links whose rate or delay differs from that of other links of the same kind.
     #[serde(default)]
     pub(crate) links: Vec<LinkOverride>,
 }
@@ -182,13 +182,13 @@ pub(crate) struct Graph {
     /// Propagation delay, one way, of links without their own delay. Default `"1us"`.
     #[serde(default = "link_delay")]
     pub(crate) link_delay: Time,
-    /// Time that each packet spends in the host that sends it, and again in the host that receives it. Default `"0s"`.
+    /// Delay of each packet in the sending host, and again in the receiving host. Default `"0s"`.
     #[serde(default = "no_time")]
     pub(crate) host_delay: Time,
     /// Size of the largest IP packet, in bytes. Default 1500.
     #[serde(default = "mtu")]
     pub(crate) mtu: PacketSize,
-    /// Bytes that each packet occupies on a link beyond the IP packet. Default 0.
+    /// Bytes that each packet occupies on a link in addition to its IP packet. Default 0.
     #[serde(default = "no_bytes")]
     pub(crate) framing: PacketSize,
     /// All links, in both directions. Links that are listed several times run in parallel.

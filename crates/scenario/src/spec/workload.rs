@@ -42,14 +42,15 @@ pub(crate) struct Poisson {
     /// Start of the flow arrivals. Default `"0s"`.
     #[serde(default = "no_time")]
     pub(crate) start: Time,
-    /// Use of connections by flows. Default `"new"`.
+    /// Whether each flow opens a new connection or uses a pool of open ones. Default `"new"`.
     #[serde(default)]
     pub(crate) connections: Connections,
-    /// Class of service of its flows: a number (DSCP), or a rule. Default 0.
+    /// Class of service (DSCP) of the workload's flows: a number from 0 to 63, or a rule. Default 0.
     #[serde(default)]
     pub(crate) class: Class,
-    /// Keys in which its connections differ from `[tcp]` and the groups of its hosts, as in a group. Not allowed are the keys that a host
-    /// has for all connections: `timestamps`, `receive_window`, `receiver`, `ack_class`, selective acknowledgements. Default: none.
+    /// Settings of this workload's connections, which take precedence over `[tcp]` and over the groups of its hosts. A workload cannot set
+    /// keys that a host has for all connections: `timestamps`, `receive_window`, `receiver`, `ack_class`, selective acknowledgements.
+    /// Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Tcp>")]
     pub(crate) tcp: Option<Table>,
@@ -127,7 +128,7 @@ tagged! {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Sampling {
-    /// Minimum size; smaller sizes are raised to it. Default `"1B"`; BCC's scripts have `"2B"`.
+    /// Minimum size; smaller sizes are raised to this one. Default `"1B"`; BCC's scripts have `"2B"`.
     #[serde(default)]
     pub(crate) minimum: Minimum,
 }
@@ -147,7 +148,7 @@ pub(crate) struct SizesFile {
     /// Size of one unit of the values. Default `"1B"`; `"1460B"` for files in packets.
     #[serde(default = "one_byte")]
     pub(crate) unit: Size,
-    /// Minimum size; smaller sizes are raised to it. Default `"1B"`.
+    /// Minimum size; smaller sizes are raised to this one. Default `"1B"`.
     #[serde(default)]
     pub(crate) minimum: Minimum,
 }
@@ -240,11 +241,12 @@ pub(crate) struct LongLived {
     /// Maximum random delay of each start, uniform. Default `"0s"`: all start at once.
     #[serde(default = "no_time")]
     pub(crate) spread: Time,
-    /// Class of service of its flows: a number (DSCP), or a rule. Default 0.
+    /// Class of service (DSCP) of the workload's flows: a number from 0 to 63, or a rule. Default 0.
     #[serde(default)]
     pub(crate) class: Class,
-    /// Keys in which its connections differ from `[tcp]` and the groups of its hosts, as in a group. Not allowed are the keys that a host
-    /// has for all connections: `timestamps`, `receive_window`, `receiver`, `ack_class`, selective acknowledgements. Default: none.
+    /// Settings of this workload's connections, which take precedence over `[tcp]` and over the groups of its hosts. A workload cannot set
+    /// keys that a host has for all connections: `timestamps`, `receive_window`, `receiver`, `ack_class`, selective acknowledgements.
+    /// Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Tcp>")]
     pub(crate) tcp: Option<Table>,
@@ -279,14 +281,15 @@ pub(crate) struct Incast {
     /// Maximum random delay of each response, uniform. Default `"0s"`: all at once.
     #[serde(default = "no_time")]
     pub(crate) spread: Time,
-    /// Use of connections by flows. Default `"new"`.
+    /// Whether each flow opens a new connection or uses a pool of open ones. Default `"new"`.
     #[serde(default)]
     pub(crate) connections: Connections,
-    /// Class of service of its flows: a number (DSCP), or a rule. Default 0.
+    /// Class of service (DSCP) of the workload's flows: a number from 0 to 63, or a rule. Default 0.
     #[serde(default)]
     pub(crate) class: Class,
-    /// Keys in which its connections differ from `[tcp]` and the groups of its hosts, as in a group. Not allowed are the keys that a host
-    /// has for all connections: `timestamps`, `receive_window`, `receiver`, `ack_class`, selective acknowledgements. Default: none.
+    /// Settings of this workload's connections, which take precedence over `[tcp]` and over the groups of its hosts. A workload cannot set
+    /// keys that a host has for all connections: `timestamps`, `receive_window`, `receiver`, `ack_class`, selective acknowledgements.
+    /// Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Tcp>")]
     pub(crate) tcp: Option<Table>,
@@ -299,14 +302,16 @@ pub(crate) struct FlowList {
     /// Path of the file, relative to the scenario. It has a header line `start_ns,source,destination,bytes` with optional further columns
     /// (`class`, `port`, `after`, `count`, `on_received`, `on_acked`), then one line per flow in order of time.
     pub(crate) path: String,
-    /// Use of connections by flows. Default `"new"`.
+    /// Whether each flow opens a new connection or uses a pool of open ones. Default `"new"`.
     #[serde(default)]
     pub(crate) connections: Connections,
-    /// Class of service of its flows: a number (DSCP), or a rule. Default 0; not allowed with a column `class`.
+    /// Class of service (DSCP) of the workload's flows: a number from 0 to 63, or a rule. Default 0. Not allowed if the file has a column
+    /// `class`.
     #[serde(default)]
     pub(crate) class: Class,
-    /// Keys in which its connections differ from `[tcp]` and the groups of its hosts, as in a group. Not allowed are the keys that a host
-    /// has for all connections: `timestamps`, `receive_window`, `receiver`, `ack_class`, selective acknowledgements. Default: none.
+    /// Settings of this workload's connections, which take precedence over `[tcp]` and over the groups of its hosts. A workload cannot set
+    /// keys that a host has for all connections: `timestamps`, `receive_window`, `receiver`, `ack_class`, selective acknowledgements.
+    /// Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Tcp>")]
     pub(crate) tcp: Option<Table>,
@@ -338,7 +343,7 @@ pub(crate) struct Udp {
     /// Whether datagrams are ECN-capable; markers drop those that are not. Sources do not react to marks. Default false.
     #[serde(default)]
     pub(crate) ecn: bool,
-    /// Class of service of its datagrams: a number (DSCP), or a rule. Default 0.
+    /// Class of service (DSCP) of the workload's datagrams: a number from 0 to 63, or a rule. Default 0.
     #[serde(default)]
     pub(crate) class: Class,
 }
