@@ -11,9 +11,6 @@ use shallows_switch::routing::{Config, Ecmp};
 ///
 /// A switch with hosts is called an *edge*. Other switches reach all hosts of an edge over the same links, so a switch has one route for
 /// each edge. Only the edge itself has a separate link for each of its hosts.
-///
-/// A switch with hosts is called an *edge*. All hosts of an edge are reached over the same links, so a switch has one route to each edge,
-/// and only the edge has a link for each of its hosts.
 #[derive(Debug)]
 pub struct Routing {
     /// Position of each host.
