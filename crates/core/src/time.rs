@@ -25,7 +25,7 @@ const SUFFIXES: &[Suffix] =
 impl Instant {
     /// Start of the run.
     pub const ZERO: Self = Self(0);
-    /// Instant later than every event.
+    /// Instant that is later than every event.
     pub const MAX: Self = Self(u64::MAX);
 
     /// Returns this instant in seconds since the start of the run.
@@ -33,7 +33,7 @@ impl Instant {
         Duration(self.0).as_secs_f64()
     }
 
-    /// Returns the span since `earlier`, or zero if `earlier` is later.
+    /// Returns the span from `earlier` to this instant, or zero if `earlier` is later.
     pub fn saturating_since(self, earlier: Self) -> Duration {
         Duration(self.0.saturating_sub(earlier.0))
     }
@@ -42,7 +42,7 @@ impl Instant {
 impl Duration {
     /// Span of length zero.
     pub const ZERO: Self = Self(0);
-    /// Span longer than any run.
+    /// Span that is longer than any run.
     pub const MAX: Self = Self(u64::MAX);
 
     /// Returns a span of `ns` nanoseconds.
@@ -151,7 +151,7 @@ impl Mul<u64> for Duration {
 
 impl Div<u64> for Duration {
     type Output = Self;
-    /// Divides and rounds down.
+    /// Divides the span by `rhs` and rounds down.
     fn div(self, rhs: u64) -> Self {
         Self(self.0 / rhs)
     }
@@ -166,7 +166,7 @@ impl FromStr for Duration {
 }
 
 impl fmt::Display for Duration {
-    /// Prints the span exactly, in the largest unit that needs at most three decimals: `80us`, `1.5ms`.
+    /// Prints the span exactly, in the largest unit in which it needs at most three decimals: `80us`, `1.5ms`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         print_quantity(f, self.0, SUFFIXES)
     }

@@ -40,7 +40,7 @@ impl Bytes {
     /// If `factor` is negative or not a number.
     pub fn scale(self, factor: f64) -> Self {
         assert!(factor >= 0.0, "cannot scale {self} by {factor}");
-        // Through `i64`, because processors convert signed integers in one instruction; amounts stay below 2^63.
+        // Converted through `i64`, because processors convert signed integers in one instruction. Amounts are below 2^63.
         Self((self.0 as i64 as f64 * factor) as i64 as u64)
     }
 
@@ -60,7 +60,7 @@ impl Rate {
     pub fn transmission_time(self, size: Bytes) -> Duration {
         const PS_PER_BYTE_BPS: u64 = 8_000_000_000_000;
         debug_assert!(self.0 > 0);
-        // The product of a packet's size fits 64 bits; that of a whole flow may not.
+        // For a packet, the product fits 64 bits; for a whole flow it may not.
         match size.0.checked_mul(PS_PER_BYTE_BPS) {
             Some(product) => Duration(product.div_ceil(self.0)),
             None => {
@@ -127,7 +127,7 @@ impl FromStr for Rate {
 }
 
 impl fmt::Display for Bytes {
-    /// Prints the size exactly, with a binary unit only if it is whole: `720KB`, `3MiB`, `128KiB`.
+    /// Prints the size exactly. A binary unit is used only if the size is a whole number of it: `720KB`, `3MiB`, `128KiB`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let binary =
             SIZE_SUFFIXES[5..].iter().rev().find(|unit| self.0 >= unit.1 && self.0.is_multiple_of(unit.1));
