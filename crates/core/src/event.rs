@@ -314,7 +314,8 @@ impl Wheel {
         time_of(self.next) == Instant::MAX
     }
 
-    /// Returns the earliest entry without removing it. Returns `Entry::MAX` if there is none or its bucket begins after `until`.
+    /// Returns the earliest entry of the wheel without removing it. Returns `Entry::MAX` if the wheel is empty or if the bucket of that
+    /// entry begins after `until`.
     #[inline(always)]
     fn peek(&mut self, until: Instant) -> Entry {
         if self.is_used_up() {
@@ -329,7 +330,7 @@ impl Wheel {
         self.next = self.rest.pop().unwrap_or(Entry::MAX);
     }
 
-    /// Removes one entry equal to `entry` and returns whether there was one.
+    /// Removes one entry that is equal to `entry`. Returns whether there was one.
     fn remove(&mut self, entry: Entry) -> bool {
         let slot = time_of(entry).0 >> self.shift;
         if slot <= self.cursor {
@@ -533,7 +534,7 @@ mod tests {
             let mut model = BinaryHeap::new();
             for (kind, delay, key) in steps {
                 if kind >= 5 {
-                    // Cancel a pending event, or one that is not pending.
+                    // Cancel an event, which may or may not be pending.
                     let mut pending = model.into_vec();
                     let place = delay as usize % (pending.len() + 1);
                     let (at, key) = match pending.get(place) {
@@ -554,7 +555,7 @@ mod tests {
                         model.pop();
                     }
                 } else {
-                    // Three ranges: within a bucket, within the wheel, beyond the wheel.
+                    // Delays in three ranges: within a bucket, within the wheel, and beyond the wheel.
                     let delay = [delay % 300, delay, delay * 1_000][kind as usize - 1];
                     let at = (queue.now() + Duration(delay)).0.next_multiple_of(grain);
                     queue.schedule(Instant(at), key);

@@ -25,7 +25,7 @@ pub enum Ecn {
     Ce,
 }
 
-/// Kind of a packet, as statistics distinguish them.
+/// Kind of a packet. Statistics are kept separately for each kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum PacketKind {
@@ -47,7 +47,7 @@ pub struct Header {
     pub source: HostId,
     /// Receiving host.
     pub destination: HostId,
-    /// Port numbers: the sender's in the high half, the receiver's in the low half.
+    /// Port numbers: that of the sender in the high half, that of the receiver in the low half.
     ports: u32,
     /// Bit fields, from the lowest bit: size (16 bits), class (8), ECN (2), kind (4), incast (1). The highest bit is unused and reserved
     /// for trimmed packets. There is no TTL, which is not needed while all switches change their routes at the same time; it would fit
@@ -61,7 +61,8 @@ const KIND_SHIFT: u32 = 26;
 const INCAST_SHIFT: u32 = 30;
 
 impl Header {
-    /// Creates the header of a packet of size zero between two hosts: data, not ECN-capable, class 0.
+    /// Creates a header between two hosts with size zero, kind `Data`, class 0, and not ECN-capable. The methods `with_…` change these
+    /// values.
     pub fn new(source: HostId, destination: HostId) -> Self {
         Self { source, destination, ports: 0, tags: 0 }
     }
@@ -182,9 +183,9 @@ pub fn mix(value: u64) -> u64 {
 pub struct Flags(pub u8);
 
 impl Flags {
-    /// No more data from the sender.
+    /// Finish: the sender sends no more data.
     pub const FIN: Self = Self(0x01);
-    /// Synchronise sequence numbers.
+    /// Synchronise: the segment opens a connection.
     pub const SYN: Self = Self(0x02);
     /// Push: the sending application has written no further data, so the receiver delivers this data to its application at once.
     pub const PSH: Self = Self(0x08);
@@ -198,7 +199,7 @@ impl Flags {
     /// Congestion window reduced (RFC 3168 §6.1).
     pub const CWR: Self = Self(0x80);
 
-    /// Returns whether every bit of `other` is set.
+    /// Returns whether all flags of `other` are set.
     pub fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
@@ -209,7 +210,7 @@ impl Flags {
     }
 }
 
-/// Maximum number of SACK blocks in a segment; three fit beside timestamps (RFC 2018 §3).
+/// Maximum number of SACK blocks in a simulated segment: three, because that many fit beside timestamps (RFC 2018 §3).
 pub const MAX_SACK_BLOCKS: usize = 3;
 
 /// Block of received data. It lies above the cumulative acknowledgement (RFC 2018 §3), or below it if it reports data received twice (RFC
@@ -244,7 +245,7 @@ impl SackBlock {
 /// Body of a packet. Datagrams have none, because no host reads their contents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Body {
-    /// Data, a SYN or a FIN of a connection.
+    /// Segment from the side that sends data: data, a SYN or a FIN.
     Data(DataSegment),
     /// An acknowledgement without data.
     Ack(AckSegment),
@@ -273,7 +274,7 @@ pub struct DataSegment {
 }
 
 impl DataSegment {
-    /// Returns the sequence number after the last byte of data.
+    /// Returns the sequence number of the first byte after the data.
     pub fn end(&self) -> u64 {
         self.seq + u64::from(self.len)
     }
@@ -304,7 +305,7 @@ impl DataSegment {
 /// TCP segment from the side that receives data: an acknowledgement, or the answer to a SYN.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AckSegment {
-    /// Acknowledgement number: the next byte expected.
+    /// Acknowledgement number: the sequence number of the next byte that the receiver expects.
     pub ack: u64,
     /// Time at which the segment was sent (RFC 7323 TSval).
     pub tsval: Instant,
@@ -342,7 +343,7 @@ impl AckSegment {
 pub struct EchoMessage {
     /// Number of the request, counted from zero among all requests between the same two hosts. A reply has the number of its request.
     pub sequence: u64,
-    /// Whether the message is the reply.
+    /// Whether the message is a reply, not a request.
     pub is_reply: bool,
 }
 

@@ -116,7 +116,7 @@ mod tests {
         let n = 100_000;
         let uniform: f64 = (0..n).map(|_| stream.uniform()).sum::<f64>() / f64::from(n);
         let exponential: f64 = (0..n).map(|_| stream.exponential()).sum::<f64>() / f64::from(n);
-        // Bounds of four standard errors, which are 0.0009 and 0.0032.
+        // The tolerances are four standard errors, which are 0.0009 and 0.0032.
         assert!((uniform - 0.5).abs() < 0.0037, "{uniform}");
         assert!((exponential - 1.0).abs() < 0.0127, "{exponential}");
     }

@@ -1,6 +1,6 @@
 //! Simulated time in integer picoseconds.
 //!
-//! One byte takes exactly 80 ps at 100 Gbit/s and 10 ps at 800 Gbit/s, and a `u64` still holds 213 days.
+//! The unit is small enough that one byte takes exactly 80 ps at 100 Gbit/s and 10 ps at 800 Gbit/s, and a `u64` still represents 213 days.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Div, Mul, Sub};
@@ -91,7 +91,7 @@ impl Duration {
         Self(self.0.abs_diff(other.0))
     }
 
-    /// Returns this span doubled `times` times, or the longest span on overflow.
+    /// Returns this span times 2 to the power of `times`, or the longest span on overflow.
     pub fn saturating_double(self, times: u32) -> Self {
         Self(self.0.saturating_mul(1u64.checked_shl(times).unwrap_or(u64::MAX)))
     }

@@ -56,7 +56,7 @@ impl Rate {
         Self(gbps * 1_000_000_000)
     }
 
-    /// Returns the time to serialise `size` onto a link of this rate, rounded up to a picosecond.
+    /// Returns the time that a link of this rate takes to send `size`, rounded up to a picosecond.
     pub fn transmission_time(self, size: Bytes) -> Duration {
         const PS_PER_BYTE_BPS: u64 = 8_000_000_000_000;
         debug_assert!(self.0 > 0);
@@ -70,7 +70,7 @@ impl Rate {
         }
     }
 
-    /// Returns the bytes sent in `span` at this rate, rounded down: *C·RTT* when `span` is a round-trip time.
+    /// Returns the number of bytes that are sent in `span` at this rate, rounded down. If `span` is a round-trip time, this is *C·RTT*.
     pub fn bytes_in(self, span: Duration) -> Bytes {
         let bytes = u128::from(self.0) * u128::from(span.0) / 8_000_000_000_000;
         Bytes(u64::try_from(bytes).expect("fewer than 2^64 bytes"))

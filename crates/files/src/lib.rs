@@ -8,7 +8,7 @@ use std::path::Path;
 /// Maximum size of a file. It allows the flow lists of the largest runs, but no device or disk image.
 const MAX_INPUT: u64 = 1 << 30;
 
-/// Returns the text of a regular file in UTF-8.
+/// Returns the text of a regular file, which must be UTF-8.
 ///
 /// # Errors
 ///

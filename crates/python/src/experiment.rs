@@ -95,7 +95,7 @@ impl PyExperiment {
         self.0.arrivals().iter().map(|each| each.flows).collect()
     }
 
-    /// Returns the scenario with every default spelled out, as JSON.
+    /// Returns the scenario with every default filled in, as JSON.
     fn resolved(&self) -> PyResult<String> {
         guard(|| format!("{:#}", self.0.resolved()))
     }

@@ -30,7 +30,7 @@ pub struct Agreement {
     pub backpressure: Option<SmallQueue>,
     /// Offloads of the sender's NIC.
     pub offloads: Offloads,
-    /// Bytes of IP and TCP headers without SACK blocks, plus framing, on every packet.
+    /// Bytes that every packet has in addition to its data: framing, and the IP and TCP headers without SACK blocks.
     pub header_bytes: Bytes,
 }
 

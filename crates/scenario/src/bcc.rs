@@ -1,4 +1,4 @@
-//! BCC's thresholds on the shared pool, derived from the rest of the scenario (INFOCOM '20, §IV-B and §IV-C).
+//! Computes BCC's thresholds on the shared pool from the rest of the scenario (INFOCOM '20, §IV-B and §IV-C).
 
 use shallows_core::{Bytes, Duration, Rate};
 use shallows_switch::buffer::Policy;
@@ -7,12 +7,12 @@ use crate::ports::site::Site;
 use crate::quantity::Automatic;
 use crate::spec::Bcc;
 
-/// Pool backlogs at which marking starts and at which every packet is marked, with their derivation.
+/// Pool backlogs at which marking starts (`kmin`) and at which every packet is marked (`kmax`), and how they were computed.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Thresholds {
     pub(crate) kmin: Bytes,
     pub(crate) kmax: Bytes,
-    /// Formulas with their inputs, if anything was computed.
+    /// Formulas with their inputs; `None` if the scenario gives both thresholds.
     pub(crate) formula: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Collects the problems of a scenario, so that all of them are reported together.
+//! Collects the problems of a scenario, so that one run reports all of them.
 
 use serde::Serialize;
 
@@ -53,7 +53,7 @@ impl<'a> Checker<'a> {
     pub(crate) fn refuse(&mut self, key: &str, message: impl Into<String>) {
         let path = self.place(key).unwrap_or_default();
         let problem = self.document.problem(&path, message.into());
-        // A problem is recorded once, even if every port has it.
+        // A problem with a setting is recorded once, even if the setting is checked at every port.
         if !self.problems.contains(&problem) {
             self.problems.push(problem);
         }

@@ -15,7 +15,7 @@ type Module = Vec<String>;
 /// For each module, the modules on which it depends, and a name that it uses from each of them.
 type Needs = BTreeMap<Module, BTreeMap<Module, String>>;
 
-/// Returns a message for each group of files of this crate with a circular dependency.
+/// Returns a message for each group of files of the crate `name` with a circular dependency.
 pub fn in_crate(name: &str) -> Vec<String> {
     among(&texts_of(name))
 }

@@ -67,7 +67,7 @@ pub struct Repr {
 const RESERVED: u8 = 0x80;
 const DONT_FRAGMENT: u8 = 0x40;
 
-// Offsets of fields in a header.
+// Offsets of fields from the start of a header, in bytes.
 const TRAFFIC_CLASS: usize = 1;
 const FLAGS: usize = 6;
 const CHECKSUM: usize = 10;

@@ -3,7 +3,7 @@
 /// Maximum length of the options in bytes, because a header has at most fifteen words (RFC 9293 §3.1).
 pub const MAX_LEN: usize = 40;
 
-/// Maximum number of SACK blocks in [`MAX_LEN`] bytes (RFC 2018 §3).
+/// Maximum number of SACK blocks that fit into [`MAX_LEN`] bytes (RFC 2018 §3).
 pub const MAX_SACK_BLOCKS: usize = 4;
 
 /// Timestamps option (RFC 7323 §3.2).
@@ -215,7 +215,7 @@ mod tests {
 
     #[test]
     fn as_many_blocks_are_written_as_there_is_room_for() {
-        // RFC 2018 §3: four blocks fit, or three beside timestamps. 40 bytes of options hold 12 + 4 + 3 · 8.
+        // RFC 2018 §3: four blocks fit, or three beside timestamps. 12 + 4 + 3 · 8 are the 40 bytes that options may have.
         let sack = (1..=5).map(|number| (10 * number, 10 * number + 5)).collect();
         let alone = Options { sack, ..Options::default() };
         assert_eq!(alone.buffer_len(), 36);

@@ -13,7 +13,7 @@ use super::interface::Leg;
 #[derive(Clone, Debug)]
 pub(crate) struct Config {
     pub(crate) seed: u64,
-    /// Index of the workload among those that send flows.
+    /// Index of this workload among the workloads that send flows.
     pub(crate) workload: u16,
     /// Clients in ascending order. All lists of hosts in this module are in ascending order.
     pub(crate) clients: Vec<HostId>,
@@ -47,11 +47,11 @@ pub(crate) enum Response {
     Each(Bytes),
     /// This size divided by the number of workers, rounded up.
     Total(Bytes),
-    /// A size drawn from a distribution.
+    /// A size that each response draws from a distribution.
     Drawn(Arc<Sizes>),
 }
 
-/// Hosts between client and workers.
+/// Configuration of the aggregators between client and workers.
 #[derive(Clone, Debug)]
 pub(crate) struct Aggregators {
     pub(crate) hosts: Vec<HostId>,
@@ -63,7 +63,7 @@ pub(crate) struct Aggregators {
 /// Rule for the times at which an arrival process starts queries.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Arrivals {
-    /// Exponential intervals with this mean.
+    /// Exponentially distributed intervals with this mean.
     Poisson(Duration),
     /// Intervals of this length.
     Periodic(Duration),

@@ -154,7 +154,7 @@ impl Given {
 /// Current count of each signal, and the flows that it has released.
 #[derive(Clone, Debug)]
 struct Signals {
-    /// Flows that wait for each signal, in the order of their release.
+    /// Flows that wait for each signal, in the order in which it releases them.
     waiting: Arc<Lists>,
     given: Vec<u32>,
     /// Number of flows that each signal has released: the first ones in `waiting`.
@@ -312,7 +312,7 @@ mod tests {
 
     #[test]
     fn a_flow_that_is_let_go_overtakes_one_that_is_to_start_later() {
-        // Flow 0 starts at 0 and emits signal 0; flow 1 starts at 90, flow 2 starts 5 after the signal.
+        // Flow 0 starts at 0 and emits signal 0. Flow 1 starts at 90. Flow 2 starts 5 after the signal.
         let mut chain = chain(&[0, 90, 5], links(&[(2, 0, 1)], &[(0, &[0])]));
         assert_eq!(place(chain.next(Instant(0))), Some(0));
         assert_eq!(chain.next(Instant(0)), Next::Until(Instant(90)));
@@ -331,7 +331,7 @@ mod tests {
 
     #[test]
     fn a_count_of_all_is_a_barrier_and_rising_counts_are_a_queue() {
-        // Flows 0 and 1 emit signal 1: flow 2 starts with the first of them, flow 3 with the second.
+        // Flows 0 and 1 emit signal 1. Flow 2 starts with its first emission, and flow 3 with its second.
         let mut chain = chain(&[0, 0, 0, 0], links(&[(2, 1, 1), (3, 1, 2)], &[(0, &[1]), (1, &[1])]));
         assert_eq!([0, 1].map(|_| place(chain.next(Instant(0)))), [Some(0), Some(1)]);
         assert_eq!(chain.next(Instant(0)), Next::Wait);
@@ -345,7 +345,8 @@ mod tests {
 
     #[test]
     fn who_would_wait_for_ever_is_found() {
-        // A signal emitted once and awaited twice; a cycle of 1 and 2; a chain that ends.
+        // First a signal that is emitted once while a flow waits for a count of 2, then flows 1 and 2 that wait for each other, then a
+        // chain that ends.
         assert_eq!(links(&[(1, 0, 2)], &[(0, &[0])]).stuck(2), Some((1, 1)));
         assert_eq!(links(&[(1, 0, 1), (2, 1, 1)], &[(1, &[1]), (2, &[0])]).stuck(3), Some((1, 1)));
         assert_eq!(links(&[(1, 0, 1), (2, 1, 1)], &[(0, &[0, 2]), (1, &[1])]).stuck(3), None);

@@ -11,9 +11,9 @@ use super::interface::{Leg, Milestone, Next, QueryRecord, Workload};
 pub enum Classes {
     /// The same class for all flows.
     Fixed(u8),
-    /// Host *h* sends in class *h* modulo this number.
+    /// Traffic from host *h* has class *h* modulo this number.
     BySender(u8),
-    /// Host *s* sends to host *r* in class *r* · `hosts` + *s* modulo `classes`.
+    /// Traffic from host *s* to host *r* has class (*r* · `hosts` + *s*) modulo `classes`.
     ByPair {
         /// Number of hosts.
         hosts: u32,
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn a_pair_keeps_its_class() {
-        // MQ-ECN has 144 hosts: 144 is 4·32 + 16, and 18·8.
+        // MQ-ECN's network has 144 hosts: 144 = 4·32 + 16 = 18·8, so `by-pair` equals `by-sender` with 8 classes, but not with 32.
         let class = |classes, source, destination| {
             Classes::ByPair { hosts: 144, classes }.before_any_flow(HostId(source), HostId(destination))
         };

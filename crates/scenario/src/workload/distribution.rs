@@ -159,7 +159,7 @@ impl Sizes {
                         s.from, s.to
                     ));
                 }
-                // Draws are rounded up, so a range from `from` − 1 makes every size equally likely.
+                // Draws are rounded up, so a range that begins at `from` − 1 makes every size from `from` to `to` equally likely.
                 let cdf = Cdf { points: vec![((s.from.0.0 - 1) as f64, 0.0), (s.to.0.0 as f64, 1.0)] };
                 return Self::new(&cdf, Bytes(1), s.from.0).map(Some);
             }

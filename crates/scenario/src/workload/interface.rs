@@ -1,4 +1,4 @@
-//! Interface between the simulation and workloads.
+//! Interface through which the simulation uses workloads.
 
 use std::fmt;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ pub struct Leg {
     pub query: u32,
     /// Index of the aggregator or worker among the members of the query.
     pub member: u32,
-    /// Iteration of the query, from zero.
+    /// Number of the query's iteration, counted from zero.
     pub iteration: u16,
     /// Direction of the flow.
     pub kind: LegKind,
@@ -87,7 +87,7 @@ pub struct Flow {
     pub workload: u16,
     /// Class of service (DSCP).
     pub class: u8,
-    /// Port on which the flow's receiver listens; `None` for the default port.
+    /// Port number on which the flow's receiver listens; `None` for the default, `SERVICE_PORT`.
     pub port: Option<u16>,
     /// Part of a query that the flow carries; `None` for a flow outside queries.
     pub leg: Option<Leg>,

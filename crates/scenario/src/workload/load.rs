@@ -28,7 +28,7 @@ impl Segments {
     }
 }
 
-/// Uniform traffic between all ordered pairs of distinct hosts of two sets.
+/// Traffic that is uniform over all ordered pairs of distinct hosts, from a set of senders to a set of receivers.
 #[derive(Debug)]
 pub(crate) struct Matrix<'a> {
     network: &'a Network,

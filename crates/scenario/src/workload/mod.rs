@@ -55,7 +55,7 @@ impl Generator {
         }
     }
 
-    /// Returns the total number of flows, if it is known.
+    /// Returns the total number of flows, or `None` if it is unknown.
     pub(crate) fn expected_flows(&self) -> Option<u64> {
         match self {
             Self::Poisson(workload) => workload.expected_flows(),

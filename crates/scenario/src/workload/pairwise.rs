@@ -22,7 +22,7 @@ use super::poisson::Config;
 pub(crate) struct Pairwise {
     /// Configuration of the workload. Its seed is not used.
     config: Config,
-    /// Mean time between arrivals of one pair, in picoseconds.
+    /// Mean time between two flows of the same pair, in picoseconds.
     mean_gap: f64,
     sent: u64,
     processes: Vec<Process>,

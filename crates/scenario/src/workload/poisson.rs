@@ -16,12 +16,12 @@ use super::interface::{Flow, Next, Workload};
 #[derive(Clone, Debug)]
 pub(crate) struct Config {
     pub(crate) seed: u64,
-    /// Index of the workload among those that send flows.
+    /// Index of this workload among the workloads that send flows.
     pub(crate) workload: u16,
     pub(crate) sizes: Arc<Sizes>,
     pub(crate) senders: Arc<[HostId]>,
     pub(crate) receivers: Arc<[HostId]>,
-    /// Mean time between arrivals, in picoseconds.
+    /// Mean time between two flows, in picoseconds.
     pub(crate) mean_gap: f64,
     pub(crate) start: Instant,
     /// Number of flows; `None` for no limit.
@@ -74,7 +74,7 @@ impl Poisson {
         self.config.flows
     }
 
-    /// Draws a sender and a receiver, uniform over all ordered pairs of distinct hosts.
+    /// Draws a sender and a receiver. All ordered pairs of distinct hosts are equally likely.
     fn pair(&mut self) -> (HostId, HostId) {
         loop {
             let source = draw(&mut self.pairs, &self.config.senders);

@@ -47,7 +47,7 @@ pub(crate) struct Queries {
     expected_flows: Option<u64>,
 }
 
-/// State of an unfinished query at its client.
+/// State of an unfinished query, kept at its client.
 #[derive(Clone, Debug)]
 struct Asked {
     iteration: u16,

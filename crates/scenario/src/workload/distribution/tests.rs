@@ -20,7 +20,7 @@ fn production() -> [(&'static str, &'static str, u64); 8] {
 
 #[test]
 fn the_production_distributions_have_their_published_means_and_shares() {
-    // Means in bytes, shares below 100 KiB and above 10 MiB, as computed from the papers' files, to the digits printed.
+    // Mean in bytes, share below 100 KiB and share above 10 MiB, as computed from the papers' files and printed with these digits.
     let published = [
         (1_711_250.0, 0.543, 0.0293),
         (935_452.5, 0.602, 0.0086),
@@ -74,7 +74,7 @@ fn the_mean_of_stretches_between_fractions_is_exact() {
 
 #[test]
 fn a_jump_in_the_distribution_is_a_size_that_many_flows_have() {
-    // "6 0, 6 0.15": 15 of 100 flows have 6 packets.
+    // The lines `6 0` and `6 0.15` mean that 15 of 100 flows have 6 packets.
     let sizes = Sizes::new(&Cdf::parse("6 0\n6 0.15\n13 1").unwrap(), Bytes(1_460), Bytes(1)).unwrap();
     assert_eq!(sizes.quantile(0.0), Bytes(6 * 1_460));
     assert_eq!(sizes.quantile(0.15), Bytes(6 * 1_460));
@@ -88,7 +88,7 @@ fn percentages_and_shares_read_alike() {
 
 #[test]
 fn the_middle_column_of_a_file_for_ns_2_is_skipped() {
-    // ns-2's loadCDF reads "%lf %*f %lf".
+    // ns-2's `loadCDF` skips the second number of a line: it reads "%lf %*f %lf".
     assert_eq!(Cdf::parse("1 1 0\n5 1 0.5\n9 1 1").unwrap(), Cdf::parse("1 0\n5 0.5\n9 1").unwrap());
 }
 
