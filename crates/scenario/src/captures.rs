@@ -1,4 +1,4 @@
-//! Checks `[[measure.captures]]`: the captured ports and the file names.
+//! Checks the tables `[[measure.captures]]`: the captured ports and the names of the files.
 
 use crate::check::Checker;
 use crate::experiment::Capture;

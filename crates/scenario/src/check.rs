@@ -8,7 +8,7 @@ use crate::error::Problem;
 /// Function that reads a file named in a scenario. It returns the file's text, or the reason why it cannot be read.
 pub type Reader<'a> = dyn Fn(&str) -> Result<String, String> + 'a;
 
-/// Problems found so far, and the input files read so far.
+/// Collects the problems found so far and the input files read so far.
 pub(crate) struct Checker<'a> {
     document: &'a Document<'a>,
     reader: &'a Reader<'a>,
@@ -74,12 +74,13 @@ impl<'a> Checker<'a> {
         !given(key) && given(other)
     }
 
-    /// Returns the value of `result`, or records its error as a problem at `key`.
+    /// Returns the value of `result`. If it is an error, records the error as a problem at `key` and returns `None`.
     pub(crate) fn accept<T>(&mut self, key: &str, result: Result<T, String>) -> Option<T> {
         result.map_err(|message| self.refuse(key, message)).ok()
     }
 
-    /// Reads the input file that the value at `key` names. Removes a leading byte-order mark, which spreadsheets write.
+    /// Reads the input file at `path`, which is the value of the key `key`. Removes a leading byte-order mark, which spreadsheets write.
+    /// Returns `None` and records a problem if the file cannot be read.
     pub(crate) fn read(&mut self, key: &str, path: &str) -> Option<String> {
         let text = (self.reader)(path).map_err(|problem| format!("cannot read \"{path}\": {problem}"));
         let text = self.accept(key, text)?;
@@ -92,9 +93,9 @@ impl<'a> Checker<'a> {
 /// Input file that a scenario names.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct InputFile {
-    /// Path as given in the scenario.
+    /// Path of the file as the scenario gives it.
     pub path: String,
-    /// FNV-1a hash of its contents, 64 bits in hexadecimal.
+    /// FNV-1a hash of the file's contents: 64 bits in hexadecimal.
     pub content_hash: String,
 }
 

@@ -1,4 +1,4 @@
-//! Text of a scenario: its values, the changes by `--set`, and the position of each key in the file.
+//! Text of a scenario: its values, the changes that `--set` makes, and the position of each key in the file.
 
 use toml::de::{DeTable, DeValue};
 use toml::{Spanned, Table, Value};
@@ -46,7 +46,7 @@ pub(crate) fn parse_path(text: &str) -> Option<Path> {
     Some(path)
 }
 
-/// A parsed scenario with its text.
+/// Parsed scenario, together with its text.
 #[derive(Debug)]
 pub(crate) struct Document<'a> {
     pub(crate) file: &'a str,
@@ -56,12 +56,12 @@ pub(crate) struct Document<'a> {
     pub(crate) table: Table,
     /// Path that each override sets, and the text of its `--set` option.
     overrides: Vec<(Path, String)>,
-    /// Notes on keys with old names, one for each key.
+    /// Notes on keys with old names that the scenario uses, one for each key.
     pub(crate) notes: Vec<String>,
 }
 
 impl<'a> Document<'a> {
-    /// Parses the text and applies the overrides.
+    /// Parses the text of a scenario and applies the overrides.
     pub(crate) fn parse(
         text: &'a str,
         file: &'a str,
@@ -215,7 +215,7 @@ fn syntax_problem(text: &str, file: &str, error: &toml::de::Error) -> Problem {
     }
 }
 
-/// Returns line and column of an offset, both counted from one, and the text of the line.
+/// Returns the line and the column of an offset, both counted from one, and the text of the line.
 fn position(text: &str, offset: usize) -> (usize, usize, String) {
     let offset = (0..=offset.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
     let before = &text[..offset];

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-/// Error of a scenario that cannot run, with every problem that was found.
+/// Error for a scenario that cannot run. It contains every problem that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScenarioError {
     /// Problems in the order in which they were found; never empty.
@@ -13,15 +13,15 @@ pub struct ScenarioError {
 /// One problem of a scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// Value found and values allowed.
+    /// Message with the value found and the values allowed.
     pub message: String,
     /// Key of the wrong value, such as `switch.markers[0].k`; empty for the file as a whole.
     pub key: String,
     /// Name of the scenario file, as given by the caller.
     pub file: String,
-    /// Line, from one; zero if the problem has no place in the file.
+    /// Number of the line, counted from one; zero if the problem has no place in the file.
     pub line: usize,
-    /// Column in characters, from one.
+    /// Column in characters, counted from one.
     pub column: usize,
     /// Text of the line.
     pub source_line: String,
@@ -70,9 +70,9 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Maximum length of a source line that is shown.
+/// Maximum length of a source line that is shown with a problem.
 const LONGEST_LINE: usize = 400;
-/// Maximum length of a word in a message, because messages may repeat arbitrary input.
+/// Maximum length of a word in a message; longer words are truncated, because messages may repeat arbitrary input.
 const LONGEST_WORD: usize = 200;
 /// Maximum number of digits of a number in a message; longer numbers are shown in exponential notation.
 const MOST_DIGITS: usize = 40;
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn edit_distance_counts_single_letter_changes() {
-        // kitten → sitten → sittin → sitting.
+        // The three steps are kitten → sitten → sittin → sitting.
         assert_eq!(edit_distance("kitten", "sitting"), 3);
         assert_eq!(edit_distance("", "abc"), 3);
         assert_eq!((edit_distance("abc", ""), edit_distance("xabc", "abc")), (3, 1));

@@ -1,4 +1,4 @@
-//! Experiment: plain data in which everything is checked and every default is filled in.
+//! Experiment: a scenario as plain data, in which everything is checked and every default is filled in.
 //!
 //! The simulator and the testbed read these types; only [`crate::parse`] creates them. They contain no decisions.
 
@@ -69,7 +69,7 @@ pub struct Setup {
     pub fct: FctEnd,
     /// Upper edges of the flow-size bins, inclusive. Flows above the last edge have a bin of their own.
     pub bins: Vec<Bytes>,
-    /// Warm-up: flows that arrive earlier are simulated but not counted.
+    /// End of the warm-up. Flows that arrive earlier are simulated but not counted.
     pub warm_up: Duration,
     /// Time between two samples of queue lengths; `None` if they are not sampled.
     pub sample_queues: Option<Duration>,
@@ -86,7 +86,7 @@ pub struct Setup {
 /// Configurations of hosts, one for each group, and of the connections between groups.
 #[derive(Clone, Debug)]
 pub struct HostConfigs {
-    /// Host groups; the first group contains the hosts that are in no other group.
+    /// Settings of each host group, by group number. Group 0 consists of the hosts in no other group.
     pub groups: Vec<HostGroup>,
     /// Parameters of connections, indexed by kind of connection, the sender's group and the receiver's group. Kind 0 has the hosts' own
     /// settings; every other kind has the `tcp` table of a workload.
@@ -242,15 +242,15 @@ impl Experiment {
 pub struct Stop {
     /// Time at which the run ends; `None` for no limit.
     pub at: Option<Instant>,
-    /// Whether the run ends as soon as every flow is complete, every source of datagrams or echo requests has stopped, and no packet of
-    /// these sources is under way. False if a workload has no end, or if a run with such sources has a time `at`.
+    /// Whether the run ends as soon as every flow is complete, every source of datagrams or echo requests has stopped, and none of their
+    /// packets is in flight. False if a workload has no end, or if the run has both such sources and a time `at`.
     pub on_completion: bool,
 }
 
 /// Request to record the state of ports during the run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PortTrace {
-    /// Numbers of the links whose sending ports are recorded.
+    /// Numbers of the links that leave the recorded ports.
     pub links: Vec<u32>,
     /// Time between two records; `None` to record every change.
     pub every: Option<Duration>,
@@ -261,9 +261,9 @@ pub struct PortTrace {
 pub struct Capture {
     /// Name of the file, without the ending `.pcapng`.
     pub name: String,
-    /// Numbers of the links whose ports are captured, ascending.
+    /// Numbers of the links that leave the captured ports, ascending.
     pub links: Vec<u32>,
-    /// Number of bytes kept of each packet.
+    /// Number of bytes of each packet that the file keeps.
     pub snap: u32,
 }
 
@@ -322,7 +322,7 @@ pub struct WarmUp {
 /// Ordered pairs of distinct hosts.
 #[derive(Clone, Debug)]
 pub enum Pairs {
-    /// Every sender with every receiver except itself.
+    /// Every sender paired with every receiver except itself.
     Product {
         /// Sending hosts.
         senders: Vec<HostId>,
@@ -357,11 +357,11 @@ pub struct DatagramSource {
     pub destination: HostId,
     /// Time at which the first datagram leaves.
     pub start: Instant,
-    /// Time after which no datagram is sent.
+    /// Time after which no datagram is sent; `None` for no limit.
     pub stop: Option<Instant>,
     /// Bytes of data in each datagram, without headers.
     pub payload: Bytes,
-    /// Times at which datagrams leave.
+    /// Rule for the times at which datagrams leave.
     pub pattern: DatagramPattern,
     /// Whether the datagrams are ECN-capable.
     pub ecn: bool,
@@ -378,11 +378,11 @@ pub struct Probe {
     pub destination: HostId,
     /// Time at which the first request leaves.
     pub start: Instant,
-    /// Time after which no request is sent.
+    /// Time after which no request is sent; `None` for no limit.
     pub stop: Option<Instant>,
     /// Time from one request to the next.
     pub interval: Duration,
-    /// Bytes of data after the IP and ICMP headers.
+    /// Bytes of data in each request, after the IP and ICMP headers.
     pub payload: Bytes,
     /// Whether requests and replies are ECN-capable.
     pub ecn: bool,
@@ -390,22 +390,22 @@ pub struct Probe {
     pub class: u8,
 }
 
-/// Times at which datagrams leave. Rates count every byte on the wire.
+/// Rule for the times at which datagrams leave. Rates count every byte on the wire.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum DatagramPattern {
     /// Equal intervals.
     Constant {
-        /// Wire bits per second.
+        /// Rate, in bits per second on the wire.
         rate: Rate,
     },
     /// Exponential intervals.
     Poisson {
-        /// Wire bits per second, on average.
+        /// Average rate, in bits per second on the wire.
         rate: Rate,
     },
     /// Bursts: equal intervals for `on`, then a pause of `off`, repeated.
     OnOff {
-        /// Wire bits per second during a burst.
+        /// Rate during a burst, in bits per second on the wire.
         rate: Rate,
         /// Duration of a burst.
         on: Duration,

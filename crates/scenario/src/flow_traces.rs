@@ -1,4 +1,4 @@
-//! Checks `[[measure.flow_traces]]`: the flows that are recorded.
+//! Checks the tables `[[measure.flow_traces]]`: which flows are recorded.
 
 use crate::check::Checker;
 use crate::experiment::{FlowChoice, FlowTrace};
@@ -7,7 +7,7 @@ use crate::quantity::Every;
 use crate::resolved::Resolved;
 use crate::spec::{self, Workload};
 
-/// Returns the flow traces that the scenario requests; `flows` is the total number of flows, if known.
+/// Checks and returns the flow traces that the scenario requests. `flows` is the total number of flows, or `None` if it is unknown.
 pub(crate) fn build(spec: &Resolved, flows: Option<u64>, checker: &mut Checker<'_>) -> Vec<FlowTrace> {
     // The total is only meaningful if no workload was rejected.
     let flows = flows.filter(|_| checker.problems.is_empty());

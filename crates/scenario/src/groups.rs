@@ -1,4 +1,4 @@
-//! Groups of hosts: their members, and the settings that each group inherits from the settings for all hosts.
+//! Groups of hosts: their members, their own settings, and the settings that they inherit from those for all hosts.
 
 use serde::de::DeserializeOwned;
 use shallows_core::{Bytes, Duration};
@@ -45,7 +45,7 @@ pub(crate) struct Racked<'a> {
     pub(crate) rack_of: &'a dyn Fn(u32) -> u32,
 }
 
-/// Returns the groups of the scenario, or `None` if a group has a problem.
+/// Returns the groups and their members, or `None` if a group is invalid.
 pub(crate) fn members_of(
     groups: &[spec::Group],
     network: &Racked<'_>,

@@ -28,7 +28,7 @@ pub(crate) enum HostSet {
 pub(crate) enum Part {
     /// Half-open range of numbers.
     Range(u32, u32),
-    /// Every *n*-th number of a half-open range, beginning with the first; the third field is *n*, at least 2.
+    /// Every *n*-th number of a half-open range, beginning with its first number. The third field is *n*, which is at least 2.
     Steps(u32, u32, u32),
     /// Hosts with this name, in which `*` matches any text.
     Name(String),

@@ -21,9 +21,9 @@ pub struct MarkingCurve {
     pub example: String,
     /// Number of these ports.
     pub ports: usize,
-    /// Rate of their links, in bit/s.
+    /// Rate of the links that leave the ports, in bit/s.
     pub rate_bps: u64,
-    /// Index of the marker among the port's markers.
+    /// Index of the marker among the markers of its port.
     pub marker: usize,
     /// Kind of the marker: `threshold`, `red` and so on.
     pub kind: &'static str,
@@ -31,11 +31,11 @@ pub struct MarkingCurve {
     pub scope: Scope,
     /// Point at which the marker acts: enqueue or dequeue.
     pub at: Point,
-    /// Backlog up to which nothing is marked; equal to `kmax` for a single threshold.
+    /// Backlog up to which nothing is marked. For a marker with a single threshold, it equals `kmax`.
     pub kmin: CurveLevel,
     /// Backlog at or above which every packet is marked.
     pub kmax: CurveLevel,
-    /// Marking probability just below `kmax`.
+    /// Marking probability at a backlog just below `kmax`.
     pub pmax: f64,
     /// Round-trip time in microseconds on the longest path while all queues are empty: propagation and host delays.
     pub base_rtt_us: f64,
@@ -65,7 +65,7 @@ pub struct CurveLevel {
 pub struct BusyLimit {
     /// Number of the pool's ports that have a standing queue.
     pub busy_ports: usize,
-    /// Largest backlog measured, in bytes.
+    /// Largest backlog that the marker can measure, in bytes.
     pub limit_bytes: u64,
     /// Whether the marker's lower threshold is below `limit_bytes`, so that it can mark.
     pub can_fire: bool,

@@ -6,7 +6,7 @@ use crate::pattern;
 
 /// Name of group 0, the hosts that are in no other group.
 pub(crate) const DEFAULT: &str = "default";
-/// Groups of hosts. Group 0 has the hosts that no `[[host.group]]` includes.
+/// Groups of hosts. Group 0 consists of the hosts that no `[[host.group]]` includes.
 #[derive(Clone, Debug)]
 pub struct Groups {
     pub(crate) names: Vec<String>,

@@ -23,7 +23,7 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    /// Builds the memory and assigns every link its pool and reserved bytes. The scenario must have passed [`check`].
+    /// Builds the memory of all nodes, and assigns every link its pool and reserved bytes. The scenario must have passed [`check`].
     pub(crate) fn build(spec: &Resolved, links: &mut [Link], hosts: u32, switches: u32) -> Self {
         let packet = full_packet(spec);
         let ports = place(&spec.switch.buffer, links, hosts, switches);
@@ -251,7 +251,7 @@ fn alphas(buffer: &Buffer) -> &[f64] {
     }
 }
 
-/// Rejects an `alpha` at which a queue could not hold one packet even in an empty buffer.
+/// Rejects an `alpha` with which a queue could not hold one packet even if the buffer is empty.
 fn check_alpha(alpha: f64, pool: Bytes, reserved: Bytes, packet: Packet, checker: &mut Checker<'_>) {
     let sound = checker.require(alpha > 0.0 && alpha <= 1024.0, "switch.buffer.alpha", || {
         format!("must be above 0 and at most 1024, got {alpha}")
@@ -266,7 +266,7 @@ fn check_alpha(alpha: f64, pool: Bytes, reserved: Bytes, packet: Packet, checker
     });
 }
 
-/// A full packet, and the cell of the memory that stores it.
+/// Full packet, and the cell of the memory that stores it.
 #[derive(Clone, Copy)]
 struct Packet {
     size: Bytes,
@@ -274,7 +274,7 @@ struct Packet {
 }
 
 impl Packet {
-    /// Returns the bytes that the packet occupies.
+    /// Returns the number of bytes that the packet occupies in the memory.
     fn occupied(self) -> Bytes {
         self.cell.map_or(self.size, |cell| cell.occupied(self.size))
     }
@@ -296,7 +296,7 @@ impl fmt::Display for Packet {
     }
 }
 
-/// Checks the cell of a memory and its reserved bytes, and returns the cell.
+/// Checks the cell size of a switch memory and its reserved bytes. Returns the cell, or `None` if there are no cells.
 fn check_cell(buffer: &Buffer, checker: &mut Checker<'_>) -> Option<Cell> {
     let cell = cell(buffer)?;
     let (stated, reserved_rule) = match buffer {

@@ -46,12 +46,12 @@ pub enum Wait {
 
 /// Largest burst: `GSO_MAX_SIZE` of Linux, which follows from the 16-bit length field of an IP packet.
 const LARGEST_BURST: Bytes = Bytes(65_536);
-/// Longest wait that is accepted; longer ones are usually wrong units.
+/// Longest wait that a scenario may contain. Longer ones usually have a wrong unit.
 const LONGEST_WAIT: Duration = Duration::from_millis(100);
 /// Maximum number of receive queues, more than any NIC gives to one host.
 const MOST_QUEUES: u32 = 256;
 
-/// Builds the offloads of `[host.nic]`, for segments of `mss` bytes that are packets of `packet` bytes.
+/// Builds the offloads of a NIC from `[host.nic]`. A full segment has `mss` bytes of data, and its packet has `packet` bytes.
 pub(crate) fn build(nic: &Nic, mss: Bytes, packet: Bytes, checker: &mut Checker<'_>) -> Offloads {
     let tso = match nic.tso {
         quantity::Tso::Off => None,

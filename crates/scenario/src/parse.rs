@@ -21,8 +21,8 @@ const MAX_WORKLOADS: usize = 1_000;
 
 /// Parses a scenario and checks it.
 ///
-/// `file` is the scenario's name in messages; `reader` reads the files that the scenario names. Each override is a key such as
-/// `workload.0.load` and a value in TOML, where a bare word is a string. `seed` replaces the scenario's own seed.
+/// `file` is the name of the scenario in messages, and `reader` reads the files that the scenario names. Each override is a pair of a key,
+/// such as `workload.0.load`, and a value in TOML, in which a bare word is a string. `seed` replaces the scenario's own seed.
 ///
 /// # Errors
 ///

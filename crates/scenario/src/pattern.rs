@@ -1,4 +1,4 @@
-//! Names of nodes and ports, and patterns that match several.
+//! Names of nodes and ports, and patterns that match several names.
 
 /// Returns whether `text` matches `pattern`, in which `*` matches any text.
 pub(crate) fn matches(pattern: &str, text: &str) -> bool {

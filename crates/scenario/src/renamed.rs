@@ -2,7 +2,7 @@
 
 use toml::{Table, Value};
 
-/// Renamed keys: the table, the old last word and the new last word.
+/// Renamed keys. Each has the path of its table, the last word of its old name, and the last word of its new name.
 const RENAMED: [(&str, &str, &str); 2] =
     [("switch.buffer", "private", "reserved"), ("switch.buffer", "private_rule", "reserved_rule")];
 

@@ -266,7 +266,7 @@ fn check_receiver(tcp: &Tcp, config: &Config, checker: &mut Checker<'_>) {
     ordered(("tcp.receiver.minimum", built.minimum), ("tcp.receive_window", built.maximum), checker);
 }
 
-/// Rejects settings that have no effect.
+/// Rejects settings that have no effect together with the other settings of the table.
 fn check_idle(tcp: &Tcp, config: &Config, checker: &mut Checker<'_>) {
     let sack = tcp.recovery == spec::Recovery::Sack;
     let rack = tcp.recovery == spec::Recovery::Rack;

@@ -8,7 +8,7 @@ use crate::resolved::Resolved;
 use crate::workload::Generator;
 use crate::workload::build::CheckedTraffic;
 
-/// Rejects a run that ends before anything is sent.
+/// Rejects a run that ends before its first traffic is sent.
 pub(crate) fn check(spec: &Resolved, traffic: &CheckedTraffic, checker: &mut Checker<'_>) {
     let flows = traffic.generators.iter().map(Generator::begin);
     let datagrams = traffic.datagram_sources.iter().map(|source| source.start);

@@ -1,4 +1,4 @@
-//! Quantities written as a string with number and unit, and kept exactly.
+//! Quantities that are written as a string with a number and a unit, and are kept exactly.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -20,7 +20,7 @@ pub(crate) struct Time(pub(crate) Duration);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Speed(pub(crate) Rate);
 
-/// Size, or a number of full packets, such as `"80p"`.
+/// Amount of data: a size, or a number of full packets, such as `"80p"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Amount {
     Bytes(Bytes),
@@ -193,7 +193,7 @@ impl<T: FromStr<Err = String>> de::Visitor<'_> for Text<T> {
     }
 }
 
-/// Implements serde and the schema for a type that scenarios write as a string.
+/// Implements serialisation and the JSON Schema for a type that scenarios write as a string.
 macro_rules! as_text {
     ($type:ty, $name:literal, $expected:literal, $pattern:literal) => {
         impl<'de> Deserialize<'de> for $type {

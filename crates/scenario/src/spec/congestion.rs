@@ -12,7 +12,7 @@ use crate::quantity::{Time, Window};
 use crate::tagged::tagged;
 
 tagged! {
-    /// Congestion control: the reaction of the window to congestion signals.
+    /// Congestion control: how the window reacts to signals of congestion.
     Congestion, "congestion control" {
         /// Additive increase, and halving after a loss (RFC 5681).
         "reno" => Reno(reno::Config),
@@ -60,10 +60,10 @@ pub(crate) struct Cubic {
     /// Arithmetic of the window: exact, or in whole segments and clock ticks as in Linux. Default `"exact"`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) counting: Counting,
-    /// With `counting = "segments"`: length of a clock tick (Linux' jiffy, 1/HZ). Omitted or 0: continuous time.
+    /// With `counting = "segments"`: length of a clock tick (Linux' jiffy, 1/HZ). If omitted or 0, time is continuous.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) tick: Option<Time>,
-    /// With `counting = "segments"`: time for which an unchanged window is not recomputed (Linux: HZ/32 ticks). Omitted or 0: the window is
+    /// With `counting = "segments"`: time for which an unchanged window is not recomputed (Linux: HZ/32 ticks). If omitted or 0, it is
     /// always recomputed.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) hold: Option<Time>,
@@ -73,10 +73,10 @@ pub(crate) struct Cubic {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum HyStart {
-    /// No rule: slow start ends with a loss, a mark or the slow-start threshold.
+    /// No such rule: slow start ends with a loss, a mark, or when the window reaches the slow-start threshold.
     #[default]
     Off,
-    /// Growing round-trip times, confirmed by a phase of slower growth (RFC 9406).
+    /// Growing round-trip times, confirmed by a phase in which the window grows more slowly (HyStart++, RFC 9406).
     #[serde(rename = "hystart++")]
     PlusPlus,
     /// A train of acknowledgements that lasts half a round trip, or growing round-trip times (Linux).

@@ -60,8 +60,8 @@ pub(crate) struct Threshold {
     /// Whether the backlog includes the packet that is being enqueued or dequeued. Default false.
     #[serde(default)]
     pub(crate) counts_packet: bool,
-    /// Unit of the backlog. Default `"bytes"`. With `"packets"`, thresholds are numbers of packets of any size. With `"cells"`, the
-    /// backlog is the memory of the cells that it occupies, as in chips (`switch.buffer.cell`).
+    /// Unit in which the backlog is counted. Default `"bytes"`. With `"packets"`, thresholds are numbers of packets of any size. With
+    /// `"cells"`, each packet counts with all cells of the memory that it occupies, as in chips (`switch.buffer.cell`).
     #[serde(default)]
     pub(crate) unit: Unit,
     /// Weight of the newest value, above 0 and at most 1, in a moving average of the backlog that every packet updates. Default: no
@@ -71,7 +71,7 @@ pub(crate) struct Threshold {
     /// Threshold of each queue: the whole K (default), or a share of K by the queue's quantum or weight.
     #[serde(default)]
     pub(crate) split: Split,
-    /// Numbers of the queues that the marker applies to. Default: all.
+    /// Numbers of the queues to whose packets the marker applies. Default: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) queues: Option<Vec<u8>>,
 }
@@ -95,8 +95,8 @@ pub(crate) struct Red {
     /// Whether the backlog includes the packet that is being enqueued or dequeued. Default false.
     #[serde(default)]
     pub(crate) counts_packet: bool,
-    /// Unit of the backlog. Default `"bytes"`. With `"packets"`, thresholds are numbers of packets of any size. With `"cells"`, the
-    /// backlog is the memory of the cells that it occupies, as in chips (`switch.buffer.cell`).
+    /// Unit in which the backlog is counted. Default `"bytes"`. With `"packets"`, thresholds are numbers of packets of any size. With
+    /// `"cells"`, each packet counts with all cells of the memory that it occupies, as in chips (`switch.buffer.cell`).
     #[serde(default)]
     pub(crate) unit: Unit,
     /// Weight of the newest value, above 0 and at most 1, in a moving average of the backlog that every packet updates. Default: no
@@ -106,7 +106,7 @@ pub(crate) struct Red {
     /// Spacing of marks. Default `"independent"`; BCC's released simulator uses `"count"`.
     #[serde(default)]
     pub(crate) spacing: Spacing,
-    /// Numbers of the queues that the marker applies to. Default: all.
+    /// Numbers of the queues to whose packets the marker applies. Default: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) queues: Option<Vec<u8>>,
 }
@@ -182,7 +182,7 @@ pub(crate) struct RedClassic {
     /// Backlog whose average is computed: `"queue"` (default) or `"port"`.
     #[serde(default)]
     pub(crate) scope: Scope,
-    /// Unit of the backlog. Default: packets; with `variant = "ns-2"`, bytes.
+    /// Unit in which the backlog is counted. Default: packets; with `variant = "ns-2"`, bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) unit: Option<Unit>,
     /// Action on a packet that the curve selects. Default: `"mark"`; with `variant = "ns-2"`, `"drop"`.
@@ -201,7 +201,7 @@ pub(crate) struct RedClassic {
     /// Packet size whose transmission time is the unit for counting idle time. Default `"500B"`.
     #[serde(default = "five_hundred_bytes")]
     pub(crate) typical_packet: Size,
-    /// Numbers of the queues that the marker applies to. Default: all.
+    /// Numbers of the queues to whose packets the marker applies. Default: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) queues: Option<Vec<u8>>,
 }
@@ -210,10 +210,10 @@ pub(crate) struct RedClassic {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum RedVariant {
-    /// The paper of Floyd and Jacobson.
+    /// The rules of the paper by Floyd and Jacobson (ToN '93).
     #[default]
     Paper,
-    /// ns-2's `red.cc` with its defaults.
+    /// The rules of ns-2's `red.cc` with its defaults.
     #[serde(rename = "ns-2")]
     Ns2,
 }
@@ -259,7 +259,7 @@ pub(crate) struct EinAsReleased {
 pub(crate) struct Tcn {
     /// Waiting time above which a packet is marked: RTT·lambda, which is the standard marking threshold divided by the rate of the link.
     pub(crate) threshold: Time,
-    /// Numbers of the queues that the marker applies to. Default: all.
+    /// Numbers of the queues to whose packets the marker applies. Default: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) queues: Option<Vec<u8>>,
 }
@@ -280,7 +280,7 @@ pub(crate) struct Codel {
     /// Waiting time above which every ECN-capable packet is marked. Default: no such threshold.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) ce_threshold: Option<Time>,
-    /// Numbers of the queues that the marker applies to. Default: all.
+    /// Numbers of the queues to whose packets the marker applies. Default: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) queues: Option<Vec<u8>>,
 }

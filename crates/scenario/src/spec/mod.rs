@@ -70,7 +70,7 @@ pub(crate) struct Spec {
     /// Measurements.
     #[serde(default)]
     pub(crate) measure: Measure,
-    /// Traffic; at least one workload.
+    /// Workloads: the traffic of the experiment. At least one is required.
     #[serde(default)]
     pub(crate) workload: Vec<Workload>,
     /// Axes of a sweep for `shallows sweep`: keys such as `"workload.0.load"`, each with a list of values. A single run ignores them.
@@ -134,7 +134,7 @@ pub(crate) struct Stop {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Host {
-    /// Network interface and its queue.
+    /// Network interface (NIC) of each host and its queue.
     #[serde(default)]
     pub(crate) nic: Nic,
     /// Maximum random delay, uniform, of each packet at its host; packets keep their order. Without this jitter, identical senders
@@ -256,7 +256,7 @@ pub(crate) struct Measure {
     /// Files with the packets that chosen ports send, for Wireshark and similar programs. Default: none.
     #[serde(default)]
     pub(crate) captures: Vec<Capture>,
-    /// Warm-up time: flows that arrive earlier are simulated but not counted. Default `"0s"`.
+    /// End of the warm-up: flows that arrive earlier are simulated but not counted. Default `"0s"`.
     #[serde(default = "no_time")]
     pub(crate) warm_up: Time,
 }
@@ -328,7 +328,7 @@ impl Default for Measure {
     }
 }
 
-/// Largest seed: the largest integer of TOML, because a resolved scenario is written in TOML.
+/// Largest seed: the largest integer of TOML, in which resolved scenarios are written.
 pub const MAX_SEED: u64 = i64::MAX as u64;
 
 /// Deserialises a seed. In an override, a seed above the range of TOML integers is not a number in TOML and arrives as text.
@@ -362,6 +362,6 @@ fn no_time() -> Time {
 }
 
 fn bins() -> Vec<Size> {
-    // DCTCP (SIGCOMM '10) §4.3 and later papers: small up to 100 KB, large above 10 MB.
+    // DCTCP (SIGCOMM '10) §4.3 and later papers call flows up to 100 KB small and those above 10 MB large.
     [100_000, 10_000_000].map(|edge| Size(Bytes(edge))).to_vec()
 }

@@ -116,7 +116,8 @@ pub(crate) struct Dwrr {
 pub(crate) struct Wfq {
     /// Number of queues that share the link.
     pub(crate) queues: u8,
-    /// Weights of the queues; busy queues share the link in proportion to them. One value for all (default 1), or a list.
+    /// Weights of the queues. Busy queues share the link in proportion to their weights. One value for all queues (default 1), or a list
+    /// with one value per queue.
     #[serde(default = "one_weight")]
     pub(crate) weight: PerQueue<u32>,
     /// Definition of virtual time. Default `"gps"`.
@@ -204,7 +205,7 @@ pub(crate) struct NoMore {}
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Unequal {
-    /// Share of the high-priority queue, between 0 and 1.
+    /// Share of the buffer that the high-priority queue has, between 0 and 1.
     pub(crate) high: f64,
     /// Whether a swap of the queues also swaps their sizes. Default `"swap"`: it does.
     #[serde(default)]

@@ -1,4 +1,4 @@
-//! `preset` in `[tcp]`: sets several keys at once. `presets.toml` lists the presets with their sources.
+//! The key `preset` of `[tcp]`, which sets several keys at once. `presets.toml` lists the presets with their sources.
 
 use std::sync::LazyLock;
 

@@ -52,7 +52,7 @@ pub(crate) struct PartitionAggregate {
     /// Time for which a client waits in each round. Later responses are received but not counted. Default: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) deadline: Option<Time>,
-    /// Times at which queries start.
+    /// Rule for the times at which queries start.
     pub(crate) arrivals: Arrivals,
     /// Number of queries of each client; with `asking = "drawn"`, of all clients together. Default: as many as start before `stop.at`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -119,7 +119,7 @@ pub(crate) struct Aggregators {
 }
 
 tagged! {
-    /// Times at which queries start.
+    /// Rule for the times at which queries start.
     Arrivals, "arrivals" {
         /// Queries start at random, independent times.
         "poisson" => Poisson(PoissonArrivals),
@@ -134,7 +134,7 @@ tagged! {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PoissonArrivals {
-    /// Mean time from one query to the next.
+    /// Mean time from the start of a query to the start of the next.
     pub(crate) mean: Time,
 }
 
@@ -142,7 +142,7 @@ pub(crate) struct PoissonArrivals {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PeriodicArrivals {
-    /// Time from one query to the next.
+    /// Time from the start of a query to the start of the next.
     pub(crate) period: Time,
 }
 
@@ -150,7 +150,7 @@ pub(crate) struct PeriodicArrivals {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ClosedLoop {
-    /// Time from the end of a query to the next. Default `"0s"`.
+    /// Time from the end of a query to the start of the next. Default `"0s"`.
     #[serde(default = "no_time")]
     pub(crate) think_time: Time,
 }
@@ -177,7 +177,7 @@ pub(crate) struct BlockTransfer {
     /// Number of blocks that each client fetches. Default 1.
     #[serde(default = "one_block")]
     pub(crate) repeats: u32,
-    /// Time from the end of a block to the next. Default `"0s"`.
+    /// Time from the arrival of a block's last part to the request for the next block. Default `"0s"`.
     #[serde(default = "no_time")]
     pub(crate) think_time: Time,
     /// Maximum random delay, uniform, of each request. If there are no requests, it delays each response or part. Default `"0s"`.

@@ -56,7 +56,7 @@ pub(crate) struct Ictcp {
     pub(crate) minimum: Window,
 }
 
-/// Delayed acknowledgements of data that arrives in order.
+/// Rules by which a receiver delays acknowledgements of data that arrives in order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct DelayedAck {

@@ -78,7 +78,7 @@ pub(crate) struct PortOverride {
 }
 
 tagged! {
-    /// Packet memory of a switch, and its sharing among ports.
+    /// Packet memory of a switch, and the rule by which its ports share it.
     Buffer, "buffer" {
         /// Shared pool: each queue may grow to alpha times the free part of its pool (Choudhury and Hahne, ToN '98).
         "dynamic-threshold" => DynamicThreshold(DynamicThreshold),

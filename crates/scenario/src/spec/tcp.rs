@@ -25,14 +25,14 @@ pub(crate) struct Tcp {
     /// Note on the keys that the preset has set.
     #[serde(skip)]
     pub(crate) preset_note: Option<String>,
-    /// Congestion control. Default `"dctcp"`.
+    /// Congestion control algorithm. Default `"dctcp"`.
     #[serde(default)]
     pub(crate) congestion: Congestion,
     /// Initial window of a connection, and the largest window after an idle period. Default: 10 segments, but at most 14,600 bytes (RFC
     /// 6928 §2).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) initial_window: Option<Window>,
-    /// Largest congestion window. Default 1 GiB.
+    /// Upper limit of the congestion window. Default 1 GiB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) max_window: Option<Window>,
     /// Smallest window to which an ECN reduction can lead. Default 1 segment (RFC 3168 §6.1.2); Linux has 2.
@@ -54,7 +54,7 @@ pub(crate) struct Tcp {
     /// ECE. Default `"at-once"`.
     #[serde(default)]
     pub(crate) ece_reaction: EceReaction,
-    /// Quantity that is halved after a loss. Default `"flight-size"`.
+    /// Quantity that is reduced after a loss to give the new window. Default `"flight-size"`.
     #[serde(default)]
     pub(crate) loss_base: LossBase,
     /// Retransmission timer.

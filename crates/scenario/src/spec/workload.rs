@@ -118,7 +118,7 @@ tagged! {
         "file" => File(SizesFile),
         /// One size for all flows.
         "fixed" => Fixed(Fixed),
-        /// Uniform distribution between two sizes.
+        /// Sizes distributed uniformly between two sizes.
         "uniform" => Uniform(Uniform),
     }
 }
@@ -160,7 +160,7 @@ pub(crate) struct Fixed {
     pub(crate) size: Size,
 }
 
-/// Uniform distribution between two sizes.
+/// Sizes distributed uniformly between two sizes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Uniform {
@@ -231,10 +231,10 @@ pub(crate) struct LongLived {
     pub(crate) senders: HostSet,
     /// Hosts that receive.
     pub(crate) receivers: HostSet,
-    /// Number of flows of each pair. Default 1.
+    /// Number of flows from each sender to each receiver. Default 1.
     #[serde(default = "one")]
     pub(crate) per_pair: u32,
-    /// Earliest start of a flow. Default `"0s"`.
+    /// Time at which flows start, before their random delay. Default `"0s"`.
     #[serde(default = "no_time")]
     pub(crate) start: Time,
     /// Maximum random delay, uniform, of the start of each flow. Default `"0s"`: all flows start at once.
@@ -265,7 +265,7 @@ pub(crate) struct Incast {
     /// Size of all responses to a receiver in a round together. Each response is an equal part, rounded up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) total: Option<Size>,
-    /// Start of the first round. Default `"0s"`.
+    /// Time at which the first round starts. Default `"0s"`.
     #[serde(default = "no_time")]
     pub(crate) start: Time,
     /// Number of rounds. Default 1.
@@ -325,7 +325,7 @@ pub(crate) struct Udp {
     pub(crate) senders: HostSet,
     /// Hosts that receive.
     pub(crate) receivers: HostSet,
-    /// Times at which datagrams leave, and their rate.
+    /// Rule for the times at which datagrams leave, and their rate.
     pub(crate) pattern: Pattern,
     /// Whether all workloads together may offer a link more than its capacity, without regard to start and stop times. An offer equal to
     /// the capacity is always allowed. Default false.
@@ -337,7 +337,7 @@ pub(crate) struct Udp {
     /// Time at which a source sends its first datagram; with the pattern `poisson`, it comes a random time later. Default `"0s"`.
     #[serde(default = "no_time")]
     pub(crate) start: Time,
-    /// Time at which sending ends. Default: the end of the run.
+    /// Time after which no datagram is sent. Default: the end of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) stop: Option<Time>,
     /// Whether datagrams are ECN-capable; markers drop those that are not. Sources do not react to marks. Default false.
@@ -411,18 +411,18 @@ impl<'de> Deserialize<'de> for Class {
 pub(crate) const CLASSES: u8 = 64;
 
 tagged! {
-    /// Rule for the class of service of a flow.
+    /// Rule that gives each flow a class of service.
     ClassRule, "class" {
-        /// Host *h* sends in class *h* modulo `classes`.
+        /// Traffic from host *h* has class *h* modulo `classes`.
         "by-sender" => BySender(BySender),
-        /// All traffic from one host to another has one class.
+        /// All traffic from one host to another has one class, which depends on both hosts.
         "by-pair" => ByPair(ByPair),
         /// Each flow draws its class.
         "random" => Random(RandomClass),
     }
 }
 
-/// Host *h* sends in class *h* modulo `classes`.
+/// Traffic from host *h* has class *h* modulo `classes`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct BySender {

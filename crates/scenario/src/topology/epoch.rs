@@ -21,7 +21,7 @@ pub struct Epoch {
 /// State of a link after an epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkState {
-    /// Dead link: packets in flight are lost, and packets that wait at its port or arrive there are dropped.
+    /// Dead link. Packets that are in flight on it are lost, and packets that wait at its port or arrive there are dropped.
     Down,
     /// Working link.
     Up {

@@ -54,7 +54,7 @@ pub struct Link {
     pub delay: Duration,
     /// Kind of the link's egress port.
     pub kind: PortKind,
-    /// Index of the egress port's configuration in [`Network::ports`].
+    /// Index in [`Network::ports`] of the egress port's configuration.
     pub port: usize,
     /// Index of the pool that the egress port uses, among the pools of the node's buffer.
     pub pool: usize,
@@ -62,7 +62,7 @@ pub struct Link {
     pub reserved: Bytes,
     /// Number of the link in the opposite direction of the same cable.
     pub reverse: u32,
-    /// Name, such as `leaf3->spine1`.
+    /// Name of the link, such as `leaf3->spine1`.
     pub name: String,
 }
 

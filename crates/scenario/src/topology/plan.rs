@@ -24,7 +24,7 @@ pub(super) struct Planned {
     pub(super) rate: Rate,
     /// Propagation delay.
     pub(super) delay: Duration,
-    /// Kind of the port at each end.
+    /// Kind of the port at each end of the cable, in the order of `ends`.
     pub(super) kinds: [PortKind; 2],
 }
 

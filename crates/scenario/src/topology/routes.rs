@@ -17,7 +17,7 @@ pub struct Routing {
     homes: Box<[Home]>,
     /// Number of switches that have hosts.
     edges: u32,
-    /// Routes by switch, then by edge.
+    /// Routes, indexed by switch and then by edge.
     routes: Box<[Route]>,
     /// Links of all routes that have several links; those of one route are consecutive.
     links: Box<[u32]>,
@@ -29,14 +29,14 @@ pub struct Routing {
 pub(super) struct Home {
     /// Index of the host's switch among the switches that have hosts.
     pub(super) edge: u32,
-    /// Link from the switch to the host.
+    /// Number of the link from the host's switch to the host.
     pub(super) link: u32,
 }
 
-/// Links over which an edge is reached.
+/// Route from a switch to an edge: the links that lead there on shortest paths.
 #[derive(Clone, Copy, Debug, Default)]
 struct Route {
-    /// Number of links; zero at the edge itself.
+    /// Number of links; zero for the route of an edge to itself.
     count: u32,
     /// Number of the link if there is only one; otherwise the index of the first link in `Routing::links`.
     first: u32,

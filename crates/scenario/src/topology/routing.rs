@@ -72,7 +72,7 @@ pub(crate) fn spread(network: &Network, demand: impl Fn(usize, usize) -> f64) ->
     shares
 }
 
-/// Returns two switches that are not connected, or `None` if all are connected.
+/// Returns two switches between which there is no path, or `None` if all switches are connected.
 pub(super) fn unconnected(
     switches: usize,
     trunks: impl Iterator<Item = (usize, usize)>,
@@ -114,7 +114,7 @@ impl Graph {
         self.trunks.len() as u32
     }
 
-    /// Returns the switches that have hosts.
+    /// Returns the numbers of the switches that have hosts.
     fn edges(&self) -> impl Iterator<Item = usize> {
         (0..self.hosts.len()).filter(|&switch| !self.hosts[switch].is_empty())
     }
