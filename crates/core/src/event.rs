@@ -66,7 +66,7 @@ pub struct EventQueue<E> {
 }
 
 impl<E: Event> EventQueue<E> {
-    /// Creates an empty queue at time zero. `horizon` is a tuning parameter: events scheduled at most this far ahead are fast.
+    /// Creates an empty queue at time zero. The queue is fastest if most events are scheduled at most `horizon` ahead.
     pub fn new(horizon: Duration) -> Self {
         Self {
             now: Instant::ZERO,
@@ -221,7 +221,8 @@ pub fn run<W: World>(world: &mut W, queue: &mut EventQueue<W::Event>, until: Ins
     true
 }
 
-/// Runs `world` until it is finished, no event is pending, or the next event would come at or after the position of `event` at time `at`.
+/// Runs `world` until it is finished, no event is pending, or the next event does not come before `event` at time `at` in the order of
+/// events.
 #[inline]
 pub fn run_before<W: World>(world: &mut W, queue: &mut EventQueue<W::Event>, at: Instant, event: W::Event) {
     let limit = entry(at, event.key());

@@ -67,8 +67,7 @@ impl<'a> Checker<'a> {
         condition
     }
 
-    /// Returns whether a conflict between `key` and `other` is reported at `other`: only if the scenario sets `other` and leaves `key` at
-    /// its default.
+    /// Returns whether to report a conflict of two keys at `other` and not at `key`: only if the scenario sets `other` and not `key`.
     pub(crate) fn blames_other(&self, key: &str, other: &str) -> bool {
         let given = |key| self.place(key).is_some_and(|path| self.document.gives(&path));
         !given(key) && given(other)

@@ -1,7 +1,7 @@
 //! `tcp` tables of workloads: settings in which a workload's connections differ from the settings of their hosts.
 //!
-//! A workload can set what a program or a route can choose in a real host. It cannot set what a host has for all of its connections, such
-//! as timestamps.
+//! A workload can set the keys that a program or a route can choose in a real host. It cannot set keys that a host has for all of its
+//! connections, such as timestamps.
 
 use shallows_transport::header_bytes;
 use toml::Table;

@@ -66,8 +66,9 @@ const SACK_PERMITTED: u8 = 4;
 const SACK: u8 = 5;
 const TIMESTAMPS: u8 = 8;
 
-/// Bytes of the SACK option before its blocks, including two bytes of padding. The other constant is the number of bytes of one block.
+/// Bytes of the SACK option before its blocks, including two bytes of padding.
 const SACK_HEAD: usize = 4;
+/// Bytes of one SACK block.
 const SACK_BLOCK: usize = 8;
 
 impl Options {

@@ -73,7 +73,7 @@ pub(crate) struct Cubic {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum HyStart {
-    /// No such rule: slow start ends with a loss, a mark, or when the window reaches the slow-start threshold.
+    /// Slow start ends only with a loss, with a mark, or when the window reaches the slow-start threshold.
     #[default]
     Off,
     /// Growing round-trip times, confirmed by a phase in which the window grows more slowly (HyStart++, RFC 9406).

@@ -24,8 +24,8 @@ tagged! {
         "mq-ecn" => MqEcn(MqEcn),
         /// RED on the average backlog, which marks or drops, as in the paper by Floyd and Jacobson (ToN '93) or in ns-2.
         "red-classic" => RedClassic(Box<RedClassic>),
-        /// Explicit incast notification (Pulser, Algorithm 1): while the backlog of a port grows fast, a separate header bit is set in
-        /// packets. ECN marks come from a `threshold` marker beside this one.
+        /// Explicit incast notification (Pulser, Algorithm 1): while the backlog of a port grows fast, a header bit other than the ECN bits
+        /// is set in packets. Used together with a `threshold` marker, which sets ECN marks.
         "ein" => Ein(Ein),
         /// Incast detector as in Pulser's released testbed, which sets CE in packets.
         "ein-as-released" => EinAsReleased(EinAsReleased),

@@ -90,7 +90,7 @@ tagged! {
         "incast" => Incast(Incast),
         /// Queries that a client sends to several workers, whose responses it gathers.
         "partition-aggregate" => PartitionAggregate(PartitionAggregate),
-        /// Blocks whose parts are on several servers; a client fetches one block after the other.
+        /// Blocks whose parts are on several servers. A client fetches all parts of a block at once, and then the next block.
         "block-transfer" => BlockTransfer(BlockTransfer),
         /// Flows that a file lists.
         "trace" => FlowList(FlowList),

@@ -17,8 +17,7 @@ static PRESETS: LazyLock<Table> =
 /// Key of a table in a preset: for each kind of congestion control, the keys that are set only with that kind.
 const WHEN: &str = "when";
 
-/// Key of a table in a preset: it maps a key of the preset to another key. If the scenario sets the other key, the first key is computed
-/// from it.
+/// Key of a table in a preset. Its entry `a = "b"` means that the preset computes the key `a` from the key `b` if the scenario sets `b`.
 const FOLLOWS: &str = "follows";
 
 /// Reads `[tcp]`: the keys given in the scenario, and for all other keys the values that its preset sets.
@@ -100,8 +99,8 @@ fn relevant(preset: &Table, given: &Table) -> Table {
     set
 }
 
-/// Changes each key of `set` that follows another key: it gets the time that `given` has for the other key, if there is one. Values that
-/// are not times are ignored, because the checks of those keys report them.
+/// Changes the keys of `set` that `follows` lists, each with a key that it follows: a key gets the time that `given` has for the followed
+/// key, if any. Values that are not times are ignored, because the checks of those keys report them.
 fn follow(set: &mut Table, follows: &Table, given: &Table) {
     for (key, leader) in follows {
         match (leader, set.get_mut(key)) {

@@ -56,8 +56,9 @@ impl Lists {
 pub(crate) struct Links {
     /// Dependency of each flow, up to the last flow that waits. `Flow::at` of a waiting flow is its delay after the signal.
     pub(crate) waits: Vec<Option<Wait>>,
-    /// Signals that each flow emits when it is received; `acked` has those that it emits when it is acknowledged.
+    /// Signals that each flow emits when it is received.
     pub(crate) received: Lists,
+    /// Signals that each flow emits when it is acknowledged.
     pub(crate) acked: Lists,
     /// Number of signals.
     pub(crate) signals: u32,

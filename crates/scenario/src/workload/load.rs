@@ -34,8 +34,9 @@ pub(crate) struct Matrix<'a> {
     network: &'a Network,
     senders: &'a [HostId],
     receivers: &'a [HostId],
-    /// Number of senders at each switch; `receivers_on` has the number of receivers.
+    /// Number of senders at each switch.
     senders_on: Vec<f64>,
+    /// Number of receivers at each switch.
     receivers_on: Vec<f64>,
     sends: Vec<bool>,
     receives: Vec<bool>,
