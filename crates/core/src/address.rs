@@ -1,8 +1,8 @@
-//! Addresses of packets: two hosts and the port numbers of a connection between them.
+//! Addresses of packets: the sending and the receiving host, and the port numbers of their connection.
 
 use crate::packet::{Ecn, Header, HostId, PacketKind};
 
-/// Source and destination of a packet: hosts and ports.
+/// Address of a packet: the source and the destination, each a host and a port number, and the class of service.
 #[derive(Clone, Copy, Debug)]
 pub struct Address {
     /// Sending host.
@@ -18,7 +18,7 @@ pub struct Address {
 }
 
 impl Address {
-    /// Returns the address of the connection that data with this header belongs to.
+    /// Returns the address of a data packet, read from its header.
     #[inline]
     pub fn of_data(header: &Header) -> Self {
         let (source_port, destination_port) = header.ports();
@@ -26,7 +26,7 @@ impl Address {
         Self { source, destination, source_port, destination_port, class: header.class() }
     }
 
-    /// Returns the address of the opposite direction of the same connection.
+    /// Returns the address of packets in the opposite direction of the same connection.
     #[inline]
     pub fn reversed(self) -> Self {
         Self {
@@ -38,7 +38,7 @@ impl Address {
         }
     }
 
-    /// Returns the header of a packet from the source to the destination.
+    /// Returns the header of a packet from the source to the destination of this address.
     #[inline]
     pub fn forward(&self, wire_size: u16, ecn: Ecn, kind: PacketKind) -> Header {
         Header::new(self.source, self.destination)
@@ -49,7 +49,7 @@ impl Address {
             .with_kind(kind)
     }
 
-    /// Returns the header of an acknowledgement from the destination back to the source.
+    /// Returns the header of a pure acknowledgement, which goes from the destination of this address back to its source.
     #[inline]
     pub fn backward(&self, wire_size: u16, ecn: Ecn) -> Header {
         Header::new(self.destination, self.source)

@@ -1,11 +1,11 @@
 //! Event core: a queue ordered by time, and the loops that fire its events.
 //!
-//! Events at equal times fire in the order of their keys. A key depends only on the scenario: it holds the class of the event, then the
-//! rank of the event's entity. Pending events with equal time and key are identical, so the order needs no insertion counter and stays the
-//! same when a run is split over threads.
+//! Events at equal times fire in the order of their keys. A key consists of the class of the event and the rank of the event's entity, so
+//! it depends only on the scenario. Two pending events with equal time and key are identical. The order therefore needs no insertion
+//! counter, and it stays the same when a run is split over threads.
 //!
-//! Near events wait in a timing wheel with short buckets, which are sorted only when time reaches them. Far events, mostly timers, wait in
-//! a binary heap. The order of events does not depend on which of the two holds them.
+//! Events in the near future wait in a timing wheel with short buckets. A bucket is sorted only when time reaches it. Events further ahead,
+//! mostly timers, wait in a binary heap. The order of events does not depend on which of the two holds them.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -13,35 +13,36 @@ use std::collections::BinaryHeap;
 use crate::prefetch_all;
 use crate::time::{Duration, Instant};
 
-/// Simulated system whose state changes when an event fires.
+/// Simulated system, whose state changes when events fire.
 pub trait World {
     /// Type of the events.
     type Event: Event;
 
     /// Handles `event`, which fires at the current time `queue.now()`.
     ///
-    /// May schedule further events, at the current time or later, never earlier.
+    /// It may schedule further events at the current time or later.
     fn handle(&mut self, event: Self::Event, queue: &mut EventQueue<Self::Event>);
 
-    /// Returns whether the run may stop because no pending event matters any more. Called after each event.
+    /// Returns whether the run may end now, because no pending event can change the results. Called after each event.
     fn is_finished(&self) -> bool {
         false
     }
 }
 
-/// Event of a simulation, small enough to be copied through the queue.
+/// Event of a simulation. It is small, because the queue copies it.
 pub trait Event: Copy {
-    /// Returns the order of this event among events at equal times: class in the high bits, then the rank of its entity. Pending events
-    /// with equal time and key are identical, for example a timer that was set, moved and set back; each of them fires.
+    /// Returns the key that orders this event among events at the same time: the class of the event in the high bits, then the rank of its
+    /// entity. Two pending events with equal time and key are identical, for example a timer that was set, moved, and set back to the same
+    /// time; both fire.
     ///
-    /// The low bits may carry any number from which [`Event::from_key`] finds the entity.
+    /// The low bits may contain any number from which [`Event::from_key`] can restore the event.
     fn key(self) -> u64;
 
     /// Returns the event with this key.
     fn from_key(key: u64) -> Self;
 }
 
-/// Pending event: time in the high half, key in the low half, so that one comparison orders two events.
+/// Pending event as one number: the time in the high half and the key in the low half. One comparison then orders two events.
 type Entry = u128;
 
 fn entry(at: Instant, key: u64) -> Entry {
@@ -65,7 +66,7 @@ pub struct EventQueue<E> {
 }
 
 impl<E: Event> EventQueue<E> {
-    /// Creates an empty queue at time zero. It is fastest when most events are scheduled at most `horizon` ahead.
+    /// Creates an empty queue at time zero. The queue is fastest if most events are scheduled at most `horizon` ahead.
     pub fn new(horizon: Duration) -> Self {
         Self {
             now: Instant::ZERO,
@@ -107,8 +108,8 @@ impl<E: Event> EventQueue<E> {
         }
     }
 
-    /// Schedules an entry that `Wheel::insert_ahead` refused. A separate function, so that the fast path in `schedule` needs no call and
-    /// saves no registers.
+    /// Schedules an entry that `Wheel::insert_ahead` has rejected. This is a separate function so that the fast path in `schedule` makes no
+    /// call and saves no registers.
     #[inline(never)]
     fn schedule_elsewhere(&mut self, entry: Entry) {
         if !self.wheel.insert(entry) {
@@ -117,8 +118,8 @@ impl<E: Event> EventQueue<E> {
         }
     }
 
-    /// Removes one pending `event` scheduled for `at` and returns whether there was one. Searches one bucket of the wheel, or else the
-    /// whole heap.
+    /// Removes one pending `event` that is scheduled for `at`. Returns whether there was one. Searches one bucket of the wheel, or
+    /// otherwise the whole heap.
     pub fn cancel(&mut self, at: Instant, event: E) -> bool {
         let entry = entry(at, event.key());
         if self.wheel.remove(entry) {
@@ -132,7 +133,7 @@ impl<E: Event> EventQueue<E> {
         place.is_some()
     }
 
-    /// Returns a time before which no event fires: the time of the next event, or the start of its bucket.
+    /// Returns a lower bound of the time of the next event: that time itself, or the start of the bucket that holds the event.
     pub fn not_before(&self) -> Instant {
         self.wheel.not_before().min(time_of(self.far_first))
     }
@@ -143,7 +144,8 @@ impl<E: Event> EventQueue<E> {
         (next != Entry::MAX).then(|| time_of(next))
     }
 
-    /// Removes the next event and advances the time to that event. Does neither if the event lies after `until`.
+    /// Removes and returns the next event and advances the current time to it. Does nothing and returns `None` if the event lies after
+    /// `until`.
     #[inline(always)]
     fn pop_until(&mut self, until: Instant) -> Option<E> {
         let near = self.wheel.peek(until);
@@ -154,7 +156,8 @@ impl<E: Event> EventQueue<E> {
         Some(self.fire(near))
     }
 
-    /// Removes the next event and advances the time to that event. Does neither if the event comes at or after `limit`.
+    /// Removes and returns the next event and advances the current time to it. Does nothing and returns `None` unless the event comes
+    /// before `limit`.
     #[inline(always)]
     fn pop_before(&mut self, limit: Entry) -> Option<E> {
         let near = self.wheel.peek(time_of(limit));
@@ -169,7 +172,7 @@ impl<E: Event> EventQueue<E> {
         Some(self.fire(near))
     }
 
-    /// Advances the time to `now`, for an occurrence that is not an event of this queue.
+    /// Advances the current time to `now`, for something that happens outside this queue.
     ///
     /// # Panics
     ///
@@ -181,7 +184,8 @@ impl<E: Event> EventQueue<E> {
         self.wheel.advance(now);
     }
 
-    /// Does the work of [`Self::pop_until`] when the next event is in the heap, lies after `until`, or does not exist.
+    /// Slow part of [`Self::pop_until`]: the next event is in the heap, lies after `until`, or does not exist. `near` is the earliest entry
+    /// of the wheel.
     #[inline(never)]
     fn pop_far(&mut self, near: Entry, until: Instant) -> Option<E> {
         let next = self.far_first;
@@ -203,9 +207,9 @@ impl<E: Event> EventQueue<E> {
     }
 }
 
-/// Runs `world` until it is finished, nothing is pending, the next event lies after `until`, or `budget` events have fired.
+/// Runs `world` until it is finished, no event is pending, the next event lies after `until`, or `budget` events have fired.
 ///
-/// Returns `true` if the budget ended the run.
+/// Returns `true` if the run ended because `budget` events have fired.
 pub fn run<W: World>(world: &mut W, queue: &mut EventQueue<W::Event>, until: Instant, budget: u64) -> bool {
     for _ in 0..budget {
         let Some(event) = queue.pop_until(until) else { return false };
@@ -217,7 +221,8 @@ pub fn run<W: World>(world: &mut W, queue: &mut EventQueue<W::Event>, until: Ins
     true
 }
 
-/// Runs `world` until it is finished, nothing is pending, or the next event comes at or after `event` scheduled for `at`.
+/// Runs `world` until it is finished, no event is pending, or the next event does not come before `event` at time `at` in the order of
+/// events.
 #[inline]
 pub fn run_before<W: World>(world: &mut W, queue: &mut EventQueue<W::Event>, at: Instant, event: W::Event) {
     let limit = entry(at, event.key());
@@ -232,10 +237,10 @@ pub fn run_before<W: World>(world: &mut W, queue: &mut EventQueue<W::Event>, at:
 const BUCKETS: usize = 4096;
 const NONE: u32 = u32::MAX;
 
-/// Timing wheel that sorts a bucket only when time reaches it.
+/// Timing wheel. A bucket is sorted only when time reaches it.
 ///
-/// Bucket `b` holds the entries with `time >> shift == b (mod BUCKETS)`, all within one turn of `cursor`. The bucket under the cursor is
-/// open: its earliest entry is `next`, and the others are in `rest`, latest first.
+/// Bucket `b` holds the entries with `time >> shift == b (mod BUCKETS)`. All entries lie within one turn of the wheel from `cursor`. The
+/// bucket under the cursor is open: its earliest entry is in `next`, and its others are in `rest`, latest first.
 #[derive(Debug)]
 struct Wheel {
     shift: u32,
@@ -244,7 +249,8 @@ struct Wheel {
     next: Entry,
     rest: Vec<Entry>,
     heads: Box<[u32; BUCKETS]>,
-    /// One bit for each bucket, set if it holds an entry. `occupied_words` has one bit for each of these words.
+    /// One bit for each bucket, set if the bucket holds an entry. `occupied_words` has one bit for each word of this array, set if the word
+    /// is not zero.
     occupied: [u64; BUCKETS / 64],
     occupied_words: u64,
     nodes: Vec<Node>,
@@ -273,7 +279,7 @@ impl Wheel {
         }
     }
 
-    /// Inserts `entry` into a bucket after the open one. Returns `false` if it belongs elsewhere or no node is free.
+    /// Inserts `entry` into a bucket after the open one. Returns `false` if the entry belongs to another place or no node is free.
     #[inline(always)]
     fn insert_ahead(&mut self, entry: Entry) -> bool {
         let slot = time_of(entry).0 >> self.shift;
@@ -289,7 +295,7 @@ impl Wheel {
         true
     }
 
-    /// Inserts `entry`. Returns `false` if it lies more than one turn ahead.
+    /// Inserts `entry`. Returns `false` if it lies more than one turn of the wheel ahead.
     fn insert(&mut self, entry: Entry) -> bool {
         let slot = time_of(entry).0 >> self.shift;
         if slot <= self.cursor {
@@ -303,13 +309,14 @@ impl Wheel {
         self.insert_ahead(entry)
     }
 
-    /// Returns whether the open bucket is empty. Comparing the time alone suffices, because no event fires at `Instant::MAX`.
+    /// Returns whether the open bucket has no more entries. Comparing the time suffices, because no event fires at `Instant::MAX`.
     #[inline(always)]
     fn is_used_up(&self) -> bool {
         time_of(self.next) == Instant::MAX
     }
 
-    /// Returns the earliest entry without removing it. Returns `Entry::MAX` if there is none or its bucket begins after `until`.
+    /// Returns the earliest entry of the wheel without removing it. Returns `Entry::MAX` if the wheel is empty or if the bucket of that
+    /// entry begins after `until`.
     #[inline(always)]
     fn peek(&mut self, until: Instant) -> Entry {
         if self.is_used_up() {
@@ -324,7 +331,7 @@ impl Wheel {
         self.next = self.rest.pop().unwrap_or(Entry::MAX);
     }
 
-    /// Removes one entry equal to `entry` and returns whether there was one.
+    /// Removes one entry that is equal to `entry`. Returns whether there was one.
     fn remove(&mut self, entry: Entry) -> bool {
         let slot = time_of(entry).0 >> self.shift;
         if slot <= self.cursor {
@@ -365,7 +372,8 @@ impl Wheel {
         }
     }
 
-    /// Moves the cursor up to `now`, after time has passed without an event of the wheel, so that the wheel's range moves too.
+    /// Moves the cursor up to `now` after time has passed without an event of the wheel. The range of times that the wheel covers moves
+    /// with the cursor.
     fn advance(&mut self, now: Instant) {
         // The cursor must not pass pending entries.
         if self.is_used_up() && self.occupied_words == 0 {
@@ -373,7 +381,7 @@ impl Wheel {
         }
     }
 
-    /// Returns a time before which there is no entry, or `Instant::MAX` if the wheel is empty.
+    /// Returns a lower bound of the time of the earliest entry, or `Instant::MAX` if the wheel is empty.
     fn not_before(&self) -> Instant {
         if !self.is_used_up() {
             return time_of(self.next);
@@ -390,7 +398,7 @@ impl Wheel {
 
     /// Moves the cursor to the next occupied bucket and sorts that bucket, unless it begins after `until`.
     ///
-    /// No bucket is opened early, because every later entry before its end would then have to be inserted in order.
+    /// A bucket is not opened earlier, because entries that are inserted into an open bucket must be inserted in order.
     #[inline(always)]
     fn open_next(&mut self, until: Instant) {
         let Some(slot) = self.next_slot().filter(|slot| slot << self.shift <= until.0) else { return };
@@ -414,8 +422,8 @@ impl Wheel {
         node.entry
     }
 
-    /// Inserts `entry` into the open bucket in order. Insertion is linear, because buckets are short and most new entries are the next to
-    /// fire.
+    /// Inserts `entry` into the open bucket at its place in the order. The search is linear, because buckets are short and most new entries
+    /// are the next to fire.
     #[inline]
     fn insert_open(&mut self, entry: Entry) {
         if self.is_used_up() {
@@ -443,7 +451,7 @@ impl Wheel {
         if self.occupied_words == 0 {
             return None;
         }
-        // Later words come first, then earlier words and the low bits of this one.
+        // Search the later words first, then the earlier words and the low bits of this one.
         let later = self.occupied_words & (u64::MAX << word) & !(1 << word);
         let word = if later != 0 { later } else { self.occupied_words }.trailing_zeros() as usize;
         Some(word * 64 + self.occupied[word].trailing_zeros() as usize)
@@ -516,7 +524,7 @@ mod tests {
     }
 
     proptest! {
-        /// Compares the queue with a list whose earliest (time, key) is removed. Equal times and identical events are frequent.
+        /// Compares the queue with a binary heap of times and keys. Equal times and identical events are frequent in this test.
         #[test]
         fn the_queue_agrees_with_a_list(
             horizon in 1u64..1_000_000,
@@ -527,7 +535,7 @@ mod tests {
             let mut model = BinaryHeap::new();
             for (kind, delay, key) in steps {
                 if kind >= 5 {
-                    // Cancel a pending event, or one that is not pending.
+                    // Cancel an event, which may or may not be pending.
                     let mut pending = model.into_vec();
                     let place = delay as usize % (pending.len() + 1);
                     let (at, key) = match pending.get(place) {
@@ -539,7 +547,7 @@ mod tests {
                     model = pending.into();
                     prop_assert_eq!(queue.cancel(Instant(at), key), place.is_some());
                 } else if kind == 0 || kind == 4 {
-                    // Pop up to a limit, as a window of a parallel run does; the limit may come before any event.
+                    // Pop events up to a limit, as each window of a parallel run does. The limit may come before every event.
                     let until = if kind == 0 { Instant::MAX } else { queue.now() + Duration(delay / 8) };
                     let next = model.peek().copied().filter(|&Reverse((at, _))| at <= until.0);
                     prop_assert_eq!(queue.pop_until(until), next.map(|Reverse((_, key))| key));
@@ -548,7 +556,7 @@ mod tests {
                         model.pop();
                     }
                 } else {
-                    // Three ranges: within a bucket, within the wheel, beyond the wheel.
+                    // Delays in three ranges: within a bucket, within the wheel, and beyond the wheel.
                     let delay = [delay % 300, delay, delay * 1_000][kind as usize - 1];
                     let at = (queue.now() + Duration(delay)).0.next_multiple_of(grain);
                     queue.schedule(Instant(at), key);

@@ -1,11 +1,12 @@
-//! MRG32k3a (L'Ecuyer, Operations Research '99), the generator of ns-2, for reproducing the flows of published runs.
+//! Random number generator MRG32k3a (L'Ecuyer, Operations Research '99), which ns-2 uses. It serves to reproduce the flows of published
+//! runs.
 //!
-//! Seeded as ns-2's `seed` does it: the seed fills all six words of the state. This seeding is poor, and some published results depend on
-//! it: the first draw of a stream is *0.000334 · seed* modulo 1, so streams with close seeds begin alike.
+//! The seed fills all six words of the state, as in ns-2's `seed`. This seeding is poor: the first draw of a stream is *0.000334 · seed*
+//! modulo 1, so streams with close seeds begin with close numbers. Some published results depend on this.
 
 const M1: u64 = 4_294_967_087;
 const M2: u64 = 4_294_944_443;
-/// 1 / (M1 + 1), as in the author's code.
+/// Factor that scales words to numbers between 0 and 1: 1 / (M1 + 1), as in the author's code.
 const NORM: f64 = 2.328_306_549_295_728e-10;
 
 /// Stream of random numbers.
@@ -16,7 +17,7 @@ pub struct Mrg32k3a {
 }
 
 impl Mrg32k3a {
-    /// Creates the stream that ns-2 uses after `seed`.
+    /// Creates the stream that ns-2 has after the command `seed` with this number.
     ///
     /// # Panics
     ///
@@ -39,7 +40,7 @@ impl Mrg32k3a {
         difference as f64 * NORM
     }
 
-    /// Draws an exponential number with mean 1, by inversion.
+    /// Draws an exponentially distributed number with mean 1, by inversion.
     pub fn exponential(&mut self) -> f64 {
         -libm::log(self.uniform())
     }

@@ -1,11 +1,11 @@
-//! Map from words to small values: one array with linear probing, so that a look-up usually reads one cache line.
+//! Map from 64-bit words to small values: one array with linear probing, so that a look-up usually reads one cache line.
 
 use crate::prefetch;
 
-/// Small values, each found by a 64-bit word. Cannot be iterated over. A word must be less than `u64::MAX`.
+/// Map from 64-bit words to small values. It cannot be iterated over. A word must be less than `u64::MAX`.
 #[derive(Clone, Debug)]
 pub struct Numbered<T> {
-    /// Slots, empty before the first insertion. Their number is a power of two, and at least half of them are free.
+    /// Slots of the map; none before the first insertion. Their number is a power of two, and at least half of them are free.
     entries: Box<[Entry<T>]>,
     used: usize,
 }
@@ -16,7 +16,7 @@ struct Entry<T> {
     value: T,
 }
 
-/// Word that marks a free entry.
+/// Word of a free slot.
 const FREE: u64 = u64::MAX;
 
 const FEWEST: usize = 8;
@@ -52,12 +52,13 @@ impl<T: Copy + Default> Numbered<T> {
         self.put(Entry { word, value });
     }
 
-    /// Removes `word` and returns its value.
+    /// Removes `word` and returns its value, or `None` if the map does not contain it.
     pub fn remove(&mut self, word: u64) -> Option<T> {
         let mut hole = self.find(word)?;
         let removed = self.entries[hole].value;
         self.used -= 1;
-        // Move up each entry that the removed one kept away from its home (Knuth, TAOCP 3, §6.4, Algorithm R).
+        // Move back each entry that stands behind its home only because the removed entry was in the way (Knuth, TAOCP 3, §6.4, Algorithm
+        // R).
         let mut place = self.after(hole);
         while self.entries[place].word != FREE {
             if self.distance(self.home(self.entries[place].word), place) >= self.distance(hole, place) {
@@ -93,8 +94,8 @@ impl<T: Copy + Default> Numbered<T> {
         }
     }
 
-    /// Returns the first slot to probe for `word`. The hash multiplies `word` by an odd number (2⁶⁴ over the golden ratio; Knuth, TAOCP 3,
-    /// §6.4) and combines both halves of the product.
+    /// Returns the home of `word`, the first slot to probe for it. The hash multiplies `word` by an odd number (2⁶⁴ over the golden ratio;
+    /// Knuth, TAOCP 3, §6.4) and combines both halves of the product.
     #[inline(always)]
     fn home(&self, word: u64) -> usize {
         let product = u128::from(word) * 0x9e37_79b9_7f4a_7c15;
@@ -106,12 +107,12 @@ impl<T: Copy + Default> Numbered<T> {
         (place + 1) & (self.entries.len() - 1)
     }
 
-    /// Returns the number of steps from one slot to another.
+    /// Returns the number of probing steps from slot `from` to slot `to`.
     fn distance(&self, from: usize, to: usize) -> usize {
         to.wrapping_sub(from) & (self.entries.len() - 1)
     }
 
-    /// Adds an entry whose word is not in the map yet.
+    /// Adds an entry. The map must not contain its word yet.
     fn put(&mut self, entry: Entry<T>) {
         let mut place = self.home(entry.word);
         while self.entries[place].word != FREE {
@@ -144,7 +145,7 @@ mod tests {
         ) {
             let (mut numbered, mut ordered) = (Numbered::default(), BTreeMap::new());
             for (word, value, inserts) in steps {
-                // Words that differ in their high half only, like those made from host numbers.
+                // Some words differ only in their high half, as words made from host numbers do.
                 let word = ((word % 5) << 32) | (word / 5);
                 numbered.prefetch(word);
                 if inserts {

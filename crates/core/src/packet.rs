@@ -1,6 +1,6 @@
 //! Parts of a packet: the header, which switches read, and the body, which hosts read.
 //!
-//! They are separate because a hop touches only the header. Together they hold the fields of a real TCP/IP packet, so a capture of
+//! Header and body are separate because a hop reads only the header. Together they hold the fields of a real TCP/IP packet, so a capture of
 //! simulated packets looks like a real capture. Each kind of body has its own type, in which each field has one meaning.
 
 use std::num::NonZeroU32;
@@ -8,7 +8,7 @@ use std::num::NonZeroU32;
 use crate::time::Instant;
 use crate::units::Bytes;
 
-/// Number of a host, from zero.
+/// Number of a host, counted from zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HostId(pub u32);
 
@@ -25,7 +25,7 @@ pub enum Ecn {
     Ce,
 }
 
-/// Kind of a packet, as statistics distinguish them.
+/// Kind of a packet. Statistics are kept separately for each kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum PacketKind {
@@ -40,17 +40,18 @@ pub enum PacketKind {
     Probe,
 }
 
-/// Part of a packet that switches may read, in 16 bytes because every hop moves it from ring to ring.
+/// Header of a packet, the part that switches may read. It has only 16 bytes, because every hop copies it from one ring to another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Header {
     /// Sending host.
     pub source: HostId,
     /// Receiving host.
     pub destination: HostId,
-    /// Port numbers: the sender's in the high half, the receiver's in the low half.
+    /// Port numbers: that of the sender in the high half, that of the receiver in the low half.
     ports: u32,
-    /// From the low end: size (16 bits), class (8), ECN (2), kind (4), incast (1). The highest bit is unused, for trimmed packets. A TTL
-    /// would fit above the 24 bits of each host's number. No TTL is needed while all switches change their routes at the same time.
+    /// Bit fields, from the lowest bit: size (16 bits), class (8), ECN (2), kind (4), incast (1). The highest bit is unused and reserved
+    /// for trimmed packets. There is no TTL, which is not needed while all switches change their routes at the same time; it would fit
+    /// above the 24 bits that a host number uses.
     tags: u32,
 }
 
@@ -60,12 +61,13 @@ const KIND_SHIFT: u32 = 26;
 const INCAST_SHIFT: u32 = 30;
 
 impl Header {
-    /// Creates the header of a packet of size zero between two hosts: data, not ECN-capable, class 0.
+    /// Creates a header between two hosts with size zero, kind `Data`, class 0, and not ECN-capable. The methods `with_…` change these
+    /// values.
     pub fn new(source: HostId, destination: HostId) -> Self {
         Self { source, destination, ports: 0, tags: 0 }
     }
 
-    /// Returns the header with these port numbers, the sender's first.
+    /// Returns the header with the port number `source` of the sender and `destination` of the receiver.
     #[must_use]
     pub fn with_ports(self, source: u16, destination: u16) -> Self {
         Self { ports: u32::from(source) << 16 | u32::from(destination), ..self }
@@ -98,14 +100,15 @@ impl Header {
         self.with_tag(KIND_SHIFT, 0xf, kind as u32)
     }
 
-    /// Returns the header with a switch's explicit incast notification set or cleared (Pulser §III-A: a new bit of the IP header).
+    /// Returns the header with the explicit incast notification set or cleared (Pulser §III-A: a new bit of the IP header, which switches
+    /// set).
     #[must_use]
     #[inline]
     pub fn with_incast(self, incast: bool) -> Self {
         self.with_tag(INCAST_SHIFT, 0x1, u32::from(incast))
     }
 
-    /// Returns the port numbers, the sender's first.
+    /// Returns the port numbers of the sender and the receiver, in this order.
     #[inline]
     pub fn ports(&self) -> (u16, u16) {
         ((self.ports >> 16) as u16, self.ports as u16)
@@ -149,7 +152,7 @@ impl Header {
         self.tags >> INCAST_SHIFT & 0x1 != 0
     }
 
-    /// Returns a hash of the five-tuple under `seed`, uniform over 64 bits.
+    /// Returns a hash of the five-tuple with this `seed`, uniform over 64 bits.
     pub fn five_tuple_hash(&self, seed: u64) -> u64 {
         let addresses = u64::from(self.source.0) << 32 | u64::from(self.destination.0);
         let protocol = match self.kind() {
@@ -167,7 +170,7 @@ impl Header {
     }
 }
 
-/// Finaliser of SplitMix64 (Steele, Lea, Flood, OOPSLA '14): a bijection that mixes every bit.
+/// Returns `value` with all bits mixed: the finaliser of SplitMix64 (Steele, Lea, Flood, OOPSLA '14), which is a bijection.
 pub fn mix(value: u64) -> u64 {
     let mut z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -180,13 +183,13 @@ pub fn mix(value: u64) -> u64 {
 pub struct Flags(pub u8);
 
 impl Flags {
-    /// No more data from the sender.
+    /// Finish: the sender sends no more data.
     pub const FIN: Self = Self(0x01);
-    /// Synchronise sequence numbers.
+    /// Synchronise: the segment opens a connection.
     pub const SYN: Self = Self(0x02);
-    /// Push: the sender has no further data written, so the receiver delivers this data to the application at once.
+    /// Push: the sending application has written no further data, so the receiver delivers this data to its application at once.
     pub const PSH: Self = Self(0x08);
-    /// The acknowledgement field is significant.
+    /// The acknowledgement number is valid.
     pub const ACK: Self = Self(0x10);
     /// Echo of an explicit incast notification (Pulser §III-B: a new bit of the TCP header). It uses the bit of URG, which simulated hosts
     /// never send; in a capture it is a reserved bit.
@@ -196,7 +199,7 @@ impl Flags {
     /// Congestion window reduced (RFC 3168 §6.1).
     pub const CWR: Self = Self(0x80);
 
-    /// Returns whether every bit of `other` is set.
+    /// Returns whether all flags of `other` are set.
     pub fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
@@ -207,22 +210,22 @@ impl Flags {
     }
 }
 
-/// Maximum number of SACK blocks in a segment; three fit beside timestamps (RFC 2018 §3).
+/// Maximum number of SACK blocks in a simulated segment: three, because that many fit beside timestamps (RFC 2018 §3).
 pub const MAX_SACK_BLOCKS: usize = 3;
 
-/// Block of received data, as offsets from the cumulative acknowledgement: above it (RFC 2018 §3), or below it for data received twice (RFC
-/// 2883 §4). If `start` is larger than `end`, the offsets count downwards.
+/// Block of received data. It lies above the cumulative acknowledgement (RFC 2018 §3), or below it if it reports data received twice (RFC
+/// 2883 §4). If `start` is larger than `end`, the block lies below, and the offsets count downwards.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackBlock {
-    /// First byte of the block, as a distance from the acknowledgement number.
+    /// Offset of the first byte of the block from the acknowledgement number.
     pub start: u32,
-    /// First byte after the block, as a distance from the acknowledgement number.
+    /// Offset of the first byte after the block from the acknowledgement number.
     pub end: u32,
 }
 
 impl SackBlock {
-    /// Creates the block of the bytes from `start` up to `end`, which must all be above or all be below the acknowledgement `ack`. Returns
-    /// `None` if an offset exceeds 32 bits.
+    /// Creates a block with the bytes from `start` up to `end`. All of them must be above the acknowledgement `ack`, or all below it.
+    /// Returns `None` if an offset exceeds 32 bits.
     pub fn new(ack: u64, start: u64, end: u64) -> Option<Self> {
         debug_assert!(start < end && (end <= ack || ack <= start));
         let offset = |at: u64| u32::try_from(at.abs_diff(ack)).ok();
@@ -239,10 +242,10 @@ impl SackBlock {
     }
 }
 
-/// Body of a packet, by kind. Datagrams have no body, because no host reads their contents.
+/// Body of a packet. Datagrams have none, because no host reads their contents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Body {
-    /// Data, a SYN or a FIN of a connection.
+    /// Segment from the side that sends data: data, a SYN or a FIN.
     Data(DataSegment),
     /// An acknowledgement without data.
     Ack(AckSegment),
@@ -259,10 +262,10 @@ pub struct DataSegment {
     pub seq: u64,
     /// Time at which the segment was sent (RFC 7323 TSval).
     pub tsval: Instant,
-    /// TSval of the newest acknowledgement that the segment's sender has received (RFC 7323 TSecr); zero if none.
+    /// TSval of the newest acknowledgement that the sender of this segment has received (RFC 7323 TSecr); zero if it has received none.
     pub tsecr: Instant,
-    /// Number of an acknowledgement of data in the opposite direction of the connection, modulo 2³² as in a TCP header. `None` if there is
-    /// no acknowledgement, or if the number is zero modulo 2³².
+    /// Acknowledgement number for data in the opposite direction of the connection, modulo 2³² as in a TCP header. `None` if the segment
+    /// acknowledges nothing or if the number is zero modulo 2³².
     pub carried_ack: Option<NonZeroU32>,
     /// Number of bytes of data.
     pub len: u16,
@@ -271,12 +274,13 @@ pub struct DataSegment {
 }
 
 impl DataSegment {
-    /// Returns the sequence number after the last byte of data.
+    /// Returns the sequence number of the first byte after the data.
     pub fn end(&self) -> u64 {
         self.seq + u64::from(self.len)
     }
 
-    /// Returns this data with the acknowledgement `ack` of the opposite direction. The receive window of `ack` is not carried.
+    /// Returns this segment with the acknowledgement number of `ack`, which is for the opposite direction. The receive window of `ack` is
+    /// left out.
     #[must_use]
     #[inline]
     pub fn carrying(self, ack: &AckSegment) -> Self {
@@ -284,8 +288,8 @@ impl DataSegment {
         Self { carried_ack: NonZeroU32::new(ack.ack as u32), flags, tsecr: ack.tsecr, ..self }
     }
 
-    /// Returns the carried acknowledgement with this `window`. `has` is the highest acknowledgement received so far. The carried number
-    /// must be less than 2³¹ above `has`. Returns `None` if nothing new is acknowledged.
+    /// Returns the acknowledgement that this segment carries, with the receive window `window`. Returns `None` if it acknowledges nothing
+    /// new. `has` is the highest acknowledgement number received so far; the carried number must be less than 2³¹ above it.
     #[inline]
     pub fn carried(&self, has: u64, window: u32) -> Option<AckSegment> {
         let news = self.carried_ack?.get().wrapping_sub(has as u32) as i32;
@@ -301,15 +305,15 @@ impl DataSegment {
 /// TCP segment from the side that receives data: an acknowledgement, or the answer to a SYN.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AckSegment {
-    /// Acknowledgement number: the next byte expected.
+    /// Acknowledgement number: the sequence number of the next byte that the receiver expects.
     pub ack: u64,
     /// Time at which the segment was sent (RFC 7323 TSval).
     pub tsval: Instant,
-    /// TSval of the data that triggered this acknowledgement (RFC 7323 TSecr).
+    /// TSval of the segment that triggered this acknowledgement (RFC 7323 TSecr).
     pub tsecr: Instant,
-    /// SACK blocks, most recent first; the first `sack_count` are significant.
+    /// SACK blocks, most recent first. Only the first `sack_count` blocks are valid.
     pub sack: [SackBlock; MAX_SACK_BLOCKS],
-    /// Receive window: bytes beyond `ack` that the receiver accepts.
+    /// Receive window: the number of bytes beyond `ack` that the receiver accepts.
     pub window: u32,
     /// Header flags.
     pub flags: Flags,
@@ -318,7 +322,7 @@ pub struct AckSegment {
 }
 
 impl AckSegment {
-    /// Returns the SACK blocks as absolute sequence ranges.
+    /// Returns the SACK blocks as ranges of sequence numbers.
     pub fn sack_ranges(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let ack = self.ack;
         self.sack[..usize::from(self.sack_count)].iter().map(move |block| block.range(ack))
@@ -337,9 +341,9 @@ impl AckSegment {
 /// ICMP echo message (RFC 792).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EchoMessage {
-    /// Number of the request among all requests between the same pair of hosts, from zero. A reply repeats the number of its request.
+    /// Number of the request, counted from zero among all requests between the same two hosts. A reply has the number of its request.
     pub sequence: u64,
-    /// Whether the message is the reply.
+    /// Whether the message is a reply, not a request.
     pub is_reply: bool,
 }
 
@@ -393,7 +397,7 @@ mod tests {
 
     #[test]
     fn the_five_tuple_hash_spreads_flows_evenly() {
-        // 8000 flows on 8 paths: each count is binomial, mean 1000, standard deviation 29.6; five of them are 148.
+        // 8,000 flows on 8 paths: each count is binomial with mean 1,000 and standard deviation 29.6. Five standard deviations are 148.
         let mut counts = [0u32; 8];
         for port in 0..8_000 {
             let header = Header::new(HostId(3), HostId(77)).with_ports(port, 0);

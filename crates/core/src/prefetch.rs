@@ -1,4 +1,4 @@
-//! Hints to the processor to load data into its cache before the program reads it.
+//! Hints to the processor to load data into its cache before the program needs it.
 
 /// Prefetches the cache line in which `wanted` begins. Does not wait for the data.
 ///

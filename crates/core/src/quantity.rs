@@ -1,17 +1,16 @@
-//! Text form of every quantity: a number and a unit, parsed and printed exactly.
+//! Text form of quantities: a number and a unit, parsed and printed exactly.
 
 use std::fmt;
 
 pub(crate) type Suffix = (&'static str, u64);
 
-/// Error of a quantity that could not be parsed. The message contains the text and the known units.
+/// Error for a quantity that cannot be parsed. Its message contains the text and the known units.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseUnitError {
     found: String,
     expected: &'static str,
     problem: &'static str,
-    /// Corrected text, for the hint "did you mean": the same number with a known unit. `None` if the given unit is not another spelling of
-    /// a known one.
+    /// Corrected text for the hint "did you mean": the same number with a known unit. `None` if the given unit resembles no known unit.
     meant: Option<String>,
     units: &'static [Suffix],
 }
@@ -27,7 +26,7 @@ impl fmt::Display for ParseUnitError {
 
 impl std::error::Error for ParseUnitError {}
 
-/// Parses `text` as a number and one of `units`. The result is in the unit whose factor is 1.
+/// Parses `text` as a number followed by one of `units`. Returns the value in the unit whose factor is 1.
 pub(crate) fn parse_quantity(
     text: &str,
     expected: &'static str,
@@ -58,8 +57,8 @@ pub(crate) fn parse_quantity(
     u64::try_from(product / scale).map_err(|_| fail("the value is too large"))
 }
 
-/// Returns the unit that `unit` is another spelling of: `gbps`, `Gbit/s`, `Gb/s` and `G` mean `Gbps`; `kb` and `KBytes` mean `KB`; `µs`,
-/// `usec` and `microseconds` mean `us`.
+/// Returns the known unit of which `unit` is another spelling: `gbps`, `Gbit/s`, `Gb/s` and `G` mean `Gbps`; `kb` and `KBytes` mean `KB`;
+/// `µs`, `usec` and `microseconds` mean `us`.
 fn meant(unit: &str, units: &'static [Suffix]) -> Option<&'static str> {
     let mut plain = unit.to_lowercase().replace(['µ', 'μ'], "u");
     for (long, short) in [("kilo", "k"), ("mega", "m"), ("giga", "g"), ("tera", "t")] {
@@ -88,7 +87,7 @@ fn meant(unit: &str, units: &'static [Suffix]) -> Option<&'static str> {
     units.iter().find(spelled).map(|known| known.0)
 }
 
-/// Prints `value` in the largest unit that represents it exactly with at most three decimals.
+/// Prints `value` in the largest unit in which it needs at most three decimals and is exact.
 pub(crate) fn print_quantity(f: &mut fmt::Formatter<'_>, value: u64, units: &[Suffix]) -> fmt::Result {
     let exact =
         |&&(_, factor): &&Suffix| value >= factor && (u128::from(value) * 1_000) % u128::from(factor) == 0;

@@ -1,7 +1,7 @@
-//! Random streams: one for each purpose and entity. The generator is part of this crate, so its output never changes.
+//! Random streams: one for each purpose and entity. The generator is part of this crate, so that its output never changes.
 //!
-//! A stream is derived from (seed, purpose, entity). A draw added to one model therefore does not change the numbers of another, and two
-//! schemes compared under one seed have the same flows.
+//! A stream is derived from seed, purpose and entity. An additional draw in one model therefore does not change the numbers of another, and
+//! two schemes that are compared under one seed have the same flows.
 
 use crate::packet::mix;
 
@@ -12,7 +12,7 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Creates the stream for one `purpose` at one `entity` (a link, host or source) of the run with this `seed`.
+    /// Creates the stream for one `purpose` at one `entity` (the number of a link, host or source) in the run with this `seed`.
     pub fn new(seed: u64, purpose: &str, entity: u64) -> Self {
         // FNV-1a, 64 bit, over the name of the purpose.
         let name = purpose.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
@@ -45,7 +45,7 @@ impl Stream {
         assert!(bound > 0, "nothing lies below zero");
         loop {
             let product = u128::from(self.next_u64()) * u128::from(bound);
-            // Only a low half below 2^64 mod `bound` is biased; `low >= bound` excludes that without a division in most draws.
+            // Results are biased only if `low` is below 2^64 mod `bound`. `low >= bound` excludes this without a division in most draws.
             let low = product as u64;
             if low >= bound || low >= bound.wrapping_neg() % bound {
                 return (product >> 64) as u64;
@@ -53,7 +53,7 @@ impl Stream {
         }
     }
 
-    /// Draws an exponential number with mean 1, by inversion.
+    /// Draws an exponentially distributed number with mean 1, by inversion.
     pub fn exponential(&mut self) -> f64 {
         // 1 - u lies in (0, 1], so the logarithm is finite.
         -libm::log(1.0 - self.uniform())
@@ -116,7 +116,7 @@ mod tests {
         let n = 100_000;
         let uniform: f64 = (0..n).map(|_| stream.uniform()).sum::<f64>() / f64::from(n);
         let exponential: f64 = (0..n).map(|_| stream.exponential()).sum::<f64>() / f64::from(n);
-        // Bounds of four standard errors, which are 0.0009 and 0.0032.
+        // The tolerances are four standard errors, which are 0.0009 and 0.0032.
         assert!((uniform - 0.5).abs() < 0.0037, "{uniform}");
         assert!((exponential - 1.0).abs() < 0.0127, "{exponential}");
     }

@@ -1,6 +1,6 @@
 //! Simulated time in integer picoseconds.
 //!
-//! One byte takes exactly 80 ps at 100 Gbit/s and 10 ps at 800 Gbit/s, and a `u64` still holds 213 days.
+//! The unit is small enough that one byte takes exactly 80 ps at 100 Gbit/s and 10 ps at 800 Gbit/s, and a `u64` still represents 213 days.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Div, Mul, Sub};
@@ -25,7 +25,7 @@ const SUFFIXES: &[Suffix] =
 impl Instant {
     /// Start of the run.
     pub const ZERO: Self = Self(0);
-    /// Instant later than every event.
+    /// Instant that is later than every event.
     pub const MAX: Self = Self(u64::MAX);
 
     /// Returns this instant in seconds since the start of the run.
@@ -33,7 +33,7 @@ impl Instant {
         Duration(self.0).as_secs_f64()
     }
 
-    /// Returns the span since `earlier`, or zero if `earlier` is later.
+    /// Returns the span from `earlier` to this instant, or zero if `earlier` is later.
     pub fn saturating_since(self, earlier: Self) -> Duration {
         Duration(self.0.saturating_sub(earlier.0))
     }
@@ -42,7 +42,7 @@ impl Instant {
 impl Duration {
     /// Span of length zero.
     pub const ZERO: Self = Self(0);
-    /// Span longer than any run.
+    /// Span that is longer than any run.
     pub const MAX: Self = Self(u64::MAX);
 
     /// Returns a span of `ns` nanoseconds.
@@ -91,7 +91,7 @@ impl Duration {
         Self(self.0.abs_diff(other.0))
     }
 
-    /// Returns this span doubled `times` times, or the longest span on overflow.
+    /// Returns this span times 2 to the power of `times`, or the longest span on overflow.
     pub fn saturating_double(self, times: u32) -> Self {
         Self(self.0.saturating_mul(1u64.checked_shl(times).unwrap_or(u64::MAX)))
     }
@@ -151,7 +151,7 @@ impl Mul<u64> for Duration {
 
 impl Div<u64> for Duration {
     type Output = Self;
-    /// Divides and rounds down.
+    /// Divides the span by `rhs` and rounds down.
     fn div(self, rhs: u64) -> Self {
         Self(self.0 / rhs)
     }
@@ -166,7 +166,7 @@ impl FromStr for Duration {
 }
 
 impl fmt::Display for Duration {
-    /// Prints the span exactly, in the largest unit that needs at most three decimals: `80us`, `1.5ms`.
+    /// Prints the span exactly, in the largest unit in which it needs at most three decimals: `80us`, `1.5ms`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         print_quantity(f, self.0, SUFFIXES)
     }

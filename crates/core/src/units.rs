@@ -40,7 +40,7 @@ impl Bytes {
     /// If `factor` is negative or not a number.
     pub fn scale(self, factor: f64) -> Self {
         assert!(factor >= 0.0, "cannot scale {self} by {factor}");
-        // Through `i64`, because processors convert signed integers in one instruction; amounts stay below 2^63.
+        // Converted through `i64`, because processors convert signed integers in one instruction. Amounts are below 2^63.
         Self((self.0 as i64 as f64 * factor) as i64 as u64)
     }
 
@@ -56,11 +56,11 @@ impl Rate {
         Self(gbps * 1_000_000_000)
     }
 
-    /// Returns the time to serialise `size` onto a link of this rate, rounded up to a picosecond.
+    /// Returns the time that a link of this rate takes to send `size`, rounded up to a picosecond.
     pub fn transmission_time(self, size: Bytes) -> Duration {
         const PS_PER_BYTE_BPS: u64 = 8_000_000_000_000;
         debug_assert!(self.0 > 0);
-        // The product of a packet's size fits 64 bits; that of a whole flow may not.
+        // For a packet, the product fits 64 bits; for a whole flow it may not.
         match size.0.checked_mul(PS_PER_BYTE_BPS) {
             Some(product) => Duration(product.div_ceil(self.0)),
             None => {
@@ -70,7 +70,7 @@ impl Rate {
         }
     }
 
-    /// Returns the bytes sent in `span` at this rate, rounded down: *C·RTT* when `span` is a round-trip time.
+    /// Returns the number of bytes that are sent in `span` at this rate, rounded down. If `span` is a round-trip time, this is *C·RTT*.
     pub fn bytes_in(self, span: Duration) -> Bytes {
         let bytes = u128::from(self.0) * u128::from(span.0) / 8_000_000_000_000;
         Bytes(u64::try_from(bytes).expect("fewer than 2^64 bytes"))
@@ -127,7 +127,7 @@ impl FromStr for Rate {
 }
 
 impl fmt::Display for Bytes {
-    /// Prints the size exactly, with a binary unit only if it is whole: `720KB`, `3MiB`, `128KiB`.
+    /// Prints the size exactly. A binary unit is used only if the size is a whole number of it: `720KB`, `3MiB`, `128KiB`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let binary =
             SIZE_SUFFIXES[5..].iter().rev().find(|unit| self.0 >= unit.1 && self.0.is_multiple_of(unit.1));

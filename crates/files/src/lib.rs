@@ -1,14 +1,14 @@
-//! Reads the files that scenarios name: regular files of at most 1 GiB. Every program that reads scenarios uses this crate.
+//! Reads the files that scenarios name. They must be regular files of at most 1 GiB. Every program that reads scenarios uses this crate.
 #![forbid(unsafe_code)]
 
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
 
-/// Maximum file size. A flow list of the largest runs fits; a device or a disk image does not.
+/// Maximum size of a file. It allows the flow lists of the largest runs, but no device or disk image.
 const MAX_INPUT: u64 = 1 << 30;
 
-/// Returns the text of a regular file in UTF-8.
+/// Returns the text of a regular file, which must be UTF-8.
 ///
 /// # Errors
 ///
@@ -17,17 +17,17 @@ pub fn read_text(path: &Path) -> Result<String, String> {
     read_up_to(path, MAX_INPUT)?.ok_or_else(|| "the file is larger than 1 GiB".to_owned())
 }
 
-/// Returns the text, or `None` if the file has more than `most` bytes.
+/// Returns the text of a regular file, or `None` if it has more than `most` bytes.
 fn read_up_to(path: &Path, most: u64) -> Result<Option<String>, String> {
     let place = |error: io::Error| format!("{} ({})", error, path.display());
-    // Check before opening: opening a pipe blocks until another process writes to it.
+    // Check the kind of the file before opening it, because opening a pipe blocks until another process writes to it.
     let found = fs::metadata(path).map_err(place)?;
     if !found.is_file() {
         let message = "must be a regular file, not a folder, pipe, socket or device";
         return Err(format!("{} {message}", path.display()));
     }
     let mut text = String::new();
-    // Some kernel files have no size, and reading them can block for ever (/proc/kmsg).
+    // Some files of the kernel have size zero, and reading them can block for ever (`/proc/kmsg`).
     if found.len() == 0 {
         return Ok(Some(text));
     }
@@ -50,7 +50,7 @@ mod tests {
                 format!("{place} must be a regular file, not a folder, pipe, socket or device")
             );
         }
-        // The kernel's log, where a read waits for the next message.
+        // The kernel's log: a read waits until there is a new message.
         if cfg!(target_os = "linux") {
             assert_eq!(read_text(Path::new("/proc/kmsg")).unwrap(), "");
         }

@@ -1,4 +1,4 @@
-//! Columns of a table of a finished run, for the summaries that every run shows.
+//! Columns of a table of a finished run, from which the command line computes its summaries.
 
 use std::fs::File;
 
@@ -10,13 +10,13 @@ use shallows_sim::{Cell, Columns};
 
 use crate::defect::guard;
 
-/// Some columns of a table, and the selected rows.
+/// Columns that were read from a table, and the rows that are selected.
 #[pyclass(name = "Columns", module = "shallows._core", frozen)]
 pub(crate) struct PyColumns(Columns);
 
 #[pymethods]
 impl PyColumns {
-    /// Reads the columns in `wanted` that the Parquet file at this path has.
+    /// Reads columns from the Parquet file at `path`. Columns in `wanted` that the file does not have are skipped.
     #[staticmethod]
     fn read(py: Python<'_>, path: &str, wanted: Vec<String>) -> PyResult<Self> {
         let wanted: Vec<&str> = wanted.iter().map(String::as_str).collect();
@@ -24,7 +24,7 @@ impl PyColumns {
         py.detach(|| guard(read))?.map(Self).map_err(|error| PyOSError::new_err(error.to_string()))
     }
 
-    /// Names of the columns.
+    /// Names of the columns that were read.
     #[getter]
     fn names(&self) -> Vec<&str> {
         self.0.names().collect()
@@ -35,24 +35,24 @@ impl PyColumns {
         self.0.height()
     }
 
-    /// Selects the rows whose number in a column is above one bound and at most the other. Nulls are excluded.
+    /// Returns the selected rows whose number in this column is above `above` and at most `up_to`. Rows with a null are excluded.
     #[pyo3(signature = (column, above = f64::NEG_INFINITY, up_to = f64::INFINITY))]
     fn between(&self, column: &str, above: f64, up_to: f64) -> PyResult<Self> {
         self.0.between(column, above, up_to).map(Self).map_err(PyValueError::new_err)
     }
 
-    /// Groups the selected rows by their value in a column, in the order of values.
+    /// Groups the selected rows by their value in this column. Returns pairs of a value and its rows, in ascending order of the values.
     fn groups(&self, py: Python<'_>, column: &str) -> PyResult<Vec<(Py<PyAny>, Self)>> {
         let groups = self.0.groups(column).map_err(PyValueError::new_err)?;
         groups.into_iter().map(|(cell, rows)| Ok((object(py, cell)?, Self(rows)))).collect()
     }
 
-    /// Returns the sum of a column of whole numbers.
+    /// Returns the sum of the selected rows in a column of whole numbers.
     fn sum(&self, column: &str) -> PyResult<i64> {
         self.0.sum(column).map_err(PyValueError::new_err)
     }
 
-    /// Returns the numbers of a column in ascending order, without nulls.
+    /// Returns the numbers of the selected rows in this column, in ascending order and without nulls.
     fn ordered<'py>(&self, py: Python<'py>, column: &str) -> PyResult<Bound<'py, PyAny>> {
         let values = py.detach(|| self.0.ordered(column)).map_err(PyValueError::new_err)?;
         let bytes = PyBytes::new_with(py, 8 * values.len(), |bytes| {
@@ -64,7 +64,7 @@ impl PyColumns {
         PyMemoryView::from(&bytes)?.call_method1("cast", ("d",))
     }
 
-    /// Returns the value of each selected row in a column.
+    /// Returns the value of each selected row in this column, in the order of rows.
     fn values(&self, py: Python<'_>, column: &str) -> PyResult<Vec<Py<PyAny>>> {
         let values = self.0.values(column).map_err(PyValueError::new_err)?;
         values.map(|cell| object(py, cell)).collect()

@@ -1,6 +1,6 @@
-//! Panics of the engine as Python exceptions.
+//! Converts panics of the engine to Python exceptions.
 //!
-//! An assertion that fails inside the engine is a defect of Shallows, not a user's mistake. It is raised as `DefectError`, and the
+//! A panic, such as a failed assertion, is a defect of Shallows and not a user's mistake. It is raised as `DefectError`, and the
 //! interpreter continues.
 
 use std::cell::RefCell;
@@ -16,16 +16,16 @@ thread_local! {
     static LAST: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Keeps each panic's message and location for [`guard`] instead of printing them.
+/// Stops the printing of panics. Instead, the message and the location of each panic are kept for [`guard`].
 pub(crate) fn silence_panics() {
     panic::set_hook(Box::new(|info| {
         LAST.with(|last| *last.borrow_mut() = Some(info.to_string().replace('\n', " ")));
     }));
 }
 
-/// Runs `work` and converts a panic into a `DefectError`.
+/// Runs `work` and returns its result. A panic becomes a `DefectError`.
 ///
-/// Values that `work` was changing must not be used after an error, because they may be half changed.
+/// After a `DefectError`, values that `work` was changing may be half changed and must not be used.
 pub(crate) fn guard<T>(work: impl FnOnce() -> T) -> PyResult<T> {
     panic::catch_unwind(AssertUnwindSafe(work)).map_err(|_| {
         let message = LAST.with(|last| last.borrow_mut().take());

@@ -1,4 +1,4 @@
-//! Conversion of scenario text to an experiment that can run.
+//! Converts the text of a scenario to an experiment that can run.
 
 use std::fs::File;
 use std::io;
@@ -16,11 +16,11 @@ use crate::interrupt::interruptible;
 use crate::simulation::{PySimulation, describe_needs};
 use shallows_files::read_text;
 
-/// Checked scenario with every default filled in, ready to run.
+/// Checked scenario in which every default is filled in, ready to run.
 #[pyclass(name = "Experiment", module = "shallows._core", frozen)]
 pub(crate) struct PyExperiment(Experiment);
 
-/// Parses and checks a scenario. The message of a `ScenarioError` has the mistake and its place.
+/// Parses and checks a scenario. Raises `ScenarioError`, whose message contains each mistake and its place.
 #[pyfunction]
 #[pyo3(signature = (text, file, base, overrides, seed))]
 pub(crate) fn parse(
@@ -37,7 +37,8 @@ pub(crate) fn parse(
     loaded.map(PyExperiment).map_err(|error| ScenarioError::new_err(error.to_string()))
 }
 
-/// Returns the network of a resolved scenario's `topology`, both as JSON, in the format of [`shallows_scenario::describe`].
+/// Returns the network that the `topology` of a resolved scenario describes. Both are JSON, the network in the format of
+/// [`shallows_scenario::describe`].
 #[pyfunction]
 pub(crate) fn network(topology: &str) -> PyResult<String> {
     let refused = |error: &dyn std::fmt::Display| ScenarioError::new_err(error.to_string());
@@ -46,7 +47,7 @@ pub(crate) fn network(topology: &str) -> PyResult<String> {
     described.map(|network| network.to_string()).map_err(|error| refused(&error))
 }
 
-/// Reads a seed of at most 64 bits; the scenario checks its range. Python's `True`, which converts to 1, is rejected.
+/// Reads a seed of at most 64 bits. The scenario checks its range later. Python's `True`, which would convert to 1, is rejected.
 fn read_seed(seed: &Bound<'_, PyAny>) -> PyResult<u64> {
     let number = if seed.is_instance_of::<PyBool>() { None } else { seed.extract().ok() };
     number.ok_or_else(|| {
@@ -73,7 +74,7 @@ impl PyExperiment {
         self.0.seed
     }
 
-    /// Hash of everything that the results depend on: resolved scenario, input files, seed, engine sources.
+    /// Hash of everything on which the results depend: the resolved scenario, input files, seed and engine sources.
     #[getter]
     fn hash(&self) -> PyResult<String> {
         let identity = guard(|| {
@@ -82,38 +83,41 @@ impl PyExperiment {
         Ok(Sha256::digest(identity).iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
-    /// Returns a lower bound of a run's memory use, as a JSON list of `what`, `bytes` and `remedy`, largest first.
+    /// Returns a lower bound of the memory that a run uses, as a JSON list of objects with the keys `what`, `bytes` and `remedy`, largest
+    /// first.
     fn footprint(&self) -> PyResult<String> {
         guard(|| describe_needs(&footprint(&self.0)))
     }
 
-    /// Returns the expected number of flows by the end of the run, for each workload that sends flows itself; queries are not included.
+    /// Returns the number of flows that are expected by the end of the run, for each workload that sends flows. A query counts with the
+    /// responses of its workers. Flows whose start depends on events during the run are not counted.
     fn expected_flows(&self) -> Vec<f64> {
         self.0.arrivals().iter().map(|each| each.flows).collect()
     }
 
-    /// Returns the scenario with every default spelled out, as JSON.
+    /// Returns the scenario with every default filled in, as JSON.
     fn resolved(&self) -> PyResult<String> {
         guard(|| format!("{:#}", self.0.resolved()))
     }
 
-    /// Returns the thresholds at which each kind of port starts to mark and to drop, as a JSON list.
+    /// Returns the marking curve of every marker at each kind of port, as a JSON list: its thresholds, and the largest backlogs that the
+    /// buffer allows.
     fn marking_curves(&self) -> PyResult<String> {
         guard(|| json!(self.0.marking_curves()).to_string())
     }
 
-    /// Returns the values computed for the scenario, with formulas and inputs.
+    /// Returns notes on the values that were computed for the scenario, with formulas and inputs.
     fn notes(&self) -> Vec<String> {
         self.0.notes.clone()
     }
 
-    /// Returns warnings about the scenario, for the reader of its results.
+    /// Returns warnings about settings that are valid but probably unintended.
     fn warnings(&self) -> PyResult<Vec<String>> {
         guard(|| self.0.warnings())
     }
 
-    /// Returns the division of the run among up to `threads` threads, as JSON: `threads`, `partitions`, `window_us` and `evenness`; or
-    /// `undivided` with the reason why it cannot be divided.
+    /// Returns the division of the run among up to `threads` threads as JSON, with the keys `threads`, `partitions`, `window_us` and
+    /// `evenness`. If the run cannot be divided, the only key is `undivided`, with the reason.
     fn division(&self, threads: u32) -> PyResult<String> {
         guard(|| match Division::new(&self.0, threads) {
             Ok(division) => json!({
@@ -127,8 +131,8 @@ impl PyExperiment {
         .map(|division| division.to_string())
     }
 
-    /// Creates a run of this experiment, at its beginning, on up to `threads` threads. Captures are written to files in `folder`; without a
-    /// folder they are discarded.
+    /// Creates a run of this experiment that uses up to `threads` threads and has not started. Captures are written to files in `folder`;
+    /// without a folder they are discarded.
     #[pyo3(signature = (folder=None, threads=1))]
     fn simulate(&self, py: Python<'_>, folder: Option<PathBuf>, threads: u32) -> PyResult<PySimulation> {
         let experiment = self.0.clone();

@@ -1,4 +1,4 @@
-//! Long work that Ctrl-C and SIGTERM can end. Python runs its signal handlers only between its own instructions.
+//! Runs long work so that Ctrl-C and SIGTERM can end it. Python runs its signal handlers only between instructions of its own.
 
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::thread;
@@ -9,21 +9,21 @@ use pyo3::prelude::*;
 
 use crate::defect::guard;
 
-/// Longest delay before a signal is handled.
+/// Longest time until a signal is handled.
 const LOOK: Duration = Duration::from_millis(50);
-/// Stack size of the thread: the size that Linux gives the first thread of a program.
+/// Stack size of the thread that runs the work: the size that Linux gives the first thread of a program.
 const STACK: usize = 8 << 20;
 
-/// Runs `work` in a separate thread and checks for signals meanwhile.
+/// Runs `work` in a separate thread, and runs Python's signal handlers meanwhile.
 ///
-/// If a signal handler raises, returns its exception. `work` then continues in its thread and its result is discarded, so `work` must have
-/// no visible side effects.
+/// If a signal handler raises an exception, that exception is returned. `work` then continues in its thread, and its result is discarded,
+/// so `work` must have no visible side effects.
 pub(crate) fn interruptible<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> PyResult<T> {
     let (send, mut receive) = sync_channel(1);
-    // The receiver may be gone.
+    // Sending fails if a signal has ended the wait for the result.
     let body = move || drop(send.send(guard(work)));
     thread::Builder::new()
         .stack_size(STACK)

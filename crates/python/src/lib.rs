@@ -1,7 +1,7 @@
-//! Extension module `shallows._core`: scenario text in, run results out.
+//! Extension module `shallows._core`: it takes the text of scenarios and returns the results of runs.
 //!
-//! This crate only converts: it does not define the meaning of a scenario or the behaviour of a run. Documents are passed as JSON text,
-//! tables as Parquet files. A panic in the engine becomes `shallows.errors.DefectError`.
+//! This crate only converts between Python and Rust. The meaning of a scenario and the behaviour of a run are defined elsewhere. Documents
+//! are passed as JSON text, and tables as Parquet files. A panic in the engine becomes `shallows.errors.DefectError`.
 
 mod columns;
 mod defect;
@@ -19,7 +19,7 @@ fn schema() -> String {
     shallows_scenario::schema().to_string()
 }
 
-/// Returns the build as JSON: version, commit, whether the sources differ from the commit, source hash, build profile.
+/// Returns a description of this build as JSON: version, commit, whether the sources differ from the commit, source hash and build profile.
 #[pyfunction]
 fn version() -> String {
     json!({

@@ -20,17 +20,17 @@ impl PyReport {
 
 #[pymethods]
 impl PyReport {
-    /// Returns `summary.json` without its machine-dependent parts.
+    /// Returns the contents of `summary.json` without the parts that depend on the machine.
     fn summary(&self, py: Python<'_>) -> PyResult<String> {
         py.detach(|| guard(|| self.0.summary().to_string()))
     }
 
-    /// Returns warnings about the results: markers that never fired, misleading losses.
+    /// Returns warnings about the results, for example about markers that never marked and about losses that may mislead.
     fn warnings(&self) -> PyResult<Vec<String>> {
         guard(|| self.0.warnings())
     }
 
-    /// Returns observations: correct behaviour that matters for reading the results.
+    /// Returns observations about the run: behaviour that is correct, but that a reader of the results should consider.
     fn observations(&self) -> PyResult<Vec<String>> {
         guard(|| self.0.observations())
     }
@@ -40,7 +40,7 @@ impl PyReport {
         self.0.tables()
     }
 
-    /// Writes the table of this name as a Parquet file.
+    /// Writes the table `name` to a Parquet file at `path`.
     fn write_table(&self, py: Python<'_>, name: &str, path: &str) -> PyResult<()> {
         py.detach(|| write(path, |out| self.0.write_table(name, out)))
     }

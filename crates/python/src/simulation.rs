@@ -1,4 +1,4 @@
-//! Run in steps of wall time, so that Python can show progress and be interrupted between steps.
+//! Run that advances in steps of wall-clock time, so that Python can show progress and handle signals between steps.
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -11,12 +11,12 @@ use shallows_sim::{Need, Progress, Simulation};
 use crate::defect::guard;
 use crate::report::PyReport;
 
-/// A run of one experiment.
+/// A run of one experiment, or `None` when it cannot be used.
 #[pyclass(name = "Simulation", module = "shallows._core", frozen)]
 pub(crate) struct PySimulation(Mutex<Option<Simulation>>);
 
-/// Events between two readings of the clock: some milliseconds of work. Steps are longer with several threads, because each step wakes
-/// them.
+/// Number of events between two readings of the clock, which take some milliseconds. With several threads, each step is longer, because a
+/// step wakes the threads.
 const STEP: u64 = 1 << 15;
 const STEP_OF_THREADS: u64 = 1 << 19;
 
@@ -25,7 +25,8 @@ impl PySimulation {
         Self(Mutex::new(Some(simulation)))
     }
 
-    /// Takes the simulation. It is absent after `finish`, after a defect, and while another thread uses it.
+    /// Takes the simulation out of this object. Returns an error if it is absent: after `finish`, after a defect, and while another thread
+    /// uses it.
     fn take(&self) -> PyResult<Simulation> {
         let held = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
         held.ok_or_else(|| {
@@ -40,7 +41,8 @@ impl PySimulation {
 
 #[pymethods]
 impl PySimulation {
-    /// Adapts the number of threads from now on to the fastest at the moment, up to the number given to `simulate`.
+    /// From now on, adapts the number of threads during the run to the number that is fastest at the moment, up to the number given to
+    /// `simulate`.
     fn adapt_threads(&self) -> PyResult<()> {
         let mut simulation = self.take()?;
         let simulation = guard(move || {
@@ -51,7 +53,7 @@ impl PySimulation {
         Ok(())
     }
 
-    /// Simulates for about this many milliseconds of wall time and returns the progress as JSON. Raises `OSError` if a capture could not be
+    /// Simulates for about `milliseconds` of wall-clock time. Returns the progress as JSON. Raises `OSError` if a capture could not be
     /// written.
     fn advance(&self, py: Python<'_>, milliseconds: u64) -> PyResult<String> {
         let mut simulation = self.take()?;
@@ -67,7 +69,8 @@ impl PySimulation {
         Ok(describe(&progress))
     }
 
-    /// Returns the memory use of the run's records so far, as the JSON list of [`crate::experiment::PyExperiment::footprint`].
+    /// Returns the memory that the records of the run use so far, as a JSON list like that of
+    /// [`crate::experiment::PyExperiment::footprint`].
     fn held(&self) -> PyResult<String> {
         let simulation = self.take()?;
         let held = guard(|| describe_needs(&simulation.held()))?;
@@ -82,7 +85,7 @@ impl PySimulation {
     }
 }
 
-// The wall clock only decides when to pause for Python; it does not affect the run.
+// The wall clock only decides when to return to Python. It does not affect the results.
 #[expect(clippy::disallowed_types)]
 fn advance_for(simulation: &mut Simulation, wall: Duration) -> Progress {
     let start = std::time::Instant::now();
@@ -95,7 +98,7 @@ fn advance_for(simulation: &mut Simulation, wall: Duration) -> Progress {
     }
 }
 
-/// Returns a JSON list of memory uses: what, bytes, and the remedy that reduces it, largest first.
+/// Returns the uses of memory as a JSON list, largest first. Each entry has `what`, `bytes`, and a `remedy` that reduces it.
 pub(crate) fn describe_needs(needs: &[Need]) -> String {
     let each = |need: &Need| json!({"what": need.what, "bytes": need.bytes, "remedy": need.remedy});
     json!(needs.iter().map(each).collect::<Vec<_>>()).to_string()

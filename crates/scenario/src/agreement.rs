@@ -1,7 +1,8 @@
 //! Parameters that two hosts negotiate for a connection: packet size, timestamps, selective acknowledgements and ECN.
 //!
-//! Real hosts negotiate them with the SYN and its answer. Simulated hosts send SYNs only with `tcp.handshake`, and the SYNs then negotiate
-//! ECN. All other parameters, and ECN without a handshake, are computed in this module, once for each pair of host groups.
+//! Real hosts negotiate them with the SYN and its answer. Simulated hosts send SYNs only with `tcp.handshake`, and those SYNs negotiate
+//! only ECN. This module computes everything else, and also ECN if there is no handshake, once for each ordered pair of host groups and
+//! each `tcp` table.
 
 use shallows_core::Bytes;
 use shallows_transport::congestion::EcnMode;
@@ -16,26 +17,26 @@ use crate::resolved::Resolved;
 use crate::spec::Tcp;
 use crate::tcp;
 
-/// Configuration of the two sides of a connection.
+/// Negotiated parameters of a connection: the configuration of each side, offloads and header sizes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Agreement {
     /// Configuration of the side that opens the connection and sends data.
     pub sender: Config,
     /// Configuration of the side that receives data.
     pub receiver: Config,
-    /// Class of service of acknowledgements, if it differs from that of their data.
+    /// Class of service of acknowledgements; `None` if an acknowledgement has the class of the data that it acknowledges.
     pub ack_class: Option<u8>,
-    /// Limit of the connection's bytes that wait in its host, if there is one.
+    /// Limit of the connection's bytes that wait in the sending host; `None` if they are unlimited.
     pub backpressure: Option<SmallQueue>,
     /// Offloads of the sender's NIC.
     pub offloads: Offloads,
-    /// Bytes of IP and TCP headers without SACK blocks, plus framing, on every packet.
+    /// Bytes that every packet has in addition to its data: framing, and the IP and TCP headers without SACK blocks.
     pub header_bytes: Bytes,
 }
 
 impl Agreement {
-    /// Returns the agreement for data in the opposite direction of an open connection. This direction has no handshake, because the first
-    /// direction has negotiated everything.
+    /// Returns the parameters for data in the opposite direction of the same, already open connection. No handshake precedes this data,
+    /// because the connection's own handshake has negotiated everything.
     #[must_use]
     pub fn answering(&self) -> Self {
         let mut answering = self.clone();
@@ -47,17 +48,17 @@ impl Agreement {
     }
 }
 
-/// Configuration that one host contributes to a connection.
+/// Settings of one end of a connection: its `tcp` table and its host group.
 #[derive(Clone, Copy, Debug)]
 struct Side<'a> {
     tcp: &'a Tcp,
     group: &'a HostGroup,
 }
 
-/// Computes the agreements between each pair of host groups, indexed by the sender's and then the receiver's group. Problems are recorded
-/// in `checker`.
+/// Returns the [`Agreement`] of connections for each ordered pair of host groups, indexed by the sender's group, then the receiver's.
+/// Problems are recorded in `checker`.
 ///
-/// The agreements of connections with the hosts' own settings come first, then those of each workload with its own `tcp`.
+/// The pairs with the hosts' own settings come first. The same pairs follow for each distinct `tcp` table of a workload.
 pub(crate) fn agreements(
     spec: &Resolved,
     groups: &[HostGroup],
@@ -112,13 +113,13 @@ pub(crate) fn agreements(
     agreements
 }
 
-/// Returns the agreement of every pair of sides.
+/// Returns the [`Agreement`] of each ordered pair of `sides`, indexed by sender, then receiver.
 fn between(sides: &[Side<'_>], framing: Bytes) -> Vec<Agreement> {
     let pairs = sides.iter().flat_map(|&from| sides.iter().map(move |&to| (from, to)));
     pairs.map(|(from, to)| agree(from, to, framing)).collect()
 }
 
-/// Runs `check` on the connections of a group, with problems reported under the group's own `tcp` table.
+/// Runs `check` on the connections of group number `group`. Problems are reported at keys of the group's own `tcp` table.
 fn within(group: usize, checker: &mut Checker<'_>, check: impl FnOnce(&mut Checker<'_>)) {
     match group.checked_sub(1) {
         None => check(checker),
@@ -126,7 +127,7 @@ fn within(group: usize, checker: &mut Checker<'_>, check: impl FnOnce(&mut Check
     }
 }
 
-/// Returns the agreement of a sender and a receiver, in a network whose links add `framing` to each IP packet.
+/// Returns the [`Agreement`] of a sender and a receiver, in a network whose links add `framing` bytes to each IP packet.
 fn agree(from: Side<'_>, to: Side<'_>, framing: Bytes) -> Agreement {
     let timestamps = from.tcp.timestamps && to.tcp.timestamps;
     let headers = header_bytes(timestamps);
@@ -135,17 +136,18 @@ fn agree(from: Side<'_>, to: Side<'_>, framing: Bytes) -> Agreement {
     let mss = mtu - headers;
     let (mut sender, mut receiver) = (tcp::convert(from.tcp, mss), tcp::convert(to.tcp, mss));
     (sender.timestamps, receiver.timestamps) = (timestamps, timestamps);
-    // The sender starts with the receiver's window; the side that opens the connection decides about the handshake.
+    // The receiver's window applies from the start; the side that opens the connection decides whether there is a handshake.
     sender.receive_window = receiver.receive_window;
     receiver.handshake = sender.handshake;
     if !(sender.recovery.uses_sack() && receiver.recovery.uses_sack()) {
-        // RFC 2018 §2: selective acknowledgements only if both sides permit them. RFC 6582 is the recovery without them.
+        // RFC 2018 §2: selective acknowledgements require permission from both sides. Without them, recovery follows RFC 6582.
         for side in [&mut sender, &mut receiver].into_iter().filter(|side| side.recovery.uses_sack()) {
             side.recovery = Method::NewReno;
             (side.frto, side.dsack) = (false, false); // RFC 5682 §3: only the SACK-based rules are implemented
         }
     }
-    // RFC 3168 §6.1.1: ECN only if both sides request it. A handshake decides this during the run, so a sender with one keeps ECN here.
+    // RFC 3168 §6.1.1: ECN requires that both sides request it. With a handshake, the run decides this, so the sender keeps ECN at this
+    // point.
     let speaks = |side: &Config| side.congestion.ecn_mode() != EcnMode::Off;
     let (asks, answers) = (speaks(&sender), speaks(&receiver));
     if !asks {

@@ -1,4 +1,4 @@
-//! BCC's thresholds on the shared pool, derived from the rest of the scenario (INFOCOM '20, §IV-B and §IV-C).
+//! Computes BCC's thresholds on the shared pool from the rest of the scenario (INFOCOM '20, §IV-B and §IV-C).
 
 use shallows_core::{Bytes, Duration, Rate};
 use shallows_switch::buffer::Policy;
@@ -7,30 +7,30 @@ use crate::ports::site::Site;
 use crate::quantity::Automatic;
 use crate::spec::Bcc;
 
-/// Pool backlogs at which marking starts and at which every packet is marked, with their derivation.
+/// Pool backlogs at which marking starts (`kmin`) and at which every packet is marked (`kmax`), and how they were computed.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Thresholds {
     pub(crate) kmin: Bytes,
     pub(crate) kmax: Bytes,
-    /// Formulas with their inputs, if anything was computed.
+    /// Formulas with their inputs; `None` if the scenario gives both thresholds.
     pub(crate) formula: Option<String>,
 }
 
 /// Inputs of the formulas.
 struct Inputs {
-    /// C, the rate of the pool's fastest port, which needs the largest reserve.
+    /// C, the highest rate among the pool's ports: the fastest port needs the largest reserve.
     rate: Rate,
     /// N, the number of ports that share the pool.
     ports: usize,
     /// B, the size of the pool.
     pool: Bytes,
     alpha: f64,
-    /// S_min, the reserved bytes of a port.
+    /// S_min, the reserved bytes of a port, which only that port can use.
     reserved: Bytes,
     rtt: Duration,
 }
 
-/// Returns the thresholds of `bcc` at a port, or the reason why they cannot be computed.
+/// Returns the thresholds of the marker `bcc` at a port, or the reason why they cannot be computed.
 pub(crate) fn thresholds(bcc: &Bcc, site: &Site<'_>) -> Result<Thresholds, String> {
     let inputs = inputs(bcc, site)?;
     let in_bytes = |depth: crate::quantity::Depth| depth.in_bytes(site.packet, site.link.rate);
@@ -76,7 +76,8 @@ fn inputs(bcc: &Bcc, site: &Site<'_>) -> Result<Inputs, String> {
     })
 }
 
-/// Returns K_max = B − B_R/α with B_R = C·RTT·(1 + λ) − S_min (BCC Eq. 3 and 4).
+/// Returns K_max, the backlog at or above which every packet is marked: K_max = B − B_R/α with B_R = C·RTT·(1 + λ) − S_min (BCC Eq. 3 and
+/// 4).
 fn kmax(bcc: &Bcc, inputs: &Inputs, formula: &mut Vec<String>) -> Result<Bytes, String> {
     let Inputs { rate, pool, alpha, reserved, rtt, .. } = *inputs;
     if bcc.lambda < 0.0 || !bcc.lambda.is_finite() {
@@ -103,7 +104,7 @@ fn kmax(bcc: &Bcc, inputs: &Inputs, formula: &mut Vec<String>) -> Result<Bytes, 
     Ok(kmax)
 }
 
-/// Returns K_min = K_max − C·N·h (BCC §IV-C).
+/// Returns K_min, the backlog up to which nothing is marked: K_min = K_max − C·N·h (BCC §IV-C).
 fn kmin(bcc: &Bcc, inputs: &Inputs, kmax: Bytes, formula: &mut Vec<String>) -> Result<Bytes, String> {
     let Inputs { rate, ports, .. } = *inputs;
     let span = Bytes(rate.bytes_in(bcc.h.0).0 * ports as u64);

@@ -1,4 +1,4 @@
-//! Checks `[[measure.captures]]`: the captured ports and the file names.
+//! Checks the tables `[[measure.captures]]`: the captured ports and the names of the files.
 
 use crate::check::Checker;
 use crate::experiment::Capture;
@@ -6,13 +6,13 @@ use crate::ports::matching;
 use crate::spec;
 use crate::topology::Network;
 
-/// Length of Ethernet, IP and TCP headers with the maximum of options (RFC 9293 §3.1). Programs cannot parse packets that are cut
+/// Length of the Ethernet, IP and TCP headers with the longest TCP options (RFC 9293 §3.1). Programs cannot parse packets that are cut off
 /// within these headers.
 const LONGEST_HEADERS: u64 = 14 + 20 + 60;
-/// Largest packet that libpcap and Wireshark accept.
+/// Size of the largest packet that libpcap and Wireshark accept.
 const LONGEST_PACKET: u64 = 1 << 18;
 
-/// Returns the captures that the scenario requests.
+/// Checks and returns the captures that the scenario requests.
 pub(crate) fn build(
     captures: &[spec::Capture],
     network: &Network,

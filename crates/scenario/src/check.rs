@@ -1,20 +1,21 @@
-//! Collects the problems of a scenario, so that all of them are reported together.
+//! Collects the problems of a scenario, so that one run reports all of them.
 
 use serde::Serialize;
 
 use crate::document::{Document, Path, parse_path};
 use crate::error::Problem;
 
-/// Function that returns the text of a file that a scenario names, or the reason why it cannot be read.
+/// Function that reads a file named in a scenario. It returns the file's text, or the reason why it cannot be read.
 pub type Reader<'a> = dyn Fn(&str) -> Result<String, String> + 'a;
 
-/// Problems found so far, and the input files read so far.
+/// Collects the problems found so far and the input files read so far.
 pub(crate) struct Checker<'a> {
     document: &'a Document<'a>,
     reader: &'a Reader<'a>,
     pub(crate) problems: Vec<Problem>,
     pub(crate) inputs: Vec<InputFile>,
-    /// Table that is checked in place of another one: name of the replaced table, and key of the checked table.
+    /// Set while a check of one table runs on another table: the name of the table that the check is for, and the key of the table that it
+    /// reads.
     instead: Option<(&'static str, String)>,
 }
 
@@ -24,7 +25,8 @@ impl<'a> Checker<'a> {
         Self { document, reader, problems: Vec::new(), inputs: Vec::new(), instead: None }
     }
 
-    /// Runs a check of `table` on the table at `key` instead. The check uses keys of `table`; problems are reported at `key`.
+    /// Runs `check`, a check of the table named `table`, on the table at `key` instead. Keys that `check` writes as `table.x` are reported
+    /// as `key.x`.
     pub(crate) fn instead<T>(
         &mut self,
         table: &'static str,
@@ -37,21 +39,21 @@ impl<'a> Checker<'a> {
         checked
     }
 
-    /// Returns the path of the value that a check calls `key`.
+    /// Returns the path of the value that a check names `key`.
     fn place(&self, key: &str) -> Option<Path> {
         let Some((table, instead)) = &self.instead else { return parse_path(key) };
-        // No other table has a name that begins with the name of the replaced table.
+        // No other table has a name that begins with the text of `table`, so a prefix is enough.
         match key.strip_prefix(table) {
             Some(rest) => parse_path(&format!("{instead}{rest}")),
             None => parse_path(key),
         }
     }
 
-    /// Records a problem with the value at `key`, written as `section[0].key`.
+    /// Records a problem with the value at `key`, which is written as users write it: `section[0].key`.
     pub(crate) fn refuse(&mut self, key: &str, message: impl Into<String>) {
         let path = self.place(key).unwrap_or_default();
         let problem = self.document.problem(&path, message.into());
-        // A problem is recorded once, even if every port has it.
+        // A problem with a setting is recorded once, even if the setting is checked at every port.
         if !self.problems.contains(&problem) {
             self.problems.push(problem);
         }
@@ -65,18 +67,19 @@ impl<'a> Checker<'a> {
         condition
     }
 
-    /// Returns whether to report a conflict of two keys at `other` instead of `key`: only if `other` alone is given.
+    /// Returns whether to report a conflict of two keys at `other` and not at `key`: only if the scenario sets `other` and not `key`.
     pub(crate) fn blames_other(&self, key: &str, other: &str) -> bool {
         let given = |key| self.place(key).is_some_and(|path| self.document.gives(&path));
         !given(key) && given(other)
     }
 
-    /// Returns the value of `result`, or records its error as a problem at `key`.
+    /// Returns the value of `result`. If it is an error, records the error as a problem at `key` and returns `None`.
     pub(crate) fn accept<T>(&mut self, key: &str, result: Result<T, String>) -> Option<T> {
         result.map_err(|message| self.refuse(key, message)).ok()
     }
 
-    /// Reads the input file that the value at `key` names. Removes a leading byte-order mark, which spreadsheets write.
+    /// Reads the input file at `path`, which is the value of the key `key`. Removes a leading byte-order mark, which spreadsheets write.
+    /// Returns `None` and records a problem if the file cannot be read.
     pub(crate) fn read(&mut self, key: &str, path: &str) -> Option<String> {
         let text = (self.reader)(path).map_err(|problem| format!("cannot read \"{path}\": {problem}"));
         let text = self.accept(key, text)?;
@@ -89,9 +92,9 @@ impl<'a> Checker<'a> {
 /// Input file that a scenario names.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct InputFile {
-    /// Path as given in the scenario.
+    /// Path of the file as the scenario gives it.
     pub path: String,
-    /// FNV-1a hash of its contents, 64 bits in hexadecimal.
+    /// FNV-1a hash of the file's contents: 64 bits in hexadecimal.
     pub content_hash: String,
 }
 

@@ -1,4 +1,4 @@
-//! Text of a scenario: its values, the changes by `--set`, and the position of each key in the file.
+//! Text of a scenario: its values, the changes that `--set` makes, and the position of each key in the file.
 
 use toml::de::{DeTable, DeValue};
 use toml::{Spanned, Table, Value};
@@ -6,14 +6,14 @@ use toml::{Spanned, Table, Value};
 use crate::error::Problem;
 use crate::renamed;
 
-/// One step from a value to a part of it.
+/// One step of a [`Path`]: the key of a table, or the index of a list entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     Key(String),
     Index(usize),
 }
 
-/// Steps from the top of the file to one value.
+/// Path from the top of a scenario to one value in it.
 pub(crate) type Path = Vec<Step>;
 
 /// Formats a path as users write it: `switch.markers[0].k`.
@@ -29,7 +29,7 @@ pub(crate) fn print_path(path: &[Step]) -> String {
     text
 }
 
-/// Parses a path as users write it; `workload.0.load` is `workload[0].load`.
+/// Parses a path as users write it. `workload.0.load` means the same as `workload[0].load`.
 pub(crate) fn parse_path(text: &str) -> Option<Path> {
     let mut path = Path::new();
     for part in text.split('.') {
@@ -46,22 +46,22 @@ pub(crate) fn parse_path(text: &str) -> Option<Path> {
     Some(path)
 }
 
-/// A parsed scenario with its text.
+/// Parsed scenario, together with its text.
 #[derive(Debug)]
 pub(crate) struct Document<'a> {
     pub(crate) file: &'a str,
     text: &'a str,
     spans: Spanned<DeTable<'a>>,
-    /// Values of the file, as changed by the overrides.
+    /// Values of the file after the overrides are applied.
     pub(crate) table: Table,
-    /// Path of each override, and the option that contains it.
+    /// Path that each override sets, and the text of its `--set` option.
     overrides: Vec<(Path, String)>,
-    /// Notes on keys with old names, one for each key.
+    /// Notes on keys with old names that the scenario uses, one for each key.
     pub(crate) notes: Vec<String>,
 }
 
 impl<'a> Document<'a> {
-    /// Parses the text and applies the overrides.
+    /// Parses the text of a scenario and applies the overrides.
     pub(crate) fn parse(
         text: &'a str,
         file: &'a str,
@@ -86,7 +86,7 @@ impl<'a> Document<'a> {
         Ok(document)
     }
 
-    /// Renames old keys.
+    /// Replaces old names of keys by their current names and records a note for each.
     fn rename(&mut self) -> Result<(), Vec<Problem>> {
         let renamed = renamed::rename(&mut self.table).map_err(|(key, message)| {
             vec![self.problem(&parse_path(&key).expect("keys of RENAMED must be paths"), message)]
@@ -125,11 +125,12 @@ impl<'a> Document<'a> {
         Ok(())
     }
 
-    /// Returns a problem of the value at `path`, with the value's place in the file or the option that set the value.
+    /// Creates a problem with the value at `path`. The problem contains either the place in the file or the `--set` option, whichever set
+    /// the value.
     pub(crate) fn problem(&self, path: &[Step], message: String) -> Problem {
         let place = self.locate(path);
         let in_file = matches!(place, Some((_, depth)) if depth == path.len());
-        // A problem belongs to an override if the override set the value or created a table around it.
+        // An override caused the problem if it set the value or a table around it, or if it created the table at `path`.
         let blamed =
             |(set, _): &&(Path, String)| path.starts_with(set) || (!in_file && set.starts_with(path));
         let option = self.overrides.iter().rev().find(blamed);
@@ -148,7 +149,7 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// Returns a problem of the file as a whole.
+    /// Creates a problem that concerns the file as a whole.
     pub(crate) fn overall(&self, message: String) -> Problem {
         Problem {
             message,
@@ -166,7 +167,8 @@ impl<'a> Document<'a> {
         value_at(&self.table, path).is_some()
     }
 
-    /// Returns the offset of the key at `path`, or of the nearest table around it in the file, and the number of steps to it.
+    /// Returns the offset in the file of the key at `path` and the number of steps to it. If the file does not contain the key, returns
+    /// those of the nearest enclosing table.
     fn locate(&self, path: &[Step]) -> Option<(usize, usize)> {
         let mut found = None;
         let mut table = Some(self.spans.get_ref());
@@ -213,7 +215,7 @@ fn syntax_problem(text: &str, file: &str, error: &toml::de::Error) -> Problem {
     }
 }
 
-/// Returns line and column of an offset, both counted from one, and the text of the line.
+/// Returns the line and the column of an offset, both counted from one, and the text of the line.
 fn position(text: &str, offset: usize) -> (usize, usize, String) {
     let offset = (0..=offset.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
     let before = &text[..offset];
@@ -222,7 +224,7 @@ fn position(text: &str, offset: usize) -> (usize, usize, String) {
     (before.matches('\n').count() + 1, before[start..].chars().count() + 1, line.to_owned())
 }
 
-/// Returns the value of an option: parsed as TOML, or as a string if it is not TOML, so that quantities need no quotes.
+/// Parses the value of a `--set` option as TOML. Text that is not TOML becomes a string, so that quantities need no quotes.
 fn override_value(text: &str) -> Value {
     let parsed = toml::from_str::<Table>(&format!("value = {text}"));
     match parsed.ok().filter(|table| table.len() == 1).and_then(|mut table| table.remove("value")) {
@@ -240,7 +242,7 @@ fn value_at<'a>(table: &'a Table, path: &[Step]) -> Option<&'a Value> {
     })
 }
 
-/// Returns all paths that match a path in which a step is `*`, which stands for every entry of a list.
+/// Returns the paths that `path` matches. A step `*` matches every entry of a list.
 fn expand(table: &Table, path: Path) -> Result<Vec<Path>, String> {
     let Some(star) = path.iter().position(|step| *step == Step::Key("*".to_owned())) else {
         return Ok(vec![path]);
@@ -261,7 +263,7 @@ fn expand(table: &Table, path: Path) -> Result<Vec<Path>, String> {
     Ok(found)
 }
 
-/// Sets the value at `path`, and creates missing tables.
+/// Sets the value at `path` and creates the tables that are missing.
 fn insert(table: &mut Table, path: &[Step], value: Value) -> Result<(), String> {
     let Some((Step::Key(first), rest)) = path.split_first() else {
         return Err("the key must not be empty".to_owned());
@@ -281,7 +283,7 @@ fn descend(place: &mut Value, path: &[Step], value: Value, name: &str) -> Result
             Ok(())
         }
         Some((Step::Key(_), _)) => {
-            // A model that was given by its kind alone becomes a table, so that parameters can be added.
+            // A model given only by its kind becomes a table, so that it can also have parameters.
             if let Value::String(kind) = place
                 && kind.starts_with(|first: char| first.is_ascii_alphabetic())
             {

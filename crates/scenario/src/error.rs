@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-/// Error of a scenario that cannot run, with every problem that was found.
+/// Error for a scenario that cannot run. It contains every problem that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScenarioError {
     /// Problems in the order in which they were found; never empty.
@@ -13,19 +13,19 @@ pub struct ScenarioError {
 /// One problem of a scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// Value found and values allowed.
+    /// Message with the value found and the values allowed.
     pub message: String,
     /// Key of the wrong value, such as `switch.markers[0].k`; empty for the file as a whole.
     pub key: String,
     /// Name of the scenario file, as given by the caller.
     pub file: String,
-    /// Line, from one; zero if the problem has no place in the file.
+    /// Number of the line, counted from one; zero if the problem has no place in the file.
     pub line: usize,
-    /// Column in characters, from one.
+    /// Column in characters, counted from one.
     pub column: usize,
     /// Text of the line.
     pub source_line: String,
-    /// The `--set` option that caused the problem, if one did.
+    /// The `--set` option that caused the problem; `None` if the file caused it.
     pub set: Option<String>,
 }
 
@@ -57,7 +57,7 @@ impl fmt::Display for Problem {
         let fits = self.source_line.len() <= LONGEST_LINE;
         if self.set.is_none() && self.line > 0 && fits {
             let margin = " ".repeat(self.line.to_string().len());
-            // Tabs stay tabs, so that the caret is below its character.
+            // Tabs stay tabs, so that the caret appears under the right character.
             let lead: String = self
                 .source_line
                 .chars()
@@ -70,14 +70,15 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Maximum length of a source line that is shown.
+/// Maximum length of a source line that is shown with a problem.
 const LONGEST_LINE: usize = 400;
-/// Maximum length of a word in a message, because messages may repeat arbitrary input.
+/// Maximum length of a word in a message; longer words are truncated, because messages may repeat arbitrary input.
 const LONGEST_WORD: usize = 200;
 /// Maximum number of digits of a number in a message; longer numbers are shown in exponential notation.
 const MOST_DIGITS: usize = 40;
 
-/// Returns the message with long words truncated and long numbers in exponential notation: 1e308 has 309 digits.
+/// Returns `message` with long words truncated and with long numbers in exponential notation. Without this, 1e308 would print as 309
+/// digits.
 fn shorten(message: &str) -> Cow<'_, str> {
     if message.split_whitespace().all(|word| word.len() <= MOST_DIGITS) {
         return Cow::Borrowed(message);
@@ -111,7 +112,7 @@ fn with_short_numbers(word: &str) -> String {
     made + rest
 }
 
-/// Returns the name in `known` that is most similar to `found`, if one is similar enough.
+/// Returns the name in `known` that is most similar to `found`, or `None` if no name is similar enough for a suggestion.
 pub(crate) fn nearest<'a>(found: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let found = found.to_lowercase().replace('-', "_");
     known
@@ -121,9 +122,9 @@ pub(crate) fn nearest<'a>(found: &str, known: impl Iterator<Item = &'a str>) -> 
         .map(|(_, name)| name)
 }
 
-/// Returns Levenshtein's distance: insertions, deletions and substitutions from one text to the other.
+/// Returns the Levenshtein distance: the number of insertions, deletions and substitutions that turn one text into the other.
 fn edit_distance(from: &str, to: &str) -> usize {
-    // Names are short; a longer text needs no suggestion.
+    // Names are short, so no suggestion is needed for a longer text.
     if from.len() > 64 {
         return usize::MAX;
     }
@@ -147,7 +148,7 @@ mod tests {
 
     #[test]
     fn edit_distance_counts_single_letter_changes() {
-        // kitten → sitten → sittin → sitting.
+        // The three steps are kitten → sitten → sittin → sitting.
         assert_eq!(edit_distance("kitten", "sitting"), 3);
         assert_eq!(edit_distance("", "abc"), 3);
         assert_eq!((edit_distance("abc", ""), edit_distance("xabc", "abc")), (3, 1));

@@ -1,4 +1,4 @@
-//! Experiment: plain data in which everything is checked and every default is filled in.
+//! Experiment: a scenario as plain data, in which everything is checked and every default is filled in.
 //!
 //! The simulator and the testbed read these types; only [`crate::parse`] creates them. They contain no decisions.
 
@@ -52,26 +52,26 @@ pub struct Setup {
     pub network: Network,
     /// Configurations of hosts and of the connections between them.
     pub hosts: HostConfigs,
-    /// Use of connections by the flows of each workload; same order as [`Experiment::workloads`].
+    /// Use of connections by the flows of each workload, in the order of [`Experiment::workloads`].
     pub connections: Vec<Connections>,
-    /// Classes of service of each workload; same order.
+    /// Classes of service of each workload, in the order of [`Experiment::workloads`].
     pub classes: Vec<Classes>,
-    /// Host pairs of each workload, in the order of [`Experiment::workloads`]: pairs between which it may send, or, for queries, pairs
-    /// that may have persistent connections.
+    /// Host pairs of each workload, in the order of [`Experiment::workloads`]. Most workloads send between these pairs; workloads of
+    /// queries may open persistent connections between them.
     pub pairs: Vec<Pairs>,
     /// Sources of unresponsive datagrams.
     pub datagram_sources: Vec<DatagramSource>,
     /// Host pairs that measure round-trip times with echo requests.
     pub probes: Vec<Probe>,
-    /// Condition that ends the run.
+    /// Conditions that end the run.
     pub stop: Stop,
     /// Event that completes a flow: arrival at the receiver, or acknowledgement at the sender.
     pub fct: FctEnd,
-    /// Upper edges of the flow-size bins, inclusive; a last bin without an edge follows.
+    /// Upper edges of the flow-size bins, inclusive. Flows above the last edge have a bin of their own.
     pub bins: Vec<Bytes>,
-    /// Warm-up: flows that arrive earlier are simulated but not counted.
+    /// End of the warm-up. Flows that arrive earlier are simulated but not counted.
     pub warm_up: Duration,
-    /// Interval of samples of queue lengths; `None` for no samples.
+    /// Time between two samples of queue lengths; `None` if they are not sampled.
     pub sample_queues: Option<Duration>,
     /// Port traces: ports whose state is recorded.
     pub port_traces: Vec<PortTrace>,
@@ -79,46 +79,49 @@ pub struct Setup {
     pub flow_traces: Vec<FlowTrace>,
     /// Captures: packets that are written to files.
     pub captures: Vec<Capture>,
-    /// Values computed for the scenario, with formulas and inputs.
+    /// Notes on values that were computed for this scenario, with formulas and inputs.
     pub notes: Vec<String>,
 }
 
-/// Configurations of hosts by group, and of the connections between groups.
+/// Configurations of hosts, one for each group, and of the connections between groups.
 #[derive(Clone, Debug)]
 pub struct HostConfigs {
-    /// Host groups; the first group contains the hosts that are in no other group.
+    /// Settings of each host group, by group number. Group 0 consists of the hosts in no other group.
     pub groups: Vec<HostGroup>,
-    /// Agreements by groups of the sender and the receiver: first with the hosts' own settings, then for each other kind of connection.
+    /// Parameters of connections, indexed by kind of connection, the sender's group and the receiver's group. Kind 0 has the hosts' own
+    /// settings; every other kind has the `tcp` table of a workload.
     pub(crate) agreements: Vec<Agreement>,
-    /// Kind of connections of each workload that sends flows; 0 means the hosts' own settings.
+    /// Kind of connections of each workload that sends flows: an index into `agreements`. Kind 0 has the hosts' own settings.
     pub(crate) kinds: Vec<u16>,
 }
 
 impl HostConfigs {
-    /// Returns the agreement of connections from hosts of one group to those of another with the hosts' own settings. A workload with its
-    /// own `tcp` can change behaviour, but not packet sizes, timestamps, selective acknowledgements or the receive window.
+    /// Returns the parameters of connections from hosts of group `from` to hosts of group `to`, with the hosts' own settings. In workloads
+    /// with their own `tcp`, other parameters may differ, but packet sizes, timestamps, selective acknowledgements and the receive window
+    /// are the same.
     pub fn agreement(&self, from: usize, to: usize) -> &Agreement {
         &self.agreements[from * self.groups.len() + to]
     }
 
-    /// Returns the agreements of every kind, each by groups of the sender and the receiver.
+    /// Returns the parameters of connections, indexed by kind of connection ([`Self::kinds`]), the sender's group and the receiver's group.
     pub fn agreements(&self) -> &[Agreement] {
         &self.agreements
     }
 
-    /// Returns the kind of connections of each workload that sends flows.
+    /// Returns the kind of connections of each workload that sends flows. Kind 0 has the hosts' own settings.
     pub fn kinds(&self) -> &[u16] {
         &self.kinds
     }
 }
 
 impl Experiment {
-    /// Returns the sender configuration of `[tcp]`, for connections between hosts in no group.
+    /// Returns the sender's configuration for connections between two hosts that are in no group: the settings of `[tcp]`.
     pub fn tcp(&self) -> &shallows_transport::Config {
         &self.hosts.agreement(0, 0).sender
     }
 
-    /// Returns the experiment without traffic, and without records that grow during the run. Captures remain if `captures` is true.
+    /// Returns the experiment without datagrams, echo requests, port traces and samples of queue lengths, for a run of unknown duration.
+    /// Captures remain if `captures` is true.
     #[must_use]
     pub fn idle(mut self, captures: bool) -> Self {
         self.setup.sample_queues = None;
@@ -141,18 +144,18 @@ impl Experiment {
         Ok(self)
     }
 
-    /// Returns the configuration of a host.
+    /// Returns the settings of the group to which a host belongs.
     pub fn group(&self, host: HostId) -> &HostGroup {
         &self.hosts.groups[self.network.groups.of(host)]
     }
 
-    /// Returns the agreement of connections from one host to another with the hosts' own settings.
+    /// Returns the negotiated parameters of connections from one host to another, with the hosts' own settings.
     pub fn agreement(&self, from: HostId, to: HostId) -> &Agreement {
         let groups = &self.network.groups;
         self.hosts.agreement(groups.of(from), groups.of(to))
     }
 
-    /// Returns the agreements of every kind of connection in use, for each ordered pair of groups with hosts.
+    /// Returns the parameters of each kind of connection that some workload uses, for each ordered pair of groups that have hosts.
     pub(crate) fn agreements(&self) -> impl Iterator<Item = &Agreement> {
         let HostConfigs { groups, agreements, kinds } = &self.hosts;
         let count = groups.len();
@@ -163,12 +166,13 @@ impl Experiment {
         pairs.filter(move |(pair, _)| there(pair / count) && there(pair % count)).map(|(_, found)| found)
     }
 
-    /// Creates the workloads that send flows, freshly seeded, in the order of the scenario. They run at all hosts.
+    /// Creates the workloads that send flows, in the order of the scenario, each before its first flow. They run at all hosts.
     pub fn workloads(&self) -> Vec<Box<dyn Workload>> {
         self.workloads_at(&LocalHosts::all())
     }
 
-    /// Creates the workloads that send flows. Workloads that react ([`Self::reacts`]) run only at these hosts.
+    /// Creates the workloads that send flows, each before its first flow. Workloads that react to their flows ([`Self::reacts`]) run only
+    /// at `hosts`; all others return the flows of all hosts.
     pub fn workloads_at(&self, hosts: &LocalHosts) -> Vec<Box<dyn Workload>> {
         let classed = |(index, (generator, classes)): (usize, (&Generator, &Classes))| {
             let workload = Classed::new(generator.start(hosts), classes.clone(), self.seed, index as u64);
@@ -177,46 +181,48 @@ impl Experiment {
         self.generators.iter().zip(&self.classes).enumerate().map(classed).collect()
     }
 
-    /// Returns the latest stop time of the sources of datagrams and echo requests that have a stop time.
+    /// Returns the latest stop time among the sources of datagrams and echo requests; `None` if no source has a stop time.
     pub fn sources_stop(&self) -> Option<Instant> {
         let datagrams = self.datagram_sources.iter().filter_map(|source| source.stop);
         datagrams.chain(self.probes.iter().filter_map(|probe| probe.stop)).max()
     }
 
-    /// Returns the total number of flows, if it is known and all flows start before the end of the run.
+    /// Returns the total number of flows; `None` if it is unknown or if some flows may start after the end of the run.
     pub fn expected_flows(&self) -> Option<u64> {
         self.generators.iter().map(Generator::expected_flows).sum()
     }
 
-    /// Returns the expected number of flows of each workload by the end of the run, where it does not depend on events during the run.
+    /// Returns the expected number of flows of each workload by the end of the run. Flows whose start depends on events during the run are
+    /// not counted.
     pub fn arrivals(&self) -> Vec<Arrivals> {
         self.generators.iter().map(|generator| generator.arrivals(self.stop.at)).collect()
     }
 
-    /// Returns for each workload that sends flows whether it reacts to the progress of its flows.
+    /// Returns one value for each workload that sends flows: whether it reacts to the progress of its flows.
     pub fn reacts(&self) -> Vec<bool> {
         self.generators.iter().map(Generator::reacts).collect()
     }
 
-    /// Returns whether an event at one host can start flows at another host at once, without a packet. That holds for flow lists with
-    /// dependencies on other hosts than the sender, and for queries without requests.
+    /// Returns whether an event at one host can start flows at another host at once, without a packet between them. This occurs in flow
+    /// lists in which a flow waits for an event at a host other than its sender, in queries without requests, and in closed-loop queries
+    /// that draw their client.
     pub fn crosses_hosts(&self) -> bool {
         self.generators.iter().any(Generator::crosses_hosts)
     }
 
-    /// Returns for each workload that sends flows whether its responses use the connections of their requests.
+    /// Returns one value for each workload that sends flows: whether its responses use the connections of their requests.
     pub fn shares(&self) -> Vec<bool> {
         self.generators.iter().map(Generator::shares).collect()
     }
 
-    /// Returns for each workload that sends flows whether it sends queries.
+    /// Returns one value for each workload that sends flows: whether it sends queries.
     pub fn asks(&self) -> Vec<bool> {
         self.generators.iter().map(Generator::asks).collect()
     }
 
-    /// Returns the scenario with all defaults filled in: everything that affects a run, except the contents of input files.
+    /// Returns the scenario with all defaults filled in. It contains everything that affects a run except the contents of input files.
     ///
-    /// Written as TOML, it is a scenario of the same experiment.
+    /// Written as TOML, the result is again a scenario, which describes the same experiment.
     ///
     /// # Panics
     ///
@@ -231,46 +237,46 @@ impl Experiment {
     }
 }
 
-/// End of the run: the earlier of two conditions.
+/// Conditions that end a run; the first one that is met ends it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stop {
-    /// Time at which the run ends.
+    /// Time at which the run ends; `None` for no limit.
     pub at: Option<Instant>,
-    /// Whether the run ends as soon as every flow is complete, every source of datagrams or echo requests has stopped, and no packet of
-    /// these sources is under way. False if a workload has no end, or if a run with such sources has a time `at`.
+    /// Whether the run ends as soon as every flow is complete, every source of datagrams or echo requests has stopped, and none of their
+    /// packets is in flight. False if a workload has no end, or if the run has both such sources and a time `at`.
     pub on_completion: bool,
 }
 
-/// Record of the state of ports.
+/// Request to record the state of ports during the run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PortTrace {
-    /// Numbers of the links whose sending ports are recorded.
+    /// Numbers of the links that leave the recorded ports.
     pub links: Vec<u32>,
-    /// Interval of readings; `None` for a reading at every change.
+    /// Time between two records; `None` to record every change.
     pub every: Option<Duration>,
 }
 
-/// File with the packets that some ports send.
+/// Request to write the packets that some ports send to a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Capture {
     /// Name of the file, without the ending `.pcapng`.
     pub name: String,
-    /// Numbers of the links whose ports are captured, ascending.
+    /// Numbers of the links that leave the captured ports, ascending.
     pub links: Vec<u32>,
-    /// Number of bytes kept of each packet.
+    /// Number of bytes of each packet that the file keeps.
     pub snap: u32,
 }
 
-/// Record of the state of senders.
+/// Request to record the state of senders during the run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FlowTrace {
     /// Flows that are recorded.
     pub choice: FlowChoice,
-    /// Interval of readings; `None` for a reading at every change.
+    /// Time between two records; `None` to record every change.
     pub every: Option<Duration>,
 }
 
-/// Choice of flows.
+/// Choice of the flows to record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FlowChoice {
     /// Flows with these numbers, ascending.
@@ -281,7 +287,7 @@ pub enum FlowChoice {
     Sample {
         /// Number of flows in the sample.
         count: u32,
-        /// Index of the workload in [`Experiment::workloads`]; `None` for all.
+        /// Index of the workload in [`Experiment::workloads`]; `None` to sample from all workloads.
         workload: Option<u16>,
     },
 }
@@ -295,28 +301,28 @@ pub enum Connections {
     Persistent {
         /// Number of connections of each pair at the start of the run.
         per_pair: u32,
-        /// Action of a flow that finds every connection busy.
+        /// Rule for a flow that finds every connection of its pair busy.
         when_busy: WhenBusy,
-        /// Data that each connection sends before the first flow.
+        /// Data that each connection sends before its first flow; `None` for no such data.
         warm_up: Option<WarmUp>,
     },
 }
 
-/// Data that prepares a persistent connection: a few bytes sent before its first flow.
+/// Data that a persistent connection sends before its first flow, for example to measure its round-trip time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WarmUp {
     /// Number of bytes.
     pub bytes: Bytes,
-    /// Earliest time. Each connection draws its time uniformly between `from` and `to`.
+    /// Earliest time of the data. Each connection draws its own time uniformly between `from` and `to`.
     pub from: Instant,
-    /// Latest time.
+    /// Latest time of the data.
     pub to: Instant,
 }
 
 /// Ordered pairs of distinct hosts.
 #[derive(Clone, Debug)]
 pub enum Pairs {
-    /// Every sender with every receiver except itself.
+    /// Every sender paired with every receiver except itself.
     Product {
         /// Sending hosts.
         senders: Vec<HostId>,
@@ -351,11 +357,11 @@ pub struct DatagramSource {
     pub destination: HostId,
     /// Time at which the first datagram leaves.
     pub start: Instant,
-    /// Time after which no datagram is sent.
+    /// Time after which no datagram is sent; `None` for no limit.
     pub stop: Option<Instant>,
     /// Bytes of data in each datagram, without headers.
     pub payload: Bytes,
-    /// Times at which datagrams leave.
+    /// Rule for the times at which datagrams leave.
     pub pattern: DatagramPattern,
     /// Whether the datagrams are ECN-capable.
     pub ecn: bool,
@@ -372,11 +378,11 @@ pub struct Probe {
     pub destination: HostId,
     /// Time at which the first request leaves.
     pub start: Instant,
-    /// Time after which no request is sent.
+    /// Time after which no request is sent; `None` for no limit.
     pub stop: Option<Instant>,
     /// Time from one request to the next.
     pub interval: Duration,
-    /// Bytes of data after the IP and ICMP headers.
+    /// Bytes of data in each request, after the IP and ICMP headers.
     pub payload: Bytes,
     /// Whether requests and replies are ECN-capable.
     pub ecn: bool,
@@ -384,22 +390,22 @@ pub struct Probe {
     pub class: u8,
 }
 
-/// Times at which datagrams leave. Rates count every byte on the wire.
+/// Rule for the times at which datagrams leave. Rates count every byte on the wire.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum DatagramPattern {
     /// Equal intervals.
     Constant {
-        /// Wire bits per second.
+        /// Rate, in bits per second on the wire.
         rate: Rate,
     },
     /// Exponential intervals.
     Poisson {
-        /// Wire bits per second, on average.
+        /// Average rate, in bits per second on the wire.
         rate: Rate,
     },
     /// Bursts: equal intervals for `on`, then a pause of `off`, repeated.
     OnOff {
-        /// Wire bits per second during a burst.
+        /// Rate during a burst, in bits per second on the wire.
         rate: Rate,
         /// Duration of a burst.
         on: Duration,

@@ -1,4 +1,4 @@
-//! Checks `[[measure.flow_traces]]`: the flows that are recorded.
+//! Checks the tables `[[measure.flow_traces]]`: which flows are recorded.
 
 use crate::check::Checker;
 use crate::experiment::{FlowChoice, FlowTrace};
@@ -7,9 +7,9 @@ use crate::quantity::Every;
 use crate::resolved::Resolved;
 use crate::spec::{self, Workload};
 
-/// Returns the flow traces that the scenario requests; `flows` is the total number of flows, if known.
+/// Checks and returns the flow traces that the scenario requests. `flows` is the total number of flows, or `None` if it is unknown.
 pub(crate) fn build(spec: &Resolved, flows: Option<u64>, checker: &mut Checker<'_>) -> Vec<FlowTrace> {
-    // The number of flows is unknown if a workload was rejected.
+    // The total is only meaningful if no workload was rejected.
     let flows = flows.filter(|_| checker.problems.is_empty());
     let mut made = Vec::new();
     for (entry, trace) in spec.measure.flow_traces.iter().enumerate() {
@@ -29,7 +29,7 @@ pub(crate) fn build(spec: &Resolved, flows: Option<u64>, checker: &mut Checker<'
     made
 }
 
-/// Rejects flow numbers that no flow will have.
+/// Rejects flow numbers that are not below the total number of flows.
 fn check_numbers(chosen: &[u32], key: &str, flows: Option<u64>, checker: &mut Checker<'_>) {
     let Some((number, flows)) = chosen.iter().max().zip(flows) else { return };
     checker.require(u64::from(*number) < flows, key, || match flows {
@@ -68,7 +68,7 @@ fn choice(
     }
 }
 
-/// Converts the scenario's workload number `index` to an index among the workloads that send flows.
+/// Converts `index`, which counts all workloads of the scenario, to an index among the workloads that send flows.
 fn number(index: u32, key: &str, workloads: &[Workload], checker: &mut Checker<'_>) -> Option<u16> {
     let count = workloads.len();
     let Some(chosen) = workloads.get(index as usize) else {

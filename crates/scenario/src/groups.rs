@@ -1,4 +1,4 @@
-//! Groups of hosts: their members, and the settings that each group inherits from the settings for all hosts.
+//! Groups of hosts: their members, their own settings, and the settings that they inherit from those for all hosts.
 
 use serde::de::DeserializeOwned;
 use shallows_core::{Bytes, Duration};
@@ -16,23 +16,23 @@ use crate::spec;
 use crate::spec::preset::TcpTable;
 use crate::{offloads, tagged, tcp};
 
-/// Maximum number of groups, because every pair of groups has its own agreements.
+/// Maximum number of groups; it is limited because parameters are computed for every pair of groups.
 const MAX_GROUPS: usize = 64;
 
-/// Settings of each host in a group, except those of its connections.
+/// Settings of the hosts in a group, except for the `tcp` settings of their connections.
 #[derive(Clone, Debug)]
 pub struct HostGroup {
-    /// Size of the largest IP packet.
+    /// Size of the largest IP packet that a host sends or receives.
     pub mtu: Bytes,
-    /// Maximum random delay of each packet at its host; packets keep their order. Zero is off.
+    /// Maximum random delay of each packet at its host; zero for no delay. Packets keep their order.
     pub jitter: Duration,
     /// Offloads of NICs.
     pub offloads: Offloads,
-    /// Limit of a connection's bytes that wait in its host (`tcp_limit_output_bytes`); `None` if unlimited.
+    /// Limit of a connection's bytes that wait in the sending host (`tcp_limit_output_bytes`); `None` if unlimited.
     pub backpressure: Option<Bytes>,
-    /// Bytes counted for each waiting packet or burst in addition to its data; `None` if packets count with their own size.
+    /// Bytes counted for each waiting packet or burst in addition to its data; `None` if only the packet's own size counts.
     pub buffer_overhead: Option<Bytes>,
-    /// Class of service of acknowledgements, if it differs from that of their data.
+    /// Class of service of acknowledgements; `None` if an acknowledgement has the class of the data that it acknowledges.
     pub ack_class: Option<u8>,
 }
 
@@ -45,7 +45,7 @@ pub(crate) struct Racked<'a> {
     pub(crate) rack_of: &'a dyn Fn(u32) -> u32,
 }
 
-/// Returns the groups of the scenario, or `None` if a group has a problem.
+/// Returns the groups and their members, or `None` if a group is invalid.
 pub(crate) fn members_of(
     groups: &[spec::Group],
     network: &Racked<'_>,
@@ -90,7 +90,7 @@ fn check_name(name: &str, known: &[String], key: &str, checker: &mut Checker<'_>
     checker.accept(&key, sound);
 }
 
-/// Returns the hosts of a group, each once.
+/// Returns the hosts of a group in ascending order, each once.
 fn members(group: &spec::Group, network: &Racked<'_>, key: &str, checker: &mut Checker<'_>) -> Vec<u32> {
     checker.require(group.members.is_some() || group.racks.is_some(), key, || {
         "must have members, such as \"0..8\", or racks, such as \"0..2\"".to_owned()
@@ -106,7 +106,8 @@ fn members(group: &spec::Group, network: &Racked<'_>, key: &str, checker: &mut C
     members
 }
 
-/// Returns the groups with complete settings. A group inherits every setting that it omits from `tables`, the scenario's own tables.
+/// Returns the groups with all settings filled in. A group inherits each `tcp` and `nic` setting that it omits from `tables`, the tables of
+/// the scenario.
 pub(crate) fn inherit(groups: &[spec::Group], tables: &Table) -> Result<Vec<spec::Group>, (Path, String)> {
     let nic_of_all = tables.get("host").and_then(|host| host.get("nic")).and_then(Value::as_table);
     let inherit = |(index, group): (usize, &spec::Group)| {
@@ -120,7 +121,7 @@ pub(crate) fn inherit(groups: &[spec::Group], tables: &Table) -> Result<Vec<spec
     groups.iter().enumerate().map(inherit).collect()
 }
 
-/// Returns the `tcp` table of a group, including inherited settings. Group 0 has the hosts in no other group.
+/// Returns the `tcp` table of the group with this number, including inherited settings. Group 0 consists of the hosts in no other group.
 pub(crate) fn tcp_table(tables: &Table, group: usize) -> Table {
     let all = tables.get("tcp").and_then(Value::as_table).cloned().unwrap_or_default();
     match group.checked_sub(1).and_then(|index| own(tables, index, "tcp")) {
@@ -129,12 +130,12 @@ pub(crate) fn tcp_table(tables: &Table, group: usize) -> Table {
     }
 }
 
-/// Returns the group's own table `key`, without inherited settings.
+/// Returns the table `key` of the group with this index as the scenario writes it, without inherited settings.
 fn own(tables: &Table, index: usize, key: &str) -> Option<Table> {
     tables.get("host")?.get("group")?.get(index)?.get(key)?.as_table().cloned()
 }
 
-/// Returns notes on the settings that presets have set in groups.
+/// Returns a note for each group whose `tcp` table has a preset, on the settings that the preset has set.
 pub(crate) fn preset_notes(groups: &[spec::Group]) -> Vec<String> {
     let note = |group: &spec::Group| {
         let note = group.tcp.as_ref()?.preset_note.as_ref()?;
@@ -143,12 +144,12 @@ pub(crate) fn preset_notes(groups: &[spec::Group]) -> Vec<String> {
     groups.iter().filter_map(note).collect()
 }
 
-/// Deserialises a table with the settings that it inherits from `base`.
+/// Deserialises the table `own` together with the settings that it inherits from `base`.
 pub(crate) fn over<T: DeserializeOwned>(base: Table, own: &Table) -> Result<T, (Path, String)> {
     tagged::read(Value::Table(merged(base, own)))
 }
 
-/// Merges two tables. A table with a preset is complete and inherits nothing.
+/// Merges two tables, where `own` takes precedence. If `own` has a preset, it is complete and inherits nothing.
 fn merged(base: Table, own: &Table) -> Table {
     match merge(&Value::Table(base), &Value::Table(own.clone())) {
         Value::Table(merged) if !own.contains_key("preset") => merged,
@@ -161,12 +162,12 @@ fn place(index: usize, key: &str) -> [Step; 4] {
     [step("host"), step("group"), Step::Index(index), step(key)]
 }
 
-/// Prefixes the path of an error with the place of its table.
+/// Prefixes the path of an error with `place`, the path of the table that contains the error.
 pub(crate) fn at(place: &[Step], (below, message): (Path, String)) -> (Path, String) {
     (place.iter().cloned().chain(below).collect(), message)
 }
 
-/// Merges two values: `own` takes precedence over `base`. A model, which has a `kind`, is not merged but taken as a whole.
+/// Merges two values, where `own` takes precedence. A table with a `kind` describes one model, so `own` replaces it as a whole.
 fn merge(base: &Value, own: &Value) -> Value {
     let (Value::Table(base), Value::Table(own)) = (base, own) else { return own.clone() };
     if base.contains_key("kind") || own.contains_key("kind") {
@@ -180,7 +181,7 @@ fn merge(base: &Value, own: &Value) -> Value {
     Value::Table(merged)
 }
 
-/// Returns the settings of each group, starting with the hosts in no other group. Problems are recorded in `checker`.
+/// Returns the settings of each group. Group 0, the hosts in no other group, comes first. Problems are recorded in `checker`.
 pub(crate) fn build(spec: &Resolved, checker: &mut Checker<'_>) -> Vec<HostGroup> {
     let common = spec.topology.common();
     let (rate, mtu, framing) = (common.rate, common.mtu, common.framing);
@@ -219,7 +220,7 @@ fn bound(nic: &spec::Nic) -> Option<Bytes> {
     }
 }
 
-/// Rejects an MTU of a group that leaves no room for data. Returns whether all are valid.
+/// Rejects an MTU of a group that leaves no room for data in a packet. Returns whether every group's MTU is valid.
 pub(crate) fn check_mtu(spec: &Resolved, checker: &mut Checker<'_>) -> bool {
     let before = checker.problems.len();
     for (index, group) in spec.host.group.iter().enumerate() {

@@ -1,5 +1,5 @@
-//! Sets of hosts in the notation of scenarios: `"all"`, `"0..8"`, `"0..8, 12"`, `"0..8 step 2"`, `[0, 1, 5]`, by name: `"s1-*, r1"`, or by
-//! group: `"group:old"`. Sets of racks use the same notation without groups.
+//! Sets of hosts, as scenarios write them: `"all"`; numbers such as `"0..8"`, `"0..8, 12"`, `"0..8 step 2"` or `[0, 1, 5]`; names such as
+//! `"s1-*, r1"`; and groups such as `"group:old"`. Sets of racks have the same forms except for groups.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,13 +13,13 @@ use crate::membership::Groups;
 use crate::pattern;
 use crate::topology::Network;
 
-/// Set of hosts that is not yet resolved in a network.
+/// Set of hosts as the scenario writes it, before it is applied to a network.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum HostSet {
     /// Every host.
     #[default]
     All,
-    /// Several parts, in the order of the scenario.
+    /// Union of several parts, in the order of the scenario.
     Parts(Vec<Part>),
 }
 
@@ -28,7 +28,7 @@ pub(crate) enum HostSet {
 pub(crate) enum Part {
     /// Half-open range of numbers.
     Range(u32, u32),
-    /// Every *n*-th number of a half-open range, beginning with the first; the third field is *n*, at least 2.
+    /// Every *n*-th number of a half-open range, beginning with its first number. The third field is *n*, which is at least 2.
     Steps(u32, u32, u32),
     /// Hosts with this name, in which `*` matches any text.
     Name(String),
@@ -36,24 +36,24 @@ pub(crate) enum Part {
     Group(String),
 }
 
-/// Set of racks that is not yet resolved in a network. A rack is given by its switch: the number among switches with hosts, or the name.
+/// Set of racks as the scenario writes it. A rack is identified by its switch: by its number among the switches with hosts, or by its name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub(crate) struct RackSet(HostSet);
 
-/// All entities from which a set is chosen: all hosts or all racks.
+/// Hosts or racks from which a set is chosen: all of them in a network.
 struct Whole<'a, Name> {
-    /// Noun for one member in messages.
+    /// Noun for one of them in messages: `host` or `rack`.
     noun: &'static str,
     count: u32,
-    /// Function from a number to a name.
+    /// Function that returns the name of the host or rack with a given number.
     name: Name,
-    /// Groups of the hosts; `None` for racks and for sets that define groups.
+    /// Groups to which a set may refer; `None` for sets of racks and for sets that define groups.
     groups: Option<&'a Groups>,
 }
 
 impl HostSet {
-    /// Returns the hosts in ascending order, each once. Fails with a message if the set does not fit this network.
+    /// Returns the hosts of the set in ascending order, each once. Returns a message if the set does not fit this network.
     pub(crate) fn resolve(&self, network: &Network) -> Result<Vec<HostId>, String> {
         let groups = Some(&network.groups);
         let name = |host| network.host_name(host);
@@ -61,7 +61,8 @@ impl HostSet {
         Ok(found.into_iter().map(HostId).collect())
     }
 
-    /// Returns the numbers of the hosts among `count` hosts, before groups are known.
+    /// Returns the numbers of the set's hosts in a network of `count` hosts whose groups are not known yet. Returns an error if the set
+    /// refers to a group.
     pub(crate) fn members<S: AsRef<str>>(
         &self,
         count: u32,
@@ -75,7 +76,7 @@ impl HostSet {
         let Self::Parts(parts) = self else {
             return Ok((0..hosts).collect());
         };
-        // Ranges are sorted first, so that overlapping ranges cost no memory, however often they repeat.
+        // Ranges are collected before they are expanded, so that overlapping ranges cost no memory, however often they repeat.
         let mut sorted: Vec<(u32, u32)> = Vec::new();
         for part in parts {
             match part {
@@ -127,7 +128,7 @@ impl HostSet {
 }
 
 impl RackSet {
-    /// Returns the numbers of the racks among `count` racks in ascending order, each once.
+    /// Returns the numbers of the set's racks in ascending order, each once. `count` is the number of racks.
     pub(crate) fn resolve<'a>(&self, count: u32, name: impl Fn(u32) -> &'a str) -> Result<Vec<u32>, String> {
         self.0.among(&Whole { noun: "rack", count, name, groups: None })
     }
@@ -162,9 +163,9 @@ impl JsonSchema for RackSet {
 
 const EXPECTED: &str = "a set of hosts: \"all\", \"0..8\" (0 to 7), \"0..8, 12\", \"0..8 step 2\", [0, 1, 5], names \
                         such as \"host3\" and \"s1-*\", or groups such as \"group:old\"";
-/// Maximum number of parts, more than any real set has; it bounds the memory that hostile input uses.
+/// Maximum number of parts of a set. It exceeds every realistic set and limits the memory that hostile input can use.
 const MAX_PARTS: usize = 100_000;
-/// Maximum number of names, each of which is compared with every host, and of ranges with steps.
+/// Maximum number of parts that are slow to expand: names, which are compared with every host, and ranges with a step.
 const MAX_LONG_PARTS: usize = 1_000;
 
 impl FromStr for HostSet {

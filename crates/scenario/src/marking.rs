@@ -1,5 +1,5 @@
-//! Effective marking curve of each kind of port in bytes, packets, time and bandwidth-delay products, compared with the backlog that the
-//! buffer allows. A marker whose threshold exceeds that backlog never marks.
+//! Marking curve of each kind of port: the thresholds of its markers in bytes, packets, time and bandwidth-delay products. Each threshold
+//! is compared with the largest backlog that the buffer allows; a marker whose threshold is not below that backlog never marks.
 
 use std::collections::BTreeMap;
 
@@ -12,34 +12,34 @@ use shallows_switch::port;
 use crate::experiment::Experiment;
 use crate::topology::{Link, PortKind};
 
-/// Marking curve of one marker at ports of one kind.
+/// Marking curve of one marker at all ports with the same configuration.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MarkingCurve {
     /// Kind of the ports.
     pub port: PortKind,
     /// Name of one of the ports.
     pub example: String,
-    /// Number of the ports.
+    /// Number of these ports.
     pub ports: usize,
-    /// Rate of their links, in bit/s.
+    /// Rate of the links that leave the ports, in bit/s.
     pub rate_bps: u64,
-    /// Index of the marker among the port's markers.
+    /// Index of the marker among the markers of its port.
     pub marker: usize,
-    /// `threshold` or `red`.
+    /// Kind of the marker: `threshold`, `red` and so on.
     pub kind: &'static str,
-    /// Backlog that the marker compares: queue, port or pool.
+    /// Backlog that the marker compares with its thresholds: of the queue, the port or the pool.
     pub scope: Scope,
-    /// Point at which the marker acts.
+    /// Point at which the marker acts: enqueue or dequeue.
     pub at: Point,
-    /// Backlog up to which nothing is marked; equal to `kmax` for a single threshold.
+    /// Backlog up to which nothing is marked. For a marker with a single threshold, it equals `kmax`.
     pub kmin: CurveLevel,
     /// Backlog at or above which every packet is marked.
     pub kmax: CurveLevel,
-    /// Marking probability just below `kmax`.
+    /// Marking probability at a backlog just below `kmax`.
     pub pmax: f64,
-    /// Round-trip time of the longest path without any queue: propagation and host delays, in microseconds.
+    /// Round-trip time in microseconds on the longest path while all queues are empty: propagation and host delays.
     pub base_rtt_us: f64,
-    /// Largest backlog that the marker can measure, for several numbers of busy ports.
+    /// Largest backlog that the marker can measure, for several numbers of ports that are busy at once.
     pub limits: Vec<BusyLimit>,
     /// Whether the marker can mark at all.
     pub can_fire: bool,
@@ -56,22 +56,22 @@ pub struct CurveLevel {
     pub packets: f64,
     /// Time that the port takes to send the backlog, in microseconds.
     pub us: f64,
-    /// Backlog in bandwidth-delay products of the port's rate and the base round-trip time.
+    /// Backlog as a multiple of the bandwidth-delay product: the port's rate times the base round-trip time.
     pub bdp: f64,
 }
 
-/// Largest backlog that a marker can measure while some ports of the pool are busy.
+/// Largest backlog that a marker can measure while a given number of the pool's ports are busy.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct BusyLimit {
-    /// Number of ports of the pool with a standing queue.
+    /// Number of the pool's ports that have a standing queue.
     pub busy_ports: usize,
-    /// Largest backlog measured, in bytes.
+    /// Largest backlog that the marker can measure, in bytes.
     pub limit_bytes: u64,
-    /// Whether the marker's lower threshold is below `limit_bytes`.
+    /// Whether the marker's lower threshold is below `limit_bytes`, so that it can mark.
     pub can_fire: bool,
 }
 
-/// Numbers of busy ports for which limits are shown; numbers above the pool's number of ports are left out.
+/// Numbers of busy ports for which limits are computed. Numbers above the number of ports in the pool are skipped.
 const BUSY: [usize; 3] = [1, 4, 8];
 
 impl Experiment {
@@ -106,13 +106,13 @@ impl Experiment {
     }
 }
 
-/// Ports with the same configuration.
+/// Ports with the same kind, rate, configuration and pool.
 struct AlikePorts<'a> {
     link: &'a Link,
     buffer: &'a Config,
     config: &'a port::Config,
     ports: usize,
-    /// Number of ports that share the pool of each port.
+    /// Number of ports that share a pool with one of these ports, itself included.
     pool_ports: usize,
 }
 
@@ -135,7 +135,7 @@ impl AlikePorts<'_> {
         let Range { gauge, kmin, kmax, pmax } =
             placed.marker.thresholds(&self.config.discipline.shares(), link.rate)?;
         let in_bytes = |level: aqm::Level| match (gauge.unit, gauge.scope) {
-            // Bytes of the same number of full packets; with smaller packets, the threshold is fewer bytes.
+            // Size of that many full packets. Smaller packets reach the threshold with fewer bytes.
             (Unit::Packets, _) => packet * level.0,
             (Unit::Cells, _) | (Unit::Bytes, Scope::Pool) => self.on_the_wire(Bytes(level.0), packet),
             (Unit::Bytes, _) => Bytes(level.0),
@@ -171,8 +171,8 @@ impl AlikePorts<'_> {
         })
     }
 
-    /// Returns the numbers of busy ports to show. Includes the case in which all ports of a pool are busy, because this case
-    /// decides whether the marker can mark.
+    /// Returns the numbers of busy ports for which limits are computed. For a pool they include all of its ports, because that case decides
+    /// whether the marker can mark.
     fn columns(&self, scope: Scope) -> impl Iterator<Item = usize> {
         let ports = self.pool_ports;
         let all = (scope == Scope::Pool && !BUSY.contains(&ports)).then_some(ports);
@@ -180,7 +180,7 @@ impl AlikePorts<'_> {
         few.chain(all)
     }
 
-    /// Returns the largest value of `gauge` in the steady state when `busy` ports of the pool store as much as the buffer allows.
+    /// Returns the largest steady-state value of `gauge` while `busy` ports of the pool store as much as the buffer allows.
     fn limit(&self, gauge: &Gauge, busy: usize, packet: Bytes) -> Bytes {
         let (pool, reserved) = (self.buffer.pools[self.link.pool], self.link.reserved);
         let discipline = &self.config.discipline;
@@ -197,7 +197,7 @@ impl AlikePorts<'_> {
         .min(self.on_the_wire(self.buffer.limit(pool, reserved, busy, packet), packet))
     }
 
-    /// Returns the size on the wire of the full packets that occupy `memory`, which is less than `memory` if packets occupy whole cells.
+    /// Returns the size on the wire of the full packets that fill `memory`. It is less than `memory` if packets occupy whole cells.
     fn on_the_wire(&self, memory: Bytes, packet: Bytes) -> Bytes {
         let occupied = self.buffer.occupied(packet);
         let size = u128::from(memory.0) * u128::from(packet.0) / u128::from(occupied.0);
@@ -206,7 +206,7 @@ impl AlikePorts<'_> {
 }
 
 impl PortKind {
-    /// Returns the name of the kind in tables.
+    /// Returns the name of this kind of port in tables.
     pub fn name(self) -> &'static str {
         match self {
             Self::Nic => "nic",

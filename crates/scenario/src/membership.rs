@@ -4,25 +4,25 @@ use shallows_core::packet::HostId;
 
 use crate::pattern;
 
-/// Name of the group of hosts in no other group.
+/// Name of group 0, the hosts that are in no other group.
 pub(crate) const DEFAULT: &str = "default";
-/// Groups of hosts. Group 0 has the hosts that no `[[host.group]]` includes.
+/// Groups of hosts. Group 0 consists of the hosts that no `[[host.group]]` includes.
 #[derive(Clone, Debug)]
 pub struct Groups {
     pub(crate) names: Vec<String>,
-    /// Group by host; empty if all hosts are in group 0.
+    /// Number of the group of each host; empty if all hosts are in group 0.
     pub(crate) of_host: Vec<u16>,
 }
 
 impl Groups {
-    /// Returns the group of a host.
+    /// Returns the number of the group that contains a host.
     #[inline]
     pub fn of(&self, host: HostId) -> usize {
         // Without groups, `of_host` is empty and every host is in group 0.
         self.of_host.get(host.0 as usize).map_or(0, |&group| usize::from(group))
     }
 
-    /// Returns the names of the groups; the first is the group of hosts that are in no other group.
+    /// Returns the names of the groups, by group number. Group 0 consists of the hosts that are in no other group.
     pub fn names(&self) -> &[String] {
         &self.names
     }
@@ -37,7 +37,7 @@ impl Groups {
         !self.any() || self.of_host.iter().any(|&of| usize::from(of) == group)
     }
 
-    /// Returns the hosts of the groups whose name matches `wanted`, in which `*` matches any text.
+    /// Returns the hosts of all groups whose names match `wanted`, in which `*` stands for any text.
     pub(crate) fn members(&self, wanted: &str) -> Result<impl Iterator<Item = u32> + '_, String> {
         let meant: Vec<bool> = self.names.iter().map(|name| pattern::matches(wanted, name)).collect();
         let is_meant = move |&(_, &group): &(u32, &u16)| meant[usize::from(group)];

@@ -15,7 +15,7 @@ use crate::topology::Link;
 
 /// Packet memory of hosts and switches.
 pub(crate) struct Memory {
-    /// Memory of a host's NIC, by group.
+    /// Memory of a host's NIC, by the number of the host's group.
     nics: Vec<Config>,
     switch: Config,
     /// Number of pools of each switch.
@@ -23,7 +23,7 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    /// Builds the memory and assigns every link its pool and reserved bytes. The scenario must have passed [`check`].
+    /// Builds the memory of all nodes, and assigns every link its pool and reserved bytes. The scenario must have passed [`check`].
     pub(crate) fn build(spec: &Resolved, links: &mut [Link], hosts: u32, switches: u32) -> Self {
         let packet = full_packet(spec);
         let ports = place(&spec.switch.buffer, links, hosts, switches);
@@ -37,7 +37,7 @@ impl Memory {
         }
     }
 
-    /// Returns the memory of every node: the `hosts` hosts, then the switches.
+    /// Returns the memory of every node: first of the `hosts` hosts, then of the switches.
     pub(crate) fn of_nodes(&self, groups: &Groups, hosts: u32) -> Vec<Config> {
         let size = self.switch.pools[0];
         let switch = |&pools: &usize| Config { pools: vec![size; pools], ..self.switch.clone() };
@@ -79,7 +79,7 @@ pub(crate) fn full_packet(spec: &Resolved) -> Bytes {
     common.mtu + common.framing
 }
 
-/// Returns an amount in bytes, counting packets as full ones.
+/// Returns an amount in bytes. A number of packets counts as full packets of size `packet`.
 pub(crate) fn in_bytes(amount: Amount, packet: Bytes) -> Bytes {
     match amount {
         Amount::Bytes(size) => size,
@@ -87,7 +87,7 @@ pub(crate) fn in_bytes(amount: Amount, packet: Bytes) -> Bytes {
     }
 }
 
-/// Returns a limit in the amount's own unit, bytes or packets.
+/// Returns an amount as a limit in bytes if it is given in bytes, and in packets if it is given in packets.
 pub(crate) fn limit_of(amount: Amount) -> Limit {
     match amount {
         Amount::Bytes(size) => Limit::Bytes(size),
@@ -95,7 +95,8 @@ pub(crate) fn limit_of(amount: Amount) -> Limit {
     }
 }
 
-/// Assigns every port of a switch its pool and reserved bytes, in the order of ports. Returns the number of ports of each switch.
+/// Assigns every switch port its pool and reserved bytes; pools are filled in the order of ports. Returns the number of ports of each
+/// switch.
 fn place(buffer: &Buffer, links: &mut [Link], hosts: u32, switches: u32) -> Vec<usize> {
     let per_pool = ports_per_pool(buffer);
     let reserved = reserved(buffer);
@@ -116,7 +117,7 @@ fn ports_per_pool(buffer: &Buffer) -> usize {
         Buffer::DynamicThreshold(b) => b.ports_per_pool,
         Buffer::CompleteSharing(b) => b.ports_per_pool,
         Buffer::Abm(b) => b.ports_per_pool,
-        // Each partition is a pool that the queues of one port share.
+        // Each port has a pool of its own, which its queues share.
         Buffer::StaticPartition(_) => Some(1),
     };
     stated.map_or(usize::MAX, |count| count as usize)
@@ -131,7 +132,7 @@ pub(crate) fn reserved(buffer: &Buffer) -> Bytes {
     }
 }
 
-/// Returns the cell of the memory, if the memory is divided into cells.
+/// Returns the cell of the switches' memory, or `None` if packets do not occupy whole cells.
 fn cell(buffer: &Buffer) -> Option<Cell> {
     let size = match buffer {
         Buffer::DynamicThreshold(b) => b.cell,
@@ -142,7 +143,7 @@ fn cell(buffer: &Buffer) -> Option<Cell> {
     size.map(|size| Cell::new(size.0.max(Bytes(1))))
 }
 
-/// Returns a note on the cells that packets and pools take, if the memory has cells.
+/// Returns a note on how many cells packets and pools take; `None` if the memory has no cells.
 pub(crate) fn cell_note(spec: &Resolved) -> Option<String> {
     let packet = full_packet(spec);
     let config = switch_config(&spec.switch.buffer, packet);
@@ -158,7 +159,7 @@ pub(crate) fn cell_note(spec: &Resolved) -> Option<String> {
     ))
 }
 
-/// Returns the memory of a switch with one pool.
+/// Returns the configuration of a switch memory with one pool.
 fn switch_config(buffer: &Buffer, packet: Bytes) -> Config {
     let cell = cell(buffer);
     match buffer {
@@ -188,7 +189,7 @@ fn switch_config(buffer: &Buffer, packet: Bytes) -> Config {
     }
 }
 
-/// Returns a partition whose pool holds as much as the limit.
+/// Returns the configuration of a memory that holds at most `limit`.
 fn partition(limit: Amount, packet: Bytes, cell: Option<Cell>) -> Config {
     let occupied = cell.map_or(packet, |cell| cell.occupied(packet));
     let pool = Bytes(in_bytes(limit, occupied).0.min(1 << 62));
@@ -241,7 +242,7 @@ fn check_buffer(buffer: &Buffer, size: Bytes, checker: &mut Checker<'_>) {
     }
 }
 
-/// Returns the values of `alpha`: the share of the free buffer to which a queue may grow, for policies that have one.
+/// Returns the values of `alpha`: a queue may grow to alpha times the free buffer. Empty if the policy has no alpha.
 fn alphas(buffer: &Buffer) -> &[f64] {
     match buffer {
         Buffer::DynamicThreshold(b) => std::slice::from_ref(&b.alpha),
@@ -250,7 +251,7 @@ fn alphas(buffer: &Buffer) -> &[f64] {
     }
 }
 
-/// Rejects an `alpha` at which a queue could not hold one packet even in an empty buffer.
+/// Rejects an `alpha` with which a queue could not hold one packet even if the buffer is empty.
 fn check_alpha(alpha: f64, pool: Bytes, reserved: Bytes, packet: Packet, checker: &mut Checker<'_>) {
     let sound = checker.require(alpha > 0.0 && alpha <= 1024.0, "switch.buffer.alpha", || {
         format!("must be above 0 and at most 1024, got {alpha}")
@@ -265,7 +266,7 @@ fn check_alpha(alpha: f64, pool: Bytes, reserved: Bytes, packet: Packet, checker
     });
 }
 
-/// A full packet, and the cell of the memory that stores it.
+/// Full packet, and the cell of the memory that stores it.
 #[derive(Clone, Copy)]
 struct Packet {
     size: Bytes,
@@ -273,13 +274,13 @@ struct Packet {
 }
 
 impl Packet {
-    /// Returns the bytes that the packet occupies.
+    /// Returns the number of bytes that the packet occupies in the memory.
     fn occupied(self) -> Bytes {
         self.cell.map_or(self.size, |cell| cell.occupied(self.size))
     }
 
-    /// Returns the free part of an empty pool from which the threshold of a queue is computed. With cells, the arriving packet counts as
-    /// already stored, as in chips.
+    /// Returns the free bytes of an otherwise empty pool at the arrival of this packet, from which a queue's threshold is computed. With
+    /// cells, the packet counts as already stored, as in chips.
     fn free_beside(self, pool: Bytes) -> Bytes {
         self.cell.map_or(pool, |cell| cell.whole(pool).saturating_sub(self.occupied()))
     }
@@ -295,7 +296,7 @@ impl fmt::Display for Packet {
     }
 }
 
-/// Checks the cell of a memory and its reserved bytes, and returns the cell.
+/// Checks the cell size of a switch memory and its reserved bytes. Returns the cell, or `None` if there are no cells.
 fn check_cell(buffer: &Buffer, checker: &mut Checker<'_>) -> Option<Cell> {
     let cell = cell(buffer)?;
     let (stated, reserved_rule) = match buffer {

@@ -11,7 +11,7 @@ use crate::spec::{self, Nic, Pacing};
 /// Offloads of a host's NIC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Offloads {
-    /// Segmentation offload: several segments handed over as one burst; `None` if off.
+    /// Segmentation offload: connections pass several segments to the NIC as one burst. `None` if off.
     pub tso: Option<Tso>,
     /// Whether connections pace their packets.
     pub paced: bool,
@@ -19,39 +19,39 @@ pub struct Offloads {
     pub coalescing: Option<Coalescing>,
 }
 
-/// Interrupt coalescing: arrived packets wait for each other.
+/// Interrupt coalescing: the NIC collects arrived packets and passes them to the host together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Coalescing {
-    /// Duration of the wait.
+    /// Rule for how long the NIC collects packets.
     pub wait: Wait,
-    /// Whether consecutive segments are merged (GRO).
+    /// Whether consecutive segments of a connection are merged into one (GRO).
     pub gro: bool,
-    /// Receive queues of a NIC, each with its own wait; 1 to 256.
+    /// Number of receive queues of a NIC, 1 to 256. Each collects packets separately.
     pub queues: u32,
 }
 
-/// Duration for which arrived packets wait for each other.
+/// Rule for how long a NIC collects arrived packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
-    /// Fixed bounds.
+    /// Fixed limits.
     Fixed {
-        /// Longest wait after the first waiting packet.
+        /// Longest wait after the arrival of the first packet.
         time: Duration,
-        /// Number of packets that ends the wait; at least one.
+        /// Number of packets that ends the wait early; at least one.
         packets: u32,
     },
-    /// Bounds that the NIC adapts (DIM).
+    /// Limits that the NIC adapts to the arrivals (DIM).
     Adaptive,
 }
 
-/// Largest burst: `GSO_MAX_SIZE` of Linux, from the 16 bits of an IP packet's length.
+/// Largest burst: `GSO_MAX_SIZE` of Linux, which follows from the 16-bit length field of an IP packet.
 const LARGEST_BURST: Bytes = Bytes(65_536);
-/// Longest wait that is accepted; longer ones are usually wrong units.
+/// Longest wait that a scenario may contain. Longer ones usually have a wrong unit.
 const LONGEST_WAIT: Duration = Duration::from_millis(100);
-/// Maximum number of queues, more than any NIC gives a host.
+/// Maximum number of receive queues, more than any NIC gives to one host.
 const MOST_QUEUES: u32 = 256;
 
-/// Builds the offloads of `[host.nic]`, for segments of `mss` bytes that are packets of `packet` bytes.
+/// Builds the offloads of a NIC from `[host.nic]`. A full segment has `mss` bytes of data, and its packet has `packet` bytes.
 pub(crate) fn build(nic: &Nic, mss: Bytes, packet: Bytes, checker: &mut Checker<'_>) -> Offloads {
     let tso = match nic.tso {
         quantity::Tso::Off => None,

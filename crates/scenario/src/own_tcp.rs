@@ -1,7 +1,7 @@
-//! Workloads' own `tcp` tables: keys that differ from the settings of their hosts.
+//! `tcp` tables of workloads: settings in which a workload's connections differ from the settings of their hosts.
 //!
-//! These are settings that a program or a route can choose. Settings that a host has for all connections, such as timestamps, cannot
-//! differ.
+//! A workload can set the keys that a program or a route can choose in a real host. It cannot set keys that a host has for all of its
+//! connections, such as timestamps.
 
 use shallows_transport::header_bytes;
 use toml::Table;
@@ -14,29 +14,29 @@ use crate::spec::Tcp;
 use crate::spec::preset::TcpTable;
 use crate::tcp;
 
-/// Maximum number of agreements, which are computed for each pair of groups and each `tcp` table.
+/// Maximum number of sets of connection parameters: one for each pair of groups and each distinct `tcp` table.
 const MOST_AGREEMENTS: usize = 1 << 14;
 
-/// One workload's `tcp` table with inherited settings; several workloads can have the same table.
+/// `tcp` table of a workload with inherited settings filled in. Several workloads can share it.
 #[derive(Debug)]
 pub(crate) struct OwnTcp {
     /// Index in the scenario of the first workload with this table.
     pub(crate) workload: usize,
-    /// Settings for the hosts of each group, starting with those in no other group.
+    /// Settings at the hosts of each group, by group number. Group 0 consists of the hosts in no other group.
     pub(crate) of_groups: Vec<Tcp>,
 }
 
-/// All `tcp` tables of workloads.
+/// `tcp` tables of all workloads.
 #[derive(Debug)]
 pub(crate) struct OwnTcps {
-    /// Distinct tables in the order of the scenario.
+    /// Distinct tables, in the order in which the scenario first uses them.
     pub(crate) all: Vec<OwnTcp>,
-    /// For each workload that sends flows: 0 with the hosts' own settings, otherwise one plus the index in `all`.
+    /// Table of each workload that sends flows: 0 for the hosts' own settings, otherwise one plus the index in `all`.
     pub(crate) of_workloads: Vec<u16>,
 }
 
 impl OwnTcps {
-    /// Reads the tables of a scenario's workloads; `tables` are the scenario's own tables.
+    /// Reads the `tcp` tables of the workloads. `tables` are the tables of the scenario, whose settings are inherited.
     pub(crate) fn read(spec: &Resolved, tables: &Table) -> Result<Self, (Path, String)> {
         let mut known: Vec<&Table> = Vec::new();
         let mut found = Self { all: Vec::new(), of_workloads: Vec::new() };
@@ -61,18 +61,20 @@ impl OwnTcps {
         Ok(found)
     }
 
-    /// Checks that the number of agreements is within [`MOST_AGREEMENTS`].
+    /// Rejects a scenario in which connection parameters would have to be computed for more than [`MOST_AGREEMENTS`] combinations of groups
+    /// and `tcp` tables. Returns whether the number is allowed.
     pub(crate) fn are_few(&self, groups: usize, checker: &mut Checker<'_>) -> bool {
         checker.require((self.all.len() + 1) * groups * groups <= MOST_AGREEMENTS, "workload", || {
             format!(
-                "at most {1} workloads can have their own tcp table with {groups} groups of hosts, got {0}",
+                "{0} workloads have different tcp tables of their own; with {groups} groups of hosts, the maximum is {1}: \
+                 share tcp tables between workloads, or use fewer groups",
                 self.all.len(),
                 MOST_AGREEMENTS / (groups * groups) - 1
             )
         })
     }
 
-    /// Returns notes on the settings that presets have set in workloads.
+    /// Returns a note for each workload whose `tcp` table has a preset, on the settings that the preset has set.
     pub(crate) fn preset_notes(&self) -> Vec<String> {
         let note = |own: &OwnTcp| {
             let note = own.of_groups[0].preset_note.as_ref()?;
@@ -86,8 +88,8 @@ fn place(workload: usize) -> [Step; 3] {
     [Step::Key("workload".to_owned()), Step::Index(workload), Step::Key("tcp".to_owned())]
 }
 
-/// Rejects settings in `own` that differ from `of_host`, the `tcp` table of the hosts in this group, if a host has one value of the
-/// setting for all connections.
+/// Rejects settings of a workload (`own`) that differ from the hosts' settings (`of_host`) although a host has only one value for all of
+/// its connections. `group` is the group of the hosts.
 pub(crate) fn check(own: &Tcp, of_host: &Tcp, group: &HostGroup, checker: &mut Checker<'_>) -> bool {
     let mut sound = true;
     let mut alike = |key: &str, alike: bool| {

@@ -1,4 +1,4 @@
-//! From text to experiment: parses, applies `--set`, checks once, and fills in every default.
+//! Turns the text of a scenario into an experiment: parses it, applies `--set`, fills in every default, and checks it once.
 
 use shallows_core::{Duration, Instant};
 use toml::Value;
@@ -16,13 +16,13 @@ use crate::{
     agreement, captures, flow_traces, groups, memory, ports, tagged, tcp, timing, topology, workload,
 };
 
-/// Maximum number of workloads; they are numbered with 16 bits.
+/// Maximum number of workloads, which are numbered with 16 bits.
 const MAX_WORKLOADS: usize = 1_000;
 
 /// Parses a scenario and checks it.
 ///
-/// `file` is the scenario's name in messages; `reader` reads the files that the scenario names. Each override is a key such as
-/// `workload.0.load` and a value in TOML, where a bare word is a string. `seed` replaces the scenario's own seed.
+/// `file` is the name of the scenario in messages, and `reader` reads the files that the scenario names. Each override is a pair of a key,
+/// such as `workload.0.load`, and a value in TOML, in which a bare word is a string. `seed` replaces the scenario's own seed.
 ///
 /// # Errors
 ///
@@ -63,7 +63,7 @@ pub fn schema() -> serde_json::Value {
     schemars::schema_for!(Spec).to_value()
 }
 
-/// Builds the experiment. Returns `None` if a problem prevents this. Other problems are only recorded in `checker`.
+/// Checks the scenario and builds the experiment. Returns `None` if a problem prevents building it; all problems are recorded in `checker`.
 fn check(spec: Resolved, own: &OwnTcps, checker: &mut Checker<'_>) -> Option<Experiment> {
     check_stop(&spec, checker);
     check_measure(&spec.measure, checker);
@@ -121,7 +121,7 @@ fn check(spec: Resolved, own: &OwnTcps, checker: &mut Checker<'_>) -> Option<Exp
     })
 }
 
-/// Checks the name, which becomes the name of a results folder.
+/// Checks the name of the scenario, which becomes the name of a results folder.
 fn check_name(name: &str, checker: &mut Checker<'_>) {
     let empty = name.trim().is_empty() || name == "." || name == "..";
     checker.require(!empty, "name", || format!("must not be empty, \".\" or \"..\", got {name:?}"));

@@ -1,4 +1,4 @@
-//! Names of nodes and ports, and patterns that match several.
+//! Names of nodes and ports, and patterns that match several names.
 
 /// Returns whether `text` matches `pattern`, in which `*` matches any text.
 pub(crate) fn matches(pattern: &str, text: &str) -> bool {
@@ -6,7 +6,7 @@ pub(crate) fn matches(pattern: &str, text: &str) -> bool {
     let first = pieces.next().unwrap_or_default();
     let Some(mut rest) = text.strip_prefix(first) else { return false };
     let Some(last) = pieces.next_back() else { return rest.is_empty() };
-    // Each middle piece is matched at its earliest place, which leaves the most text for the pieces after it.
+    // Matching each middle piece at its earliest place leaves the most text for the pieces after it.
     for piece in pieces {
         let Some(at) = rest.find(piece) else { return false };
         rest = &rest[at + piece.len()..];
@@ -14,10 +14,11 @@ pub(crate) fn matches(pattern: &str, text: &str) -> bool {
     rest.ends_with(last)
 }
 
-/// Maximum number of names in a range, more than any network has nodes; it bounds memory when a range is mistyped.
+/// Maximum number of names in a range. It exceeds the number of nodes in any network and limits the memory that a mistyped range uses.
 pub(crate) const MAX_NAMES: usize = 1 << 17;
 
-/// Returns the names that `text` stands for: one name, or with `{0..10}` in `text` ten names with the numbers 0 to 9.
+/// Returns the names that `text` stands for: usually one. A range in `text`, such as `{0..10}`, stands for ten names with the numbers 0 to
+/// 9.
 pub(crate) fn expand(text: &str) -> Result<Vec<String>, String> {
     let Some((head, rest)) = text.split_once('{') else {
         check_name(text)?;
@@ -40,7 +41,7 @@ pub(crate) fn expand(text: &str) -> Result<Vec<String>, String> {
     Ok((first..end).map(|number| format!("{head}{number}{tail}")).collect())
 }
 
-/// Rejects names that are ambiguous in sets of hosts or names of ports.
+/// Rejects a name that would be ambiguous in a set of hosts or in the name of a port.
 pub(crate) fn check_name(name: &str) -> Result<(), String> {
     let of_letters = name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.'));
     let is_number = name.chars().all(|c| c.is_ascii_digit());

@@ -1,16 +1,16 @@
-//! Keys of scenarios that have a new name. The old name still works, with a note; the next version removes it.
+//! Renamed keys of scenarios. A scenario may still use the old name, which gives a note; the next version removes it.
 
 use toml::{Table, Value};
 
-/// Renamed keys: the table, the old last word and the new last word.
+/// Renamed keys. Each has the path of its table, the last word of its old name, and the last word of its new name.
 const RENAMED: [(&str, &str, &str); 2] =
     [("switch.buffer", "private", "reserved"), ("switch.buffer", "private_rule", "reserved_rule")];
 
-/// Gives the old keys of a scenario their new names. Returns a note for each.
+/// Replaces old keys in a scenario by their current names. Returns a note for each replaced key.
 ///
 /// # Errors
 ///
-/// The new name and a message, if a key is given under both names.
+/// Returns the current name and a message if a scenario has a key under both names.
 pub(crate) fn rename(scenario: &mut Table) -> Result<Vec<String>, (String, String)> {
     let mut notes = Vec::new();
     for (place, old, new) in RENAMED {
@@ -26,13 +26,13 @@ pub(crate) fn rename(scenario: &mut Table) -> Result<Vec<String>, (String, Strin
     Ok(notes)
 }
 
-/// Returns the new name of an old key, and a note.
+/// Returns the current name of a key and a note, or `None` if `key` is not an old name.
 pub(crate) fn current(key: &str) -> Option<(String, String)> {
     let is_old = |(place, old, _): &&(&str, &str, &str)| is_at(key, place, old);
     RENAMED.iter().find(is_old).map(|(place, old, new)| (format!("{place}.{new}"), note(place, old, new)))
 }
 
-/// Returns the old last word of a renamed key.
+/// Returns the last word of the old name of `key`, or `None` if `key` was not renamed.
 pub(crate) fn old(key: &str) -> Option<&'static str> {
     RENAMED.iter().find(|(place, _, new)| is_at(key, place, new)).map(|(_, old, _)| *old)
 }

@@ -10,12 +10,12 @@ use crate::resolved::Resolved;
 use crate::spec::{self, Host, Spec};
 use crate::tcp;
 
-/// Returns `spec` with all defaults filled in: values computed from other keys, settings that groups inherit from `tables` (the scenario's
-/// text), and the name from `file`. `seed` replaces the scenario's own seed.
+/// Returns `spec` with all defaults filled in: values that depend on other keys, and the settings that groups inherit from `tables`, the
+/// tables of the scenario. `file` gives the scenario its default name. `seed` replaces the scenario's own seed.
 ///
 /// # Errors
 ///
-/// Returns path and message if a group is invalid together with its inherited settings.
+/// Returns a path and a message if a group is invalid after it has inherited settings.
 pub(crate) fn resolve(
     spec: &Spec,
     tables: &Table,

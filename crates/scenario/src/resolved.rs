@@ -8,19 +8,19 @@ use shallows_core::Bytes;
 use crate::quantity::Size;
 use crate::spec::{Spec, Workload};
 
-/// [`Spec`] in which every default is filled in. Checks do not change it.
+/// [`Spec`] in which every default is filled in. Checks read it without changing it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(transparent)]
 pub(crate) struct Resolved(Spec);
 
 impl Resolved {
-    /// Wraps a spec whose defaults are filled in; [`crate::resolve::resolve`] does that.
+    /// Wraps a spec in which [`crate::resolve::resolve`] has filled in the defaults.
     pub(crate) fn new(filled_in: Spec) -> Self {
         Self(filled_in)
     }
 
-    /// Fills in the default payload of datagrams, by workload. This default depends on the hosts' MTU, which is known once the network is
-    /// built.
+    /// Fills in the default payload of datagrams. `payloads` has pairs of a workload's index and its payload. This default is filled in
+    /// later than others, because it depends on the MTU of hosts, which is known once the network is built.
     pub(crate) fn with_payloads(mut self, payloads: &[(usize, Bytes)]) -> Self {
         for &(index, payload) in payloads {
             if let Workload::Udp(udp) = &mut self.0.workload[index] {

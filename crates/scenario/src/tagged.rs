@@ -1,7 +1,7 @@
-//! Enums whose variant is chosen by a `kind` key, deserialised so that errors keep their path.
+//! Enums whose variant is chosen by the key `kind`. An error during their deserialisation has the path of the wrong key.
 //!
-//! Serde's internally tagged enums buffer their contents and lose the path. In this module, a second reader with path tracking
-//! deserialises the contents, and embeds its path in the error message for the outer reader.
+//! Serde's own internally tagged enums lose this path, because they buffer their contents. This module reads the contents a second time
+//! with a reader that tracks the path, and passes the path to the outer reader inside the error message.
 
 use serde::de::{DeserializeOwned, Error};
 use toml::{Table, Value};
@@ -9,12 +9,13 @@ use toml::{Table, Value};
 use crate::document::{Path, Step};
 use crate::error::nearest;
 
-/// Character that delimits a path inside an error message. A scenario that contains it misplaces only its own error.
+/// Character around a path that is embedded in an error message. If a scenario contains it, only an error about that text has a wrong
+/// place.
 const FENCE: char = '\u{1f}';
 
-/// Declares an enum with one struct per kind, with its variants, deserialisation and schema.
+/// Declares an enum with one variant and one struct for each kind, with its deserialisation and its schema.
 ///
-/// A string stands for a table with only that `kind`.
+/// In a scenario, a string with the name of a kind means a table with only that `kind`.
 macro_rules! tagged {
     ($(#[$meta:meta])* $name:ident, $what:literal { $($(#[$doc:meta])* $kind:literal => $variant:ident($type:ty)),+ $(,)? }) => {
         $(#[$meta])*
@@ -39,7 +40,7 @@ macro_rules! tagged {
 }
 pub(crate) use tagged;
 
-/// Returns the kind of `value`, one of `known`, and the table without the key `kind`.
+/// Splits a table into its kind, which must be one of `known`, and its remaining keys. `what` is the noun for the enum in error messages.
 pub(crate) fn split<E: Error>(value: Value, what: &str, known: &[&str]) -> Result<(String, Table), E> {
     let expected = quoted(known);
     let (kind, rest) = match value {
@@ -76,7 +77,7 @@ pub(crate) fn split<E: Error>(value: Value, what: &str, known: &[&str]) -> Resul
     Err(if rest.is_none() { E::custom(message) } else { fenced(&[Step::Key("kind".to_owned())], &message) })
 }
 
-/// Returns the error that `found`, at `path`, is not one of the `known` names of a `what`.
+/// Returns the error that the value `found` at `path` is not one of the names in `known`. `what` is the noun for the enum in the message.
 pub(crate) fn unknown<E: Error>(path: &[Step], what: &str, found: &Value, known: &[&str]) -> E {
     let message = match found.as_str() {
         Some(name) => {
@@ -87,12 +88,12 @@ pub(crate) fn unknown<E: Error>(path: &[Step], what: &str, found: &Value, known:
     fenced(path, &message)
 }
 
-/// Deserialises the rest of the table. An error message contains its path.
+/// Deserialises the keys of a table that remain after its `kind`. The message of an error contains the path of the wrong key.
 pub(crate) fn contents<T: DeserializeOwned, E: Error>(table: Table) -> Result<T, E> {
     read(Value::Table(table)).map_err(|(path, message)| fenced(&path, &message))
 }
 
-/// Deserialises a value. An error comes with its path.
+/// Deserialises a value. An error consists of the path of the wrong key and a message.
 pub(crate) fn read<T: DeserializeOwned>(value: Value) -> Result<T, (Path, String)> {
     serde_path_to_error::deserialize(value).map_err(|error| {
         let mut path: Path = error.path().iter().filter_map(step).collect();
@@ -109,7 +110,7 @@ pub(crate) fn read<T: DeserializeOwned>(value: Value) -> Result<T, (Path, String
     })
 }
 
-/// Extends the schema of a tagged enum: the name of a kind may replace a table with only that kind.
+/// Extends the schema of a tagged enum so that the name of a kind is allowed in place of a table with only that kind.
 pub(crate) fn allow_name(schema: &mut schemars::Schema) {
     let Some(serde_json::Value::Array(kinds)) = schema.get_mut("oneOf") else { return };
     let names: Vec<serde_json::Value> =
@@ -154,7 +155,7 @@ fn unfence(message: &str) -> (Path, String) {
     (steps.collect(), message.to_owned())
 }
 
-/// Replaces serde's wording by ours, and returns the key if it is unknown.
+/// Replaces serde's wording of an error by the wording of this crate. Also returns the key if the error is that the key is unknown.
 fn reword(message: &str) -> (Option<String>, String) {
     let names =
         |text: &str| -> Vec<String> { text.split('`').skip(1).step_by(2).map(str::to_owned).collect() };
@@ -204,7 +205,7 @@ fn reword(message: &str) -> (Option<String>, String) {
     (None, message)
 }
 
-/// Mechanisms that other simulators model and Shallows does not, in lower case; they are not reported as typing errors.
+/// Mechanisms, in lower case, that other simulators model and Shallows does not. An error says so and suggests no other name.
 const NOT_MODELLED: [&str; 36] = [
     "aqua",
     "bbr",
@@ -254,7 +255,7 @@ fn quoted(names: &[&str]) -> String {
     names.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns a suggestion of the name that was probably meant, or an empty text.
+/// Returns the end of a message with the name that was probably meant, or an empty text if no name in `known` is similar.
 fn hint(found: &str, known: &[&str]) -> String {
     let meant = nearest(found, known.iter().copied());
     meant.map_or(String::new(), |name| format!(" (did you mean \"{name}\"?)"))

@@ -1,4 +1,4 @@
-//! TCP configuration of a scenario: checked, in bytes, with all defaults filled in.
+//! Checks the TCP settings of a scenario, converts them to bytes, and fills in their defaults.
 
 use std::fmt::Display;
 
@@ -15,12 +15,12 @@ use crate::quantity::{MAX_PACKET, Window};
 use crate::resolved::Resolved;
 use crate::spec::{self, Congestion, Cubic, Receiver, Tcp};
 
-/// Bytes of three SACK blocks with padding (RFC 2018 §3), the maximum that an acknowledgement has.
+/// Bytes of three SACK blocks with padding (RFC 2018 §3). An acknowledgement has at most three.
 const SACK: Bytes = Bytes(28);
-/// Largest receive window: 32 bits (RFC 7323 §2.3 allows a quarter of it).
+/// Largest receive window, which has 32 bits. RFC 7323 §2.3 allows a quarter of it.
 const MAX_RECEIVE_WINDOW: Bytes = Bytes(u32::MAX as u64);
 
-/// Checks `[tcp]` in the network of the scenario. Returns whether it is valid.
+/// Checks `[tcp]` for the hosts and links of the scenario. Returns whether it is valid.
 pub(crate) fn check_all(spec: &Resolved, checker: &mut Checker<'_>) -> bool {
     let common = spec.topology.common();
     let (mtu, framing) = (common.mtu, common.framing);
@@ -37,7 +37,7 @@ pub(crate) fn check_all(spec: &Resolved, checker: &mut Checker<'_>) -> bool {
     checker.problems.len() == before
 }
 
-/// Rejects an MTU that leaves no room for data. Returns whether it is valid.
+/// Rejects an MTU that leaves no room for data in a packet. Returns whether it is valid.
 pub(crate) fn check_mtu(mtu: Bytes, tcp: &Tcp, key: &str, checker: &mut Checker<'_>) -> bool {
     let headers = header_bytes(tcp.timestamps);
     let least = headers + SACK + Bytes(1);
@@ -48,8 +48,8 @@ pub(crate) fn check_mtu(mtu: Bytes, tcp: &Tcp, key: &str, checker: &mut Checker<
     })
 }
 
-/// Returns `tcp` with the defaults that depend on other keys. Defaults that depend on the segment size are filled in only if all hosts have
-/// the same size (`alike`).
+/// Returns `tcp` with the defaults that depend on other keys. Defaults that depend on the segment size are filled in only if `alike` is
+/// true, which means that all hosts have the same segment size.
 pub(crate) fn spelled_out(tcp: &Tcp, mtu: Bytes, alike: bool) -> Tcp {
     let config = convert(tcp, mtu.saturating_sub(header_bytes(tcp.timestamps)));
     let window = |stated: Option<Window>, bytes| Some(stated.unwrap_or(Window::Bytes(bytes)));
@@ -69,7 +69,7 @@ pub(crate) fn spelled_out(tcp: &Tcp, mtu: Bytes, alike: bool) -> Tcp {
     }
 }
 
-/// Returns the largest window that a receiver advertises.
+/// Returns the largest window that a receiver with this configuration advertises.
 fn largest_window(config: &Config) -> Bytes {
     match config.receive_control {
         Control::Fixed => config.receive_window,
@@ -77,7 +77,7 @@ fn largest_window(config: &Config) -> Bytes {
     }
 }
 
-/// Converts `tcp` to bytes, for segments of `mss` bytes of data.
+/// Converts `tcp` to a [`Config`] in bytes. A full segment has `mss` bytes of data.
 pub(crate) fn convert(tcp: &Tcp, mss: Bytes) -> Config {
     let prescribed = Config::new(mss, tcp.congestion.config(mss));
     let window =
@@ -183,7 +183,7 @@ fn receive_control(receiver: &Receiver, largest: Bytes, mss: Bytes) -> Control {
     }
 }
 
-/// Rejects parameters of the congestion control that its `Config` does not allow.
+/// Rejects congestion-control settings that the configuration of that algorithm does not allow.
 fn check_congestion(tcp: &Tcp, config: &Config, checker: &mut Checker<'_>) {
     match &tcp.congestion {
         Congestion::Reno(_) | Congestion::EcnStar(_) => {}
@@ -239,7 +239,7 @@ fn check_dctcp(dctcp: &dctcp::Config, key: &str, checker: &mut Checker<'_>) {
     });
 }
 
-/// Rejects parameters of the receive-window control that its configuration does not allow.
+/// Rejects settings of the receive-window control that its configuration does not allow.
 fn check_receiver(tcp: &Tcp, config: &Config, checker: &mut Checker<'_>) {
     let Receiver::Ictcp(ictcp) = &tcp.receiver else { return };
     checker.require(tcp.timestamps, "tcp.receiver", || {
@@ -266,7 +266,7 @@ fn check_receiver(tcp: &Tcp, config: &Config, checker: &mut Checker<'_>) {
     ordered(("tcp.receiver.minimum", built.minimum), ("tcp.receive_window", built.maximum), checker);
 }
 
-/// Rejects settings that have no effect.
+/// Rejects settings that have no effect together with the other settings of the table.
 fn check_idle(tcp: &Tcp, config: &Config, checker: &mut Checker<'_>) {
     let sack = tcp.recovery == spec::Recovery::Sack;
     let rack = tcp.recovery == spec::Recovery::Rack;
@@ -279,7 +279,7 @@ fn check_idle(tcp: &Tcp, config: &Config, checker: &mut Checker<'_>) {
                 .to_owned()
         });
     }
-    // The congestion control as configured in the scenario; the agreement of both ends can switch ECN off.
+    // This is the congestion control as configured in the scenario. The negotiation with the other side can switch ECN off later.
     let congestion = tcp.congestion.config(config.mss);
     let early = congestion.needs_rtt_of_each_ack();
     checker.require(!early || tcp.timestamps || rack, "tcp.congestion.hystart", || {
@@ -368,7 +368,7 @@ pub(crate) fn check(tcp: &Tcp, config: &Config, checker: &mut Checker<'_>) {
     }
 }
 
-/// Rejects a lower bound above the upper bound. If one of the two is a default, the problem is reported at the key of the other.
+/// Rejects a lower bound above the upper bound. If only one of the two is set in the scenario, the problem is reported at its key.
 fn ordered<T: PartialOrd + Display>(low: (&str, T), high: (&str, T), checker: &mut Checker<'_>) {
     if low.1 <= high.1 {
         return;

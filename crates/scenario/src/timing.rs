@@ -1,4 +1,4 @@
-//! Checks that traffic falls within the measured part of the run: before its end and after the warm-up.
+//! Checks that traffic falls into the measured part of the run, which begins after the warm-up.
 
 use shallows_core::Instant;
 
@@ -8,13 +8,13 @@ use crate::resolved::Resolved;
 use crate::workload::Generator;
 use crate::workload::build::CheckedTraffic;
 
-/// Rejects a run that ends before anything is sent.
+/// Rejects a run that ends before its first traffic is sent.
 pub(crate) fn check(spec: &Resolved, traffic: &CheckedTraffic, checker: &mut Checker<'_>) {
     let flows = traffic.generators.iter().map(Generator::begin);
     let datagrams = traffic.datagram_sources.iter().map(|source| source.start);
     let requests = traffic.probes.iter().map(|probe| probe.start);
     let first = flows.chain(datagrams).chain(requests).min();
-    // Start times are unknown if a workload was rejected.
+    // Start times are complete only if no workload was rejected.
     let Some((first, end)) = first.zip(spec.stop.at).filter(|_| checker.problems.is_empty()) else { return };
     checker.require(first.0 < end.0.0, "stop.at", || {
         format!("must be after the start of the first workload, {first}, got {end}; use a later end of the run, or \
@@ -23,18 +23,18 @@ pub(crate) fn check(spec: &Resolved, traffic: &CheckedTraffic, checker: &mut Che
 }
 
 impl Experiment {
-    /// Returns for each workload that sends flows its number in the scenario, which the results show.
+    /// Returns the index in the scenario of each workload that sends flows. Results identify workloads by this index.
     pub fn workload_places(&self) -> Vec<usize> {
         let workloads = self.resolved.workload.iter().enumerate();
         workloads.filter(|(_, workload)| workload.sends_flows()).map(|(place, _)| place).collect()
     }
 
-    /// Returns for each workload that sends flows its key in errors and warnings.
+    /// Returns the key of each workload that sends flows, such as `workload[0]`, for errors and warnings.
     pub fn workload_keys(&self) -> Vec<String> {
         self.workload_places().into_iter().map(|place| format!("workload[{place}]")).collect()
     }
 
-    /// Returns warnings about workloads, or flows of a list, that begin after the end of the run.
+    /// Returns warnings about workloads and about flows of lists that begin at or after the end of the run.
     pub(crate) fn never_sent(&self) -> Vec<String> {
         let Some(end) = self.stop.at else { return Vec::new() };
         let late = |(key, generator): (String, &Generator)| {
@@ -57,7 +57,7 @@ impl Experiment {
         self.workload_keys().into_iter().zip(&self.generators).filter_map(late).collect()
     }
 
-    /// Returns warnings about workloads whose flows all begin during the warm-up.
+    /// Returns warnings about workloads whose flows all begin before the end of the warm-up.
     pub(crate) fn never_counted(&self) -> Vec<String> {
         let early = |(key, generator): (String, &Generator)| {
             let last = generator.last().filter(|last| last.0 < self.warm_up.0)?;
@@ -72,7 +72,7 @@ impl Experiment {
 }
 
 impl Generator {
-    /// Returns the time of the workload's first flow, or the earliest possible time if it is random.
+    /// Returns the time of the workload's first flow. If that time is random, returns the earliest possible time.
     fn begin(&self) -> Instant {
         match self {
             Self::Poisson(workload) => workload.begin(),
@@ -83,7 +83,7 @@ impl Generator {
         }
     }
 
-    /// Returns the times of a list's flows, except those that depend on other flows.
+    /// Returns the times of all flows of a list that do not wait for other flows.
     fn listed(&self) -> Vec<Instant> {
         match self {
             Self::Schedule(workload) => workload.times(),
@@ -92,7 +92,7 @@ impl Generator {
         }
     }
 
-    /// Returns the latest time of the workload's last flow; `None` if the time is random, depends on the run, or does not exist.
+    /// Returns the latest possible time of the workload's last flow; `None` if it is unbounded, random or depends on events during the run.
     fn last(&self) -> Option<Instant> {
         match self {
             Self::Incast(workload) => Some(workload.last()),

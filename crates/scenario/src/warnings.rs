@@ -1,4 +1,4 @@
-//! Warnings about valid but probably unintended scenarios: markers that cannot mark, signals without a receiver.
+//! Warnings about valid but probably unintended scenarios, such as markers that can never mark or marks that no connection reacts to.
 
 use shallows_core::Bytes;
 use shallows_core::packet::Ecn;
@@ -14,7 +14,7 @@ use crate::marking::MarkingCurve;
 use crate::topology::{Link, PortKind};
 
 impl Experiment {
-    /// Returns warnings about settings that are valid and probably unintended.
+    /// Returns warnings about settings that are valid but probably unintended.
     pub fn warnings(&self) -> Vec<String> {
         let curves = self.marking_curves();
         let silent = curves.iter().filter_map(|curve| {
@@ -42,13 +42,13 @@ impl Experiment {
         warnings
     }
 
-    /// Returns every marker with the link of its port.
+    /// Returns every marker together with the link whose port has it.
     fn markers(&self) -> impl Iterator<Item = (&Link, &aqm::Config)> {
         let at = |link| self.network.port(link).markers.iter().map(move |placed| (link, &placed.marker));
         self.network.links.iter().flat_map(at)
     }
 
-    /// Warns about a threshold that a single packet, or any two packets, exceed.
+    /// Warns about a threshold that a single packet exceeds, or two waiting packets.
     fn marks_everything(&self, curves: &[MarkingCurve]) -> Option<String> {
         if let Some(curve) = curves.iter().find(|curve| curve.kmax.bytes == 0) {
             return Some(format!(
@@ -74,7 +74,7 @@ impl Experiment {
         ))
     }
 
-    /// Returns a full packet at the port of `link` in this unit.
+    /// Returns the size in `unit` of a full packet at the port of `link`.
     fn one_packet(&self, link: &Link, unit: aqm::Unit) -> u64 {
         let packet = self.network.mtu + self.network.framing;
         match unit {
@@ -84,7 +84,7 @@ impl Experiment {
         }
     }
 
-    /// Warns about a divided threshold that gives a queue less than one packet.
+    /// Warns about a threshold divided among queues if the share of a queue is less than one packet.
     fn tiny_shares(&self) -> Option<String> {
         let (link, smallest) = self.markers().find_map(|(link, marker)| {
             let (gauge, threshold, split) = marker.single_threshold()?;
@@ -103,7 +103,7 @@ impl Experiment {
         ))
     }
 
-    /// Warns about marks without connections that react, or connections with ECN without marks.
+    /// Warns if markers drop packets because connections do not use ECN, or if connections use ECN but no switch has a marker.
     fn unheard_marks(&self) -> Option<String> {
         let marking = |(_, marker): &(&Link, &aqm::Config)| marker.verdicts().marks();
         let anywhere = self.markers().any(|at| marking(&at));
@@ -134,7 +134,8 @@ impl Experiment {
         Some(warning.to_owned())
     }
 
-    /// Warns about incast notifications without Pulser, or Pulser without notifications.
+    /// Warns if no connection reacts to the incast notifications of switches, or if connections use Pulser but no switch sends
+    /// notifications.
     fn unheard_incasts(&self) -> Option<String> {
         let notifies = |(link, marker): (&Link, &aqm::Config)| {
             link.kind != PortKind::Nic && marker.verdicts().notifies_incast()
@@ -183,7 +184,7 @@ impl Experiment {
         ))
     }
 
-    /// Warns about a rule for reserved bytes if no port has reserved bytes.
+    /// Warns about a rule for reserved bytes that has no effect because no port has reserved bytes.
     fn idle_reserved_rule(&self) -> Option<String> {
         let idle = |link: &Link| {
             let buffer = &self.network.buffers[link.from.0 as usize];
@@ -196,7 +197,7 @@ impl Experiment {
         })
     }
 
-    /// Warns about delayed acknowledgements that arrive after the sender's retransmission timer expires.
+    /// Warns if a receiver may delay acknowledgements until the sender's retransmission timer has expired.
     fn late_acknowledgements(&self) -> Option<String> {
         let times = |agreement: &Agreement| (agreement.receiver.delayed_ack, agreement.sender.rto.minimum);
         let late = self.agreements().map(times).find(|(ack, rto)| ack.segments > 1 && ack.timeout >= *rto);

@@ -167,6 +167,7 @@ fn kinds_times_pairs_of_groups_are_no_more_than_anybody_writes() {
         parse(&text, &[]).err().map(|error| error.problems[0].message.clone()).unwrap_or_default()
     };
     assert_eq!(told(2), "");
-    let expected = "at most 2 workloads can have their own tcp table with 65 groups of hosts, got 3";
+    let expected = "3 workloads have different tcp tables of their own; with 65 groups of hosts, the maximum is 2: share tcp tables \
+                    between workloads, or use fewer groups";
     assert_eq!(told(3), expected);
 }

@@ -1,8 +1,8 @@
-//! Circular dependencies between files of a crate, which can only be read, tested or moved together.
+//! Finds circular dependencies between the files of a crate. Files in a circle can only be read, tested and moved together.
 //!
-//! A file depends on another if its code, without tests, names an item by a path into it: `use crate::buffer::Limit`,
-//! `super::Item`, or `child::Config` in the parent. A path counts for the last module that it names, even if that
-//! only re-exports the item. `mod child;` alone is no dependency.
+//! A file depends on another if its code, without tests, names an item of the other by a path: `use crate::buffer::Limit`, `super::Item`,
+//! or `child::Config` in the parent. A path counts for the last module that it names, even if that module only re-exports the item. `mod
+//! child;` alone is no dependency.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -10,17 +10,17 @@ use std::path::{Path, PathBuf};
 use crate::text::code_of_rust;
 use crate::{files, read, root};
 
-/// Module of a crate, as its path from the root.
+/// Module of a crate, given by its path from the root of the crate.
 type Module = Vec<String>;
-/// Names that each module uses from each other module.
+/// For each module, the modules on which it depends, and a name that it uses from each of them.
 type Needs = BTreeMap<Module, BTreeMap<Module, String>>;
 
-/// Returns a message for each group of files of this crate with a circular dependency.
+/// Returns a message for each group of files of the crate `name` with a circular dependency.
 pub fn in_crate(name: &str) -> Vec<String> {
     among(&texts_of(name))
 }
 
-/// Returns the dependencies between modules of different rooms, both by their paths from the root. A room is a folder in `src`.
+/// Returns the dependencies between modules of different rooms, as pairs of paths from the root. A room is a folder in `src`.
 pub fn between_rooms(name: &str) -> Vec<(String, String)> {
     let code = texts_of(name).iter().map(|(path, text)| (module_of(path), code_of_rust(text))).collect();
     let mut pairs = Vec::new();
@@ -31,7 +31,7 @@ pub fn between_rooms(name: &str) -> Vec<(String, String)> {
     pairs
 }
 
-/// Returns the files of this crate, by path from the root of the crate.
+/// Returns the text of each file of this crate, by its path from the root of the crate.
 fn texts_of(name: &str) -> BTreeMap<PathBuf, String> {
     let folder = root().join("crates").join(name).join("src");
     let sources = files(&folder, &["rs"]);
@@ -39,7 +39,8 @@ fn texts_of(name: &str) -> BTreeMap<PathBuf, String> {
     sources.iter().map(|path| (short(path), read(path))).collect()
 }
 
-/// Returns a message for each group of these files, by path from the root of the crate, with a circular dependency.
+/// Returns a message for each group of files with a circular dependency. `texts` maps the path of a file from the root of the crate to its
+/// text.
 fn among(texts: &BTreeMap<PathBuf, String>) -> Vec<String> {
     let code: BTreeMap<Module, String> =
         texts.iter().map(|(path, text)| (module_of(path), code_of_rust(text))).collect();
@@ -49,7 +50,7 @@ fn among(texts: &BTreeMap<PathBuf, String>) -> Vec<String> {
     let mut circles = Vec::new();
     for module in needs.keys() {
         let Some(circle) = shortest_circle(module, &needs) else { continue };
-        // One circle per group suffices: the next one shows when it is broken.
+        // One circle per group is enough: when it is broken, the next check shows another one.
         if circle.iter().any(|module| told.contains(module)) {
             continue;
         }
@@ -93,7 +94,7 @@ fn needs(code: &BTreeMap<Module, String>) -> Needs {
     needs
 }
 
-/// Returns words, `::`, and every other character alone, without spaces.
+/// Splits code into tokens: words, `::`, and every other character except spaces.
 fn tokens(code: &str) -> Vec<&str> {
     let mut tokens = Vec::new();
     let mut rest = code.trim_start();
@@ -110,7 +111,8 @@ fn tokens(code: &str) -> Vec<&str> {
     tokens
 }
 
-/// Collects the paths that begin at this token, each path of a `use a::{b, c::d}` separately; returns the place after them.
+/// Collects the paths that begin at this token into `paths`. Each path of a `use a::{b, c::d}` is collected separately. Returns the index
+/// of the token after them.
 fn paths_from<'a>(
     tokens: &[&'a str],
     mut place: usize,
@@ -144,16 +146,16 @@ fn paths_from<'a>(
         return place;
     }
     if depth > 0 {
-        // A star, or nothing after the last comma.
+        // The token is a star, or there is nothing after the last comma.
         paths.push(prefix.clone());
         return if tokens.get(place) == Some(&"*") { place + 1 } else { place };
     }
     place + 1
 }
 
-/// Returns the module into which a path leads, and the item that it names there.
+/// Returns the module to which a path leads, and the item that it names in this module; `None` if it leads to no module of the crate.
 fn resolve(path: &[&str], module: &Module, modules: &BTreeMap<Module, String>) -> Option<(Module, String)> {
-    // A single word is a variable or a visibility, as in `pub(super)`.
+    // A single word names a variable, or a visibility as in `pub(super)`.
     if path.len() < 2 {
         return None;
     }
@@ -189,7 +191,7 @@ fn resolve(path: &[&str], module: &Module, modules: &BTreeMap<Module, String>) -
     (at != *module && modules.contains_key(&at)).then_some((at, name))
 }
 
-/// Returns the shortest path from a module back to itself, beginning with it.
+/// Returns the shortest circle of dependencies through a module, beginning with that module; `None` if there is none.
 fn shortest_circle<'a>(from: &'a Module, needs: &'a Needs) -> Option<Vec<&'a Module>> {
     let mut ways = vec![vec![from]];
     let mut seen = BTreeSet::new();

@@ -1,4 +1,4 @@
-//! Structure of the source: functions for its tests, and the measurements of `cargo run -p tidy -- norms`.
+//! Structure of the source code: functions for the tests of this crate, and the measurements of `cargo run -p tidy -- norms`.
 #![forbid(unsafe_code)]
 
 pub mod circles;
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 ///
 /// # Panics
 ///
-/// If it is not where this crate was built.
+/// If the folder is no longer where this crate was built.
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../..")
@@ -49,7 +49,7 @@ pub fn files(folder: &Path, extensions: &[&str]) -> Vec<PathBuf> {
 ///
 /// # Panics
 ///
-/// If their folder cannot be read.
+/// If the folder of crates cannot be read.
 pub fn crates() -> Vec<String> {
     let entries = fs::read_dir(root().join("crates")).expect("the source can be read");
     let names = entries.map(|entry| entry.expect("the source can be read").file_name());
@@ -62,24 +62,24 @@ pub fn crates() -> Vec<String> {
 ///
 /// # Panics
 ///
-/// If it cannot be read as UTF-8.
+/// If the file cannot be read as UTF-8.
 pub fn read(path: &Path) -> String {
     fs::read_to_string(path).expect("source is UTF-8 text")
 }
 
-/// Returns the words of a Rust file's code, without comments, literals and unit tests.
+/// Returns the words in the code of a Rust file, without comments, literals and unit tests.
 pub fn words_of_rust(text: &str) -> Vec<String> {
     let code = text::code_of_rust(text);
     let words = code.split(|c: char| !c.is_alphanumeric() && c != '_');
     words.filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }
 
-/// Returns a path relative to the folder of the workspace.
+/// Returns the path relative to the folder of the workspace.
 pub fn short(path: &Path) -> String {
     path.strip_prefix(root()).unwrap_or(path).display().to_string()
 }
 
-/// Fails with one line for each problem, if there are any.
+/// Panics with one line for each problem. Does nothing if there are no problems.
 ///
 /// # Panics
 ///

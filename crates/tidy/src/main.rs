@@ -1,4 +1,4 @@
-//! `cargo run -p tidy -- norms` prints measurements of the source, and its circular dependencies.
+//! Program `cargo run -p tidy -- norms`: prints measurements of the source code and its circular dependencies.
 
 use std::process::ExitCode;
 

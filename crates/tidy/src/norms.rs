@@ -1,4 +1,4 @@
-//! Table of measurements of readability: sizes of files and functions, tests, circular dependencies, unused items.
+//! Table of measurements that indicate readability: sizes of files and functions, tests, circular dependencies, unused items.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::text::{functions_of_python, functions_of_rust};
 use crate::{circles, crates, files, read, root, short, unused};
 
-/// Most lines of a function (CONTRIBUTING.md: a function fits a screen).
+/// Maximum number of lines of a function (CONTRIBUTING.md: a function fits a screen).
 const SCREEN: usize = 70;
 
 /// Measurements of one crate, or of the Python package.
@@ -14,14 +14,14 @@ struct Row {
     name: String,
     files: Vec<usize>,
     functions: Vec<usize>,
-    /// Lines of tests per line of other code.
+    /// Number of lines of tests per line of other code.
     tests: f64,
-    /// Number of circular dependencies; `None` if they are not searched.
+    /// Number of circular dependencies; `None` for Python, where they are not searched.
     circles: Option<usize>,
     unused: usize,
 }
 
-/// Returns the table of all crates and of Python.
+/// Returns the table, with a row for each crate and one for the Python package.
 pub fn table() -> String {
     let unused = unused::items_of_rust();
     let mut rows: Vec<Row> = crates().iter().map(|name| of_crate(name, &unused)).collect();
@@ -109,7 +109,7 @@ fn ratio(tests: usize, files: &[usize]) -> f64 {
     tests as f64 / files.iter().sum::<usize>().max(1) as f64
 }
 
-/// Returns the quantile `part` of the values, by the nearest rank.
+/// Returns the quantile `part` of the values (0.5 is the median), by the nearest rank.
 fn quantile(values: &[usize], part: f64) -> usize {
     let mut sorted = values.to_vec();
     sorted.sort_unstable();

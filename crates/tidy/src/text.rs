@@ -1,4 +1,4 @@
-//! Source as text: code without comments, and ends of declarations.
+//! Treats source files as text: removes comments, and finds the ends of declarations.
 
 /// Returns the code of a Rust file without comments, literals and unit tests.
 pub(crate) fn code_of_rust(text: &str) -> String {
@@ -22,7 +22,7 @@ pub(crate) fn code_of_rust(text: &str) -> String {
     code
 }
 
-/// Returns the end of a string literal at the beginning of the text.
+/// Returns the index after the string literal that begins at the start of `text`.
 fn end_of_string(text: &str) -> usize {
     let mut escaped = false;
     for (place, character) in text.char_indices().skip(1) {
@@ -35,7 +35,7 @@ fn end_of_string(text: &str) -> usize {
     text.len()
 }
 
-/// Returns the end of a character literal at the beginning of the text; `None` for a lifetime.
+/// Returns the index after the character literal that begins at the start of `text`; `None` if `text` begins with a lifetime.
 fn end_of_character(text: &str) -> Option<usize> {
     let mut characters = text.char_indices().skip(1);
     if characters.next()?.1 == '\\' {
@@ -44,13 +44,14 @@ fn end_of_character(text: &str) -> Option<usize> {
     characters.next().filter(|&(_, closing)| closing == '\'').map(|(place, _)| place + 1)
 }
 
-/// Returns the number of lines of each function of a Rust file. `rustfmt` has put the final brace below the function's first word.
+/// Returns the number of lines of each function of a Rust file. A function ends at the first closing brace with the same indentation as its
+/// first word, as `rustfmt` formats it.
 pub(crate) fn functions_of_rust(text: &str) -> Vec<usize> {
     let lines: Vec<&str> = text.lines().collect();
     let length = |begin: usize| {
         let end = format!("{}}}", &lines[begin][..indent(lines[begin])]);
         let mut seen = lines[begin..].iter().enumerate();
-        // It ends on a line of its own, or on its first line; a declaration in a trait has no body.
+        // The function ends on a line of its own or on its first line. A declaration in a trait has no body.
         seen.find(|(after, line)| {
             **line == end || line.ends_with(';') && *after == 0 || line.ends_with('}') && *after == 0
         })
@@ -67,7 +68,8 @@ fn begins_function(line: &str) -> bool {
     rest.starts_with("fn ")
 }
 
-/// Returns the number of lines of each function of a Python file, up to the next line that is indented no further than its first.
+/// Returns the number of lines of each function of a Python file. A function ends before the next line that is indented no further than its
+/// first line.
 pub(crate) fn functions_of_python(text: &str) -> Vec<usize> {
     let lines: Vec<&str> = text.lines().collect();
     let length = |begin: usize| {
@@ -103,7 +105,7 @@ mod tests {
     fn a_function_ends_with_its_own_brace() {
         let text = "trait A {\n    fn a();\n    fn b() {\n        if c {\n        }\n    }\n}\nfn d() {}\n";
         assert_eq!(functions_of_rust(text), [1, 4, 1]);
-        // The inner function is counted separately, and again as a part of the outer one.
+        // The inner function is counted separately, and also as a part of the outer one.
         let text = "def a(\n    b,\n):\n    def c():\n        d\n\n    e\n\n\nf\n";
         assert_eq!(functions_of_python(text), [7, 2]);
     }

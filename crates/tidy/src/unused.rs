@@ -1,28 +1,28 @@
-//! Unused declarations and files. The compiler does not report items that are `pub`, and an interpreter reports nothing.
+//! Finds unused declarations and files. The compiler does not report unused items that are `pub`, and the Python interpreter reports none.
 //!
-//! Names are compared as text. A name with several declarations counts as used if it occurs more often than it is
-//! declared; the search therefore finds only some of the unused items.
+//! Names are compared as text. A name with several declarations counts as used if it occurs more often than it is declared, so the search
+//! misses some unused items.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::{files, read, root, short};
 
-/// Names that Python's standard library and notebooks call.
+/// Names of methods that Python's standard library and notebooks call.
 const CALLED_BY_OTHERS: [&str; 5] =
     ["do_GET", "log_message", "verify_request", "service_actions", "_repr_html_"];
 
-/// Returns the declarations of Rust that are named only in their own tests.
+/// Returns the Rust declarations that only their own tests name.
 ///
 /// # Panics
 ///
-/// If so few declarations are found that the search must be wrong.
+/// If the search finds so few declarations that it must be wrong.
 pub fn items_of_rust() -> Vec<String> {
     let sources = ["crates", "fuzz", "benches"].map(|folder| files(&root().join(folder), &["rs"])).concat();
     let mut uses = Uses::default();
     for path in &sources {
         let text = without_comments(&read(path));
-        // Integration tests may use items that no crate uses: they are not the item's own tests.
+        // Integration tests do not count as an item's own tests: they may use items that no crate uses.
         let own = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
         uses.count(own);
         for line in own.lines() {
@@ -43,7 +43,7 @@ pub fn files_of_rust() -> Vec<String> {
         let name = stem(path);
         let is_root =
             path.parent().is_some_and(|folder| ["tests", "examples"].iter().any(|end| folder.ends_with(end)));
-        // A folder of tests beside its module is not one of Cargo's.
+        // Cargo compiles files in `tests` as roots, but not those in a folder of unit tests beside a module in `src`.
         is_root && !short(path).contains("/src/") || ["lib", "main", "build"].contains(&name) || {
             let name = if name == "mod" { path.parent().map(stem).unwrap_or_default() } else { name };
             all.contains(&format!("mod {name};"))
@@ -52,11 +52,11 @@ pub fn files_of_rust() -> Vec<String> {
     sources.iter().filter(|path| !is_module(path)).map(|path| short(path)).collect::<Vec<_>>()
 }
 
-/// Returns the functions and classes of the package that neither code nor documentation names.
+/// Returns the functions and classes of the Python package that neither code nor documentation names.
 ///
 /// # Panics
 ///
-/// If so few declarations are found that the search must be wrong.
+/// If the search finds so few declarations that it must be wrong.
 pub fn items_of_python() -> Vec<String> {
     let mut uses = Uses::default();
     for folder in ["python/shallows", "notebooks", "benches", "experiments", "docs/build"] {
@@ -80,7 +80,7 @@ pub fn items_of_python() -> Vec<String> {
     uses.unused()
 }
 
-/// Returns the modules of the package that nothing imports.
+/// Returns the modules of the Python package that no code imports.
 pub fn modules_of_python() -> Vec<String> {
     let folder = root().join("python");
     let modules = files(&folder, &["py"]);
@@ -100,7 +100,7 @@ pub fn modules_of_python() -> Vec<String> {
     modules.iter().filter(|path| !is_imported(path)).map(|path| short(path)).collect::<Vec<_>>()
 }
 
-/// Returns the pictures and tables of numbers that neither documentation nor code names.
+/// Returns the files with pictures and tables that neither documentation nor code names.
 pub fn data() -> Vec<String> {
     let pages: String = files(&root(), &["md", "py", "yml", "html"]).iter().map(|path| read(path)).collect();
     let code: String = files(&root().join("crates"), &["rs"]).iter().map(|path| read(path)).collect();
@@ -118,11 +118,11 @@ pub fn data() -> Vec<String> {
     unnamed
 }
 
-/// Counts of words, and places of declarations.
+/// How often each word occurs, and where names are declared.
 #[derive(Default)]
 struct Uses {
     found: BTreeMap<String, usize>,
-    /// Number of declarations of each name, and places of those that must be used.
+    /// For each name, the number of its declarations, and the places of those that must be used.
     declared: BTreeMap<String, (usize, Vec<String>)>,
 }
 
@@ -141,7 +141,7 @@ impl Uses {
         }
     }
 
-    /// Returns the declared names that occur nowhere else.
+    /// Returns the places of declarations whose names do not occur elsewhere.
     fn unused(&self) -> Vec<String> {
         let dead = self.declared.iter().filter(|(name, (number, _))| self.found[*name] <= *number);
         dead.flat_map(|(name, (_, places))| {
@@ -155,7 +155,7 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty())
 }
 
-/// Returns the name that a line of Rust declares, if it declares one.
+/// Returns the name that a line of Rust code declares, or `None` if it declares none.
 fn declared_in_rust(line: &str) -> Option<&str> {
     const BEFORE: [&str; 8] = ["pub", "crate", "super", "unsafe", "async", "extern", "default", "in"];
     const KINDS: [&str; 8] = ["fn", "struct", "enum", "trait", "const", "static", "type", "union"];
@@ -171,7 +171,7 @@ fn without_comments(text: &str) -> String {
     text.lines().filter(|line| !line.trim_start().starts_with("//")).flat_map(|line| [line, "\n"]).collect()
 }
 
-/// Returns Python's code without docstrings and comments.
+/// Returns Python code without docstrings and comments.
 fn without_docstrings(text: &str) -> String {
     let outside = text.split("\"\"\"").step_by(2);
     outside

@@ -1,22 +1,22 @@
-//! Addresses of hosts: host *h* is address *h* + 1 of 10.0.0.0/8, in captures of simulations and in the testbed.
+//! Addresses of hosts, in captures of simulations and in the testbed: host *h* has the IPv4 address with number *h* + 1 in 10.0.0.0/8.
 
 use shallows_core::packet::HostId;
 
-/// Returns the IPv4 address of a host: 10.0.0.1 for host 0.
+/// Returns the IPv4 address of a host. Host 0 has 10.0.0.1.
 pub fn address(host: HostId) -> [u8; 4] {
     let [_, x, y, z] = (host.0 + 1).to_be_bytes();
     [10, x, y, z]
 }
 
-/// Returns the host that has an IPv4 address, or `None` if it is not one of the first `hosts` hosts.
+/// Returns the host with this IPv4 address, or `None` if it is not one of the first `hosts` hosts.
 pub fn host(address: [u8; 4], hosts: u32) -> Option<HostId> {
     let [network, x, y, z] = address;
     let number = u32::from_be_bytes([0, x, y, z]).checked_sub(1)?;
     (network == 10 && number < hosts).then_some(HostId(number))
 }
 
-/// Returns the Ethernet address of a host: locally administered (IEEE 802, second bit of the first byte), with the IPv4 address
-/// in its last bytes.
+/// Returns the Ethernet address of a host. It is locally administered (IEEE 802, second bit of the first byte) and ends with the host's
+/// IPv4 address.
 pub fn mac(host: HostId) -> [u8; 6] {
     let [a, b, c, d] = address(host);
     [0x02, 0x00, a, b, c, d]

@@ -1,6 +1,6 @@
 //! The Ethernet II header, without VLAN tags.
 
-/// Bytes of the header.
+/// Length of the header in bytes.
 pub const LEN: usize = 14;
 
 /// EtherType of IPv4 (RFC 894).
@@ -18,7 +18,7 @@ pub struct Repr {
 }
 
 impl Repr {
-    /// Reads the header of a frame and returns it with the payload. Returns `None` if the frame is shorter than a header.
+    /// Parses a frame. Returns its header and its payload, or `None` if the frame is shorter than a header.
     pub fn parse(frame: &[u8]) -> Option<(Self, &[u8])> {
         let (&[a, b, c, d, e, f, g, h, i, j, k, l, m, n], rest) = frame.split_first_chunk::<LEN>()?;
         let repr = Self {

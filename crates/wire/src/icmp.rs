@@ -2,15 +2,15 @@
 
 use crate::checksum::Sum;
 
-/// Bytes of the header.
+/// Length of the header in bytes.
 pub const LEN: usize = 8;
 
 /// Kind of an echo message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Type 8.
+    /// Echo request (ICMP type 8).
     Request,
-    /// Type 0.
+    /// Echo reply (ICMP type 0).
     Reply,
 }
 
@@ -19,9 +19,9 @@ pub enum Kind {
 pub struct Repr {
     /// Request or reply.
     pub kind: Kind,
-    /// Number of the probe. A probe is a pair of hosts that exchange echo messages.
+    /// Number of the probe to which the message belongs. A probe is a pair of hosts that exchange echo messages.
     pub identifier: u16,
-    /// Number of the request, modulo 2¹⁶.
+    /// Number of the request, modulo 2¹⁶. A reply has the number of its request.
     pub sequence: u16,
 }
 
@@ -29,7 +29,7 @@ const REPLY: u8 = 0;
 const REQUEST: u8 = 8;
 
 impl Repr {
-    /// Reads the header of a message and returns it with its data. Returns `None` if the message is not an echo.
+    /// Parses a message. Returns its header and its data, or `None` if the message is not an echo request or reply.
     pub fn parse(bytes: &[u8]) -> Option<(Self, &[u8])> {
         let (&[kind, code, _, _, a, b, c, d], data) = bytes.split_first_chunk::<LEN>()?;
         let kind = match (kind, code) {
@@ -41,7 +41,7 @@ impl Repr {
         Some((Self { kind, identifier, sequence }, data))
     }
 
-    /// Writes the header to the first [`LEN`] bytes. `sum` is the sum of the data.
+    /// Writes the header to the first [`LEN`] bytes. `sum` is the checksum's sum over the data.
     ///
     /// # Panics
     ///
@@ -68,7 +68,7 @@ mod tests {
 
     #[test]
     fn other_messages_are_refused() {
-        // Destination unreachable, then an echo request with a code.
+        // The first message reports an unreachable destination, the second is an echo request with a code.
         assert_eq!(Repr::parse(&[3, 3, 0, 0, 0, 0, 0, 0]), None);
         assert_eq!(Repr::parse(&[8, 1, 0, 0, 0, 0, 0, 0]), None);
     }

@@ -4,19 +4,19 @@ use shallows_core::packet::Ecn;
 
 use crate::checksum::Sum;
 
-/// Bytes of a header without options.
+/// Length in bytes of a header without options.
 pub const LEN: usize = 20;
 
 /// Protocol of an IP payload, by its assigned number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protocol {
-    /// 1 (RFC 792).
+    /// ICMP: number 1 (RFC 792).
     Icmp,
-    /// 6 (RFC 9293).
+    /// TCP: number 6 (RFC 9293).
     Tcp,
-    /// 17 (RFC 768).
+    /// UDP: number 17 (RFC 768).
     Udp,
-    /// Any other number.
+    /// Any other protocol, with its number.
     Other(u8),
 }
 
@@ -42,7 +42,7 @@ impl From<Protocol> for u8 {
     }
 }
 
-/// IPv4 header without identification and fragment fields, because these packets are never fragmented.
+/// IPv4 header. It has no identification and no fragment fields, because these packets are never fragmented.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Repr {
     /// Address of the sender.
@@ -51,36 +51,36 @@ pub struct Repr {
     pub destination: [u8; 4],
     /// Protocol of the payload.
     pub protocol: Protocol,
-    /// Service class, below 64 (RFC 2474 §3).
+    /// Class of service (DSCP), below 64 (RFC 2474 §3).
     pub dscp: u8,
     /// ECN codepoint. ECT(1) is read as [`Ecn::Ect`], and [`Ecn::Ect`] is written as ECT(0) (RFC 3168 §5).
     pub ecn: Ecn,
-    /// Explicit incast notification. Pulser requires a new bit; the reserved flag is the only bit that no standard uses.
+    /// Explicit incast notification, in the reserved flag. Pulser requires a new bit, and this flag is the only bit that no standard uses.
     pub incast: bool,
-    /// Remaining hops.
+    /// Time to live: the number of remaining hops.
     pub time_to_live: u8,
-    /// Bytes of the packet, including its header.
+    /// Length of the packet in bytes, including its header.
     pub total_len: u16,
 }
 
-/// Bit of the incast notification: the reserved one of the three flags (RFC 791 §3.1), in byte [`FLAGS`].
+/// Bit of the incast notification in byte [`FLAGS`]: the reserved one of the three flags (RFC 791 §3.1).
 const RESERVED: u8 = 0x80;
 const DONT_FRAGMENT: u8 = 0x40;
 
-// Offsets of fields in a header.
+// Offsets of fields from the start of a header, in bytes.
 const TRAFFIC_CLASS: usize = 1;
 const FLAGS: usize = 6;
 const CHECKSUM: usize = 10;
 
 impl Repr {
-    /// Reads the header of a packet and returns it with the payload, up to the packet's own length. Returns `None` if `bytes` does not
-    /// start with an IPv4 header, is a fragment, or is shorter than the header or the packet.
+    /// Parses a packet. Returns its header and its payload, which ends at the packet's own length. Returns `None` if `bytes` does not begin
+    /// with an IPv4 header, is a fragment, or is shorter than the header or the packet.
     pub fn parse(bytes: &[u8]) -> Option<(Self, &[u8])> {
         let header = bytes.first_chunk::<LEN>()?;
         let header_len = usize::from(header[0] & 0xf) * 4;
         let total_len = u16::from_be_bytes([header[2], header[3]]);
         let fragment = u16::from_be_bytes([header[FLAGS], header[FLAGS + 1]]);
-        // RFC 791 §3.1: "more fragments" or an offset: the payload continues or begins in another packet.
+        // RFC 791 §3.1: the flag "more fragments" or an offset means that the payload continues or begins in another packet.
         if header[0] >> 4 != 4 || header_len < LEN || fragment & 0x3fff != 0 {
             return None;
         }
@@ -112,7 +112,7 @@ impl Repr {
         let header = &mut bytes[..LEN];
         let ecn = match self.ecn {
             Ecn::NotEct => 0,
-            // RFC 3168 §5: senders that use one codepoint use ECT(0).
+            // RFC 3168 §5: a sender that uses only one ECT codepoint should use ECT(0).
             Ecn::Ect => 2,
             Ecn::Ce => 3,
         };
@@ -132,7 +132,7 @@ impl Repr {
         header[CHECKSUM..CHECKSUM + 2].copy_from_slice(&checksum.to_be_bytes());
     }
 
-    /// Returns the sum of the pseudo header of TCP and UDP (RFC 9293 §3.1), for a packet without IP options.
+    /// Returns the checksum's sum over the pseudo header of TCP and UDP (RFC 9293 §3.1), for a packet without IP options.
     pub fn pseudo_header(&self) -> Sum {
         let payload = self.total_len.saturating_sub(LEN as u16);
         Sum::default()
@@ -143,7 +143,7 @@ impl Repr {
     }
 }
 
-/// Sets congestion experienced (RFC 3168 §5) in a header that [`Repr::parse`] accepts.
+/// Sets the ECN field to "congestion experienced" (RFC 3168 §5) in a header that [`Repr::parse`] accepts.
 pub fn mark(header: &mut [u8]) {
     let traffic_class = header[TRAFFIC_CLASS] | 3;
     set(header, TRAFFIC_CLASS, traffic_class);
@@ -155,7 +155,7 @@ pub fn notify_of_incast(header: &mut [u8]) {
     set(header, FLAGS, flags);
 }
 
-/// Changes one byte and updates the checksum: HC' = ~(~HC + ~m + m') (RFC 1624, Eq. 3).
+/// Changes the byte at index `place` and updates the checksum: HC' = ~(~HC + ~m + m') (RFC 1624, Eq. 3).
 fn set(header: &mut [u8], place: usize, value: u8) {
     let word = |header: &[u8], at: usize| u16::from_be_bytes([header[at], header[at + 1]]);
     let even = place & !1;
@@ -195,12 +195,12 @@ mod tests {
 
     #[test]
     fn the_header_is_as_the_rfc_has_it() {
-        // The checksum by hand: 452a + 0015 + 4000 + 4006 + 0a00 + 0001 + 0a00 + 0002 = d948, whose complement is 26b7.
+        // Checksum by hand: 452a + 0015 + 4000 + 4006 + 0a00 + 0001 + 0a00 + 0002 = d948, whose complement is 26b7.
         assert_eq!(
             emitted(REPR),
             [0x45, 0x2a, 0, 21, 0, 0, 0x40, 0, 64, 6, 0x26, 0xb7, 10, 0, 0, 1, 10, 0, 0, 2, 0xee]
         );
-        // The reserved flag adds 8000 to the word of DF.
+        // The reserved flag adds 8000 to the word that contains the flag DF.
         let notified = emitted(Repr { incast: true, ..REPR });
         assert_eq!((notified[6], &notified[10..12]), (0xc0, &[0xa6, 0xb6][..]));
     }
@@ -273,7 +273,7 @@ mod tests {
             prop_assert_eq!(Repr::parse(&bytes), Some((repr, &bytes[LEN..])));
         }
 
-        /// RFC 1624 §3: the updated checksum is correct if the old one was, whatever the other fields are.
+        /// RFC 1624 §3: if the old checksum was correct, so is the updated one, whatever the other fields are.
         #[test]
         fn changes_in_place_are_those_of_a_new_header(repr in repr()) {
             let mut bytes = emitted(repr);

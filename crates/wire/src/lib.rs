@@ -1,9 +1,10 @@
 //! Headers of real packets: Ethernet, PFC, IPv4, TCP with its options, UDP and ICMP echo.
 //!
-//! Each module has a `Repr` of its header, named as in smoltcp: a plain struct that `parse` reads from bytes and `emit` writes to bytes.
-//! `parse` returns `None` for bytes that are not such a header, and never panics. No function allocates.
+//! Each module has a struct `Repr` for its header, as in smoltcp. `parse` reads a `Repr` from bytes, and `emit` writes it to bytes. `parse`
+//! returns `None` for bytes that are not such a header, and never panics. No function allocates memory.
 //!
-//! `parse` verifies no checksum, because switches forward packets unverified and hosts verify them. `emit` writes correct checksums.
+//! `parse` does not verify checksums: switches forward packets without verifying them, and hosts do so elsewhere. `emit` writes correct
+//! checksums.
 #![forbid(unsafe_code)]
 
 pub mod address;

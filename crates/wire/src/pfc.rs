@@ -1,20 +1,21 @@
-//! The PFC frame (IEEE 802.1Q clause 36): the contents of a MAC control frame, after the Ethernet header.
+//! The PFC frame (IEEE 802.1Q clause 36): the contents of a MAC control frame, which follow the Ethernet header.
 
-/// Bytes of the frame after its Ethernet header and before its check sequence, padded to the shortest frame.
+/// Length in bytes of the frame's contents, between its Ethernet header and its check sequence. They are padded to the minimum length of a
+/// frame.
 pub const LEN: usize = 46;
 
-/// Opcode of PFC among MAC control frames.
+/// Opcode of MAC control frames for PFC.
 const OPCODE: u16 = 0x0101;
 
-/// Pause times of a PFC frame.
+/// Contents of a PFC frame: its pause times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Repr {
-    /// Pause time by priority, in quanta of 512 bit times; `None` if the priority is not enabled.
+    /// Pause time of each priority, in quanta of 512 bit times; `None` if the frame does not enable the priority.
     pub quanta: [Option<u16>; 8],
 }
 
 impl Repr {
-    /// Reads the frame. Returns `None` if `bytes` is too short or holds another MAC control frame.
+    /// Parses the contents of a frame. Returns `None` if `bytes` is too short or contains another MAC control frame.
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let field = |at: usize| Some(u16::from_be_bytes([*bytes.get(at)?, *bytes.get(at + 1)?]));
         if field(0)? != OPCODE {
@@ -28,7 +29,7 @@ impl Repr {
         Some(Self { quanta })
     }
 
-    /// Writes the frame to the first [`LEN`] bytes, with padding.
+    /// Writes the contents of the frame to the first [`LEN`] bytes, including padding.
     ///
     /// # Panics
     ///
@@ -57,12 +58,12 @@ mod tests {
     /// EtherType of MAC control frames.
     const MAC_CONTROL: u16 = 0x8808;
 
-    /// Destination of PFC frames. Bridges do not forward it.
+    /// Destination address of PFC frames, which bridges do not forward.
     const DESTINATION: [u8; 6] = [0x01, 0x80, 0xc2, 0x00, 0x00, 0x01];
 
     #[test]
     fn a_frame_has_the_bytes_of_the_standard() {
-        // A frame that pauses priority 3 for 65,535 quanta and resumes priority 4. With its check sequence of 4 bytes it has 64.
+        // A frame that pauses priority 3 for 65,535 quanta and resumes priority 4. With its check sequence of 4 bytes it has 64 bytes.
         let mut frame = [0xee; ethernet::LEN + LEN];
         let source = [0x02, 0, 0, 0, 0, 0x07];
         ethernet::Repr { destination: DESTINATION, source, ether_type: MAC_CONTROL }.emit(&mut frame);
@@ -78,7 +79,7 @@ mod tests {
 
     #[test]
     fn other_mac_control_frames_are_refused() {
-        // Opcode 1 is the pause of the whole link.
+        // Opcode 1 pauses the whole link.
         let mut bytes = [0; LEN];
         bytes[1] = 1;
         assert_eq!(Repr::parse(&bytes), None);

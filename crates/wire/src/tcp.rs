@@ -1,14 +1,14 @@
-//! The TCP header (RFC 9293 §3.1) without its urgent pointer, because these hosts never send urgent data.
+//! The TCP header (RFC 9293 §3.1), except for its urgent pointer, because simulated hosts never send urgent data.
 
 use shallows_core::packet::Flags;
 
 use crate::checksum::Sum;
 use crate::tcp_options::{self, Options};
 
-/// Bytes of a header without options.
+/// Length in bytes of a header without options.
 pub const LEN: usize = 20;
 
-/// Maximum length of a header in bytes.
+/// Maximum length in bytes of a header with options.
 pub const MAX_LEN: usize = LEN + tcp_options::MAX_LEN;
 
 /// TCP header.
@@ -20,23 +20,23 @@ pub struct Repr {
     pub destination_port: u16,
     /// Sequence number, modulo 2³².
     pub sequence: u32,
-    /// Acknowledgement number, modulo 2³²; valid with [`Flags::ACK`].
+    /// Acknowledgement number, modulo 2³². Valid only with [`Flags::ACK`].
     pub acknowledgement: u32,
-    /// Flags. [`Flags::INCAST_ECHO`] is the lowest reserved bit of the header, and URG is not read.
+    /// Flags of the header. [`Flags::INCAST_ECHO`] is its lowest reserved bit. URG is not read.
     pub flags: Flags,
-    /// Window field, scaled by the connection's window scale.
+    /// Window field as it is in the header: the window, shifted by the connection's window scale.
     pub window: u16,
-    /// Options.
+    /// Options of the header.
     pub options: Options,
 }
 
-/// Bit for the echo of an incast notification, in the byte that holds the data offset. Pulser requires a new bit; this is the last of the
-/// three reserved bits, next to the bit of Accurate ECN (RFC 9768).
+/// Bit for the echo of an incast notification, in the byte with the data offset. Pulser requires a new bit. This one is the last of the
+/// three reserved bits, next to the bit that Accurate ECN uses (RFC 9768).
 const RESERVED: u8 = 0x02;
 
 impl Repr {
-    /// Reads the header of a segment and returns it with its data. Returns `None` if the header is longer than the segment or its data
-    /// offset is below [`LEN`].
+    /// Parses a segment. Returns its header and its data, or `None` if the header is longer than the segment or the data offset is below
+    /// [`LEN`].
     pub fn parse(segment: &[u8]) -> Option<(Self, &[u8])> {
         let header = segment.first_chunk::<LEN>()?;
         let header_len = usize::from(header[12] >> 4) * 4;
@@ -61,7 +61,7 @@ impl Repr {
         LEN + self.options.buffer_len()
     }
 
-    /// Writes the header to the first [`Self::header_len`] bytes. `sum` is the sum of the pseudo header and the data.
+    /// Writes the header to the first [`Self::header_len`] bytes. `sum` is the checksum's sum over the pseudo header and the data.
     ///
     /// # Panics
     ///

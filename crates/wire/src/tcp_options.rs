@@ -1,22 +1,22 @@
 //! The options of a TCP header: maximum segment size, window scale, selective acknowledgement, timestamps.
 
-/// Maximum length of options in bytes: a header has at most fifteen words (RFC 9293 §3.1).
+/// Maximum length of the options in bytes, because a header has at most fifteen words (RFC 9293 §3.1).
 pub const MAX_LEN: usize = 40;
 
-/// Maximum number of SACK blocks in [`MAX_LEN`] bytes (RFC 2018 §3).
+/// Maximum number of SACK blocks that fit into [`MAX_LEN`] bytes (RFC 2018 §3).
 pub const MAX_SACK_BLOCKS: usize = 4;
 
 /// Timestamps option (RFC 7323 §3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timestamps {
-    /// TSval: the time of sending.
+    /// TSval: the time at which the segment was sent.
     pub value: u32,
-    /// TSecr: the newest TSval of the other side.
+    /// TSecr: the newest TSval received from the other side.
     pub echo: u32,
 }
 
-/// SACK blocks of a segment, most recent first (RFC 2018 §3). Each block is a pair: its first sequence number, and the number after its
-/// last.
+/// SACK blocks of a segment, most recent first (RFC 2018 §3). A block is a pair: its first sequence number, and the sequence number after
+/// its last byte.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackBlocks {
     blocks: [(u32, u32); MAX_SACK_BLOCKS],
@@ -31,7 +31,7 @@ impl SackBlocks {
 }
 
 impl FromIterator<(u32, u32)> for SackBlocks {
-    /// Collects the first [`MAX_SACK_BLOCKS`] blocks.
+    /// Collects the first [`MAX_SACK_BLOCKS`] blocks and ignores all others.
     fn from_iter<T: IntoIterator<Item = (u32, u32)>>(from: T) -> Self {
         let mut all = Self::default();
         for (place, block) in all.blocks.iter_mut().zip(from) {
@@ -42,18 +42,18 @@ impl FromIterator<(u32, u32)> for SackBlocks {
     }
 }
 
-/// TCP options that hosts in simulation and testbed use.
+/// TCP options that hosts in simulations and in the testbed use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Maximum segment size (RFC 9293 §3.7.1), on a SYN.
+    /// Maximum segment size (RFC 9293 §3.7.1). Occurs only on a SYN.
     pub max_segment_size: Option<u16>,
-    /// Number of bits by which windows are shifted (RFC 7323 §2), on a SYN.
+    /// Window scale: the number of bits by which windows are shifted (RFC 7323 §2). Occurs only on a SYN.
     pub window_scale: Option<u8>,
-    /// Whether SACK is permitted (RFC 2018 §2), on a SYN.
+    /// Whether SACK is permitted (RFC 2018 §2). Occurs only on a SYN.
     pub sack_permitted: bool,
-    /// Timestamps.
+    /// Timestamps of the segment, if it has them.
     pub timestamps: Option<Timestamps>,
-    /// SACK blocks.
+    /// SACK blocks of the segment; empty if it has none.
     pub sack: SackBlocks,
 }
 
@@ -66,13 +66,14 @@ const SACK_PERMITTED: u8 = 4;
 const SACK: u8 = 5;
 const TIMESTAMPS: u8 = 8;
 
-/// Bytes of the SACK option before its blocks, including two bytes of padding; and bytes of one block.
+/// Bytes of the SACK option before its blocks, including two bytes of padding.
 const SACK_HEAD: usize = 4;
+/// Bytes of one SACK block.
 const SACK_BLOCK: usize = 8;
 
 impl Options {
-    /// Reads options. As in Linux (`tcp_parse_options`), an unknown option or one with a wrong length is skipped, and reading stops at an
-    /// option that extends past the end.
+    /// Parses options. As in Linux (`tcp_parse_options`), an option that is unknown or has a wrong length is skipped, and parsing stops at
+    /// an option that extends past the end.
     pub fn parse(bytes: &[u8]) -> Self {
         let mut options = Self::default();
         let mut rest = bytes;
@@ -130,13 +131,13 @@ impl Options {
             + 4 * usize::from(self.window_scale.is_some())
     }
 
-    /// Returns the number of SACK blocks that fit beside the other options (RFC 2018 §3).
+    /// Returns how many of the SACK blocks fit beside the other options (RFC 2018 §3).
     fn sack_that_fits(&self) -> usize {
         let room = (MAX_LEN - SACK_HEAD).saturating_sub(self.len_without_sack());
         self.sack.count.min(room / SACK_BLOCK)
     }
 
-    /// Writes the options to the first [`Self::buffer_len`] bytes, in the order of Linux, each at a multiple of four bytes.
+    /// Writes the options to the first [`Self::buffer_len`] bytes, in the same order as Linux. Each begins at a multiple of four bytes.
     ///
     /// # Panics
     ///
@@ -150,7 +151,7 @@ impl Options {
         if self.sack_permitted {
             out.put([SACK_PERMITTED, 2]);
         }
-        // Padding: timestamps take ten bytes and SACK-permitted two. Both together, or neither, need no padding.
+        // Timestamps take ten bytes and SACK-permitted two. If exactly one of the two is present, two bytes of padding are needed.
         if self.sack_permitted != self.timestamps.is_some() {
             out.put([NOP, NOP]);
         }
@@ -215,7 +216,7 @@ mod tests {
 
     #[test]
     fn as_many_blocks_are_written_as_there_is_room_for() {
-        // RFC 2018 §3: four blocks fit, or three beside timestamps. 40 bytes of options hold 12 + 4 + 3 · 8.
+        // RFC 2018 §3: four blocks fit, or three beside timestamps. 12 + 4 + 3 · 8 are the 40 bytes that options may have.
         let sack = (1..=5).map(|number| (10 * number, 10 * number + 5)).collect();
         let alone = Options { sack, ..Options::default() };
         assert_eq!(alone.buffer_len(), 36);
@@ -242,7 +243,7 @@ mod tests {
         assert!(parsed(&[254, 3, 7, 4, 2]).sack_permitted, "an experiment's (RFC 4727) is skipped");
     }
 
-    /// Options with few enough blocks that all fit.
+    /// Generates options with so few SACK blocks that all of them fit.
     fn options() -> impl Strategy<Value = Options> {
         let timestamps = prop::option::of(
             (any::<u32>(), any::<u32>()).prop_map(|(value, echo)| Timestamps { value, echo }),

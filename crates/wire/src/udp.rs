@@ -2,7 +2,7 @@
 
 use crate::checksum::Sum;
 
-/// Bytes of the header.
+/// Length of the header in bytes.
 pub const LEN: usize = 8;
 
 /// UDP header.
@@ -12,13 +12,13 @@ pub struct Repr {
     pub source_port: u16,
     /// Port of the receiver.
     pub destination_port: u16,
-    /// Length field: bytes of the header and its data.
+    /// Length field: the number of bytes of the header and the data.
     pub length: u16,
 }
 
 impl Repr {
-    /// Reads the header of a datagram and returns it with the rest of `bytes`. Does not compare the length field with `bytes`. Returns
-    /// `None` if `bytes` is shorter than a header.
+    /// Parses a datagram. Returns its header and the rest of `bytes`, or `None` if `bytes` is shorter than a header. Does not compare the
+    /// length field with the length of `bytes`.
     pub fn parse(bytes: &[u8]) -> Option<(Self, &[u8])> {
         let (&[a, b, c, d, e, f, _, _], data) = bytes.split_first_chunk::<LEN>()?;
         let repr = Self {
@@ -29,7 +29,7 @@ impl Repr {
         Some((repr, data))
     }
 
-    /// Writes the header to the first [`LEN`] bytes. `sum` is the sum of the pseudo header and the data.
+    /// Writes the header to the first [`LEN`] bytes. `sum` is the checksum's sum over the pseudo header and the data.
     ///
     /// # Panics
     ///
@@ -40,7 +40,7 @@ impl Repr {
         header[2..4].copy_from_slice(&self.destination_port.to_be_bytes());
         header[4..6].copy_from_slice(&self.length.to_be_bytes());
         header[6..8].fill(0);
-        // A checksum field of zero would mean that there is no checksum.
+        // A zero in the checksum field would mean that there is no checksum.
         let checksum = match sum.with(header).checksum() {
             0 => 0xffff,
             other => other,

@@ -13,7 +13,7 @@ use crate::spec::{self, Port};
 /// Maximum number of queues of a port.
 const MAX_QUEUES: u8 = 64;
 
-/// Collects the keys that all kinds of ports with several queues share.
+/// Collects from a port's specification the keys that every kind of port with several queues has.
 macro_rules! classes {
     ($port:ident) => {
         Classes {
@@ -25,7 +25,7 @@ macro_rules! classes {
 }
 
 impl Site<'_> {
-    /// Returns the quantum of each of `queues` queues, in bytes.
+    /// Returns the quantum of each queue in bytes. `queues` is the number of queues.
     fn quanta(
         &self,
         queues: u8,
@@ -111,7 +111,7 @@ impl Site<'_> {
         checker.require(share, &format!("{key}.division.high"), || {
             format!("must be above 0 and below 1, got {high}")
         });
-        // The smaller of the two queues must hold a packet.
+        // A full packet must fit even into the smaller of the two queues.
         let least = high.min(if high < 1.0 { 1.0 - high } else { 1.0 });
         let packets = match p.limit {
             Amount::Packets(packets) => f64::from(packets) * least,
@@ -198,7 +198,7 @@ impl Site<'_> {
 
 fn sfq(p: &spec::Sfq, key: &str, checker: &mut Checker<'_>) -> sfq::Config {
     positive(p.buckets, "buckets", key, checker);
-    // ns-2 compares with half of `max_packets`.
+    // ns-2 compares with half of `max_packets`, so one packet needs at least 2.
     let least = if p.drop == sfq::DropRule::AsNs2 { 2 } else { 1 };
     checker.require(p.max_packets >= least, &format!("{key}.max_packets"), || {
         format!("must be at least {least}, got {}", p.max_packets)
@@ -234,14 +234,14 @@ fn name_of(division: &spec::Division) -> &'static str {
     }
 }
 
-/// Keys that all kinds of ports with several queues share.
+/// Keys that every kind of port with several queues has.
 struct Classes<'a> {
     classes: Option<&'a [u8]>,
     queue_limit: Option<&'a PerQueue<Amount>>,
     port_limit: Option<Amount>,
 }
 
-/// Checks the number of queues at `key.queues` and returns it, clamped to a valid one.
+/// Checks the number of queues, whose key is `key.queues`. Returns it, clamped to the allowed range.
 fn check_queues(queues: u8, key: &str, checker: &mut Checker<'_>) -> usize {
     checker.require((1..=MAX_QUEUES).contains(&queues), &format!("{key}.queues"), || {
         format!("must be from 1 to {MAX_QUEUES}, got {queues}")
@@ -249,7 +249,7 @@ fn check_queues(queues: u8, key: &str, checker: &mut Checker<'_>) -> usize {
     usize::from(queues.clamp(1, MAX_QUEUES))
 }
 
-/// Returns the scheduler `below` beneath `strict` queues of strict priority.
+/// Returns a scheduler that serves `strict` queues with strict priority before those of the scheduler `below`.
 fn above(strict: u8, below: scheduler::Config, key: &str, checker: &mut Checker<'_>) -> scheduler::Config {
     let most = usize::from(MAX_QUEUES) - below.shares().len().min(usize::from(MAX_QUEUES));
     checker.require(usize::from(strict) <= most, &format!("{key}.strict"), || {
@@ -261,7 +261,7 @@ fn above(strict: u8, below: scheduler::Config, key: &str, checker: &mut Checker<
     }
 }
 
-/// Returns one value for each of `queues` queues.
+/// Returns the value of each queue. `queues` is the number of queues.
 fn spread<T: Copy>(values: &PerQueue<T>, queues: usize, key: &str, checker: &mut Checker<'_>) -> Vec<T> {
     let given = values.values().len();
     checker

@@ -10,7 +10,7 @@ use crate::check::Checker;
 use crate::quantity::{Automatic, Depth};
 use crate::spec::{self, Marker};
 
-/// Maximum number of samples in a ring; more would cover more time than any incast lasts.
+/// Maximum number of samples in a marker's ring; a longer ring would cover more time than any incast lasts.
 const MAX_SAMPLES: u32 = 4_096;
 
 impl Site<'_> {
@@ -18,7 +18,7 @@ impl Site<'_> {
         depth.in_bytes(self.packet, self.link.rate)
     }
 
-    /// Builds the marker at `key`. Returns `None` for `drop-tail` and for some invalid markers.
+    /// Checks and builds the marker at `key`. Returns `None` for `drop-tail`, which needs no marker, and for some invalid markers.
     pub(super) fn marker(
         &self,
         marker: &Marker,
@@ -84,7 +84,7 @@ impl Site<'_> {
 }
 
 impl Site<'_> {
-    /// Converts a threshold to the unit that a marker counts in.
+    /// Converts a threshold to `unit`, the unit in which the marker counts.
     fn level(&self, depth: Depth, unit: Unit, key: &str, checker: &mut Checker<'_>) -> Level {
         match (unit, depth) {
             (Unit::Bytes, _) => self.bytes(depth).into(),
@@ -262,7 +262,7 @@ impl Site<'_> {
     }
 }
 
-/// Checks the number of samples in a ring, at least `least`, and returns it, clamped to a valid one.
+/// Checks the number of samples in a marker's ring, which must be `least` or more. Returns it, clamped to the allowed range.
 fn samples(count: u32, least: u32, key: &str, checker: &mut Checker<'_>) -> usize {
     checker.require((least..=MAX_SAMPLES).contains(&count), &format!("{key}.samples"), || {
         format!("must be from {least} to {MAX_SAMPLES}, got {count}")
@@ -270,7 +270,7 @@ fn samples(count: u32, least: u32, key: &str, checker: &mut Checker<'_>) -> usiz
     count.clamp(least, MAX_SAMPLES) as usize
 }
 
-/// Checks that two thresholds of a curve are in order, and returns them in order.
+/// Checks that `kmin` is at most `kmax`. Returns both in ascending order.
 fn ordered(
     kmin: Depth,
     low: Level,
@@ -285,7 +285,7 @@ fn ordered(
     (low.min(high), high)
 }
 
-/// Returns the gauge with this unit, and averaged with this weight if there is one.
+/// Returns `gauge` with the unit `unit`. With a `weight`, it measures a moving average of the backlog.
 fn measured(gauge: Gauge, unit: Unit, weight: Option<f64>, key: &str, checker: &mut Checker<'_>) -> Gauge {
     let averaging = match weight {
         None => aqm::Averaging::Instantaneous,
@@ -300,7 +300,7 @@ fn measured(gauge: Gauge, unit: Unit, weight: Option<f64>, key: &str, checker: &
     Gauge { unit, averaging, ..gauge }
 }
 
-/// Returns a mask with bit *q* set for each queue *q* in `queues`.
+/// Returns a bit mask in which bit *q* is set if queue *q* is listed in `queues`. `count` is the number of queues of the port.
 fn mask(queues: &[u8], count: usize, key: &str, checker: &mut Checker<'_>) -> u64 {
     checker.require(!queues.is_empty(), key, || "must have at least one queue, got an empty list".to_owned());
     let mut mask = 0;
@@ -313,7 +313,7 @@ fn mask(queues: &[u8], count: usize, key: &str, checker: &mut Checker<'_>) -> u6
     mask
 }
 
-/// Checks a probability and returns it, or 1 if it is invalid.
+/// Checks that `pmax` is a probability above 0. Returns it, or 1 if it is invalid.
 fn probability(pmax: f64, key: &str, checker: &mut Checker<'_>) -> f64 {
     let sound = pmax > 0.0 && pmax <= 1.0;
     checker.require(sound, key, || format!("must be above 0 and at most 1, got {pmax}"));

@@ -21,7 +21,7 @@ use crate::resolved::Resolved;
 use crate::spec::{self, Marker, Port, PortOverride, Shaper};
 use crate::topology::{Link, Network, PortKind};
 
-/// Shortest interval of records; a shorter one would record more than once per packet of the fastest link.
+/// Shortest interval between two records of a trace. The fastest link would need longer for one packet.
 pub(crate) const SHORTEST_INTERVAL: Duration = Duration::from_nanos(1);
 
 /// Builds every port of `network`. Problems are recorded in `checker`.
@@ -43,7 +43,7 @@ pub(crate) fn build(spec: &Resolved, network: &mut Network, checker: &mut Checke
     (network.ports, network.notes) = (ports, notes);
 }
 
-/// Settings of one port, each with the key that it comes from.
+/// Settings of one port. Each setting comes with its key in the scenario.
 struct Wanted<'a> {
     port: (&'a Port, String),
     markers: (&'a [Marker], String),
@@ -89,7 +89,7 @@ fn wanted<'a>(
     wanted
 }
 
-/// Returns by override and link whether the override applies to the link's port.
+/// Returns a table of flags, indexed by override and then by link: whether the override applies to the port of the link.
 fn check_overrides(
     overrides: &[PortOverride],
     network: &Network,
@@ -133,7 +133,7 @@ pub(crate) fn traces(
     made
 }
 
-/// Returns by link whether one of `patterns` matches its port. Only ports that `may` accepts can match.
+/// Returns one flag for each link: whether one of `patterns` matches its port. Ports that `may` rejects never match.
 pub(crate) fn matching(
     patterns: &[String],
     key: &str,

@@ -1,4 +1,4 @@
-//! Quantities that may also be a word, such as `"off"`.
+//! Quantities that may also be given as a word, such as `"off"`.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,7 +10,7 @@ use shallows_core::{Bytes, Duration, Rate};
 
 use super::text::{Size, Text, Time, as_text};
 
-/// `"off"`, `"auto"` or a duration.
+/// Maximum random delay of packets: `"off"`, `"auto"` or a duration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Jitter {
     Off,
@@ -20,7 +20,7 @@ pub(crate) enum Jitter {
 }
 
 impl Jitter {
-    /// Returns the largest random delay of packets at hosts with this link rate and packet size.
+    /// Returns the maximum random delay of packets at hosts whose link has this rate and whose full packets have this size.
     pub(crate) fn time(self, rate: Rate, packet: Bytes) -> Duration {
         match self {
             Self::Off => Duration::ZERO,
@@ -29,21 +29,21 @@ impl Jitter {
         }
     }
 
-    /// Returns the same jitter as a duration, or as off.
+    /// Returns an equal jitter without `"auto"`: a duration, or off if the delay is zero.
     pub(crate) fn spelled_out(self, rate: Rate, packet: Bytes) -> Self {
         let time = self.time(rate, packet);
         if time == Duration::ZERO { Self::Off } else { Self::Upto(time) }
     }
 }
 
-/// `"off"`, or the maximum size of a connection's data that waits in its own host.
+/// Limit of a connection's bytes that wait in the sending host: `"off"` or a size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Backpressure {
     Off,
     Upto(Bytes),
 }
 
-/// `"off"`, `"linux"` or the size of the largest burst.
+/// Size of the bursts of segmentation offload: `"off"`, `"linux"` or a size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Tso {
     #[default]
@@ -52,7 +52,7 @@ pub(crate) enum Tso {
     Upto(Bytes),
 }
 
-/// `"event"` for every change, or an interval.
+/// Times of records: `"event"`, which means every change, or an interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Every {
     #[default]

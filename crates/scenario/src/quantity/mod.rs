@@ -1,4 +1,4 @@
-//! Quantities in the notation of scenarios.
+//! Quantities as scenarios write them, such as sizes, times and rates.
 
 mod choices;
 mod numbers;

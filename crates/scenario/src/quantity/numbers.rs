@@ -10,11 +10,11 @@ use shallows_core::Bytes;
 
 use super::text::Size;
 
-/// Size of a packet: a whole number of bytes, or a size with its unit.
+/// Size of a packet: a whole number of bytes, or a number with a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PacketSize(pub(crate) Bytes);
 
-/// Window: a size with its unit, or a whole number of full segments.
+/// Window: a size with a unit, or a whole number of full segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Window {
     Bytes(Bytes),
@@ -31,7 +31,7 @@ impl Window {
     }
 }
 
-/// Largest packet; lengths in IP have 16 bits (RFC 791 §3.1).
+/// Size of the largest packet, because lengths in IP have 16 bits (RFC 791 §3.1).
 pub(crate) const MAX_PACKET: u64 = 65_535;
 
 impl FromStr for Window {

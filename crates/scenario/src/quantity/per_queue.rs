@@ -1,4 +1,4 @@
-//! Settings of a port's queues: one value for every queue, or one for each.
+//! Settings of a port's queues: one value for all queues, or a list with one value per queue.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::fmt;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-/// One value for every queue, or one for each.
+/// One value for all queues, or a list with one value per queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum PerQueue<T> {
     All(T),
@@ -14,7 +14,7 @@ pub(crate) enum PerQueue<T> {
 }
 
 impl<T: Copy> PerQueue<T> {
-    /// Returns one value for each queue, or `None` if a list does not have `queues` entries.
+    /// Returns the value of each of `queues` queues, or `None` if the setting is a list with another number of entries.
     pub(crate) fn spread(&self, queues: usize) -> Option<Vec<T>> {
         match self {
             Self::All(value) => Some(vec![*value; queues]),
@@ -22,7 +22,7 @@ impl<T: Copy> PerQueue<T> {
         }
     }
 
-    /// Returns the values as given.
+    /// Returns the values as the scenario gives them: one, or one per queue.
     pub(crate) fn values(&self) -> &[T] {
         match self {
             Self::All(value) => std::slice::from_ref(value),

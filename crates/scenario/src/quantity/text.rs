@@ -1,4 +1,4 @@
-//! Quantities written as a string with number and unit, and kept exactly.
+//! Quantities that are written as a string with a number and a unit, and are kept exactly.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -20,7 +20,7 @@ pub(crate) struct Time(pub(crate) Duration);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Speed(pub(crate) Rate);
 
-/// Size, or a number of full packets, such as `"80p"`.
+/// Amount of data: a size, or a number of full packets, such as `"80p"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Amount {
     Bytes(Bytes),
@@ -35,7 +35,7 @@ pub(crate) enum Depth {
     Time(Duration),
 }
 
-/// `"auto"`, computed from the rest of the scenario, or a value.
+/// `"auto"`, for a value that is computed from the rest of the scenario, or a given value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Automatic<T> {
     #[default]
@@ -43,13 +43,13 @@ pub(crate) enum Automatic<T> {
     Is(T),
 }
 
-/// Largest size that is accepted. Larger ones are usually mistyped, and sums of a few thousand sizes still fit 64 bits.
+/// Largest size that a scenario may contain. Larger sizes are usually typing errors, and sums of a few thousand sizes still fit 64 bits.
 const MAX_SIZE: Bytes = Bytes(1 << 50);
 
-/// Longest duration that is accepted: one day. Simulated time ends after 213 days.
+/// Longest duration that a scenario may contain: one day. Simulated time can represent 213 days.
 pub(crate) const MAX_TIME: Duration = Duration::from_secs(86_400);
 
-/// Lowest rate that is accepted. On slower links, sending a packet could take longer than simulated time can represent.
+/// Lowest rate that a scenario may contain. On a slower link, sending one packet could take longer than simulated time can represent.
 const MIN_RATE: Rate = Rate(1_000_000);
 const MAX_RATE: Rate = Rate(100_000_000_000_000);
 
@@ -107,7 +107,7 @@ impl FromStr for Amount {
 }
 
 impl Depth {
-    /// Returns the backlog in bytes, at a link with this `rate` and this size of full packets.
+    /// Returns the backlog in bytes, for a link with this `rate` whose full packets have the size `packet`.
     pub(crate) fn in_bytes(self, packet: Bytes, rate: Rate) -> Bytes {
         match self {
             Self::Bytes(size) => size,
@@ -169,7 +169,7 @@ impl fmt::Display for Depth {
     }
 }
 
-/// Visitor that reads a string through [`FromStr`]. An error names the expected form.
+/// Deserialises a string with [`FromStr`]. An error message states the expected form.
 pub(crate) struct Text<T> {
     expected: &'static str,
     marker: std::marker::PhantomData<T>,
@@ -193,7 +193,7 @@ impl<T: FromStr<Err = String>> de::Visitor<'_> for Text<T> {
     }
 }
 
-/// Implements serde and the schema for a type that scenarios write as a string.
+/// Implements serialisation and the JSON Schema for a type that scenarios write as a string.
 macro_rules! as_text {
     ($type:ty, $name:literal, $expected:literal, $pattern:literal) => {
         impl<'de> Deserialize<'de> for $type {

@@ -12,74 +12,74 @@ use crate::quantity::{Time, Window};
 use crate::tagged::tagged;
 
 tagged! {
-    /// Congestion control: the reaction of the window to congestion signals.
+    /// Congestion control: how the window reacts to signals of congestion.
     Congestion, "congestion control" {
-        /// Additive increase, halving (RFC 5681).
+        /// Additive increase, and halving after a loss (RFC 5681).
         "reno" => Reno(reno::Config),
-        /// ECN*, the papers' regular TCP with ECN: `reno` with `ecn = true`, and by default `ect = "all"`.
+        /// ECN*, which papers call regular TCP with ECN: `reno` with `ecn = true`, and with `ect = "all"` unless `tcp.ect` is set.
         "ecn-star" => EcnStar(EcnStar),
-        /// Reduction in proportion to the fraction of marked bytes (RFC 8257).
+        /// Reduction of the window in proportion to the fraction of marked bytes (RFC 8257).
         "dctcp" => Dctcp(dctcp::Config),
-        /// Growth by a cubic function of the time since the last reduction (RFC 9438).
+        /// Growth of the window by a cubic function of the time since the last reduction (RFC 9438).
         "cubic" => Cubic(Cubic),
         /// DCTCP with a brake for incast (Pulser, ANCS '19).
         "pulser" => Pulser(Pulser),
     }
 }
 
-/// Additive increase, halving on marks and on losses.
+/// Additive increase, and halving after marks as well as losses.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct EcnStar {}
 
-/// Growth by a cubic function of the time since the last reduction.
+/// Growth of the window by a cubic function of the time since the last reduction.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Cubic {
     /// Whether connections use classic ECN (RFC 3168). Default false.
     #[serde(default)]
     pub(crate) ecn: bool,
-    /// Aggressiveness of the growth, in segments/s³, above 0. Default 0.4 (RFC 9438 §5).
+    /// Factor C of the cubic function, in segments/s³, above 0. A larger factor gives faster growth. Default 0.4 (RFC 9438 §5).
     #[serde(default = "two_fifths")]
     pub(crate) c: f64,
-    /// Share of the window that a reduction leaves, between 0 and 1. Default 0.7 (RFC 9438 §4.6).
+    /// Factor by which a reduction multiplies the window, between 0 and 1. Default 0.7 (RFC 9438 §4.6).
     #[serde(default = "seven_tenths")]
     pub(crate) beta: f64,
-    /// Whether a flow aims for a smaller window if a reduction comes before it has regained its old window, so that new flows get room.
-    /// Default true (RFC 9438 §4.7).
+    /// Whether a flow aims for a smaller maximum window if a reduction comes before its window has regained the previous maximum. This
+    /// leaves room for new flows. Default true (RFC 9438 §4.7).
     #[serde(default = "yes")]
     pub(crate) fast_convergence: bool,
-    /// Rule that ends slow start before a loss. Default `"off"`.
+    /// Rule that ends slow start before a loss occurs. Default `"off"`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) hystart: HyStart,
-    /// With `hystart = "linux"`: the smallest increase of the round-trip time that may end slow start (`HYSTART_DELAY_MIN`). Two other
-    /// times of HyStart are derived from it: `HYSTART_DELAY_MAX` is four times this value, and the longest gap in a train of
-    /// acknowledgements is half of it. Default 4 ms; divide it by N for a testbed that slows network time N-fold.
+    /// With `hystart = "linux"`: the smallest increase of the round-trip time that ends slow start (`HYSTART_DELAY_MIN`). Two other times
+    /// are derived from it: `HYSTART_DELAY_MAX` is four times this value, and the longest gap in a train of acknowledgements is half of it.
+    /// Default 4 ms. For a testbed that slows network time N-fold, divide by N.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) hystart_delay: Option<Time>,
     /// Arithmetic of the window: exact, or in whole segments and clock ticks as in Linux. Default `"exact"`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) counting: Counting,
-    /// With `counting = "segments"`: length of a clock tick (Linux' jiffy, 1/HZ). Omitted or 0: continuous time.
+    /// With `counting = "segments"`: length of a clock tick (Linux' jiffy, 1/HZ). If omitted or 0, time is continuous.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) tick: Option<Time>,
-    /// With `counting = "segments"`: time for which an unchanged window is not recomputed (Linux: HZ/32 ticks). Omitted or 0: the window is
+    /// With `counting = "segments"`: time for which an unchanged window is not recomputed (Linux: HZ/32 ticks). If omitted or 0, it is
     /// always recomputed.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) hold: Option<Time>,
 }
 
-/// Condition that ends slow start before a loss.
+/// Rule that ends slow start before a loss occurs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum HyStart {
-    /// No rule: slow start ends with a loss, a mark or the slow-start threshold.
+    /// Slow start ends only with a loss, with a mark, or when the window reaches the slow-start threshold.
     #[default]
     Off,
-    /// Growing round-trip times, confirmed by a phase of slower growth (RFC 9406).
+    /// Growing round-trip times, confirmed by a phase in which the window grows more slowly (HyStart++, RFC 9406).
     #[serde(rename = "hystart++")]
     PlusPlus,
-    /// Trains of acknowledgements of half a round trip, or growing round-trip times (Linux).
+    /// A train of acknowledgements that lasts half a round trip, or growing round-trip times (Linux).
     Linux,
 }
 
@@ -87,23 +87,23 @@ pub(crate) enum HyStart {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Pulser {
-    /// Window while the brake is on. Default 4 segments (§III-B).
+    /// Window while the brake is active. Default 4 segments (§III-B).
     #[serde(default = "four_segments")]
     pub(crate) safe_window: Window,
     /// Condition that releases the brake. Default `"first-clean-ack"`.
     #[serde(default)]
     pub(crate) restore: Restore,
-    /// Whether the brake works as in the authors' testbed: ECE activates the brake, has no other effect on the window, and also sets the
-    /// slow-start threshold to the safe window. Default false: an explicit incast notification activates the brake.
+    /// Whether the brake works as in the authors' testbed: ECE activates it, has no other effect on the window, and also sets the
+    /// slow-start threshold to the safe window. Default false: explicit incast notifications activate the brake.
     #[serde(default)]
     pub(crate) as_released: bool,
-    /// Keys of the kind `dctcp`.
+    /// Keys of DCTCP, as in the kind `dctcp`.
     #[serde(default)]
     pub(crate) dctcp: dctcp::Config,
 }
 
 impl Congestion {
-    /// Returns the configuration for segments of `mss` bytes.
+    /// Returns the configuration of the algorithm for segments of `mss` bytes.
     pub(crate) fn config(&self, mss: Bytes) -> Config {
         match self {
             Self::Reno(c) => Config::Reno(*c),

@@ -1,24 +1,24 @@
-//! `[[measure.flow_traces]]`: senders that are recorded, and the interval.
+//! `[[measure.flow_traces]]`: requests to record the senders of chosen flows.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::quantity::Every;
 
-/// Flows whose senders are recorded: chosen by number, or by workload and at random.
+/// Flows whose senders are recorded. They are chosen by number, by workload, at random, or at random from a workload.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FlowTrace {
-    /// Flows by number, counted in order of arrival from 0, as in the table of flows.
+    /// Numbers of flows, which are counted from 0 in order of arrival, as in the table of flows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) flows: Vec<u32>,
-    /// Entry of `workload`, counted from 0, whose flows are chosen. Default: all workloads.
+    /// Index of the workload in the scenario, counted from 0, whose flows are chosen. Default: all workloads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) workload: Option<u32>,
-    /// Number of flows in a uniform random sample, drawn from a separate random stream. Default: all of `workload`.
+    /// Number of flows to choose at random, uniformly. A separate random stream draws them. Default: all flows of `workload`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) sample: Option<u32>,
-    /// Interval of readings; `"event"` (default) means every change.
+    /// Time between two records; `"event"` (default) records every change.
     #[serde(default)]
     pub(crate) every: Every,
 }

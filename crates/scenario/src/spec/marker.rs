@@ -1,4 +1,4 @@
-//! Markers, which mark packets or drop them early.
+//! Markers: algorithms that mark packets, or drop packets before the buffer is full.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,28 +11,29 @@ use crate::quantity::{Automatic, Depth, Size, Time};
 use crate::tagged::tagged;
 
 tagged! {
-    /// Marker: marks packets, or drops them if they are not ECN-capable.
+    /// Marker: marks packets, or drops packets that are not ECN-capable.
     Marker, "marker" {
-        /// No marking; only the buffer drops.
+        /// No marking; packets are dropped only when the buffer is full.
         "drop-tail" => DropTail(DropTail),
-        /// Marking of every packet above one threshold: DCTCP's setting (RFC 8257 §3.1).
+        /// Marking of every packet while the backlog exceeds one threshold, as DCTCP recommends (RFC 8257 §3.1).
         "threshold" => Threshold(Threshold),
-        /// Marking probability that grows with the instantaneous backlog, as in switches: from 0 at kmin to pmax at kmax, and 1 above.
+        /// Marking probability that grows with the current backlog, as in switches: 0 up to kmin, then growing to pmax at kmax, and 1 above
+        /// kmax.
         "red" => Red(Red),
-        /// Thresholds in proportion to each queue's share of the link under round-robin or fair queueing (MQ-ECN, NSDI '16).
+        /// Thresholds in proportion to the share of the link that each queue gets under round-robin or fair queueing (MQ-ECN, NSDI '16).
         "mq-ecn" => MqEcn(MqEcn),
-        /// RED on the average backlog, marking or dropping, as in the paper of Floyd and Jacobson (ToN '93) or in ns-2.
+        /// RED on the average backlog, which marks or drops, as in the paper by Floyd and Jacobson (ToN '93) or in ns-2.
         "red-classic" => RedClassic(Box<RedClassic>),
-        /// Explicit incast notification (Pulser, Algorithm 1): if the backlog of a port grows fast, packets get a bit of their own. Used
-        /// together with a threshold.
+        /// Explicit incast notification (Pulser, Algorithm 1): while the backlog of a port grows fast, a header bit other than the ECN bits
+        /// is set in packets. Used together with a `threshold` marker, which sets ECN marks.
         "ein" => Ein(Ein),
-        /// Incast detector of Pulser's released testbed, which sets CE.
+        /// Incast detector as in Pulser's released testbed, which sets CE in packets.
         "ein-as-released" => EinAsReleased(EinAsReleased),
-        /// Marking at dequeue of packets that have waited longer than a threshold (TCN, CoNEXT '16).
+        /// Marking at dequeue of every packet that has waited longer than a threshold (TCN, CoNEXT '16).
         "tcn" => Tcn(Tcn),
-        /// Marking or dropping while the shortest wait stays too long (RFC 8289).
+        /// Marking or dropping while even the shortest waiting time stays above a target (CoDel, RFC 8289).
         "codel" => Codel(Codel),
-        /// Additional marker of BCC (INFOCOM '20): RED on the occupancy of the shared pool, Kmax = B − B_R/α. Used beside a threshold for
+        /// RED on the occupancy of the shared pool, with Kmax = B − B_R/α (BCC, INFOCOM '20). It is used in addition to a threshold for
         /// each port.
         "bcc" => Bcc(Bcc),
     }
@@ -43,32 +44,34 @@ tagged! {
 #[serde(deny_unknown_fields)]
 pub(crate) struct DropTail {}
 
-/// Marking of every packet above one threshold.
+/// Marking of every packet while the backlog exceeds one threshold.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Threshold {
-    /// Threshold K, as a size, full packets, or time on the link. A packet is marked if the backlog exceeds it.
+    /// Threshold K: a size, a number of full packets, or the time that the link takes to send the backlog. Packets are marked if the
+    /// backlog exceeds K.
     pub(crate) k: Depth,
     /// Backlog that the threshold compares: queue, port or pool. Default `"queue"`.
     #[serde(default)]
     pub(crate) scope: Scope,
-    /// Point of marking. Default `"enqueue"`.
+    /// Point at which packets are marked. Default `"enqueue"`.
     #[serde(default)]
     pub(crate) at: Point,
-    /// Whether the arriving or departing packet is part of the backlog. Default false.
+    /// Whether the backlog includes the packet that is being enqueued or dequeued. Default false.
     #[serde(default)]
     pub(crate) counts_packet: bool,
-    /// Unit of the backlog. Default `"bytes"`. With `"packets"`, thresholds are numbers of packets of any size. With `"cells"`, the
-    /// backlog is the memory of the cells that it occupies, as in chips (`switch.buffer.cell`).
+    /// Unit in which the backlog is counted. Default `"bytes"`. With `"packets"`, thresholds are numbers of packets of any size. With
+    /// `"cells"`, each packet counts with all cells of the memory that it occupies, as in chips (`switch.buffer.cell`).
     #[serde(default)]
     pub(crate) unit: Unit,
-    /// Weight of the newest backlog in a moving average over the packets at this marker, above 0 and at most 1. Default: no average.
+    /// Weight of the newest value, above 0 and at most 1, in a moving average of the backlog that every packet updates. Default: no
+    /// average.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) weight: Option<f64>,
-    /// Division of K among the queues of a port: each queue has the whole K (default), or its share by quantum or weight.
+    /// Threshold of each queue: the whole K (default), or a share of K by the queue's quantum or weight.
     #[serde(default)]
     pub(crate) split: Split,
-    /// Numbers of the queues that the marker applies to. Default: all.
+    /// Numbers of the queues to whose packets the marker applies. Default: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) queues: Option<Vec<u8>>,
 }
@@ -77,32 +80,33 @@ pub(crate) struct Threshold {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Red {
-    /// Backlog up to which nothing is marked; as a size, full packets, or time on the link.
+    /// Backlog up to which nothing is marked: a size, a number of full packets, or the time that the link takes to send it.
     pub(crate) kmin: Depth,
     /// Backlog at or above which every packet is marked.
     pub(crate) kmax: Depth,
-    /// Probability just below kmax, above 0 and at most 1.
+    /// Marking probability at a backlog just below kmax, above 0 and at most 1.
     pub(crate) pmax: f64,
-    /// Backlog that is compared: queue, port or pool. Default `"queue"`.
+    /// Backlog that the thresholds compare: queue, port or pool. Default `"queue"`.
     #[serde(default)]
     pub(crate) scope: Scope,
-    /// Point of marking. Default `"enqueue"`.
+    /// Point at which packets are marked. Default `"enqueue"`.
     #[serde(default)]
     pub(crate) at: Point,
-    /// Whether the arriving or departing packet is part of the backlog. Default false.
+    /// Whether the backlog includes the packet that is being enqueued or dequeued. Default false.
     #[serde(default)]
     pub(crate) counts_packet: bool,
-    /// Unit of the backlog. Default `"bytes"`. With `"packets"`, thresholds are numbers of packets of any size. With `"cells"`, the
-    /// backlog is the memory of the cells that it occupies, as in chips (`switch.buffer.cell`).
+    /// Unit in which the backlog is counted. Default `"bytes"`. With `"packets"`, thresholds are numbers of packets of any size. With
+    /// `"cells"`, each packet counts with all cells of the memory that it occupies, as in chips (`switch.buffer.cell`).
     #[serde(default)]
     pub(crate) unit: Unit,
-    /// Weight of the newest backlog in a moving average over the packets at this marker, above 0 and at most 1. Default: no average.
+    /// Weight of the newest value, above 0 and at most 1, in a moving average of the backlog that every packet updates. Default: no
+    /// average.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) weight: Option<f64>,
-    /// Spacing of marks. Default `"independent"`; BCC's released simulator has `"count"`.
+    /// Spacing of marks. Default `"independent"`; BCC's released simulator uses `"count"`.
     #[serde(default)]
     pub(crate) spacing: Spacing,
-    /// Numbers of the queues that the marker applies to. Default: all.
+    /// Numbers of the queues to whose packets the marker applies. Default: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) queues: Option<Vec<u8>>,
 }
@@ -111,124 +115,125 @@ pub(crate) struct Red {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Spacing {
-    /// Every packet is decided independently, as in switches.
+    /// Each packet is marked independently of all others, as in switches.
     #[default]
     Independent,
-    /// The probability grows with the bytes since the last mark, as in BCC's released simulator.
+    /// The probability grows with the number of bytes since the last mark, as in BCC's released simulator.
     Count,
 }
 
-/// Thresholds that follow each queue's share of a round (NSDI '16, Eq. 5 and 6). Queues of strict priority keep the standard threshold.
+/// Thresholds in proportion to each queue's share of a round (NSDI '16, Eq. 5 and 6). Queues with strict priority keep the standard
+/// threshold.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct MqEcn {
-    /// Standard threshold of a queue that has the whole link, C·RTT·lambda. Give either this key, or kmin, kmax and pmax.
+    /// Standard threshold C·RTT·lambda, which applies to a queue that has the whole link. Set either this key, or kmin, kmax and pmax.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) k: Option<Depth>,
-    /// Standard kmin of the probabilistic form (§3.4).
+    /// With a marking probability (§3.4): kmin of a queue that has the whole link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) kmin: Option<Depth>,
-    /// Standard kmax of the probabilistic form.
+    /// With a marking probability (§3.4): kmax of a queue that has the whole link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) kmax: Option<Depth>,
-    /// Probability just below kmax, the same for every queue.
+    /// With a marking probability (§3.4): probability at a backlog just below kmax, the same for every queue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) pmax: Option<f64>,
-    /// Weight of the old value in the moving average of the round time, from 0 to below 1. Default 0.75.
+    /// Weight of the previous value in the moving average of the round time, from 0 to below 1. Default 0.75.
     #[serde(default = "three_quarters")]
     pub(crate) beta: f64,
-    /// Idle time after which the average of the round time is updated once. `"auto"` (default): the time of one MTU on the link.
+    /// Idle time that counts as one empty round in the average of the round time. `"auto"` (default): the time to send one MTU on the link.
     #[serde(default)]
     pub(crate) idle_time: Automatic<Time>,
-    /// Event at which a port becomes idle. Default `"link-free"`.
+    /// Event from which a port counts as idle. Default `"link-free"`.
     #[serde(default)]
     pub(crate) idle_since: IdleSince,
-    /// Point of marking. Default `"enqueue"`.
+    /// Point at which packets are marked. Default `"enqueue"`.
     #[serde(default)]
     pub(crate) at: Point,
-    /// Whether the arriving or departing packet is part of the backlog. Default true, as in the released simulator.
+    /// Whether the backlog includes the packet that is being enqueued or dequeued. Default true, as in the released simulator.
     #[serde(default = "yes")]
     pub(crate) counts_packet: bool,
 }
 
-/// RED on the average backlog. By default, the rules are the paper's and the numbers ns-2's; `variant = "ns-2"` selects ns-2's rules.
+/// RED on the average backlog. By default it has the rules of the paper with the numbers of ns-2; `variant = "ns-2"` selects ns-2's rules.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RedClassic {
-    /// Rules of the paper (default), or of ns-2 with its defaults (gentle, in bytes, `wait_`). The keys below change single rules.
+    /// Rules of the paper (default), or those of ns-2 with its defaults (gentle, in bytes, `wait_`). The other keys change single rules.
     #[serde(default)]
     pub(crate) variant: RedVariant,
-    /// Average below which no packet is marked, in bytes or packets according to `unit`. `"auto"` (default): ns-2's automatic
-    /// configuration, which computes kmin, kmax and weight from the rate of the link and `target_delay`.
+    /// Average backlog below which no packet is marked, in bytes or packets according to `unit`. `"auto"` (default): as in ns-2's automatic
+    /// configuration, kmin, kmax and weight are computed from the rate of the link and `target_delay`.
     #[serde(default)]
     pub(crate) kmin: Automatic<Depth>,
-    /// Average at or above which every packet is marked or dropped, unless gentle.
+    /// Average backlog at or above which every packet is marked or dropped, unless `gentle` is true.
     #[serde(default)]
     pub(crate) kmax: Automatic<Depth>,
-    /// Weight of the newest backlog in the average, above 0 and at most 1. Required with kmin and kmax.
+    /// Weight of the newest backlog in the average, above 0 and at most 1. Required if kmin and kmax are given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) weight: Option<f64>,
-    /// Twice the queueing delay at the automatic kmin. Default `"5ms"`.
+    /// Queueing delay from which `"auto"` computes kmin, which is half of this delay and at least 5 packets. Default `"5ms"`.
     #[serde(default = "five_milliseconds")]
     pub(crate) target_delay: Time,
-    /// Probability just below kmax. Default 0.1.
+    /// Probability at an average just below kmax. Default 0.1.
     #[serde(default = "tenth")]
     pub(crate) pmax: f64,
-    /// Backlog that is averaged: `"queue"` (default) or `"port"`.
+    /// Backlog whose average is computed: `"queue"` (default) or `"port"`.
     #[serde(default)]
     pub(crate) scope: Scope,
-    /// Unit of the backlog. Default: packets; with `variant = "ns-2"`, bytes.
+    /// Unit in which the backlog is counted. Default: packets; with `variant = "ns-2"`, bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) unit: Option<Unit>,
-    /// Action on a chosen packet. Default: `"mark"`; with `variant = "ns-2"`, `"drop"`.
+    /// Action on a packet that the curve selects. Default: `"mark"`; with `variant = "ns-2"`, `"drop"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) action: Option<Action>,
-    /// Whether the probability continues to grow above kmax, to 1 at twice kmax. Default: false; with `variant = "ns-2"`, true.
+    /// Whether the probability grows further above kmax and reaches 1 at twice kmax. Default: false; with `variant = "ns-2"`, true.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) gentle: Option<bool>,
-    /// Action on a packet that is selected because the average exceeds the curve. Default: `"as-below"`, as for other packets; with
-    /// `variant = "ns-2"`, `"drop"` (RFC 3168 §7).
+    /// Action on a packet that arrives while the average is so high that every packet is selected. Default: `"as-below"`, the same as for
+    /// other selected packets; with `variant = "ns-2"`, `"drop"` (RFC 3168 §7).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) forced: Option<Forced>,
     /// Spacing of marks. Default: `"uniform"`; with `variant = "ns-2"`, `"wait"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) spacing: Option<RedSpacing>,
-    /// Packet size whose transmission time is the unit in which idle time is counted. Default `"500B"`.
+    /// Packet size whose transmission time is the unit for counting idle time. Default `"500B"`.
     #[serde(default = "five_hundred_bytes")]
     pub(crate) typical_packet: Size,
-    /// Numbers of the queues that the marker applies to. Default: all.
+    /// Numbers of the queues to whose packets the marker applies. Default: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) queues: Option<Vec<u8>>,
 }
 
-/// Source of the rules of RED.
+/// Source of the RED rules.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum RedVariant {
-    /// The paper of Floyd and Jacobson.
+    /// The rules of the paper by Floyd and Jacobson (ToN '93).
     #[default]
     Paper,
-    /// The file red.cc of ns-2 with its defaults.
+    /// The rules of ns-2's `red.cc` with its defaults.
     #[serde(rename = "ns-2")]
     Ns2,
 }
 
-/// Explicit incast notification by the growth of a port's backlog.
+/// Explicit incast notifications while the backlog of a port grows fast.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Ein {
-    /// Backlog above which the marker continues to notify after it has started. The paper uses the ECN threshold.
+    /// Backlog above which notifications continue once they have started. The paper uses the ECN threshold.
     pub(crate) high_water: Depth,
-    /// Number N of dequeues over which the growth is averaged. Default 50.
+    /// Number N of the most recent dequeues over which the growth of the backlog is averaged. Default 50.
     #[serde(default = "fifty")]
     pub(crate) samples: u32,
-    /// Growth above which the marker notifies, as a share of the line rate. Default 0.25.
+    /// Growth of the backlog, as a share of the line rate, above which notifications start. Default 0.25.
     #[serde(default = "quarter")]
     pub(crate) threshold: f64,
-    /// Definition of the average. Default `"mean-of-ratios"`, as in Algorithm 1.
+    /// Definition of the average growth. Default `"mean-of-ratios"`, as in Algorithm 1.
     #[serde(default)]
     pub(crate) average: EinAverage,
-    /// Moment at which the backlog is read. Default `"after"`: once the packet has left.
+    /// Moment of a dequeue at which the backlog is read. Default `"after"`: once the packet has left.
     #[serde(default)]
     pub(crate) sampled: Sampled,
 }
@@ -237,13 +242,13 @@ pub(crate) struct Ein {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct EinAsReleased {
-    /// Number of dequeues in the ring. Default 70.
+    /// Number of dequeues that the ring holds. Default 70.
     #[serde(default = "seventy")]
     pub(crate) samples: u32,
-    /// Backlog in packets above which CE is always set. Default 15.
+    /// Backlog in packets above which CE is set in every packet. Default 15.
     #[serde(default = "fifteen")]
     pub(crate) limit: u32,
-    /// Unit of time. `"auto"` (default): one MTU on the link; the testbed uses `"250us"`.
+    /// Unit in which the detector counts time. `"auto"` (default): the time to send one MTU on the link. The testbed uses `"250us"`.
     #[serde(default)]
     pub(crate) packet_time: Automatic<Time>,
 }
@@ -252,63 +257,64 @@ pub(crate) struct EinAsReleased {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Tcn {
-    /// Waiting time above which a packet is marked: RTT·lambda, which is the standard threshold divided by the rate of the link.
+    /// Waiting time above which a packet is marked: RTT·lambda, which is the standard marking threshold divided by the rate of the link.
     pub(crate) threshold: Time,
-    /// Numbers of the queues that the marker applies to. Default: all.
+    /// Numbers of the queues to whose packets the marker applies. Default: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) queues: Option<Vec<u8>>,
 }
 
-/// Controlled delay. Its defaults are for the Internet; round-trip times in a datacenter are about a thousandth of these.
+/// CoDel (controlled delay). Its defaults suit the Internet; round-trip times in a datacenter are about a thousand times shorter.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Codel {
-    /// Tolerated waiting time. Default `"5ms"`.
+    /// Waiting time that CoDel tolerates. Default `"5ms"`.
     #[serde(default = "five_milliseconds")]
     pub(crate) target: Time,
-    /// Time for which waiting times may exceed the target; about the longest round-trip time. Default `"100ms"`.
+    /// Time for which waiting times may stay above the target, about the longest round-trip time. Default `"100ms"`.
     #[serde(default = "hundred_milliseconds")]
     pub(crate) interval: Time,
-    /// Action on a chosen packet. Default `"drop"`; with `egress_drop = "free"` a drop takes no time on the link.
+    /// Action on a packet that CoDel selects. Default `"drop"`. With `egress_drop = "free"`, a drop takes no time on the link.
     #[serde(default = "drop_it")]
     pub(crate) action: Action,
-    /// Waiting time above which every ECN-capable packet is marked. Default: none.
+    /// Waiting time above which every ECN-capable packet is marked. Default: no such threshold.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) ce_threshold: Option<Time>,
-    /// Numbers of the queues that the marker applies to. Default: all.
+    /// Numbers of the queues to whose packets the marker applies. Default: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) queues: Option<Vec<u8>>,
 }
 
-/// RED on the occupancy of the shared pool. A value `"auto"` is computed from the scenario by the paper's formula, and printed with it
-/// before the run.
+/// RED on the occupancy of the shared pool. A value `"auto"` is computed from the scenario by the paper's formula; value and formula are
+/// printed before the run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Bcc {
-    /// Occupancy at or above which every packet is marked. `"auto"` (default): B − B_R/alpha, where B is the size of the pool, alpha that of
-    /// its dynamic threshold, and B_R = C·RTT·(1 + lambda) minus the reserved bytes of a port.
+    /// Occupancy at or above which every packet is marked. `"auto"` (default): B − B_R/alpha, with the size B of the pool, alpha of its
+    /// dynamic threshold, and B_R = C·RTT·(1 + lambda) minus the reserved bytes of a port.
     #[serde(default)]
     pub(crate) kmax: Automatic<Depth>,
-    /// Occupancy up to which nothing is marked. `"auto"` (default): Kmax − C·N·h for the N ports of the pool. If it equals kmax, this is
-    /// the paper's cut-off variant.
+    /// Occupancy up to which nothing is marked. `"auto"` (default): Kmax − C·N·h for the N ports of the pool. If kmin equals kmax, the
+    /// marker is the paper's cut-off variant.
     #[serde(default)]
     pub(crate) kmin: Automatic<Depth>,
-    /// Probability just below kmax. Default 0.1.
+    /// Marking probability at an occupancy just below kmax. Default 0.1.
     #[serde(default = "tenth")]
     pub(crate) pmax: f64,
-    /// Lambda: the share of C·RTT that the transport needs for full throughput. Default 0.72, for DCTCP; 1 for ECN*.
+    /// Lambda: the marking threshold that the transport needs for full throughput, as a share of C·RTT. Default 0.72, for DCTCP; ECN* needs
+    /// 1.
     #[serde(default = "lambda")]
     pub(crate) lambda: f64,
-    /// Time in which all ports of the pool together may fill it from Kmin to Kmax. Default `"8us"`.
+    /// Time in which all ports of the pool together can fill it from Kmin to Kmax. Default `"8us"`.
     #[serde(default = "eight_microseconds")]
     pub(crate) h: Time,
-    /// Round-trip time without queues. `"auto"` (default): that of the longest path.
+    /// Round-trip time without queues. `"auto"` (default): the round-trip time of the longest path.
     #[serde(default)]
     pub(crate) rtt: Automatic<Time>,
-    /// Point of marking. Default `"dequeue"`, as in the paper's switch (§IV-C).
+    /// Point at which packets are marked. Default `"dequeue"`, as in the paper's switch (§IV-C).
     #[serde(default = "dequeue")]
     pub(crate) at: Point,
-    /// Spacing of marks. Default `"independent"`; the released simulator has `"count"`.
+    /// Spacing of marks. Default `"independent"`; BCC's released simulator uses `"count"`.
     #[serde(default)]
     pub(crate) spacing: Spacing,
 }

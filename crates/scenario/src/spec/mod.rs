@@ -1,7 +1,7 @@
 //! Specification of a scenario file. These types alone define its keys; the JSON Schema and the errors are derived from them.
 //!
-//! The comment of each field is its description in the schema: meaning, default, source. Conditions on more than one value are checked
-//! elsewhere.
+//! The comment of each field is its description in the schema: its meaning, its default and its source. Conditions that involve several
+//! values are checked elsewhere.
 
 mod capture;
 mod congestion;
@@ -47,14 +47,14 @@ pub(crate) use workload::*;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Spec {
-    /// Name of the scenario, also in its results. Default: the name of the file without its ending.
+    /// Name of the scenario, which its results also have. Default: the name of the file without its ending.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) name: Option<String>,
-    /// Root of every random stream: the same scenario and seed give the same results everywhere. 0 to 2⁶³ − 1, the range of TOML integers.
-    /// Default 1.
+    /// Root of every random stream, from 0 to 2⁶³ − 1 (the range of TOML integers). The same scenario and seed give the same results on
+    /// every machine. Default 1.
     #[serde(default = "one", deserialize_with = "seed")]
     pub(crate) seed: u64,
-    /// End of the run.
+    /// Condition that ends the run.
     #[serde(default)]
     pub(crate) stop: Stop,
     /// Hosts, switches and links.
@@ -70,29 +70,29 @@ pub(crate) struct Spec {
     /// Measurements.
     #[serde(default)]
     pub(crate) measure: Measure,
-    /// Traffic; at least one workload.
+    /// Workloads: the traffic of the experiment. At least one is required.
     #[serde(default)]
     pub(crate) workload: Vec<Workload>,
-    /// Axes of a sweep for `shallows sweep`: keys such as `"workload.0.load"`, each with its values. A single run ignores them.
+    /// Axes of a sweep for `shallows sweep`: keys such as `"workload.0.load"`, each with a list of values. A single run ignores them.
     #[serde(default, skip_serializing)]
     #[schemars(with = "std::collections::BTreeMap<String, serde_json::Value>")]
     pub(crate) sweep: toml::Table,
 }
 
 tagged! {
-    /// Workload: senders, receivers and times of traffic.
+    /// Traffic of one kind: its senders, its receivers and its times.
     Workload, "workload" {
-        /// Flows that arrive at random times and load the given links to a given share.
+        /// Flows that arrive at random times and on average use a given share of the capacity of links.
         "poisson" => Poisson(Poisson),
         /// Flows that last as long as the run.
         "long-lived" => LongLived(LongLived),
-        /// Several senders that respond to a receiver at once.
+        /// Rounds in which several senders send to the same receiver at once.
         "incast" => Incast(Incast),
-        /// Queries that are split over workers, whose responses are gathered.
+        /// Queries that a client sends to several workers, whose responses it gathers.
         "partition-aggregate" => PartitionAggregate(PartitionAggregate),
-        /// Blocks that are split over servers and fetched one after the other.
+        /// Blocks whose parts are on several servers. A client fetches all parts of a block at once, and then the next block.
         "block-transfer" => BlockTransfer(BlockTransfer),
-        /// Flows listed in a file.
+        /// Flows that a file lists.
         "trace" => FlowList(FlowList),
         /// Unresponsive datagrams.
         "udp" => Udp(Udp),
@@ -102,7 +102,7 @@ tagged! {
 }
 
 impl Workload {
-    /// Returns the workload's own `tcp` table.
+    /// Returns the workload's own `tcp` table, or `None` if it has none.
     pub(crate) fn tcp(&self) -> Option<&toml::Table> {
         match self {
             Self::Poisson(w) => w.tcp.as_ref(),
@@ -115,17 +115,17 @@ impl Workload {
         }
     }
 
-    /// Returns whether the workload sends flows, which are numbered, counted and traced. Datagrams and echo requests are not flows.
+    /// Returns whether the workload sends flows. Datagrams and echo requests are not flows; they are not numbered, counted or traced.
     pub(crate) fn sends_flows(&self) -> bool {
         !matches!(self, Self::Udp(_) | Self::Ping(_))
     }
 }
 
-/// Condition that ends the run: a time, or the completion of every flow, whichever is first.
+/// Condition that ends the run: a time, or the completion of every flow, whichever comes first.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Stop {
-    /// Latest simulated time at which the run ends. Default: none; required if a workload has no end.
+    /// Simulated time at which the run ends at the latest. Required if a workload has no end. Default: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) at: Option<Time>,
 }
@@ -134,20 +134,20 @@ pub(crate) struct Stop {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Host {
-    /// Network interface and its queue.
+    /// Network interface (NIC) of each host and its queue.
     #[serde(default)]
     pub(crate) nic: Nic,
-    /// Maximum of the uniform random delay of each packet at its host; packets keep their order. Without jitter, identical senders
-    /// synchronise, and a full buffer can lock out some flows. `"auto"` (default) is the time of one MTU on the host's link.
+    /// Maximum random delay, uniform, of each packet at its host; packets keep their order. Without this jitter, identical senders
+    /// synchronise, and a full buffer can lock out some flows. `"auto"` (default): the time to send one MTU on the host's link.
     #[serde(default)]
     pub(crate) jitter: Jitter,
-    /// Groups of hosts that differ from the others. Default: none.
+    /// Groups of hosts whose settings differ from those of other hosts. Default: none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) group: Vec<Group>,
 }
 
 impl Host {
-    /// Returns the NIC of hosts of a group and its key in the scenario. Group 0 has the hosts in no other group.
+    /// Returns the NIC settings of a group and their key in the scenario. Group 0 consists of the hosts in no other group.
     pub(crate) fn nic_of(&self, group: usize) -> (&Nic, String) {
         let own = group.checked_sub(1).and_then(|index| Some((self.group[index].nic.as_ref()?, index)));
         own.map_or((&self.nic, "host.nic".to_owned()), |(nic, index)| {
@@ -156,34 +156,36 @@ impl Host {
     }
 }
 
-/// Hosts that differ from other hosts, or that results list separately. A host is in at most one group; hosts without a group are in the
-/// group `default`. Workloads refer to groups by name: `senders = "group:old"`.
+/// Group of hosts with settings of their own, or that results list separately. A host is in at most one group; the hosts in none form the
+/// group `default`. Workloads refer to a group by name: `senders = "group:old"`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Group {
-    /// Name in results and workloads: letters, digits, `-`, `_` and `.`; not `default` or `all`.
+    /// Name of the group in results and workloads: letters, digits, `-`, `_` and `.`; not `default` or `all`.
     pub(crate) name: String,
-    /// Hosts in the group, by number or name. Default: those of `racks`; at least one of the two is required.
+    /// Hosts in the group, by number or name. A group needs `members`, `racks` or both. Default: only the hosts of `racks`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) members: Option<HostSet>,
-    /// Racks whose hosts are also in the group: switches with hosts, counted from 0 (`"0..2"`), or by name (`"leaf0, leaf3"`). Default:
-    /// none.
+    /// Racks whose hosts are in the group in addition to `members`. A rack is given by the number of its switch among the switches with
+    /// hosts (`"0..2"`), or by its name (`"leaf0, leaf3"`). Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) racks: Option<RackSet>,
-    /// Keys in which the group's connections differ from `[tcp]`. A table without `kind` replaces only the keys that it contains; any other
-    /// value replaces the whole value. Default: none.
+    /// Settings of the group's connections that differ from `[tcp]`. A table without `kind` replaces only the keys that it contains; any
+    /// other value replaces the whole value in `[tcp]`. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) tcp: Option<Tcp>,
-    /// Keys in which the group's NICs differ from `host.nic`; they are replaced like those of `tcp`. Default: none.
+    /// Settings of the group's NICs that differ from `host.nic`. They replace values as in `tcp`. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) nic: Option<Nic>,
-    /// Largest IP packet of the group's hosts, at most `topology.mtu`. Two hosts use the smaller of their values. Default: `topology.mtu`.
+    /// Largest IP packet of the group's hosts, at most `topology.mtu`. A connection uses the smaller value of its two hosts. Default:
+    /// `topology.mtu`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) mtu: Option<PacketSize>,
-    /// Time that each packet spends in a sending host of the group, and in a receiving one. Default: `topology.host_delay`.
+    /// Delay of each packet in a sending host of the group, and in a receiving one. Default: `topology.host_delay`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) delay: Option<Time>,
-    /// Maximum random delay of each packet, as `host.jitter`, where `"auto"` is the time of one MTU of the group. Default: `host.jitter`.
+    /// Maximum random delay of each packet at its host. `"auto"`: the time to send one MTU of the group on the host's link. Default:
+    /// `host.jitter`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) jitter: Option<Jitter>,
 }
@@ -192,31 +194,31 @@ pub(crate) struct Group {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Nic {
-    /// Limit of the queue, in bytes or packets. Default with backpressure `"64MB"`: Linux' transmit queue of 1,000 packets, each of up to
-    /// 64 KB, because it may be a burst. Default without backpressure `"1000p"`, as in simulators.
+    /// Limit of the queue, in bytes or packets. Default with `backpressure`: `"64MB"`, which is Linux' transmit queue of 1,000 packets of
+    /// up to 64 KB each (a waiting burst counts as one packet). Default without `backpressure`: `"1000p"`, as in simulators.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) limit: Option<Amount>,
-    /// Limit of a connection's own data in this queue; at the limit, the connection waits, as in Linux (TCP Small Queues). The limit is two
-    /// segments or the data that the pacing rate sends in 1 ms, whichever is larger, but at most this value (Linux:
-    /// `tcp_limit_output_bytes`). Default `"1MiB"`, Linux' from 4.20 to 6.15 (4 MiB since). `"off"`: connections send into a full queue,
-    /// which drops, as in ns-2.
+    /// Limit of a connection's data in this queue; at the limit, the connection waits, as in Linux (TCP Small Queues). The limit is two
+    /// segments, or the data that the pacing rate sends in 1 ms if that is more, but at most this value (`tcp_limit_output_bytes` of
+    /// Linux). Default `"1MiB"`, as in Linux 4.20 to 6.15; later versions have 4 MiB. `"off"`: connections send into a full queue, which
+    /// drops packets, as in ns-2.
     #[serde(default = "one_mebibyte")]
     pub(crate) backpressure: Backpressure,
-    /// Memory that Linux counts for each waiting packet or burst in addition to its data: 832 bytes in Linux 6.18, for the socket buffer,
-    /// its shared part and room for headers (`truesize`). A larger value lets less data wait. Requires `backpressure`. Default: packets
-    /// count with their own size.
+    /// Memory that counts for each waiting packet or burst in addition to its data. Linux 6.18 counts 832 bytes, for the socket buffer, its
+    /// shared part and room for headers (`truesize`). With a larger value, less data can wait. Requires `backpressure`. Default: a packet
+    /// counts with its own size.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) buffer_overhead: Option<Size>,
-    /// Segmentation offload (TSO, GSO): size of the bursts of segments that a connection passes to the NIC and that leave back to back.
-    /// `"off"` (default): each segment is sent as soon as possible. `"linux"`: the data that the pacing rate sends in 1 ms, at least two
-    /// segments and at most 64 KB; the connection waits until a third of its window may leave. A size: as `"linux"`, but with bursts of
-    /// this size at any rate, as in Linux before 3.12 and in Windows.
+    /// Segmentation offload (TSO, GSO): size of the bursts that a connection passes to the NIC, whose segments leave back to back. `"off"`
+    /// (default): each segment is sent as soon as possible. `"linux"`: a burst is the data that the pacing rate sends in 1 ms, at least two
+    /// segments and at most 64 KB; the connection waits until it can send a third of its window. A size: bursts have this size at any rate,
+    /// as in Linux before 3.12 and in Windows, and otherwise follow the rules of `"linux"`.
     #[serde(default)]
     pub(crate) tso: Tso,
-    /// Pacing of connections. Default `"off"`.
+    /// Whether connections pace their packets. Default `"off"`.
     #[serde(default)]
     pub(crate) pacing: Pacing,
-    /// Interrupt coalescing: the NIC collects arriving packets, and the host receives them together. Default: none.
+    /// Interrupt coalescing: the NIC collects arriving packets and passes them to the host together. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) coalescing: Option<Coalescing>,
     /// Queues and scheduler of the NIC. Default `"fifo"`.
@@ -234,46 +236,47 @@ pub(crate) struct Nic {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Measure {
-    /// Event that completes a flow: arrival at the receiver, or acknowledgement at the sender. Default `"receiver"`.
+    /// Event that completes a flow: arrival of its last byte at the receiver, or acknowledgement of every byte at the sender. Default
+    /// `"receiver"`.
     #[serde(default)]
     pub(crate) fct: FctEnd,
-    /// Upper edges of the flow-size bins, inclusive, ascending; one more bin holds larger flows. Default 100 KB and 10 MB.
+    /// Upper edges of the flow-size bins, inclusive, ascending. One more bin holds all larger flows. Default 100 KB and 10 MB.
     #[serde(default = "bins")]
     pub(crate) bins: Vec<Size>,
-    /// Interval of samples of the length of every queue. Default: no samples.
+    /// Time between two samples of the length of every queue. Default: no samples.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) sample_queues: Option<Time>,
-    /// Ports whose whole state is recorded: backlogs, pool, thresholds, state of markers and schedulers. Default: none.
+    /// Ports whose state is recorded: backlogs, pool, thresholds, and the state of markers and schedulers. Default: none.
     #[serde(default)]
     pub(crate) traces: Vec<PortTrace>,
-    /// Flows whose senders are recorded: windows, alpha, round-trip time, bytes in flight, state. A flow chosen by several entries belongs
-    /// to the first. Default: none.
+    /// Flows whose senders are recorded: window, alpha, round-trip time, bytes in flight and state. If several entries choose a flow, it
+    /// belongs to the first. Default: none.
     #[serde(default)]
     pub(crate) flow_traces: Vec<FlowTrace>,
-    /// Captures of the packets that chosen ports send, as files for Wireshark and similar programs. Default: none.
+    /// Files with the packets that chosen ports send, for Wireshark and similar programs. Default: none.
     #[serde(default)]
     pub(crate) captures: Vec<Capture>,
-    /// Warm-up time: flows that arrive earlier are simulated but not counted. Default `"0s"`.
+    /// End of the warm-up: flows that arrive earlier are simulated but not counted. Default `"0s"`.
     #[serde(default = "no_time")]
     pub(crate) warm_up: Time,
 }
 
-/// Record of the state of ports.
+/// Request to record the state of ports.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PortTrace {
-    /// Ports by kind (`"nic"`, `"to-host"`, `"up"` …) or by name, such as `"leaf0->host3"`; `*` matches any text.
+    /// Ports, given by kind (`"nic"`, `"to-host"`, `"up"` …) or by name, such as `"leaf0->host3"`; `*` matches any text.
     pub(crate) ports: Vec<String>,
-    /// Interval of readings; `"event"` (default) means every change.
+    /// Time between two records; `"event"` (default) records every change.
     #[serde(default)]
     pub(crate) every: Every,
 }
 
-/// End at which a flow counts as complete.
+/// Event that completes a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FctEnd {
-    /// Arrival of its last byte at the receiver.
+    /// Arrival of the flow's last byte at the receiver.
     #[default]
     Receiver,
     /// Acknowledgement of every byte at the sender, as in BCC's results.
@@ -281,7 +284,7 @@ pub enum FctEnd {
 }
 
 impl Nic {
-    /// Returns the NIC with the default queue limit filled in.
+    /// Returns the NIC settings with the default limit of the queue filled in.
     pub(crate) fn spelled_out(self) -> Self {
         Self { limit: Some(self.limit()), ..self }
     }
@@ -325,10 +328,10 @@ impl Default for Measure {
     }
 }
 
-/// Largest seed: the largest integer of TOML, because a resolved scenario is written in TOML.
+/// Largest seed: the largest integer of TOML, in which resolved scenarios are written.
 pub const MAX_SEED: u64 = i64::MAX as u64;
 
-/// Reads a seed. A larger number in an override is not valid TOML and arrives as text.
+/// Deserialises a seed. In an override, a seed above the range of TOML integers is not a number in TOML and arrives as text.
 fn seed<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
     struct Seed;
     impl Visitor<'_> for Seed {
@@ -359,6 +362,6 @@ fn no_time() -> Time {
 }
 
 fn bins() -> Vec<Size> {
-    // DCTCP (SIGCOMM '10) §4.3 and later papers: small up to 100 KB, large above 10 MB.
+    // DCTCP (SIGCOMM '10) §4.3 and later papers call flows up to 100 KB small and those above 10 MB large.
     [100_000, 10_000_000].map(|edge| Size(Bytes(edge))).to_vec()
 }

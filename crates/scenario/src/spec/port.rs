@@ -12,11 +12,11 @@ use crate::quantity::{Amount, Automatic, PerQueue, Size, Speed, Time};
 use crate::tagged::tagged;
 
 tagged! {
-    /// Port: queues and the scheduler that chooses the next one.
+    /// Queues of a port, and the scheduler that chooses the queue to send from.
     Port, "port" {
         /// A single queue.
         "fifo" => Fifo(Fifo),
-        /// Always the first queue that is not empty.
+        /// Strict priority: the first queue that is not empty sends.
         "strict-priority" => StrictPriority(StrictPriority),
         /// Round-robin by bytes without carry-over: the unused part of a turn is lost.
         "wrr" => Wrr(Wrr),
@@ -24,9 +24,11 @@ tagged! {
         "dwrr" => Dwrr(Dwrr),
         /// Weighted fair queueing (Demers et al., SIGCOMM '89; Parekh and Gallager, ToN '93).
         "wfq" => Wfq(Wfq),
-        /// Hashed Credits Fair (Shpiner et al.): a high-priority and a low-priority queue that swap, and credits for bins of flows.
+        /// Hashed Credits Fair (Shpiner et al.): a high-priority and a low-priority queue that swap roles. Flows are hashed to bins, whose
+        /// credits admit packets to the high-priority queue.
         "hcf" => Hcf(Hcf),
-        /// Deficit round-robin over hashed buckets, which drops from the head of the longest one (ns-2's DRR).
+        /// Deficit round-robin over buckets to which flows are hashed; at the limit, the head of the longest bucket is dropped (ns-2's
+        /// DRR).
         "hashed-drr" => HashedDrr(HashedDrr),
         /// Stochastic Fairness Queueing (McKenney, INFOCOM '90).
         "sfq" => Sfq(Sfq),
@@ -44,19 +46,19 @@ impl Default for Port {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Fifo {}
 
-/// Queue 0 before queue 1, and so on.
+/// Strict priority: queue 0 is served before queue 1, and so on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct StrictPriority {
     /// Number of queues of a port.
     pub(crate) queues: u8,
-    /// Queue that each class of service (DSCP) joins, by class. Default: class 0 joins queue 0, class 1 queue 1 …
+    /// Queue of each class of service (DSCP), as a list indexed by class. Default: class *n* uses queue *n*.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) classes: Option<Vec<u8>>,
-    /// Limit of each queue, independent of the buffer. Default: no limit.
+    /// Limit of each queue, in addition to the limits of the buffer. Default: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) queue_limit: Option<PerQueue<Amount>>,
-    /// Limit of all queues of a port together, first come, first served. Default: no limit.
+    /// Limit of all queues of a port together, which they share first come, first served. Default: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) port_limit: Option<Amount>,
 }
@@ -67,21 +69,21 @@ pub(crate) struct StrictPriority {
 pub(crate) struct Wrr {
     /// Number of queues that take turns.
     pub(crate) queues: u8,
-    /// Quantum that each queue may send in a round: one value for all, or a list.
+    /// Data that each queue may send in a round: one value for all queues, or a list with one value per queue.
     pub(crate) quantum: PerQueue<Amount>,
-    /// Order of turns. Default `"cyclic"`.
+    /// Order in which queues take turns. Default `"cyclic"`.
     #[serde(default)]
     pub(crate) order: Order,
-    /// Number of additional queues with strict priority; they are first in number. Default 0.
+    /// Number of additional queues with strict priority over the others; they have the lowest numbers. Default 0.
     #[serde(default)]
     pub(crate) strict: u8,
-    /// Queue that each class of service (DSCP) joins, by class. Default: class 0 joins queue 0, class 1 queue 1 …
+    /// Queue of each class of service (DSCP), as a list indexed by class. Default: class *n* uses queue *n*.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) classes: Option<Vec<u8>>,
-    /// Limit of each queue, independent of the buffer. Default: no limit.
+    /// Limit of each queue, in addition to the limits of the buffer. Default: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) queue_limit: Option<PerQueue<Amount>>,
-    /// Limit of all queues of a port together, first come, first served. Default: no limit.
+    /// Limit of all queues of a port together, which they share first come, first served. Default: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) port_limit: Option<Amount>,
 }
@@ -92,18 +94,18 @@ pub(crate) struct Wrr {
 pub(crate) struct Dwrr {
     /// Number of queues that take turns.
     pub(crate) queues: u8,
-    /// Quantum that each queue may send in a round, on average: one value for all, or a list.
+    /// Data that each queue may send in a round, on average: one value for all queues, or a list with one value per queue.
     pub(crate) quantum: PerQueue<Amount>,
-    /// Number of additional queues with strict priority; they are first in number. Default 0.
+    /// Number of additional queues with strict priority over the others; they have the lowest numbers. Default 0.
     #[serde(default)]
     pub(crate) strict: u8,
-    /// Queue that each class of service (DSCP) joins, by class. Default: class 0 joins queue 0, class 1 queue 1 …
+    /// Queue of each class of service (DSCP), as a list indexed by class. Default: class *n* uses queue *n*.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) classes: Option<Vec<u8>>,
-    /// Limit of each queue, independent of the buffer. Default: no limit.
+    /// Limit of each queue, in addition to the limits of the buffer. Default: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) queue_limit: Option<PerQueue<Amount>>,
-    /// Limit of all queues of a port together, first come, first served. Default: no limit.
+    /// Limit of all queues of a port together, which they share first come, first served. Default: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) port_limit: Option<Amount>,
 }
@@ -114,22 +116,23 @@ pub(crate) struct Dwrr {
 pub(crate) struct Wfq {
     /// Number of queues that share the link.
     pub(crate) queues: u8,
-    /// Weights of the queues; busy queues share the link in proportion to them. One value for all (default 1), or a list.
+    /// Weights of the queues. Busy queues share the link in proportion to their weights. One value for all queues (default 1), or a list
+    /// with one value per queue.
     #[serde(default = "one_weight")]
     pub(crate) weight: PerQueue<u32>,
     /// Definition of virtual time. Default `"gps"`.
     #[serde(default)]
     pub(crate) virtual_time: VirtualTime,
-    /// Number of additional queues with strict priority; they are first in number. Default 0.
+    /// Number of additional queues with strict priority over the others; they have the lowest numbers. Default 0.
     #[serde(default)]
     pub(crate) strict: u8,
-    /// Queue that each class of service (DSCP) joins, by class. Default: class 0 joins queue 0, class 1 queue 1 …
+    /// Queue of each class of service (DSCP), as a list indexed by class. Default: class *n* uses queue *n*.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) classes: Option<Vec<u8>>,
-    /// Limit of each queue, independent of the buffer. Default: no limit.
+    /// Limit of each queue, in addition to the limits of the buffer. Default: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) queue_limit: Option<PerQueue<Amount>>,
-    /// Limit of all queues of a port together, first come, first served. Default: no limit.
+    /// Limit of all queues of a port together, which they share first come, first served. Default: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) port_limit: Option<Amount>,
 }
@@ -138,7 +141,8 @@ fn one_weight() -> PerQueue<u32> {
     PerQueue::All(1)
 }
 
-/// Hashed Credits Fair. Defaults are the paper's settings for long flows (§5.1.1); other values are its alternatives (§4).
+/// Hashed Credits Fair. The defaults are the paper's settings for long flows (§5.1.1). Other values are alternatives that the paper
+/// describes (§4).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Hcf {
@@ -147,27 +151,27 @@ pub(crate) struct Hcf {
     /// Number of bins (the paper's K). Default 20.
     #[serde(default = "twenty")]
     pub(crate) bins: u32,
-    /// Credits of each bin at the start of a period (the paper's c0), in packets or bytes. Default `"1p"`.
+    /// Credits that each bin gets at the start of a period (the paper's c0), in packets or bytes. Default `"1p"`.
     #[serde(default = "one_packet")]
     pub(crate) credits: Amount,
-    /// Number of bins that a packet is hashed to; more than one is a Bloom counter (§4.1). Default 1.
+    /// Number of bins to which each packet is hashed. Several bins form a Bloom counter (§4.1). Default 1.
     #[serde(default = "one")]
     pub(crate) hashes: u32,
-    /// End of a period: when the high-priority queue becomes empty (`"auto"`, default), or at every multiple of a time, which may reorder
-    /// packets (§4.3).
+    /// Event that ends a period. `"auto"` (default): the high-priority queue becomes empty. A time: the period ends at every multiple of
+    /// this time, which may reorder packets (§4.3).
     #[serde(default)]
     pub(crate) period: Automatic<Time>,
     /// Division of the buffer between the two queues (§4.4, §4.5). Default `"equal"`.
     #[serde(default)]
     pub(crate) division: Division,
-    /// Source of the next period's hash (§4.6). Default `"drawn"`.
+    /// Source of the hash function of the next period (§4.6). Default `"drawn"`.
     #[serde(default)]
     pub(crate) rekey: Rekey,
-    /// Whether a packet that joins the low-priority queue takes all credits of its bins (footnote 1). Otherwise, packets of a flow may be
-    /// reordered. Default `"applied"`.
+    /// Whether a packet that joins the low-priority queue takes all credits of its bins (footnote 1). Without this rule, packets of a flow
+    /// may be reordered. Default `"applied"`.
     #[serde(default)]
     pub(crate) footnote: Footnote,
-    /// Action on the queues when the high-priority queue becomes empty. Default `"when-empty"`: they swap.
+    /// Whether the queues swap roles when the high-priority queue becomes empty. Default `"when-empty"`: they do.
     #[serde(default)]
     pub(crate) swap: Swap,
 }
@@ -177,7 +181,7 @@ tagged! {
     Division, "division" {
         /// Each queue has half of the buffer.
         "equal" => Equal(NoMore),
-        /// A share for the high-priority queue, the rest for the other.
+        /// A given share for the high-priority queue, and the rest for the low-priority queue.
         "unequal" => Unequal(Unequal),
         /// No fixed division: packets at the tail of the low-priority queue are dropped to make room for high-priority packets.
         "dynamic" => Dynamic(NoMore),
@@ -192,41 +196,42 @@ impl Default for Division {
     }
 }
 
-/// No further keys.
+/// Kind without further keys.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NoMore {}
 
-/// A share for the high-priority queue, the rest for the other.
+/// A given share for the high-priority queue, and the rest for the low-priority queue.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Unequal {
-    /// Share of the high-priority queue, between 0 and 1.
+    /// Share of the buffer that the high-priority queue has, between 0 and 1.
     pub(crate) high: f64,
-    /// Effect of a swap of the queues on their sizes. Default `"swap"`: the sizes swap too.
+    /// Whether a swap of the queues also swaps their sizes. Default `"swap"`: it does.
     #[serde(default)]
     pub(crate) sizes: Sizes,
 }
 
-/// Deficit round-robin over hashed buckets. The defaults are ns-2's except for the hash.
+/// Deficit round-robin over buckets to which flows are hashed. The defaults are those of ns-2, except for the hash.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct HashedDrr {
     /// Number of buckets. Default 10.
     #[serde(default = "ten")]
     pub(crate) buckets: u32,
-    /// Bytes that a bucket earns at each visit. Default `"250B"`.
+    /// Bytes that a bucket may send in addition each time its turn comes. Default `"250B"`.
     #[serde(default = "ns2_quantum")]
     pub(crate) quantum: Size,
     /// Limit of all buckets together. Default `"25KB"`.
     #[serde(default = "ns2_limit")]
     pub(crate) limit: Amount,
-    /// Packet fields that are hashed. Default `"five-tuple"`; ns-2 has `"source-only"`.
+    /// Packet fields that choose the bucket. Default `"five-tuple"`; ns-2 uses `"source-only"`.
     #[serde(default)]
     pub(crate) hash: FlowHash,
 }
 
-/// Hashed buckets that take turns; each sends one packet per turn. The defaults are ns-2's except for hash and drop rule.
+/// Buckets to which flows are hashed and which take turns; each sends one packet per turn. The defaults are those of ns-2, except for the
+/// hash and the drop rule.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Sfq {
@@ -236,13 +241,13 @@ pub(crate) struct Sfq {
     /// Limit of all buckets together, in packets. Default 40.
     #[serde(default = "forty")]
     pub(crate) max_packets: u32,
-    /// Packet fields that are hashed. Default `"address-pair"`, SFQ's conversation; ns-2 has `"address-sum"`.
+    /// Packet fields that choose the bucket. Default `"address-pair"`, the conversation of the paper; ns-2 uses `"address-sum"`.
     #[serde(default = "address_pair")]
     pub(crate) hash: FlowHash,
-    /// Interval at which the hash is perturbed, which may reorder packets. Default: never.
+    /// Time after which the hash function changes, again and again. A change may reorder packets. Default: it never changes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) perturbation: Option<Time>,
-    /// Packet that is dropped when the buckets are full. Default `"steal-tail"`.
+    /// Choice of the packet that is dropped when the buckets are full. Default `"steal-tail"`.
     #[serde(default)]
     pub(crate) drop: DropRule,
 }
@@ -287,8 +292,8 @@ fn address_pair() -> FlowHash {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Shaper {
-    /// Long-term rate, in bits on the wire.
+    /// Maximum long-term rate, counted in bits on the wire.
     pub(crate) rate: Speed,
-    /// Depth of the bucket: bytes that may pass at once after a pause. At least one full packet.
+    /// Depth of the bucket: the number of bytes that may pass at once after a pause, at least one full packet.
     pub(crate) burst: Size,
 }

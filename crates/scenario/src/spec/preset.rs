@@ -1,4 +1,4 @@
-//! `preset` in `[tcp]`: sets several keys at once. `presets.toml` lists the presets with their sources.
+//! The key `preset` of `[tcp]`, which sets several keys at once. `presets.toml` lists the presets with their sources.
 
 use std::sync::LazyLock;
 
@@ -14,13 +14,13 @@ use crate::tagged;
 static PRESETS: LazyLock<Table> =
     LazyLock::new(|| toml::from_str(include_str!("presets.toml")).expect("presets.toml is TOML"));
 
-/// Table of a preset with keys for one kind of congestion control.
+/// Key of a table in a preset: for each kind of congestion control, the keys that are set only with that kind.
 const WHEN: &str = "when";
 
-/// Table of a preset with keys whose value is computed from another key, if the scenario sets that key.
+/// Key of a table in a preset. Its entry `a = "b"` means that the preset computes the key `a` from the key `b` if the scenario sets `b`.
 const FOLLOWS: &str = "follows";
 
-/// Reads `[tcp]`: the given keys, on top of those that its preset sets.
+/// Reads `[tcp]`: the keys given in the scenario, and for all other keys the values that its preset sets.
 pub(crate) fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Tcp, D::Error> {
     let given = Table::deserialize(deserializer)?;
     let Some(name) = given.get("preset") else { return tagged::contents(given) };
@@ -37,7 +37,7 @@ pub(crate) fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Tcp, D:
     Ok(tcp)
 }
 
-/// Table with the keys of `[tcp]`, read in the same way.
+/// Contents of a table that has the keys of `[tcp]` and is read in the same way, presets included.
 #[derive(Deserialize)]
 #[serde(transparent)]
 pub(crate) struct TcpTable(#[serde(deserialize_with = "read")] Tcp);
@@ -48,7 +48,7 @@ impl From<TcpTable> for Tcp {
     }
 }
 
-/// Returns the keys of a preset that have an effect together with the given keys.
+/// Returns the keys of a preset without those that have no effect together with the given keys.
 fn relevant(preset: &Table, given: &Table) -> Table {
     let mut set = preset.clone();
     let when = set.remove(WHEN);
@@ -99,8 +99,8 @@ fn relevant(preset: &Table, given: &Table) -> Table {
     set
 }
 
-/// Sets the keys of `set` that follow another key to the time of that key in `given`, if `given` has it. Values that are not times are
-/// ignored; checks of their keys report them.
+/// Changes the keys of `set` that `follows` lists, each with a key that it follows: a key gets the time that `given` has for the followed
+/// key, if any. Values that are not times are ignored, because the checks of those keys report them.
 fn follow(set: &mut Table, follows: &Table, given: &Table) {
     for (key, leader) in follows {
         match (leader, set.get_mut(key)) {
@@ -121,7 +121,8 @@ fn follow(set: &mut Table, follows: &Table, given: &Table) {
     }
 }
 
-/// Returns the time that a rule with `before` and `tick` derives from the given keys.
+/// Returns the time that `rule` derives from the given keys. `rule` has the path of a timeout (`before`) and the length of a clock tick
+/// (`tick`).
 fn before(rule: &Table, given: &Table) -> Option<Duration> {
     Some(linux_delayed_ack(time_at(given, rule["before"].as_str()?)?, duration(&rule["tick"])?))
 }
@@ -130,17 +131,18 @@ fn duration(value: &Value) -> Option<Duration> {
     value.as_str()?.parse().ok()
 }
 
-/// Returns the longest time for which Linux delays an acknowledgement, given its minimum retransmission timeout: one tick less than the
-/// timeout, and at least one tick.
+/// Returns the longest time for which Linux delays an acknowledgement if its minimum retransmission timeout is `least_timeout`: one clock
+/// tick less than the timeout, and at least one tick.
 ///
-/// In Linux, timeouts are whole ticks. A timeout shorter than `tick` requires a kernel with shorter ticks; the tick is then the timeout.
+/// In Linux, a timeout is a whole number of ticks. A timeout shorter than `tick` requires a kernel with shorter ticks, so the result is
+/// then the timeout itself.
 pub fn linux_delayed_ack(least_timeout: Duration, tick: Duration) -> Duration {
     let tick = tick.min(least_timeout).max(Duration(1));
     // tcp_delack_max: max(tcp_rto_min(sk), 2) - 1
     Duration((least_timeout.0.div_ceil(tick.0).max(2) - 1) * tick.0)
 }
 
-/// Returns the time at a path such as `rto.min`.
+/// Returns the time that `table` has at a path such as `rto.min`, or `None` if it has none.
 fn time_at(table: &Table, path: &str) -> Option<Duration> {
     let mut steps = path.split('.');
     let first = table.get(steps.next()?)?;
@@ -155,7 +157,8 @@ fn named(kind: &str) -> (String, Value) {
     ("kind".to_owned(), Value::String(kind.to_owned()))
 }
 
-/// Merges `top` into `base`, key by key. A table in `top` with only a `kind` leaves all other keys of the table in `base` unchanged.
+/// Merges `top` into `base`, key by key; `top` takes precedence. A table in `top` that has only a `kind` does not change the other keys of
+/// the table in `base`.
 fn over(mut base: Table, top: &Table) -> Table {
     for (key, value) in top {
         let merged = match (base.remove(key), value) {
@@ -171,7 +174,7 @@ fn over(mut base: Table, top: &Table) -> Table {
     base
 }
 
-/// Returns a note on the keys that a preset sets and that no given key overrides.
+/// Returns a note that lists the keys which a preset sets and which the scenario does not override.
 fn told(name: &str, set: &Table, given: &Table) -> String {
     let mut keys = Vec::new();
     list(set, Some(given), "", &mut keys);

@@ -19,82 +19,83 @@ use crate::tagged::tagged;
 pub(crate) struct PartitionAggregate {
     /// Hosts that send queries.
     pub(crate) clients: HostSet,
-    /// Whether each client sends its own queries, or one client is drawn for each query. Default `"each"`.
+    /// Whether each client sends queries of its own, or one client is drawn for each query. Default `"each"`.
     #[serde(default)]
     pub(crate) asking: Asking,
-    /// Hosts that respond. Default `"all"`; a host sends no request to itself.
+    /// Hosts that respond to queries. A host sends no request to itself. Default `"all"`.
     #[serde(default)]
     pub(crate) workers: HostSet,
-    /// Number of workers of a query, which are drawn anew for each query. Default: all workers except the client and the aggregators.
+    /// Number of workers of a query; each query draws its workers anew. Default: all workers except the client and the aggregators.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) fan_out: Option<u32>,
-    /// Size of a request. Default `"1.6KB"` (DCTCP §2.2); `"0B"`: no request is sent, and all workers respond at once.
+    /// Size of a request. `"0B"`: no request is sent, and all workers respond at once. Default `"1.6KB"` (DCTCP §2.2).
     #[serde(default = "request")]
     pub(crate) request: Size,
-    /// Size of each response. Exactly one of `size`, `total` and `sizes` is given.
+    /// Size of each response. Set exactly one of `size`, `total` and `sizes`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) size: Option<Size>,
-    /// Total size of the responses of a query; each response is an equal part, rounded up.
+    /// Size of all responses of a query together. Each response is an equal part, rounded up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) total: Option<Size>,
-    /// Distribution from which each response draws its size.
+    /// Distribution from which the size of each response is drawn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) sizes: Option<Sizes>,
-    /// Hosts between client and workers, each of which sends requests to an equal part of the workers. Default: none.
+    /// Hosts between client and workers. Each aggregator sends requests to an equal part of the workers. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) aggregators: Option<Aggregators>,
-    /// Number of rounds of a query with the same workers; DCTCP §2.1 reports 1 to 4, and up to 20. Default 1.
+    /// Number of rounds of a query, all with the same workers. DCTCP §2.1 reports 1 to 4, and up to 20. Default 1.
     #[serde(default = "one_iteration")]
     pub(crate) iterations: u16,
-    /// Maximum random delay of each request, uniform; without requests, of each response. Default `"0s"`.
+    /// Maximum random delay, uniform, of each request. If there are no requests, it delays each response or part. Default `"0s"`.
     #[serde(default = "no_time")]
     pub(crate) jitter: Time,
-    /// Time for which a client waits in each iteration; later responses are received but not counted. Default: no limit.
+    /// Time for which a client waits in each round. Later responses are received but not counted. Default: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) deadline: Option<Time>,
-    /// Times at which queries start.
+    /// Rule for the times at which queries start.
     pub(crate) arrivals: Arrivals,
     /// Number of queries of each client; with `asking = "drawn"`, of all clients together. Default: as many as start before `stop.at`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) queries: Option<u64>,
-    /// Time at which queries begin. Default `"0s"`.
+    /// Earliest time at which a query starts. Default `"0s"`.
     #[serde(default = "no_time")]
     pub(crate) start: Time,
-    /// Use of connections by flows. Default `"new"`.
+    /// Whether each flow opens a new connection or uses a pool of open ones. Default `"new"`.
     #[serde(default)]
     pub(crate) connections: Connections,
-    /// Connections that responses use. Default `"own-connection"`.
+    /// Whether a response uses its own connection or that of its request. Default `"own-connection"`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) answers: Answers,
-    /// Class of service of its flows: a number (DSCP), or a rule; all flows of a query have the same class. Default 0.
+    /// Class of service (DSCP): a number from 0 to 63, or a rule. All flows of a query have the same class. Default 0.
     #[serde(default)]
     pub(crate) class: Class,
-    /// Keys in which its connections differ from `[tcp]` and the groups of its hosts, as in a group. Not allowed are the keys that a host
-    /// has for all connections: `timestamps`, `receive_window`, `receiver`, `ack_class`, selective acknowledgements. Default: none.
+    /// Settings of this workload's connections, which take precedence over `[tcp]` and over the groups of its hosts. A workload cannot set
+    /// keys that a host has for all connections: `timestamps`, `receive_window`, `receiver`, `ack_class`, selective acknowledgements.
+    /// Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Tcp>")]
     pub(crate) tcp: Option<Table>,
 }
 
-/// Clients that send each query.
+/// Choice of the client that sends a query.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Asking {
-    /// Each client, with separate arrivals.
+    /// Each client sends queries, at its own times.
     #[default]
     Each,
-    /// One client, drawn anew for each query; arrivals are common to all.
+    /// One client, which each query draws anew. The times of queries are common to all clients.
     Drawn,
 }
 
-/// Connections that responses use.
+/// Connection that a response uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Answers {
-    /// Separate connections, so that each connection carries data one way.
+    /// A connection of its own, so that each connection carries data in one direction only.
     #[default]
     OwnConnection,
-    /// The connection of the request; responses carry the acknowledgement of the request. The connection carries its next request only
+    /// The connection of the request. The response then also acknowledges the request, and the connection carries its next request only
     /// after the response.
     SameConnection,
 }
@@ -103,97 +104,100 @@ pub(crate) enum Answers {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Aggregators {
-    /// Number of aggregators of a query, which are drawn anew for each query.
+    /// Number of aggregators of a query; each query draws them anew.
     pub(crate) count: u32,
-    /// Hosts from which aggregators are drawn. Default `"all"`; never the client, and an aggregator is not a worker of its query.
+    /// Hosts from which aggregators are drawn. A query's client is never an aggregator, and an aggregator is not a worker of the same
+    /// query. Default `"all"`.
     #[serde(default)]
     pub(crate) hosts: HostSet,
-    /// Size of the response that each aggregator sends to the client after the responses of its workers.
+    /// Size of the response that an aggregator sends to the client once its workers have responded.
     pub(crate) size: Size,
-    /// Time for which an aggregator waits for its workers after it has received the request. It then responds without the missing
+    /// Time for which an aggregator waits for its workers after it has received its request. It then responds without the missing
     /// responses. Default: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) deadline: Option<Time>,
 }
 
 tagged! {
-    /// Times at which queries start.
+    /// Rule for the times at which queries start.
     Arrivals, "arrivals" {
         /// Queries start at random, independent times.
         "poisson" => Poisson(PoissonArrivals),
-        /// Equal intervals.
+        /// Queries start at equal intervals.
         "periodic" => Periodic(PeriodicArrivals),
-        /// Each query after the end of the previous one.
+        /// Each query starts after the end of the previous one.
         "closed-loop" => ClosedLoop(ClosedLoop),
     }
 }
 
-/// Random, independent times.
+/// Random, independent start times.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PoissonArrivals {
-    /// Mean time from one query to the next.
+    /// Mean time from the start of a query to the start of the next.
     pub(crate) mean: Time,
 }
 
-/// Equal intervals, whether or not the previous query is complete.
+/// Equal intervals between starts, even if the previous query is not complete.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PeriodicArrivals {
-    /// Time from one query to the next.
+    /// Time from the start of a query to the start of the next.
     pub(crate) period: Time,
 }
 
-/// Each query after the end of the previous one.
+/// Each query starts after the end of the previous one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ClosedLoop {
-    /// Time from the end of a query to the next. Default `"0s"`.
+    /// Time from the end of a query to the start of the next. Default `"0s"`.
     #[serde(default = "no_time")]
     pub(crate) think_time: Time,
 }
 
-/// Blocks in equal parts on several servers. A client fetches all parts at once, and the next block when the last one is complete: the
-/// incast of storage (Vasudevan et al., SIGCOMM '09) and of DCTCP (SIGCOMM '10) §4.2.1.
+/// Blocks whose equal parts are on several servers. A client fetches all parts of a block at once, and fetches the next block when the last
+/// part is complete. This is the incast of storage systems (Vasudevan et al., SIGCOMM '09) and of DCTCP (SIGCOMM '10) §4.2.1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct BlockTransfer {
-    /// Hosts that fetch blocks, independently of each other.
+    /// Hosts that fetch blocks. Each fetches independently of the others.
     pub(crate) clients: HostSet,
-    /// Hosts that hold the blocks. Default `"all"`; a host sends no request to itself.
+    /// Hosts that hold the blocks. A host sends no request to itself. Default `"all"`.
     #[serde(default)]
     pub(crate) servers: HostSet,
-    /// Number of servers that hold the parts of a block, which are drawn anew for each block. Default: all.
+    /// Number of servers that hold the parts of a block; each block draws its servers anew. Default: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) fan_out: Option<u32>,
-    /// Size of a block; its parts are rounded up.
+    /// Size of a block. The size of a part is rounded up.
     pub(crate) block: Size,
-    /// Size of the request to each server. Default `"0B"`: no request is sent, and all servers start at once, as in HCF's simulations.
+    /// Size of the request to each server. `"0B"` (default): no request is sent, and all servers send their parts at once, as in HCF's
+    /// simulations.
     #[serde(default = "no_bytes")]
     pub(crate) request: Size,
     /// Number of blocks that each client fetches. Default 1.
     #[serde(default = "one_block")]
     pub(crate) repeats: u32,
-    /// Time from the end of a block to the next. Default `"0s"`.
+    /// Time from the arrival of a block's last part to the request for the next block. Default `"0s"`.
     #[serde(default = "no_time")]
     pub(crate) think_time: Time,
-    /// Maximum random delay of each request, uniform; without requests, of each part. Default `"0s"`.
+    /// Maximum random delay, uniform, of each request. If there are no requests, it delays each response or part. Default `"0s"`.
     #[serde(default = "no_time")]
     pub(crate) jitter: Time,
     /// Time at which the first block is fetched. Default `"0s"`.
     #[serde(default = "no_time")]
     pub(crate) start: Time,
-    /// Use of connections by flows. Default `"new"`.
+    /// Whether each flow opens a new connection or uses a pool of open ones. Default `"new"`.
     #[serde(default)]
     pub(crate) connections: Connections,
-    /// Connections that responses use. Default `"own-connection"`.
+    /// Whether a response uses its own connection or that of its request. Default `"own-connection"`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) answers: Answers,
-    /// Class of service of its flows: a number (DSCP), or a rule; all flows of a block have the same class. Default 0.
+    /// Class of service (DSCP): a number from 0 to 63, or a rule. All flows of a block have the same class. Default 0.
     #[serde(default)]
     pub(crate) class: Class,
-    /// Keys in which its connections differ from `[tcp]` and the groups of its hosts, as in a group. Not allowed are the keys that a host
-    /// has for all connections: `timestamps`, `receive_window`, `receiver`, `ack_class`, selective acknowledgements. Default: none.
+    /// Settings of this workload's connections, which take precedence over `[tcp]` and over the groups of its hosts. A workload cannot set
+    /// keys that a host has for all connections: `timestamps`, `receive_window`, `receiver`, `ack_class`, selective acknowledgements.
+    /// Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Tcp>")]
     pub(crate) tcp: Option<Table>,

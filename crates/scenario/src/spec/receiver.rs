@@ -1,4 +1,4 @@
-//! Receivers of connections: the windows that they advertise (`tcp.receiver`), and the times of acknowledgements.
+//! Receivers of connections: the windows that they advertise (`tcp.receiver`), and the times of their acknowledgements (`tcp.delayed_ack`).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,11 +10,11 @@ use crate::quantity::{Time, Window};
 use crate::tagged::tagged;
 
 tagged! {
-    /// Control of the windows that receivers advertise.
+    /// Rule for the windows that receivers advertise.
     Receiver, "receiver" {
-        /// No control: the window is `receive_window`.
+        /// A constant window, `receive_window`.
         "fixed" => Fixed(FixedWindow),
-        /// Control by the unused bandwidth of the host's link (ICTCP, CoNEXT '10). Requires `timestamps`.
+        /// Windows that follow the unused bandwidth of the receiving host's link (ICTCP, CoNEXT '10). Requires `timestamps`.
         "ictcp" => Ictcp(Ictcp),
     }
 }
@@ -24,47 +24,49 @@ tagged! {
 #[serde(deny_unknown_fields)]
 pub(crate) struct FixedWindow {}
 
-/// Windows that share the bandwidth of a host's link.
+/// Windows that divide the bandwidth of the receiving host's link.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Ictcp {
-    /// Share of the link's rate that may be used, above 0 and at most 1. Default 0.9.
+    /// Share of the link's rate that all connections together may use, above 0 and at most 1. Default 0.9.
     #[serde(default = "nine_tenths")]
     pub(crate) share: f64,
-    /// Unused share of a window up to which the window may grow. Default 0.1.
+    /// Share of a window that is unused: up to this value, the window may grow. Default 0.1.
     #[serde(default = "tenth")]
     pub(crate) gamma1: f64,
-    /// Unused share of a window above which it shrinks. Default 0.5.
+    /// Share of a window that is unused: above this value, the window shrinks. Default 0.5.
     #[serde(default = "half")]
     pub(crate) gamma2: f64,
-    /// Weight of earlier throughput measurements, 0 to 1. Default 0.2, as in the module of the SING group.
+    /// Weight of earlier measurements in the moving average of the throughput, from 0 to 1. Default 0.2, as in the module of the SING
+    /// group.
     #[serde(default = "fifth")]
     pub(crate) beta: f64,
-    /// Number of round trips in a row after which a window shrinks. Default 3; 1 in the module of the SING group.
+    /// Number of consecutive round trips with too much unused window after which a window shrinks. Default 3; the module of the SING group
+    /// uses 1.
     #[serde(default = "three")]
     pub(crate) decrease_after: u32,
-    /// Available share of the link's rate below which windows above the average shrink. Default 0.2.
+    /// Share of the link's rate that is available: below this value, windows above the average shrink. Default 0.2.
     #[serde(default = "fifth")]
     pub(crate) fairness: f64,
-    /// Round-trip time above which a connection is not controlled. Default `"2ms"`.
+    /// Round-trip time above which the window of a connection is not controlled. Default `"2ms"`.
     #[serde(default = "two_milliseconds")]
     pub(crate) rtt_limit: Time,
-    /// Window of a new connection, and the smallest window. Default 2 segments.
+    /// Initial and smallest window of a connection. Default 2 segments.
     #[serde(default = "two_segments")]
     pub(crate) minimum: Window,
 }
 
-/// Delayed acknowledgements of data that arrives in order.
+/// Rules by which a receiver delays acknowledgements of data that arrives in order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct DelayedAck {
-    /// Maximum number of segments that are acknowledged together; with 1, each segment is acknowledged at once. Default 2 (RFC 5681 §4.2).
+    /// Maximum number of segments per acknowledgement; 1 means that each segment is acknowledged at once. Default 2 (RFC 5681 §4.2).
     #[serde(default = "two")]
     pub(crate) segments: u32,
-    /// Definition of a segment for this count. Default `"arrivals"`.
+    /// Definition of a segment for the count in `segments`. Default `"arrivals"`.
     #[serde(default)]
     pub(crate) counts: AckCounts,
-    /// Number of first segments of a connection that are acknowledged at once. Default 0; 16 in Linux (`TCP_MAX_QUICKACKS`).
+    /// Number of segments at the start of a connection that are acknowledged at once. Default 0; Linux uses 16 (`TCP_MAX_QUICKACKS`).
     #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) quick: u32,
     /// Whether a segment with CWR is acknowledged at once, because the sender's window may be small (Linux, `tcp_ecn_accept_cwr`). Default

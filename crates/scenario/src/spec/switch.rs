@@ -15,52 +15,53 @@ use crate::tagged::tagged;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Switch {
-    /// Packet memory, and its sharing among ports.
+    /// Packet memory, and the rule by which ports share it.
     pub(crate) buffer: Buffer,
     /// Queues and scheduler of each port. Default `"fifo"`, one queue.
     #[serde(default)]
     pub(crate) port: Port,
-    /// Markers of each port; a packet is marked if any of them marks it. Default: none, which is drop-tail.
+    /// Markers of each port. A packet is marked if at least one of them marks it. Default: no marker, which is drop-tail.
     #[serde(default)]
     pub(crate) markers: Vec<Marker>,
     /// Token bucket that limits each port below the rate of its link. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) shaper: Option<Shaper>,
-    /// Cost of a packet that a marker drops at dequeue: its transmission time on the link (default, as in hardware), or nothing.
+    /// Time that a packet takes on the link if a marker drops it at dequeue: its transmission time (default, as in hardware), or none.
     #[serde(default)]
     pub(crate) egress_drop: EgressDrop,
-    /// Choice among several shortest paths of a connection. Default `"five-tuple"`.
+    /// Choice among the shortest paths of a connection if there are several. Default `"five-tuple"`.
     #[serde(default)]
     pub(crate) ecmp: Ecmp,
-    /// Ports that differ from all other ports. If several entries match a port, the last entry applies.
+    /// Ports whose settings differ from those of other ports. If several entries match a port, the last one applies.
     #[serde(default)]
     pub(crate) overrides: Vec<PortOverride>,
 }
 
-/// Choice among several shortest paths of a connection.
+/// Choice among the shortest paths of a connection if there are several. Default `"five-tuple"`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Ecmp {
-    /// Hash of addresses, ports and protocol, with a different seed for each switch. Spreads connections evenly.
+    /// Hash of addresses, port numbers and protocol, with a different seed for each switch. It spreads connections evenly.
     #[default]
     FiveTuple,
-    /// As `five-tuple`, but with both ends of a connection in sorted order, and one seed for each tier of switches. It spreads connections
-    /// evenly, and acknowledgements take the reverse path of their data.
+    /// Hash as in `five-tuple`, but with the two ends of a connection in sorted order and with the same seed for all switches of a tier. It
+    /// spreads connections evenly, and acknowledgements take the reverse path of their data.
     Symmetric,
-    /// Hash of node, source, destination and the number of the pair, as in MQ-ECN's ns-2 simulations. It is uneven.
+    /// Hash of switch, source, destination and the number of the connection between the two hosts, as in MQ-ECN's ns-2 simulations. It
+    /// spreads connections unevenly.
     #[serde(rename = "ns-2")]
     Ns2,
-    /// Random numbers for connections, as in BCC's ns-2 simulations: nearly even, and acknowledgements take the reverse path of their data.
-    /// Connections that are opened during the run use `"symmetric"`.
+    /// Random numbers for connections, as in BCC's ns-2 simulations. They spread connections nearly evenly, and acknowledgements take the
+    /// reverse path of their data. Connections that are opened during the run use `"symmetric"`.
     #[serde(rename = "ns-2-bcc")]
     Ns2Bcc,
 }
 
-/// Ports that differ from all other ports. Omitted keys have the values of all ports.
+/// Ports whose settings differ from those of other ports. Keys that an entry omits keep the values of all ports.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PortOverride {
-    /// Ports by kind (`"to-host"`, `"up"`, `"down"`, `"bottleneck"`) or by name, such as `"leaf0->host3"`; `*` matches any text.
+    /// Ports, given by kind (`"to-host"`, `"up"`, `"down"`, `"bottleneck"`) or by name, such as `"leaf0->host3"`; `*` matches any text.
     pub(crate) ports: Vec<String>,
     /// Queues and scheduler of these ports.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -71,109 +72,113 @@ pub(crate) struct PortOverride {
     /// Shaper of these ports.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) shaper: Option<Shaper>,
-    /// Cost of a drop at dequeue at these ports.
+    /// Time on the link of a packet that a marker drops at dequeue at these ports.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) egress_drop: Option<EgressDrop>,
 }
 
 tagged! {
-    /// Packet memory of a switch, and its sharing among ports.
+    /// Packet memory of a switch, and the rule by which its ports share it.
     Buffer, "buffer" {
-        /// Each queue may grow to alpha times the free part of its pool (Choudhury and Hahne, ToN '98).
+        /// Shared pool: each queue may grow to alpha times the free part of its pool (Choudhury and Hahne, ToN '98).
         "dynamic-threshold" => DynamicThreshold(DynamicThreshold),
-        /// A fixed partition for every port, `per_port`; there is no shared pool.
+        /// Fixed partition of size `per_port` for every port; there is no shared pool.
         "static-partition" => StaticPartition(StaticPartition),
-        /// Queues that may grow as long as their pool has room.
+        /// Shared pool: queues may grow as long as their pool has room.
         "complete-sharing" => CompleteSharing(CompleteSharing),
-        /// Queues that may grow with the free part of their pool, the share of their priority, and their drain rate (ABM, SIGCOMM '22).
+        /// Shared pool: the limit of a queue is the product of alpha, the free part of its pool, its share among the congested queues of
+        /// its priority, and its drain rate (ABM, SIGCOMM '22).
         "abm" => Abm(Abm),
     }
 }
 
-/// Queues that may grow to alpha times the free part of their pool.
+/// Shared pool in which each queue may grow to alpha times the free part.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct DynamicThreshold {
-    /// Alpha, at most 1024, and large enough that an empty pool or the reserved bytes hold a packet. Chips offer powers of two from 1/128
-    /// to 8. Default 1.
+    /// Alpha, at most 1024. It must be large enough that one packet fits into an empty pool or into the reserved bytes. Chips offer powers
+    /// of two from 1/128 to 8. Default 1.
     #[serde(default = "one")]
     pub(crate) alpha: f64,
     /// Size of each pool, without the reserved bytes.
     pub(crate) pool: Size,
-    /// Number of ports that share a pool, in the order of ports: first those to hosts, then those to switches. Default: all.
+    /// Number of ports that share a pool. Pools are filled in the order of ports: first ports to hosts, then ports to switches. Default:
+    /// all ports share one pool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) ports_per_pool: Option<u32>,
-    /// Reserved bytes of each queue of a port, in addition to the pool and used first. Default `"0B"`.
+    /// Bytes reserved for each queue of a port, in addition to the pool. A queue uses them first. Default `"0B"`.
     #[serde(default = "nothing")]
     pub(crate) reserved: Size,
-    /// Accounting of the reserved bytes. Default `"exact"`.
+    /// Rule that counts the use of reserved bytes. Default `"exact"`.
     #[serde(default)]
     pub(crate) reserved_rule: ReservedRule,
-    /// Backlog that the threshold limits: the queue's bytes in the pool (default), or all of its bytes.
+    /// Backlog that the threshold limits: only the bytes of a queue that are in the pool (default), or all of its bytes.
     #[serde(default)]
     pub(crate) counts: DtCounts,
-    /// Cell of the memory, such as `"254B"`: every packet occupies whole cells. Default: packets occupy their size.
+    /// Size of the memory's cells, such as `"254B"`; every packet occupies whole cells. Default: a packet occupies its own size.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) cell: Option<Size>,
 }
 
-/// A fixed partition for every port. There is no pool, and so no `pool`, `ports_per_pool`, `reserved` or `alpha`.
+/// Fixed partition for every port. There is no shared pool, so `pool`, `ports_per_pool`, `reserved` and `alpha` do not exist.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct StaticPartition {
-    /// Limit of each port: bytes, or packets of any size.
+    /// Limit of each port: a size, or a number of packets of any size.
     pub(crate) per_port: Amount,
-    /// Cell of the memory, such as `"254B"`: every packet occupies whole cells. Default: packets occupy their size.
+    /// Size of the memory's cells, such as `"254B"`; every packet occupies whole cells. Default: a packet occupies its own size.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) cell: Option<Size>,
 }
 
-/// Queues that may grow as long as their pool has room.
+/// Shared pool: queues may grow as long as their pool has room.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CompleteSharing {
     /// Size of each pool, without the reserved bytes.
     pub(crate) pool: Size,
-    /// Number of ports that share a pool. Default: all.
+    /// Number of ports that share a pool. Default: all ports share one pool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) ports_per_pool: Option<u32>,
-    /// Reserved bytes of each queue of a port, in addition to the pool and used first. Default `"0B"`.
+    /// Bytes reserved for each queue of a port, in addition to the pool. A queue uses them first. Default `"0B"`.
     #[serde(default = "nothing")]
     pub(crate) reserved: Size,
-    /// Accounting of the reserved bytes. Default `"exact"`.
+    /// Rule that counts the use of reserved bytes. Default `"exact"`.
     #[serde(default)]
     pub(crate) reserved_rule: ReservedRule,
-    /// Cell of the memory, such as `"254B"`: every packet occupies whole cells. Default: packets occupy their size.
+    /// Size of the memory's cells, such as `"254B"`; every packet occupies whole cells. Default: a packet occupies its own size.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) cell: Option<Size>,
 }
 
-/// Queues that may grow with the free part of their pool, the share of their priority, and their drain rate.
+/// Shared pool: the limit of a queue is the product of alpha, the free part of its pool, its share among the congested queues of its
+/// priority, and its drain rate (ABM, SIGCOMM '22).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Abm {
-    /// Alpha by priority, which is the number of the queue at its port; a single value applies to all. Each is at most 1024, and large
-    /// enough that an empty pool or the reserved bytes hold a packet. Default 0.5.
+    /// Alpha of each priority, where the priority is the number of the queue at its port. A single value applies to all priorities. Each
+    /// value is at most 1024, and large enough that one packet fits into an empty pool or into the reserved bytes. Default 0.5.
     #[serde(default = "half")]
     pub(crate) alpha: PerQueue<f64>,
     /// Size of each pool, without the reserved bytes.
     pub(crate) pool: Size,
-    /// Number of ports that share a pool. Default: all.
+    /// Number of ports that share a pool. Default: all ports share one pool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) ports_per_pool: Option<u32>,
-    /// Reserved bytes of each queue of a port, in addition to the pool and used first. Default `"0B"`.
+    /// Bytes reserved for each queue of a port, in addition to the pool. A queue uses them first. Default `"0B"`.
     #[serde(default = "nothing")]
     pub(crate) reserved: Size,
-    /// Accounting of the reserved bytes. Default `"exact"`.
+    /// Rule that counts the use of reserved bytes. Default `"exact"`.
     #[serde(default)]
     pub(crate) reserved_rule: ReservedRule,
-    /// Share of its threshold at or above which a queue counts as congested. Default 0.9.
+    /// Share of a queue's threshold: at or above it, the queue counts as congested. Default 0.9.
     #[serde(default = "nine_tenths")]
     pub(crate) congested: f64,
-    /// Bytes that a port sends between two measurements of drain rates, about those of one round-trip time. Default `"75KB"`.
+    /// Number of bytes that a port sends between two measurements of drain rates; choose about the bytes of one round-trip time. Default
+    /// `"75KB"`.
     #[serde(default = "window")]
     pub(crate) window: Size,
-    /// Cell of the memory, such as `"254B"`: every packet occupies whole cells. Default: packets occupy their size.
+    /// Size of the memory's cells, such as `"254B"`; every packet occupies whole cells. Default: a packet occupies its own size.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) cell: Option<Size>,
 }

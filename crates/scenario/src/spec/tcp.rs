@@ -18,43 +18,43 @@ use crate::quantity::{Time, Window};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Tcp {
-    /// Several keys set at once, as in real hosts: `"linux-6"`, `"windows-2022"`, `"rfc"` (the defaults), or `"ns-2"`, as in the papers'
-    /// scripts. Other keys override it. Default: none.
+    /// Preset: sets several keys at once to the values of an implementation: `"linux-6"`, `"windows-2022"`, `"rfc"` (the defaults), or
+    /// `"ns-2"`, as in the papers' scripts. Other keys of this table override the preset. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) preset: Option<Preset>,
     /// Note on the keys that the preset has set.
     #[serde(skip)]
     pub(crate) preset_note: Option<String>,
-    /// Congestion control. Default `"dctcp"`.
+    /// Congestion control algorithm. Default `"dctcp"`.
     #[serde(default)]
     pub(crate) congestion: Congestion,
-    /// Window of a new connection, and the largest window after idleness. Default: the smaller of 10 segments and 14,600 bytes (RFC 6928
-    /// §2).
+    /// Initial window of a connection, and the largest window after an idle period. Default: 10 segments, but at most 14,600 bytes (RFC
+    /// 6928 §2).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) initial_window: Option<Window>,
-    /// Largest congestion window. Default 1 GiB.
+    /// Upper limit of the congestion window. Default 1 GiB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) max_window: Option<Window>,
-    /// Smallest window after an ECN reduction. Default 1 segment (RFC 3168 §6.1.2); Linux has 2.
+    /// Smallest window to which an ECN reduction can lead. Default 1 segment (RFC 3168 §6.1.2); Linux has 2.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) minimum_window: Option<Window>,
-    /// Control of the windows that receivers advertise. Default `"fixed"`.
+    /// Rule for the windows that receivers advertise. Default `"fixed"`.
     #[serde(default)]
     pub(crate) receiver: Receiver,
-    /// Window that a receiver advertises; the largest one if it is controlled. Default 1 GiB (RFC 7323 §2.3).
+    /// Window that a receiver advertises; with `receiver = "ictcp"`, the largest one. Default 1 GiB (RFC 7323 §2.3).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) receive_window: Option<Window>,
-    /// Number of segments that an acknowledgement adds to the window in slow start, at most: 1 in RFC 5681 (default), 2 in RFC 3465.
+    /// Maximum number of segments that one acknowledgement adds to the window in slow start: 1 in RFC 5681 (default), 2 in RFC 3465.
     #[serde(default = "one")]
     pub(crate) slow_start_limit: u32,
-    /// Growth of the window in congestion avoidance. Default `"byte-counting"`.
+    /// Rule for the growth of the window in congestion avoidance. Default `"byte-counting"`.
     #[serde(default)]
     pub(crate) avoidance: Avoidance,
-    /// Way of the window to its reduced value after an ECN echo. `"prr"` requires a `congestion` that reduces the window on ECE. Default
-    /// `"at-once"`.
+    /// Whether an ECN echo reduces the window at once or gradually. `"prr"` (gradually) requires a `congestion` that reduces the window on
+    /// ECE. Default `"at-once"`.
     #[serde(default)]
     pub(crate) ece_reaction: EceReaction,
-    /// Quantity that is halved after a loss. Default `"flight-size"`.
+    /// Quantity that is reduced after a loss to give the new window. Default `"flight-size"`.
     #[serde(default)]
     pub(crate) loss_base: LossBase,
     /// Retransmission timer.
@@ -63,69 +63,70 @@ pub(crate) struct Tcp {
     /// Method of loss recovery. Default `"sack"`.
     #[serde(default)]
     pub(crate) recovery: Recovery,
-    /// Whether a spurious timeout is undone (F-RTO, RFC 5682), as in Linux. Requires `recovery = "sack"` or `"rack"`. Default false.
+    /// Whether the sender detects a spurious timeout and undoes its effect on the window (F-RTO, RFC 5682), as Linux does. Requires
+    /// `recovery = "sack"` or `"rack"`. Default false.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) frto: bool,
-    /// Whether a receiver reports duplicate data (DSACK, RFC 2883), and a sender undoes its reduction if all of its retransmissions were
-    /// reported. Requires `recovery = "sack"` or `"rack"`. Default false.
+    /// Whether receivers report duplicate data (DSACK, RFC 2883), and senders undo a reduction if all retransmissions since then were
+    /// reported as duplicates. Requires `recovery = "sack"` or `"rack"`. Default false.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) dsack: bool,
-    /// Growth of a window that the application does not use. Default `"grows"`.
+    /// Whether the window grows while the application does not use all of it. Default `"grows"`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) app_limited: AppLimited,
-    /// NewReno's window at the end of recovery. Requires `recovery = "newreno"`. Default `"limited"`.
+    /// Window at the end of recovery with NewReno. Requires `recovery = "newreno"`. Default `"limited"`.
     #[serde(default)]
     pub(crate) full_ack: FullAck,
-    /// Details of `recovery = "rack"`, which is required.
+    /// Parameters of RACK-TLP. Requires `recovery = "rack"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) rack: Option<Rack>,
-    /// Proportional rate reduction (RFC 6937): during fast recovery, data is sent in proportion to arrivals at the receiver. Requires
-    /// `recovery = "sack"` or `"rack"`. Default `"off"`.
+    /// Proportional rate reduction (PRR, RFC 6937): during fast recovery, a sender sends in proportion to the data that arrives at the
+    /// receiver. Requires `recovery = "sack"` or `"rack"`. Default `"off"`.
     #[serde(default)]
     pub(crate) prr: Prr,
     /// Number of duplicate acknowledgements that indicate a loss. Default 3 (RFC 5681, RFC 6675).
     #[serde(default = "three")]
     pub(crate) duplicate_threshold: u32,
-    /// Whether duplicate acknowledgements trigger new data before a loss is detected (RFC 3042). Default true.
+    /// Limited transmit: whether duplicate acknowledgements trigger new data before a loss is detected (RFC 3042). Default true.
     #[serde(default = "yes")]
     pub(crate) limited_transmit: bool,
-    /// Whether they also trigger retransmissions of data that was outstanding at a timeout (ns-2); RFC 3042 allows only new data. Requires
-    /// `limited_transmit`, and `recovery` other than `"sack"`. Default false.
+    /// Whether limited transmit also retransmits data that was outstanding at a timeout, as in ns-2. RFC 3042 allows only new data.
+    /// Requires `limited_transmit`, and `recovery` other than `"sack"`. Default false.
     #[serde(default)]
     pub(crate) limited_transmit_repairs: bool,
-    /// Use of earlier selective acknowledgements after a timeout. Requires `recovery = "sack"`. Default `"kept"`.
+    /// Whether a sender keeps earlier selective acknowledgements after a timeout. Requires `recovery = "sack"`. Default `"kept"`.
     #[serde(default)]
     pub(crate) sack_after_timeout: SackAfterTimeout,
-    /// Change of the window after nothing was sent for an RTO. Default `"reduce"` (RFC 5681 §4.1).
+    /// Change of the window after a connection has sent nothing for an RTO. Default `"reduce"` (RFC 5681 §4.1).
     #[serde(default)]
     pub(crate) restart_after_idle: RestartAfterIdle,
     /// Whether a connection opens with SYN and SYN-ACK, which negotiate ECN. Default false, as in the papers' simulators.
     #[serde(default)]
     pub(crate) handshake: bool,
-    /// Effect of a lost SYN or SYN-ACK. Requires `handshake`. Default `"careful"`.
+    /// Effect of a lost SYN or SYN-ACK on the connection. Requires `handshake`. Default `"careful"`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) lost_syn: LostSyn,
     /// Whether the last segment of a connection carries a FIN, which the receiver acknowledges at once. Default false, as in the papers'
     /// simulators.
     #[serde(default)]
     pub(crate) fin: bool,
-    /// Whether packets carry timestamps (RFC 7323), 12 bytes each, which give an RTT sample for each acknowledgement. Without them there is
-    /// one timed segment per round trip. Default true.
+    /// Whether packets carry timestamps (RFC 7323), which take 12 bytes and give one RTT sample for each acknowledgement. Without
+    /// timestamps, one segment per round trip is timed. Default true.
     #[serde(default = "yes")]
     pub(crate) timestamps: bool,
-    /// Delayed acknowledgements of receivers.
+    /// Rules by which receivers delay acknowledgements.
     #[serde(default)]
     pub(crate) delayed_ack: DelayedAck,
-    /// Packets that are ECN-capable: all of them, or according to RFC 3168 neither pure acknowledgements nor retransmissions. Default
-    /// `"all"` with `dctcp`, `pulser` and `ecn-star`, otherwise `"rfc3168"`.
+    /// Packets that are ECN-capable: all, or, as in RFC 3168, all except pure acknowledgements and retransmissions. Default `"all"` with
+    /// `dctcp`, `pulser` and `ecn-star`, otherwise `"rfc3168"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) ect: Option<EctPolicy>,
-    /// Class of service of acknowledgements and SYN-ACKs, from 0 to 63. Default: the class of the packets that they acknowledge.
+    /// Class of service (DSCP) of acknowledgements and SYN-ACKs, from 0 to 63. Default: the class of the packet that is acknowledged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) ack_class: Option<u8>,
 }
 
-/// Implementation of TCP whose settings a preset has.
+/// Implementation of TCP from which a preset takes its settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub(crate) enum Preset {
     /// Linux 6.
@@ -155,7 +156,7 @@ pub(crate) struct Rto {
     /// Longest timeout, including backoff. Default `"60s"` (RFC 6298 §2.5).
     #[serde(default = "one_minute")]
     pub(crate) max: Time,
-    /// Lower bound of four RTT deviations in the timeout. Default `"1ms"`.
+    /// Smallest value of the term 4 · RTTVAR in the timeout (the clock granularity G of RFC 6298). Default `"1ms"`.
     #[serde(default = "one_millisecond")]
     pub(crate) granularity: Time,
 }

@@ -8,15 +8,15 @@ use crate::quantity::{PacketSize, Speed, Time};
 use crate::tagged::tagged;
 
 tagged! {
-    /// Topology: hosts, switches and the links between them.
+    /// Hosts and switches of the network, and the links between them.
     Topology, "topology" {
         /// One switch with all hosts.
         "star" => Star(Star),
-        /// Two switches with hosts on each and one link between them.
+        /// Two switches, each with hosts, and one link between the switches.
         "dumbbell" => Dumbbell(Dumbbell),
-        /// Leaf switches with hosts, each with one link to every spine.
+        /// Leaf switches with hosts, and spine switches without hosts. Each leaf has one link to every spine.
         "leaf-spine" => LeafSpine(LeafSpine),
-        /// Pods of edge and aggregation switches below a core, where all switches have the same number of ports.
+        /// Pods of edge and aggregation switches below a core. All switches have the same number of ports.
         "fat-tree" => FatTree(FatTree),
         /// Arbitrary hosts, switches and links.
         "graph" => Graph(Graph),
@@ -34,28 +34,28 @@ pub(crate) struct Star {
     /// Propagation delay of each link, one way. Default `"1us"`.
     #[serde(default = "link_delay")]
     pub(crate) link_delay: Time,
-    /// Time that each packet spends in the host that sends it, and again in the host that receives it. Default `"0s"`.
+    /// Delay of each packet in the sending host, and again in the receiving host. Default `"0s"`.
     #[serde(default = "no_time")]
     pub(crate) host_delay: Time,
     /// Size of the largest IP packet, in bytes. Default 1500.
     #[serde(default = "mtu")]
     pub(crate) mtu: PacketSize,
-    /// Bytes that each packet occupies on a link beyond the IP packet: 38 for Ethernet with preamble and gap. Default 0, as in the papers'
-    /// simulators.
+    /// Bytes that each packet occupies on a link in addition to its IP packet; Ethernet with preamble and gap has 38. Default 0, as in the
+    /// papers' simulators.
     #[serde(default = "no_bytes")]
     pub(crate) framing: PacketSize,
-    /// Links that differ from the rest.
+    /// Links whose rate or delay differs from that of other links of the same kind.
     #[serde(default)]
     pub(crate) links: Vec<LinkOverride>,
 }
 
-/// Two switches with hosts on each and one link between them.
+/// Two switches, each with hosts, and one link between the switches.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Dumbbell {
-    /// Number of hosts on the left; they are numbered first.
+    /// Number of hosts at the left switch. They have the lowest numbers.
     pub(crate) left: u32,
-    /// Number of hosts on the right.
+    /// Number of hosts at the right switch.
     pub(crate) right: u32,
     /// Rate of each host's link.
     pub(crate) rate: Speed,
@@ -68,21 +68,21 @@ pub(crate) struct Dumbbell {
     /// Propagation delay of the link between the switches. Default: `link_delay`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) bottleneck_delay: Option<Time>,
-    /// Time that each packet spends in the host that sends it, and again in the host that receives it. Default `"0s"`.
+    /// Delay of each packet in the sending host, and again in the receiving host. Default `"0s"`.
     #[serde(default = "no_time")]
     pub(crate) host_delay: Time,
     /// Size of the largest IP packet, in bytes. Default 1500.
     #[serde(default = "mtu")]
     pub(crate) mtu: PacketSize,
-    /// Bytes that each packet occupies on a link beyond the IP packet. Default 0.
+    /// Bytes that each packet occupies on a link in addition to its IP packet. Default 0.
     #[serde(default = "no_bytes")]
     pub(crate) framing: PacketSize,
-    /// Links that differ from the rest.
+    /// Links whose rate or delay differs from that of other links of the same kind.
     #[serde(default)]
     pub(crate) links: Vec<LinkOverride>,
 }
 
-/// Leaf switches with hosts, each with one link to every spine.
+/// Leaf switches with hosts, and spine switches without hosts. Each leaf has one link to every spine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct LeafSpine {
@@ -94,8 +94,8 @@ pub(crate) struct LeafSpine {
     pub(crate) hosts_per_leaf: u32,
     /// Rate of each host's link.
     pub(crate) rate: Speed,
-    /// Rate of each link between leaf and spine. Default: `rate`. The oversubscription is
-    /// hosts_per_leaf · rate : spines · uplink_rate.
+    /// Rate of each link between leaf and spine. Default: `rate`. The ratio of hosts_per_leaf · rate to spines · uplink_rate is the
+    /// oversubscription.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) uplink_rate: Option<Speed>,
     /// Propagation delay of each host's link, one way. Default `"1us"`.
@@ -104,28 +104,28 @@ pub(crate) struct LeafSpine {
     /// Propagation delay of each link between leaf and spine. Default: `link_delay`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) uplink_delay: Option<Time>,
-    /// Time that each packet spends in the host that sends it, and again in the host that receives it. Default `"0s"`.
+    /// Delay of each packet in the sending host, and again in the receiving host. Default `"0s"`.
     #[serde(default = "no_time")]
     pub(crate) host_delay: Time,
     /// Size of the largest IP packet, in bytes. Default 1500.
     #[serde(default = "mtu")]
     pub(crate) mtu: PacketSize,
-    /// Bytes that each packet occupies on a link beyond the IP packet. Default 0.
+    /// Bytes that each packet occupies on a link in addition to its IP packet. Default 0.
     #[serde(default = "no_bytes")]
     pub(crate) framing: PacketSize,
-    /// Links that differ from the rest.
+    /// Links whose rate or delay differs from that of other links of the same kind.
     #[serde(default)]
     pub(crate) links: Vec<LinkOverride>,
 }
 
-/// Fat tree of switches with `k` ports (Al-Fares, Loukissas and Vahdat, SIGCOMM '08): `k` pods, each with k/2 edge and k/2 aggregation
-/// switches and a link between every edge and every aggregation switch, and (k/2)² core switches with one link to every pod.
+/// Fat tree of switches with `k` ports (Al-Fares, Loukissas and Vahdat, SIGCOMM '08). Each of its `k` pods has k/2 edge and k/2 aggregation
+/// switches, with a link between every edge and every aggregation switch. Each of the (k/2)² core switches has one link to every pod.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FatTree {
     /// Number of ports of a switch, which must be even.
     pub(crate) k: u32,
-    /// Oversubscription: the number of hosts of each edge switch divided by its k/2 uplinks. Default 1.
+    /// Oversubscription: the number of hosts of an edge switch divided by the number of its uplinks, k/2. Default 1.
     #[serde(default = "one")]
     pub(crate) oversubscription: f64,
     /// Rate of each host's link.
@@ -145,62 +145,63 @@ pub(crate) struct FatTree {
     /// Propagation delay of each link between aggregation and core. Default: `aggregation_delay`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) core_delay: Option<Time>,
-    /// Time that each packet spends in the host that sends it, and again in the host that receives it. Default `"0s"`.
+    /// Delay of each packet in the sending host, and again in the receiving host. Default `"0s"`.
     #[serde(default = "no_time")]
     pub(crate) host_delay: Time,
     /// Size of the largest IP packet, in bytes. Default 1500.
     #[serde(default = "mtu")]
     pub(crate) mtu: PacketSize,
-    /// Bytes that each packet occupies on a link beyond the IP packet. Default 0.
+    /// Bytes that each packet occupies on a link in addition to its IP packet. Default 0.
     #[serde(default = "no_bytes")]
     pub(crate) framing: PacketSize,
-    /// Links that differ from the rest.
+    /// Links whose rate or delay differs from that of other links of the same kind.
     #[serde(default)]
     pub(crate) links: Vec<LinkOverride>,
 }
 
 impl FatTree {
-    /// Returns the number of hosts of an edge switch, if it is a whole number above zero.
+    /// Returns the number of hosts of an edge switch, or `None` if it is not a whole number above zero.
     pub(crate) fn hosts_per_edge(&self) -> Option<u32> {
         let hosts = f64::from(self.k) / 2.0 * self.oversubscription;
         let whole = hosts.round();
-        // The product with a factor such as 1.2 is not exact.
+        // Floating-point products with factors such as 1.2 are not exact.
         ((hosts - whole).abs() < 1e-9 && (1.0..=f64::from(u32::MAX)).contains(&whole)).then_some(whole as u32)
     }
 }
 
-/// Arbitrary hosts, switches and links. Packets take the paths with the fewest links, spread over all of equal length.
+/// Arbitrary hosts, switches and links. Packets take the paths with the fewest links; if there are several, connections are spread over
+/// them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Graph {
     /// Names of the hosts, in the order of their numbers; `"s1-{0..10}"` means `s1-0` to `s1-9`.
     pub(crate) hosts: Vec<String>,
-    /// Names of the switches, with the same notation.
+    /// Names of the switches; ranges such as `"s1-{0..10}"` are written as in `hosts`.
     pub(crate) switches: Vec<String>,
-    /// Rate of links without their own rate.
+    /// Rate of the links whose entry sets no rate.
     pub(crate) rate: Speed,
-    /// Propagation delay, one way, of links without their own delay. Default `"1us"`.
+    /// Propagation delay, one way, of the links whose entry sets no delay. Default `"1us"`.
     #[serde(default = "link_delay")]
     pub(crate) link_delay: Time,
-    /// Time that each packet spends in the host that sends it, and again in the host that receives it. Default `"0s"`.
+    /// Delay of each packet in the sending host, and again in the receiving host. Default `"0s"`.
     #[serde(default = "no_time")]
     pub(crate) host_delay: Time,
     /// Size of the largest IP packet, in bytes. Default 1500.
     #[serde(default = "mtu")]
     pub(crate) mtu: PacketSize,
-    /// Bytes that each packet occupies on a link beyond the IP packet. Default 0.
+    /// Bytes that each packet occupies on a link in addition to its IP packet. Default 0.
     #[serde(default = "no_bytes")]
     pub(crate) framing: PacketSize,
-    /// All links, in both directions. Links that are listed several times run in parallel.
+    /// All links; each carries packets in both directions. Several entries between the same two nodes give parallel links.
     pub(crate) links: Vec<GraphLink>,
 }
 
-/// Link of a graph, or several links of the same kind.
+/// Link of a graph, or several links with the same rate and delay.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct GraphLink {
-    /// Ends of the link, such as `["s1-*", "tor1"]`: `*` matches any text, and every node of one end is linked with every node of the
-    /// other.
+    /// Names of the two ends, such as `["s1-*", "tor1"]`, where `*` matches any text. Every node that matches one name is linked with every
+    /// node that matches the other.
     pub(crate) between: [String; 2],
     /// Rate of the link. Default: `topology.rate`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -210,17 +211,17 @@ pub(crate) struct GraphLink {
     pub(crate) delay: Option<Time>,
 }
 
-/// Link that differs from the rest, in both directions.
+/// Link whose rate or delay, in both directions, differs from that of other links of the same kind.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct LinkOverride {
-    /// Ends of the link, such as `["leaf0", "spine1"]`. Nodes are `host0`…, `switch0`, `left`, `right`, `leaf0`…, `spine0`…, `edge0`…,
-    /// `agg0`…, `core0`….
+    /// Names of the two ends, such as `["leaf0", "spine1"]`. Nodes have the names `host0`…, `switch0`, `left`, `right`, `leaf0`…,
+    /// `spine0`…, `edge0`…, `agg0`…, `core0`….
     pub(crate) between: [String; 2],
-    /// Rate of the link. Default: the rate of other links.
+    /// Rate of the link. Default: the rate of other links of the same kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) rate: Option<Speed>,
-    /// Propagation delay of the link, one way. Default: the delay of other links.
+    /// Propagation delay of the link, one way. Default: the delay of other links of the same kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) delay: Option<Time>,
 }
@@ -237,7 +238,7 @@ pub(crate) struct Common<'a> {
 }
 
 impl Topology {
-    /// Returns the keys that every kind has.
+    /// Returns the values of the keys that every kind of topology has.
     pub(crate) fn common(&self) -> Common<'_> {
         let (rate, link, host, mtu, framing, links): (_, _, _, _, _, &[LinkOverride]) = match self {
             Self::Star(t) => (t.rate, t.link_delay, t.host_delay, t.mtu, t.framing, &t.links),
@@ -250,7 +251,7 @@ impl Topology {
         Common { rate: rate.0, link_delay: link.0, host_delay: host.0, mtu: mtu.0, framing: framing.0, links }
     }
 
-    /// Returns the topology with the defaults that depend on other keys.
+    /// Returns the topology with those defaults filled in that depend on other keys.
     pub(crate) fn resolved(&self) -> Self {
         let mut resolved = self.clone();
         match &mut resolved {

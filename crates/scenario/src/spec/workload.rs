@@ -10,24 +10,24 @@ use crate::hosts::HostSet;
 use crate::quantity::{Size, Speed, Time};
 use crate::tagged::tagged;
 
-/// Flows that arrive at random times, between pairs drawn uniformly, with sizes drawn from a distribution.
+/// Flows that arrive at random times. Each is between a random pair of hosts (uniform) and has a random size from a distribution.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Poisson {
-    /// Share of the capacity of the links named in `of` that the flows use on average, below 1 unless `overload` is set.
+    /// Load: the average share of the capacity of the links in `of` that the flows use. Below 1 unless `overload` is set.
     pub(crate) load: f64,
-    /// Links whose capacity counts. Default `"receivers"`.
+    /// Links to whose capacity `load` refers. Default `"receivers"`.
     #[serde(default)]
     pub(crate) of: LoadOf,
-    /// Bytes that count against the capacity. Default `"wire"`.
+    /// Bytes of a flow that count for `load`. Default `"wire"`.
     #[serde(default)]
     pub(crate) counted: Counted,
-    /// Whether links may be offered more than their capacity. Default false.
+    /// Whether `load` may be so high that links are offered more traffic than their capacity. Default false.
     #[serde(default)]
     pub(crate) overload: bool,
-    /// Sizes of the flows.
+    /// Distribution of the flow sizes.
     pub(crate) sizes: Sizes,
-    /// Method of drawing times, pairs and sizes. Default `"own"`.
+    /// Method that draws times, pairs and sizes. Default `"own"`.
     #[serde(default)]
     pub(crate) draws: Draws,
     /// Number of flows. Default: as many as arrive before `stop.at`.
@@ -36,39 +36,40 @@ pub(crate) struct Poisson {
     /// Hosts that send. Default `"all"`.
     #[serde(default)]
     pub(crate) senders: HostSet,
-    /// Hosts that receive. Default `"all"`; a host sends no flow to itself.
+    /// Hosts that receive. A host sends no flow to itself. Default `"all"`.
     #[serde(default)]
     pub(crate) receivers: HostSet,
-    /// Start of the flow arrivals. Default `"0s"`.
+    /// Time from which flows arrive. Default `"0s"`.
     #[serde(default = "no_time")]
     pub(crate) start: Time,
-    /// Use of connections by flows. Default `"new"`.
+    /// Whether each flow opens a new connection or uses a pool of open ones. Default `"new"`.
     #[serde(default)]
     pub(crate) connections: Connections,
-    /// Class of service of its flows: a number (DSCP), or a rule. Default 0.
+    /// Class of service (DSCP) of the workload's flows: a number from 0 to 63, or a rule. Default 0.
     #[serde(default)]
     pub(crate) class: Class,
-    /// Keys in which its connections differ from `[tcp]` and the groups of its hosts, as in a group. Not allowed are the keys that a host
-    /// has for all connections: `timestamps`, `receive_window`, `receiver`, `ack_class`, selective acknowledgements. Default: none.
+    /// Settings of this workload's connections, which take precedence over `[tcp]` and over the groups of its hosts. A workload cannot set
+    /// keys that a host has for all connections: `timestamps`, `receive_window`, `receiver`, `ack_class`, selective acknowledgements.
+    /// Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Tcp>")]
     pub(crate) tcp: Option<Table>,
 }
 
-/// Method of drawing the times, pairs and sizes of flows.
+/// Method that draws the times, pairs and sizes of flows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Draws {
-    /// Streams of the run's seed: one Poisson process, and random pairs.
+    /// Random streams that depend on the seed of the run: one Poisson process for the whole workload, and random pairs.
     #[default]
     Own,
-    /// The ns-2 scripts of BCC and MQ-ECN: a Poisson process for each pair, with their generator and their seeds. The flows are the same
-    /// under every seed of the run.
+    /// Method of the ns-2 scripts of BCC and MQ-ECN: one Poisson process for each pair, with the generator and the seeds of these scripts.
+    /// The flows do not depend on the seed of the run.
     #[serde(rename = "ns-2")]
     Ns2,
 }
 
-/// Links whose capacity a load is a share of.
+/// Links to whose capacity a load refers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum LoadOf {
@@ -77,26 +78,25 @@ pub(crate) enum LoadOf {
     Receivers,
     /// Links from the sending hosts.
     Senders,
-    /// Links from leaves to spines, or both directions of a dumbbell's bottleneck, for flows that leave a switch by them. Flows between
-    /// hosts of one switch use none.
+    /// Links from leaves to spines, or both directions of a dumbbell's bottleneck. Flows between hosts of the same switch do not use them.
     Uplinks,
 }
 
-/// Bytes that count against the capacity of a link.
+/// Bytes of a flow that count for a load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Counted {
-    /// Every byte on the wire: data, and the headers and framing of each segment, exactly. Acknowledgements do not count.
+    /// Every byte on the wire: data, and the headers and framing of each segment. Acknowledgements do not count.
     #[default]
     Wire,
-    /// Data times the ratio of a full packet to its data, as in the papers' scripts.
+    /// Data, scaled by the ratio of a full packet's size to its data, as in the papers' scripts.
     FullSegments,
     /// Data alone.
     Payload,
 }
 
 tagged! {
-    /// Sizes of flows.
+    /// Distribution of flow sizes.
     Sizes, "size distribution" {
         /// Web search (DCTCP, SIGCOMM '10), in bytes; mean 1,711,250.
         "web-search" => WebSearch(Sampling),
@@ -104,7 +104,7 @@ tagged! {
         "data-mining" => DataMining(Sampling),
         /// Cache (Facebook, SIGCOMM '15), in bytes; mean 935,452.5.
         "cache" => Cache(Sampling),
-        /// Hadoop (Facebook, SIGCOMM '15), published in packets, converted to bytes at 1460 each; mean 4,135,297.
+        /// Hadoop (Facebook, SIGCOMM '15), in bytes; the published packets are converted at 1460 bytes each; mean 4,135,297.
         "hadoop" => Hadoop(Sampling),
         /// Web search in packets of 1460 bytes, as in MQ-ECN's simulator.
         "web-search-packets" => WebSearchPackets(Sampling),
@@ -114,20 +114,20 @@ tagged! {
         "cache-packets" => CachePackets(Sampling),
         /// Hadoop in packets of 1460 bytes.
         "hadoop-packets" => HadoopPackets(Sampling),
-        /// Cumulative distribution from a file.
+        /// Cumulative distribution that a file contains.
         "file" => File(SizesFile),
         /// One size for all flows.
         "fixed" => Fixed(Fixed),
-        /// Uniform distribution between two sizes.
+        /// Sizes distributed uniformly between two sizes.
         "uniform" => Uniform(Uniform),
     }
 }
 
-/// Sampling of sizes from a distribution: linear between its points, rounded up.
+/// Options for sampling flow sizes from a distribution. Sizes between two points are interpolated linearly and rounded up.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Sampling {
-    /// Minimum size; smaller sizes are raised to it. Default `"1B"`; BCC's scripts have `"2B"`.
+    /// Minimum size; smaller sizes are raised to this one. Default `"1B"`; BCC's scripts have `"2B"`.
     #[serde(default)]
     pub(crate) minimum: Minimum,
 }
@@ -137,17 +137,17 @@ pub(crate) struct Sampling {
 #[serde(transparent)]
 pub(crate) struct Minimum(pub(crate) Size);
 
-/// Cumulative distribution from a file.
+/// Cumulative distribution that a file contains.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SizesFile {
-    /// Path of the file, relative to the scenario. Each line has a value and the share of flows up to it, in 0–1 or 0–100; `#` begins a
-    /// comment.
+    /// Path of the file, relative to the scenario. Each line has a size and the cumulative share of flows up to this size, in 0–1 or 0–100.
+    /// `#` begins a comment.
     pub(crate) path: String,
-    /// Size of one unit of the values. Default `"1B"`; `"1460B"` for files in packets.
+    /// Number of bytes of one unit of the sizes in the file. Default `"1B"`; `"1460B"` for files in packets.
     #[serde(default = "one_byte")]
     pub(crate) unit: Size,
-    /// Minimum size; smaller sizes are raised to it. Default `"1B"`.
+    /// Minimum size; smaller sizes are raised to this one. Default `"1B"`.
     #[serde(default)]
     pub(crate) minimum: Minimum,
 }
@@ -160,7 +160,7 @@ pub(crate) struct Fixed {
     pub(crate) size: Size,
 }
 
-/// Uniform distribution between two sizes.
+/// Sizes distributed uniformly between two sizes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Uniform {
@@ -171,11 +171,11 @@ pub(crate) struct Uniform {
 }
 
 tagged! {
-    /// Use of connections by flows.
+    /// Whether flows open new connections or use a pool of open ones.
     Connections, "connections" {
         /// A new connection for each flow, which closes when the flow is complete.
         "new" => New(NewConnections),
-        /// A pool of open connections for each pair, whose state is kept from flow to flow.
+        /// A pool of open connections for each pair of hosts. Connections keep their state from flow to flow.
         "persistent" => Persistent(Persistent),
     }
 }
@@ -185,14 +185,14 @@ tagged! {
 #[serde(deny_unknown_fields)]
 pub(crate) struct NewConnections {}
 
-/// A pool of open connections for each pair.
+/// A pool of open connections for each pair of hosts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Persistent {
-    /// Number of connections of each pair at the start. Default 1.
+    /// Number of connections of each pair of hosts at the start of the run. Default 1.
     #[serde(default = "one")]
     pub(crate) per_pair: u32,
-    /// Action of a flow that finds all connections busy. Default `"open-another"`.
+    /// Rule for a flow that finds every connection of its pair busy. Default `"open-another"`.
     #[serde(default)]
     pub(crate) when_busy: WhenBusy,
     /// Data that each connection sends before the first flow. Default: none.
@@ -200,30 +200,30 @@ pub(crate) struct Persistent {
     pub(crate) warm_up: Option<WarmUp>,
 }
 
-/// Action of a flow that finds every connection busy.
+/// Rule for a flow that finds every connection of its pair busy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WhenBusy {
-    /// Open another connection, which stays open.
+    /// The flow opens another connection, which stays open.
     #[default]
     OpenAnother,
-    /// Wait for a connection, first come, first served.
+    /// The flow waits for a connection; waiting flows are served first come, first served.
     Queue,
 }
 
-/// A few bytes that give a connection its first round-trip time.
+/// Data that a connection sends before its first flow, to measure its round-trip time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WarmUp {
     /// Number of bytes.
     pub(crate) bytes: Size,
-    /// Earliest time. Each connection draws its time uniformly between `from` and `to`.
+    /// Earliest time of this data. Each connection draws its own time uniformly between `from` and `to`.
     pub(crate) from: Time,
-    /// Latest time.
+    /// Latest time of this data.
     pub(crate) to: Time,
 }
 
-/// Flows that last as long as the run, from every sender to every receiver.
+/// Flows from every sender to every receiver that last as long as the run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct LongLived {
@@ -231,62 +231,65 @@ pub(crate) struct LongLived {
     pub(crate) senders: HostSet,
     /// Hosts that receive.
     pub(crate) receivers: HostSet,
-    /// Number of flows of each pair. Default 1.
+    /// Number of flows from each sender to each receiver. Default 1.
     #[serde(default = "one")]
     pub(crate) per_pair: u32,
-    /// Earliest start of a flow. Default `"0s"`.
+    /// Time at which flows start, before their random delay. Default `"0s"`.
     #[serde(default = "no_time")]
     pub(crate) start: Time,
-    /// Maximum random delay of each start, uniform. Default `"0s"`: all start at once.
+    /// Maximum random delay, uniform, of the start of each flow. Default `"0s"`: all flows start at once.
     #[serde(default = "no_time")]
     pub(crate) spread: Time,
-    /// Class of service of its flows: a number (DSCP), or a rule. Default 0.
+    /// Class of service (DSCP) of the workload's flows: a number from 0 to 63, or a rule. Default 0.
     #[serde(default)]
     pub(crate) class: Class,
-    /// Keys in which its connections differ from `[tcp]` and the groups of its hosts, as in a group. Not allowed are the keys that a host
-    /// has for all connections: `timestamps`, `receive_window`, `receiver`, `ack_class`, selective acknowledgements. Default: none.
+    /// Settings of this workload's connections, which take precedence over `[tcp]` and over the groups of its hosts. A workload cannot set
+    /// keys that a host has for all connections: `timestamps`, `receive_window`, `receiver`, `ack_class`, selective acknowledgements.
+    /// Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Tcp>")]
     pub(crate) tcp: Option<Table>,
 }
 
-/// Several senders that respond to a receiver at once.
+/// Rounds in which several senders send to the same receiver at once.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Incast {
     /// Hosts that send.
     pub(crate) senders: HostSet,
-    /// Hosts that receive; every sender responds to each of them.
+    /// Hosts that receive. In each round, every sender sends one response to each of them.
     pub(crate) receivers: HostSet,
-    /// Size of each sender's response to each receiver. Exactly one of `size` and `total` is given.
+    /// Size of the response of each sender to each receiver. Set either `size` or `total`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) size: Option<Size>,
-    /// Size of all responses to a receiver together, in equal parts, rounded up.
+    /// Size of all responses to a receiver in a round together. Each response is an equal part, rounded up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) total: Option<Size>,
-    /// Start of the first round. Default `"0s"`.
+    /// Time at which the first round starts. Default `"0s"`.
     #[serde(default = "no_time")]
     pub(crate) start: Time,
     /// Number of rounds. Default 1.
     #[serde(default = "one")]
     pub(crate) repeats: u32,
-    /// Time from the start of one round to that of the next. With more than one round, exactly one of `period` and `think_time` is given.
+    /// Time from the start of a round to the start of the next. With more than one round, set either `period` or `think_time`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) period: Option<Time>,
-    /// Time from the end of a receiver's round to the start of its next. Rounds never overlap, and each is a row of `queries.parquet`.
+    /// Time from the end of a round at a receiver to the start of its next round. Rounds never overlap, and each has a row in
+    /// `queries.parquet`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) think_time: Option<Time>,
-    /// Maximum random delay of each response, uniform. Default `"0s"`: all at once.
+    /// Maximum random delay, uniform, of each response. Default `"0s"`: all responses start at once.
     #[serde(default = "no_time")]
     pub(crate) spread: Time,
-    /// Use of connections by flows. Default `"new"`.
+    /// Whether each flow opens a new connection or uses a pool of open ones. Default `"new"`.
     #[serde(default)]
     pub(crate) connections: Connections,
-    /// Class of service of its flows: a number (DSCP), or a rule. Default 0.
+    /// Class of service (DSCP) of the workload's flows: a number from 0 to 63, or a rule. Default 0.
     #[serde(default)]
     pub(crate) class: Class,
-    /// Keys in which its connections differ from `[tcp]` and the groups of its hosts, as in a group. Not allowed are the keys that a host
-    /// has for all connections: `timestamps`, `receive_window`, `receiver`, `ack_class`, selective acknowledgements. Default: none.
+    /// Settings of this workload's connections, which take precedence over `[tcp]` and over the groups of its hosts. A workload cannot set
+    /// keys that a host has for all connections: `timestamps`, `receive_window`, `receiver`, `ack_class`, selective acknowledgements.
+    /// Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Tcp>")]
     pub(crate) tcp: Option<Table>,
@@ -296,17 +299,19 @@ pub(crate) struct Incast {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FlowList {
-    /// Path of the file, relative to the scenario. It has a header line `start_ns,source,destination,bytes` with optional further columns
-    /// (`class`, `port`, `after`, `count`, `on_received`, `on_acked`), then one line per flow in order of time.
+    /// Path of the file, relative to the scenario. The file has a header line `start_ns,source,destination,bytes` with further, optional
+    /// columns (`class`, `port`, `after`, `count`, `on_received`, `on_acked`), and then one line for each flow in order of time.
     pub(crate) path: String,
-    /// Use of connections by flows. Default `"new"`.
+    /// Whether each flow opens a new connection or uses a pool of open ones. Default `"new"`.
     #[serde(default)]
     pub(crate) connections: Connections,
-    /// Class of service of its flows: a number (DSCP), or a rule. Default 0; not allowed with a column `class`.
+    /// Class of service (DSCP) of the workload's flows: a number from 0 to 63, or a rule. Default 0. Not allowed if the file has a column
+    /// `class`.
     #[serde(default)]
     pub(crate) class: Class,
-    /// Keys in which its connections differ from `[tcp]` and the groups of its hosts, as in a group. Not allowed are the keys that a host
-    /// has for all connections: `timestamps`, `receive_window`, `receiver`, `ack_class`, selective acknowledgements. Default: none.
+    /// Settings of this workload's connections, which take precedence over `[tcp]` and over the groups of its hosts. A workload cannot set
+    /// keys that a host has for all connections: `timestamps`, `receive_window`, `receiver`, `ack_class`, selective acknowledgements.
+    /// Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Tcp>")]
     pub(crate) tcp: Option<Table>,
@@ -320,25 +325,25 @@ pub(crate) struct Udp {
     pub(crate) senders: HostSet,
     /// Hosts that receive.
     pub(crate) receivers: HostSet,
-    /// Times at which datagrams leave, and their rate.
+    /// Rule for the times at which datagrams leave, and their rate.
     pub(crate) pattern: Pattern,
-    /// Whether links may be offered more than their capacity by all workloads together, as if all sent at once. An offer equal to the
-    /// capacity is always allowed. Default false.
+    /// Whether all workloads together may offer a link more than its capacity, without regard to start and stop times. An offer equal to
+    /// the capacity is always allowed. Default false.
     #[serde(default)]
     pub(crate) overload: bool,
-    /// Bytes of data in each datagram. Default: as many as an MTU holds.
+    /// Bytes of data in each datagram. Default: the largest payload that fits into the MTU.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) payload: Option<Size>,
-    /// Start of sending: immediate, but with `poisson` after a first random time. Default `"0s"`.
+    /// Time at which a source sends its first datagram; with the pattern `poisson`, it comes a random time later. Default `"0s"`.
     #[serde(default = "no_time")]
     pub(crate) start: Time,
-    /// Time at which sending ends. Default: the end of the run.
+    /// Time after which no datagram is sent. Default: the end of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) stop: Option<Time>,
     /// Whether datagrams are ECN-capable; markers drop those that are not. Sources do not react to marks. Default false.
     #[serde(default)]
     pub(crate) ecn: bool,
-    /// Class of service of its datagrams: a number (DSCP), or a rule. Default 0.
+    /// Class of service (DSCP) of the workload's datagrams: a number from 0 to 63, or a rule. Default 0.
     #[serde(default)]
     pub(crate) class: Class,
 }
@@ -351,12 +356,12 @@ pub(crate) struct Ping {
     pub(crate) senders: HostSet,
     /// Hosts that reply.
     pub(crate) receivers: HostSet,
-    /// Time between two requests of a pair.
+    /// Time between two requests from the same sender to the same receiver.
     pub(crate) interval: Time,
     /// Time at which the first request leaves. Default `"0s"`.
     #[serde(default = "no_time")]
     pub(crate) start: Time,
-    /// Time at which requests end. Default: the end of the run.
+    /// Time after which no request is sent. Default: the end of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) stop: Option<Time>,
     /// Bytes of data in each request, without IP and ICMP headers. Default `"56B"`, as in ping.
@@ -370,13 +375,13 @@ pub(crate) struct Ping {
     pub(crate) class: Class,
 }
 
-/// Class of service of a workload's packets.
+/// Class of service of a workload's packets: a number or a rule.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub(crate) enum Class {
     /// One class (DSCP) for all.
     Fixed(u8),
-    /// A rule.
+    /// A rule that gives each flow a class.
     Rule(ClassRule),
 }
 
@@ -402,22 +407,22 @@ impl<'de> Deserialize<'de> for Class {
     }
 }
 
-/// Number of classes: differentiated services have six bits (RFC 2474 §3).
+/// Number of classes of service that a packet can have: the DSCP has six bits (RFC 2474 §3).
 pub(crate) const CLASSES: u8 = 64;
 
 tagged! {
-    /// Rule for the class of service of a flow.
+    /// Rule that gives each flow a class of service.
     ClassRule, "class" {
-        /// Host *h* sends in class *h* modulo `classes`.
+        /// Traffic from host *h* has class *h* modulo `classes`.
         "by-sender" => BySender(BySender),
-        /// All traffic from one host to another has one class.
+        /// All traffic from one host to another has one class, which depends on both hosts.
         "by-pair" => ByPair(ByPair),
         /// Each flow draws its class.
         "random" => Random(RandomClass),
     }
 }
 
-/// Host *h* sends in class *h* modulo `classes`.
+/// Traffic from host *h* has class *h* modulo `classes`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct BySender {
@@ -425,8 +430,8 @@ pub(crate) struct BySender {
     pub(crate) classes: u8,
 }
 
-/// Host *s* sends to host *r* in class *r* · *n* + *s* modulo `classes`, where *n* is the number of hosts, as in MQ-ECN's simulations. If
-/// `classes` divides *n*, this equals `by-sender`.
+/// Traffic from host *s* to host *r* has class (*r* · *n* + *s*) modulo `classes`, where *n* is the number of hosts, as in MQ-ECN's
+/// simulations. If `classes` divides *n*, the result is the same as with `by-sender`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ByPair {
@@ -438,23 +443,23 @@ pub(crate) struct ByPair {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RandomClass {
-    /// Relative probability of each class.
+    /// Relative probability of each class, as a list that begins with class 0.
     pub(crate) weights: Vec<f64>,
 }
 
 tagged! {
     /// Times at which datagrams leave.
     Pattern, "pattern" {
-        /// Equal intervals.
+        /// Equal intervals between datagrams.
         "constant" => Constant(ConstantRate),
-        /// Random intervals.
+        /// Random, exponentially distributed intervals between datagrams.
         "poisson" => Poisson(ConstantRate),
-        /// Bursts at a constant rate.
+        /// Bursts at a constant rate, with pauses between them.
         "on-off" => OnOff(OnOff),
     }
 }
 
-/// Rate that is constant on average.
+/// Constant rate, or constant average rate with the pattern `poisson`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ConstantRate {
@@ -462,7 +467,7 @@ pub(crate) struct ConstantRate {
     pub(crate) rate: Speed,
 }
 
-/// Bursts at a constant rate.
+/// Bursts at a constant rate, with pauses between them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct OnOff {

@@ -18,7 +18,7 @@ use crate::ports;
 use crate::resolved::Resolved;
 use crate::spec::{self, Common, FatTree, Topology};
 
-/// Builds the network of `spec`. Returns `None` if it has a problem.
+/// Builds the network of `spec`. Returns `None` and records a problem if it is invalid.
 pub(crate) fn build(spec: &Resolved, seed: u64, checker: &mut Checker<'_>) -> Option<Network> {
     let sound = memory::check(spec, checker);
     let plan = planned(&spec.topology, checker).filter(|_| sound)?;
@@ -50,7 +50,7 @@ pub(crate) fn build(spec: &Resolved, seed: u64, checker: &mut Checker<'_>) -> Op
     Some(network)
 }
 
-/// Returns the groups of hosts, or `None` if one has a problem.
+/// Returns the groups of hosts, or `None` if one of them is invalid.
 fn groups(groups: &[spec::Group], plan: &NetworkPlan, checker: &mut Checker<'_>) -> Option<Groups> {
     let mut racks: Vec<u32> =
         plan.cables.iter().take(plan.hosts as usize).map(|cable| cable.ends[1].0).collect();
@@ -69,7 +69,7 @@ fn groups(groups: &[spec::Group], plan: &NetworkPlan, checker: &mut Checker<'_>)
     groups::members_of(groups, &network, checker)
 }
 
-/// Returns the nodes and cables of a topology, or `None` if it has a problem.
+/// Returns the nodes and cables of a topology, or `None` if the topology is invalid.
 pub(super) fn planned(topology: &Topology, checker: &mut Checker<'_>) -> Option<NetworkPlan> {
     if !check_size(topology, checker) {
         return None;
@@ -110,7 +110,7 @@ fn check_size(topology: &Topology, checker: &mut Checker<'_>) -> bool {
             ("hosts_per_leaf", hosts, leaves * u64::from(t.spines), leaves)
         }
         Topology::FatTree(t) => {
-            // A larger `k` exceeds the limits of hosts and links anyway, and the calculations below could overflow.
+            // A larger `k` exceeds the limits on hosts and links anyway, and could overflow the calculations below.
             let whole = t.k >= 2 && t.k % 2 == 0 && t.k <= MAX_PORTS;
             let message = || format!("must be an even number from 2 to {MAX_PORTS}, got {}", t.k);
             if !checker.require(whole, "topology.k", message) {
@@ -129,7 +129,7 @@ fn check_size(topology: &Topology, checker: &mut Checker<'_>) -> bool {
             let edges = u64::from(t.k) * u64::from(t.k) / 2;
             ("k", edges * u64::from(each), edges * u64::from(t.k), edges)
         }
-        // A graph is checked while its plan is made.
+        // A graph is checked later, when its plan is made.
         Topology::Graph(_) => return true,
     };
     checker.require(hosts <= MAX_HOSTS, &format!("topology.{key}"), || {
@@ -195,8 +195,8 @@ fn plan(topology: &Topology, common: &Common<'_>) -> NetworkPlan {
     plan
 }
 
-/// Plans a fat tree: edge switches by pod, then aggregation switches by pod, then core switches. The *n*-th aggregation switch of each pod
-/// is linked with the *n*-th group of k/2 core switches.
+/// Plans a fat tree. Switches are numbered by kind and then by pod: edge switches, aggregation switches, core switches. In each pod,
+/// aggregation switch *n* is linked with group *n* of k/2 core switches.
 fn plan_fat_tree(t: &FatTree, plan: &mut NetworkPlan, common: &Common<'_>) {
     let (half, each) = (
         t.k / 2,
@@ -296,11 +296,11 @@ fn apply_overrides(
     }
 }
 
-/// Returns both directions of every cable: first the links that leave hosts, then those of each switch in turn. Each link at a host
-/// includes the host's `host_delay`.
+/// Returns two links for every cable, one for each direction: first the links that leave hosts, then those of each switch in turn. The
+/// delay of a link at a host includes `host_delay` of that host.
 pub(super) fn links(plan: &NetworkPlan, host_delay: impl Fn(u32) -> Duration) -> Vec<Link> {
     let switches = plan.switch_names.len();
-    // The second of several parallel cables is called `a->b#2`.
+    // Parallel cables are numbered: the second is called `a->b#2`.
     let mut beside: BTreeMap<(NodeId, NodeId), u32> = BTreeMap::new();
     let mut by_switch: Vec<Vec<(usize, Link)>> = vec![Vec::new(); switches];
     let mut links = Vec::with_capacity(2 * plan.cables.len());
@@ -318,7 +318,7 @@ pub(super) fn links(plan: &NetworkPlan, host_delay: impl Fn(u32) -> Duration) ->
                 from,
                 to,
                 rate: cable.rate,
-                // A host is the first end of its cable.
+                // If a cable has a host, the host is its first end.
                 delay: if cable.is_at_host() {
                     cable.delay + host_delay(cable.ends[0].0)
                 } else {

@@ -1,4 +1,4 @@
-//! A `[topology]` as plain data, for programs that draw or convert it.
+//! Description of a `[topology]` as plain data, for programs that draw or convert it.
 
 use serde_json::{Value, json};
 use shallows_core::Duration;
@@ -12,10 +12,10 @@ use crate::error::ScenarioError;
 use crate::spec::Topology;
 use crate::tagged;
 
-/// Returns the nodes and cables of the `topology` of a resolved scenario, both as JSON. `hosts` and `switches` are names. `tiers` has the
-/// number of switches between each switch and its nearest host. `cables` has the numbers of the two ends (a host comes first; switches are
-/// numbered after hosts), the rate in bit/s and the delay in ps. `ports` has names and kinds, those of hosts first. `host_delay` (ps) is
-/// the additional time of packets in the host at one end.
+/// Returns the network of `topology`, which is the table of a resolved scenario, as JSON with these keys: `hosts` and `switches`, the
+/// names; `tiers`, the number of switches between each switch and its nearest host; `cables`, for each the numbers of both ends (hosts come
+/// first, and switches are numbered after them), the rate in bit/s and the delay in ps; `ports`, names and kinds, those of hosts first;
+/// `host_delay`, the delay of a packet in the host at each end, in ps.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! Epochs of a network: the allowed changes, and the remaining routes.
+//! Epochs of a network: checks which changes are allowed, and computes routes without dead links.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use super::network::Network;
 use super::routes::Routing;
 
 impl Network {
-    /// Returns the changes of the network in order of time.
+    /// Returns the epochs of the network in order of time.
     pub fn epochs(&self) -> &Arc<[Epoch]> {
         &self.epochs
     }
@@ -19,7 +19,7 @@ impl Network {
         Epoch { at, routing: Arc::clone(&self.routing), links }
     }
 
-    /// Sets the changes of the network.
+    /// Sets the epochs of the network.
     ///
     /// # Errors
     ///
@@ -66,8 +66,8 @@ impl Network {
         Ok(())
     }
 
-    /// Returns the routes over the shortest paths that avoid both directions of the cables of these links. A switch keeps its routes to
-    /// hosts that it can no longer reach.
+    /// Returns the routes over the shortest paths without the cables to which the links in `down` belong; a cable loses both directions. A
+    /// switch keeps its route to a host that has become unreachable.
     pub fn routing_without(&self, down: &[u32]) -> Arc<Routing> {
         Arc::new(self.shortest_without(down))
     }

@@ -1,4 +1,4 @@
-//! Graphs of arbitrary hosts, switches and links: expands names and patterns to cables, and checks that every host is reachable.
+//! Graphs: expands names and patterns to hosts, switches and cables, and checks that every host is reachable.
 
 use std::collections::BTreeMap;
 
@@ -39,13 +39,14 @@ pub(super) fn plan(graph: &Graph, checker: &mut Checker<'_>) -> Option<NetworkPl
     let mut cables = cables(graph, &nodes, count, checker)?;
     check_hosts(&hosts, &cables, checker);
     check_switches(&switches, &cables, count, checker);
-    // The sort is stable: first the cable of each host in the order of hosts, then those between switches as they are listed.
+    // The sort is stable: cables of hosts come first, in the order of hosts, and then cables between switches, in the order of the
+    // scenario.
     cables.sort_by_key(|cable| cable.ends[0].0.min(count));
     let plan = NetworkPlan { hosts: count, host_names: Some(hosts), switch_names: switches, cables };
     (checker.problems.len() == before).then_some(plan)
 }
 
-/// Expands the names of a list.
+/// Returns the names that a list stands for, with ranges expanded.
 fn names(list: &[String], key: &str, checker: &mut Checker<'_>) -> Vec<String> {
     let mut names = Vec::new();
     for (index, text) in list.iter().enumerate() {
@@ -58,7 +59,7 @@ fn names(list: &[String], key: &str, checker: &mut Checker<'_>) -> Vec<String> {
     names
 }
 
-/// Returns every cable of every entry. A cable at a host has the host as its first end.
+/// Returns the cables of all entries. If a cable has a host, the host is its first end.
 fn cables(
     graph: &Graph,
     nodes: &BTreeMap<&str, NodeId>,
@@ -82,7 +83,7 @@ fn cables(
         });
         let more = (from.len() as u64).saturating_mul(to.len() as u64);
         let all = more.saturating_add(cables.len() as u64);
-        // The routes of each switch are computed from every other switch that has hosts.
+        // Every switch has routes to every other switch that has hosts, so time and memory grow with links times switches.
         let switches = nodes.len() as u64 - u64::from(hosts);
         if all > MAX_CABLES || all.saturating_mul(switches) > MAX_ROUTES {
             checker.refuse(
@@ -117,18 +118,18 @@ fn cables(
     (checker.problems.len() == before).then_some(cables)
 }
 
-/// Returns the nodes that one end of an entry matches: by a name, by `*`, or by a range such as `h{0..10}`.
+/// Returns the nodes whose names match one end of an entry: a name, a pattern with `*`, or a range such as `h{0..10}`.
 fn matching(wanted: &str, nodes: &BTreeMap<&str, NodeId>) -> Vec<NodeId> {
     if wanted.contains('*') {
         let known = nodes.iter().filter(|(name, _)| pattern::matches(wanted, name));
         return known.map(|(_, node)| *node).collect();
     }
-    // All names of a range must exist, so that a wrong bound is reported.
+    // A range matches only if all of its names exist, so that a wrong bound is reported.
     let names = pattern::expand(wanted).unwrap_or_default();
     names.iter().map(|name| nodes.get(name.as_str()).copied()).collect::<Option<_>>().unwrap_or_default()
 }
 
-/// Checks that each host has exactly one link, because it has one NIC.
+/// Rejects hosts that do not have exactly one link, because a host has one NIC.
 fn check_hosts(names: &[String], cables: &[Planned], checker: &mut Checker<'_>) {
     let mut links = vec![0u32; names.len()];
     for cable in cables {
@@ -148,7 +149,7 @@ fn check_hosts(names: &[String], cables: &[Planned], checker: &mut Checker<'_>) 
     }
 }
 
-/// Checks that every switch can reach every other switch.
+/// Rejects a graph in which some switch cannot reach some other switch.
 fn check_switches(names: &[String], cables: &[Planned], hosts: u32, checker: &mut Checker<'_>) {
     let trunks = cables.iter().filter(|cable| cable.ends[0].0 >= hosts);
     let ends = trunks.map(|cable| ((cable.ends[0].0 - hosts) as usize, (cable.ends[1].0 - hosts) as usize));

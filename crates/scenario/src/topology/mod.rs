@@ -1,4 +1,4 @@
-//! Network as plain data, and its construction from a scenario.
+//! The network as plain data, and its construction from a scenario.
 
 pub(crate) mod build;
 pub(crate) mod describe;

@@ -1,4 +1,4 @@
-//! Nodes, directed links and routes, and the properties derived from them alone.
+//! Nodes, directed links and routes of a network, and properties that follow from them alone.
 
 use std::sync::Arc;
 
@@ -21,19 +21,19 @@ pub struct Network {
     pub hosts: u32,
     /// Number of switches.
     pub switches: u32,
-    /// Directed links. A link and its egress port have the same number. Link *h*, for *h* below `hosts`, leaves host *h*.
+    /// Directed links. A link has the same number as the port that it leaves. Link *h*, for *h* below `hosts`, leaves host *h*.
     pub links: Vec<Link>,
-    /// Packet memory of the ports of each node: of hosts, then of switches.
+    /// Packet memory of each node: first of the hosts, then of the switches.
     pub buffers: Vec<buffer::Config>,
     /// Routes until the first epoch.
     pub routing: Arc<Routing>,
-    /// Changes of the network: see [`Network::set_epochs`].
+    /// Epochs in order of time, set by [`Network::set_epochs`].
     pub(crate) epochs: Arc<[Epoch]>,
-    /// Distinct configurations of ports; each link has the index of its configuration.
+    /// Distinct configurations of ports. [`Link::port`] is an index into them.
     pub ports: Vec<port::Config>,
     /// Groups of hosts.
     pub groups: Groups,
-    /// Notes on the values that were computed for ports.
+    /// Notes on values that were computed for ports.
     pub(crate) notes: Vec<String>,
     /// Largest IP packet.
     pub mtu: Bytes,
@@ -50,23 +50,23 @@ pub struct Link {
     pub to: NodeId,
     /// Rate in bits per second.
     pub rate: Rate,
-    /// Time from the last bit sent to the packet's arrival: propagation, and the delay of the host at one end.
+    /// Time from sending a packet's last bit to the packet's arrival: propagation, plus the delay of a host at one of the ends.
     pub delay: Duration,
     /// Kind of the link's egress port.
     pub kind: PortKind,
-    /// Index of the egress port's configuration in [`Network::ports`].
+    /// Index in [`Network::ports`] of the egress port's configuration.
     pub port: usize,
-    /// Index of the pool of the node's buffer that the egress port uses.
+    /// Index of the pool that the egress port uses, among the pools of the node's buffer.
     pub pool: usize,
-    /// Reserved bytes of the buffer for each queue of the egress port.
+    /// Bytes of the buffer that are reserved for each queue of the egress port.
     pub reserved: Bytes,
     /// Number of the link in the opposite direction of the same cable.
     pub reverse: u32,
-    /// Name, such as `leaf3->spine1`.
+    /// Name of the link, such as `leaf3->spine1`.
     pub name: String,
 }
 
-/// Position of a port in the network.
+/// Kind of a port, by its position in the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PortKind {
@@ -95,7 +95,7 @@ impl Network {
         name.split_once("->").map_or(name, |(from, _)| from)
     }
 
-    /// Returns the links that a packet with this header takes from its source to its destination.
+    /// Returns the links over which a packet with this header travels from its source to its destination.
     pub fn path(&self, header: &Header) -> Vec<&Link> {
         let mut path = vec![&self.links[header.source.0 as usize]];
         loop {
@@ -114,8 +114,8 @@ impl Network {
     }
 }
 
-/// First port number of a sender's connections; lower numbers are the well-known ones.
+/// First port number that a sender uses for connections; lower numbers are well-known ports.
 pub const FIRST_PORT: u16 = 1_024;
 
-/// Port on which receivers listen, unless a flow has another one.
+/// Default port number on which receivers listen. A flow may have another one.
 pub const SERVICE_PORT: u16 = 5_001;

@@ -1,4 +1,4 @@
-//! Choice among equal-cost next hops: `switch.ecmp`.
+//! Configuration of the choice among equal-cost next hops (`switch.ecmp`).
 
 use shallows_core::random::Stream;
 use shallows_switch::routing::Config;
@@ -9,10 +9,11 @@ use crate::check::Checker;
 use crate::resolved::Resolved;
 use crate::spec;
 
-/// Maximum number of numbered connections, thirty times those of BCC's script; it bounds memory when a value is mistyped.
+/// Maximum number of connections that `"ns-2-bcc"` numbers: thirty times those of BCC's script. It limits the memory that a mistyped value
+/// uses.
 const MAX_NUMBERS: u64 = 1 << 20;
 
-/// Returns the configuration of the choice, or `None` if the scenario does not meet its requirements.
+/// Returns the configuration of `switch.ecmp`, or `None` if the scenario does not meet its requirements.
 pub(super) fn ecmp(
     spec: &Resolved,
     seed: u64,
@@ -34,7 +35,8 @@ pub(super) fn ecmp(
     })
 }
 
-/// Returns the number of connections of each pair that are open from the start, if they can be numbered.
+/// Returns the number of persistent connections of each pair of hosts, which `"ns-2-bcc"` numbers. Rejects a scenario that has none or too
+/// many.
 fn per_pair(spec: &Resolved, hosts: u32, checker: &mut Checker<'_>) -> Option<u32> {
     let pools = spec.workload.iter().find_map(|workload| match workload {
         spec::Workload::Poisson(poisson) => match &poisson.connections {

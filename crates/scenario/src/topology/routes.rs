@@ -1,23 +1,25 @@
-//! Routes of packets: the next link at every switch. `routing` finds the routes, `paths` configures the choice among equal-cost ones.
+//! Routes of packets: the next link at every switch. The module `routing` finds the routes, and `paths` configures the choice among links
+//! of equal cost.
 
 use std::collections::BTreeMap;
 
 use shallows_core::packet::{Header, HostId};
 use shallows_switch::routing::{Config, Ecmp};
 
-/// Routes of all switches, with the choice among equal-cost links. A network with epochs has one `Routing` for each epoch.
+/// Routes of all switches, together with the rule that chooses among links of equal cost. A network with epochs has one `Routing` for each
+/// epoch.
 ///
-/// A switch with hosts is called an *edge*. All hosts of an edge are reached over the same links, so a switch has one route to each edge,
-/// and only the edge has a link for each of its hosts.
+/// A switch with hosts is called an *edge*. Other switches reach all hosts of an edge over the same links, so a switch has one route for
+/// each edge. Only the edge itself has a separate link for each of its hosts.
 #[derive(Debug)]
 pub struct Routing {
     /// Position of each host.
     homes: Box<[Home]>,
     /// Number of switches that have hosts.
     edges: u32,
-    /// Routes by switch, then by edge.
+    /// Routes, indexed by switch and then by edge.
     routes: Box<[Route]>,
-    /// Equal-cost links of the routes, consecutive for each route.
+    /// Links of all routes that have several links; those of one route are consecutive.
     links: Box<[u32]>,
     ecmp: Ecmp,
 }
@@ -25,16 +27,16 @@ pub struct Routing {
 /// Position of a host.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Home {
-    /// Index of its switch among those that have hosts.
+    /// Index of the host's switch among the switches that have hosts.
     pub(super) edge: u32,
-    /// Link from the switch to the host.
+    /// Number of the link from the host's switch to the host.
     pub(super) link: u32,
 }
 
-/// Links over which an edge is reached.
+/// Route from a switch to an edge: the links that lead there on shortest paths.
 #[derive(Clone, Copy, Debug, Default)]
 struct Route {
-    /// Number of links; zero at the edge itself.
+    /// Number of links; zero for the route of an edge to itself.
     count: u32,
     /// Number of the link if there is only one; otherwise the index of the first link in `Routing::links`.
     first: u32,
@@ -52,7 +54,7 @@ impl Routing {
         }
     }
 
-    /// Returns the numbers of the links over which a switch reaches `destination`, all at equal cost.
+    /// Returns the numbers of the links of equal cost over which a switch reaches the host `destination`.
     #[inline]
     pub fn next_hops(&self, switch: u32, destination: HostId) -> &[u32] {
         let (home, route) = self.route(switch, destination);
@@ -63,7 +65,7 @@ impl Routing {
         }
     }
 
-    /// Returns the numbers of the links over which a switch reaches another switch, the edge with this index.
+    /// Returns the numbers of the links over which switch number `switch` reaches the edge with index `edge`.
     pub(super) fn to_edge(&self, switch: usize, edge: usize) -> &[u32] {
         let route = &self.routes[switch * self.edges as usize + edge];
         if route.count == 1 { std::slice::from_ref(&route.first) } else { self.among(route) }
@@ -75,37 +77,37 @@ impl Routing {
         (home, &self.routes[switch as usize * self.edges as usize + home.edge as usize])
     }
 
-    /// Returns the links of a route with several links.
+    /// Returns the links of a route that has more than one.
     #[inline]
     fn among(&self, route: &Route) -> &[u32] {
         &self.links[route.first as usize..][..route.count as usize]
     }
 
-    /// Returns the number of routes of all switches together.
+    /// Returns the total number of routes: one for each switch and edge.
     pub fn routes(&self) -> usize {
         self.routes.len()
     }
 }
 
-/// Routes under construction; equal sets of links are stored once.
+/// Routes under construction. Equal sets of links are stored only once.
 pub(super) struct Table {
     homes: Box<[Home]>,
     edges: u32,
     routes: Box<[Route]>,
     links: Vec<u32>,
-    /// Stored sets of several links. All links of a set leave the same switch.
+    /// Sets of several links that are already stored. All links of a set leave the same switch.
     known: BTreeMap<Box<[u32]>, Route>,
 }
 
 impl Table {
-    /// Creates a table without routes, for `switches` switches and these hosts.
+    /// Creates a table without routes. `homes` are the positions of the hosts, and `switches` is the number of switches.
     pub(super) fn new(homes: Vec<Home>, switches: usize) -> Self {
         let edges = homes.iter().map(|home| home.edge + 1).max().unwrap_or(0);
         let routes = vec![Route::default(); switches * edges as usize].into();
         Self { homes: homes.into(), edges, routes, links: Vec::new(), known: BTreeMap::new() }
     }
 
-    /// Sets the links over which a switch reaches an edge other than itself.
+    /// Sets the links over which switch number `switch` reaches the edge with index `edge`, which must not be the switch itself.
     pub(super) fn add(&mut self, switch: usize, edge: usize, links: &[u32]) {
         assert!(!links.is_empty(), "every switch reaches every other");
         let route = match *links {
@@ -125,12 +127,12 @@ impl Table {
         route
     }
 
-    /// Returns the routes with the choice among equal-cost links that `config` defines.
+    /// Finishes the table. The rule in `config` chooses among links of equal cost.
     pub(super) fn choosing(self, config: &Config) -> Routing {
         self.with(Ecmp::new(config))
     }
 
-    /// Returns the routes with the same choice among equal-cost links as in `other`.
+    /// Finishes the table. The rule of `other` chooses among links of equal cost.
     pub(super) fn like(self, other: &Routing) -> Routing {
         self.with(other.ecmp.clone())
     }

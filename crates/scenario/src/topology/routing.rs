@@ -1,4 +1,4 @@
-//! All shortest paths by number of links: the routes of an equal-cost multipath fabric.
+//! All paths with the fewest links: the routes of a network with equal-cost multipath.
 
 use shallows_core::Duration;
 
@@ -6,13 +6,13 @@ use super::network::{Link, Network, PortKind};
 use super::routes::{Home, Routing, Table};
 
 impl Network {
-    /// Returns the round-trip time of the longest path without queues: propagation and host delays in both directions.
+    /// Returns the round-trip time on the longest path while all queues are empty: propagation and host delays in both directions.
     pub fn base_rtt(&self) -> Duration {
         // Both directions of a cable have the same delay.
         longest_delay(self) * 2
     }
 
-    /// Returns the routes for [`Self::routing_without`].
+    /// Computes the routes that [`Self::routing_without`] returns.
     pub(super) fn shortest_without(&self, down: &[u32]) -> Routing {
         let mut graph = Graph::of(self);
         let is_down = |link: u32| down.contains(&link) || down.contains(&self.links[link as usize].reverse);
@@ -21,11 +21,11 @@ impl Network {
     }
 }
 
-/// Returns the largest sum of propagation and host delays on a path between two hosts, one way.
+/// Returns the largest one-way delay of a path between two hosts: the sum of propagation and host delays.
 fn longest_delay(network: &Network) -> Duration {
     let graph = Graph::of(network);
     let delay = |link: u32| network.links[link as usize].delay;
-    // For each switch, the delays to its hosts, longest first; delays from the hosts are equal to these.
+    // Delays from each switch to its hosts, longest first. The delays from the hosts to the switch are the same.
     let edges: Vec<Vec<Duration>> = graph
         .hosts
         .iter()
@@ -49,7 +49,7 @@ fn longest_delay(network: &Network) -> Duration {
     longest
 }
 
-/// Returns the average share of the traffic between switches on each link, if equal-cost paths share evenly.
+/// Returns the traffic on each link between switches, in the unit of `demand`, if paths of equal cost share traffic evenly.
 ///
 /// `demand(switch, target)` is the traffic from the hosts of a switch to those of the switch `target`.
 pub(crate) fn spread(network: &Network, demand: impl Fn(usize, usize) -> f64) -> Vec<f64> {
@@ -58,7 +58,7 @@ pub(crate) fn spread(network: &Network, demand: impl Fn(usize, usize) -> f64) ->
     for target in (0..graph.hosts.len()).filter(|&target| !graph.hosts[target].is_empty()) {
         let (distance, order) = graph.search(target);
         let mut passing: Vec<f64> = (0..graph.trunks.len()).map(|from| demand(from, target)).collect();
-        // The farthest switch comes first, so that all traffic through a switch is known before it is divided.
+        // Farthest switch first, so that all traffic that passes through a switch is known before it is divided.
         for &switch in order.iter().rev().filter(|&&switch| switch != target) {
             let closer =
                 || graph.trunks[switch].iter().filter(|&&(next, _)| distance[next] < distance[switch]);
@@ -72,7 +72,7 @@ pub(crate) fn spread(network: &Network, demand: impl Fn(usize, usize) -> f64) ->
     shares
 }
 
-/// Returns two switches that are not connected, or `None` if all are connected.
+/// Returns two switches between which there is no path, or `None` if all switches are connected.
 pub(super) fn unconnected(
     switches: usize,
     trunks: impl Iterator<Item = (usize, usize)>,
@@ -86,7 +86,7 @@ pub(super) fn unconnected(
     distance.iter().position(|&steps| steps == u32::MAX).map(|lost| (0, lost))
 }
 
-/// Links by the switch that they leave, as pairs of the node that the link reaches and the link's number.
+/// Links that leave each switch. A link is a pair: the node that it reaches, and its number.
 pub(super) struct Graph {
     hosts: Vec<Vec<(u32, u32)>>,
     trunks: Vec<Vec<(usize, u32)>>,
@@ -114,20 +114,20 @@ impl Graph {
         self.trunks.len() as u32
     }
 
-    /// Returns the switches that have hosts.
+    /// Returns the numbers of the switches that have hosts.
     fn edges(&self) -> impl Iterator<Item = usize> {
         (0..self.hosts.len()).filter(|&switch| !self.hosts[switch].is_empty())
     }
 
-    /// Returns the routes of every switch over each link on a shortest path to the destination.
+    /// Returns the routes of every switch to every edge over all shortest paths.
     ///
     /// Every switch must reach every other.
     pub(super) fn all_shortest(&self) -> Table {
         self.shortest_or(|_, _| unreachable!("every switch reaches every other"))
     }
 
-    /// Returns the routes of every switch over shortest paths; for an edge that a switch cannot reach, `otherwise(switch, edge)` returns
-    /// the links.
+    /// Returns the routes of every switch to every edge over all shortest paths. If a switch cannot reach an edge, the route has the links
+    /// that `otherwise(switch, edge)` returns.
     fn shortest_or<'a>(&self, otherwise: impl Fn(usize, usize) -> &'a [u32]) -> Table {
         let mut homes = vec![Home::default(); self.hosts.iter().map(Vec::len).sum()];
         for (switch, edge) in self.edges().zip(0..) {
@@ -157,13 +157,14 @@ impl Graph {
         self.search_all(self.edges().collect()).0
     }
 
-    /// Returns the number of links from each switch to `target`, and the switches in order of that number. Every cable has both directions,
-    /// so the search starts at the target.
+    /// Returns the distance of each switch from `target` in links, and all switches in ascending order of this distance. The search starts
+    /// at the target, because every cable has both directions.
     fn search(&self, target: usize) -> (Vec<u32>, Vec<usize>) {
         self.search_all(vec![target])
     }
 
-    /// Returns the number of links from each switch to the nearest of several targets, and the switches in the order of that number.
+    /// Returns the distance of each switch from the nearest of several targets in links, and all switches in ascending order of this
+    /// distance.
     fn search_all(&self, targets: Vec<usize>) -> (Vec<u32>, Vec<usize>) {
         let mut distance = vec![u32::MAX; self.trunks.len()];
         targets.iter().for_each(|&target| distance[target] = 0);
@@ -181,7 +182,7 @@ impl Graph {
         (distance, order)
     }
 
-    /// Returns for each switch the delay of the slowest of its shortest paths to `target`.
+    /// Returns the switches that reach `target`, each with the delay of the slowest of its shortest paths to it.
     fn longest_delays(&self, target: usize, delay: impl Fn(u32) -> Duration) -> Vec<(usize, Duration)> {
         let (distance, order) = self.search(target);
         let mut longest = vec![Duration::ZERO; self.trunks.len()];

@@ -1,4 +1,4 @@
-//! Configuration and actions of a workload of queries.
+//! Configuration of a workload of queries, and the actions that it schedules.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,14 +13,14 @@ use super::interface::Leg;
 #[derive(Clone, Debug)]
 pub(crate) struct Config {
     pub(crate) seed: u64,
-    /// Index of the workload among those that send flows.
+    /// Index of this workload among the workloads that send flows.
     pub(crate) workload: u16,
-    /// Clients in ascending order, like all lists of hosts in this module.
+    /// Clients in ascending order. All lists of hosts in this module are in ascending order.
     pub(crate) clients: Vec<HostId>,
-    /// Whether each query draws its client; all clients then share one arrival process.
+    /// Whether each query draws its client at random. All clients then share one arrival process.
     pub(crate) drawn: bool,
     pub(crate) workers: Vec<HostId>,
-    /// Number of workers of each query; `None` for all available workers.
+    /// Number of workers of each query; `None` if every available host is a worker.
     pub(crate) fan_out: Option<usize>,
     /// Size of a request; zero for no requests.
     pub(crate) request: Bytes,
@@ -29,11 +29,11 @@ pub(crate) struct Config {
     pub(crate) response: Response,
     pub(crate) aggregators: Option<Aggregators>,
     pub(crate) iterations: u16,
-    /// Maximum random delay of a request; less than any deadline.
+    /// Maximum random delay of a request, which must be less than any deadline.
     pub(crate) jitter: Duration,
     pub(crate) deadline: Option<Duration>,
     pub(crate) arrivals: Arrivals,
-    /// Number of queries of each arrival process, if it is bounded.
+    /// Number of queries of each arrival process; `None` for no limit.
     pub(crate) queries: Option<u64>,
     pub(crate) start: Instant,
     /// Time after which no query starts.
@@ -45,13 +45,13 @@ pub(crate) struct Config {
 pub(crate) enum Response {
     /// A fixed size.
     Each(Bytes),
-    /// An equal part of this size, rounded up.
+    /// This size divided by the number of workers, rounded up.
     Total(Bytes),
-    /// A size drawn from a distribution.
+    /// A size that each response draws from a distribution.
     Drawn(Arc<Sizes>),
 }
 
-/// Hosts between client and workers.
+/// Configuration of the aggregators between client and workers.
 #[derive(Clone, Debug)]
 pub(crate) struct Aggregators {
     pub(crate) hosts: Vec<HostId>,
@@ -60,10 +60,10 @@ pub(crate) struct Aggregators {
     pub(crate) deadline: Option<Duration>,
 }
 
-/// Times at which an arrival process starts queries.
+/// Rule for the times at which an arrival process starts queries.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Arrivals {
-    /// Exponential intervals with this mean.
+    /// Exponentially distributed intervals with this mean.
     Poisson(Duration),
     /// Intervals of this length.
     Periodic(Duration),
@@ -71,8 +71,8 @@ pub(crate) enum Arrivals {
     ClosedLoop(Duration),
 }
 
-/// Scheduled action. At equal times, flows start after all other actions, in the order of their legs. The order in which actions were
-/// scheduled has no effect.
+/// Scheduled action. Actions at equal times are in the order of this enum: flows start after all other actions, in the order of their legs.
+/// The order in which actions were scheduled has no effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Action {
     /// Start of a query by an arrival process.
@@ -83,7 +83,7 @@ pub(super) enum Action {
     Send(Leg),
 }
 
-/// Name of a round of requests: the query, the iteration, and the requester.
+/// Key of a round of requests: the query, the iteration, and the requester.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct RoundName {
     pub(super) query: u32,
@@ -94,7 +94,7 @@ pub(super) struct RoundName {
 /// Scheduled actions in order of time.
 pub(super) type Agenda = BTreeSet<(Instant, Action)>;
 
-/// Requester of a round: the client, or an aggregator by its index among the members.
+/// Sender of a round's requests: the client, or an aggregator, given by its index among the members of the query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Asker {
     Client,

@@ -1,4 +1,4 @@
-//! Checks `[[workload]]` and builds generators from it.
+//! Checks the `[[workload]]` tables and builds generators, datagram sources and probes from them.
 
 mod classes;
 mod datagrams;
@@ -31,19 +31,19 @@ pub(crate) struct CheckedTraffic {
     pub(crate) classes: Vec<Classes>,
     pub(crate) datagram_sources: Vec<DatagramSource>,
     pub(crate) probes: Vec<Probe>,
-    /// Data bytes of each datagram, for each workload of datagrams by its index in the scenario.
+    /// Default payload of datagrams: pairs of a workload's index in the scenario and the bytes of data in each of its datagrams.
     pub(crate) payloads: Vec<(usize, Bytes)>,
-    /// Whether some workload has no end.
+    /// Whether at least one workload has no end.
     pub(crate) unbounded: bool,
 }
 
-/// Maximum number of connections, long-lived flows or flows of a round; more would not fit in memory.
+/// Maximum number of connections, of long-lived flows, and of flows of one round. More would not fit into memory.
 const MAX_OPEN: u64 = 1 << 22;
-/// Maximum number of flows of a workload; flow numbers have 32 bits.
+/// Maximum number of flows of a workload, because flow numbers have 32 bits.
 const MAX_FLOWS: u64 = u32::MAX as u64;
-/// Longest duration of planned traffic, 100 days in picoseconds. Simulated time ends after 213 days.
+/// Maximum duration of the traffic of a workload: 100 days, in picoseconds. Simulated time can represent 213 days.
 const LONGEST_RUN_PS: f64 = 100.0 * 86_400e12;
-/// State that is needed to build workloads.
+/// State while the workloads are checked and built.
 struct Builder<'a, 'c, 'd> {
     network: &'a Network,
     hosts: &'a HostConfigs,
@@ -51,7 +51,7 @@ struct Builder<'a, 'c, 'd> {
     end: Option<Instant>,
     checker: &'c mut Checker<'d>,
     traffic: CheckedTraffic,
-    /// Load that the Poisson and UDP workloads so far offer each link, as a share of the link's rate.
+    /// Load of each link from the Poisson and UDP workloads that are already built, as a share of the link's rate.
     offered: Vec<f64>,
 }
 
@@ -88,7 +88,7 @@ pub(crate) fn build(
     builder.traffic
 }
 
-/// Senders and receivers with at least one pair of distinct hosts.
+/// Senders and receivers of a workload. They contain at least one pair of distinct hosts.
 type Sets = (Vec<HostId>, Vec<HostId>);
 
 impl Builder<'_, '_, '_> {
@@ -104,7 +104,7 @@ impl Builder<'_, '_, '_> {
         self.traffic.pairs.push(pairs);
     }
 
-    /// Returns the largest packet that all these hosts accept.
+    /// Returns the size of the largest packet that all of these hosts accept.
     fn mtu(&self, hosts: [&[HostId]; 2]) -> Bytes {
         let of = |&host: &HostId| self.hosts.groups[self.network.groups.of(host)].mtu;
         hosts.into_iter().flatten().map(of).min().unwrap_or(self.network.mtu)
@@ -179,7 +179,8 @@ impl Builder<'_, '_, '_> {
         Some(())
     }
 
-    /// Returns the number of flows per second, or `None` if some link is offered more than its capacity.
+    /// Returns the number of flows per second that gives the load of `w`. Returns `None` and records a problem if the load is invalid or a
+    /// link is offered more than its capacity.
     fn flow_rate(
         &mut self,
         w: &spec::Poisson,
@@ -212,7 +213,7 @@ impl Builder<'_, '_, '_> {
         if !(crosses && sound) {
             return None;
         }
-        // For each pair of groups: the flows, their share of all flows, and their segments.
+        // Each entry is for one pair of groups: its flows, their share of all flows, and how they are divided into segments.
         let [from, to] = [senders, receivers].map(|hosts| self.by_group(hosts));
         let mut parts = Vec::new();
         for (a, b) in (0..from.len()).flat_map(|a| (0..to.len()).map(move |b| (a, b))) {
@@ -244,7 +245,7 @@ impl Builder<'_, '_, '_> {
         fits.then_some(rate)
     }
 
-    /// Returns these hosts by group.
+    /// Returns the hosts divided by group number.
     fn by_group(&self, hosts: &[HostId]) -> Vec<Vec<HostId>> {
         let mut found = vec![Vec::new(); self.hosts.groups.len()];
         for &host in hosts {
@@ -253,14 +254,14 @@ impl Builder<'_, '_, '_> {
         found
     }
 
-    /// Returns the segments of flows from hosts of one group to those of another.
+    /// Returns how flows from hosts of group `from` to hosts of group `to` are divided into segments.
     fn segments(&self, from: usize, to: usize) -> Segments {
         let agreement = self.hosts.agreement(from, to);
         Segments { mss: agreement.sender.mss, overhead: agreement.header_bytes }
     }
 
-    /// Adds traffic of `total` bits per second. Returns the highest load of a link with this traffic, as a share of the link's rate, and
-    /// the link.
+    /// Adds traffic of `total` bits per second to the load of each link. Returns the highest resulting load among the links that carry this
+    /// traffic, as a share of the link's rate, and the index of that link.
     fn offer(&mut self, matrix: &Matrix<'_>, total: f64) -> (f64, usize) {
         let mut worst = (0.0, 0);
         for (number, (share, link)) in matrix.shares().into_iter().zip(&self.network.links).enumerate() {
@@ -293,7 +294,7 @@ impl Builder<'_, '_, '_> {
         });
         let warm_up = c.warm_up.as_ref().map(|warm_up| {
             self.checker.require(warm_up.from <= warm_up.to, &format!("{key}.warm_up.from"), || {
-                format!("must be at most to = {1}, got {0}", warm_up.from, warm_up.to)
+                format!("must be at most the value of `to` ({1}), got {0}", warm_up.from, warm_up.to)
             });
             self.checker.require(warm_up.bytes.0.0 > 0, &format!("{key}.warm_up.bytes"), || {
                 "must be above 0B, got 0B".to_owned()
@@ -422,7 +423,7 @@ impl Builder<'_, '_, '_> {
         None
     }
 
-    /// Rejects a number of flows that does not fit in memory.
+    /// Rejects a number of simultaneous flows that does not fit into memory.
     fn bounded(&mut self, count: u64, key: &str) -> Option<()> {
         self.checker
             .require(count <= MAX_OPEN, key, || {
@@ -431,14 +432,15 @@ impl Builder<'_, '_, '_> {
             .then_some(())
     }
 
-    /// Handles the end of a workload of sources. If its sources do not stop, or the run has a stop time, the workload counts as unbounded.
+    /// Records whether a workload of datagrams or echo requests has an end. It has none if its sources do not stop or if the run has a stop
+    /// time.
     fn ends_by(&mut self, stop: Option<crate::quantity::Time>, key: &str) {
         if stop.is_none() || self.end.is_some() {
             self.unbounded(key, "set stop, or set stop.at for the run");
         }
     }
 
-    /// Records that this workload has no end, and rejects a run without a stop time.
+    /// Records that the workload has no end. Rejects it if the run has no stop time.
     fn unbounded(&mut self, key: &str, remedy: &str) {
         self.traffic.unbounded = true;
         let ends = self.end.is_some();

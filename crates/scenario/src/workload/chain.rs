@@ -1,7 +1,8 @@
 //! Flow lists with dependencies: flows emit signals, and signals release waiting flows.
 //!
-//! A signal is a counter, and a waiting flow names the count at which it starts. This single rule describes chains (1), barriers (the
-//! number of emitting flows) and queues of consecutive flows (1, 2, 3 …).
+//! A signal is a counter, and a waiting flow starts when its signal has reached a given count. With a count of 1, flows form chains. With a
+//! count equal to the number of flows that emit the signal, they form barriers. With counts of 1, 2, 3 …, they form queues of consecutive
+//! flows.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -13,23 +14,23 @@ use shallows_core::{Duration, Instant};
 
 use super::interface::{Flow, LocalHosts, Milestone, Next, Workload};
 
-/// Dependency of a listed flow: the number of a signal, and the count at which the flow starts.
+/// Dependency of a flow in a list: the number of a signal, and the count of this signal at which the flow starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Wait {
     pub(crate) signal: u32,
     pub(crate) count: NonZeroU32,
 }
 
-/// Lists of numbers stored one after the other in one vector, so that a million lists do not need a million allocations.
+/// Lists of numbers, stored one after the other in one vector: a million lists then do not need a million allocations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Lists {
-    /// End of each list in `items`; lists beyond the last one are empty.
+    /// Index in `items` after the end of each list. Lists that are not stored are empty.
     ends: Vec<u32>,
     items: Vec<u32>,
 }
 
 impl Lists {
-    /// Appends `items` to the list at `place`, which must be the last list or beyond it.
+    /// Appends `items` to the list with index `place`, which must be the last list or a later one.
     pub(crate) fn push(&mut self, place: u32, items: impl IntoIterator<Item = u32>) {
         debug_assert!(place as usize + 1 >= self.ends.len(), "lists grow at their end");
         self.ends.resize(place as usize + 1, self.items.len() as u32);
@@ -44,33 +45,34 @@ impl Lists {
         &self.items[start as usize..end as usize]
     }
 
-    /// Returns the stored lists in order, with their places.
+    /// Returns the stored lists in order, each with its index.
     fn iter(&self) -> impl Iterator<Item = (u32, &[u32])> {
         (0..self.ends.len() as u32).map(|place| (place, self.at(place)))
     }
 }
 
-/// Dependencies between the flows of a list, by their index in it.
+/// Dependencies between the flows of a list, which are identified by their index in the list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Links {
-    /// Dependency of each flow, up to the last flow that waits. For a waiting flow, `Flow::at` is the delay after the signal.
+    /// Dependency of each flow, up to the last flow that waits. `Flow::at` of a waiting flow is its delay after the signal.
     pub(crate) waits: Vec<Option<Wait>>,
-    /// Signals that a flow emits when it is received, and when it is acknowledged.
+    /// Signals that each flow emits when it is received.
     pub(crate) received: Lists,
+    /// Signals that each flow emits when it is acknowledged.
     pub(crate) acked: Lists,
     /// Number of signals.
     pub(crate) signals: u32,
 }
 
 impl Links {
-    /// Makes the flow at `place` wait. Flows must be passed in ascending order of place.
+    /// Makes the flow with index `place` wait. Calls must be in ascending order of `place`.
     pub(crate) fn wait(&mut self, place: u32, wait: Wait) {
         debug_assert!(place as usize >= self.waits.len(), "flows wait in their order");
         self.waits.resize(place as usize, None);
         self.waits.push(Some(wait));
     }
 
-    /// Returns the dependency of the flow at `place`.
+    /// Returns the dependency of the flow with index `place`, or `None` if the flow does not wait.
     pub(crate) fn wait_of(&self, place: u32) -> Option<Wait> {
         self.waits.get(place as usize).copied().flatten()
     }
@@ -80,18 +82,18 @@ impl Links {
         !self.waits.is_empty()
     }
 
-    /// Returns the waiting flows in order.
+    /// Returns the waiting flows in the order of the list, each with its dependency.
     fn waiting(&self) -> impl Iterator<Item = (u32, Wait)> + '_ {
         (0..).zip(&self.waits).filter_map(|(place, wait)| wait.map(|wait| (place, wait)))
     }
 
-    /// Returns the signals that a flow emits, first those emitted when it is received.
+    /// Returns the signals that a flow emits: first when it is received, then when it is acknowledged.
     fn given_by(&self, flow: u32) -> impl Iterator<Item = u32> + '_ {
         self.received.at(flow).iter().chain(self.acked.at(flow)).copied()
     }
 
-    /// Returns whether some flow waits for an event at another host than its sender. A flow is received at its receiver and acknowledged at
-    /// its sender.
+    /// Returns whether some flow waits for an event at a host other than its own sender. The receipt of a flow is an event at its receiver,
+    /// and its acknowledgement is an event at its sender.
     fn cross_hosts(&self, flows: &[Flow]) -> bool {
         let mut given = vec![Given::Nowhere; self.signals as usize];
         let mut give = |givers: &Lists, end: fn(&Flow) -> HostId| {
@@ -106,7 +108,8 @@ impl Links {
         self.waiting().any(|(flow, wait)| given[wait.signal as usize].elsewhere(flows[flow as usize].source))
     }
 
-    /// Returns the first of `flows` that would wait for ever, and the maximum count of its signal.
+    /// Returns the first flow that would wait for ever, and the maximum count that its signal can reach; `None` if no flow would. `flows`
+    /// is the number of flows.
     pub(crate) fn stuck(&self, flows: u32) -> Option<(u32, u32)> {
         let mut signals = Signals::of(self);
         let mut ready: Vec<u32> = (0..flows).filter(|&flow| self.wait_of(flow).is_none()).collect();
@@ -122,7 +125,7 @@ impl Links {
     }
 }
 
-/// Hosts at which a signal is emitted.
+/// Hosts at which a signal can be emitted: none, one or several.
 #[derive(Clone, Copy)]
 enum Given {
     Nowhere,
@@ -149,18 +152,18 @@ impl Given {
     }
 }
 
-/// Count of each signal, and the flows that it has released.
+/// Current count of each signal, and the flows that it has released.
 #[derive(Clone, Debug)]
 struct Signals {
-    /// Flows that wait for each signal, in the order of their release.
+    /// Flows that wait for each signal, in the order in which it releases them.
     waiting: Arc<Lists>,
     given: Vec<u32>,
-    /// Number of flows that each signal has released.
+    /// Number of flows that each signal has released: the first ones in `waiting`.
     gone: Vec<u32>,
 }
 
 impl Signals {
-    /// Creates signals with count zero.
+    /// Creates the signals of `links`, all with count zero.
     fn of(links: &Links) -> Self {
         let mut flows: Vec<u32> = links.waiting().map(|(flow, _)| flow).collect();
         let wait = |flow: u32| links.wait_of(flow).expect("it waits");
@@ -173,7 +176,7 @@ impl Signals {
         Self { waiting: Arc::new(waiting), given: none.clone(), gone: none }
     }
 
-    /// Counts a signal once and returns the flows that it releases.
+    /// Increases the count of a signal by one. Returns the flows that this releases.
     fn give(&mut self, signal: u32, links: &Links) -> &[u32] {
         let place = signal as usize;
         self.given[place] += 1;
@@ -185,17 +188,17 @@ impl Signals {
         &waiting[..leaving]
     }
 
-    /// Returns the flows that still wait.
+    /// Returns the flows that no signal has released yet.
     fn left(&self) -> impl Iterator<Item = u32> + '_ {
         self.waiting.iter().flat_map(|(signal, flows)| &flows[self.gone[signal as usize] as usize..]).copied()
     }
 }
 
-/// State of the flows of a list that a set of hosts sends.
+/// Workload of the flows of a list with dependencies, limited to flows that a set of hosts sends.
 #[derive(Clone, Debug)]
 pub(crate) struct Chain {
     list: Arc<List>,
-    /// Flows that are due to start, by time and index; equal times in the order of the list.
+    /// Flows that have a start time, earliest first. Flows with equal times are in the order of the list.
     ready: BinaryHeap<Reverse<(Instant, u32)>>,
     signals: Signals,
     /// Number of flows that have not started.
@@ -209,7 +212,7 @@ struct List {
 }
 
 impl Chain {
-    /// Creates the chain of these flows, none of which may wait for ever.
+    /// Creates the workload of these flows. No flow may wait for ever.
     pub(crate) fn new(flows: Vec<Flow>, links: Links) -> Self {
         debug_assert_eq!(links.stuck(flows.len() as u32), None);
         let starting = (0..).zip(&flows).filter(|&(place, _)| links.wait_of(place).is_none());
@@ -219,7 +222,7 @@ impl Chain {
         Self { list: Arc::new(List { flows, links }), ready, signals, left }
     }
 
-    /// Returns the part of the chain whose flows these hosts send.
+    /// Returns the part of the workload that these hosts send.
     pub(super) fn start(&self, hosts: &LocalHosts) -> Self {
         let flows = &self.list.flows;
         let is_sent = |place: u32| hosts.has(flows[place as usize].source);
@@ -228,12 +231,12 @@ impl Chain {
         Self { ready, left, ..self.clone() }
     }
 
-    /// Returns whether an event at one host can start flows at another host at once.
+    /// Returns whether an event at one host can start flows at another host at once, without a packet between them.
     pub(super) fn crosses_hosts(&self) -> bool {
         self.list.links.cross_hosts(&self.list.flows)
     }
 
-    /// Returns the times of flows that do not wait.
+    /// Returns the start times of the flows that do not wait.
     pub(crate) fn times(&self) -> Vec<Instant> {
         self.ready.iter().map(|Reverse((at, _))| *at).collect()
     }
@@ -269,7 +272,7 @@ impl Workload for Chain {
         };
         for &signal in given {
             for &flow in self.signals.give(signal, links) {
-                // The signal is known here: it is emitted at the flow's sender, or this chain runs at all hosts.
+                // This chain receives the signal: it is emitted at the flow's sender, or this chain runs at all hosts.
                 let delay = Duration(flows[flow as usize].at.0);
                 self.ready.push(Reverse((now + delay, flow)));
             }
@@ -283,13 +286,13 @@ mod tests {
 
     use super::*;
 
-    /// Creates a chain of flows that are identified by their times.
+    /// Creates a chain of flows, each with a different time, by which the tests identify it.
     fn chain(starts_ps: &[u64], links: Links) -> Chain {
         let flow = |&at: &u64| Flow { at: Instant(at), ..Flow::between(HostId(0), HostId(1)) };
         Chain::new(starts_ps.iter().map(flow).collect(), links)
     }
 
-    /// Creates dependencies from tuples: (flow, signal, count) and (flow, signals).
+    /// Creates dependencies: `waits` has tuples of flow, signal and count; `received` has tuples of a flow and the signals that it emits.
     fn links(waits: &[(u32, u32, u32)], received: &[(u32, &[u32])]) -> Links {
         let mut links = Links { signals: 3, ..Links::default() };
         for &(flow, signal, count) in waits {
@@ -310,7 +313,7 @@ mod tests {
 
     #[test]
     fn a_flow_that_is_let_go_overtakes_one_that_is_to_start_later() {
-        // Flow 0 starts at 0 and emits signal 0; flow 1 starts at 90, flow 2 starts 5 after the signal.
+        // Flow 0 starts at 0 and emits signal 0. Flow 1 starts at 90. Flow 2 starts 5 after the signal.
         let mut chain = chain(&[0, 90, 5], links(&[(2, 0, 1)], &[(0, &[0])]));
         assert_eq!(place(chain.next(Instant(0))), Some(0));
         assert_eq!(chain.next(Instant(0)), Next::Until(Instant(90)));
@@ -329,7 +332,7 @@ mod tests {
 
     #[test]
     fn a_count_of_all_is_a_barrier_and_rising_counts_are_a_queue() {
-        // Flows 0 and 1 emit signal 1: flow 2 starts with the first of them, flow 3 with the second.
+        // Flows 0 and 1 emit signal 1. Flow 2 starts with its first emission, and flow 3 with its second.
         let mut chain = chain(&[0, 0, 0, 0], links(&[(2, 1, 1), (3, 1, 2)], &[(0, &[1]), (1, &[1])]));
         assert_eq!([0, 1].map(|_| place(chain.next(Instant(0)))), [Some(0), Some(1)]);
         assert_eq!(chain.next(Instant(0)), Next::Wait);
@@ -343,7 +346,8 @@ mod tests {
 
     #[test]
     fn who_would_wait_for_ever_is_found() {
-        // A signal emitted once and awaited twice; a cycle of 1 and 2; a chain that ends.
+        // First a signal that is emitted once while a flow waits for a count of 2, then flows 1 and 2 that wait for each other, then a
+        // chain that ends.
         assert_eq!(links(&[(1, 0, 2)], &[(0, &[0])]).stuck(2), Some((1, 1)));
         assert_eq!(links(&[(1, 0, 1), (2, 1, 1)], &[(1, &[1]), (2, &[0])]).stuck(3), Some((1, 1)));
         assert_eq!(links(&[(1, 0, 1), (2, 1, 1)], &[(0, &[0, 2]), (1, &[1])]).stuck(3), None);

@@ -6,28 +6,29 @@ use shallows_core::random::Stream;
 
 use super::interface::{Leg, Milestone, Next, QueryRecord, Workload};
 
-/// Rule for the classes of service of a workload's flows.
+/// Rule that gives each flow of a workload its class of service.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Classes {
-    /// One class for all.
+    /// The same class for all flows.
     Fixed(u8),
-    /// Host *h* sends in class *h* modulo this number.
+    /// Traffic from host *h* has class *h* modulo this number.
     BySender(u8),
-    /// Host *s* sends to host *r* in class *r* · `hosts` + *s* modulo `classes`.
+    /// Traffic from host *s* to host *r* has class (*r* · `hosts` + *s*) modulo `classes`.
     ByPair {
         /// Number of hosts.
         hosts: u32,
         /// Number of classes.
         classes: u8,
     },
-    /// Random class of each flow, common to all flows of a query. The entry of a class is the cumulative share of flows up to that class.
+    /// A random class for each flow; all flows of a query have the same class. Entry *c* of the list is the share of flows with a class up
+    /// to *c*.
     Random(Vec<f64>),
-    /// Each flow of a list has its own class; this is the highest.
+    /// Each flow of a list has the class in its row; the field is the highest of them.
     Listed(u8),
 }
 
 impl Classes {
-    /// Returns the class of a flow from `source` to `destination`.
+    /// Returns the class of a flow from `source` to `destination`. A random class is drawn from `stream`.
     pub fn of(&self, source: HostId, destination: HostId, stream: &mut Stream) -> u8 {
         match self {
             Self::Random(cumulative) => {
@@ -39,7 +40,7 @@ impl Classes {
         }
     }
 
-    /// Returns the class of packets that `source` sends to `destination` before their first flow: class 0 if flows draw their classes.
+    /// Returns the class of packets from `source` to `destination` before their first flow. If flows draw their classes, this is class 0.
     pub fn before_any_flow(&self, source: HostId, destination: HostId) -> u8 {
         match *self {
             Self::Fixed(class) => class,
@@ -52,7 +53,7 @@ impl Classes {
         }
     }
 
-    /// Returns the highest class that occurs.
+    /// Returns the highest class that a flow can have.
     pub(crate) fn highest(&self) -> u8 {
         match self {
             Self::Fixed(class) | Self::Listed(class) => *class,
@@ -62,20 +63,20 @@ impl Classes {
     }
 }
 
-/// Workload whose flows get classes.
+/// Workload that sets the class of service of each flow of another workload.
 #[derive(Debug)]
 pub(crate) struct Classed {
     workload: Box<dyn Workload>,
     classes: Classes,
     stream: Stream,
-    /// Root of the random streams of queries and listed flows. Each query and each listed flow has its own stream, because the order in
-    /// which they arrive depends on the network.
+    /// Seed of the random streams for queries and listed flows. Each query and each listed flow has its own stream, because the order in
+    /// which they start depends on the network.
     own_seed: u64,
 }
 
 impl Classed {
-    /// Assigns `classes` to the flows of `workload`. `index`, the workload's index among those that send flows, selects the random
-    /// stream, so that `udp` and `ping` workloads do not change the classes of flows.
+    /// Sets the classes of the flows of `workload` by the rule `classes`. `index`, the workload's index among those that send flows,
+    /// selects the random stream. Workloads of kind `udp` and `ping` are not counted, so they do not change the classes of flows.
     pub(crate) fn new(workload: Box<dyn Workload>, classes: Classes, seed: u64, index: u64) -> Self {
         let own_seed = Stream::new(seed, "query classes", index).next_u64();
         Self { workload, classes, stream: Stream::new(seed, "classes", index), own_seed }
@@ -145,7 +146,7 @@ mod tests {
 
     #[test]
     fn a_pair_keeps_its_class() {
-        // MQ-ECN has 144 hosts: 144 is 4·32 + 16, and 18·8.
+        // MQ-ECN's network has 144 hosts: 144 = 4·32 + 16 = 18·8, so `by-pair` equals `by-sender` with 8 classes, but not with 32.
         let class = |classes, source, destination| {
             Classes::ByPair { hosts: 144, classes }.before_any_flow(HostId(source), HostId(destination))
         };

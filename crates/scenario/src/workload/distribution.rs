@@ -1,23 +1,23 @@
 //! Sizes of flows: a cumulative distribution, sampled by inversion with linear interpolation.
 //!
-//! Follows ns-2's empirical random variable in mode 2: linear between points, rounded up to a whole unit. A draw at or below the first
-//! point's share gives the first value.
+//! Follows mode 2 of ns-2's empirical random variable: sizes between two points are interpolated linearly and rounded up to a whole unit. A
+//! draw at or below the share of the first point gives the value of the first point.
 
 use shallows_core::Bytes;
 
 use crate::spec::{Minimum, Sampling, Sizes as Spec};
 
-/// Cumulative distribution: shares of flows up to given values.
+/// Cumulative distribution: for each of several values, the share of flows up to this value.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Cdf {
-    /// Pairs of value and share, both non-decreasing; the last share is 1.
+    /// Pairs of a value and a share, both non-decreasing. The last share is 1.
     points: Vec<(f64, f64)>,
 }
 
-/// Sizes of flows in bytes.
+/// Distribution of flow sizes in bytes.
 #[derive(Clone, Debug)]
 pub(crate) struct Sizes {
-    /// Distribution in units, with no value below the minimum.
+    /// Distribution of sizes in units. No value is below the minimum.
     cdf: Cdf,
     /// Number of bytes in a unit.
     unit: u64,
@@ -27,8 +27,8 @@ pub(crate) struct Sizes {
 const MAX_FLOW: f64 = (1u64 << 50) as f64;
 
 impl Cdf {
-    /// Parses lines of a value and a share, in 0–1 or 0–100. ns-2's files have a number between them, which is skipped as in ns-2. `#`
-    /// begins a comment. An error names the line.
+    /// Parses a file whose lines have a value and a share, in 0–1 or 0–100. If there is a number between the two, as in ns-2's files, it is
+    /// skipped. `#` begins a comment. An error contains the number of the line.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let mut points: Vec<(f64, f64)> = Vec::new();
         let mut end = 0;
@@ -64,7 +64,7 @@ impl Cdf {
         match points.last().map(|last| last.1) {
             None => Err("the file must have at least one value".to_owned()),
             Some(1.0) => Ok(Self { points }),
-            // HPCC's files use percentages, HKUST's use shares of one.
+            // HPCC's files have percentages, and HKUST's have shares from 0 to 1.
             Some(100.0) => {
                 Ok(Self { points: points.into_iter().map(|(v, share)| (v, share / 100.0)).collect() })
             }
@@ -72,7 +72,7 @@ impl Cdf {
         }
     }
 
-    /// Returns the value up to which a share `u` of flows lies. `u` must be at most 1, the share of the last point.
+    /// Returns the quantile `u`: the value up to which a share `u` of flows lies. `u` must be at most 1, the share of the last point.
     fn quantile(&self, u: f64) -> f64 {
         let index = self.points.partition_point(|point| point.1 < u);
         let (value, share) = self.points[index];
@@ -95,7 +95,7 @@ impl Cdf {
         }
     }
 
-    /// Returns the distribution with `least` in place of all values below it.
+    /// Returns the distribution in which all values below `least` are replaced by `least`.
     fn at_least(&self, least: f64) -> Self {
         if self.points[0].0 >= least {
             return self.clone();
@@ -104,14 +104,15 @@ impl Cdf {
         Self { points: std::iter::once((least, self.share_up_to(least))).chain(kept).collect() }
     }
 
-    /// Returns both ends and the share of flows of each stretch between two points. The first stretch has zero length, at the first value.
+    /// Returns the stretches between consecutive points: the value at both ends, and the share of flows between them. The first stretch has
+    /// length zero and holds the flows up to the first value.
     fn stretches(&self) -> impl Iterator<Item = (f64, f64, f64)> + '_ {
         let (first, share) = self.points[0];
         let rest = self.points.windows(2).map(|pair| (pair[0].0, pair[1].0, pair[1].1 - pair[0].1));
         std::iter::once((first, first, share)).chain(rest)
     }
 
-    /// Returns the mean of the values without rounding.
+    /// Returns the mean of the values before rounding.
     #[cfg(test)]
     fn mean(&self) -> f64 {
         self.stretches().map(|(from, to, share)| (from + to) / 2.0 * share).sum()
@@ -119,7 +120,8 @@ impl Cdf {
 }
 
 impl Sizes {
-    /// Creates sizes in units of `unit` bytes. A size is at least one unit and at least `minimum`, rounded up to a whole unit.
+    /// Creates the distribution of sizes from `cdf`, whose values count units of `unit` bytes. A size is at least one unit and at least
+    /// `minimum`, rounded up to a whole unit.
     pub(crate) fn new(cdf: &Cdf, unit: Bytes, minimum: Bytes) -> Result<Self, String> {
         if unit.0 == 0 || minimum.0 == 0 {
             return Err(format!("unit and minimum must be above 0B, got {unit} and {minimum}"));
@@ -131,7 +133,7 @@ impl Sizes {
         Ok(Self { cdf: cdf.at_least(minimum.0.div_ceil(unit.0) as f64), unit: unit.0 })
     }
 
-    /// Builds the sizes of `spec`; `read` returns the text of a file.
+    /// Builds the distribution of sizes that `spec` describes. `read` returns the text of a file.
     pub(crate) fn build(
         spec: &Spec,
         read: impl FnOnce(&str) -> Option<String>,
@@ -157,7 +159,7 @@ impl Sizes {
                         s.from, s.to
                     ));
                 }
-                // Draws are rounded up, so a range from `from` − 1 makes every size equally likely.
+                // Draws are rounded up, so a range that begins at `from` − 1 makes every size from `from` to `to` equally likely.
                 let cdf = Cdf { points: vec![((s.from.0.0 - 1) as f64, 0.0), (s.to.0.0 as f64, 1.0)] };
                 return Self::new(&cdf, Bytes(1), s.from.0).map(Some);
             }
@@ -173,28 +175,28 @@ impl Sizes {
         Self::new(&Cdf::parse(text)?, unit, minimum.0).map(Some)
     }
 
-    /// Returns the size up to which a share `u` of flows lies.
+    /// Returns the quantile `u`: the size up to which a share `u` of flows lies.
     pub(crate) fn quantile(&self, u: f64) -> Bytes {
         Bytes(self.cdf.quantile(u).ceil() as u64 * self.unit)
     }
 
-    /// Returns the exact mean of the drawn sizes.
+    /// Returns the exact mean of the sizes in bytes, with rounding.
     pub(crate) fn mean(&self) -> f64 {
         self.expect(1, 1) * self.unit as f64
     }
 
-    /// Returns the exact mean number of segments of at most `mss` bytes.
+    /// Returns the exact mean number of segments of a flow, if a segment has at most `mss` bytes.
     pub(crate) fn mean_segments(&self, mss: Bytes) -> f64 {
         self.expect(self.unit, mss.0)
     }
 
-    /// Returns the mean of *⌈n · factor / divisor⌉* over the number *n* of units.
+    /// Returns the mean of *⌈n · factor / divisor⌉*, where *n* is the random size of a flow in units.
     fn expect(&self, factor: u64, divisor: u64) -> f64 {
         let of = |units: u128| (units * u128::from(factor)).div_ceil(u128::from(divisor)) as f64;
         let stretch = |(from, to, share): (f64, f64, f64)| {
             let (first, last) = (from.floor() as u128 + 1, to.ceil() as u128);
             if to.ceil() <= from.ceil() || first >= last {
-                // The whole stretch rounds up to the same number of units.
+                // All sizes in the stretch round up to the same number of units.
                 return share * of(last);
             }
             let head = (first as f64 - from) * of(first);
@@ -212,8 +214,8 @@ fn sum_of_ceilings(first: u128, last: u128, a: u128, d: u128) -> u128 {
     if last < first { 0 } else { below(last + 1) - below(first) }
 }
 
-/// Returns *Σ ⌊(a·i + b)/d⌋* for *i* from 0 to *count* − 1, in logarithmic time. Each step removes the whole parts of a/d and b/d. The rest
-/// counts lattice points under a line, and the next step counts them along the other axis.
+/// Returns *Σ ⌊(a·i + b)/d⌋* for *i* from 0 to *count* − 1, in logarithmic time. Each step first sums the whole parts of a/d and b/d. The
+/// remaining sum counts lattice points under a line, and the next step counts them along the other axis.
 fn sum_of_floors(mut count: u128, mut d: u128, mut a: u128, mut b: u128) -> u128 {
     let mut sum = 0;
     while count > 0 {

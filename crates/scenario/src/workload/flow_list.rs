@@ -1,4 +1,4 @@
-//! Flow lists: CSV whose header line begins with `start_ns,source,destination,bytes`.
+//! Flow lists: CSV files whose header line begins with `start_ns,source,destination,bytes`.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -17,17 +17,17 @@ const HEADER: &str = "start_ns,source,destination,bytes";
 /// Optional columns, in any order.
 const OPTIONAL: [&str; 6] = ["class", "port", "after", "count", "on_received", "on_acked"];
 
-/// Content of a flow list file.
+/// Contents of a file with a flow list.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct FlowList {
-    /// Flows in the order of lines; those that do not wait are in order of time.
+    /// Flows in the order of lines. The flows that do not wait for others are in order of time.
     pub(crate) flows: Vec<Flow>,
     pub(crate) links: Links,
-    /// Optional columns that the file has.
+    /// Optional columns that the file contains.
     pub(crate) columns: Vec<&'static str>,
 }
 
-/// Parses the flows of a list. An error names the line.
+/// Parses a flow list. An error contains the number of the line.
 pub(crate) fn parse(text: &str, network: &Network, workload: u16) -> Result<FlowList, String> {
     let hosts = (0..network.hosts).map(|host| network.host_name(host)).collect::<Vec<_>>();
     parse_among(text, &hosts, workload)
@@ -65,7 +65,7 @@ fn parse_among(text: &str, hosts: &[&str], workload: u16) -> Result<FlowList, St
     Ok(FlowList { flows, links: reader.links, columns: reader.columns })
 }
 
-/// Returns the lines below the header that are not empty, each with its number in the file.
+/// Returns the non-empty lines below the header, each with its line number in the file.
 fn rows(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let lines = text.lines().enumerate().skip(1).map(|(index, line)| (index + 1, line.trim()));
     lines.filter(|(_, line)| !line.is_empty())
@@ -95,7 +95,7 @@ fn columns(header: &str) -> Result<Vec<&'static str>, String> {
     Ok(columns)
 }
 
-/// State while lines are read.
+/// State while the lines of a file are read.
 struct Reader<'a> {
     columns: Vec<&'static str>,
     /// Numbers of hosts, by name.
@@ -171,7 +171,7 @@ impl<'a> Reader<'a> {
         )
     }
 
-    /// Returns the number of the signal that a flow waits for.
+    /// Returns the number of the signal with this name. A new name gets the next number.
     fn signal(&mut self, name: &'a str) -> Result<u32, String> {
         if name.contains(char::is_whitespace) {
             return Err(format!("\"after\" must name one signal, got \"{}\"", shorten(name)));
@@ -184,7 +184,7 @@ impl<'a> Reader<'a> {
         *self.signals.entry(signal).or_insert(next)
     }
 
-    /// Explains why a flow waits for ever for a signal that is emitted `givers` times.
+    /// Returns the error for a flow that waits for ever. `givers` is the number of times that its signal is emitted.
     fn explain(&self, flow: u32, givers: u32) -> String {
         let Wait { signal, count } = self.links.wait_of(flow).expect("it waits");
         let name = self.signals.iter().find(|(_, number)| **number == signal).map_or("", |(name, _)| name);
@@ -228,7 +228,7 @@ fn start(text: &str) -> Result<Instant, String> {
     })
 }
 
-/// Returns the text truncated to the length for a message.
+/// Returns the text, truncated if it is too long for an error message.
 fn shorten(text: &str) -> String {
     if text.chars().count() <= 60 {
         text.to_owned()

@@ -1,4 +1,4 @@
-//! Interface between the simulation and workloads.
+//! Interface through which the simulation uses workloads.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use shallows_core::packet::HostId;
 use shallows_core::{Bytes, Instant};
 
-/// Hosts whose applications run together: all hosts, or those of one partition of the network.
+/// Set of hosts whose applications run together: all hosts, or the hosts of one partition of the network.
 #[derive(Clone, Debug, Default)]
 pub struct LocalHosts(Option<Arc<[bool]>>);
 
@@ -16,7 +16,7 @@ impl LocalHosts {
         Self(None)
     }
 
-    /// Creates a set from a flag for each host number.
+    /// Creates a set from one flag for each host, in the order of host numbers.
     pub fn of(are: Vec<bool>) -> Self {
         Self(Some(are.into()))
     }
@@ -27,22 +27,22 @@ impl LocalHosts {
     }
 }
 
-/// Part of a query that one flow carries. Flows of a workload that start at the same time are in the order of their legs.
+/// Part of a query that one flow carries. If flows of a workload start at the same time, they start in the order of their legs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Leg {
-    /// Name of the query ([`QueryRecord::name`]); in a report, its index in the order of query starts.
+    /// Name of the query ([`QueryRecord::name`]). In a report, the index of the query among all queries in order of start.
     pub query: u32,
     /// Index of the aggregator or worker among the members of the query.
     pub member: u32,
-    /// Iteration of the query, from zero.
+    /// Number of the query's iteration, counted from zero.
     pub iteration: u16,
     /// Direction of the flow.
     pub kind: LegKind,
-    /// Number of workers' responses that the flow carries: 1 from a worker, several from an aggregator.
+    /// Number of workers whose responses the flow contains: 1 in a worker's response, several in an aggregator's, 0 in a request.
     pub answers: u32,
 }
 
-/// Direction of a query's flow.
+/// Direction of a flow that belongs to a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LegKind {
     /// Request to a worker or an aggregator.
@@ -54,49 +54,49 @@ pub enum LegKind {
 /// Record of a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueryRecord {
-    /// Name of the query in its workload: *k* · *n* + *p* for query *k* of client *p* among *n* clients, counted from 0. If clients
-    /// are drawn, all clients count as one.
+    /// Name of the query in its workload, a number: *k* · *n* + *p* for query *k* of client *p* among *n* clients, counted from 0. If
+    /// clients are drawn at random, all clients count as one.
     pub name: u32,
     /// Client of the query.
     pub client: HostId,
-    /// Time at which the first requests were due, before their jitter.
+    /// Time at which the query started, before the random delays of its first requests.
     pub start: Instant,
-    /// End of the last iteration: its last response or its deadline. `None` if unfinished.
+    /// Time at which the last iteration ended, by its last response or by its deadline. `None` if the query is unfinished.
     pub completed_at: Option<Instant>,
-    /// Number of workers' responses in a complete result, over all iterations.
+    /// Number of workers' responses that a complete result has, over all iterations.
     pub responses: u32,
-    /// Number of responses in time.
+    /// Number of workers' responses that the client received in time, over all iterations.
     pub in_time: u32,
-    /// Bytes of responses that the client received in time.
+    /// Bytes of the responses that the client received in time.
     pub bytes: Bytes,
 }
 
 /// Data that one host sends to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flow {
-    /// Time at which the application passes the data to the transport.
+    /// Time at which the sending application passes the data to its transport.
     pub at: Instant,
     /// Sending host.
     pub source: HostId,
     /// Receiving host.
     pub destination: HostId,
-    /// Application bytes; `None` for a flow that lasts as long as the run.
+    /// Bytes of application data; `None` for a flow that lasts as long as the run.
     pub size: Option<Bytes>,
-    /// Index of the flow's workload among those that send flows. Results have the number of the workload in the scenario
+    /// Index of the flow's workload among the workloads that send flows. Results instead have the workload's number in the scenario
     /// (`Experiment::workload_places`).
     pub workload: u16,
     /// Class of service (DSCP).
     pub class: u8,
-    /// Port on which the flow's receiver listens; `None` for the default port.
+    /// Port number on which the flow's receiver listens; `None` for the default, `SERVICE_PORT`.
     pub port: Option<u16>,
-    /// Part of a query that the flow carries, if any.
+    /// Part of a query that the flow carries; `None` for a flow outside queries.
     pub leg: Option<Leg>,
     /// Index of the flow in a list with dependencies; `None` for all other flows.
     pub listed: Option<u32>,
 }
 
 impl Flow {
-    /// Creates an unbounded flow at time zero, of the first workload and in class 0.
+    /// Creates an unbounded flow that starts at time zero, belongs to workload 0 and has class 0.
     pub(crate) fn between(source: HostId, destination: HostId) -> Self {
         Self {
             at: Instant::ZERO,
@@ -112,22 +112,23 @@ impl Flow {
     }
 }
 
-/// Expected amount of traffic that a workload sends until some time.
+/// Amount of traffic that a workload is expected to send until the end of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Arrivals {
-    /// Number of flows, including those of its queries.
+    /// Number of flows. A query counts with the responses of its workers.
     pub flows: f64,
     /// Number of queries.
     pub queries: f64,
 }
 
-/// Returns the number of events from `start` on, with `gap` picoseconds between them, at most `most` and not after `end`.
+/// Returns the number of events that begin at `start` and follow each other after `gap` picoseconds. It is at most `most`, and events after
+/// `end` do not count.
 pub(super) fn times(start: Instant, end: Option<Instant>, gap: f64, most: Option<u64>) -> f64 {
     let until = end.map_or(f64::INFINITY, |end| end.0.saturating_sub(start.0) as f64 / gap + 1.0);
     most.map_or(f64::INFINITY, |most| most as f64).min(until)
 }
 
-/// Progress of a flow.
+/// Event in the progress of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Milestone {
     /// Receipt of all data at the receiver.
@@ -139,38 +140,41 @@ pub enum Milestone {
 /// Next action of a workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// A flow that is not earlier than any previous flow. It arrives at its time regardless of other events.
+    /// A flow that starts no earlier than any flow before it. It starts at its time whatever happens until then.
     Flow(Flow),
     /// No flow until this time, unless one of the workload's flows completes earlier.
     Until(Instant),
     /// No flow until one of the workload's flows completes.
     Wait,
-    /// No further flow. A workload that reacts returns this only if it runs at all hosts.
+    /// No further flow. A workload that reacts to its flows returns this only if it runs at all hosts.
     Done,
 }
 
 /// Source of flows, with its own random streams.
 ///
-/// A workload that reacts to its flows is an application at certain hosts ([`LocalHosts`]). It starts flows from these hosts, and is
-/// notified of data that these hosts have received and of flows that they have sent. It does not depend on events at other hosts.
+/// A workload that reacts to its flows models applications at certain hosts ([`LocalHosts`]). It starts flows only from these hosts. It is
+/// notified when these hosts have received data and when flows that they have sent make progress. It does not depend on events at other
+/// hosts.
 pub trait Workload: fmt::Debug + Send {
-    /// Returns the next flow, at `now` or later. Called again after each flow has arrived, at the time of a [`Next::Until`], and at
-    /// [`Self::due`] after one of its flows has completed.
+    /// Returns the next flow, which starts at `now` or later, or the time at which to call again. The simulation calls this again when a
+    /// flow has started, at the time of a [`Next::Until`], and at [`Self::due`] after one of the workload's flows has completed.
     fn next(&mut self, now: Instant) -> Next;
 
-    /// Returns the time of the next action of a workload that reacts, if none of its flows completes earlier; `None` if it only waits for
-    /// flows.
+    /// Returns the time of the next action of a workload that reacts, unless one of its flows completes earlier. Returns `None` if the
+    /// workload only waits for its flows.
     fn due(&self) -> Option<Instant> {
         None
     }
 
-    /// Called when one of the workload's hosts has received the whole flow of this part of a query.
+    /// Called when a host of the workload has received the whole flow that carries this part of a query.
     fn on_complete(&mut self, _leg: Leg, _now: Instant) {}
 
-    /// Called when the flow with this index in a list reaches a milestone at one of the workload's hosts, the receiver or the sender.
+    /// Called when the flow with this index in a list reaches a milestone. The milestone occurs at a host of the workload: `Received` at
+    /// the flow's receiver, `Acked` at its sender.
     fn on_milestone(&mut self, _listed: u32, _milestone: Milestone, _now: Instant) {}
 
-    /// Returns the records of queries so far whose clients are among the workload's hosts, in the order of starts.
+    /// Returns the records of the queries that have started so far and whose clients are hosts of the workload, in the order of their
+    /// starts.
     fn queries(&self) -> &[QueryRecord] {
         &[]
     }

@@ -1,4 +1,4 @@
-//! Conversion of a load to an exact rate of flows, and the resulting load of every link.
+//! Converts a load to an exact rate of flows, and computes the resulting load of every link.
 
 use shallows_core::Bytes;
 use shallows_core::packet::HostId;
@@ -7,7 +7,7 @@ use super::distribution::Sizes;
 use crate::spec::{Counted, LoadOf};
 use crate::topology::{Link, Network, PortKind, routing};
 
-/// Segmentation of a TCP flow into bytes on the wire.
+/// Sizes of the segments into which a TCP flow is divided.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Segments {
     /// Bytes of data in a full segment.
@@ -17,7 +17,7 @@ pub(crate) struct Segments {
 }
 
 impl Segments {
-    /// Returns the mean number of bytes of a flow that count against capacity.
+    /// Returns the mean number of bytes of a flow that count for a load, as `counted` defines.
     pub(crate) fn mean_bytes(&self, sizes: &Sizes, counted: Counted) -> f64 {
         let (mss, overhead) = (self.mss.0 as f64, self.overhead.0 as f64);
         match counted {
@@ -28,14 +28,15 @@ impl Segments {
     }
 }
 
-/// Uniform traffic between all ordered pairs of distinct hosts of two sets.
+/// Traffic that is uniform over all ordered pairs of distinct hosts, from a set of senders to a set of receivers.
 #[derive(Debug)]
 pub(crate) struct Matrix<'a> {
     network: &'a Network,
     senders: &'a [HostId],
     receivers: &'a [HostId],
-    /// Number of hosts of each set by their switch.
+    /// Number of senders at each switch.
     senders_on: Vec<f64>,
+    /// Number of receivers at each switch.
     receivers_on: Vec<f64>,
     sends: Vec<bool>,
     receives: Vec<bool>,
@@ -61,7 +62,7 @@ impl<'a> Matrix<'a> {
         (pairs > 0.0).then_some(matrix)
     }
 
-    /// Returns the total capacity of the links that `of` selects, in bit/s, and the share of flows that use one of them.
+    /// Returns the total capacity in bit/s of the links that `of` selects, and the share of flows that use one of these links.
     pub(crate) fn capacity(&self, of: LoadOf) -> (f64, f64) {
         let links = &self.network.links;
         // Both directions of a host's cable have the same rate.
@@ -70,7 +71,7 @@ impl<'a> Matrix<'a> {
             LoadOf::Senders => (of_hosts(self.senders), 1.0),
             LoadOf::Receivers => (of_hosts(self.receivers), 1.0),
             LoadOf::Uplinks => {
-                // Each direction of a bottleneck counts as an uplink of the switch that it leaves.
+                // A bottleneck has two directions. Each counts as an uplink of the switch that it leaves.
                 let switch = |link: &Link| (link.from.0 - self.network.hosts) as usize;
                 let up = links.iter().filter(|link| {
                     matches!(link.kind, PortKind::Up | PortKind::Bottleneck)
@@ -82,27 +83,27 @@ impl<'a> Matrix<'a> {
         }
     }
 
-    /// Returns the number of pairs.
+    /// Returns the number of ordered pairs of distinct hosts.
     pub(crate) fn pairs(&self) -> f64 {
         self.pairs
     }
 
-    /// Returns the share of flows from hosts of this switch to hosts of other switches.
+    /// Returns the share of all flows that go from hosts of this switch to hosts of other switches.
     fn leaving(&self, switch: usize) -> f64 {
         self.senders_on[switch] * (self.receivers.len() as f64 - self.receivers_on[switch]) / self.pairs
     }
 
-    /// Returns the share of flows to hosts of this switch from hosts of other switches.
+    /// Returns the share of all flows that go from hosts of other switches to hosts of this switch.
     fn entering(&self, switch: usize) -> f64 {
         self.receivers_on[switch] * (self.senders.len() as f64 - self.senders_on[switch]) / self.pairs
     }
 
-    /// Returns the share of flows from the hosts of one switch to those of another.
+    /// Returns the share of all flows that go from hosts of switch `from` to hosts of switch `to`.
     fn between(&self, from: usize, to: usize) -> f64 {
         if from == to { 0.0 } else { self.senders_on[from] * self.receivers_on[to] / self.pairs }
     }
 
-    /// Returns the average share of all flows on each link, with multipath spreading them evenly.
+    /// Returns the average share of all flows that use each link, if equal-cost paths share flows evenly.
     pub(crate) fn shares(&self) -> Vec<f64> {
         let network = self.network;
         let switch = |node: crate::topology::NodeId| (node.0 - network.hosts) as usize;
@@ -112,7 +113,7 @@ impl<'a> Matrix<'a> {
             out[switch(link.from)] += 1.0;
             into[switch(link.to)] += 1.0;
         }
-        // In a graph, and above the pods of a fat tree, the share of each path depends on all routes.
+        // In a graph, and above the pods of a fat tree, the share of a link depends on all routes.
         let has_trunks = network.links.iter().any(|link| is_beyond(link.kind));
         let trunks = has_trunks.then(|| routing::spread(network, |from, to| self.between(from, to)));
         let others = |own: bool, count: usize| count as f64 - f64::from(u8::from(own));
@@ -137,7 +138,8 @@ impl<'a> Matrix<'a> {
     }
 }
 
-/// Returns whether one end is a switch with hosts. All uplinks of such a switch carry equal shares, and so do all its downlinks.
+/// Returns whether a port of this kind is at one end of a cable between a switch with hosts and another switch. All uplinks of a switch
+/// with hosts carry equal shares, and so do all its downlinks.
 fn is_next(kind: PortKind) -> bool {
     matches!(kind, PortKind::Up | PortKind::Down | PortKind::Bottleneck)
 }

@@ -1,4 +1,4 @@
-//! Workloads: sources of flows from which the simulation pulls.
+//! Workloads: sources from which the simulation takes flows one after the other.
 
 mod asking;
 pub(crate) mod build;
@@ -25,25 +25,25 @@ pub(crate) use schedule::{Incast, Schedule};
 
 use shallows_core::Instant;
 
-/// Factory of fresh workloads from the seed.
+/// Checked workload before its first flow, from which any number of identical workloads can be started.
 #[derive(Clone, Debug)]
 pub(crate) enum Generator {
-    /// Random arrivals.
+    /// Flows at random times, from one process for all pairs.
     Poisson(Poisson),
-    /// Random arrivals with a separate process for each pair.
+    /// Flows at random times, from a separate process for each pair.
     Pairwise(Pairwise),
-    /// Rounds of synchronised flows.
+    /// Rounds of flows that start together.
     Incast(Incast),
-    /// A list of flows.
+    /// Flows with known times.
     Schedule(Schedule),
-    /// A list of flows with dependencies.
+    /// Flows of a list, some of which wait for others.
     Chain(Chain),
-    /// Requests and responses.
+    /// Queries: requests and responses.
     Queries(Queries),
 }
 
 impl Generator {
-    /// Returns the workload before its first flow. A workload that reacts runs only at these hosts.
+    /// Creates the workload, before its first flow. If it reacts to its flows, it runs only at `hosts`.
     pub(crate) fn start(&self, hosts: &LocalHosts) -> Box<dyn Workload> {
         match self {
             Self::Poisson(workload) => Box::new(workload.clone()),
@@ -55,7 +55,7 @@ impl Generator {
         }
     }
 
-    /// Returns the total number of flows, if it is known.
+    /// Returns the total number of flows, or `None` if it is unknown.
     pub(crate) fn expected_flows(&self) -> Option<u64> {
         match self {
             Self::Poisson(workload) => workload.expected_flows(),
@@ -67,7 +67,8 @@ impl Generator {
         }
     }
 
-    /// Returns the expected traffic until `end`, or the total without `end`. Traffic that depends on events during the run is left out.
+    /// Returns the expected traffic until `end`, or the total if `end` is `None`. Traffic that depends on events during the run is not
+    /// counted.
     pub(crate) fn arrivals(&self, end: Option<Instant>) -> Arrivals {
         let flows = match self {
             Self::Poisson(workload) => workload.arrivals(end),
@@ -86,7 +87,7 @@ impl Generator {
         matches!(self, Self::Chain(_) | Self::Queries(_))
     }
 
-    /// Returns whether an event at one host can start the workload's flows at another host at once, without a packet.
+    /// Returns whether an event at one host can start flows of the workload at another host at once, without a packet between them.
     pub(crate) fn crosses_hosts(&self) -> bool {
         match self {
             Self::Chain(workload) => workload.crosses_hosts(),

@@ -1,11 +1,11 @@
-//! A Poisson process for each pair of hosts, drawn like those of the ns-2 scripts of BCC and MQ-ECN.
+//! Poisson processes, one for each pair of hosts, drawn like those in the ns-2 scripts of BCC and MQ-ECN.
 //!
-//! Host *i* sends to host *j* at times from a generator with the seed 17 *i* + 1244 *j*, and flow sizes from a generator with the seed
-//! 33 *i* + 4369 *j*.
+//! For the pair of sender *i* and receiver *j*, a generator with the seed 17 *i* + 1244 *j* draws the times of flows, and another with the
+//! seed 33 *i* + 4369 *j* draws their sizes.
 //!
-//! These seeds are close to each other, and the generator is seeded poorly ([`shallows_core::mrg32k3a`]). Senders with close
-//! numbers therefore begin with flows of almost the same sizes at almost the same times, which matters because a pair has only about five
-//! flows in the papers' runs. The seed of the run is not used, so there is only one such traffic.
+//! These seeds are close to each other, and the generator is seeded poorly ([`shallows_core::mrg32k3a`]). Senders with close numbers
+//! therefore begin with flows of almost the same sizes at almost the same times. This matters because a pair has only about five flows in
+//! the papers' runs. The seed of the run is not used, so there is only one traffic of this kind.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -17,16 +17,16 @@ use shallows_core::packet::HostId;
 use super::interface::{Flow, Next, Workload};
 use super::poisson::Config;
 
-/// Arrival processes of all pairs, all with the same mean.
+/// Arrival processes of all pairs. All have the same mean time between flows.
 #[derive(Clone, Debug)]
 pub(crate) struct Pairwise {
-    /// Configuration; its seed is not used.
+    /// Configuration of the workload. Its seed is not used.
     config: Config,
-    /// Mean time between arrivals of one pair, in picoseconds.
+    /// Mean time between two flows of the same pair, in picoseconds.
     mean_gap: f64,
     sent: u64,
     processes: Vec<Process>,
-    /// Next arrival of each process, by time, then number.
+    /// Next arrival of each process, earliest first. At equal times, the process with the lower number comes first.
     next: BinaryHeap<Reverse<(Instant, u32)>>,
 }
 
@@ -37,12 +37,12 @@ struct Process {
     destination: HostId,
     times: Mrg32k3a,
     sizes: Mrg32k3a,
-    /// Time from the start to the pair's next arrival, in mean gaps, so that rounding errors do not accumulate.
+    /// Time from the start of the workload to the pair's next arrival, in units of `mean_gap`, so that rounding errors do not accumulate.
     elapsed: f64,
 }
 
 impl Pairwise {
-    /// Creates the processes; flows arrive after `config.start`.
+    /// Creates the processes. Flows arrive after `config.start`.
     pub(crate) fn new(config: Config) -> Self {
         let pairs = config.receivers.iter().flat_map(|&destination| {
             config.senders.iter().map(move |&source| (source, destination)).filter(|pair| pair.0 != pair.1)

@@ -16,28 +16,28 @@ use super::interface::{Flow, Next, Workload};
 #[derive(Clone, Debug)]
 pub(crate) struct Config {
     pub(crate) seed: u64,
-    /// Index of the workload among those that send flows.
+    /// Index of this workload among the workloads that send flows.
     pub(crate) workload: u16,
     pub(crate) sizes: Arc<Sizes>,
     pub(crate) senders: Arc<[HostId]>,
     pub(crate) receivers: Arc<[HostId]>,
-    /// Mean time between arrivals, in picoseconds.
+    /// Mean time between two flows, in picoseconds.
     pub(crate) mean_gap: f64,
     pub(crate) start: Instant,
-    /// Number of flows, if it is bounded.
+    /// Number of flows; `None` for no limit.
     pub(crate) flows: Option<u64>,
     /// Time after which no flow arrives.
     pub(crate) end: Instant,
 }
 
 impl Config {
-    /// Returns the expected number of flows until `end`.
+    /// Returns the expected number of flows until `end`, or the total if `end` is `None`.
     pub(super) fn arrivals(&self, end: Option<Instant>) -> f64 {
         super::interface::times(self.start, end, self.mean_gap, self.flows)
     }
 }
 
-/// Poisson arrivals.
+/// Workload with one Poisson process for all pairs of hosts.
 #[derive(Clone, Debug)]
 pub(crate) struct Poisson {
     config: Config,
@@ -49,7 +49,7 @@ pub(crate) struct Poisson {
 }
 
 impl Poisson {
-    /// Creates the workload; flows arrive after `config.start`. Some sender must have a receiver other than itself.
+    /// Creates the workload. Flows arrive after `config.start`. At least one sender must have a receiver other than itself.
     pub(crate) fn new(config: Config) -> Self {
         let stream = |purpose| Stream::new(config.seed, purpose, u64::from(config.workload));
         Self {
@@ -74,7 +74,7 @@ impl Poisson {
         self.config.flows
     }
 
-    /// Draws a sender and a receiver, uniform over all ordered pairs of distinct hosts.
+    /// Draws a sender and a receiver. All ordered pairs of distinct hosts are equally likely.
     fn pair(&mut self) -> (HostId, HostId) {
         loop {
             let source = draw(&mut self.pairs, &self.config.senders);

@@ -1,8 +1,9 @@
-//! Queries at random times, at equal intervals or one after the other, and their outcomes.
+//! Workload of queries, which start at random times, at equal intervals or one after the other, and records of their outcomes.
 //!
-//! Clients, workers, delays and sizes of a query are drawn from the query's own random root. The *k*-th query of a client is therefore the
-//! same under every scheme, even if it starts at another time. Each host can also compute the query without communication: clients
-//! and aggregators have rounds of requests, workers respond to received requests, and each host acts only on data that has reached it.
+//! The client, workers, delays and sizes of a query are drawn from a random stream that belongs to the query. The *k*-th query of a client
+//! is therefore the same under every scheme, even if it starts at another time. Each host can also compute the query without communication:
+//! clients and aggregators have rounds of requests, workers respond to the requests that they receive, and each host acts only on data that
+//! has reached it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -15,20 +16,20 @@ use super::asking::{Action, Agenda, Arrivals, Asker, Config, RoundName};
 use super::interface::{self, Flow, Leg, LegKind, LocalHosts, Next, QueryRecord, Workload, times};
 use super::query::{Plans, QueryPlan};
 
-/// Arrival process of queries, of one client or of all clients together.
+/// Arrival process of the queries of one client, or of all clients together.
 #[derive(Clone, Debug)]
 struct Process {
-    /// Client; `None` if each query draws it.
+    /// Client that sends the queries; `None` if each query draws its client.
     client: Option<HostId>,
     asked: u32,
     clock: Instant,
     arrivals: Stream,
-    /// Stream of the roots of the process's queries, and the roots drawn so far.
+    /// Stream that draws a seed for each query; `seeds` has the seeds that are already drawn.
     roots: Stream,
     seeds: Vec<u64>,
 }
 
-/// Queries and their flows, limited to those in which a set of hosts takes part.
+/// Workload of queries, limited to the queries in which a set of hosts takes part.
 #[derive(Clone, Debug)]
 pub(crate) struct Queries {
     config: Arc<Config>,
@@ -36,26 +37,26 @@ pub(crate) struct Queries {
     processes: Vec<Process>,
     agenda: Agenda,
     plans: Plans,
-    /// Unfinished queries of clients at these hosts.
+    /// Unfinished queries whose clients are among these hosts, by name.
     asked: BTreeMap<u32, Asked>,
-    /// Rounds of requesters at these hosts that wait for responses.
+    /// Rounds that wait for responses and whose requesters are among these hosts.
     rounds: BTreeMap<RoundName, Round>,
-    /// Number of flows that are scheduled or under way; valid only if the set contains all hosts.
+    /// Number of flows that are scheduled or being sent. Valid only if the set contains all hosts.
     legs: i64,
     records: Vec<QueryRecord>,
     expected_flows: Option<u64>,
 }
 
-/// State of an unfinished query at its client.
+/// State of an unfinished query, kept at its client.
 #[derive(Clone, Debug)]
 struct Asked {
     iteration: u16,
-    /// Index of its record.
+    /// Index of the query's record.
     record: usize,
 }
 
-/// Round of requests by the client or an aggregator. It ends with the last response or at its deadline. TCP still delivers later responses,
-/// but they are not counted.
+/// Round of requests that the client or an aggregator has sent. The round ends with its last response or at its deadline. TCP still
+/// delivers later responses, but they are not counted.
 #[derive(Clone, Debug)]
 struct Round {
     missing: u32,
@@ -65,7 +66,7 @@ struct Round {
 }
 
 impl Queries {
-    /// Creates the queries, which begin at `config.start` or later. Every client must have enough workers and aggregators.
+    /// Creates the workload. Queries begin at `config.start` or later. Enough workers and aggregators must be available to every client.
     pub(crate) fn new(config: Config) -> Self {
         let clients: Vec<Option<HostId>> =
             if config.drawn { vec![None] } else { config.clients.iter().copied().map(Some).collect() };
@@ -95,11 +96,12 @@ impl Queries {
         }
     }
 
-    /// Returns the part of the queries in which these hosts take part.
+    /// Returns the workload limited to the queries in which these hosts take part.
     pub(super) fn start(&self, hosts: &LocalHosts) -> Self {
         let mut queries = Self { hosts: hosts.clone(), ..self.clone() };
         for process in 0..queries.processes.len() as u32 {
-            // Queries of clients at other hosts matter only if these hosts may respond without a request, or if a client here may be drawn.
+            // Queries of a client at another host are needed only if hosts of this set may respond without a request. If clients are drawn,
+            // a client of this set may be drawn.
             let client = queries.processes[process as usize].client;
             if queries.config.is_unasked() || client.is_none_or(|client| hosts.has(client)) {
                 queries.plan_first(process);
@@ -112,8 +114,8 @@ impl Queries {
         self.config.start
     }
 
-    /// Returns whether an event at one host can start flows at another host at once. This is possible if the end of a query can start a
-    /// query of another client, or if the end of a query or iteration makes workers respond without requests.
+    /// Returns whether an event at one host can start flows at another host at once, without a packet between them. This is possible if the
+    /// end of a query can start a query of another client, or if the end of a query or iteration makes workers respond without requests.
     pub(super) fn crosses_hosts(&self) -> bool {
         let Config { drawn, iterations, queries, .. } = *self.config;
         let in_turn = matches!(self.config.arrivals, Arrivals::ClosedLoop(_)) && queries != Some(1);
@@ -127,7 +129,7 @@ impl Queries {
         }
     }
 
-    /// Schedules the next query of a process whose times do not depend on previous queries.
+    /// Schedules the next query of a process, if its time does not depend on previous queries.
     fn plan_next(&mut self, process: u32) {
         let Process { arrivals, clock, .. } = &mut self.processes[process as usize];
         let gap = match self.config.arrivals {
@@ -184,7 +186,7 @@ impl Queries {
         self.plan_next(process);
     }
 
-    /// Opens a round of requests. Without requests, all workers below respond at once.
+    /// Opens a round of requests. If there are no requests, all workers below the requester respond at once.
     fn open(&mut self, plan: &QueryPlan, round: RoundName, now: Instant) {
         let RoundName { query, iteration, asker } = round;
         let (members, patience) = plan.asked_by(asker, &self.config);
@@ -197,7 +199,7 @@ impl Queries {
         let unasked = self.config.is_unasked();
         for member in members {
             if unasked && !plan.is_worker(member) {
-                // Without requests, the workers below an aggregator start by themselves.
+                // Without requests, the workers below an aggregator start when the client's round opens.
                 self.open(plan, RoundName { asker: Asker::Aggregator(member), ..round }, now);
                 continue;
             }
@@ -217,7 +219,7 @@ impl Queries {
         self.agenda.insert((at, Action::Send(leg)));
     }
 
-    /// Closes a round after its last response, or at its deadline.
+    /// Ends a round after its last response or at its deadline. An aggregator then responds to the client.
     fn close(&mut self, plan: &QueryPlan, name: RoundName, now: Instant) {
         let RoundName { query, iteration, asker } = name;
         let round = self.rounds.remove(&name).expect("a round is closed once");
@@ -231,7 +233,7 @@ impl Queries {
         self.send(Leg { query, member, iteration, kind: LegKind::Answer, answers: round.answers }, now);
     }
 
-    /// Ends an iteration of a query at its client.
+    /// Ends an iteration of a query at its client, and starts the next iteration or ends the query.
     fn end_iteration(&mut self, plan: &QueryPlan, query: u32, round: &Round, now: Instant) {
         let asked = self.asked.get_mut(&query).expect("a query is asked until its last iteration ends");
         let record = &mut self.records[asked.record];
@@ -249,8 +251,8 @@ impl Queries {
         }
     }
 
-    /// Returns the expected numbers of queries and of their workers' responses. Queries that wait for the end of another one are not
-    /// counted if the run has an end, because their times are unknown.
+    /// Returns the expected numbers of queries and of their workers' responses. If the run has an end, queries that wait for the end of
+    /// another query are not counted, because their times are unknown.
     pub(super) fn arrivals(&self, end: Option<Instant>) -> interface::Arrivals {
         let config = &self.config;
         let each = match (config.arrivals, end) {
@@ -261,7 +263,7 @@ impl Queries {
             (Arrivals::ClosedLoop(_), Some(_)) => 0.0,
         };
         let queries = each * if config.drawn { 1.0 } else { config.clients.len() as f64 };
-        // Without drawn workers, all hosts but the client respond, and there is at least one.
+        // If `fan_out` is not set, all workers except the client respond, and there is at least one.
         let answers = config.fan_out.unwrap_or(config.workers.len().saturating_sub(1).max(1));
         interface::Arrivals { flows: queries * answers as f64 * f64::from(config.iterations), queries }
     }
@@ -322,7 +324,7 @@ impl Workload for Queries {
             }
             LegKind::Answer => {
                 let name = RoundName { query, iteration, asker };
-                // A response whose round has ended arrived too late.
+                // The response is too late if its round has ended.
                 let Some(round) = self.rounds.get_mut(&name) else { return };
                 round.missing -= 1;
                 round.answers += leg.answers;
@@ -340,12 +342,12 @@ impl Workload for Queries {
 }
 
 impl Config {
-    /// Returns whether workers respond without a request.
+    /// Returns whether workers respond without requests.
     fn is_unasked(&self) -> bool {
         self.request == Bytes(0)
     }
 
-    /// Draws client, aggregators and workers of the query with this root.
+    /// Draws the client (unless it is given), the aggregators and the workers of the query with this seed.
     pub(super) fn draw(&self, client: Option<HostId>, seed: u64) -> (HostId, Vec<HostId>, Vec<HostId>) {
         let mut stream = Stream::new(seed, "participants", 0);
         let client = client.unwrap_or_else(|| self.clients[stream.below(self.clients.len() as u64) as usize]);
@@ -362,7 +364,7 @@ impl Config {
         (client, aggregators, workers)
     }
 
-    /// Returns the number of flows of all queries, if it does not depend on random draws.
+    /// Returns the number of flows of all queries; `None` if it is unbounded or depends on random draws.
     pub(super) fn expected_flows(&self) -> Option<u64> {
         let queries = self.queries?;
         let works = |host: &HostId| self.workers.binary_search(host).is_ok();
@@ -389,7 +391,7 @@ impl Config {
     }
 }
 
-/// Draws `count` of the hosts, with every choice and order equally likely (Fisher and Yates).
+/// Draws `count` of the hosts. Every selection in every order is equally likely (Fisher and Yates).
 fn sample(mut hosts: Vec<HostId>, count: usize, stream: &mut Stream) -> Vec<HostId> {
     for place in 0..count {
         let chosen = place + stream.below((hosts.len() - place) as u64) as usize;

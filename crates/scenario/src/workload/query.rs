@@ -1,6 +1,6 @@
-//! Plan of one query: its participants and its flows. The plan is computed from the query's random root, so that every host can compute it.
+//! Plan of one query: its participants and its flows. The plan follows from the query's seed alone, so every host can compute it.
 //!
-//! Members of a query are workers and, with two levels, the aggregators above them.
+//! The members of a query are its workers and, if it has two levels, the aggregators between client and workers.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -18,9 +18,9 @@ use super::interface::{Leg, LegKind};
 pub(super) struct QueryPlan {
     pub(super) client: HostId,
     members: Vec<Member>,
-    /// Number of members that get requests from the client; these are the first members.
+    /// Number of members to which the client sends requests. They are the first members.
     direct: u32,
-    /// Root of the random draws for the query's flows.
+    /// Seed of the random draws for the query's flows.
     seed: u64,
 }
 
@@ -29,24 +29,24 @@ pub(super) struct QueryPlan {
 struct Member {
     host: HostId,
     asker: Asker,
-    /// Members that an aggregator sends requests to; empty for a worker.
+    /// Indices of the members to which an aggregator sends requests; empty for a worker.
     below: Range<u32>,
 }
 
 impl QueryPlan {
-    /// Draws the query with this root, including its client if `client` is `None`.
+    /// Draws the query with this seed. If `client` is `None`, the client is drawn too.
     pub(super) fn draw(config: &Config, client: Option<HostId>, seed: u64) -> Self {
         let (client, aggregators, workers) = config.draw(client, seed);
         Self { client, seed, ..Self::of(&aggregators, &workers) }
     }
 
-    /// Creates a query to `workers`, in equal parts through `aggregators` if there are any.
+    /// Creates the plan of a query to `workers`. If there are aggregators, each has an equal part of the workers.
     fn of(aggregators: &[HostId], workers: &[HostId]) -> Self {
         let (above, all) = (aggregators.len(), workers.len());
         let asked_by_client = if above == 0 { all } else { above };
         let worker = |asker| move |&host: &HostId| Member { host, asker, below: 0..0 };
         let mut members = Vec::with_capacity(above + all);
-        // Aggregator i has workers i·n/m to (i+1)·n/m, so the parts differ by one at most.
+        // Aggregator i has the workers from i·n/m up to (i+1)·n/m, so the numbers of workers differ by one at most.
         let part = |i: usize| i * all / above..(i + 1) * all / above;
         members.extend(aggregators.iter().enumerate().map(|(i, &host)| {
             let Range { start, end } = part(i);
@@ -74,7 +74,7 @@ impl QueryPlan {
         self.members[member as usize].host
     }
 
-    /// Returns the requester of a member.
+    /// Returns the requester from which a member gets its request.
     pub(super) fn asker(&self, member: u32) -> Asker {
         self.members[member as usize].asker
     }
@@ -84,7 +84,7 @@ impl QueryPlan {
         self.members[member as usize].below.is_empty()
     }
 
-    /// Returns the members that `asker` sends requests to, and the time that `asker` waits for their responses.
+    /// Returns the range of members to which `asker` sends requests, and the maximum time for which it waits for their responses.
     pub(super) fn asked_by(&self, asker: Asker, config: &Config) -> (Range<u32>, Option<Duration>) {
         match asker {
             Asker::Client => (0..self.direct, config.deadline),
@@ -95,7 +95,8 @@ impl QueryPlan {
         }
     }
 
-    /// Draws the delay of a request. Every leg has its own stream, so the order of responses does not change the draws.
+    /// Draws the delay of a member's request. Every leg has its own stream, so the order in which responses arrive does not change the
+    /// draws.
     pub(super) fn delay(&self, member: u32, iteration: u16, jitter: Duration) -> Duration {
         if jitter == Duration::ZERO {
             return jitter;
@@ -107,7 +108,7 @@ impl QueryPlan {
         Stream::new(self.seed, purpose, u64::from(iteration) << 32 | u64::from(member))
     }
 
-    /// Returns sender, receiver and size of a leg's flow.
+    /// Returns the sender, the receiver and the size of the flow for a leg.
     pub(super) fn flow(&self, leg: Leg, config: &Config) -> (HostId, HostId, Bytes) {
         let member = self.host(leg.member);
         let asker = self.host_of(self.asker(leg.member));
@@ -132,17 +133,17 @@ impl QueryPlan {
         }
     }
 
-    /// Returns the number of workers.
+    /// Returns the number of workers of the query.
     pub(super) fn workers(&self) -> u32 {
         let workers = self.members.iter().filter(|member| member.below.is_empty());
         workers.count() as u32
     }
 }
 
-/// Maximum number of members in the kept plans: about ten thousand queries, or some tens of megabytes.
+/// Maximum number of members in all kept plans together. They allow about ten thousand queries and take some tens of megabytes.
 const KEPT: usize = 1 << 20;
 
-/// Recently drawn plans, by name of their query. A removed plan is drawn again when needed.
+/// Recently drawn plans, by the name of the query. A plan that is no longer kept is drawn again when it is needed.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Plans {
     plans: BTreeMap<u32, Arc<QueryPlan>>,
@@ -152,7 +153,7 @@ pub(super) struct Plans {
 }
 
 impl Plans {
-    /// Returns the plan of this query, which `draw` draws if it is not kept.
+    /// Returns the plan of the query with this name. If the plan is not kept, `draw` draws it.
     pub(super) fn get(&mut self, name: u32, draw: impl FnOnce() -> QueryPlan) -> Arc<QueryPlan> {
         if let Some(plan) = self.plans.get(&name) {
             return Arc::clone(plan);

@@ -1,4 +1,4 @@
-//! Flows with known times: long-lived flows, flows of a list, and rounds of incast.
+//! Workloads whose flows have known times: long-lived flows, flows of a list, and rounds of incast.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use shallows_core::{Bytes, Duration, Instant};
 
 use super::interface::{Flow, Next, Workload};
 
-/// Flows in order of their times.
+/// Workload of flows in order of their times.
 #[derive(Clone, Debug)]
 pub(crate) struct Schedule {
     flows: Arc<[Flow]>,
@@ -16,13 +16,13 @@ pub(crate) struct Schedule {
 }
 
 impl Schedule {
-    /// Creates a schedule of these flows, which must be in order of their times.
+    /// Creates a workload of these flows, which must be in order of their times.
     pub(crate) fn new(flows: Vec<Flow>) -> Self {
         debug_assert!(flows.is_sorted_by_key(|flow| flow.at));
         Self { flows: flows.into(), sent: 0 }
     }
 
-    /// Creates unbounded flows of every pair, each starting up to `spread` later than `start`.
+    /// Creates a workload of unbounded flows for every pair. Each flow starts up to `spread` later than `start`.
     pub(crate) fn long_lived(pairs: impl Iterator<Item = (HostId, HostId)>, config: &LongLived) -> Self {
         let mut stream = Stream::new(config.seed, "starts", u64::from(config.workload));
         let pairs = pairs.flat_map(|pair| std::iter::repeat_n(pair, config.per_pair as usize));
@@ -41,7 +41,7 @@ impl Schedule {
         self.flows.iter().map(|flow| flow.at).collect()
     }
 
-    /// Returns the arrival time of the last flow, if all flows are bounded.
+    /// Returns the start time of the last flow; `None` if some flow is unbounded or if there are no flows.
     pub(crate) fn last(&self) -> Option<Instant> {
         self.flows.last().filter(|_| self.flows.iter().all(|flow| flow.size.is_some())).map(|flow| flow.at)
     }
@@ -55,7 +55,7 @@ impl Schedule {
     }
 }
 
-/// Configuration of a set of long-lived flows.
+/// Configuration of a workload of long-lived flows.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LongLived {
     pub(crate) seed: u64,
@@ -75,12 +75,12 @@ impl Workload for Schedule {
     }
 }
 
-/// Rounds in which every sender responds to every receiver at once.
+/// Workload of rounds, in each of which every sender sends to every receiver at once.
 #[derive(Clone, Debug)]
 pub(crate) struct Incast {
     config: IncastConfig,
     round: u32,
-    /// Remaining flows of the round, latest first.
+    /// Flows of the current round that have not started, latest first.
     pending: Vec<Flow>,
     delays: Stream,
 }
@@ -91,17 +91,17 @@ pub(crate) struct IncastConfig {
     pub(crate) seed: u64,
     pub(crate) workload: u16,
     pub(crate) pairs: Arc<[(HostId, HostId)]>,
-    /// Size of each sender's response to each receiver.
+    /// Size of the flow from each sender to each receiver.
     pub(crate) size: Bytes,
     pub(crate) start: Instant,
     pub(crate) repeats: u32,
     pub(crate) period: Duration,
-    /// Maximum random delay; less than `period`, so that rounds do not overlap.
+    /// Maximum random delay of a flow. It is less than `period`, so that rounds do not overlap.
     pub(crate) spread: Duration,
 }
 
 impl Incast {
-    /// Creates the rounds from `config.start` on.
+    /// Creates the workload, whose first round starts at `config.start`.
     pub(crate) fn new(config: IncastConfig) -> Self {
         let delays = Stream::new(config.seed, "starts", u64::from(config.workload));
         Self { config, round: 0, pending: Vec::new(), delays }
@@ -111,7 +111,7 @@ impl Incast {
         self.config.start
     }
 
-    /// Returns the latest arrival time of a flow.
+    /// Returns the latest possible start time of a flow.
     pub(crate) fn last(&self) -> Instant {
         let config = &self.config;
         config.start + config.period * u64::from(config.repeats - 1) + config.spread
@@ -137,7 +137,7 @@ impl Incast {
             workload: config.workload,
             ..Flow::between(source, destination)
         }));
-        // The sort is stable, so flows with equal times keep the order of their pairs.
+        // The sort is stable, so flows with equal times start in the order of their pairs.
         self.pending.sort_by_key(|flow| flow.at);
         self.pending.reverse();
         self.round += 1;

@@ -1,4 +1,4 @@
-//! Checks classes of service of workloads against the queues of ports.
+//! Checks that the ports have queues for the classes of service of the workloads.
 
 use shallows_switch::discipline;
 
@@ -18,7 +18,7 @@ impl Builder<'_, '_, '_> {
         }
     }
 
-    /// Returns the classes of service of a workload, for which every switch port and every NIC must have a queue.
+    /// Returns the classes of service of a workload. Rejects classes for which some port has no queue.
     pub(super) fn classes(&mut self, class: &spec::Class, key: &str) -> Option<Classes> {
         let classes = self.classes_of(class, key)?;
         self.check_classes(&classes, key)?;
@@ -65,14 +65,14 @@ impl Builder<'_, '_, '_> {
         self.refuse(&format!("{key}.classes"), &format!("must be from 1 to {}, got {classes}", spec::CLASSES))
     }
 
-    /// Rejects classes without a queue.
+    /// Rejects classes for which some switch port or NIC has no queue.
     pub(super) fn check_classes(&mut self, classes: &Classes, key: &str) -> Option<()> {
         let known = classes_have_queues(classes.highest(), self.network);
         self.checker.accept(&format!("{key}.class"), known)
     }
 }
 
-/// Checks that every port has a queue for all classes up to `highest`. The error includes the remedy.
+/// Returns an error, with a remedy, if some port has no queue for one of the classes from 0 to `highest`.
 fn classes_have_queues(highest: u8, network: &Network) -> Result<(), String> {
     for link in &network.links {
         let discipline::Config::Composed(port) = &network.port(link).discipline else { continue };

@@ -92,7 +92,8 @@ impl Builder<'_, '_, '_> {
         Some(())
     }
 
-    /// Rejects sources that offer a link more than its capacity. An offer equal to the capacity is allowed.
+    /// Rejects sources that, together with earlier workloads, offer a link more than its capacity, unless `overload` is set. An offer equal
+    /// to the capacity is allowed.
     fn check_rate(
         &mut self,
         pattern: &DatagramPattern,
@@ -110,7 +111,7 @@ impl Builder<'_, '_, '_> {
         };
         let matrix = Matrix::new(self.network, senders, receivers)?;
         let (share, link) = self.offer(&matrix, mean * matrix.pairs());
-        // The tolerance covers rounding errors of the sum.
+        // The tolerance covers rounding errors of the sum of loads.
         let carried = share <= 1.0 + 1e-9 || overload;
         self.checker.require(carried, &format!("{key}.pattern.rate"), || {
             let link = &self.network.links[link];

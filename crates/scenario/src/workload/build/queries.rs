@@ -1,4 +1,4 @@
-//! Checks and builds workloads of requests and responses: they need enough participants and finite durations.
+//! Checks and builds workloads of requests and responses. Each needs enough participants and a finite duration.
 
 use std::sync::Arc;
 
@@ -90,7 +90,7 @@ impl Builder<'_, '_, '_> {
         (bytes && blocks).then(|| self.add_queries(config, connections, classes))
     }
 
-    /// Builds rounds of an incast, each of which begins after the previous one has ended.
+    /// Builds an incast whose rounds each begin after the previous one has ended.
     pub(super) fn incast_in_turn(
         &mut self,
         w: &Incast,
@@ -124,7 +124,7 @@ impl Builder<'_, '_, '_> {
         Some(())
     }
 
-    /// Returns a base configuration: no participants, one iteration, no requests.
+    /// Returns a configuration to start from: no participants, one iteration, no requests.
     fn plain_queries(&self) -> Config {
         Config {
             seed: self.seed,
@@ -152,7 +152,8 @@ impl Builder<'_, '_, '_> {
         self.add(Generator::Queries(Queries::new(config)), connections, pairs, classes);
     }
 
-    /// Returns whether responses use the connections of their requests; `None` if this is configured, but there are no requests.
+    /// Returns whether responses use the connections of their requests. Returns `None` and records a problem if they would, but there are
+    /// no requests.
     fn shared(&mut self, answers: Answers, request: Bytes, key: &str) -> Option<bool> {
         let shared = answers == Answers::SameConnection;
         if shared && request == Bytes(0) {
@@ -189,7 +190,8 @@ impl Builder<'_, '_, '_> {
         }
     }
 
-    /// Returns the aggregators between client and workers, if there are any. The outer `None` means that the table is invalid.
+    /// Returns the aggregators between client and workers, or an inner `None` if there are none. The outer `None` means that the table is
+    /// invalid.
     fn aggregators(&mut self, w: &PartitionAggregate, key: &str) -> Option<Option<Aggregators>> {
         let Some(aggregators) = &w.aggregators else { return Some(None) };
         let key = format!("{key}.aggregators");
@@ -232,7 +234,7 @@ impl Builder<'_, '_, '_> {
         (counted && ends).then_some(arrivals)
     }
 
-    /// Rejects pauses that take longer than any run.
+    /// Rejects intervals between queries that together take longer than any run.
     fn check_length(&mut self, gap: Duration, queries: Option<u64>, key: &str) {
         let all = gap.0 as f64 * queries.unwrap_or(1) as f64;
         self.checker.require(all <= LONGEST_RUN_PS, key, || {
@@ -240,7 +242,7 @@ impl Builder<'_, '_, '_> {
         });
     }
 
-    /// Checks that a deadline is later than the departure of the last request.
+    /// Checks that a deadline comes after the last request of a round has been sent, which may be delayed by `jitter`.
     fn check_deadline(
         &mut self,
         deadline: Option<crate::quantity::Time>,
@@ -258,14 +260,14 @@ impl Builder<'_, '_, '_> {
         });
     }
 
-    /// Checks that every client finds enough workers and aggregators. `what` is the key of the workers.
+    /// Checks that enough workers and aggregators are available to every client. `what` is the name of the key that lists the workers.
     fn check_participants(&mut self, config: &Config, key: &str, what: &str) -> Option<()> {
         let works = |host: &HostId| config.workers.binary_search(host).is_ok();
         let others = |hosts: &[HostId], client: &HostId| {
             hosts.len() - usize::from(hosts.binary_search(client).is_ok())
         };
         let count = config.aggregators.as_ref().map_or(0, |aggregators| aggregators.count);
-        // Maximum number of workers that any draw can make aggregators.
+        // Maximum number of hosts of `workers` that a query can draw as aggregators.
         let taken = config
             .aggregators
             .as_ref()
@@ -301,7 +303,7 @@ impl Builder<'_, '_, '_> {
         Some(())
     }
 
-    /// Rejects a configuration with too many flows for memory or for flow numbers.
+    /// Rejects a configuration with more flows than fit into memory or than flow numbers can count.
     fn check_number(&mut self, config: &Config, key: &str) -> Option<()> {
         let at_once = config.fan_out.unwrap_or(config.workers.len()) as u64;
         let askers = if config.drawn { 1 } else { config.clients.len() as u64 };
@@ -316,7 +318,7 @@ impl Builder<'_, '_, '_> {
     }
 }
 
-/// Returns pairs of host sets: each host of the first may send requests to each host of the second, which responds.
+/// Returns pairs of host sets: hosts of the first set may send requests to hosts of the second set, which respond.
 fn relations(config: &Config) -> Vec<(&[HostId], &[HostId])> {
     match &config.aggregators {
         None => vec![(&config.clients, &config.workers)],
@@ -324,7 +326,7 @@ fn relations(config: &Config) -> Vec<(&[HostId], &[HostId])> {
     }
 }
 
-/// Returns the maximum number of connections: one for each pair and direction, or one for each pair if responses share it with requests.
+/// Returns the maximum number of connections: two for each pair of hosts, or one if responses use the connections of their requests.
 fn count_exchanges(config: &Config) -> u64 {
     let products = relations(config).into_iter();
     let product = |(a, b): (&[HostId], &[HostId])| (a.len() as u64).saturating_mul(b.len() as u64);
@@ -332,7 +334,7 @@ fn count_exchanges(config: &Config) -> u64 {
     if config.shared { pairs } else { pairs.saturating_mul(2) }
 }
 
-/// Returns the host pairs that may have connections before their first flow.
+/// Returns the host pairs that have persistent connections before their first flow: none if `connections` is `New`.
 fn exchanges(config: &Config, connections: &Connections) -> Pairs {
     if *connections == Connections::New || count_exchanges(config) > MAX_OPEN {
         return Pairs::List(Vec::new());

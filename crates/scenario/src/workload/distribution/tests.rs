@@ -1,4 +1,4 @@
-//! Compares the distributions with the means and shares that their sources state.
+//! Tests of the distributions, for example against the means and shares that their sources state.
 
 use proptest::prelude::*;
 use shallows_core::random::Stream;
@@ -20,7 +20,7 @@ fn production() -> [(&'static str, &'static str, u64); 8] {
 
 #[test]
 fn the_production_distributions_have_their_published_means_and_shares() {
-    // Means in bytes, shares below 100 KiB and above 10 MiB, as computed from the papers' files, to the digits printed.
+    // Mean in bytes, share below 100 KiB and share above 10 MiB, as computed from the papers' files and printed with these digits.
     let published = [
         (1_711_250.0, 0.543, 0.0293),
         (935_452.5, 0.602, 0.0086),
@@ -45,7 +45,7 @@ fn the_production_distributions_have_their_published_means_and_shares() {
 #[test]
 fn rounding_up_adds_half_a_byte_to_the_mean() {
     // The points are whole bytes, so the fraction of a byte is uniform within each stretch. The minimum of one byte changes nothing,
-    // because a size in (0, 1] rounds up to it anyway. Cache has no atom: its first share is 0.
+    // because a size in (0, 1] rounds up to one byte anyway. The first share of `cache` is 0, so no size has a probability of its own.
     let cdf = Cdf::parse(production()[1].1).unwrap();
     let sizes = Sizes::new(&cdf, Bytes(1), Bytes(1)).unwrap();
     assert!((sizes.mean() - 935_453.0).abs() < 1e-6, "{}", sizes.mean());
@@ -54,7 +54,7 @@ fn rounding_up_adds_half_a_byte_to_the_mean() {
 #[test]
 fn draws_interpolate_linearly_and_round_up() {
     let sizes = Sizes::new(&Cdf::parse("10 0.5\n20 1").unwrap(), Bytes(1), Bytes(1)).unwrap();
-    // At or below the first share: the first value. At 0.76: 10 + 10 · 0.26/0.5 = 15.2, hence 16.
+    // At or below the share of the first point, the size is the first value. At 0.76 it is 10 + 10 · 0.26/0.5 = 15.2, hence 16.
     for (u, bytes) in [(0.0, 10), (0.5, 10), (0.76, 16), (1.0, 20)] {
         assert_eq!(sizes.quantile(u), Bytes(bytes), "{u}");
     }
@@ -62,8 +62,8 @@ fn draws_interpolate_linearly_and_round_up() {
 
 #[test]
 fn the_mean_of_stretches_between_fractions_is_exact() {
-    // From 1.5 to 3.5: a quarter of the sizes become 2, half become 3, and a quarter 4. In segments of two bytes, 2 needs one and the
-    // others two.
+    // Sizes from 1.5 to 3.5: a quarter become 2, half become 3, and a quarter become 4. In segments of two bytes, a size of 2 needs one
+    // segment and the others need two.
     let sizes = Sizes::new(&Cdf::parse("1.5 0\n3.5 1").unwrap(), Bytes(1), Bytes(1)).unwrap();
     assert_eq!(sizes.mean(), 3.0);
     assert_eq!(sizes.mean_segments(Bytes(2)), 0.25 + 0.75 * 2.0);
@@ -74,7 +74,7 @@ fn the_mean_of_stretches_between_fractions_is_exact() {
 
 #[test]
 fn a_jump_in_the_distribution_is_a_size_that_many_flows_have() {
-    // "6 0, 6 0.15": 15 of 100 flows have 6 packets.
+    // The lines `6 0` and `6 0.15` mean that 15 of 100 flows have 6 packets.
     let sizes = Sizes::new(&Cdf::parse("6 0\n6 0.15\n13 1").unwrap(), Bytes(1_460), Bytes(1)).unwrap();
     assert_eq!(sizes.quantile(0.0), Bytes(6 * 1_460));
     assert_eq!(sizes.quantile(0.15), Bytes(6 * 1_460));
@@ -88,7 +88,7 @@ fn percentages_and_shares_read_alike() {
 
 #[test]
 fn the_middle_column_of_a_file_for_ns_2_is_skipped() {
-    // ns-2's loadCDF reads "%lf %*f %lf".
+    // ns-2's `loadCDF` skips the second number of a line: it reads "%lf %*f %lf".
     assert_eq!(Cdf::parse("1 1 0\n5 1 0.5\n9 1 1").unwrap(), Cdf::parse("1 0\n5 0.5\n9 1").unwrap());
 }
 
@@ -120,8 +120,8 @@ fn a_file_that_is_no_distribution_is_refused_with_its_line() {
 
 #[test]
 fn the_exact_means_agree_with_a_million_draws_spread_evenly() {
-    // The quantiles at (i + 1/2)/n are a midpoint rule; its error is below the largest value's stretch over n. The tail of data mining
-    // holds 2 % of flows between 1e8 and 1e9, so a tolerance of 1e-4 of the mean is generous.
+    // The quantiles at (i + 1/2)/n form a midpoint rule, whose error is less than the length of the last stretch divided by n. In data
+    // mining, 2 % of flows are between 1e8 and 1e9, so a tolerance of 1e-4 of the mean is generous.
     let n = 1_000_000;
     let mss = Bytes(8_960);
     for (name, text, unit) in production() {
