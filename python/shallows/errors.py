@@ -97,7 +97,7 @@ class DefectError(RuntimeError):
 
 
 class UnknownMetric(Exception):  # noqa: N818
-    """A metric's name has an unknown part; `of` adds the full name.
+    """Error for an unknown part of a metric's name; `of` returns the error for users, with the full name.
 
     Parameters
     ----------

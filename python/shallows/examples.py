@@ -8,7 +8,7 @@ from shallows.bounded import parse_toml, read_text
 from shallows.errors import ShallowsError, did_you_mean
 
 FOLDER = (Path(__file__).parent / "experiments").resolve()
-"""Folder of all experiments; in a checkout, the repository's."""
+"""Folder of all examples; in a checkout, a link to the repository's `experiments`."""
 
 FIRST = ("demo", "gallery", "advisor", "models")
 """Groups that are listed first, in this order."""
@@ -56,7 +56,7 @@ class Example:
 
 
 def examples() -> list[Example]:
-    """Return all examples, by group.
+    """Return all examples, ordered by group.
 
     >>> examples()[0].name
     'demo/bcc-f2'

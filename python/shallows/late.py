@@ -21,7 +21,7 @@ def names_of(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         home = import_module(homes[name])
-        # A name that is no attribute of its module is the module itself.
+        # If the module has no attribute of this name, the name stands for the module itself.
         return getattr(home, name, home) if home.__name__.endswith(f".{name}") else getattr(home, name)
 
     return find
