@@ -55,7 +55,7 @@ _LISTED = {"traffic-class", "switch-priority", "dscp", "pcp"}
 _FEATURES = ("congestion-control", "egress-scheduler", "pfc")
 
 CLASSES, POINTS = 8, 64
-"""Traffic classes and switch priorities, both from 0 to 7; and code points."""
+"""Number of traffic classes, which is also that of switch priorities; and number of code points."""
 
 MOST_PLACES = 1 << 16
 """Largest number of ports times classes in one command."""
@@ -90,7 +90,7 @@ def read(text: str, name: str) -> Switch:
 
 
 def _leaves(root: yaml_paths.Node) -> Iterator[tuple[Path, int]]:
-    """Yield the settings of a document as the words of commands."""
+    """Yield each setting of a YAML document as the words of its `nv set` command, with its line number."""
     documents = [*root.entries()] or [root]
     for document in documents:
         found = document.get("set")
@@ -137,7 +137,7 @@ class _Told:
     chosen: dict[str, dict[str, str]] = field(default_factory=dict)
     links: dict[str, dict[str, int]] = field(default_factory=dict)
     made: dict[tuple[str, str, str], tuple[Queue, ...]] = field(default_factory=dict)
-    """Queues that were built, by the profiles of a port."""
+    """Queues that were already built, by the names of a port's profiles."""
 
     @cached_property
     def maps(self) -> Maps:
@@ -287,7 +287,7 @@ class _Reader:
             del self.below[path[:end]][path]
 
     def expanded(self, words: Path, statement: Statement) -> list[Path]:
-        """Expand a command into one for each listed class and port; reject too many before expansion."""
+        """Expand a command into one for each listed class and port; reject lists that are too long."""
         names = [_listed(words, place) for place in range(len(words))]
         count = math.prod(map(len, names))
         if count == 0 or count > MOST_PLACES:

@@ -23,7 +23,7 @@ MOST_COMPARISONS = 1 << 21
 
 
 def in_force(statements: list[Statement], name: str = "") -> list[Statement]:
-    """Return the statements with inherited ones first, so that those outside take precedence.
+    """Return inherited statements, then the statements outside groups, which take precedence.
 
     Group statements that are not applied, or match nothing, stay in the result unchanged. Conflicting
     statements of two wildcards of one group also stay, because the guide does not define their order.
@@ -85,7 +85,7 @@ class _Group:
                 self.plain.append(statement)
 
     def plain_below(self, place: Words) -> list[Statement]:
-        """Return its statements about a place without a wildcard."""
+        """Return the group's statements at or below a path that have no wildcard."""
         length = len(place)
         if length not in self.by_length:
             found: dict[Words, list[Statement]] = {}
@@ -108,7 +108,7 @@ class _Given:
         self.matched: dict[tuple[Words, Words], list[Words]] = {}
 
     def below(self, place: Words, group: str) -> Iterator[tuple[Statement, Words]]:
-        """Yield a group's statements about matching places, then about a place without a wildcard."""
+        """Yield a group's statements that match a path by wildcards, then those that name it literally."""
         excepted = self.excepted.get(group, set())
         ends = {*map(len, excepted)}
         plain = self.groups[group].plain_below(place)
@@ -118,7 +118,7 @@ class _Given:
                 yield statement, words
 
     def wild(self, place: Words, group: str) -> Iterator[tuple[Statement, Words]]:
-        """Yield a group's statements with a wildcard, without conflicting ones."""
+        """Yield a group's statements with wildcards; conflicting statements are omitted."""
         said: dict[Words, dict[Words, list[tuple[Statement, Words]]]] = {}
         for head, statements in self.groups[group].wild.items():
             shared = min(len(head), len(place))

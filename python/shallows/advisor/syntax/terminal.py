@@ -16,7 +16,7 @@ class Prompt:
     entered: str
 
     def shown(self, edited: tuple[str, ...] = ()) -> tuple[str, ...]:
-        """Return the path of the shown section; the output contains its content without its name.
+        """Return the path of the section that a `show` command prints; the output omits the section's name.
 
         >>> prompt("root@leaf1> show configuration class-of-service schedulers | no-more").shown()
         ('class-of-service', 'schedulers')
