@@ -1,8 +1,8 @@
 """Configurations as lines with one setting each, and the smallest change between two of them.
 
-A writer defines the sections of each line, its slot, and the line that undoes it. A line replaces another
-line of the same slot. A change is the difference of two lists of lines, and its rollback the reverse
-difference.
+A writer defines the sections of each line, the key of its setting (the slot), and the line that undoes it. A
+line replaces an earlier line with the same slot. A change is the difference between two lists of lines, and
+its rollback is the reverse difference.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -65,7 +65,7 @@ class Told:
 
 
 Reasons = Mapping[str, str]
-"""Reasons in sentences, by the name of the changed marking, pool, setting or profile."""
+"""Dictionary that maps the name of a changed marking, pool, setting or profile to the reason, a sentence."""
 
 NO_REASONS: Reasons = {}
 

@@ -20,7 +20,7 @@ from shallows.advisor.writers.lines import (
 )
 
 INDEXES = {Fraction(2) ** (index - 7): index for index in range(11)}
-"""`queue-limit dynamic` by its alpha."""
+"""Dictionary that maps an alpha to its number in `queue-limit dynamic`."""
 
 
 MOST_WEIGHT = 15

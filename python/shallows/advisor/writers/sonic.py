@@ -66,7 +66,9 @@ def write(before: Switch | None, after: Switch, reasons: Reasons = NO_REASONS) -
 
 
 def unfit(patch: str, texts: Sequence[str]) -> str | None:
-    """Return the first changed path that the files lack, such as a row of several ports; None if all exist.
+    """Return the first path of a patch that the files lack, such as a row that they merge with others.
+
+    The result is None if all paths exist.
 
     >>> change = '[{"op": "replace", "path": "/QUEUE/Ethernet0|3/scheduler", "value": "s"}]'
     >>> unfit(change, ['{"QUEUE": {"Ethernet0|3": {"scheduler": "t"}}}'])
@@ -348,7 +350,7 @@ class _Tables:
 
 
 def _plain(name: str) -> str:
-    """Format a name for keys of CONFIG_DB."""
+    """Convert a name to one that keys of CONFIG_DB can contain."""
     return re.sub(r"[^A-Za-z0-9_.@-]", "_", name)
 
 
@@ -413,7 +415,7 @@ def _changed(table: str, key: str, old: Row, new: Row) -> Iterator[dict[str, Any
 
 
 def _place(field: str, old: Row, new: Row) -> int:
-    """Return the sort key of a field: rising maxima come first, falling ones last."""
+    """Return the sort key of a changed field: maxima that rise come first, maxima that fall come last."""
     if not field.endswith("_max_threshold"):
         return 1
     return 0 if int(new[field]) > int(old.get(field, "0")) else 2

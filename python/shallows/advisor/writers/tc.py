@@ -84,7 +84,7 @@ def _device(switch: Switch, profile: PortProfile, port: str, told: Told) -> None
 
 
 def _bands(profile: PortProfile, told: Told) -> list[Queue]:
-    """Return queues in the order of their bands: as numbered on Linux, otherwise strict ones first."""
+    """Return queues in the order of bands: by number if read from Linux, otherwise strict queues first."""
     if profile.name in ("ets", "prio"):
         return sorted(profile.queues, key=lambda queue: queue.number)
     found = sorted(
