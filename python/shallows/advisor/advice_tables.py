@@ -55,7 +55,7 @@ def reasons(found: Answer) -> list[tuple[str, str]]:
 
 
 Said = tuple[str, str, str]
-"""A setting in its own unit, in bandwidth-delay products, and in time on the link."""
+"""One number of a setting as three texts: in its own unit, in bandwidth-delay products, and as link time."""
 
 
 def _settings(found: Answer, chosen: Candidate, today: Candidate | None) -> list[tuple[str, Said, Said, str]]:
@@ -219,7 +219,7 @@ def dropped(found: Answer) -> Table:
 
 
 def _told(changes: Sequence[tuple[str, float, float, float]]) -> str:
-    """Return the change that decided most clearly, with its interval."""
+    """Format the change with the lowest upper limit, which decided most clearly, and its interval."""
     text, estimate, low, high = min(changes, key=lambda change: change[3])
     return f"{text} {signed(estimate * 100)} % ({signed(low * 100)} to {signed(high * 100)})"
 

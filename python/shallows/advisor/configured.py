@@ -16,7 +16,7 @@ from shallows.errors import ShallowsError
 from shallows.quantity import size
 
 POOL = "shared"
-"""Name of the pool where the configuration has none."""
+"""Name of the pool in the written change if the configuration has no pool."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Configured:
 
 
 def configured(format_: str, before: Switch | None, fabric: Fabric, chosen: Candidate) -> Configured:
-    """Write the change, and read it back.
+    """Write the change to the chosen setting in a vendor's syntax, and read it back to detect rounding.
 
     Raises
     ------
@@ -140,7 +140,10 @@ def _marking(
     *,
     drops_not_ect: bool | None = None,
 ) -> Marking:
-    """Return a profile with this name and curve for the current colours; unchanged if it has the curve."""
+    """Return the profile `there` under this name with this curve for the colours that it marks.
+
+    A profile that already has the name and the curve is returned unchanged.
+    """
     if there is not None and there.name == name and in_bytes(there, fabric, []) == curve:
         return there
     made = [
@@ -194,7 +197,7 @@ def _with_pool(switch: Switch, fabric: Fabric, chosen: Candidate) -> Switch:
 
 
 def _shown(format_: str, after: Switch) -> Switch | None:
-    """Write `after` in this format, and read it back; None if the written text cannot be read."""
+    """Return `after` as written in this format and read back; None if it cannot be read back."""
     try:
         whole = writers.write(format_, None, after).change
         return readers.reader(format_).read(whole, f"advice.{format_}")

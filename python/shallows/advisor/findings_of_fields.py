@@ -8,7 +8,7 @@ from shallows.advisor.resolved import Resolved
 from shallows.quantity import size
 
 WATCHED = "pfc-watchdog.priorities"
-"""Setting of ports: the priorities that SONiC's software watches."""
+"""Name of the port setting with the priorities that SONiC's PFC watchdog watches in software."""
 
 
 def modes(resolved: Resolved) -> Iterator[Finding]:

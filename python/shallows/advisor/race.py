@@ -40,10 +40,13 @@ DELTA_LOSS = 1e-4
 """Indifference zone of loss, as a difference."""
 
 FIRST_LOOK = 5
-"""Seeds before the first look; fewer do not bound losses (`verdicts.SEEDS_ALONE`)."""
+"""Number of seeds before the first look; fewer give no limits of loss rates (`verdicts.SEEDS_ALONE`)."""
 
 ALONE = 20
-"""Number of seeds from which runs are not cut into batches; fewer give no limits at a race's confidence."""
+"""Minimum number of seeds for intervals over whole runs.
+
+With fewer seeds, each run is divided into batches, because whole runs give no limits at a race's confidence.
+"""
 
 FEWEST_ROUNDS = 8
 """Minimum number of rounds before a stable set ends the race."""
@@ -62,7 +65,7 @@ OnRound = Callable[["Progress", Mapping[int, dict[str, Any]], Sequence[Outcome]]
 
 @dataclass(frozen=True)
 class Objective:
-    """A measure at a load."""
+    """A measure at one load, in which candidates are compared."""
 
     goal: Goal
     load: float
@@ -89,12 +92,12 @@ class Drop:
 
     name: str
     by: str
-    """The winning candidate."""
+    """Name of the candidate that beat it."""
     seeds: int
     confidence: float
     """Confidence of each interval."""
     changes: tuple[tuple[str, float, float, float], ...]
-    """Words, change and limits of the change of each objective."""
+    """For each objective its text, the relative change, and the lower and upper limit of the change."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +113,7 @@ class Progress:
 
 @dataclass
 class Race:
-    """Candidates, their measurements, and the remaining ones.
+    """A race of candidate settings: their measurements, and the candidates that remain.
 
     Parameters
     ----------
@@ -121,7 +124,7 @@ class Race:
     folder
         Folder of the runs; finished runs are not repeated.
     engine
-        Executor of points, as for a sweep.
+        Object that runs the simulations, which are points of a sweep.
     """
 
     fabric: Fabric
@@ -220,7 +223,7 @@ class Race:
                 self.measured.setdefault(load, {}).setdefault(name, {}).update(by_seed)
 
     def _choose(self) -> None:
-        """Keep the objectives that this traffic measures; a goal without flows is an error."""
+        """Keep the objectives for which the simulated traffic has flows; a goal without flows is an error."""
         first = self.measured[self.objectives[0].load][self.candidates[0].name][1]
         for goal in self.fabric.goals:
             if not is_measured(goal.metric, first):
@@ -296,7 +299,7 @@ class Race:
         return self.wall_s / max(1, len(self.points)) / cores()
 
     def seeds(self, name: str) -> int:
-        """Return the number of a candidate's seeds."""
+        """Return the number of seeds under which a candidate has run."""
         return len(next(iter(self.measured.values()))[name])
 
 
@@ -376,7 +379,7 @@ def decide(changes: Sequence[tuple[float, Interval]]) -> bool | None:
     (None, None)
     """
     certain = True
-    """Whether a rival without a decision has certainly not lost in an earlier goal."""
+    """Whether intervals exclude that the rival is worse in one of the goals before this one."""
     ruled_out = True
     for delta, change in changes:
         if certain and change.high < -delta:

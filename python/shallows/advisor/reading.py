@@ -11,7 +11,7 @@ from shallows.quantity import parse_quantity
 REMEDY = "docs/advisor.md describes a fabric's file"
 
 KEYS = ("name", "chip", "goal", "links", "buffer", "traffic", "class", "simulated")
-"""Keys of the whole file."""
+"""Keys that a fabric's file may have at its top level."""
 
 _SAID = {
     "bytes": 'a size such as "3MB"',

@@ -16,7 +16,7 @@ from shallows.sweeps.points import Outcome
 from shallows.sweeps.sweeps import Engine
 
 SEEDS = 5
-"""Seeds of each variant: the fewest that bound losses."""
+"""Number of seeds of each variant: the smallest that gives limits of loss rates."""
 
 RIVALS = 3
 """Number of rivals that run beside the recommendation."""
@@ -156,7 +156,7 @@ def _effect(
 
 
 def _stands(each: Candidate, recommended: Recommendation, measured: Mapping[str, Any]) -> bool:
-    """Return whether a rival misses no bound in the changed fabric."""
+    """Return whether a rival keeps every goal's bound in the changed fabric, or may keep it."""
     for goal, _ in recommended.standing.bounds:
         interval = own_interval(goal.metric, measured[each.name])
         if interval is not None and goal.bound is not None and interval.low > goal.bound:

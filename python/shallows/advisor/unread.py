@@ -64,7 +64,7 @@ class Unread:
         return next((self._first[scope] for scope in scopes if scope in self._first), None)
 
     def beside(self, profiles: Iterable[PortProfile]) -> dict[str, Source]:
-        """Return lines about ports outside these profiles, by port."""
+        """Return a dictionary that maps ports outside these profiles to their first line not understood."""
         known = {port for profile in profiles for port in profile.ports}
         return {
             scope.port: source
