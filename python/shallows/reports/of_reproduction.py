@@ -84,7 +84,7 @@ def _warnings(documents: list[dict[str, Any]]) -> list[Block]:
 
 
 def _claims(claims: list[dict[str, Any]]) -> list[Block]:
-    """Return a table of claims; each row shows the first place that has the claim's verdict."""
+    """Return a table of claims; each row shows the first point of the sweep that has the claim's verdict."""
     rows = []
     for claim in claims:
         shown = next(check for check in claim["checks"] if check["verdict"] == claim["verdict"])

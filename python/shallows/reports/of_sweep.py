@@ -94,7 +94,7 @@ def count_warnings(runs: Sequence[Run]) -> list[str]:
 
 
 def _few_samples(runs: Sequence[Run]) -> list[str]:
-    """Return a warning about points with too few observations for a p99; a point pools its seeds."""
+    """Return a warning about points with too few observations, over all their seeds, for a p99."""
     points: dict[tuple[tuple[str, str], ...], list[Mapping[str, Any]]] = {}
     for run in runs:
         place = tuple((axis, str(value)) for axis, value in run.labels.items() if axis != "seed")

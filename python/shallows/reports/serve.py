@@ -29,7 +29,7 @@ def open_server(
 ) -> ThreadingHTTPServer:
     """Open a server of this folder, which never serves anything outside it, even through symbolic links.
 
-    Other parameters and errors are those of `open_pages`.
+    The parameters `port`, `most` and `timeout_s`, and the errors, are those of `open_pages`.
     """
     return open_pages(Site(folder).page, port, most, timeout_s)
 
