@@ -32,10 +32,10 @@ TALLEST = 8.0
 """Greatest height of all heat maps together, in inches."""
 
 NAME_HEIGHT = 0.11
-"""Height of a row's name in inches."""
+"""Height in inches of the name of a heat map's row."""
 
 MARKS = 6
-"""Number of markers of a line over time."""
+"""Number of markers on a line over time."""
 
 GOODPUT_SLICES = 50
 """Number of intervals of the run over which goodput is averaged."""
@@ -96,7 +96,7 @@ class _Panel:
 
     label: str
     place: int
-    """Number of its scheme, which determines the colour."""
+    """Index of its scheme, which determines the colour."""
     is_pool: bool
     series: Series
     thresholds: Thresholds
@@ -284,7 +284,7 @@ def _each(runs: Sequence[Run]) -> list[tuple[str, str, Run]]:
 def _draw_over_time(
     shown: Sequence[tuple[str, dict[str, Series], float]], what: str, unit: style.Unit
 ) -> "Figure":
-    """Draw a panel for each entry of `shown`, which has a name, lines, and the end of the time axis.
+    """Draw a panel for each entry of `shown`: its name, its lines, and the end of its time axis.
 
     With more than `MOST_LOOKS` lines, each line has its own panel, titled with its name.
     """
@@ -293,7 +293,7 @@ def _draw_over_time(
     end = max(last for _, _, last in shown)
     names = list(dict.fromkeys(name for _, lines, _ in shown for name in lines))
     is_split = len(names) > MOST_LOOKS
-    # For each panel: its name, its lines, and the lines with which it shares a scale.
+    # Each panel has a name, lines, and the lines of all panels with the same scale.
     drawn = [(label, lines, lines) for label, lines, _ in shown]
     if is_split:
         drawn = [
@@ -326,7 +326,7 @@ def _draw_over_time(
 
 
 def _draw_parts(plot: "Axes", series: Series, time: style.Unit, unit: style.Unit, **look: Any) -> "Line2D":
-    """Draw a line through means over intervals, with a band where an interval has several values."""
+    """Draw a line through means over intervals, with a band from the lowest to the highest value."""
     import numpy as np
 
     parts = series.parts(2 * PARTS)
