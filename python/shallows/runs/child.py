@@ -15,7 +15,7 @@ from typing import IO, Any
 
 
 class Child:
-    """Child process that runs functions in order, until one raises or the process is ended.
+    """Child process that runs functions in the order given, until one raises or `end` or `stop` is called.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class Child:
         return self.process.wait()
 
     def stop(self, patience_s: float = 0.0) -> None:
-        """Terminate the process, which removes the run it is writing.
+        """Terminate the process; before it exits, it removes the run that it is writing.
 
         With `patience_s`, wait that long for the process to notice the closed pipe, then kill it.
         """

@@ -34,7 +34,7 @@ def suffices(count: int, rank: float = RANK) -> bool:
 
 
 def known(value: float | None, count: int, rank: float = RANK) -> float | None:
-    """Return `value`, a percentile of `count` observations; None if they are too few.
+    """Return `value`, a percentile of `count` observations; None if there are too few observations.
 
     >>> known(7.0, 2_000), known(7.0, 1_999)
     (7.0, None)

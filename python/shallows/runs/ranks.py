@@ -26,7 +26,7 @@ def place_of(rank: float, count: int) -> int:
 
 
 def nearest_rank(groups: "Groups", rank: float) -> float:
-    """Return the percentile of all groups together, which must have a value; for `rank`, see `place_of`."""
+    """Return the percentile of the values of all groups together, at least one; `place_of` defines `rank`."""
     import numpy as np
 
     together = np.concatenate(groups)

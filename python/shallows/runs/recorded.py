@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 IDLE = {"port": "backlog_bytes", "pool": "pool_bytes"}
-"""Sampled quantity of a port and of a pool; both are zero until a packet arrives."""
+"""Name of the sampled quantity of a port and of a pool; both quantities are zero until a packet arrives."""
 
 
 def of_port(run: Recorded, name: str, quantity: str | None = None, queue: int | None = None) -> Series:

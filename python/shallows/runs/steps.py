@@ -1,4 +1,4 @@
-"""Series of a quantity that is constant between changes: statistics over time, and reduction for drawing.
+"""Series of a quantity that is constant between its changes: statistics over time, and reduction for drawing.
 
 A mean over the rows of `traces.parquet` or `queues.parquet` would weight each value by the number of rows
 that have it. `Series` weights each value by its duration.
@@ -100,7 +100,7 @@ class Series:
         return float(self.values[:-1].max())
 
     def quantile(self, share: float) -> float:
-        """Return the smallest value that the series does not exceed for at least `share` of the time.
+        """Return the quantile over time: the smallest value not exceeded for at least `share` of the time.
 
         >>> import numpy as np
         >>> queue = Series(np.array([0.0, 9.0, 10.0]), np.array([0.0, 50.0, 50.0]))
@@ -212,8 +212,8 @@ class Series:
     def parts(self, most: int) -> "Parts":
         """Reduce the series to at most `most` parts for drawing: one for each change, or intervals of time.
 
-        Intervals have equal lengths, as short as `most` permits. Intervals with at most one change are merged
-        up to that change, so idle times take few parts. The mean of each part is exact.
+        Intervals have equal lengths, as short as `most` permits. Neighbouring intervals without changes are
+        merged, so idle times take few parts. The mean of each part is exact.
         """
         import numpy as np
 
@@ -289,4 +289,4 @@ class Parts:
     low: "Numbers"
     high: "Numbers"
     longest_us: float
-    """Upper bound on the length of a part with several values, in µs; 0 if every part has one value."""
+    """Upper bound in µs on the length of parts with several values; 0 if every part has only one value."""

@@ -60,7 +60,7 @@ def _fires(curve: dict[str, Any]) -> str:
         return "yes"
     if not able:
         return "never"
-    # The table has only these numbers of busy ports, so the answer names no range.
+    # The curves have limits only for these numbers of busy ports, so the note names no range.
     unable = [limit["busy_ports"] for limit in curve["limits"] if not limit["can_fire"]]
     return f"{_either(able)} busy, not {_either(unable)}"
 
@@ -204,7 +204,7 @@ def _lost(summary: Mapping[str, Any], place: str) -> str:
 
 
 def ports(summary: Mapping[str, Any]) -> Table | None:
-    """Tabulate losses and marks by kind of port; None if only one kind has any, which is not the NICs."""
+    """Tabulate losses and marks by kind of port; None if only one kind of switch port has any."""
     kinds = summary["ports"]
     busy = [name for name, kind in kinds.items() if kind["dropped"] or kind["marked"]]
     if len(busy) < 2 and "nic" not in busy:
