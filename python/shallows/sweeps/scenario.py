@@ -247,8 +247,8 @@ class Scenario:
             Folder for the results. By default, a folder under `runs/` named after scenario, content hash
             and seed.
         threads
-            Number of threads; `"auto"` adjusts the number during the run to the fastest. Results do not
-            depend on it.
+            Number of threads; `"auto"` tries different numbers during the run and keeps the fastest.
+            Results do not depend on the number.
         cached
             Whether stored results may be returned.
 
