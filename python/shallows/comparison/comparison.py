@@ -50,7 +50,7 @@ class Comparison:
     notes: list[str] = field(default_factory=list)
     """Notes for readers of the verdicts."""
     rankings: list[Ranking] = field(default_factory=list)
-    """Rankings at each point of the sweep, with more than six values or with named metrics."""
+    """Rankings, one for each point of the sweep; empty for up to six values unless metrics are named."""
 
     def __repr__(self) -> str:
         title, columns, rows = self._shown()

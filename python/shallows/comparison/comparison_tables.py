@@ -38,11 +38,11 @@ def _verdict_row(row: Row, reasons: list[str]) -> list[str]:
 
 
 MOST_RANKED = 20
-"""Number of ranked values that a terminal shows without `--all`."""
+"""Maximum number of ranked values that a terminal shows without `--all`."""
 
 
 def rankings(comparison: Comparison, *, everything: bool = False) -> list[Table]:
-    """Build two tables for each point: values in the order of the first metric, and Pareto-optimal ones."""
+    """Build two tables for each point: all values ordered by the first metric, and Pareto-optimal values."""
     tables = []
     for ranking in comparison.rankings:
         tables.append(ranked(comparison, ranking, everything=everything))
