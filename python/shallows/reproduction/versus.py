@@ -15,13 +15,13 @@ from shallows.runs.results import describe, on_axis
 from shallows.series.metric import Metric
 
 BOUND = "ideal_"
-"""Prefix of metrics that bound another one, drawn as one line for all schemes."""
+"""Prefix of metrics that are bounds of other metrics; each is drawn as one line for all schemes."""
 
 
 def versus(experiment: Experiment, claims: Sequence[Claim], runs: Sequence[Measured]) -> Versus | None:
-    """Tabulate against the axis each metric that is shown or has published points.
+    """Tabulate the metrics to show, and those with published points, against the experiment's axis.
 
-    None if nothing is to be shown.
+    The result is None if there are no such metrics.
     """
     # A change from one scheme to another is not a value of the metric, so it is not drawn.
     published = [c for c in claims if c.kind == "value" and c.points and c.versus is None]

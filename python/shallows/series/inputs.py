@@ -21,7 +21,7 @@ NEEDED = {
     "pings": 'add a workload of kind "ping"',
     "queries": 'add a workload of kind "block-transfer", "partition-aggregate", or "incast" with think_time',
 }
-"""Scenario setting that records each table."""
+"""Remedy for each table that a run may lack: the scenario's setting that records it."""
 
 TRACE_FLOWS = "select flows of this run with measure.flow_traces"
 """Remedy for a run without traced flows."""
