@@ -1,7 +1,7 @@
 """Measure the cost of `--threads auto` while other work runs on the machine.
 
-Every network runs on one thread and on `auto`, in turns, while one busy process per core runs.
-The median of the ratios of their times should be at most 1.05. Results must be the same. Prints a table and
+Every network runs alternately on one thread and with `auto`, while each core also runs a busy process. The
+median of the ratios of the two times should be at most 1.05. Results must be the same. Prints a table and
 writes `target/bench/beside.json`.
 """
 

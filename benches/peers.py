@@ -46,7 +46,7 @@ def take_turns(repeats: int, ours_runs: Callable[[int], Run], theirs_runs: Calla
 
 
 def measure_star(program: Path, repeats: int, seconds: float) -> Case:
-    """Measure sixteen long DCTCP flows into one port of a switch."""
+    """Measure sixteen long DCTCP flows that share one port of a switch."""
     return take_turns(repeats, lambda _: ours.run_star(seconds), lambda _: ns3.run_star(program, seconds))
 
 

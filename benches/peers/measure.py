@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 # Upper ends of the size bins in bytes, the defaults of `summary.json`.
 BINS = {"small": 100_000.0, "medium": 10_000_000.0, "large": float("inf")}
 
-# If packet-hops differ by more, the two simulators did not do the same work, and speeds cannot be compared.
+# Largest relative difference of packet-hops. With a larger one, the two simulators did not do the same work.
 HOPS_TOLERANCE = 0.03
 
 
