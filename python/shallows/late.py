@@ -1,4 +1,4 @@
-"""Lazy imports: names of a package whose modules are imported on first use."""
+"""Lazy imports: each name of a package is imported from its module on first use."""
 
 from collections.abc import Callable, Mapping
 from importlib import import_module

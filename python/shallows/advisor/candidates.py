@@ -216,7 +216,7 @@ def _of_classes(fabric: Fabric, standard: Candidate) -> Iterator[Candidate]:
 
 
 def _defaults(fabric: Fabric) -> Iterator[Candidate]:
-    """Yield vendors' defaults, even those whose threshold exceeds the pool, so that they never mark."""
+    """Yield vendors' defaults, including those that never mark because their threshold exceeds the pool."""
     alpha = chosen_alpha(fabric)
     count = len(fabric.classes)
     yield Candidate("no ECN", "SONiC's lossy queues: no WRED profile", "default", (None,) * count, alpha)
@@ -226,7 +226,7 @@ def _defaults(fabric: Fabric) -> Iterator[Candidate]:
 
 
 def _between(fabric: Fabric) -> Iterator[Candidate]:
-    """Yield thresholds, ramps and values of α that lie around those of the rules."""
+    """Yield candidates with thresholds, ramps and values of α near the ones that rules give."""
     limit = fabric.buffer.pool + fabric.buffer.reserved
     standard = max(of_transport(each, fabric).number for each in fabric.classes)
     for share in BETWEEN:

@@ -168,7 +168,7 @@ def _profile(
     profile: PortProfile, names: Mapping[int, str], curves: Mapping[int, Curve | None], alpha: float
 ) -> PortProfile:
     queues = {queue.number: queue for queue in profile.queues}
-    # A queue without an allotment gets that of another queue, preferably one in a pool.
+    # A queue without an allotment gets the allotment of another queue, preferably one in a pool.
     others = (each.allotment for each in profile.queues if each.allotment and not each.lossless)
     other = next((each for each in others if each.pool), Allotment())
     for number, name in names.items():

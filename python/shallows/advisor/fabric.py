@@ -194,7 +194,7 @@ class Fabric:
         return max(steps) if steps else min(self.silicon.probabilities)
 
     def alphas(self) -> tuple[float, ...]:
-        """Return the values of α to try: that of the file, or all that the chip supports."""
+        """Return the values of α to try: the one in the file, or all that the chip supports."""
         return self.silicon.alphas if self.buffer.alpha is None else (self.buffer.alpha,)
 
     def changed(self, **changes: Any) -> "Fabric":

@@ -23,7 +23,7 @@ _ONE = 1 << 32
 
 
 def weight_of(minimum: int, burst: int, average: int = AVERAGE_PACKET) -> int | None:
-    """Return the smallest exponent N ≥ 1 such that an average with the weight 2^-N accepts a burst.
+    """Return the smallest exponent N ≥ 1 for which an average with the weight 2^-N accepts a burst.
 
     tc computes it in `tc_red_eval_ewma` of iproute2; None if that function rejects the burst.
 
@@ -67,7 +67,7 @@ def probability_of(plog: int, span: int) -> Fraction:
 
 
 def applied(span: int, probability: Fraction) -> Fraction | None:
-    """Return the probability that the kernel applies for that of a tc command; None if tc rejects it.
+    """Return the probability that the kernel applies if tc is given `probability`; None if tc rejects it.
 
     >>> float(applied(60_000, Fraction(1, 50))), float(applied(60_000, Fraction(1)))
     (0.02, 0.915513)

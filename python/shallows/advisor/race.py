@@ -251,7 +251,7 @@ class Race:
                     break
 
     def _may_beat(self, mine: Sequence[float | None], theirs: Sequence[float | None]) -> bool:
-        """Return whether one candidate beats another by estimates alone, which are faster than intervals."""
+        """Return whether one candidate beats another by estimates, which are faster to get than intervals."""
         better = False
         for objective, one, other in zip(self.objectives, mine, theirs, strict=True):
             if one is None or other is None:
@@ -289,7 +289,7 @@ class Race:
         return decide(known) if len(known) == len(goals) else None
 
     def value(self, objective: Objective, name: str) -> float | None:
-        """Return a candidate's value in an objective, over all seeds that measured it."""
+        """Return a candidate's value in an objective, over all seeds with a measurement of it."""
         samples = self.measured[objective.load][name].values()
         return estimate(objective.metric, [each for each in samples if is_measured(objective.metric, each)])
 

@@ -163,7 +163,7 @@ def _bound(race: Race, objective: Objective, name: str) -> str:
 
 
 def _state(found: Sequence[str]) -> int:
-    """Return 0 if all bounds are kept, 1 if undecided, 2 if one is missed."""
+    """Return 0 if all bounds are kept, 1 if a bound is undecided, 2 if a bound is missed."""
     if MISSES in found:
         return 2
     return 1 if OPEN in found else 0
@@ -212,7 +212,7 @@ def _bounded(race: Race) -> tuple[list[Objective], dict[str, list[str]]]:
 
 
 def _keeping(kept: Sequence[Candidate], checked: Mapping[str, Sequence[str]]) -> tuple[list[Candidate], int]:
-    """Return the candidates that keep bounds best, with their common state (`_state`)."""
+    """Return the candidates whose bounds have the best state, and this state (`_state`)."""
     states = {name: _state(found) for name, found in checked.items()}
     best = min(states[each.name] for each in kept)
     return [each for each in kept if states[each.name] == best], best

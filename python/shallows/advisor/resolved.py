@@ -158,7 +158,7 @@ class Resolved:
     def early(self, each: Class) -> Curve | None:
         """Return the curve that drops packets early, if uncoloured packets are not marked; otherwise None.
 
-        The curve of uncoloured packets comes first, then that of the best colour. A curve that begins beyond
+        The curve of uncoloured packets takes precedence over the best colour's. A curve that begins beyond
         the limit of its queue drops nothing, and is skipped.
         """
         if each.curve is not None or each.marking is None:

@@ -43,7 +43,7 @@ class Effect:
 
     what: Variation
     value: float | None
-    """Deciding measure of the recommended setting."""
+    """Value of the deciding measure under the recommended setting; None if it was not measured."""
     bounds: tuple[str, ...]
     """Result for each goal with a bound: kept, missed or undecided."""
     better: tuple[str, ...]

@@ -343,8 +343,9 @@ def pool_kmin(kmax: float, link: float, ports: int, h: float = H) -> Advice:
 def burst_limit(pool: float, alpha: float, busy: int, reserved: float = 0) -> Advice:
     """Return the burst in bytes that an idle queue can absorb while `busy` other queues are at their limits.
 
-    Each of the others holds αB/(1 + nα), so B/(1 + nα) of the memory is free. The burst's queue may grow to α
-    times the free memory, so the burst gets α/(1 + α) of it, if the other queues do not shrink meanwhile.
+    Each of the other queues holds αB/(1 + nα), so B/(1 + nα) of the memory is free. The queue of the burst
+    may grow to α times the free memory. The burst therefore gets α/(1 + α) of the memory that was free, if
+    the other queues do not shrink meanwhile.
     """
     left = pool / (1 + busy * alpha)
     return Advice(

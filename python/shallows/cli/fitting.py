@@ -78,7 +78,7 @@ def _natural(table: Table, index: int) -> int:
 
 
 def _least(table: Table, index: int) -> int:
-    """Return the smallest width of a column whose heading wraps between words; cells with names wrap too."""
+    """Return the smallest width of a column: headings wrap between words, and so do cells with names."""
     cells = _cells(table, index)
     if index >= table.names:
         return max([*map(cell_len, cells), _longest_word(table.columns[index])])

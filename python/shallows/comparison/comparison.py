@@ -25,7 +25,7 @@ MAIN = {
     "loss_rate_in_nics",
     PER_FLOW,
 }
-"""Metrics shown first, besides a tail of completion times."""
+"""Metrics that are shown by default, in addition to a tail of completion times."""
 
 
 @dataclass(frozen=True)

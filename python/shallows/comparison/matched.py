@@ -67,7 +67,7 @@ class Matched:
 
     @classmethod
     def of(cls, schemes: Sequence[Runs], names: Sequence[str] | None) -> "Matched":
-        """Match the runs of schemes; `schemes` has the runs of each, or one sweep with all of them."""
+        """Match the runs of schemes; `schemes` has one entry per scheme, or one sweep with all schemes."""
         sides = [runs_of(side) for side in schemes]
         everything = [run for side in sides for run in side]
         by_label = names is None and all("scheme" in run.labels for run in everything)

@@ -191,9 +191,9 @@ class _Front:
         self.places = list(places)
         self.valued = [all(value is not None for value in values[place].values()) for place in places]
         self.beats = np.zeros((len(places), len(places)), bool)
-        """Whether the value of this row beats that of this column."""
+        """Matrix whose entries state whether the row's value beats the column's value."""
         self.apart = np.zeros_like(self.beats)
-        """Whether the values of row and column are each worse than the other in some metric, by interval."""
+        """Matrix whose entries state whether row and column are each worse than the other in some metric."""
         for one in range(len(places)):
             for other in range(one):
                 self._meet(race, other, one)

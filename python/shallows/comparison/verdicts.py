@@ -28,7 +28,7 @@ applies if so many batches as the first one are statistically dependent.
 """
 
 FEWEST_FLOWS = 10
-"""Minimum number of flows in a batch whose mean is used."""
+"""Minimum number of flows in a batch; the means of smaller batches would vary too much."""
 
 INCLUDES_ZERO = "the interval contains 0"
 """Reason of an undecided change whose interval contains zero."""

@@ -34,7 +34,7 @@ def fct(runs: Runs) -> "Figure":
 
     Each scheme has a line. A point is the mean of runs that differ only in their seed; from three seeds on, a
     bar shows its 95 % interval. If the load does not vary, the horizontal axis is the numeric axis with the
-    most values. With more than eight lines, a swept quantity is shown by colour, and schemes have panels.
+    most values. With more than eight lines, colours show a swept quantity, and each scheme has its own panel.
 
     Parameters
     ----------

@@ -83,7 +83,7 @@ def fct_cdf(runs: Runs, *, tail: bool = False) -> "Figure":
 
 
 def slowdown_cdf(runs: Runs, *, tail: bool = False) -> "Figure":
-    """Draw the distribution of slowdowns: completion time over the time of the same flow on idle links.
+    """Draw the distribution of slowdowns: completion times divided by those of the same flows on idle links.
 
     Parameters
     ----------

@@ -123,7 +123,7 @@ def _panels(runs: Sequence[Run], ports: Sequence[str]) -> list[_Panel]:
 def heat_map(runs: Runs, ports: Sequence[str] = ()) -> "Figure":
     """Draw a heat map of the backlog of every port over time, which shows ports that are congested together.
 
-    Each field is the highest backlog in its interval. Each run has a map, with the same colours.
+    Each field shows the highest backlog in its interval. Each run has its own map; all share a colour scale.
 
     Parameters
     ----------

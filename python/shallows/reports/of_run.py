@@ -79,7 +79,7 @@ def set_up(run: Run, curves: list[dict[str, Any]] | None = None) -> Section:
     said = topology.describe(run.scenario["topology"], built)
     blocks = [Block("drawing", topology.draw(built), note=said)]
     marks = tables.marking_curves(run.summary["marking_curves"] if curves is None else curves)
-    # Many curves are drawn one below the other, as a page is higher than it is wide.
+    # A table of many curves has them as rows and not as columns, as a page is higher than it is wide.
     blocks.append(table(marks.turned() if len(marks.columns) > MOST_CURVES + 1 else marks))
     blocks += [Block("note", note) for note in run.summary["notes"]]
     title = f"Settings: {describe(run.labels)}" if run.labels else "Settings"
@@ -237,7 +237,7 @@ def _over_time(run: Run) -> list[Chart]:
 
 
 def title_of(name: str, ports: Sequence[str]) -> str:
-    """Return the title of a chart of backlogs: `name`, followed by the names of the ports or pools."""
+    """Return the title of the chart of these ports' queues, or of these pools if `name` is `pool`."""
     if name == "pool":
         return f"Shared buffer over time: {', '.join(ports)}"
     return f"Queue over time: {ports[0]}" if len(ports) == 1 else "Queues over time"

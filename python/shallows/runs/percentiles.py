@@ -1,7 +1,7 @@
 """Rule for percentiles (docs/statistics.md): 20 observations must lie above a percentile; a p99 needs 2,000.
 
-Tables, figures, pages, warnings and verdicts all apply it. The count is that of one run, or that of all seeds
-together if the shown number pools or averages seeds.
+Tables, figures, pages, warnings and verdicts all apply this rule. Observations are counted in one run, or
+over all seeds together if the shown number pools or averages seeds.
 """
 
 from collections.abc import Iterable

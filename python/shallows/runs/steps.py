@@ -212,8 +212,9 @@ class Series:
     def parts(self, most: int) -> "Parts":
         """Reduce the series to at most `most` parts for drawing: one for each change, or intervals of time.
 
-        Intervals have equal lengths, as short as `most` permits. Neighbouring intervals without changes are
-        merged, so idle times take few parts. The mean of each part is exact.
+        Intervals have equal lengths, as short as `most` permits. Consecutive intervals with fewer than two
+        changes each are merged and divided only at these changes, so idle times take few parts. The mean of
+        each part is exact.
         """
         import numpy as np
 

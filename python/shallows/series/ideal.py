@@ -146,7 +146,7 @@ def shares(links: "Indices", capacities_bps: "Numbers") -> "Numbers":
 
 
 def _links(topology: dict, sources: "Indices", destinations: "Indices") -> "tuple[Indices, Numbers]":  # type: ignore[type-arg]
-    """Return the links of each flow, and all capacities: those of host links, then of each leaf's uplinks."""
+    """Return each flow's links, and the capacities of all links: of hosts first, then of leaves' uplinks."""
     import numpy as np
 
     kind = topology["kind"]

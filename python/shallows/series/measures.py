@@ -65,7 +65,7 @@ class Kind:
     where: Callable[[str], Any]
     number: Callable[[Run, Any, Any], float]
     needs: Sequence[Callable[[Offered], None]] = ()
-    """Requirements on the scenario, besides those of the name's parts."""
+    """Functions that check further requirements on the scenario, beyond those of the name's parts."""
     together: Callable[[Any, Any], None] = lambda *_: None
     """Function that raises an error if the parsed words and place of a metric do not fit together."""
 

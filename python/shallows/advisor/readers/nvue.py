@@ -55,7 +55,7 @@ _LISTED = {"traffic-class", "switch-priority", "dscp", "pcp"}
 _FEATURES = ("congestion-control", "egress-scheduler", "pfc")
 
 CLASSES, POINTS = 8, 64
-"""Number of traffic classes, which is also that of switch priorities; and number of code points."""
+"""Number of traffic classes (and also of switch priorities), and number of code points."""
 
 MOST_PLACES = 1 << 16
 """Largest number of ports times classes in one command."""

@@ -41,7 +41,7 @@ SETTINGS = {
     "SWITCH_TRIMMING": "trimming",
     "PFC_WD": "pfc-watchdog",
 }
-"""Tables whose fields are settings, with their names in the model."""
+"""Tables whose fields become a `Setting` each, with the first part of the settings' names."""
 
 MOST_ROWS = 1 << 19
 """Maximum number of rows of all tables: 4,096 ports of a hundred rows."""

@@ -1,8 +1,8 @@
 """Junos: inheritance from configuration groups where `apply-groups` names them.
 
-Precedence by Juniper's guide: statements outside groups precede inherited ones, the first of several groups
-precedes the others, and a group applied at an inner level precedes one further out. Names in angle brackets
-are shell wildcards that match existing names.
+Juniper's guide defines the precedence: statements outside groups override inherited ones, the first of
+several groups overrides the others, and a group applied at an inner level overrides one applied further out.
+Names in angle brackets are shell wildcards that match existing names.
 """
 
 import re

@@ -79,7 +79,7 @@ def _kind(queue: Queue) -> str:
 
 @dataclass
 class _Named:
-    """Names in use with their objects; an object whose wanted name another object has gets a new name."""
+    """Names in use, each with its object; an object gets a new name if a different object has its name."""
 
     drops: dict[str, str] = field(default_factory=dict)
     schedulers: dict[str, object] = field(default_factory=dict)
