@@ -48,7 +48,7 @@ def numbers(found: Answer) -> Table:
 
 
 def reasons(found: Answer) -> list[tuple[str, str]]:
-    """Return the reason for each number."""
+    """Return pairs of a number of the recommendation and its reason."""
     assert found.recommendation is not None  # noqa: S101
     lines = _settings(found, found.recommendation.candidate, found.today)
     return [(name, reason) for name, _, _, reason in lines if reason != AS_ABOVE]
@@ -154,7 +154,7 @@ def _row(each: Standing, is_first: bool) -> list[str]:
 
 
 def classes(found: Answer) -> Table:
-    """Tabulate the recommendation versus the previous setting, by class."""
+    """Tabulate by class the recommendation versus the current setting, or versus a vendor's default."""
     changes = [each.judgement.change for each in found.classes]
     known = any(each and (math.isfinite(each.low) or math.isfinite(each.high)) for each in changes)
     between = "95 % interval" if known else "no interval"

@@ -21,10 +21,10 @@ class Contradiction:
 
     name: str
     numbers: str
-    """The numbers that they give for this fabric."""
+    """The numbers that the contradicting rules give for this fabric."""
     cause: str
     applies: str
-    """The side that applies to this fabric."""
+    """Statement of which rule applies to this fabric."""
 
 
 def of_transport(each: TrafficClass, fabric: Fabric) -> Advice:

@@ -86,7 +86,7 @@ class Answer:
 
     @property
     def chosen(self) -> Candidate:
-        """Return the recommended setting; before a race, the first one by rules."""
+        """Return the recommended setting; before a race, the first candidate that rules give."""
         if self.recommendation is not None:
             return self.recommendation.candidate
         return candidates(self.fabric)[0]

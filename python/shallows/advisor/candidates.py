@@ -17,7 +17,7 @@ BETWEEN = (0.1, 0.25, 0.36, 0.5, 1.4)
 """Thresholds in bandwidth-delay products that fill gaps between rules."""
 
 PMAX_OF_RAMPS = (0.1, 0.25, 1.0)
-"""Maximum probabilities of ramps around the threshold of practice."""
+"""Maximum probabilities of ramps around the threshold that operators use for DCTCP."""
 
 TODAY = "today"
 

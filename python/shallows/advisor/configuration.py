@@ -47,7 +47,7 @@ class Source:
     """A line (`12`), or the path in a document (`WRED_PROFILE|A green_min_threshold`)."""
 
     text: str = ""
-    """Text of the file at `place`, which helps to find the place."""
+    """Text of the file at `place`, so that users can search for it."""
 
     scope: Scope = field(default=Scope(), compare=False)
 
@@ -100,7 +100,7 @@ class Curve:
     """
 
     minimum: Threshold | None
-    """Start of the curve; `None` is the platform's default, which the file does not state."""
+    """Start of the curve; `None` if the file states none, so that the platform's default applies."""
 
     maximum: Threshold | None
     probability: Fraction | None = Fraction(1)
@@ -147,7 +147,7 @@ class Marking:
 
 @dataclass(frozen=True)
 class Allotment:
-    """Memory that a queue or a priority group may take.
+    """Buffer memory that a queue or a priority group may use.
 
     At most one of `alpha`, `limit` and `unlimited` is set: a share of the free memory, a fixed amount, or
     everything.
@@ -181,7 +181,7 @@ class Scheduler:
     """Share of the port's rate, for vendors that configure shares."""
 
     remainder: bool = False
-    """Whether the queue gets the rest of its port's percentages."""
+    """Whether the queue gets the percentage of the port's rate that other queues leave."""
 
     shape: int | None = None
     """Upper limit of the rate in bit/s."""
@@ -288,7 +288,7 @@ class PortProfile:
     """Configuration that equally configured ports share."""
 
     ports: tuple[str, ...]
-    """Names of the ports; empty for all ports, or for a template applied to none by name."""
+    """Names of the ports; empty for a profile of all ports, or for a template that names no port."""
 
     rate: int | None = None
     """Rate in bit/s."""

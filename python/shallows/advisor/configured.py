@@ -122,7 +122,7 @@ def _there(switch: Switch, number: int) -> Marking | None:
 
 
 def _manner(there: Marking | None) -> object:
-    """Return the colours that a profile marks, each with its treatment of not ECN-capable packets."""
+    """Return the colours that a profile marks, and for each whether packets without ECN are dropped."""
     return tuple((each.colour, each.drops_not_ect) for each in _marks(there))
 
 
@@ -182,7 +182,7 @@ def _profile(
 
 
 def _with_pool(switch: Switch, fabric: Fabric, chosen: Candidate) -> Switch:
-    """Set the pool's curve at the pool that the queues use."""
+    """Return the configuration with the candidate's pool curve set at the pool that the queues use."""
     if chosen.pool is None:
         return switch
     pools = switch.pools or (Pool(POOL, "egress", int(fabric.buffer.pool)),)
@@ -225,7 +225,7 @@ def _others(shown: Switch | None, fabric: Fabric) -> str:
 
 
 def _read_back(format_: str, shown: Switch, fabric: Fabric, chosen: Candidate) -> Candidate | None:
-    """Return the recommended setting as the format stores it; None if unchanged or not readable."""
+    """Return the recommended setting as rounded by the format; None if not rounded or not readable."""
     try:
         read, _ = today_of(shown, fabric)
     except ShallowsError:

@@ -17,7 +17,7 @@ MOST_CURVES = 8
 """Maximum number of curves in a chart."""
 
 MOST_ROWS = 1_000
-"""Maximum number of rows of a table or list, which browsers can show quickly."""
+"""Maximum number of rows of a table or list, so that browsers show the page quickly."""
 
 ROOM = 1.25
 """Factor by which the axis exceeds the drawn data."""
@@ -168,7 +168,7 @@ def _findings(findings: Sequence[Finding]) -> list[Block]:
 
 
 def _open(found: Explanation) -> list[Block]:
-    """Return blocks with the assumed defaults, and with the lines that were not understood."""
+    """Return blocks that list the assumed defaults, and the lines that were not understood."""
     switch = found.resolved.switch
     blocks = [
         Block(

@@ -198,7 +198,7 @@ class Fabric:
         return self.silicon.alphas if self.buffer.alpha is None else (self.buffer.alpha,)
 
     def changed(self, **changes: Any) -> "Fabric":
-        """Return a copy with other values of some fields."""
+        """Return a copy of the fabric in which the given fields have other values."""
         return replace(self, **changes)
 
 

@@ -1,8 +1,8 @@
 """End of a race: more seeds for the best candidate and for those that may be better by more than 3 %.
 
-A race ends when its looks drop no more candidates. Its few seeds then show the trade-off, but do not rank
-candidates that are close in the goals. The best by estimates therefore continues, together with the
-candidates that may be better by more than the indifference zone.
+A race ends when its looks (comparisons of all remaining candidates) drop no more candidates. Its few seeds
+then show the trade-off, but do not rank candidates that are close in the goals. Therefore the candidate with
+the best estimates gets more seeds, and so do those that may be better by more than the indifference zone.
 """
 
 import time
@@ -11,8 +11,8 @@ from shallows.advisor.race import OnRound, Progress, Race
 from shallows.advisor.recommendation import contenders
 
 GROWTH = 4
-"""Between two looks, the number of seeds grows by 1/GROWTH. With fewer looks, each may use a larger share of
-the error.
+"""Between two comparisons of all candidates (looks), the number of seeds grows by 1/GROWTH. With fewer looks,
+each may use a larger share of the error probability.
 """
 
 RESOLVED = "nobody is left who may be better than the best by more than what counts as none"

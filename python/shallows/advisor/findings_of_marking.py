@@ -447,7 +447,7 @@ def speeds(resolved: Resolved) -> Iterator[Finding]:
 
 
 def unsaid(resolved: Resolved) -> Iterator[Finding]:
-    """Find thresholds that are platform defaults."""
+    """Find thresholds that the file does not state, so that the platform's default applies."""
     hidden = {each.marking.name: each.unread for each in resolved.classes if each.marking and each.unread}
     for marking in _markings(resolved):
         if marking.name in hidden:
@@ -524,7 +524,7 @@ def _marking_of(each: Class) -> Iterator[tuple[Class, Curve]]:
 
 
 def _marking(resolved: Resolved) -> Iterator[tuple[Class, Curve]]:
-    """Yield marking queues with their curves; equal queues, apart from number and ports, are yielded once."""
+    """Yield marking queues and their curves, once for queues that differ only in number and ports."""
     for classes in together(resolved.classes):
         yield from _marking_of(classes[0])
 

@@ -14,7 +14,7 @@ METRES_PER_SECOND = 2 * 10**8
 """Speed of light in fibre."""
 
 SHARES = Fraction(1, 1000)
-"""Tolerance of sums of percentages, for rounding."""
+"""Amount by which a sum of percentages may exceed 100 %, as a share, because percentages are rounded."""
 
 
 def headroom(rate: int, metres: Fraction, mtu: int) -> int | None:

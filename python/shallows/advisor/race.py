@@ -34,10 +34,10 @@ CONFIDENCE = 0.95
 """Joint confidence of all drops of a race."""
 
 DELTA = 0.03
-"""Indifference zone of times, as a relative difference."""
+"""Indifference zone of times: smaller relative differences do not count."""
 
 DELTA_LOSS = 1e-4
-"""Indifference zone of loss, as a difference."""
+"""Indifference zone of loss rates: smaller absolute differences do not count."""
 
 FIRST_LOOK = 5
 """Number of seeds before the first look; fewer give no limits of loss rates (`verdicts.SEEDS_ALONE`)."""
@@ -52,10 +52,10 @@ FEWEST_ROUNDS = 8
 """Minimum number of rounds before a stable set ends the race."""
 
 STABLE = 2
-"""Number of consecutive looks without a drop that ends the race."""
+"""Number of consecutive looks (comparisons of all candidates) without a drop after which the race ends."""
 
 COOL_DOWN = 0.05
-"""Share of the arrivals at the end to exclude, as in `shallows compare`."""
+"""Share of the arrival time whose flows, the last ones, are excluded, as in `shallows compare`."""
 
 RUNS = "runs"
 """Folder of the race's runs."""
@@ -295,7 +295,7 @@ class Race:
 
     @property
     def per_run_s(self) -> float:
-        """Return the wall time of a run in seconds, divided by the number of cores that share the runs."""
+        """Return the mean wall time of a run in seconds, divided by the number of cores, which share runs."""
         return self.wall_s / max(1, len(self.points)) / cores()
 
     def seeds(self, name: str) -> int:

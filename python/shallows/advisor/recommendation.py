@@ -23,7 +23,7 @@ KEEPS, MISSES, OPEN = "keeps it", "misses it", "cannot tell"
 
 @dataclass(frozen=True)
 class Beside:
-    """Comparison of a candidate with the recommended one in one objective."""
+    """Value of a candidate in one objective, and its comparison with the recommended candidate."""
 
     objective: Objective
     value: float | None
@@ -52,7 +52,7 @@ class Beside:
 
 @dataclass(frozen=True)
 class Standing:
-    """Final state of a candidate."""
+    """State of a candidate at the end of the race: its values, comparisons and bounds."""
 
     candidate: Candidate
     seeds: int
@@ -70,7 +70,7 @@ class Recommendation:
     standings: tuple[Standing, ...]
     """Standings of all candidates in their fixed order."""
     reasons: tuple[str, ...]
-    """Reasons in sentences, the verdict first."""
+    """Sentences that give the verdict and then its reasons."""
     equals: tuple[str, ...]
     """Remaining candidates that cannot be distinguished from the recommended one in the deciding measure."""
     decided_by: Objective

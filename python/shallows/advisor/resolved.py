@@ -101,7 +101,7 @@ class Class:
     kmax: int | None
     limit: Limit | None
     group: PriorityGroup | None
-    """Priority group that pauses its senders, if it is lossless."""
+    """Priority group that pauses the senders of these queues, if the queues are lossless."""
 
     group_limit: Limit | None
     unread: Source | None = None
@@ -168,7 +168,7 @@ class Resolved:
         return min(found, key=lambda curve: ("all", *COLOURS).index(curve.colour), default=None)
 
     def highest(self, each: Class, curve: Curve) -> Fraction | None:
-        """Return the probability at a single busy queue's limit; None if the curve's maximum is reachable."""
+        """Return the probability at a lone busy queue's limit; None if it reaches the curve's maximum."""
         ends = self.ends(each, curve)
         found = _reach(ends, curve, each.limit) if ends else ()
         return found[0][1] if found and each.limit and each.limit.most < ends[1] else None

@@ -415,7 +415,7 @@ def after_pause(cable: float | Fraction, quanta: int, mtu: int) -> float | Fract
 
 
 def headroom(link: float, cable: float, mtu: int) -> Advice:
-    """Return the headroom for data after the decision to pause; `cable` is its one-way delay."""
+    """Return the headroom for data that arrives after the decision to pause; `cable` is a one-way delay."""
     # The standard gives response times for some rates, from 10 Gb/s; others use that of the next higher one.
     speeds = [count for speed, count in RESPONSE_QUANTA.items() if max(link, 10e9) <= speed * 1e9]
     quanta = speeds[0] if speeds else max(RESPONSE_QUANTA.values())

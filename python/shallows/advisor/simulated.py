@@ -181,7 +181,7 @@ def _congestion(name: str) -> dict[str, Any]:
 
 
 def _groups(fabric: Fabric) -> dict[str, Any]:
-    """Return the host group of every second host, which uses the transport `every_second`."""
+    """Return the host group that gives every second host the transport `every_second`."""
     name = fabric.every_second
     if name is None:
         return {}
@@ -190,7 +190,7 @@ def _groups(fabric: Fabric) -> dict[str, Any]:
 
 
 def _own_tcp(fabric: Fabric, place: int) -> dict[str, Any]:
-    """Return the TCP keys of a class: its transport."""
+    """Return the TCP keys that set the transport of a class."""
     name = fabric.classes[place].transport
     return {} if name == fabric.classes[0].transport else {"tcp": {"congestion": _congestion(name)}}
 

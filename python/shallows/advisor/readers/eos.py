@@ -168,7 +168,7 @@ class _Reader:
         self.to_queue: dict[int, int] = {}
         self.pool: tuple[Threshold, Threshold, Source] | None = None
         self.made: dict[tuple[str, str, tuple[int, ...]], tuple[Queue, ...]] = {}
-        """Built queues by profile, port (if it has its own settings) and paused priorities."""
+        """Queues already built, by profile, port (if it has its own settings) and paused priorities."""
 
     def take(self, statement: Statement) -> None:
         """Process one line with its sections."""
@@ -524,7 +524,7 @@ class _Reader:
         maps: Maps,
         groups: tuple[PriorityGroup, ...],
     ) -> PortProfile:
-        """Build the profile of one port; settings of the interface take precedence over its profile's."""
+        """Build the profile of one port; its interface's settings override those of its `qos profile`."""
         pfc_on, pfc = (told.pfc_on, told.pfc) if told.pfc_on or told.pfc else (section.pfc_on, section.pfc)
         paused = tuple(sorted(pfc)) if pfc_on else ()
         key = (name or "", port if told.queues or not name else "", paused)

@@ -648,7 +648,7 @@ class _Reader:
         return queues
 
     def profile(self, name: str, port: _Port, marked: dict[str, str | None]) -> PortProfile:
-        """Build a port's profile; without a name, the profile of an unused scheduler map."""
+        """Build a port's profile; with an empty name, the profile of a scheduler map that no port uses."""
         points = self.points.get(port.classifier or "", {})
         dscp = tuple(
             sorted((point, self.queues[kind]) for point, kind in points.items() if kind in self.queues)

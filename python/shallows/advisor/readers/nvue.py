@@ -154,7 +154,7 @@ class _Told:
             self.links.setdefault(path[1], {})["rate"] = int(speed[1]) * 10**9
 
     def interface(self, path: Path, value: str) -> bool:
-        """Set the profile of a port."""
+        """Set a profile of a port, and return whether the setting was understood."""
         match path:
             case ("interface", port, "qos", feature, "profile") if feature in _FEATURES:
                 self.chosen.setdefault(port, {})[feature] = value
@@ -162,7 +162,7 @@ class _Told:
         return False
 
     def queues(self, path: Path, value: str, statement: Statement, found: Findings) -> bool:
-        """Set values of profiles and pools."""
+        """Set a value of a profile or pool, and return whether the setting was understood."""
         number = whole(value, most=LARGEST)
         match path:
             case ("qos", "congestion-control", profile, "traffic-class", tc, what) if _is_class(tc):
@@ -190,7 +190,7 @@ class _Told:
         return self.mapped(path, number)
 
     def mapped(self, path: Path, number: int | None) -> bool:
-        """Set maps and PFC."""
+        """Set an entry of a map or of PFC, and return whether the setting was understood."""
         match path:
             case ("qos", "mapping", "default-global", "dscp", point, "switch-priority") if (
                 whole(point, most=POINTS - 1) is not None and number is not None
@@ -226,7 +226,7 @@ class _Told:
         return True
 
     def profile(self, port: str, own: dict[str, str], made: dict[str, dict[int, str]]) -> PortProfile:
-        """Build the profile of a port; without a name, the profile of all other ports."""
+        """Build the profile of a port; with an empty name, the profile of all ports that are not named."""
         control, order, pause = (own.get(feature, ALL) for feature in _FEATURES)
         marks, orders = made.get(control, {}), self.schedulers.get(order, {})
         paused = tuple(sorted(self.pfc.get(pause, ())))
@@ -382,7 +382,7 @@ class _Reader:
 
 
 def _listed(words: Path, place: int) -> list[str]:
-    """Return the ports or classes that a word lists, or the word itself; empty for too many ports."""
+    """Return the ports or classes that a word lists, or the word itself; an empty list for too many ports."""
     before = words[place - 1] if place else ""
     if before == "interface" and place == 1:
         return ports(words[place], MOST_PLACES) or []

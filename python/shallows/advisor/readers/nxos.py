@@ -372,7 +372,7 @@ class _Reader:
         return True
 
     def maps(self, classifier: str | None) -> Maps:
-        """Return the maps of all ports with this classifier."""
+        """Return the maps that apply to all ports with this classifier."""
         if classifier not in self.made:
             self.made[classifier] = self.of_classifier(classifier)
         return self.made[classifier]

@@ -76,7 +76,7 @@ class Entry:
         return Source(file, f"{self.table}|{self.key} {name}".strip(), text)
 
     def scope(self) -> Scope:
-        """Return the port and queue of a row, if its key has only one of each."""
+        """Return the port and queue that a row's key names, without those of which it names several."""
         if self.table not in ("QUEUE", "BUFFER_QUEUE", "BUFFER_PG", "PORT_QOS_MAP"):
             return Scope()
         *before, last = self.parts if self.table != "PORT_QOS_MAP" else (*self.parts, "")
@@ -140,7 +140,7 @@ class Entry:
 
 
 class Tables:
-    """All rows of all files; for a field in several files, the last one counts."""
+    """Rows of all tables in all files; if several files set a field, the last file counts."""
 
     def __init__(self, documents: Sequence[tuple[str, str]]) -> None:
         self.notes: list[Note] = []

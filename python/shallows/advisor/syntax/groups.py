@@ -96,7 +96,7 @@ class _Group:
 
 
 class _Given:
-    """Statements that places inherit from their groups. Limits are checked before statements are built."""
+    """Statements that paths inherit from groups; their number is limited before they are built."""
 
     def __init__(
         self, groups: dict[str, list[Statement]], tree: _Tree, excepted: dict[str, list[Words]], name: str
@@ -138,7 +138,7 @@ class _Given:
                 yield from next(iter(by_wildcard.values()))
 
     def matching(self, place: Words, head: Words, statement: Statement) -> list[Words]:
-        """Return existing paths below a place that match word by word."""
+        """Return the existing paths below `place` that match the words of a group's statement one by one."""
         if (place, head) not in self.matched:
             found = [(place, tree)] if (tree := _at(self.tree, place)) is not None else []
             for word in head:

@@ -54,7 +54,7 @@ def heading(line: str) -> str | None:
 
 
 def mode(line: str) -> tuple[str, ...] | None:
-    """Return the edited path of a mode line; None if the line shows no mode.
+    """Return the path that a mode line shows as being edited; None for other lines.
 
     >>> mode("{master:0}[edit class-of-service]"), mode("{master}"), mode("class-of-service {")
     (('class-of-service',), (), None)

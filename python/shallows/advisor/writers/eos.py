@@ -55,7 +55,7 @@ def write(before: Switch | None, after: Switch, reasons: Reasons = NO_REASONS) -
 
 
 def render(lines: Sequence[Line], reasons: Reasons) -> str:
-    """Format lines with their sections; a line that reapplies an MMU profile follows its changes."""
+    """Format lines with their sections; a changed MMU profile is applied again after its changes."""
     found: list[tuple[Sequence[str], str]] = []
     for line, why in commented(lines, reasons, "!"):
         found += [(line.sections, row) for row in (*why, line.text)]

@@ -304,7 +304,7 @@ def _scheduler(
 
 
 def _share(profile: PortProfile, queue: Queue) -> tuple[Fraction | None, bool]:
-    """Return a queue's percentage of the rate, and whether it is rounded from weights."""
+    """Return a queue's share of the rate, and whether it was computed from weights and rounded."""
     scheduler = queue.scheduler
     if (
         scheduler is None

@@ -32,7 +32,7 @@ _WORD = r"[A-Za-z0-9_][A-Za-z0-9_.:/@+%-]*"
 
 @dataclass(frozen=True)
 class Grammar:
-    """Grammar of a format's port names, and of all other names."""
+    """Rules for the valid names of a format: for names of ports, and for all other names."""
 
     longest_port: int = LONGEST
     longest_name: int = LONGEST
@@ -70,7 +70,7 @@ _SEVERAL = {"headroom-pool": 2, "buffer-size": 2, "host.features": 4, "ingress":
 
 @dataclass
 class Checked:
-    """A switch with valid names only, and the parts that are not written."""
+    """A switch in which all names are valid, and the parts that were left out."""
 
     switch: Switch
     said: tuple[str, ...] = ()

@@ -56,7 +56,7 @@ _WATCHDOG = {"action", "detection_time", "restoration_time", "poll_interval", "p
 
 
 def write(before: Switch | None, after: Switch, reasons: Reasons = NO_REASONS) -> Text:
-    """Write a fragment for `config load` without `before`; otherwise a patch for `config apply-patch`."""
+    """Write a patch for `config apply-patch`; without `before`, a fragment for `config load`."""
     del reasons  # JSON has no comments
     new, told = tables_of(after)
     if before is None:
@@ -360,7 +360,7 @@ def _exponent(alpha: Fraction | None) -> int | None:
 
 
 def _ranges(named: Mapping[int, str]) -> Iterator[tuple[str, str]]:
-    """Yield consecutive numbers with the same name as one key, as SONiC's templates do.
+    """Yield pairs of a key and a name; consecutive numbers with equal names share one key, such as `0-1`.
 
     >>> list(_ranges({0: "lossy", 1: "lossy", 3: "lossless"}))
     [('0-1', 'lossy'), ('3', 'lossless')]
