@@ -93,7 +93,7 @@ def fct(runs: Runs) -> "Figure":
 
 
 def incast(runs: Runs) -> "Figure":
-    """Draw the goodput, the 99th percentile of completion times and the timeouts of queries against servers.
+    """Draw goodput, 99th-percentile completion time and timeouts of queries against the number of servers.
 
     The horizontal axis is the number of servers of each query or block. Lines and bars are those of `fct`.
 

@@ -191,8 +191,8 @@ def slowdown(runs: Runs) -> "Figure":
     """Draw the median and 99th percentile of the slowdown against flow size, with a line for each scheme.
 
     The horizontal axis is linear in the number of flows: a tenth of all flows lies between two ticks, and
-    each tick is labelled with its largest size. Seeds are pooled. A point covers the sizes since the previous
-    point; tenths with fewer flows than a percentile needs are merged with the next.
+    the label of a tick is the largest size of its tenth. Seeds are pooled. A point covers the sizes since the
+    previous point; a tenth with too few flows for a percentile is merged with the next tenth.
 
     Parameters
     ----------
@@ -616,5 +616,5 @@ def _draw_cdf(
 
 
 def _above(shares: Sequence[float], is_tail: bool) -> list[float]:
-    """Return the shares at or below each value; with `is_tail`, the shares above it, with NaN for zero."""
+    """Return shares of values at or below each point; with `is_tail`, the shares above it (NaN for zero)."""
     return [1 - share if share < 1 else math.nan for share in shares] if is_tail else [*shares]

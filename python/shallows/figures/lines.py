@@ -59,7 +59,7 @@ class Lines:
         return len(self.parts) > 1
 
     def behind(self, part: str) -> list[str]:
-        """Return the lines that a part shows in grey: all other lines, if each line has its own part."""
+        """Return the lines that a part shows in grey: if each line has its own part, all other lines."""
         return [] if self.scale or not self.is_split else [name for name in self.looks if name != part]
 
     def finish(self, figure: "Figure", plots: "Sequence[Axes]", *named: "Axes") -> None:
@@ -185,7 +185,7 @@ def side_by_side(
 def one_below_the_other(
     lines: Lines, count: int, height: float
 ) -> "Iterator[tuple[Figure, list[list[Place]]]]":
-    """Create panels with different horizontal axes: parts in rows, metrics in columns.
+    """Create panels whose horizontal axes differ, with a row for each part and a column for each metric.
 
     Yields the figure, and the panels of each metric.
     """

@@ -103,7 +103,7 @@ class _Panel:
 
 
 def _panels(runs: Sequence[Run], ports: Sequence[str]) -> list[_Panel]:
-    """Return the panels: the same ports for every run, and by default the pools of these ports."""
+    """Return the panels of the same ports for every run, and by default also of these ports' pools."""
     chosen = ports or busiest(runs, most=2 if len(runs) == 1 else 1)
     schemes = list(groups(runs))
     shown = []
@@ -221,7 +221,7 @@ def cwnd(runs: Runs, flows: Sequence[int] = ()) -> "Figure":
 def goodput(runs: Runs, flows: Sequence[int] = ()) -> "Figure":
     """Draw goodput over time, with a panel for each run and a line for each flow or class of service.
 
-    Goodput is the acknowledged bytes in each fiftieth of the run.
+    Goodput is computed from the bytes acknowledged in each fiftieth of the run.
 
     Parameters
     ----------

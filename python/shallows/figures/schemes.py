@@ -124,7 +124,7 @@ def frontier(
 def dots(
     runs: Runs, *, metrics: Sequence[str] = SHOWN, rows: str = "scheme", baseline: Selection | None = None
 ) -> "Figure":
-    """Draw a row for each scheme, and a panel for each metric; other differences are markers in a row.
+    """Draw a row for each scheme and a panel for each metric; runs that differ otherwise have own markers.
 
     Bars are 95 % intervals over seeds, from three seeds on.
 
@@ -186,7 +186,7 @@ def dots(
 
 
 Numbers = dict[tuple[int, str], float]
-"""Values by run and metric; runs in which nothing was measured are missing."""
+"""Values by run and metric, without runs in which the metric was not measured."""
 
 
 def _measured(runs: Sequence[Run], metrics: Sequence[str], baseline: Selection | None) -> Numbers:
@@ -446,11 +446,11 @@ UNITS = {"fct_us": "µs", "query_us": "µs", "fluid_fct_us": "µs", "backlog_byt
 """Units of metrics by kind."""
 
 SHARES = ("loss_rate", "with_timeout")
-"""Beginnings of the names of shares, which are in percent."""
+"""Beginnings of the names of metrics that are shares, which are shown in percent."""
 
 
 def _factor(name: str) -> float:
-    """Return the factor from a metric to the unit of its axis."""
+    """Return the factor that converts values of a metric to the unit of its axis."""
     metric = Metric(name)
     if any(word.startswith(SHARES) for word in (metric.kind, *metric.words)):
         return 100.0

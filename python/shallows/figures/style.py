@@ -29,13 +29,13 @@ LEGEND_LINE = 0.157
 """Height of a line of the legend and the space below it, in inches."""
 
 LEGEND_LINES = 2
-"""Lines of a legend that fit a figure; more lines increase its height."""
+"""Number of lines of a legend that fit a figure; more lines increase the figure's height."""
 
 NOTE_CHARACTERS = 66
 """Maximum number of characters in a line of a note below all panels."""
 
 SUFFIXES = {".pdf", ".png", ".svg"}
-"""Suffixes that name the only format of a figure's file."""
+"""Suffixes of a given path that select the only format in which a figure is written."""
 
 DEFAULT_FORMATS = ("pdf", "png")
 
@@ -300,7 +300,7 @@ def name_columns(plots: "Sequence[Axes]", names: Sequence[str]) -> None:
 
 
 def save(figure: "Figure", stem: str | Path, formats: Iterable[str] | None = None) -> list[Path]:
-    """Write a figure in several formats beside each other, and return the paths.
+    """Write a figure in several formats into one folder, and return the paths of the files.
 
     The same results give byte-identical files, because the files contain no date.
 

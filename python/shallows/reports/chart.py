@@ -35,7 +35,7 @@ COARSEST_CDF, COARSEST_SERIES = 24, 320
 """Minimum number of points of a line; a shorter line would mislead, so a note replaces it."""
 
 Point = tuple[float, ...]
-"""Position and value; over time also the lowest and highest value until the next point, if they differ."""
+"""Position and value. A point over time may also have the lowest and highest value until the next point."""
 
 
 @dataclass(frozen=True)
@@ -252,7 +252,7 @@ class OverTime:
         )
 
     def points(self, time: float, size: float) -> list[list[Point]]:
-        """Return the points of each line, divided by the units: time, mean, and extremes if they differ."""
+        """Return each line's points in units of `time` and `size`: time, mean, and differing extremes."""
         return [_points(parts, time, size) for parts in self._parts]
 
 

@@ -41,7 +41,7 @@ def report(what: Run | Sweep | str | Path) -> Path:
     Parameters
     ----------
     what
-        A run, a sweep, or the folder of either or of a reproduction.
+        A run, a sweep, or the folder of a run, a sweep or a reproduction.
 
     Returns
     -------

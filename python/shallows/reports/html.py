@@ -91,7 +91,7 @@ class Page:
     scripts: Sequence[str]
     data: str
     missing: str
-    """Warning above charts that cannot be drawn; empty if they can."""
+    """Warning shown above charts that cannot be drawn; empty if charts can be drawn."""
     notices: str
     label: str
 

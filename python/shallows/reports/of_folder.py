@@ -205,7 +205,7 @@ def _in_words(state: Progress) -> str:
 
 
 def _progress(state: Progress, missing: Sequence[str]) -> list[Block]:
-    """Return progress bars of the sweep and its current runs, errors, and the number of runs to start."""
+    """Return progress bars of the sweep and its current runs, the errors, and the number of waiting runs."""
     worked = len(state.done) + sum(state.running.values())
     bars = [("all runs", worked / max(len(state.points), 1))]
     bars += [

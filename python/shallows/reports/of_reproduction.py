@@ -115,7 +115,7 @@ def _filled(columns: list[str], rows: list[list[Cell]]) -> dict[str, Any]:
 
 
 def _metric(claim: dict[str, Any]) -> str:
-    """Return a claim's metric in words, with its unit unless the numbers show one."""
+    """Return a claim's metric in words, with the unit if the claim's numbers do not show it."""
     shown = "".join(check["shown"]["ours"] for check in claim["checks"])
     has_own = {"%", "B"} & {*shown}
     return title(claim["metric"], unit=claim["kind"] in {"value", "ordering"} and not has_own)

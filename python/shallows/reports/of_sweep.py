@@ -228,7 +228,7 @@ def _results(runs: Sequence[Run]) -> list[Block]:
 
 
 def _set_up(runs: Sequence[Run]) -> Section:
-    """Return the set-up of the first run, with all distinct marking curves and the axes of the sweep."""
+    """Return the section with the first run's settings, all distinct marking curves, and the sweep's axes."""
     curves: dict[str, dict[str, Any]] = {}
     for run in runs:
         where = f", {run.labels['scheme']}" if "scheme" in run.labels else ""

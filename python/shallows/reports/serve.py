@@ -87,7 +87,7 @@ class _Server(ThreadingHTTPServer):
         super().__init__(address, handler)
 
     def verify_request(self, request: Any, client_address: Any) -> bool:  # noqa: ARG002
-        """Accept a connection, or answer 503 if there are `most` already."""
+        """Accept a connection; if `most` connections are open, answer with status 503."""
         if len(self.deadlines) < self.most:
             self.deadlines[request] = time.monotonic() + self.timeout_s
             return True

@@ -1,4 +1,4 @@
-"""Charts of a sweep: which axis is horizontal, which makes lines, and which the user chooses from."""
+"""Charts of a sweep: assignment of its axes to the horizontal axis, to lines, and to the user's choices."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -148,7 +148,7 @@ class _Metric:
     name: str
     title: str
     unit: str
-    """Unit of the values; `time` if they are in µs and a fitting unit is chosen."""
+    """Unit of the values; `time` for values in µs that are shown in the most readable unit."""
     log: bool
     value: Value
     count: Value | None = None
@@ -247,7 +247,7 @@ def _points(count: int) -> str:
 
 
 def _distributions(layout: Layout, notes: list[str]) -> list[Chart]:
-    """Return charts of completion times by size bin, with seeds pooled; the user chooses the point."""
+    """Return charts of completion times by size bin, with seeds pooled, for a point that the user chooses."""
     from shallows.series.completions import completed, size_bins, within
 
     groups: dict[tuple[str, At], list[Run]] = {}
