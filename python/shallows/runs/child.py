@@ -46,8 +46,8 @@ class Child:
     def give(self, function: Callable[..., None], *arguments: object) -> None:
         """Queue a function, which runs after all functions queued before it.
 
-        The function must be at the top level of a module. It is called with `send` and these arguments,
-        pickled. `receive` returns the messages that it passes to `send`.
+        The function must be at the top level of a module. It is called with a function `send` and these
+        arguments, which are pickled; `receive` yields the messages that it passes to `send`.
         """
         with contextlib.suppress(BrokenPipeError):  # the process has ended: `receive` will raise
             self.pipe.send((function, arguments))

@@ -81,7 +81,7 @@ class Watch:
         return now - since >= EXPIRY_S
 
     def is_held(self, path: Path) -> bool:
-        """Return whether this folder is a lease that has not expired."""
+        """Return whether this folder belongs to a lease that has not expired."""
         return path.suffix == ".partial" and not self.is_over(path)
 
     def lives(self, final: Path) -> bool:

@@ -55,7 +55,7 @@ def files_of(folder: Path) -> set[str]:
 
 
 def others_in(folder: Path, successor: Path) -> list[Path]:
-    """List the files that users added to a run's folder; they stay when a new run (`successor`) replaces it.
+    """List the files that users added to a run's folder, which stay if the run `successor` replaces it.
 
     These are the files that neither run's manifest lists. If the old manifest is unreadable, files that look
     like results are removed too, unless the successor is the same run.

@@ -43,7 +43,9 @@ def pool_of(run: Recorded) -> dict[str, str]:
 
 
 def pools_of(ports: Iterable[str], buffer: Mapping[str, Any]) -> dict[str, str]:
-    """Return the pool of each port; `ports` are in order, `buffer` is a resolved scenario's `switch.buffer`.
+    """Return the pool of each port; `buffer` is the `switch.buffer` of a resolved scenario.
+
+    `ports` must be in the order of `counters.parquet`.
 
     >>> pools_of(["s->a", "s->b", "s->c"], {"kind": "dynamic-threshold", "ports_per_pool": 2})
     {'s->a': 's.pool0', 's->b': 's.pool0', 's->c': 's.pool1'}

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     Numbers = NDArray[np.float64]
 
 FINEST = 2**40
-"""Maximum number of parts of equal length that a time axis is divided into; closer changes share a part."""
+"""Maximum number of equal parts of a time axis; changes that are closer together share a part."""
 
 
 MOST_WINDOWS = 10_000_000
@@ -232,7 +232,7 @@ class Series:
         return Parts(edges, *self._over(edges), 2 * self.length_us / count)
 
     def _edges(self, changes: "Numbers", count: int) -> "Numbers":
-        """Return the edges of intervals of equal length that hold two or more changes, and single changes.
+        """Return the edges of parts: both ends of each interval with several changes, and single changes.
 
         The first and the last time are edges too.
         """

@@ -13,7 +13,7 @@ from shallows.runs.table import NOTHING, Table
 def marking_curves(curves: Iterable[dict[str, Any]], title: str = "Marking curves") -> Table:
     """Tabulate the marking curves: lower and upper thresholds of each marker, and the limits of its buffer.
 
-    Each marker of each kind of port has a column, because there are few of them and terminals are narrow.
+    Each marker of each kind of port has a column, and its values are rows, because terminals are narrow.
     """
     curves = list(curves)
     if not curves:
@@ -119,7 +119,7 @@ def _numbers(described: dict[str, Any], keys: Iterable[str], missing: set[float]
 
 
 def markers(summary: Mapping[str, Any]) -> Table | None:
-    """Tabulate the packets that each kind of marker selected, over all ports; None if all are of one kind."""
+    """Tabulate the packets that each kind of marker selected at all ports; None if only one kind exists."""
     counts = summary.get("markers") or {}
     if len(counts) < 2 and not any(count["incast"] or count["dropped"] for count in counts.values()):
         return None

@@ -39,7 +39,7 @@ CONVERGED = 0.9
 
 
 def goodput_gbps(run: Run, _: None, where: Host | Flows) -> float:
-    """Return the goodput to a host, of a class or of a group, over the simulated time, in Gbit/s."""
+    """Return the goodput that a host receives, or that of a class or group, over the run, in Gbit/s."""
     import polars as pl
 
     if isinstance(where, Flows):
@@ -251,7 +251,7 @@ def acked_packets(run: Run, last_us: float) -> "pl.Series":
 
 
 def gaps(column: str, run: Run, number: "OverFlows", where: Flows) -> float:
-    """Return a statistic of the longest gaps of the counted flows of a workload, class or group."""
+    """Return a statistic of the longest gaps of the selected flows that arrived after the warm-up."""
     found = _flows(run, where, counted=True)[column].drop_nulls()
     if found.is_empty():
         raise ShallowsError(

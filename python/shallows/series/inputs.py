@@ -86,9 +86,9 @@ Place = tuple[str, *tuple[tuple[int, float, str], ...]]
 
 
 def place_in_sweep(run: Run, axes: Iterable[str]) -> Place:
-    """Return a sort key: the place of a run in its sweep along these axes, schemes first.
+    """Return a sort key for the position of a run in its sweep along these axes, schemes first.
 
-    Values that the scenario lists keep its order; other values follow, sorted as numbers or names.
+    Values that the scenario lists keep the scenario's order; other values follow, sorted as numbers or names.
     """
     listed_values = _swept(run)
     found = []

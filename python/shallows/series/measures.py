@@ -59,7 +59,7 @@ def _window(words: Sequence[str]) -> Window:
 
 @dataclass(frozen=True)
 class Kind:
-    """Parser of a metric's name, and the function that computes it."""
+    """Kind of metric: the parsers of its name's parts, and the function that computes it."""
 
     what: Callable[[Sequence[str]], Any]
     where: Callable[[str], Any]

@@ -14,7 +14,7 @@ from shallows.series import percentiles
 from shallows.series.offered import Offered
 
 TOTALS = ("goodput_gbps", "loss_rate_in_switches", "loss_rate_in_nics")
-"""Metrics of whole runs for comparisons."""
+"""Names of the metrics of whole runs that comparisons use."""
 
 PER_FLOW = "timeouts_per_flow"
 
@@ -107,7 +107,7 @@ class Metric:
 
     @property
     def series(self) -> str:
-        """Name of the observations, for comparisons: `fct_us.small@0`."""
+        """Name of the series of observations that the metric summarises, such as `fct_us.small@0`."""
         *rest, last = [self.kind, *self.words]
         series = ".".join(rest) if last in {"mean", "p99"} and rest else self.head
         return Metric(series).at(self.where).name

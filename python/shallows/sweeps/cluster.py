@@ -152,7 +152,7 @@ class _Tasks:
         self.task = ray.remote(num_cpus=1, max_retries=RETRIES, retry_exceptions=False)(run_far)
         self.ray, self.share, self.most = ray, share, most
         self.points: dict[Any, int] = {}
-        """Number of each running point, by Ray's reference to its task."""
+        """Dictionary that maps Ray's reference to a running task to the number of its point."""
 
     def hand_out(self) -> None:
         """Start tasks for points until `most` of them run."""

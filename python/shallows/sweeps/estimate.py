@@ -209,7 +209,7 @@ def _cost(seen: dict[str, Any], lasted: float) -> Cost:
 
 
 def run_briefly(send: Callable[[dict[str, Any] | None], None], source: Source, threads: int) -> None:
-    """Simulate for a moment and send the progress; then continue until the process is ended."""
+    """Simulate for a moment and send the progress; then keep computing until the process is terminated."""
     simulation = source.parse().simulate(threads=threads)
     simulation.adapt_threads()
     start = time.perf_counter()
@@ -275,6 +275,6 @@ def refuse_what_cannot_fit(points: Sequence[Point], costs: Sequence[Cost | None]
 
 
 def _need(point: Point, cost: Cost | None) -> Need | None:
-    """Return the larger of a point's lower bound and its known cost in memory; None if neither is known."""
+    """Return the memory that a point needs: the larger of its lower bound and known cost; None if unknown."""
     taken = Need(cost.peak_mb * 1e6, label=describe(point.source.labels)) if cost else None
     return max(filter(None, (point.need, taken)), key=lambda need: need.bytes, default=None)

@@ -1,4 +1,4 @@
-"""Points of a sweep: every combination of schemes and axes, each in a folder named by content.
+"""Points of a sweep: every combination of schemes and axis values, each in a folder named by content hash.
 
 The `[sweep]` table of a scenario file::
 
@@ -163,7 +163,7 @@ def plan(source: Source, out: Path | None, *, verify: bool = False) -> tuple[Pat
 
 
 def sweep_source(scenario: ScenarioLike, overrides: Mapping[str, object] | None = None) -> Source:
-    """Return the source of a sweep; the seed of a `Scenario` is an override of all points.
+    """Return the source of a sweep; the seed of a `Scenario` becomes an override that applies to all points.
 
     Raises
     ------
@@ -330,7 +330,7 @@ def _is_scheme(scheme: object) -> bool:
 def _locate(
     message: str, point: Source, scheme: str | None, axes: Iterable[str], named: Mapping[str, Any]
 ) -> str:
-    """Return the engine's message with overrides replaced by their places in the `[sweep]` table."""
+    """Return the engine's message; the names of overrides are replaced by places in the `[sweep]` table."""
     lines = point.text.splitlines()
     for key, value in point.overrides:
         line = next((number for number, text in enumerate(lines, 1) if f'"{key}"' in text), None)

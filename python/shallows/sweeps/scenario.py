@@ -153,7 +153,7 @@ class Scenario:
         return cls(Source(WRITTEN, toml_document(document) + "\n", (), seed), Path(base or "."))
 
     def override(self, overrides: Mapping[str, object]) -> "Scenario":
-        """Return the scenario with other values, by dotted key; the last override of a key applies.
+        """Return the scenario with other values, given by dotted key; the last override of a key applies.
 
         Raises
         ------

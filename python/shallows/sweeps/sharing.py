@@ -47,7 +47,7 @@ class Ended:
 
 
 class Share:
-    """Points that this process still has to run, or is running.
+    """Points of a sweep that this process runs now or still has to run.
 
     Parameters
     ----------

@@ -133,7 +133,7 @@ class Sweep(Sequence[Run]):
         self.failed = list(failed)
         """Pairs of a point's labels and the reason for which the point has no run."""
         self.problems = list(problems)
-        """Errors of copies that a merge could not read."""
+        """Errors of the copies of runs that `merge` could not read."""
 
     @classmethod
     def of(cls, path: Path, outcomes: Sequence[Outcome]) -> "Sweep":
