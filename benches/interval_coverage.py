@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 LOAD = 0.9
 WARM_UP = 5_000
 MEAN = 1 / (1 - LOAD)
-"""Mean sojourn time, in mean service times."""
+"""Mean sojourn time, in multiples of the mean service time."""
 
 P99 = -math.log(0.01) * MEAN
 """99th percentile of sojourn times, which are exponential."""

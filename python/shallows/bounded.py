@@ -240,7 +240,7 @@ def parse_toml(text: str) -> dict[str, Any]:
 
 
 def parse_json(text: str, of_object: Callable[[dict[str, Any]], Any] | None = None) -> Any:
-    """Parse a JSON document; the result of `of_object`, if given, replaces each object.
+    """Parse a JSON document; if `of_object` is given, its result replaces each object.
 
     Raises
     ------

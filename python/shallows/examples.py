@@ -16,14 +16,14 @@ FIRST = ("demo", "gallery", "advisor", "models")
 WITHOUT_COMMENTS = {
     "advisor/roce-400g.json": "SONiC configuration of a 400 Gb/s leaf with lossless classes, for `explain`."
 }
-"""Titles of files in formats without comments."""
+"""Titles of the examples whose file format has no comments to read the title from."""
 
 REMEDY = "install the package again"
 
 
 @dataclass(frozen=True)
 class Example:
-    """A file of the package to try a command on."""
+    """An example file in the package, as input of a command."""
 
     name: str
     """Group and name, such as `gallery/load`."""

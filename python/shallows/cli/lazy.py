@@ -1,4 +1,4 @@
-"""Parsers of the command line, which suggest near names and are built on first use."""
+"""Parsers of the command line. They are built on first use, and suggest a similar name for an unknown one."""
 
 import argparse
 from collections.abc import Callable

@@ -90,7 +90,7 @@ def compare(
 
 
 class _Comparer:
-    """Comparison of schemes, one point after the other, with notes."""
+    """Compares schemes at one point of the sweep after the other, and collects notes."""
 
     def __init__(
         self,

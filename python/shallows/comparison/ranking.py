@@ -1,6 +1,6 @@
 """Ranks many values, and finds the Pareto-optimal ones.
 
-Both use paired intervals, never means alone, and report "cannot tell" where the runs do not decide.
+Both tasks use paired intervals, never means alone, and report "cannot tell" if the runs do not decide.
 """
 
 from collections.abc import Mapping, Sequence
@@ -43,7 +43,7 @@ class Standing:
     """Verdict versus the value that ranks first: `worse` or `cannot tell`; `first` for that value itself."""
     reason: str
     front: Front | None
-    """State versus all other values in all metrics together; null with a single metric."""
+    """State in all metrics together, such as `dominated`; null with a single metric."""
     dominated_by: list[str]
     open_with: list[str]
     """Values that cannot be distinguished from this one: neither dominates the other, and it is not the case
@@ -57,7 +57,7 @@ class Ranking:
 
     point: Labels
     metrics: list[str]
-    """The first metric defines the order; all of them define which values are dominated."""
+    """Names of the metrics. The first defines the order; all together define which values are dominated."""
     standings: list[Standing]
 
     @property

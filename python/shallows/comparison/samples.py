@@ -1,4 +1,4 @@
-"""The data that a run contributes to a comparison: completion times in order of arrival, and totals."""
+"""Data that a run contributes to a comparison: completion times in order of arrival, and totals."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass

@@ -55,8 +55,8 @@ class Judgement:
     baseline_value: float | None = None
     value: float | None = None
     change: Interval | None = None
-    """Interval from `intervals.mean_change` or a similar function; for metrics that are not relative, of the
-    difference.
+    """Interval of the relative change, from `intervals.mean_change` or a similar function; for metrics that
+    are not relative, interval of the difference.
     """
     groups: str = ""
     verdict: Verdict = "cannot tell"
@@ -149,7 +149,7 @@ def _change(metric: Metric, theirs: "Groups", mine: "Groups", confidence: float)
 
 
 def _batches(metric: Metric, theirs: "Groups", mine: "Groups") -> "tuple[Groups, Groups] | None":
-    """Divide each run into equal batches of consecutive flows that are long enough to be independent."""
+    """Divide each run into equal batches of consecutive flows, long enough to be independent; else None."""
     import numpy as np
 
     for wanted in BLOCKS:

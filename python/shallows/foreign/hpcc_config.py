@@ -1,4 +1,4 @@
-"""HPCC's `config.txt`: values of its keys for a scenario, with keys that are left out or rejected."""
+"""HPCC's `config.txt`: values of the keys that a scenario uses; other keys are left out or rejected."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -46,7 +46,7 @@ class Config:
         return found
 
     def marker(self, rate: int) -> dict[str, Any]:
-        """Return the marker of ports of this rate: on dequeue, by the remaining backlog (switch-node.cc)."""
+        """Return the marker of ports of this rate: on dequeue, by the backlog left (switch-node.cc)."""
         found = []
         for key in ("KMIN_MAP", "KMAX_MAP", "PMAX_MAP"):
             if rate not in self.thresholds[key]:
@@ -109,7 +109,7 @@ def read_config(path: Path, root: Path | None = None, ignored: Ignored = NOTHING
 
 
 def _one(lines: dict[str, Line], key: str, default: int, least: int, most: int) -> int:
-    """Return the whole number of a key; `default` is third.cc's."""
+    """Return the whole number that a key has; `default` is the value in third.cc for a missing key."""
     if key not in lines:
         return default
     return lines[key].whole(key, lines[key].words[1], least, most)

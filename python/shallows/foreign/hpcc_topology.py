@@ -18,7 +18,7 @@ HEADERS = (
 
 @dataclass(frozen=True)
 class Network:
-    """Network of a topology file; the file numbers all nodes and lists the switches."""
+    """Network of a topology file, which numbers all nodes and lists the numbers of the switches."""
 
     hosts: list[int]
     switches: list[int]
@@ -193,7 +193,7 @@ def _losses(links: list[Line], ignored: Ignored) -> list[str]:
 
 
 def rest(first: Line, found: int, said: int, what: str, after: int, count: int) -> list[str]:
-    """Return a note on the `count` lines from line `after` on, which HPCC does not read.
+    """Return a note that HPCC does not read the `count` lines from line `after` on.
 
     Raises an error if fewer lines follow than the file says.
     """

@@ -180,9 +180,9 @@ def _order(connections: Columns[Connection]) -> "Numbers":
 
 
 def _counts(numbers: Iterable[int], triggers: Triggers, turns: "array[int]") -> Iterator[int]:
-    """Yield how often the trigger of each flow fires before the flow starts; 1 for a flow without a trigger.
+    """Yield for each flow how many times its trigger fires before the flow starts; 1 without a trigger.
 
-    `turns` counts the flows of each trigger so far.
+    `turns` counts, for each trigger, the flows that were already yielded.
     """
     kinds, counts = triggers.column("kind"), triggers.column("times")
     for number in numbers:

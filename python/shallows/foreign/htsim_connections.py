@@ -37,7 +37,7 @@ FIELDS = {
 BOUNDS = {"source": (0, MOST_HOSTS), "destination": (0, MOST_HOSTS), **FIELDS}
 """Smallest and largest value of each number of a connection."""
 NAMED = list(FIELDS)[2:]
-"""Words that refer to flows and triggers."""
+"""Words of a connection line that are followed by the number of a flow or trigger."""
 LARGEST_HTSIM = 2**31 - 1
 FLOAT = struct.Struct("f")
 
@@ -54,7 +54,7 @@ class Connection(NamedTuple):
     """Start in the file's unit, rounded down; 0 for flows that wait for a trigger."""
     is_message: bool = False
     id: int = 0
-    """Number of the flow or connection; 0 means no number, and in trigger fields no trigger."""
+    """Number of the flow or connection; 0 means no number. In the fields of triggers, 0 means no trigger."""
     trigger: int = 0
     send_done_trigger: int = 0
     recv_done_trigger: int = 0
@@ -66,7 +66,7 @@ class Starts:
 
     latest: Decimal | int = 0
     inexact: int = 0
-    """Number of starts that a 32-bit float, htsim's type, does not represent to within 1."""
+    """Number of starts that htsim misreads by 1 or more, because it reads them as 32-bit floats."""
     most_off: tuple[Decimal | int, int] = (0, 0)
     """Largest deviation of a start as a 32-bit float, and the number of its line."""
 

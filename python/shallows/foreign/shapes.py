@@ -1,4 +1,4 @@
-"""Fast reading of lines that differ only in their numbers: a block becomes columns at once."""
+"""Fast reading of lines that differ only in their numbers: a whole block is converted to columns."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple

@@ -159,7 +159,7 @@ def _runs(cables: Iterable[Cable]) -> list[list[Cable]]:
 
 
 def _continues(run: list[Cable], cable: Cable) -> bool:
-    """Return whether a cable continues a series: one end is the same, the other has the next number."""
+    """Return whether a cable continues a series: one end stays the same, the other has the next number."""
     last = run[-1]
     if (cable.rate, cable.delay_ps) != (last.rate, last.delay_ps):
         return False
@@ -223,9 +223,9 @@ class Imported:
     """Tables of the scenario in order, except for its workloads."""
     flows: Columns[Flow]
     workload: dict[str, Any] = field(default_factory=dict)
-    """Keys of the flow list's workload, besides its kind and path."""
+    """Keys of the workload for the list of flows, in addition to its kind and path."""
     further: list[dict[str, Any]] = field(default_factory=list)
-    """Workloads besides the list of flows."""
+    """Workloads in addition to the list of flows."""
     comments: dict[str, str] = field(default_factory=dict)
     """Comment above each table, by the table's name."""
     notes: list[str] = field(default_factory=list)

@@ -83,7 +83,7 @@ class Experiment:
     runs: bool = True
     """Whether the experiment has runs; without runs, its claims concern properties of scenarios."""
     testbed: int | None = None
-    """Dilation with real TCP; None for simulations."""
+    """Time dilation factor of an experiment with real TCP; None for simulations."""
 
     @property
     def fingerprint(self) -> str:
@@ -175,7 +175,7 @@ class Paper:
     claims: Sequence[Claim]
 
     def choose(self, figure: str | None) -> list[Experiment]:
-        """Return the experiments of a figure, by name of the figure or experiment; by default all."""
+        """Return the experiments with this name or of the figure with this name; by default all."""
         everything = list(self.experiments.values())
         chosen = [each for each in everything if figure is None or figure in {*each.figures, each.name}]
         if not chosen:
