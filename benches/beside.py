@@ -1,7 +1,7 @@
 """Measure the cost of `--threads auto` while other work runs on the machine.
 
-Every network runs on one thread and on `auto`, in turns, while one busy process per core runs.
-The median of the ratios of their times should be at most 1.05. Results must be the same. Prints a table and
+Every network runs alternately on one thread and with `auto`, while each core also runs a busy process. The
+median of the ratios of the two times should be at most 1.05. Results must be the same. Prints a table and
 writes `target/bench/beside.json`.
 """
 
@@ -38,7 +38,7 @@ def busy(processes: int) -> Iterator[None]:
 
 
 def measure(case: Case, repeats: int) -> list[float]:
-    """Return the wall time of `auto` over that of one thread, for each pair of runs."""
+    """Return for each pair of runs the wall time with `auto`, divided by the wall time on one thread."""
     ratios = []
     for _ in range(repeats):
         one, auto = (ours.run_shallows(*case, threads=threads, pin=False) for threads in (1, "auto"))

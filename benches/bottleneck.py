@@ -52,7 +52,7 @@ def run_ours(flow_list: Path, settings: Mapping[str, Any], seed: int) -> Passage
 
 
 def compare(ours: Passage, theirs: Passage) -> dict[str, Any]:
-    """Return the results of both simulators for one case, as `bottleneck.json` has them."""
+    """Return the results of both simulators for one case, in the form of `bottleneck.json`."""
     ratios = [ours.fct_us[flow] / fct for flow, fct in theirs.fct_us.items()]
     return {
         "flows": len(ratios),

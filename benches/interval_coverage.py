@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 LOAD = 0.9
 WARM_UP = 5_000
 MEAN = 1 / (1 - LOAD)
-"""Mean sojourn time, in mean service times."""
+"""Mean sojourn time, in multiples of the mean service time."""
 
 P99 = -math.log(0.01) * MEAN
 """99th percentile of sojourn times, which are exponential."""
@@ -38,7 +38,7 @@ LENGTHS += [(3, 21_000, 7), (3, 49_000, 7), (3, 105_000, 7), (4, 100_000, 5)]
 """Numbers of runs, of customers per run, and of blocks per run."""
 
 PAIRED = [(True, *LENGTHS[place]) for place in (1, 2, 5, 7, 8)] + [(False, *LENGTHS[2])]
-"""Whether both queues use common random numbers, followed by an entry of `LENGTHS`."""
+"""Cases of paired queues: whether both use common random numbers, and the values of an entry of `LENGTHS`."""
 
 
 def draw(random: np.random.Generator, runs: int, customers: int) -> tuple[Floats, Floats]:
@@ -64,7 +64,7 @@ def holds(interval: Interval, truth: float) -> bool:
 
 
 def resampled(values: Floats, random: np.random.Generator, confidence: float = 0.95) -> Interval:
-    """Return the bootstrap percentile interval over seeds, for comparison: it is too short for few seeds."""
+    """Return the bootstrap percentile interval over seeds, for comparison; it is too short for few seeds."""
     means = values[random.integers(0, values.size, (2_000, values.size))].mean(axis=1)
     low, high = np.quantile(means, [(1 - confidence) / 2, (1 + confidence) / 2])
     return Interval(float(values.mean()), float(low), float(high))

@@ -57,7 +57,7 @@ PORTS = {
     ],
     "buffers": ["static-partition", "complete-sharing", "abm"],
 }
-# Ports to compare with: mq-ecn is measured at a DWRR port, all others at a port of one queue.
+# Baseline of each comparison: a DWRR port for mq-ecn, and a port of one queue for all others.
 BASES = {"mq-ecn": "dwrr"}
 COUNT = 100_000
 # Packets of a timed run, which takes some tenths of a second.
@@ -90,14 +90,15 @@ def per_operation(binary: Path, operation: str, count: int) -> float:
 def growth(binary: Path, operation: str, count: int) -> float:
     """Return the growth of an operation's cost during a run; 1 if the cost is constant.
 
-    The mean cost of operations 2 `count` to 4 `count`, divided by that of operations `count` to 2 `count`.
+    This is the mean cost of operations 2 `count` to 4 `count`, divided by the mean cost of operations `count`
+    to 2 `count`.
     """
     first, second, fourth = (instructions(binary, operation, factor * count) for factor in (1, 2, 4))
     return (fourth - second) / 2 / (second - first)
 
 
 def nanoseconds(binary: Path, operation: str) -> float:
-    """Return the time of one operation in ns: the fastest of three runs, minus that of empty runs."""
+    """Return the time of one operation in ns: that of the fastest of three runs, without start-up."""
 
     def least(count: int) -> float:
         times = []

@@ -37,7 +37,7 @@ Case = tuple[list[Run], list[Run]]
 
 
 def take_turns(repeats: int, ours_runs: Callable[[int], Run], theirs_runs: Callable[[int], Run]) -> Case:
-    """Run both sides alternately; the seed of both is the number of the repeat, from 1."""
+    """Run both simulators alternately; both use the number of the repeat, from 1, as the seed."""
     case: Case = ([], [])
     for seed in range(1, repeats + 1):
         case[1].append(theirs_runs(seed))
@@ -46,7 +46,7 @@ def take_turns(repeats: int, ours_runs: Callable[[int], Run], theirs_runs: Calla
 
 
 def measure_star(program: Path, repeats: int, seconds: float) -> Case:
-    """Measure sixteen long DCTCP flows into one port of a switch."""
+    """Measure sixteen long DCTCP flows that share one port of a switch."""
     return take_turns(repeats, lambda _: ours.run_star(seconds), lambda _: ns3.run_star(program, seconds))
 
 
@@ -61,7 +61,7 @@ def measure_leaf_spine(program: Path, repeats: int, count: int) -> Case:
 
 
 def measure_scaling(repeats: int) -> dict[str, Any]:
-    """Measure our cost per packet-hop as the number of flows grows at the same load."""
+    """Measure the cost per packet-hop of Shallows with growing numbers of flows at the same load."""
     runs: dict[int, list[Run]] = {count: [] for count in COUNTS}
     for seed in range(1, repeats + 1):
         for count in COUNTS:

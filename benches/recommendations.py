@@ -52,7 +52,7 @@ THRESHOLDS = (0.15, 0.3, 0.6, 1.0, 2.0, 4.0)
 
 FIRST_SEED = 1_001
 BLOCK = 4
-"""Seeds of all settings between two checks of their cost."""
+"""Number of seeds that run for each setting between two checks of the cost so far."""
 
 GROWTH = 1.5
 """Ratio of the numbers of seeds at consecutive looks."""
@@ -70,7 +70,7 @@ def draw(number: int, flows: int) -> Fabric:
             "name": f"random-{number}",
             "chip": {"memory": "64MB", "ports": 16, "cell": pick.choice([208, 256])},
             "links": {"rate": f"{rate}Gbps", "rtt": f"{rtt}us", "mtu": 9000},
-            # From 0.5 to 3 bandwidth-delay products per port.
+            # The pool has 0.5 to 3 bandwidth-delay products per port.
             "buffer": {"pool": f"{pipe * ports * pick.uniform(0.5, 3):.0f}B", "ports_per_pool": ports},
             "traffic": {"load": pick.choice([0.5, 0.6, 0.7, 0.8])},
             "class": [{"sizes": pick.choice(SIZES), "transport": pick.choice(["dctcp", "ecn-star"])}],
@@ -182,7 +182,7 @@ class Rival:
     name: str
     beats: bool | None = None
     changes: list[tuple[Objective, Interval]] = field(default_factory=list)
-    """Changes of goals versus the recommendation, where they have an interval."""
+    """Interval of each goal's change versus the recommendation; goals without an interval are left out."""
     seeds: int = 0
 
     def judge(self, measured: Measured, mine: str, goals: list[Objective], confidence: float) -> None:
@@ -196,7 +196,7 @@ class Rival:
 
     @property
     def better_by(self) -> float:
-        """Largest estimated improvement of a goal, as a multiple of `delta`, the goal's smallest change."""
+        """Largest estimated improvement of any goal, in multiples of the indifference zone `delta`."""
         return max((-change.estimate / goal.delta for goal, change in self.changes), default=0.0)
 
     @property

@@ -2,8 +2,8 @@
 
 Networks of 128 to 10,240 hosts run the same number of short flows at the same load, in turns, and the
 smallest network runs increasing numbers of flows. The median of the ratios to the first case is reported, so
-that changes of the machine's speed affect all. Prints tables and writes `target/bench/scale.json`. Upper
-bounds on speed-ups by more cores are computed, not measured, from the work of each partition in each window
+that changes of the machine's speed cancel out. Prints tables and writes `target/bench/scale.json`. Speed-ups
+by more cores are not measured; upper bounds are computed from the work of each partition in each window
 (`crates/sim/examples/critical_path.rs`).
 """
 

@@ -1,7 +1,7 @@
 """Measure the speed-up of one run by more threads.
 
 Every network runs the same flows on one thread and on more threads, in turns. The median of the ratios is
-reported, so that changes of the machine's speed affect both. Results must be the same. Prints a table and
+reported, so that changes of the machine's speed cancel out. Results must be the same. Prints a table and
 writes `target/bench/threads.json`. It measures two threads, and four and eight if there are enough cores.
 """
 
@@ -27,7 +27,7 @@ Case = tuple[Path, dict[str, object]]
 
 
 def cases(count: int) -> dict[str, Case]:
-    """Return scenario and overrides by name, with `count` flows each; the number of queries is fixed."""
+    """Return scenario and overrides of each case by name, with `count` flows or a fixed number of queries."""
     fabric = ours.SCENARIOS / "leaf-spine.toml"
     listed: dict[str, object] = {ours.TRACE_KEY: flow_list(count)}
     queries = ours.SCENARIOS / "partition-aggregate.toml"

@@ -1,8 +1,8 @@
 """Flow lists of the benchmarks: Poisson arrivals, web search sizes, uniform pairs.
 
 ns-3, ns-2 and our `trace` workload read the same CSV file, `start_ns,source,destination,bytes`, so that all
-have the same flows. Lists of one seed and load are prefixes of each other: 4,000 flows are the first quarter
-of 16,000.
+have the same flows. With the same seed and load, a short list is the beginning of a long one: 4,000 flows are
+the first quarter of 16,000.
 
 Usage: flows.py COUNT LOAD SEED FILE
 """
@@ -88,7 +88,9 @@ def flows(load: float, seed: int) -> Iterator[Flow]:
 
 
 def bottleneck(load: float, seed: int) -> Iterator[Flow]:
-    """Yield an endless sequence of flows from eight senders to eight receivers that load 100 Mb/s, in order.
+    """Yield an endless sequence of flows from eight senders to eight receivers over a link of 100 Mb/s.
+
+    Flows are in the order of their starts, and `load` is the share of the link that they use.
 
     Sizes are a tenth of web search sizes, in whole packets of 1460 bytes, because ns-2 sends whole packets.
     """

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 # Upper ends of the size bins in bytes, the defaults of `summary.json`.
 BINS = {"small": 100_000.0, "medium": 10_000_000.0, "large": float("inf")}
 
-# If packet-hops differ by more, the two simulators did not do the same work, and speeds cannot be compared.
+# Largest relative difference of packet-hops. With a larger one, the two simulators did not do the same work.
 HOPS_TOLERANCE = 0.03
 
 
@@ -53,19 +53,19 @@ def figures(runs: Sequence[Run]) -> dict[str, float]:
 
 
 def hops_ratio(ours: Sequence[Run], theirs: Sequence[Run]) -> float:
-    """Return our packet-hops over theirs: 1 if both did the same work."""
+    """Return the packet-hops of Shallows divided by the other simulator's: 1 if both did the same work."""
     return median(ours, lambda run: run.packet_hops) / median(theirs, lambda run: run.packet_hops)
 
 
 def speed_ratios(ours: Sequence[Run], theirs: Sequence[Run]) -> tuple[float, float]:
-    """Return our speed over theirs, by packet-hops and by delivered bytes."""
+    """Return the speed of Shallows divided by the other simulator's, in packet-hops/s and in bytes/s."""
     by_hops = median(ours, lambda run: run.hops_per_s) / median(theirs, lambda run: run.hops_per_s)
     by_bytes = median(ours, lambda run: run.bytes_per_s) / median(theirs, lambda run: run.bytes_per_s)
     return by_hops, by_bytes
 
 
 def fct_ratios(ours: Sequence[Run], theirs: Sequence[Run]) -> dict[str, float]:
-    """Return our mean FCT over theirs by size bin, averaged over repeats with different ECMP seeds."""
+    """Return the ratio of our mean FCT to theirs by size bin, averaged over repeats with different seeds."""
 
     def mean(runs: Sequence[Run], size: str) -> float:
         return statistics.fmean(run.mean_fct_us[size] for run in runs)

@@ -31,7 +31,7 @@ QUEUES: Mapping[str, Mapping[str, Any]] = {
             | {"unit": "packets", "typical_packet": "1500B"}
         ]
     },
-    # ns-2's defaults: thresholds from the target delay, weight from the link, in bytes; a large buffer.
+    # ns-2's defaults: thresholds from the target delay, weight from the link, sizes in bytes, large buffer.
     "RED/automatic": {
         "switch.buffer.per_port": "750000B",
         "switch.overrides.0.markers": [{"kind": "red-classic", "variant": "ns-2"}],
@@ -43,7 +43,7 @@ QUEUES: Mapping[str, Mapping[str, Any]] = {
     "SFQ": {PORT: {"kind": "sfq", "buckets": 16, "max_packets": 50, "hash": "address-sum", "drop": "as-ns2"}},
 }
 
-# Links of a path: from a sender to its switch, over the bottleneck, to the receiver.
+# Number of links of a path: from a sender to its switch, over the bottleneck, and to the receiver.
 LINKS = 3
 
 
@@ -54,9 +54,9 @@ class Passage:
     fct_us: Mapping[int, float]
     """Completion times in µs, by number of the flow in the list."""
     sent: int
-    """Packets that arrived at the bottleneck's queue."""
+    """Number of packets that arrived at the bottleneck's queue."""
     dropped: int
-    """Packets among these that were dropped."""
+    """Number of packets that the bottleneck's queue dropped."""
     run_s: float
     """Wall time of the simulation without set-up, in seconds."""
     packet_hops: int

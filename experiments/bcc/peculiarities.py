@@ -1,6 +1,6 @@
 """Measure the effect of each peculiarity of the authors' simulator.
 
-Runs `fig2-as-made.toml` with one setting at a time changed to that of the paper or the RFC, and prints the
+Runs `fig2-as-made.toml`, each time with one setting changed to that of the paper or the RFC, and prints the
 Markdown table of evidence/fidelity.md. It makes 180 runs of 50,000 flows, in six minutes on two cores.
 
 Usage: python experiments/bcc/peculiarities.py FOLDER

@@ -41,7 +41,7 @@ CHANGES: dict[str, dict[str, Any]] = {
 
 
 def bursts(path: Path, tail: float) -> dict[str, Any]:
-    """Write background traffic in which half of the flows start together with their server's previous flow.
+    """Write a list of background flows, half of which start together with the previous flow of their server.
 
     Times between groups of such flows are lognormal with deviation `tail` of the logarithm: "the variance in
     interarrival time is very high, with a very heavy tail; [...] embedded spikes occur, for example the 0ms

@@ -18,7 +18,7 @@ from typing import IO, Any
 from shallows.errors import ShallowsError
 
 LARGEST_DOCUMENT = 1 << 26
-"""Largest scenario, claims file or result document, in bytes: hundreds of times the longest one."""
+"""Largest scenario, claims file or result document, in bytes. Real ones are hundreds of times smaller."""
 
 LARGEST_LIST = 1 << 28
 """Largest list of flows or links, in bytes: four million lines of 64 characters."""
@@ -27,7 +27,7 @@ LARGEST_INPUT = 1 << 30
 """Largest file that a scenario names, in bytes; the engine has the same limit."""
 
 MOST_DIGITS = 40
-"""Largest number of digits, and largest exponent of ten; 2^128 has 39 digits."""
+"""Maximum number of digits of a number, and largest exponent of ten (128-bit numbers have 39 digits)."""
 
 EXACT = Context(prec=4 * MOST_DIGITS)
 """Context for decimal arithmetic; the product of two numbers within the bounds is exact."""
@@ -115,7 +115,7 @@ BLOCK = 1 << 16
 
 
 def _refuse_long(path: str | Path, contents: bytes, number: int, longest: int, remedy: str) -> None:
-    """Raise an error if a line is too long; `number` is the line number of the first one."""
+    """Raise an error if a line has more than `longest` bytes; `number` is the first line's number."""
     if len(contents) <= longest:
         return
     for place, line in enumerate(contents.split(b"\n")):
@@ -240,7 +240,7 @@ def parse_toml(text: str) -> dict[str, Any]:
 
 
 def parse_json(text: str, of_object: Callable[[dict[str, Any]], Any] | None = None) -> Any:
-    """Parse a JSON document; the result of `of_object`, if given, replaces each object.
+    """Parse a JSON document; if `of_object` is given, its result replaces each object.
 
     Raises
     ------

@@ -8,7 +8,7 @@ LONGEST_WORD, MOST_DIGITS = 400, 40
 """Longest word in characters, and longest number in digits, that a message repeats unchanged."""
 
 LONGEST_PATH = 4096
-"""Longest word in a remedy, in characters; a remedy may be a command with paths."""
+"""Longest word in a remedy, in characters; remedies may contain commands with long paths."""
 
 
 class ShallowsError(Exception):
@@ -77,7 +77,7 @@ def _rounded(digits: "re.Match[str]") -> str:
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return a question with the known word nearest to a mistyped one; an empty text if none is near.
+    """Return a question that suggests the known word nearest to `word`; an empty text if none is near.
 
     >>> did_you_mean("fctt", ["fct", "queue"])
     "did you mean 'fct'?"
@@ -97,7 +97,7 @@ class DefectError(RuntimeError):
 
 
 class UnknownMetric(Exception):  # noqa: N818
-    """A metric's name has an unknown part; `of` adds the full name.
+    """Error for an unknown part of a metric's name; `of` returns the error for users, with the full name.
 
     Parameters
     ----------

@@ -8,7 +8,7 @@ from shallows.bounded import parse_toml, read_text
 from shallows.errors import ShallowsError, did_you_mean
 
 FOLDER = (Path(__file__).parent / "experiments").resolve()
-"""Folder of all experiments; in a checkout, the repository's."""
+"""Folder of all examples; in a checkout, a link to the repository's `experiments`."""
 
 FIRST = ("demo", "gallery", "advisor", "models")
 """Groups that are listed first, in this order."""
@@ -16,14 +16,14 @@ FIRST = ("demo", "gallery", "advisor", "models")
 WITHOUT_COMMENTS = {
     "advisor/roce-400g.json": "SONiC configuration of a 400 Gb/s leaf with lossless classes, for `explain`."
 }
-"""Titles of files in formats without comments."""
+"""Titles of the examples whose file format has no comments to read the title from."""
 
 REMEDY = "install the package again"
 
 
 @dataclass(frozen=True)
 class Example:
-    """A file of the package to try a command on."""
+    """An example file in the package, as input of a command."""
 
     name: str
     """Group and name, such as `gallery/load`."""
@@ -56,7 +56,7 @@ class Example:
 
 
 def examples() -> list[Example]:
-    """Return all examples, by group.
+    """Return all examples, ordered by group.
 
     >>> examples()[0].name
     'demo/bcc-f2'

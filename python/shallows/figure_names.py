@@ -19,4 +19,4 @@ FIGURES = {
     "shares": "histogram of each flow's data in the last interval of its trace",
     "ping": "distribution of the round-trip times of pings",
 }
-"""Content of each figure by name; a function of `shallows.figures` has the same name."""
+"""Description of each figure, by the name of its function in `shallows.figures`."""

@@ -1,4 +1,4 @@
-"""Lazy imports: names of a package whose modules are imported on first use."""
+"""Lazy imports: each name of a package is imported from its module on first use."""
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
@@ -21,7 +21,7 @@ def names_of(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         home = import_module(homes[name])
-        # A name that is no attribute of its module is the module itself.
+        # If the module has no attribute of this name, the name stands for the module itself.
         return getattr(home, name, home) if home.__name__.endswith(f".{name}") else getattr(home, name)
 
     return find

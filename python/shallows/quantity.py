@@ -60,7 +60,7 @@ def parse_rate(text: str) -> float:
 
 
 def _measured(text: str, of: str) -> Fraction:
-    """Return a quantity in the base unit `of`; other units raise a `ValueError`."""
+    """Parse a quantity and return its number in the base unit `of`; other units raise a `ValueError`."""
     found = parse_quantity(text)
     if found.of != of:
         raise ValueError(f"{text!r} must have a unit of {of}")
@@ -116,7 +116,7 @@ UNITS = {
     "p": (1, "packets"),
     "": (1, ""),
 }
-"""Units of scenarios, each with its multiple of the base unit, and the base unit."""
+"""Dictionary that maps each unit of scenarios to its size in the base unit, and to the base unit's name."""
 
 
 def parse_quantity(value: object) -> Quantity:

@@ -363,7 +363,7 @@ def test_keys_of_a_fat_tree_that_the_scenario_lacks_are_passed_over_when_asked(
 
 
 def test_a_word_to_ignore_that_no_file_has_is_refused() -> None:
-    with pytest.raises(ShallowsError, match="--ignore Queue_Upp: the files have no such word"):
+    with pytest.raises(ShallowsError, match="--ignore Queue_Upp: the files have no such key"):
         import_htsim(
             FILES / "htsim" / "permutation.cm", FILES / "htsim" / "tree.topo", Ignored(["Queue_Upp"])
         )

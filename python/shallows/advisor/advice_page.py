@@ -22,7 +22,7 @@ from shallows.runs.table import Table
 PAGE = "advice.html"
 
 GREY = 7
-"""Colour number of dropped candidates; remaining ones that are not named use the number before it."""
+"""Colour number of dropped candidates. Remaining candidates without a colour of their own use `GREY - 1`."""
 
 LIMITS = (1, 4, 8)
 """Numbers of busy ports for which a queue's limit is drawn."""
@@ -42,7 +42,7 @@ def write_advice(found: Answer, folder: Path) -> Path:
 
 
 def page(found: Answer) -> str:
-    """Return the page as HTML."""
+    """Return the page of an answer as HTML."""
     recommendation = found.recommendation
     rules = Section("Rules", [table(tables.rules(found)), table(tables.contradictions(found))])
     assumed = Section("Assumptions", [Block("note", each) for each in found.assumptions])
@@ -214,7 +214,7 @@ def _looks(found: Answer, recommendation: Recommendation) -> dict[str, int]:
 def _dots(
     name: str, look: int, those: Sequence[Standing], objectives: Sequence[Objective], units: Sequence[Unit]
 ) -> Line:
-    """Return candidates as points, with the intervals of their vertical values."""
+    """Return a line that draws each candidate as a point, with the interval of its vertical value."""
     points, bars = [], []
     for each in those:
         across, up = (_at(each, objective) for objective in objectives)
@@ -283,7 +283,7 @@ def _curves(found: Answer, recommendation: Recommendation) -> Chart:
 
 
 def _drawn(found: Answer, chosen: Candidate) -> list[tuple[str, Curve]]:
-    """Return the curves to draw by the names of their settings: the recommended, the current and defaults."""
+    """Return names and curves of the settings to draw: the recommended, the current and vendors' defaults."""
     named: dict[str, Curve] = {}
     for each in [chosen, *([found.today] if found.today else []), *_defaults(found)]:
         curve = next((one for one in each.queues if one), None)

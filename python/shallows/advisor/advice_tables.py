@@ -48,14 +48,14 @@ def numbers(found: Answer) -> Table:
 
 
 def reasons(found: Answer) -> list[tuple[str, str]]:
-    """Return the reason for each number."""
+    """Return pairs of a number of the recommendation and its reason."""
     assert found.recommendation is not None  # noqa: S101
     lines = _settings(found, found.recommendation.candidate, found.today)
     return [(name, reason) for name, _, _, reason in lines if reason != AS_ABOVE]
 
 
 Said = tuple[str, str, str]
-"""A setting in its own unit, in bandwidth-delay products, and in time on the link."""
+"""One number of a setting as three texts: in its own unit, in bandwidth-delay products, and as link time."""
 
 
 def _settings(found: Answer, chosen: Candidate, today: Candidate | None) -> list[tuple[str, Said, Said, str]]:
@@ -154,7 +154,7 @@ def _row(each: Standing, is_first: bool) -> list[str]:
 
 
 def classes(found: Answer) -> Table:
-    """Tabulate the recommendation versus the previous setting, by class."""
+    """Tabulate by class the recommendation versus the current setting, or versus a vendor's default."""
     changes = [each.judgement.change for each in found.classes]
     known = any(each and (math.isfinite(each.low) or math.isfinite(each.high)) for each in changes)
     between = "95 % interval" if known else "no interval"
@@ -219,7 +219,7 @@ def dropped(found: Answer) -> Table:
 
 
 def _told(changes: Sequence[tuple[str, float, float, float]]) -> str:
-    """Return the change that decided most clearly, with its interval."""
+    """Format the change with the lowest upper limit, which decided most clearly, and its interval."""
     text, estimate, low, high = min(changes, key=lambda change: change[3])
     return f"{text} {signed(estimate * 100)} % ({signed(low * 100)} to {signed(high * 100)})"
 

@@ -21,10 +21,10 @@ class Contradiction:
 
     name: str
     numbers: str
-    """The numbers that they give for this fabric."""
+    """The numbers that the contradicting rules give for this fabric."""
     cause: str
     applies: str
-    """The side that applies to this fabric."""
+    """Statement of which rule applies to this fabric."""
 
 
 def of_transport(each: TrafficClass, fabric: Fabric) -> Advice:
@@ -123,12 +123,12 @@ def _alpha(fabric: Fabric) -> Advice:
 
 
 def chosen_alpha(fabric: Fabric) -> float:
-    """Return the α of the fabric, or that of the rule."""
+    """Return the α that the fabric's file fixes; without one, the α that the rule for bursts gives."""
     return fabric.buffer.alpha if fabric.buffer.alpha is not None else _alpha(fabric).number
 
 
 def contradictions(fabric: Fabric) -> list[Contradiction]:
-    """Return the contradictions for this fabric, with the cause that applies."""
+    """Return the rules that contradict each other for this fabric, each with the side that applies."""
     link, rtt, pipe = fabric.links.rate, fabric.links.rtt, fabric.pipe
     transports = {each.transport for each in fabric.classes}
     found = []

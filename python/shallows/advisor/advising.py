@@ -121,7 +121,7 @@ def simulate(
     on_round: OnRound = lambda *_: None,
     on_variation: OnVariation = lambda *_: None,
 ) -> None:
-    """Simulate candidates, recommend one, and complete the answer, as `answer.answer` does.
+    """Simulate candidates, recommend one, and store the results in `found` (see `answer.answer`).
 
     Raises
     ------
@@ -167,7 +167,7 @@ def write(found: Answer, folder: Path) -> None:
 
 
 def unfit(made: Configured, switch: Switch, config: str | Path) -> str | None:
-    """Explain why a change does not fit its configuration; None if it fits."""
+    """Explain why a change cannot be applied to the configuration file; None if it can."""
     if made.format != switch.format and {made.format, switch.format} != {"avd", "eos"}:
         return f"the configuration is {switch.format}'s: the change is to its translation, on no switch yet"
     if made.format != "sonic":

@@ -48,12 +48,12 @@ OnVariation = Callable[[Variation, Mapping[int, dict[str, Any]], Sequence[Outcom
 
 @dataclass(frozen=True)
 class ClassRow:
-    """One measure of one class, before and after."""
+    """One measure of one class, compared between the recommendation and another setting."""
 
     name: str
     metric: str
     judgement: Judgement
-    """Judgement of the recommendation, with the compared setting as the baseline."""
+    """Judgement of the recommendation; the baseline is `Answer.before`."""
 
 
 @dataclass
@@ -63,30 +63,30 @@ class Answer:
     fabric: Fabric
     today: Candidate | None = None
     notes: list[str] = field(default_factory=list)
-    """Notes of the reader of the current configuration."""
+    """Omissions and assumptions in the conversion of the current configuration to a candidate."""
     race: Race | None = None
     recommendation: Recommendation | None = None
     undecided: Undecided | None = None
-    """Rivals and further effort of an undecided race; None if the race decided."""
+    """Rivals in an undecided race, and the effort that would decide it; None if the race decided."""
     effects: list[Effect] = field(default_factory=list)
     switch: Switch | None = None
     """The current configuration."""
     config: str | Path | None = None
-    """Its path: a file, or a folder of files."""
+    """Path of the current configuration: a file, or a folder of files."""
     to: str | None = None
-    """Format of the change."""
+    """Vendor's format of the written change, such as `sonic`; None if none is written."""
     configured: Configured | None = None
     rounding: list[tuple[Objective, Judgement]] = field(default_factory=list)
-    """Cost of the format's rounding: the rounded setting versus the recommended one."""
+    """Cost of rounding to the format's units: the rounded versus the recommended setting, per objective."""
     before: str = ""
-    """Candidate that the recommendation is compared with, by class."""
+    """Name of the candidate that is the baseline in `classes`: the current setting or a vendor's default."""
     classes: list[ClassRow] = field(default_factory=list)
     written: dict[str, Path] = field(default_factory=dict)
     """Written files by name: `document`, `page`, and for a change also `change` and `rollback`."""
 
     @property
     def chosen(self) -> Candidate:
-        """Return the recommended setting; before a race, the first one by rules."""
+        """Return the recommended setting; before a race, the first candidate that rules give."""
         if self.recommendation is not None:
             return self.recommendation.candidate
         return candidates(self.fabric)[0]
@@ -103,7 +103,7 @@ class Answer:
 
     @property
     def rules(self) -> list[Advice]:
-        """Return the numbers of rules."""
+        """Return the numbers that rules give."""
         return advised(self.fabric)
 
     @property
@@ -187,7 +187,7 @@ def answer(
     on_variation: OnVariation,
     most_rounds: int = 64,
 ) -> None:
-    """Run the race, recommend a setting, and analyse its sensitivity, completing `found`.
+    """Run the race, recommend a setting and analyse its sensitivity; store the results in `found`.
 
     Parameters
     ----------
@@ -196,7 +196,7 @@ def answer(
     folder
         Folder of the runs, and of the sweep that repeats them.
     engine
-        Executor of points, as for a sweep.
+        Object that runs the simulations, which are points of a sweep.
     budget_s
         Wall time in seconds. A started round completes.
     clock
@@ -204,7 +204,7 @@ def answer(
     on_round, on_variation
         Callbacks for progress.
     most_rounds
-        Most rounds of the race.
+        Maximum number of rounds of the race.
 
     Raises
     ------

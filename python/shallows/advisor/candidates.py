@@ -17,7 +17,7 @@ BETWEEN = (0.1, 0.25, 0.36, 0.5, 1.4)
 """Thresholds in bandwidth-delay products that fill gaps between rules."""
 
 PMAX_OF_RAMPS = (0.1, 0.25, 1.0)
-"""Maximum probabilities of ramps around the threshold of practice."""
+"""Maximum probabilities of ramps around the threshold that operators use for DCTCP."""
 
 TODAY = "today"
 
@@ -53,9 +53,9 @@ class Candidate:
 
     name: str
     why: str
-    """Origin of its numbers, in words."""
+    """Reason for its numbers, such as a rule's formula and source."""
     origin: str
-    """Origin: `rule`, `default`, `between` or `today`."""
+    """Kind of the reason: `rule`, `default` (of a vendor), `between` (rules) or `today` (as configured)."""
     queues: tuple[Curve | None, ...]
     """Marking of each class's queue; None for no marking."""
     alpha: float
@@ -67,7 +67,7 @@ class Candidate:
 
     @property
     def settings(self) -> tuple[object, ...]:
-        """Return the key that identifies equal candidates."""
+        """Return a key that is equal for candidates with equal settings."""
         return self.queues, self.alpha, self.pool, self.sojourn, self.follows
 
     @property
@@ -139,13 +139,13 @@ def candidates(fabric: Fabric, today: Candidate | None = None) -> list[Candidate
 
 
 def step(fabric: Fabric, threshold: float) -> Curve:
-    """Return a threshold, in whole cells."""
+    """Return a step curve at this threshold, rounded to whole cells."""
     rounded = fabric.rounded(threshold)
     return Curve(rounded, rounded)
 
 
 def ramp(fabric: Fabric, kmin: float, kmax: float, pmax: float) -> Curve:
-    """Return a ramp, in whole cells and with a probability that the chip supports."""
+    """Return a ramp with thresholds in whole cells and a maximum probability that the chip supports."""
     low, high = fabric.rounded(kmin), fabric.rounded(kmax)
     return Curve(low, high, 1.0 if low == high else fabric.probability(pmax))
 
@@ -195,7 +195,7 @@ def _rules(fabric: Fabric) -> Iterator[Candidate]:
 
 
 def _of_classes(fabric: Fabric, standard: Candidate) -> Iterator[Candidate]:
-    """Yield thresholds for several queues."""
+    """Yield the rules' settings for several queues: K by weight, MQ-ECN and TCN."""
     link, rtt = fabric.links.rate, fabric.links.rtt
     weights = [each.weight for each in fabric.classes if not each.strict]
     first = len(fabric.classes) - len(weights)
@@ -216,7 +216,7 @@ def _of_classes(fabric: Fabric, standard: Candidate) -> Iterator[Candidate]:
 
 
 def _defaults(fabric: Fabric) -> Iterator[Candidate]:
-    """Yield vendors' defaults, even those whose threshold exceeds the pool, so that they never mark."""
+    """Yield vendors' defaults, including those that never mark because their threshold exceeds the pool."""
     alpha = chosen_alpha(fabric)
     count = len(fabric.classes)
     yield Candidate("no ECN", "SONiC's lossy queues: no WRED profile", "default", (None,) * count, alpha)
@@ -226,7 +226,7 @@ def _defaults(fabric: Fabric) -> Iterator[Candidate]:
 
 
 def _between(fabric: Fabric) -> Iterator[Candidate]:
-    """Yield thresholds, ramps and values of α that lie around those of the rules."""
+    """Yield candidates with thresholds, ramps and values of α near the ones that rules give."""
     limit = fabric.buffer.pool + fabric.buffer.reserved
     standard = max(of_transport(each, fabric).number for each in fabric.classes)
     for share in BETWEEN:
@@ -258,5 +258,5 @@ def _other_alphas(fabric: Fabric, standard: float) -> Iterator[Candidate]:
 
 
 def _neighbours(alphas: Sequence[float], mine: float) -> list[float]:
-    """Return a quarter of α and four times α, where the chip supports them."""
+    """Return a quarter of α and four times α, without values that the chip does not support."""
     return [each for each in sorted(alphas) if each in {mine / 4, mine * 4}]

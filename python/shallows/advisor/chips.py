@@ -31,7 +31,7 @@ class Sourced(Generic[T]):
 
 @dataclass(frozen=True)
 class Ports:
-    """Number of ports of a rate, in bit/s."""
+    """Number of a chip's ports with one rate in bit/s."""
 
     count: int
     rate: int
@@ -41,7 +41,7 @@ class Ports:
 
 @dataclass(frozen=True)
 class Chip:
-    """One chip, with the numbers that its family supports."""
+    """One chip: its memory and ports, and the values that its family supports in configurations."""
 
     name: str
     title: str
@@ -120,7 +120,7 @@ class Chip:
         return count if cells is None or self.cell is None else cells * self.cell.value
 
     def occupancy(self, packet: int) -> int:
-        """Return the memory of a packet in bytes: whole cells, with the chip's own header.
+        """Return the memory that a packet and the chip's header occupy, in bytes, rounded up to whole cells.
 
         >>> chip("th2").occupancy(1518), chip("th2").occupancy(64)
         (1664, 208)
@@ -226,7 +226,7 @@ def catalogue() -> tuple[Chip, ...]:
 
 @cache
 def sources() -> Mapping[str, str]:
-    """Return the meaning of the first word of a source."""
+    """Return a dictionary that maps the first word of a source to its meaning."""
     table = tomllib.loads((files("shallows.advisor") / "chips.toml").read_text(encoding="utf-8"))
     return dict(table["sources"])
 

@@ -13,10 +13,10 @@ from functools import cached_property
 from typing import Literal
 
 Unit = Literal["bytes", "cells", "percent", "ps"]
-"""Unit of a threshold; percent of the queue's limit, or `ps`, the port's time to send the queue."""
+"""Unit of a threshold: `percent` of the queue's limit, or `ps` in which the port sends that backlog."""
 
 Colour = Literal["all", "green", "yellow", "red"]
-"""Colour of packets by a meter or a map; `all` where platform or file do not distinguish colours."""
+"""Colour that a meter or a map gives to packets; `all` if platform or file distinguish no colours."""
 
 COLOURS: tuple[Colour, ...] = ("green", "yellow", "red")
 
@@ -25,7 +25,7 @@ PS_PER_SECOND = 10**12
 
 @dataclass(frozen=True)
 class Scope:
-    """Ports and queue that a line concerns; an empty part is unknown and may be any."""
+    """Ports and queue that a line concerns; an empty field is unknown, so the line may concern any."""
 
     port: str = ""
     profile: str = ""
@@ -47,7 +47,7 @@ class Source:
     """A line (`12`), or the path in a document (`WRED_PROFILE|A green_min_threshold`)."""
 
     text: str = ""
-    """Text of the file at `place`, which helps to find the place."""
+    """Text of the file at `place`, so that users can search for it."""
 
     scope: Scope = field(default=Scope(), compare=False)
 
@@ -100,7 +100,7 @@ class Curve:
     """
 
     minimum: Threshold | None
-    """Start of the curve; `None` is the platform's default, which the file does not state."""
+    """Start of the curve; `None` if the file states none, so that the platform's default applies."""
 
     maximum: Threshold | None
     probability: Fraction | None = Fraction(1)
@@ -111,11 +111,11 @@ class Curve:
     """Whether ECN-capable packets are marked; otherwise they are dropped, like packets without ECN."""
 
     drops_not_ect: bool | None = None
-    """Whether other packets are dropped by this curve; `None` is platform-dependent."""
+    """Whether the curve drops packets that are not ECN-capable; `None` if that depends on the platform."""
 
     weight: int | None = 0
-    """Exponent of the average: it moves by 2^-weight of the difference; 0 is the backlog itself, `None` is
-    unknown.
+    """Exponent of the averaged backlog: each step moves the average by 2^-weight of its distance to the
+    backlog. With 0, the curve applies to the backlog itself; `None` is unknown.
     """
 
     source: Source = field(default=Source(), compare=False)
@@ -130,7 +130,7 @@ class Marking:
     name: str
     curves: tuple[Curve, ...]
     scope: Literal["queue", "port", "pool"] = "queue"
-    """Backlog that the curves compare."""
+    """Backlog that selects the point on the curves: that of the queue, the port or the pool."""
 
     source: Source = field(default=Source(), compare=False)
 
@@ -140,14 +140,14 @@ class Marking:
         return any(curve.marks_ect for curve in self.curves)
 
     def marking_curve(self) -> Curve | None:
-        """Return the curve of uncoloured ECN-capable packets: the green one."""
+        """Return the curve that marks uncoloured packets, which count as green; None if no curve does."""
         found = [curve for curve in self.curves if curve.marks_ect and curve.colour in ("all", "green")]
         return found[0] if found else None
 
 
 @dataclass(frozen=True)
 class Allotment:
-    """Memory that a queue or a priority group may take.
+    """Buffer memory that a queue or a priority group may use.
 
     At most one of `alpha`, `limit` and `unlimited` is set: a share of the free memory, a fixed amount, or
     everything.
@@ -173,15 +173,15 @@ class Allotment:
 
 @dataclass(frozen=True)
 class Scheduler:
-    """Service of a queue."""
+    """Scheduling of a queue: kind, weight, and limits of its rate."""
 
     kind: Literal["strict", "dwrr", "wrr"]
     weight: int | None = None
     percent: Fraction | None = None
-    """Share of the port's rate, in vendors that use shares."""
+    """Share of the port's rate, for vendors that configure shares."""
 
     remainder: bool = False
-    """Whether the queue gets the rest of its port's percentages."""
+    """Whether the queue gets the percentage of the port's rate that other queues leave."""
 
     shape: int | None = None
     """Upper limit of the rate in bit/s."""
@@ -219,7 +219,7 @@ class Queue:
     """Whether PFC pauses senders of its packets."""
 
     name: str | None = field(default=None, compare=False)
-    """Name of its class, if the vendor has one."""
+    """Vendor's name of the queue's class, if it has one."""
 
     source: Source = field(default=Source(), compare=False)
 
@@ -252,16 +252,16 @@ class Pool:
     """Size in bytes."""
 
     percent: Fraction | None = None
-    """Share of the memory, in vendors that use shares."""
+    """Share of the memory, for vendors that configure shares."""
 
     of_shared: bool = False
-    """Whether `percent` refers to the memory without the ports' own parts."""
+    """Whether `percent` refers to the memory that remains without the parts reserved for ports."""
 
     alpha: Fraction | None = None
-    """Default alpha of its users."""
+    """Default alpha of the queues and priority groups that use this pool."""
 
     dynamic: bool = True
-    """Whether its users have dynamic thresholds; otherwise fixed ones."""
+    """Whether queues and priority groups of this pool have dynamic thresholds; otherwise limits are fixed."""
 
     headroom: int | None = None
     """Headroom in bytes that all lossless priority groups share."""
@@ -274,7 +274,7 @@ class Pool:
 
 @dataclass(frozen=True)
 class Maps:
-    """Maps from a packet to its queue: pairs, ordered by their first part."""
+    """Maps from a packet to its queue and priority group, as pairs ordered by their first number."""
 
     dscp_to_class: tuple[tuple[int, int], ...] = ()
     class_to_queue: tuple[tuple[int, int], ...] = ()
@@ -285,10 +285,10 @@ class Maps:
 
 @dataclass(frozen=True)
 class PortProfile:
-    """Common configuration of equal ports: ten thousand equal ports are one profile."""
+    """Configuration that equally configured ports share."""
 
     ports: tuple[str, ...]
-    """Names of the ports; empty for all ports, or for a template applied to none by name."""
+    """Names of the ports; empty for a profile of all ports, or for a template that names no port."""
 
     rate: int | None = None
     """Rate in bit/s."""
@@ -296,11 +296,11 @@ class PortProfile:
     queues: tuple[Queue, ...] = ()
     groups: tuple[PriorityGroup, ...] = ()
     pfc: tuple[int, ...] = ()
-    """Paused priorities."""
+    """Priorities that PFC pauses."""
 
     maps: Maps = Maps()
     cable: Fraction | None = None
-    """Length in metres."""
+    """Length of the cables in metres."""
 
     mtu: int | None = None
     """MTU in bytes."""
@@ -310,7 +310,7 @@ class PortProfile:
 
     source: Source = field(default=Source(), compare=False)
     limits: tuple[Allotment, ...] = ()
-    """Limits of all its queues, or of all its priority groups, together in each pool."""
+    """Limits per pool of the memory that all queues of a port, or all its priority groups, use together."""
 
 
 @dataclass(frozen=True)
@@ -342,10 +342,10 @@ class Default:
 
 @dataclass(frozen=True)
 class Note:
-    """An observation of a reader that has no place in the model, such as an undefined name."""
+    """An observation from reading a file that no other field of `Switch` holds, such as an undefined name."""
 
     code: str
-    """Code of the resulting finding."""
+    """Code of the finding that `explain` reports for it."""
 
     what: str
     source: Source = field(default=Source(), compare=False)
@@ -393,7 +393,7 @@ class Switch:
 
     @cached_property
     def _markings(self) -> dict[str, Marking]:
-        """Return the profiles by name; the first of equal names."""
+        """Return the marking profiles by name; if several have one name, the first."""
         return {marking.name: marking for marking in reversed(self.markings)}
 
     @cached_property

@@ -16,7 +16,7 @@ from shallows.errors import ShallowsError
 from shallows.quantity import size
 
 POOL = "shared"
-"""Name of the pool where the configuration has none."""
+"""Name of the pool in the written change if the configuration has no pool."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Configured:
 
 
 def configured(format_: str, before: Switch | None, fabric: Fabric, chosen: Candidate) -> Configured:
-    """Write the change, and read it back.
+    """Write the change to the chosen setting in a vendor's syntax, and read it back to detect rounding.
 
     Raises
     ------
@@ -122,7 +122,7 @@ def _there(switch: Switch, number: int) -> Marking | None:
 
 
 def _manner(there: Marking | None) -> object:
-    """Return the colours that a profile marks, each with its treatment of not ECN-capable packets."""
+    """Return the colours that a profile marks, and for each whether packets without ECN are dropped."""
     return tuple((each.colour, each.drops_not_ect) for each in _marks(there))
 
 
@@ -140,7 +140,10 @@ def _marking(
     *,
     drops_not_ect: bool | None = None,
 ) -> Marking:
-    """Return a profile with this name and curve for the current colours; unchanged if it has the curve."""
+    """Return the profile `there` under this name with this curve for the colours that it marks.
+
+    A profile that already has the name and the curve is returned unchanged.
+    """
     if there is not None and there.name == name and in_bytes(there, fabric, []) == curve:
         return there
     made = [
@@ -165,7 +168,7 @@ def _profile(
     profile: PortProfile, names: Mapping[int, str], curves: Mapping[int, Curve | None], alpha: float
 ) -> PortProfile:
     queues = {queue.number: queue for queue in profile.queues}
-    # A queue without an allotment gets that of another queue, preferably one in a pool.
+    # A queue without an allotment gets the allotment of another queue, preferably one in a pool.
     others = (each.allotment for each in profile.queues if each.allotment and not each.lossless)
     other = next((each for each in others if each.pool), Allotment())
     for number, name in names.items():
@@ -179,7 +182,7 @@ def _profile(
 
 
 def _with_pool(switch: Switch, fabric: Fabric, chosen: Candidate) -> Switch:
-    """Set the pool's curve at the pool that the queues use."""
+    """Return the configuration with the candidate's pool curve set at the pool that the queues use."""
     if chosen.pool is None:
         return switch
     pools = switch.pools or (Pool(POOL, "egress", int(fabric.buffer.pool)),)
@@ -194,7 +197,7 @@ def _with_pool(switch: Switch, fabric: Fabric, chosen: Candidate) -> Switch:
 
 
 def _shown(format_: str, after: Switch) -> Switch | None:
-    """Write `after` in this format, and read it back; None if the written text cannot be read."""
+    """Return `after` as written in this format and read back; None if it cannot be read back."""
     try:
         whole = writers.write(format_, None, after).change
         return readers.reader(format_).read(whole, f"advice.{format_}")
@@ -222,7 +225,7 @@ def _others(shown: Switch | None, fabric: Fabric) -> str:
 
 
 def _read_back(format_: str, shown: Switch, fabric: Fabric, chosen: Candidate) -> Candidate | None:
-    """Return the recommended setting as the format stores it; None if unchanged or not readable."""
+    """Return the recommended setting as rounded by the format; None if not rounded or not readable."""
     try:
         read, _ = today_of(shown, fabric)
     except ShallowsError:

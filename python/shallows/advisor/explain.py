@@ -43,7 +43,7 @@ class Explanation:
         return list(dict.fromkeys(finding.citation for finding in self.findings if finding.citation))
 
     def document(self) -> dict[str, Any]:
-        """Return a JSON document: sizes in bytes, times in microseconds, rates in bit/s."""
+        """Return the explanation as a JSON document: sizes in bytes, times in µs, rates in bit/s."""
         switch, chip = self.resolved.switch, self.resolved.chip
         return {
             "format": switch.format,
@@ -147,7 +147,7 @@ def _curve_cells(resolved: Resolved, each: Class) -> list[str]:
 
 
 def reached(resolved: Resolved) -> Table:
-    """Tabulate the highest marking probability of each queue: the one at the queue's limit."""
+    """Tabulate the highest marking probability of each queue, which packets meet at the queue's limit."""
     busy = resolved.hints.busy
     made = []
     for classes in together(resolved.classes, lambda each: (_curves(each), each.kmin, each.kmax, each.reach)):
@@ -231,7 +231,7 @@ def _served(scheduler: Scheduler | None) -> str:
 
 
 def limits(resolved: Resolved) -> Table:
-    """Tabulate the limit of a queue, and the pause of its senders, by number of busy queues."""
+    """Tabulate by number of busy queues the limit of a queue, and the backlog that pauses its senders."""
     busy = resolved.hints.busy
     made = []
     for classes in together(resolved.classes, lambda each: (_share(each), each.limit, each.group_limit)):
@@ -427,7 +427,7 @@ def _marks(resolved: Resolved, classes: Sequence[Class]) -> str:
 
 
 def _at_most(each: Class) -> str:
-    """Return the reachable probabilities if the queue's limit is below the curve's maximum."""
+    """Describe the highest reachable probability; empty if the queue can reach the curve's maximum."""
     if not each.reach or each.limit is None or each.kmax is None or each.curve is None:
         return ""
     held = dict(each.limit.at)
@@ -449,7 +449,7 @@ def _most(probability: str) -> str:
 
 
 def _to(text: str) -> str:
-    """Return a range with "to", for a sentence."""
+    """Replace the dash of a range by "to", as sentences write it."""
     return text.replace(" – ", " to ")
 
 

@@ -17,13 +17,13 @@ MOST_CURVES = 8
 """Maximum number of curves in a chart."""
 
 MOST_ROWS = 1_000
-"""Maximum number of rows of a table or list, which browsers can show quickly."""
+"""Maximum number of rows of a table or list, so that browsers show the page quickly."""
 
 ROOM = 1.25
 """Factor by which the axis exceeds the drawn data."""
 
 VERDICTS = {"error": "worse", "warning": "cannot tell", "note": ""}
-"""Colours of comparisons that findings use."""
+"""Dictionary that maps the severity of a finding to the verdict of a comparison with the same colour."""
 
 
 def page(found: Explanation, files: Sequence[str]) -> str:
@@ -89,14 +89,15 @@ def _charts(resolved: Resolved) -> list[Block]:
 
 
 def _in(line: Line, unit: Unit) -> Line:
-    """Return a line over bytes as one over this unit."""
+    """Return a line with its backlogs converted from bytes to this unit."""
     return replace(line, points=[(x / unit.size, y) for x, y, *_ in line.points])
 
 
 def _held(shown: Sequence[Sequence[Class]], end: float) -> list[Line]:
-    """Return vertical lines, at most one for each look that is left.
+    """Return vertical lines at queue limits, at most as many as there are colours that no curve uses.
 
-    If there are more lines, only those for at least 4 or 16 busy queues remain.
+    If there are too many, lines for fewer than 4 busy queues are omitted; if necessary, also those for
+    fewer than 16.
     """
     room = len(looks()) - len(shown)
     for fewest in (1, 4, 16):
@@ -107,7 +108,10 @@ def _held(shown: Sequence[Sequence[Class]], end: float) -> list[Line]:
 
 
 def _limits(classes: Sequence[Class], end: float, fewest: int) -> list[Line]:
-    """Return vertical lines within the axis, for at least `fewest` busy queues."""
+    """Return vertical lines at the limits of these queues that lie within the axis.
+
+    Limits while fewer than `fewest` queues are busy have no line.
+    """
     each = classes[0]
     told = [("may hold", each.limit), ("paused", each.group_limit)]
     return [
@@ -164,7 +168,7 @@ def _findings(findings: Sequence[Finding]) -> list[Block]:
 
 
 def _open(found: Explanation) -> list[Block]:
-    """Return blocks with the assumed defaults, and with the lines that were not understood."""
+    """Return blocks that list the assumed defaults, and the lines that were not understood."""
     switch = found.resolved.switch
     blocks = [
         Block(

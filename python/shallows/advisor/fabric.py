@@ -21,7 +21,7 @@ TRANSPORTS = {
     "cubic": (1 - 0.7) / 0.7,
     "reno": LAMBDA_HALVING,
 }
-"""Share of a bandwidth-delay product that each transport needs to fill a link."""
+"""Threshold that each transport needs to fill a link, as a share of the bandwidth-delay product."""
 
 MARKS = ("queue", "pool", "sojourn", "mq-ecn")
 """Markers that a switch may support."""
@@ -30,16 +30,16 @@ MOST_HOSTS = 64
 """Maximum number of simulated hosts; the behaviour at a port needs no more."""
 
 FEWEST_FLOWS = 2_000
-"""Default number of flows per run: with three seeds a 99th percentile of small flows has an interval."""
+"""Default number of flows per run; three such runs give an interval of small flows' 99th percentile."""
 
 
 @dataclass(frozen=True)
 class Buffer:
-    """Memory of one pool, and its sharing."""
+    """Memory of one pool, and the rules by which its queues share it."""
 
     pool: float
     ports: int
-    """Number of ports that share it."""
+    """Number of ports that share the pool."""
     reserved: float
     """Reserved buffer of each queue, in bytes."""
     alpha: float | None
@@ -52,16 +52,16 @@ class TrafficClass:
 
     name: str
     share: float
-    """Share of the load."""
+    """Share of the fabric's load that the class carries."""
     weight: float
     """Weight of its queue in the round robin."""
     strict: bool
     """Whether its queue has strict priority over weighted queues."""
     transport: str
     sizes: object
-    """Flow sizes, as in a scenario."""
+    """Distribution of flow sizes, in the notation of scenarios."""
     queue: int
-    """Queue in a switch's configuration."""
+    """Number of its queue in the switch's configuration."""
 
 
 @dataclass(frozen=True)
@@ -72,12 +72,12 @@ class Incast:
     size: float
     every: float
     place: int
-    """Number of its class."""
+    """Index of its class in `Fabric.classes`."""
 
 
 @dataclass(frozen=True)
 class Fabric:
-    """A complete, checked fabric."""
+    """A fabric as read from its file, with defaults filled in and all values validated."""
 
     name: str
     silicon: Silicon
@@ -99,7 +99,7 @@ class Fabric:
     notes: tuple[str, ...] = ()
     """Assumptions about values that the file lacks."""
     every_second: str | None = None
-    """Transport of every second host instead of its classes', if any."""
+    """Transport that every second host uses instead of the transport of each class, if any."""
 
     @property
     def pipe(self) -> float:
@@ -194,11 +194,11 @@ class Fabric:
         return max(steps) if steps else min(self.silicon.probabilities)
 
     def alphas(self) -> tuple[float, ...]:
-        """Return the values of α to try: that of the file, or all that the chip supports."""
+        """Return the values of α to try: the one in the file, or all that the chip supports."""
         return self.silicon.alphas if self.buffer.alpha is None else (self.buffer.alpha,)
 
     def changed(self, **changes: Any) -> "Fabric":
-        """Return a copy with other values of some fields."""
+        """Return a copy of the fabric in which the given fields have other values."""
         return replace(self, **changes)
 
 

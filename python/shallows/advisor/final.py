@@ -1,8 +1,8 @@
 """End of a race: more seeds for the best candidate and for those that may be better by more than 3 %.
 
-A race ends when its looks drop no more candidates. Its few seeds then show the trade-off, but do not rank
-candidates that are close in the goals. The best by estimates therefore continues, together with the
-candidates that may be better by more than the indifference zone.
+A race ends when its looks (comparisons of all remaining candidates) drop no more candidates. Its few seeds
+then show the trade-off, but do not rank candidates that are close in the goals. Therefore the candidate with
+the best estimates gets more seeds, and so do those that may be better by more than the indifference zone.
 """
 
 import time
@@ -11,15 +11,15 @@ from shallows.advisor.race import OnRound, Progress, Race
 from shallows.advisor.recommendation import contenders
 
 GROWTH = 4
-"""Between two looks, the number of seeds grows by 1/GROWTH. With fewer looks, each may use a larger share of
-the error.
+"""Between two comparisons of all candidates (looks), the number of seeds grows by 1/GROWTH. With fewer looks,
+each may use a larger share of the error probability.
 """
 
 RESOLVED = "nobody is left who may be better than the best by more than what counts as none"
 
 
 def run_to_end(race: Race, budget_s: float, on_round: OnRound, most_rounds: int = 64) -> None:
-    """Run a race and its end, until the best is known, the budget is spent or `most_rounds` is reached.
+    """Run a race, then more seeds until the best is decided, the budget is spent or `most_rounds` is reached.
 
     Raises
     ------

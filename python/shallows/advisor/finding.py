@@ -46,7 +46,7 @@ DT = "Choudhury and Hahne, Dynamic Queue Length Thresholds, IEEE/ACM ToN 6(2), 1
 
 
 def queues(classes: Sequence[Class]) -> str:
-    """Return numbers of queues as a sentence shows them.
+    """Name queues by their numbers, for use in a sentence.
 
     >>> from shallows.advisor.configuration import Queue
     >>> queues([Class(Queue(n), (), None, None, None, None, None, None, None, None) for n in (0, 1, 4)])

@@ -8,11 +8,11 @@ from shallows.advisor.resolved import Resolved
 from shallows.quantity import size
 
 WATCHED = "pfc-watchdog.priorities"
-"""Setting of ports: the priorities that SONiC's software watches."""
+"""Name of the port setting with the priorities that SONiC's PFC watchdog watches in software."""
 
 
 def modes(resolved: Resolved) -> Iterator[Finding]:
-    """Find fixed limits in pools with dynamic thresholds, and the reverse."""
+    """Find fixed limits in pools with dynamic thresholds, and dynamic limits in pools with fixed ones."""
     seen = set()
     for profile in resolved.switch.profiles:
         told = [(f"queue {queue.number}", queue.allotment) for queue in profile.queues]

@@ -413,7 +413,10 @@ def _odd(each: Class, curve: Curve) -> str:
 
 
 def _wait(end: Threshold, count: int | None, rated: int | None) -> float | None:
-    """Return the port's time to send a threshold in µs, as written or at its rate; None if unknown."""
+    """Return the time in µs that a port needs to send a backlog of this threshold; None if unknown.
+
+    A threshold that is written as a time is returned as it is.
+    """
     if end.unit == "ps":
         return float(end.amount / 10**6)
     return microseconds(count, rated) if rated and count is not None else None
@@ -444,7 +447,7 @@ def speeds(resolved: Resolved) -> Iterator[Finding]:
 
 
 def unsaid(resolved: Resolved) -> Iterator[Finding]:
-    """Find thresholds that are platform defaults."""
+    """Find thresholds that the file does not state, so that the platform's default applies."""
     hidden = {each.marking.name: each.unread for each in resolved.classes if each.marking and each.unread}
     for marking in _markings(resolved):
         if marking.name in hidden:
@@ -521,7 +524,7 @@ def _marking_of(each: Class) -> Iterator[tuple[Class, Curve]]:
 
 
 def _marking(resolved: Resolved) -> Iterator[tuple[Class, Curve]]:
-    """Yield marking queues with their curves; of queues that differ only in number and ports, one."""
+    """Yield marking queues and their curves, once for queues that differ only in number and ports."""
     for classes in together(resolved.classes):
         yield from _marking_of(classes[0])
 

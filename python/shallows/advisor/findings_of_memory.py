@@ -1,4 +1,4 @@
-"""Findings about memory and service: pauses, headroom, sums, and the reader's notes."""
+"""Findings about buffer memory and scheduling, and findings for the `Note`s made while a file was read."""
 
 from collections.abc import Iterator
 from fractions import Fraction
@@ -14,7 +14,7 @@ METRES_PER_SECOND = 2 * 10**8
 """Speed of light in fibre."""
 
 SHARES = Fraction(1, 1000)
-"""Tolerance of sums of percentages, for rounding."""
+"""Amount by which a sum of percentages may exceed 100 %, as a share, because percentages are rounded."""
 
 
 def headroom(rate: int, metres: Fraction, mtu: int) -> int | None:
@@ -57,7 +57,7 @@ def pauses(resolved: Resolved) -> Iterator[Finding]:
 
 
 def headrooms(resolved: Resolved) -> Iterator[Finding]:
-    """Compare headroom with the amount that IEEE 802.3 requires."""
+    """Find priority groups with less headroom than the data that IEEE 802.3 lets arrive after PAUSE."""
     seen = set()
     for profile in resolved.switch.profiles:
         speed, metres = resolved.rate_of(profile), profile.cable or resolved.hints.cable
@@ -109,7 +109,7 @@ def no_headroom(resolved: Resolved) -> Iterator[Finding]:
 
 
 def sums(resolved: Resolved) -> Iterator[Finding]:
-    """Find percentages that add up to more than 100."""
+    """Find percentages of rates or memory that add up to more than 100."""
     for profile in resolved.switch.profiles:
         shares = [
             queue.scheduler.percent for queue in profile.queues if queue.scheduler and queue.scheduler.percent
@@ -238,11 +238,11 @@ _SEEN: dict[str, tuple[Severity, str, str]] = {
         "correct or remove the setting",
     ),
 }
-"""Severity, reason and remedy of each note."""
+"""Severity, reason and remedy of the finding for each code of a `Note`."""
 
 
 def notes(resolved: Resolved) -> Iterator[Finding]:
-    """Return the reader's notes as findings."""
+    """Yield a finding for each `Note` that was made while the switch's file was read."""
     for note in resolved.switch.notes:
         severity, why, fix = _SEEN[note.code]
         yield Finding(note.code, severity, note.what, why, fix, "", note.source)

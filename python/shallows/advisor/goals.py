@@ -45,7 +45,7 @@ class Goal:
     load: float | None = None
     """Load; None for the highest."""
     weight: float | None = None
-    """Weight among the goals; None where their order counts."""
+    """Weight of the goal; None if the order of the goals counts."""
 
     @property
     def text(self) -> str:

@@ -18,7 +18,7 @@ def hints_of(
     rate: str | None = None,
     rtt: str | None = None,
 ) -> Hints:
-    """Return the hints of a fabric's file and of values that override it.
+    """Return hints from a fabric's file; the other arguments override the file's values.
 
     Raises
     ------
@@ -30,7 +30,7 @@ def hints_of(
 
 
 def of_options(rate: str | None, rtt: str | None, named: Chip | None, beside: Hints) -> Hints:
-    """Return the values of options; `beside` gives the values of missing options.
+    """Return hints from command-line options; values without an option are those of `beside`.
 
     Raises
     ------
@@ -46,7 +46,7 @@ def of_options(rate: str | None, rtt: str | None, named: Chip | None, beside: Hi
 
 
 def of_fabric(path: str | Path) -> Hints:
-    """Return chip, rate, round-trip time and MTU of a fabric's file, where it has them.
+    """Return chip, rate, round-trip time and MTU from a fabric's file, if the file states them.
 
     Raises
     ------

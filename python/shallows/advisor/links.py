@@ -18,14 +18,14 @@ class Links:
     rate: float
     """Rate of a host's link in bit/s."""
     rtt: float
-    """Base round-trip time between two hosts in seconds, hosts included."""
+    """Base round-trip time between two hosts in seconds, including the delays in the hosts."""
     delay: float
     """Delay of one link, one way, in seconds."""
     mtu: int
     ports: int | None
     """Host ports of one switch; None for all ports that are not uplinks."""
     uplinks: int
-    """Uplinks of each leaf, to as many spines; 0 for one switch."""
+    """Number of uplinks of each leaf, one to each spine; 0 for a single switch."""
     uplink_rate: float
 
     @property
@@ -35,7 +35,7 @@ class Links:
 
     @property
     def host_delay(self) -> float:
-        """Return the one-way delay in a host: a quarter of the round-trip time without link delays."""
+        """Return the one-way delay in a host: a quarter of the round-trip time that is not spent on links."""
         return max(0.0, (self.rtt - 2 * self.hops * self.delay) / 4)
 
 

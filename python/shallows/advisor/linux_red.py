@@ -23,9 +23,9 @@ _ONE = 1 << 32
 
 
 def weight_of(minimum: int, burst: int, average: int = AVERAGE_PACKET) -> int | None:
-    """Return tc's exponent N of the average's weight 2^-N: the least from 1 that accepts a burst.
+    """Return the smallest exponent N ≥ 1 for which an average with the weight 2^-N accepts a burst.
 
-    As in `tc_red_eval_ewma` of iproute2; None where that rejects the burst.
+    tc computes it in `tc_red_eval_ewma` of iproute2; None if that function rejects the burst.
 
     >>> weight_of(200_000, 200), weight_of(30_000, 55), weight_of(200_000, 100)
     (1, 5, None)
@@ -43,7 +43,7 @@ def weight_of(minimum: int, burst: int, average: int = AVERAGE_PACKET) -> int | 
 def plog_of(span: int, probability: Fraction) -> int | None:
     """Return tc's Plog for a probability over `span` bytes: the least N with probability · 2^N above `span`.
 
-    As in `tc_red_eval_P` of iproute2; None where that fails, as for 0.
+    Computed as in `tc_red_eval_P` of iproute2; None if that function fails, for example for probability 0.
 
     >>> plog_of(60_000, Fraction(1)), plog_of(60_000, Fraction(0))
     (16, None)
@@ -67,7 +67,7 @@ def probability_of(plog: int, span: int) -> Fraction:
 
 
 def applied(span: int, probability: Fraction) -> Fraction | None:
-    """Return the probability that the kernel applies for a command's; None if tc rejects it.
+    """Return the probability that the kernel applies if tc is given `probability`; None if tc rejects it.
 
     >>> float(applied(60_000, Fraction(1, 50))), float(applied(60_000, Fraction(1)))
     (0.02, 0.915513)
@@ -82,7 +82,7 @@ def applied(span: int, probability: Fraction) -> Fraction | None:
 
 
 def fits(threshold: int, weight: int) -> bool:
-    """Return whether the kernel accepts a threshold: bits plus weight are below 32 (`red_check_params`).
+    """Return whether the kernel accepts a threshold: bit length plus weight is below 32 (`red_check_params`).
 
     >>> fits((1 << 30) - 1, 1), fits(1 << 30, 1), fits(1 << 27, 4)
     (True, False, False)

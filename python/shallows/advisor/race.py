@@ -34,25 +34,28 @@ CONFIDENCE = 0.95
 """Joint confidence of all drops of a race."""
 
 DELTA = 0.03
-"""Indifference zone of times, as a relative difference."""
+"""Indifference zone of times: smaller relative differences do not count."""
 
 DELTA_LOSS = 1e-4
-"""Indifference zone of loss, as a difference."""
+"""Indifference zone of loss rates: smaller absolute differences do not count."""
 
 FIRST_LOOK = 5
-"""Seeds before the first look; fewer do not bound losses (`verdicts.SEEDS_ALONE`)."""
+"""Number of seeds before the first look; fewer give no limits of loss rates (`verdicts.SEEDS_ALONE`)."""
 
 ALONE = 20
-"""Number of seeds from which runs are not cut into batches; fewer give no limits at a race's confidence."""
+"""Minimum number of seeds for intervals over whole runs.
+
+With fewer seeds, each run is divided into batches, because whole runs give no limits at a race's confidence.
+"""
 
 FEWEST_ROUNDS = 8
 """Minimum number of rounds before a stable set ends the race."""
 
 STABLE = 2
-"""Number of consecutive looks without a drop that ends the race."""
+"""Number of consecutive looks (comparisons of all candidates) without a drop after which the race ends."""
 
 COOL_DOWN = 0.05
-"""Share of the arrivals at the end to exclude, as in `shallows compare`."""
+"""Share of the arrival time whose flows, the last ones, are excluded, as in `shallows compare`."""
 
 RUNS = "runs"
 """Folder of the race's runs."""
@@ -62,7 +65,7 @@ OnRound = Callable[["Progress", Mapping[int, dict[str, Any]], Sequence[Outcome]]
 
 @dataclass(frozen=True)
 class Objective:
-    """A measure at a load."""
+    """A measure at one load, in which candidates are compared."""
 
     goal: Goal
     load: float
@@ -89,12 +92,12 @@ class Drop:
 
     name: str
     by: str
-    """The winning candidate."""
+    """Name of the candidate that beat it."""
     seeds: int
     confidence: float
     """Confidence of each interval."""
     changes: tuple[tuple[str, float, float, float], ...]
-    """Words, change and limits of the change of each objective."""
+    """For each objective its text, the relative change, and the lower and upper limit of the change."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +113,7 @@ class Progress:
 
 @dataclass
 class Race:
-    """Candidates, their measurements, and the remaining ones.
+    """A race of candidate settings: their measurements, and the candidates that remain.
 
     Parameters
     ----------
@@ -121,7 +124,7 @@ class Race:
     folder
         Folder of the runs; finished runs are not repeated.
     engine
-        Executor of points, as for a sweep.
+        Object that runs the simulations, which are points of a sweep.
     """
 
     fabric: Fabric
@@ -220,7 +223,7 @@ class Race:
                 self.measured.setdefault(load, {}).setdefault(name, {}).update(by_seed)
 
     def _choose(self) -> None:
-        """Keep the objectives that this traffic measures; a goal without flows is an error."""
+        """Keep the objectives for which the simulated traffic has flows; a goal without flows is an error."""
         first = self.measured[self.objectives[0].load][self.candidates[0].name][1]
         for goal in self.fabric.goals:
             if not is_measured(goal.metric, first):
@@ -248,7 +251,7 @@ class Race:
                     break
 
     def _may_beat(self, mine: Sequence[float | None], theirs: Sequence[float | None]) -> bool:
-        """Return whether one candidate beats another by estimates alone, which are faster than intervals."""
+        """Return whether one candidate beats another by estimates, which are faster to get than intervals."""
         better = False
         for objective, one, other in zip(self.objectives, mine, theirs, strict=True):
             if one is None or other is None:
@@ -286,17 +289,17 @@ class Race:
         return decide(known) if len(known) == len(goals) else None
 
     def value(self, objective: Objective, name: str) -> float | None:
-        """Return a candidate's value in an objective, over all seeds that measured it."""
+        """Return a candidate's value in an objective, over all seeds with a measurement of it."""
         samples = self.measured[objective.load][name].values()
         return estimate(objective.metric, [each for each in samples if is_measured(objective.metric, each)])
 
     @property
     def per_run_s(self) -> float:
-        """Return the wall time of a run in seconds, divided by the number of cores that share the runs."""
+        """Return the mean wall time of a run in seconds, divided by the number of cores, which share runs."""
         return self.wall_s / max(1, len(self.points)) / cores()
 
     def seeds(self, name: str) -> int:
-        """Return the number of a candidate's seeds."""
+        """Return the number of seeds under which a candidate has run."""
         return len(next(iter(self.measured.values()))[name])
 
 
@@ -376,7 +379,7 @@ def decide(changes: Sequence[tuple[float, Interval]]) -> bool | None:
     (None, None)
     """
     certain = True
-    """Whether a rival without a decision has certainly not lost in an earlier goal."""
+    """Whether intervals exclude that the rival is worse in one of the goals before this one."""
     ruled_out = True
     for delta, change in changes:
         if certain and change.high < -delta:

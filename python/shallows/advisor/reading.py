@@ -11,7 +11,7 @@ from shallows.quantity import parse_quantity
 REMEDY = "docs/advisor.md describes a fabric's file"
 
 KEYS = ("name", "chip", "goal", "links", "buffer", "traffic", "class", "simulated")
-"""Keys of the whole file."""
+"""Keys that a fabric's file may have at its top level."""
 
 _SAID = {
     "bytes": 'a size such as "3MB"',
@@ -110,7 +110,7 @@ class Table:
         return int(found)
 
     def text(self, key: str, default: str | None = None, among: Sequence[str] = ()) -> str:
-        """Return a text, optionally one of `among`."""
+        """Return a text; if `among` is given, the text must be one of these."""
         if key not in self.content and default is not None:
             return default
         value = self.content.get(key)

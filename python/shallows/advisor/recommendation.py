@@ -1,4 +1,4 @@
-"""Choice among the remaining candidates of a race, its certainty, and the comparison with the others."""
+"""Choice of the recommended setting among a race's remaining candidates, and comparison with all others."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -16,14 +16,14 @@ from shallows.runs import percentiles
 from shallows.series.metric import Metric
 
 LOSS_FLOOR = 1e-4
-"""Loss below this counts as zero where losses are compared by ratio."""
+"""Losses below this share are raised to it when they are compared by their ratio."""
 
 KEEPS, MISSES, OPEN = "keeps it", "misses it", "cannot tell"
 
 
 @dataclass(frozen=True)
 class Beside:
-    """Comparison of a candidate with the recommended one in one objective."""
+    """Value of a candidate in one objective, and its comparison with the recommended candidate."""
 
     objective: Objective
     value: float | None
@@ -52,7 +52,7 @@ class Beside:
 
 @dataclass(frozen=True)
 class Standing:
-    """Final state of a candidate."""
+    """State of a candidate at the end of the race: its values, comparisons and bounds."""
 
     candidate: Candidate
     seeds: int
@@ -70,9 +70,9 @@ class Recommendation:
     standings: tuple[Standing, ...]
     """Standings of all candidates in their fixed order."""
     reasons: tuple[str, ...]
-    """Reasons in sentences, the verdict first."""
+    """Sentences that give the verdict and then its reasons."""
     equals: tuple[str, ...]
-    """Remaining candidates that cannot be distinguished from it in the deciding measure."""
+    """Remaining candidates that cannot be distinguished from the recommended one in the deciding measure."""
     decided_by: Objective
     rivals: tuple[str, ...] = ()
     """Remaining candidates that may be better by more than the indifference zone."""
@@ -90,10 +90,11 @@ class Recommendation:
 def recommend(race: Race) -> Recommendation:
     """Choose among the remaining candidates.
 
-    Candidates that keep all bounds come first, then undecided ones; if all miss a bound, the one that misses
-    it least. Among these the goals decide in their order: the best wins, unless intervals show that none
-    beats an earlier candidate of the fixed order by more than `race.DELTA`. With fewer than three seeds the
-    first candidate wins. Weighted goals are compared by logarithms.
+    Candidates that keep all bounds are preferred, then those for which a bound is undecided. If every
+    candidate misses a bound, the one that misses it least is chosen. Among several candidates the goals
+    decide in their order: the best one wins, unless intervals show that no candidate beats an earlier one of
+    the fixed order by more than `race.DELTA`. With fewer than three seeds the first candidate wins. Weighted
+    goals are compared by logarithms.
     """
     kept = [each for each in race.candidates if each.name in race.kept]
     bounded, checked = _bounded(race)
@@ -133,7 +134,7 @@ def own_interval(
 ) -> Interval | None:
     """Return the interval of a candidate's value over its seeds.
 
-    None with fewer than three seeds, or with too few flows for a percentile.
+    The result is None with fewer than three seeds, or with too few flows for the metric's percentile.
     """
     import numpy as np
 
@@ -162,7 +163,7 @@ def _bound(race: Race, objective: Objective, name: str) -> str:
 
 
 def _state(found: Sequence[str]) -> int:
-    """Return 0 if all bounds are kept, 1 if undecided, 2 if one is missed."""
+    """Return 0 if all bounds are kept, 1 if a bound is undecided, 2 if a bound is missed."""
     if MISSES in found:
         return 2
     return 1 if OPEN in found else 0
@@ -176,7 +177,7 @@ def _values(race: Race, objective: Objective, left: Sequence[Candidate]) -> dict
 def _least_missing(
     race: Race, left: Sequence[Candidate], bounded: Sequence[Objective]
 ) -> tuple[Candidate, Objective]:
-    """Return the candidate that exceeds bounds least, for races in which every candidate misses a bound."""
+    """Return the candidate that exceeds its bounds least; called if every candidate misses a bound."""
     missed = [
         {name: value / (one.goal.bound or 1.0) for name, value in _values(race, one, left).items()}
         for one in bounded
@@ -187,7 +188,7 @@ def _least_missing(
 def contenders(race: Race) -> list[str]:
     """Return the best candidate by estimates, and the rivals that may be better by more than `race.DELTA`.
 
-    Empty if no rival is left, if goals have weights, or if every candidate misses a bound.
+    The list is empty if no rival is left, if goals have weights, or if every candidate misses a bound.
     """
     kept = [each for each in race.candidates if each.name in race.kept]
     left, best = _keeping(kept, _bounded(race)[1])
@@ -211,7 +212,7 @@ def _bounded(race: Race) -> tuple[list[Objective], dict[str, list[str]]]:
 
 
 def _keeping(kept: Sequence[Candidate], checked: Mapping[str, Sequence[str]]) -> tuple[list[Candidate], int]:
-    """Return the candidates that keep bounds best, with their common state (`_state`)."""
+    """Return the candidates whose bounds have the best state, and this state (`_state`)."""
     states = {name: _state(found) for name, found in checked.items()}
     best = min(states[each.name] for each in kept)
     return [each for each in kept if states[each.name] == best], best
@@ -241,10 +242,10 @@ def _in_order(race: Race, left: Sequence[Candidate]) -> tuple[Candidate, Objecti
 
 
 def _best(race: Race, left: Sequence[Candidate]) -> tuple[Candidate, Objective]:
-    """Return the best candidate by estimates, among those with most seeds, and the deciding goal.
+    """Return the candidate with the best estimates among those with most seeds, and the deciding goal.
 
-    A goal with a bound decides only if it is the only goal. In all but the last goal, candidates within the
-    indifference zone of the best remain.
+    Goals with a bound decide only if every goal has one. Each goal before the last keeps all candidates
+    within the indifference zone of its best one.
     """
     most = max(race.seeds(each.name) for each in left)
     left = [each for each in left if race.seeds(each.name) == most]

@@ -37,7 +37,7 @@ class Hints:
 
     chip: Chip | None = None
     rate: int | None = None
-    """Rate in bit/s of ports whose file does not state one."""
+    """Rate in bit/s of ports, if the switch's file does not state it."""
 
     rtt: int | None = None
     """Round-trip time without queues, in picoseconds."""
@@ -46,7 +46,7 @@ class Hints:
     """Largest packet of a lossless class, in bytes."""
 
     cable: Fraction | None = None
-    """Length in metres of cables whose file does not state one."""
+    """Length in metres of cables, if the switch's file does not state it."""
 
     pool: int | None = None
     """Bytes that queues share, where the file states percentages only."""
@@ -59,7 +59,7 @@ class Hints:
 
 @dataclass(frozen=True)
 class Limit:
-    """Limit of a queue or priority group by the number of busy ones."""
+    """Limit of a queue or priority group, by the number of queues or groups that are busy."""
 
     at: tuple[tuple[int, int], ...]
     """Pairs of a number of busy queues and the limit in bytes."""
@@ -101,7 +101,7 @@ class Class:
     kmax: int | None
     limit: Limit | None
     group: PriorityGroup | None
-    """Priority group that pauses its senders, if it is lossless."""
+    """Priority group that pauses the senders of these queues, if the queues are lossless."""
 
     group_limit: Limit | None
     unread: Source | None = None
@@ -112,9 +112,9 @@ class Class:
 
     @property
     def reach(self) -> tuple[tuple[int, Fraction], ...]:
-        """Return the highest marking probability by number of busy queues: the one at the queue's limit.
+        """Return the marking probability at the queue's limit, the highest one, by number of busy queues.
 
-        Empty if curve or limit is unknown.
+        The result is empty if curve or limit is unknown.
         """
         return _reach((self.kmin, self.kmax), self.curve, self.limit)
 
@@ -156,9 +156,9 @@ class Resolved:
         return curve.drops_not_ect
 
     def early(self, each: Class) -> Curve | None:
-        """Return the curve of early drops where uncoloured packets are not marked.
+        """Return the curve that drops packets early, if uncoloured packets are not marked; otherwise None.
 
-        The curve of uncoloured packets comes first, then that of the best colour. A curve that begins beyond
+        The curve of uncoloured packets takes precedence over the best colour's. A curve that begins beyond
         the limit of its queue drops nothing, and is skipped.
         """
         if each.curve is not None or each.marking is None:
@@ -168,7 +168,7 @@ class Resolved:
         return min(found, key=lambda curve: ("all", *COLOURS).index(curve.colour), default=None)
 
     def highest(self, each: Class, curve: Curve) -> Fraction | None:
-        """Return the probability at a single busy queue's limit; None if the curve's maximum is reachable."""
+        """Return the probability at a lone busy queue's limit; None if it reaches the curve's maximum."""
         ends = self.ends(each, curve)
         found = _reach(ends, curve, each.limit) if ends else ()
         return found[0][1] if found and each.limit and each.limit.most < ends[1] else None
@@ -304,7 +304,7 @@ def limit_of(
 
 
 def pool_size(pool: Pool | None, on: Chip | None, shared: int | None = None) -> int | None:
-    """Return the size of a pool in bytes, if known; `shared` is the part that queues can share."""
+    """Return the size of a pool in bytes, if known; `shared` is the memory that queues can share."""
     if pool is None or pool.size is not None or pool.percent is None:
         return pool.size if pool else None
     whole = shared if pool.of_shared else on.memory.value if on and on.memory else None

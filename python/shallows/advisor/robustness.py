@@ -16,7 +16,7 @@ from shallows.sweeps.points import Outcome
 from shallows.sweeps.sweeps import Engine
 
 SEEDS = 5
-"""Seeds of each variant: the fewest that bound losses."""
+"""Number of seeds of each variant: the smallest that gives limits of loss rates."""
 
 RIVALS = 3
 """Number of rivals that run beside the recommendation."""
@@ -43,7 +43,7 @@ class Effect:
 
     what: Variation
     value: float | None
-    """Deciding measure of the recommended setting."""
+    """Value of the deciding measure under the recommended setting; None if it was not measured."""
     bounds: tuple[str, ...]
     """Result for each goal with a bound: kept, missed or undecided."""
     better: tuple[str, ...]
@@ -84,7 +84,7 @@ def variations(fabric: Fabric, load: float) -> list[Variation]:
 
 
 def rivals(found: Recommendation) -> list[Candidate]:
-    """Return rivals: the current setting, then remaining candidates, then other rules, in order."""
+    """Return the first rivals of the current setting, the remaining candidates, and other rules' settings."""
     others = [each for each in found.standings if each.candidate is not found.candidate]
     others.sort(key=lambda each: (each.candidate.origin != "today", not each.kept))
     return [each.candidate for each in others[:RIVALS]]
@@ -156,7 +156,7 @@ def _effect(
 
 
 def _stands(each: Candidate, recommended: Recommendation, measured: Mapping[str, Any]) -> bool:
-    """Return whether a rival misses no bound in the changed fabric."""
+    """Return whether a rival keeps every goal's bound in the changed fabric, or may keep it."""
     for goal, _ in recommended.standing.bounds:
         interval = own_interval(goal.metric, measured[each.name])
         if interval is not None and goal.bound is not None and interval.low > goal.bound:

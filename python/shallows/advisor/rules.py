@@ -28,10 +28,10 @@ LAMBDA_HALVING = 1.0
 """Share of a bandwidth-delay product that a window-halving transport needs."""
 
 H = 8e-6
-"""BCC's h, in seconds."""
+"""BCC's h, in seconds: Kmin = Kmax − C·N·h for N ports of rate C."""
 
 POOL_PMAX = 0.1
-"""BCC's Pmax."""
+"""BCC's Pmax: marking probability at the upper threshold of a pool."""
 
 Unit = Literal["B", "s", "packets", "share", "alpha"]
 
@@ -160,7 +160,7 @@ def dctcp_fluid(link: float, rtt: float) -> Advice:
 
 
 def dctcp_with_bursts(link: float, rtt: float, burst: float = TSO) -> Advice:
-    """Return DCTCP's smallest K plus one burst of a NIC."""
+    """Return the smallest K of DCTCP that also absorbs one burst of a NIC."""
     return Advice(
         "K, DCTCP with offload",
         bdp(link, rtt) / 7 + burst,
@@ -173,7 +173,7 @@ def dctcp_with_bursts(link: float, rtt: float, burst: float = TSO) -> Advice:
 
 
 def dctcp_practice(link: float, rtt: float) -> Advice:
-    """Return operators' settings for DCTCP: packets at 1 and 10 Gb/s, a share of the BDP at higher rates."""
+    """Return K as operators set it for DCTCP: in packets at 1 and 10 Gb/s, as a share of the BDP above."""
     if link <= 10e9:
         packets = 20 if link <= 1e9 else 65
         return Advice(
@@ -341,10 +341,11 @@ def pool_kmin(kmax: float, link: float, ports: int, h: float = H) -> Advice:
 
 
 def burst_limit(pool: float, alpha: float, busy: int, reserved: float = 0) -> Advice:
-    """Return the burst that an idle queue can absorb while `busy` others hold their share.
+    """Return the burst in bytes that an idle queue can absorb while `busy` other queues are at their limits.
 
-    Each of the others holds αB/(1 + nα), so B/(1 + nα) of the memory is free. The burst's queue may grow to α
-    times the free memory, so the burst gets α/(1 + α) of it, if the other queues do not shrink meanwhile.
+    Each of the other queues holds αB/(1 + nα), so B/(1 + nα) of the memory is free. The queue of the burst
+    may grow to α times the free memory. The burst therefore gets α/(1 + α) of the memory that was free, if
+    the other queues do not shrink meanwhile.
     """
     left = pool / (1 + busy * alpha)
     return Advice(
@@ -359,7 +360,7 @@ def burst_limit(pool: float, alpha: float, busy: int, reserved: float = 0) -> Ad
 
 
 def alpha_for(pool: float, alphas: Sequence[float], burst: float, busy: int, reserved: float = 0) -> Advice:
-    """Return the largest α of a chip that fits a burst, or the α that fits most of it."""
+    """Return the largest α of a chip at which a burst fits; if none fits, the α that absorbs most of it."""
     best = max(sorted(alphas), key=lambda alpha: burst_limit(pool, alpha, busy, reserved).number)
     fitting = [each for each in sorted(alphas) if burst_limit(pool, each, busy, reserved).number >= burst]
     chosen = fitting[-1] if fitting else best
@@ -405,16 +406,17 @@ PAUSE = 84
 def after_pause(cable: float | Fraction, quanta: int, mtu: int) -> float | Fraction:
     """Return the maximum number of bytes that arrive after the decision to pause.
 
-    The sum of the switch's frame in transmission, the PAUSE frame behind it, the data on the cable in both
-    directions (`cable`), the data of the peer's response time, and a frame that the peer has just started.
+    This is the sum of the frame that the switch is sending, the PAUSE frame behind it, the data on the cable
+    in both directions (`cable`), the data of the peer's response time, and a frame that the peer has just
+    started.
     """
     frame = mtu + FRAMING
     return frame + PAUSE + cable + quanta * QUANTUM + frame
 
 
 def headroom(link: float, cable: float, mtu: int) -> Advice:
-    """Return the headroom for data after the decision to pause; `cable` is its one-way delay."""
-    # The standard has response times of some rates, from 10 Gb/s: that of the next higher rate applies.
+    """Return the headroom for data that arrives after the decision to pause; `cable` is a one-way delay."""
+    # The standard gives response times for some rates, from 10 Gb/s; others use that of the next higher one.
     speeds = [count for speed, count in RESPONSE_QUANTA.items() if max(link, 10e9) <= speed * 1e9]
     quanta = speeds[0] if speeds else max(RESPONSE_QUANTA.values())
     return Advice(

@@ -22,7 +22,7 @@ from shallows.quantity import size
 from shallows.runs.toml_text import toml_document, toml_value
 
 BINS = ("100KB", "1MB")
-"""Upper bound of small flows and lower bound of large ones; papers' 10 MB would leave few large flows."""
+"""Upper bound of small flows and lower bound of large ones; with the 10 MB of papers, few would be large."""
 
 MOST_RECEIVERS = 8
 """Maximum number of simulated ports of a pool; the memory shrinks in proportion."""
@@ -31,7 +31,7 @@ LEAVES = 4
 """Leaves of a simulated fabric with uplinks."""
 
 TRIAL_S = 1
-"""Simulated time for which the engine predicts the number of flows."""
+"""Simulated time in seconds for which the engine predicts the number of flows."""
 
 
 def document(fabric: Fabric, candidate: Candidate, load: float) -> dict[str, Any]:
@@ -53,7 +53,7 @@ def receivers(fabric: Fabric) -> int:
 
 
 def scale(fabric: Fabric) -> float:
-    """Return the simulated share of a pool's memory."""
+    """Return the share of a pool's memory that the simulation has."""
     return pool_ports(fabric) / fabric.buffer.ports
 
 
@@ -123,7 +123,7 @@ def switch(fabric: Fabric, candidate: Candidate) -> dict[str, Any]:
 
 
 def _markers(fabric: Fabric, candidate: Candidate) -> list[dict[str, Any]]:
-    """Return the markers of a candidate; a pool's curve is moved to the end of the smaller simulated pool."""
+    """Return the markers of a candidate, with the pool's curve shifted to fit the smaller simulated pool."""
     if candidate.pool is None or scale(fabric) == 1:
         return candidate.markers(fabric.silicon.at)
     part, curve = scale(fabric), candidate.pool
@@ -181,7 +181,7 @@ def _congestion(name: str) -> dict[str, Any]:
 
 
 def _groups(fabric: Fabric) -> dict[str, Any]:
-    """Return the host group of every second host, which uses the transport `every_second`."""
+    """Return the host group that gives every second host the transport `every_second`."""
     name = fabric.every_second
     if name is None:
         return {}
@@ -190,7 +190,7 @@ def _groups(fabric: Fabric) -> dict[str, Any]:
 
 
 def _own_tcp(fabric: Fabric, place: int) -> dict[str, Any]:
-    """Return the TCP keys of a class: its transport."""
+    """Return the TCP keys that set the transport of a class."""
     name = fabric.classes[place].transport
     return {} if name == fabric.classes[0].transport else {"tcp": {"congestion": _congestion(name)}}
 
@@ -309,7 +309,7 @@ def _together(fabric: Fabric, loads: Sequence[float]) -> Mapping[str, list[Any]]
 
 
 def _alone(fabric: Fabric) -> str:
-    """Compare the limits of a single busy queue: on the switch, and in the smaller simulated pool."""
+    """Describe the limits of a single busy queue on the switch and in the smaller simulated pool."""
     alpha, reserved = chosen_alpha(fabric), fabric.buffer.reserved
     real, here = (
         busy_share(pool, alpha, 1) + reserved

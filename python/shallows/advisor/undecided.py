@@ -1,4 +1,4 @@
-"""Check whether a race decided its recommendation, and an estimate of the remaining time."""
+"""Detects races that did not decide, and estimates the further seeds and time to a decision."""
 
 import math
 from collections.abc import Sequence
@@ -65,7 +65,7 @@ def _needed(race: Race, recommendation: Recommendation, rival: str) -> float:
 
 
 def _seeds_for(objective: Objective, change: Interval | None, seeds: int) -> Sequence[float]:
-    """Return the number of seeds at which an interval excludes −δ; its width falls as 1/√seeds."""
+    """Return estimates of the seeds after which an interval excludes −δ, as its width falls with 1/√seeds."""
     if change is None or not (math.isfinite(change.low) and math.isfinite(change.high)):
         return [float(seeds + 1)]
     distance = abs(change.estimate + objective.delta)

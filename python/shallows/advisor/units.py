@@ -1,8 +1,8 @@
 """Conversion of units between vendors: cells, times, percent and bytes, where the inputs are known.
 
-Writers express only their vendor's units. A threshold in cells, in percent of a queue's limit, or in
-microseconds needs the chip, the memory or the rate to become bytes. An unknown conversion leaves the value
-for the writer to list, with the reason; rounding is reported as well.
+Writers express only their vendor's units. To convert a threshold to bytes, the chip's cell size (for cells),
+the queue's limit (for percent) or the port's rate (for times) must be known. A value that cannot be converted
+stays unchanged, and the writer lists it with the reason; rounding is reported as well.
 """
 
 from dataclasses import dataclass, field, replace
@@ -37,17 +37,17 @@ THRESHOLDS: dict[str, frozenset[Unit]] = {
     "junos": frozenset({"percent"}),
     "tc": frozenset({"bytes"}),
 }
-"""Units of thresholds in each format."""
+"""Units in which each format can state marking thresholds."""
 
 SHARES: dict[str, frozenset[Unit]] = {
     **dict.fromkeys(THRESHOLDS, frozenset({"bytes"})),
     "eos": _MEMORY,
     "avd": _MEMORY,
 }
-"""Units of memory in each format."""
+"""Units in which each format can state amounts of memory."""
 
 PERCENT_OF_RATE = ("eos", "avd", "junos")
-"""Formats with queue rates in percent of the port's."""
+"""Formats that state a queue's rate in percent of the port's rate."""
 
 
 @dataclass
@@ -114,7 +114,7 @@ class _Conversion:
     """Queues by their marking."""
 
     foreign: bool
-    """Whether the switch was read in another format; units common to both stay."""
+    """Whether the switch was read from another format; units that both formats have stay unchanged."""
 
     @property
     def cell(self) -> int | None:

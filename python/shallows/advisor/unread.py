@@ -32,7 +32,7 @@ _WORDS: tuple[tuple[Topic, re.Pattern[str]], ...] = (
         ),
     ),
 )
-"""Topics with their words; the first match classifies a line."""
+"""Pairs of a topic and a pattern of its words; the first pattern that matches a line gives its topic."""
 
 
 def topic(source: Source) -> Topic | None:
@@ -45,7 +45,7 @@ def topic(source: Source) -> Topic | None:
 
 
 class Unread:
-    """Lines on some topics that were not understood, by the ports and queues that they may concern."""
+    """Lines on given topics that were not understood, by the ports and queues that they may concern."""
 
     def __init__(self, sources: Iterable[Source], *topics: Topic) -> None:
         self._first: dict[Scope, Source] = {}
@@ -64,7 +64,7 @@ class Unread:
         return next((self._first[scope] for scope in scopes if scope in self._first), None)
 
     def beside(self, profiles: Iterable[PortProfile]) -> dict[str, Source]:
-        """Return lines about ports outside these profiles, by port."""
+        """Return a dictionary from ports outside these profiles to the first unread line about each."""
         known = {port for profile in profiles for port in profile.ports}
         return {
             scope.port: source

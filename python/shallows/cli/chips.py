@@ -34,7 +34,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _print(of: Chip, screen: "Console") -> None:
-    """Print a chip: its numbers, each with its certainty and its source on the next line."""
+    """Print the numbers of a chip, each with its certainty, and its source on the next line."""
     screen.print(Text(of.title, style="bold"))
     screen.print(Text(f"names: {', '.join((of.name, *of.aliases))}"))
     lines: list[tuple[str, str, str, str]] = [

@@ -23,14 +23,14 @@ from shallows.quantity import count, digits, duration
 from shallows.runs.table import Table
 
 PLAIN_WIDTH = 120
-"""Width in columns without a terminal."""
+"""Width in columns if the output is not a terminal."""
 
 LINE_EVERY_S = 5.0
-"""Time between two lines of progress without a terminal."""
+"""Time in s between two lines of progress if the output is not a terminal."""
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Return a console as wide as the terminal, or `PLAIN_WIDTH` columns wide without one."""
+    """Return a console as wide as the terminal; `PLAIN_WIDTH` columns wide if output is no terminal."""
     stream = below(sys.stderr if stderr else sys.stdout)
     return _Console(
         file=stream,

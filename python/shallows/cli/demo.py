@@ -72,7 +72,7 @@ def _bcc() -> Demo:
 
 
 def describe_incast(runs: Sequence[Run]) -> str:
-    """Name the schemes with the shortest and the longest time of the slowest response."""
+    """Name the schemes whose slowest response takes the shortest and the longest time."""
     ordered = sorted(runs, key=_slowest)
     best, worst = ordered[0], ordered[-1]
     shortest, longest = _slowest(best), _slowest(worst)
@@ -139,7 +139,7 @@ def _loss(run: Run) -> str:
 
 
 def _change(run: Run, other: Run) -> str:
-    """Return by how much one run's large flows are faster or slower than another's."""
+    """Describe how much faster or slower the large flows of one run are than those of another run."""
     times = [float(each.summary["fct_us"]["large"]["mean"]) for each in (run, other)]
     saved = 1 - times[0] / times[1]
     return f"{percent(abs(saved))} {'faster' if saved >= 0 else 'slower'}"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 SHOWN = 8
-"""Maximum number of printed notes, unread values, defaults and findings of one kind; `--json` has all."""
+"""Maximum number of items printed of each list (notes, unread values, defaults, findings with one code)."""
 
 ROWS = 40
 """Maximum number of rows of a table that are printed; `--json` has all."""
@@ -86,7 +86,7 @@ def _short(table: Table) -> Table:
 
 
 def _print_findings(findings: Sequence[Finding], screen: "Console", most: int | None = None) -> None:
-    """Print findings, at most `SHOWN` of each code; consecutive findings share one reason and remedy."""
+    """Print findings, at most `SHOWN` of each code; consecutive ones with equal reasons state these once."""
     counted: Counter[str] = Counter()
     kept: list[Finding] = []
     for finding in findings[:most]:

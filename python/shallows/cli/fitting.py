@@ -1,8 +1,8 @@
 """Fitting of tables into the width of a terminal without cutting cells.
 
-In a table that is too wide, headings and names wrap. If its numbers still do not fit, its columns continue in
-further blocks below, and each block repeats the names. A table of text, or one whose names fill the width, is
-stacked: the console prints each row as lines `heading: cell`.
+If a table is too wide, its headings and names wrap. If its numbers still do not fit, its columns are divided
+into blocks one below the other, and each block repeats the names. A table of text, or a table whose names
+fill the width, is stacked: the console prints each row as lines `heading: cell`.
 """
 
 from collections.abc import Iterator, Sequence
@@ -63,7 +63,7 @@ def _sum(widths: Sequence[int]) -> int:
 
 
 def _between(least: Sequence[int], natural: Sequence[int], width: int) -> list[int]:
-    """Return column widths: at least `least`; the first columns get the remaining width."""
+    """Return column widths that fit `width`: at least `least`, with the rest given to the first columns."""
     widths, left = [], width - _sum(least)
     for low, high in zip(least, natural, strict=True):
         more = min(left, high - low)
@@ -78,7 +78,7 @@ def _natural(table: Table, index: int) -> int:
 
 
 def _least(table: Table, index: int) -> int:
-    """Return the smallest width of a column whose heading wraps between words; cells with names wrap too."""
+    """Return the smallest width of a column: headings wrap between words, and so do cells with names."""
     cells = _cells(table, index)
     if index >= table.names:
         return max([*map(cell_len, cells), _longest_word(table.columns[index])])

@@ -1,4 +1,4 @@
-"""Parsers of the command line, which suggest near names and are built on first use."""
+"""Parsers of the command line. They are built on first use, and suggest a similar name for an unknown one."""
 
 import argparse
 from collections.abc import Callable
@@ -22,13 +22,13 @@ class Parser(argparse.ArgumentParser):
 
 
 class Command(Parser):
-    """Parser of a command, built on first use, as building all of them takes longer than most commands."""
+    """Parser of a command, built on first use, as building all parsers takes longer than most commands."""
 
     def __init__(self, options: Options, module: str, example: str, **of: Any) -> None:
         self._late = (options, module, example, of)
 
     def __getattr__(self, name: str) -> Any:
-        # Python calls this for missing attributes: the first access builds the parser.
+        # Python calls this method for missing attributes, so the first access to one builds the parser.
         if "_late" not in self.__dict__:
             raise AttributeError(name)
         options, module, example, of = self.__dict__.pop("_late")

@@ -60,7 +60,7 @@ def _problems_inside(folder: Path, *, verify: bool) -> list[ShallowsError]:
 def _describe(
     folder: Path, runs: Sequence[Run], page: Path, missing: Sequence[str], problems: Sequence[ShallowsError]
 ) -> dict[str, Any]:
-    """Return a folder as a JSON object: page, runs with labels and summaries, missing runs, problems."""
+    """Describe a folder as a JSON object: page, runs (labels and summaries), missing runs, problems."""
     return {
         "folder": str(folder),
         "report": str(page),

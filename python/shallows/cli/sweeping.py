@@ -51,7 +51,7 @@ def run_sweep(
 ) -> list[Outcome]:
     """Run the points of a sweep, or only `mine`, with a live view; print failed points.
 
-    Raises if the folder holds another sweep, unless `replaces` is set.
+    A folder that holds another sweep is an error, unless `replaces` is set.
     """
     mine = points if mine is None else mine
     costs = estimate.from_finished(mine)
@@ -80,9 +80,9 @@ MOST_CURVES = 8
 
 
 def print_curves(points: Sequence[Point], screen: "Console") -> None:
-    """Print marking curves and the values of `auto`; points with the same curves and values share one table.
+    """Print the marking curves of points, and the values that the scenario leaves to `auto`.
 
-    The title of a table names the schemes and values of its points.
+    Points with the same curves and values share one table, whose title names their schemes and axis values.
     """
     shared: dict[tuple[str, tuple[str, ...]], list[Point]] = {}
     for point in points:
@@ -100,7 +100,7 @@ def print_curves(points: Sequence[Point], screen: "Console") -> None:
 
 
 def _what_is_common(group: Sequence[Point], points: Sequence[Point]) -> str:
-    """Name a group of points by its schemes and values, on the axes where it has only some of the values."""
+    """Name a group of points by its values on the axes that distinguish it from the other points."""
     parts = []
     for axis in points[0].source.labels:
         mine, every = (list(dict.fromkeys(p.source.labels[axis] for p in of)) for of in (group, points))
@@ -150,7 +150,7 @@ class SweepStatus(Status):
 def describe_sweep(
     points: int, running: dict[int, dict[str, Any]], outcomes: Sequence[Outcome], elapsed: float
 ) -> str:
-    """Return in words the numbers of completed, failed and current runs, the speed and the remaining time."""
+    """Describe the numbers of completed, failed and current runs, the speed and the remaining time."""
     failed = sum(outcome.run is None for outcome in outcomes)
     ran = [outcome.run for outcome in outcomes if outcome.run and not outcome.reused]
     hops = sum(run.summary["engine"]["packet_hops"] for run in ran)

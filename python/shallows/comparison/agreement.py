@@ -26,24 +26,24 @@ Verdict = Literal["agree", "differ", "cannot tell"]
 
 @dataclass(frozen=True)
 class Agreement:
-    """One metric of simulation and real TCP."""
+    """One metric in simulation and with real TCP, with the verdict on their difference."""
 
     metric: str
     title: str
     simulated: float | None
-    """Mean over the simulated runs; `real` is the mean over those with real TCP."""
+    """Mean over the simulated runs; the next field, `real`, is the mean over the runs with real TCP."""
     real: float | None
     difference: float | None
     """Real over simulated, minus one; for shares and counts per flow, real minus simulated."""
     low: float | None
     high: float | None
-    """Limits of the 95 % interval; None with fewer than three pairs."""
+    """Upper limit of the difference's 95 % interval, as `low` is its lower limit; None below three pairs."""
     bound: float
     """Largest difference that counts as agreement."""
     is_relative: bool
     verdict: Verdict
     reason: str
-    """Reason for "cannot tell"."""
+    """Reason for the verdict "cannot tell"; otherwise empty."""
 
 
 @dataclass(frozen=True)
@@ -68,8 +68,8 @@ def agreements(simulated: Sequence[Run], real: Sequence[Run]) -> list[Agreement]
     Returns
     -------
     list[Agreement]
-        "agree" where the interval is within the bound, "differ" where it is wholly outside, otherwise "cannot
-        tell".
+        The verdict is "agree" if the interval is within the bound, "differ" if it is wholly outside,
+        otherwise "cannot tell".
     """
     return [_judge(metric, simulated, real) for metric in _metrics(simulated, real)]
 
@@ -227,7 +227,7 @@ def markdown(shown: Table) -> str:
 
 
 def document(found: Sequence[Agreement], pairs: int, notes: Sequence[str]) -> dict[str, Any]:
-    """Return the agreements of all metrics as a JSON document."""
+    """Return the verdicts on all metrics as a JSON document."""
     return {"pairs": pairs, "notes": list(notes), "metrics": [asdict(each) for each in found]}
 
 

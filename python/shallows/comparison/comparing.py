@@ -42,7 +42,7 @@ def compare(
     confidence
         Confidence level of the intervals, such as 0.95.
     cool_down
-        Share of the arrival time, at its end, whose flows are excluded.
+        Share of the time during which flows arrive. Flows that arrive in this last part are excluded.
     by
         Axes of the sweep, by key or a key's last word, whose combined values are compared instead of schemes.
     metrics
@@ -90,7 +90,7 @@ def compare(
 
 
 class _Comparer:
-    """Comparison of schemes, one point after the other, with notes."""
+    """Compares schemes at one point of the sweep after the other, and collects notes."""
 
     def __init__(
         self,
@@ -105,10 +105,10 @@ class _Comparer:
         self.confidence, self.cool_down = confidence, cool_down
         self.metrics = metrics
         self.wanted = {metric.series for metric in map(Metric, metrics or ()) if metric.is_placed}
-        """Series of workloads, classes or groups."""
+        """Series that the named metrics need beyond those of all flows: of workloads, classes or groups."""
         self.is_ranked = metrics is not None or len(found.runs) > MANY
         self.notes: dict[str, dict[str, None]] = {}
-        """Notes, each with the values to which it applies."""
+        """Notes, each with the names of the compared schemes or values that it concerns."""
         self.pairs = self.same_work = self.ranked = 0
         self.rankings: list[Ranking] = []
 

@@ -25,7 +25,7 @@ MAIN = {
     "loss_rate_in_nics",
     PER_FLOW,
 }
-"""Metrics shown first, besides a tail of completion times."""
+"""Metrics that are shown by default, in addition to a tail of completion times."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Comparison:
     notes: list[str] = field(default_factory=list)
     """Notes for readers of the verdicts."""
     rankings: list[Ranking] = field(default_factory=list)
-    """Rankings at each point of the sweep, with more than six values or with named metrics."""
+    """Rankings, one for each point of the sweep; empty for up to six values unless metrics are named."""
 
     def __repr__(self) -> str:
         title, columns, rows = self._shown()

@@ -38,11 +38,11 @@ def _verdict_row(row: Row, reasons: list[str]) -> list[str]:
 
 
 MOST_RANKED = 20
-"""Number of ranked values that a terminal shows without `--all`."""
+"""Maximum number of ranked values that a terminal shows without `--all`."""
 
 
 def rankings(comparison: Comparison, *, everything: bool = False) -> list[Table]:
-    """Build two tables for each point: values in the order of the first metric, and Pareto-optimal ones."""
+    """Build two tables for each point: all values ordered by the first metric, and Pareto-optimal values."""
     tables = []
     for ranking in comparison.rankings:
         tables.append(ranked(comparison, ranking, everything=everything))
@@ -107,7 +107,7 @@ def value_of(metric: str, standing: Standing) -> str:
 
 
 def change_of(metric: str, standing: Standing) -> tuple[str, str]:
-    """Format the change of a value relative to the first one, and the interval of the change."""
+    """Format the change of a value relative to the first-ranked one, and the interval of the change."""
     if standing.verdict == "first" or standing.change is None:
         return NOTHING, NOTHING
     change, low, high = limits(metric, standing.change, standing.low, standing.high)

@@ -1,9 +1,9 @@
 """Confidence intervals for dependent observations.
 
 The flows of one run share queues, so a thousand flows carry far less information than a thousand independent
-observations. Runs with different seeds are independent, and long stretches of a run nearly so. These
-functions take observations in such *groups* and measure the spread between groups only, never between single
-flows. docs/statistics.md explains the formulas; evidence/interval-coverage.md shows their coverage.
+observations. Runs with different seeds are independent, and long stretches of a run are nearly independent.
+These functions take observations in such *groups* and measure the spread between groups only, never between
+single flows. docs/statistics.md explains the formulas; evidence/interval-coverage.md shows their coverage.
 """
 
 import math
@@ -53,9 +53,9 @@ FEWEST_SEEDS = 3
 
 
 def over_seeds(values: Sequence[float], confidence: float = 0.95) -> Interval | None:
-    """Return the interval of a mean over seeds; bars of figures and claims use it.
+    """Return the interval of a mean over seeds, for the bars of figures and for claims.
 
-    None for fewer than three seeds, or if a value is not finite.
+    The result is None for fewer than three seeds, or if a value is not finite.
 
     >>> found = over_seeds([1.0, 2.0, 3.0])
     >>> round(found.low, 2), round(found.high, 2), over_seeds([1.0, 2.0])
@@ -90,8 +90,8 @@ def percentile(groups: "Groups", rank: float = 0.99, confidence: float = 0.95) -
 
     A group of a hundred observations has no meaningful 99th percentile, but a known share of it lies above
     the percentile of all groups together. The spread of these shares bounds the rank of the true percentile
-    (Woodruff, JASA 1952). This also holds where the distribution has a gap, as between flows with and without
-    a timeout.
+    (Woodruff, JASA 1952). The method also works if the distribution has a gap, as between flows with and
+    without a timeout.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def percentile(groups: "Groups", rank: float = 0.99, confidence: float = 0.95) -
     import numpy as np
 
     estimate = nearest_rank(groups, rank)
-    # Observations equal to the percentile count as above it until the shares add up.
+    # Of the observations equal to the percentile, as many count as above it as its rank requires.
     above, equal = (
         np.array([np.mean(test(group, estimate)) for group in groups]) for test in (np.greater, np.equal)
     )
@@ -140,10 +140,11 @@ def percentile_change(
     """Return the interval of the relative change of a percentile, `other` / baseline - 1; groups are paired.
 
     The limits are the outermost ratios that a test does not reject. If the true ratio is r, the baseline's
-    values times r have the same percentile as the other's. Both sides then have the same share above the
-    common percentile, except for the variation between pairs. This interval is too narrow where pairs agree
-    closely and few flows are near the percentile. Student's interval of the pairs' own ratios is too narrow
-    where groups are short or the distribution has a gap. The wider of the two applies, on each side.
+    values times r have the same percentile as the values of `other`. Both sides then have the same share
+    above this percentile, except for the variation between pairs. The interval of this test is too narrow if
+    pairs agree closely and few flows are near the percentile. Student's interval of the ratios of single
+    pairs is too narrow if groups are short or the distribution has a gap. Each limit is therefore the outer
+    one of the two intervals.
 
     All observations must be positive.
     """
@@ -160,7 +161,7 @@ def percentile_change(
 
 
 class _Tails:
-    """The largest values of two sides, sufficient for a test of the ratio of high percentiles."""
+    """The largest values of the baseline and of `other`, which suffice to test the ratio of percentiles."""
 
     def __init__(self, baseline: "Groups", other: "Groups", rank: float, confidence: float) -> None:
         import numpy as np
@@ -173,7 +174,7 @@ class _Tails:
         self.confidence = confidence
 
     def accepts(self, log_ratio: float) -> bool:
-        """Return whether the test accepts this logarithm of a ratio."""
+        """Return whether the test does not reject the ratio with this logarithm."""
         import numpy as np
 
         values = self.values[0] * math.exp(log_ratio), self.values[1]
@@ -187,7 +188,7 @@ class _Tails:
         return abs(float(differences.mean())) <= _half_width(differences, self.confidence)
 
     def reach(self, log_ratio: float, direction: int) -> float:
-        """Return the distance from an accepted ratio to the limit of accepted ratios in this direction."""
+        """Return how far accepted ratios extend from `log_ratio` in this direction, as a logarithm."""
         near, far = 0.0, PRECISION
         while self.accepts(log_ratio + direction * far):
             near, far = far, 2 * far

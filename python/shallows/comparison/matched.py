@@ -14,16 +14,16 @@ from shallows.runs.results import Run, describe
 
 @dataclass(frozen=True)
 class Matched:
-    """Runs by scheme, by point, by seed."""
+    """Runs of the compared schemes or values: for each of these, by point of the sweep and then by seed."""
 
     runs: dict[str, dict[str, dict[int, Run]]]
     points: dict[str, Labels]
     places: dict[str, Labels] = field(default_factory=dict)
-    """Labels of each value on the compared axes; empty for schemes."""
+    """Labels of each compared combination of axis values, by its name; empty if schemes are compared."""
 
     @property
     def what(self) -> str:
-        """Return the word for the compared items: schemes or places."""
+        """Return the word that messages use for the compared items: schemes or places."""
         return "place" if self.places else "scheme"
 
     def find(self, baseline: str) -> str:
@@ -67,7 +67,7 @@ class Matched:
 
     @classmethod
     def of(cls, schemes: Sequence[Runs], names: Sequence[str] | None) -> "Matched":
-        """Match the runs of schemes; `schemes` has the runs of each, or one sweep with all of them."""
+        """Match the runs of schemes; `schemes` has one entry per scheme, or one sweep with all schemes."""
         sides = [runs_of(side) for side in schemes]
         everything = [run for side in sides for run in side]
         by_label = names is None and all("scheme" in run.labels for run in everything)
@@ -79,7 +79,7 @@ class Matched:
                 f"each of the {len(sides)} schemes must have its own name, got {', '.join(called)}",
                 "give each scheme its own name",
             )
-        # If folders have several schemes each, every scheme of a folder is one scheme of the comparison.
+        # If folders have several schemes each, every scheme of every folder is compared on its own.
         with_scheme = any(len({run.labels.get("scheme") for run in side}) > 1 for side in sides)
         pairs = ((name, run) for name, side in zip(called, sides, strict=True) for run in side)
         return cls._sorted(pairs, {"seed"} if with_scheme else {"seed", "scheme"})
@@ -131,7 +131,7 @@ def refuse_if_different(runs: tuple[Run, Run], key: str) -> None:
     Raises
     ------
     ShallowsError
-        With the first difference, or with the run whose scenario lacks the key.
+        If the values differ, or one scenario lacks the key.
     """
     found: list[Any] = [run.scenario for run in runs]
     for part in key.split("."):

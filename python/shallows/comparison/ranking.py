@@ -1,6 +1,6 @@
 """Ranks many values, and finds the Pareto-optimal ones.
 
-Both use paired intervals, never means alone, and report "cannot tell" where the runs do not decide.
+Both tasks use paired intervals, never means alone, and report "cannot tell" if the runs do not decide.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ TWO = 2
 """Default number of metrics for the Pareto front: the axes of a chart."""
 
 CANDIDATES = ("query_us.all", "fct_us.small", "fct_us.large", "fct_us.all")
-"""Metrics shown first, in this order, where runs have them."""
+"""Metrics that a ranking prefers, in this order, if the runs have them."""
 
 Front = Literal["Pareto-optimal", "cannot tell", "dominated", "no value"]
 Labels = dict[str, Any]
@@ -29,45 +29,47 @@ Labels = dict[str, Any]
 
 @dataclass(frozen=True)
 class Standing:
-    """Standing of one value among all."""
+    """Result of one value in the ranking of all values."""
 
     place: str
     values: dict[str, float | None]
-    """Values by metric."""
+    """Measured values by name of the metric."""
     change: float | None
-    """Change in the first metric, versus the first value."""
+    """Change in the first metric relative to the value that ranks first."""
     low: float | None
     high: float | None
-    """Limits of the change; null where the runs do not bound it."""
+    """Upper limit of the change, as `low` is its lower limit; null if the runs do not bound it."""
     verdict: str
-    """Verdict versus the first value: `first`, `worse` or `cannot tell`."""
+    """Verdict versus the value that ranks first: `worse` or `cannot tell`; `first` for that value itself."""
     reason: str
     front: Front | None
-    """State versus all other values in all metrics together; null with a single metric."""
+    """State in all metrics together, such as `dominated`; null with a single metric."""
     dominated_by: list[str]
     open_with: list[str]
-    """Values that this one cannot be distinguished from: neither beats the other, nor is each worse in a
-    metric.
+    """Values that cannot be distinguished from this one: neither dominates the other, and it is not the case
+    that each is worse than the other in some metric.
     """
 
 
 @dataclass(frozen=True)
 class Ranking:
-    """All values at one point of the rest of the sweep, best first."""
+    """Ranking of all values, best first, at one point of the sweep's other axes."""
 
     point: Labels
     metrics: list[str]
-    """The first metric defines the order; all of them define which values are dominated."""
+    """Names of the metrics. The first defines the order; all together define which values are dominated."""
     standings: list[Standing]
 
     @property
     def kept(self) -> list[Standing]:
-        """Return the values that are Pareto-optimal or may be."""
+        """Return the values that are Pareto-optimal or may be Pareto-optimal."""
         return [each for each in self.standings if each.front in {"Pareto-optimal", "cannot tell"}]
 
 
 def choose(metrics: Sequence[str] | None, known: Sequence[Metric], flows: Mapping[str, int]) -> list[Metric]:
-    """Return the requested metrics; by default those that papers show first, if the flows suffice.
+    """Return the requested metrics; by default, two metrics of the first `CANDIDATES` that the runs have.
+
+    By default, a metric is a 99th percentile if there are enough flows, otherwise a mean.
 
     Parameters
     ----------
@@ -112,7 +114,7 @@ def _all(names: Sequence[str]) -> str:
 
 
 class Race:
-    """The values of one point under the same seeds, with the judgement of each pair."""
+    """The compared values at one point of the sweep, with the judgement of each pair of them."""
 
     def __init__(
         self, samples: Mapping[str, Mapping[int, Sample]], metrics: Sequence[Metric], confidence: float
@@ -189,16 +191,16 @@ class _Front:
         self.places = list(places)
         self.valued = [all(value is not None for value in values[place].values()) for place in places]
         self.beats = np.zeros((len(places), len(places)), bool)
-        """Whether the value of this row beats that of this column."""
+        """Matrix whose entries state whether the row's value beats the column's value."""
         self.apart = np.zeros_like(self.beats)
-        """Whether each is worse than the other in a metric, by interval."""
+        """Matrix whose entries state whether row and column are each worse than the other in some metric."""
         for one in range(len(places)):
             for other in range(one):
                 self._meet(race, other, one)
         reached = self.beats.copy()
         for middle in range(len(places)):
             reached |= np.outer(reached[:, middle], reached[middle])
-        # Chance verdicts may form a cycle in which each value beats another. Such verdicts do not count;
+        # By chance, verdicts may form a cycle in which each value beats the next. Such verdicts do not count;
         # otherwise no value would remain.
         self.counts = self.beats & ~reached.T
 

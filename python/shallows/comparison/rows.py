@@ -18,16 +18,16 @@ class Row:
     metric: str
     verdict: Verdict
     reason: str
-    """Reason for "cannot tell"."""
+    """Reason for the verdict "cannot tell"; otherwise empty."""
     baseline_value: float | None
     value: float | None
     change: float | None
-    """Value over the baseline's, minus one; for losses and `timeouts_per_flow` the difference."""
+    """Ratio to the baseline's value minus one; for losses and `timeouts_per_flow`, the difference."""
     low: float | None
     high: float | None
-    """Limits of the change; null where the runs do not bound it."""
+    """Upper limit of the change, as `low` is its lower limit; null if the runs do not bound it."""
     groups: str
-    """Groups that the spread is measured between: `5 seeds`, `21 batches of 3 seeds`."""
+    """Groups whose spread gives the interval, such as `5 seeds` or `21 batches of 3 seeds`."""
 
     @property
     def has_interval(self) -> bool:

@@ -1,4 +1,4 @@
-"""The data that a run contributes to a comparison: completion times in order of arrival, and totals."""
+"""Data that a run contributes to a comparison: completion times in order of arrival, and totals."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ QUERIES = {
 """Columns of queries.parquet that a comparison reads, and their types."""
 
 OF_GROUPS = dict.fromkeys(GROUPS, "String")
-"""Further columns of flows.parquet where hosts are in groups."""
+"""Further columns of flows.parquet that a comparison reads if hosts are in groups."""
 
 SUMMARY = {"fct_us": Mapping, "simulated_s": int | float, **dict.fromkeys(TOTALS, int | float)}
 """Keys of summary.json that a comparison reads, and their types."""
@@ -63,7 +63,7 @@ class Sample:
     series: dict[str, Series]
     totals: dict[str, float]
     work: "tuple[pl.DataFrame, ...]"
-    """Offered flows and queries of the whole run, with their start times."""
+    """All flows and queries of the run with their start times, to detect runs with different traffic."""
 
     def met_the_same(self, other: "Sample") -> bool:
         """Return whether another run had the same flows and queries at the same times."""
@@ -130,7 +130,7 @@ def read(run: Run, cool_down: float, wanted: Collection[str] = ()) -> Sample:
 
 
 def _of_part(series: dict[str, Series], where: str) -> dict[str, Series]:
-    """Rename series as the metrics of a part (a workload, class or group) do."""
+    """Rename the series of a workload, class or group as its metrics name them, with `@` and `where`."""
     return {Metric(name).at(where).name: found for name, found in series.items() if found.values.size}
 
 
@@ -140,7 +140,7 @@ def _flow_series(
     # Unbounded flows have no completion time.
     sized = flows.filter(flows["size_bytes"].is_not_null())
     measured = _measured(sized, "arrival_us", "fct_us", end_us, cool_down)
-    # Only completed flows have an ideal time. The slowdown of the others is at least 1.
+    # Only completed flows have an ideal time. The slowdown of unfinished flows is at least 1.
     measured = measured.with_columns(slowdown=(measured["time"] / measured["ideal_us"]).fill_null(1.0))
     series = {}
     for name, chosen in _by_size(run, measured, every_size=every_size).items():
@@ -157,7 +157,7 @@ def _by_size(run: Run, flows: "pl.DataFrame", *, every_size: bool) -> "dict[str,
         name: flows.filter(flows["size_bytes"].is_between(low, high, closed="right"))
         for name, low, high in ranges
     }
-    # A bin with all flows adds no information, but a metric of a workload, class or group may name it.
+    # A bin that contains all flows adds no information, but a named metric of a workload or class may use it.
     most = flows.height if every_size else flows.height - 1
     return {"all": flows} | {name: some for name, some in chosen.items() if 0 < some.height <= most}
 
@@ -165,7 +165,7 @@ def _by_size(run: Run, flows: "pl.DataFrame", *, every_size: bool) -> "dict[str,
 def _measured(
     table: "pl.DataFrame", start: str, time: str, end_us: float, cool_down: float
 ) -> "pl.DataFrame":
-    """Return rows after the warm-up and before the cool-down, in order of arrival, each with a `time`."""
+    """Return the rows that arrived between warm-up and cool-down, in order, with a column `time`."""
     import polars as pl
 
     counted = table.filter(pl.col("counted") == 1).sort(start, maintain_order=True)

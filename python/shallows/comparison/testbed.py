@@ -20,7 +20,7 @@ from shallows.runs.table import Table
 from shallows.runs.toml_text import override_texts
 
 Showing = Callable[[str], AbstractContextManager[OnProgress | None]]
-"""Shows the progress of a run with this name."""
+"""Function that takes the name of a run and returns a context in which the run's progress is shown."""
 
 
 @dataclass(frozen=True)
@@ -78,9 +78,9 @@ def compare_testbed(
     invalid
         Whether to accept invalid runs with real TCP.
     say
-        Receives a line for each existing run.
+        Function that is called with a line of text for each existing run.
     showing
-        Shows the progress of each new run.
+        Function that takes the name of a new run and returns a context that shows its progress.
 
     Raises
     ------
@@ -107,7 +107,7 @@ def compare_testbed(
 
 @dataclass(frozen=True)
 class _Pairs:
-    """Runs of each seed, by simulation and with real TCP."""
+    """Runs of a scenario under each seed, one by simulation and one with real TCP."""
 
     folder: Path
     dilation: int
@@ -135,7 +135,7 @@ class _Pairs:
             return measure(source, experiment, place, progress, self.dilation)
 
     def _kept(self, folder: Path, content_hash: str) -> Run | None:
-        """Return the run in a folder; None if it must be repeated."""
+        """Return the run that a folder holds; None if there is none, or if it must be repeated."""
         if self.force or build()["dirty"] or not holds(folder, content_hash):
             return None
         self.say(f"{folder} exists already and is used")

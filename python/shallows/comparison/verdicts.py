@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from shallows.runs.ranks import Groups
 
 SEEDS_ALONE = 5
-"""Number of seeds from which seeds alone are groups; with fewer, runs are cut into batches."""
+"""Minimum number of seeds for intervals over whole runs; with fewer, each run is divided into batches."""
 
 BLOCKS = (20, 10)
-"""Minimum number of batches of all seeds together (Schmeiser, Oper. Res. 1982: 10 to 30); the second number
-applies if batches of the first are dependent.
+"""Minimum number of batches of all seeds together (Schmeiser, Oper. Res. 1982: 10 to 30). The second number
+applies if so many batches as the first one are statistically dependent.
 """
 
 FEWEST_FLOWS = 10
-"""Minimum number of flows of a batch, for its mean."""
+"""Minimum number of flows in a batch; the means of smaller batches would vary too much."""
 
 INCLUDES_ZERO = "the interval contains 0"
 """Reason of an undecided change whose interval contains zero."""
@@ -45,7 +45,7 @@ LEGEND = ", ".join(f"{mark} {verdict}" for verdict, mark in SYMBOLS.items())
 """Legend of the marks, shown below a table."""
 
 Pairs = Sequence[tuple[Sample, Sample]]
-"""The baseline's and the other scheme's sample of each seed."""
+"""Pairs of samples, one for each seed: the baseline's and the other scheme's."""
 
 
 @dataclass(frozen=True)
@@ -55,21 +55,21 @@ class Judgement:
     baseline_value: float | None = None
     value: float | None = None
     change: Interval | None = None
-    """Interval from `intervals.mean_change` or a similar function; for metrics that are not relative, of the
-    difference.
+    """Interval of the relative change, from `intervals.mean_change` or a similar function; for metrics that
+    are not relative, interval of the difference.
     """
     groups: str = ""
     verdict: Verdict = "cannot tell"
     reason: str = ""
-    """Reason for "cannot tell"."""
+    """Reason for the verdict "cannot tell"; otherwise empty."""
 
 
 def judge(metric: Metric, pairs: Pairs, confidence: float, alone: int = SEEDS_ALONE) -> Judgement:
-    """Judge one metric.
+    """Judge whether one metric is better or worse than in the baseline.
 
-    The verdict follows the interval of the change over seeds, or over batches with fewer than `alone` seeds.
-    The completion time of an unfinished flow has only a lower bound, so no verdict may depend on unfinished
-    flows being fast.
+    The verdict follows from the interval of the change. The interval is over seeds; with fewer than `alone`
+    seeds, it is over batches of runs. An unfinished flow only bounds its completion time from below, so no
+    verdict depends on unfinished flows being fast.
     """
     theirs: Groups
     mine: Groups
@@ -101,7 +101,8 @@ def judge(metric: Metric, pairs: Pairs, confidence: float, alone: int = SEEDS_AL
 def estimate(metric: Metric, samples: Sequence[Sample]) -> float | None:
     """Return the value of a metric over all seeds together.
 
-    None if a run has no flows that the metric covers, or if all runs together have too few for a percentile.
+    The result is None if a run has no flows that the metric covers, or if all runs together have too few of
+    them for a percentile.
     """
     groups = [_values(metric, sample) for sample in samples]
     if not groups or not all(group.size for group in groups):
@@ -148,7 +149,7 @@ def _change(metric: Metric, theirs: "Groups", mine: "Groups", confidence: float)
 
 
 def _batches(metric: Metric, theirs: "Groups", mine: "Groups") -> "tuple[Groups, Groups] | None":
-    """Divide each run into equal batches of consecutive flows that are long enough to be independent."""
+    """Divide each run into equal batches of consecutive flows, long enough to be independent; else None."""
     import numpy as np
 
     for wanted in BLOCKS:

@@ -34,12 +34,12 @@ def fct(runs: Runs) -> "Figure":
 
     Each scheme has a line. A point is the mean of runs that differ only in their seed; from three seeds on, a
     bar shows its 95 % interval. If the load does not vary, the horizontal axis is the numeric axis with the
-    most values. With more than eight lines, a swept quantity is shown by colour, and schemes have panels.
+    most values. With more than eight lines, colours show a swept quantity, and each scheme has its own panel.
 
     Parameters
     ----------
     runs
-        Finished runs of one sweep that has the load, or another number, as an axis.
+        Finished runs of one sweep with a numeric axis, such as the load.
 
     Returns
     -------
@@ -93,9 +93,9 @@ def fct(runs: Runs) -> "Figure":
 
 
 def incast(runs: Runs) -> "Figure":
-    """Draw goodput, 99th percentile and timeouts of queries or blocks against the number of servers.
+    """Draw goodput, 99th-percentile completion time and timeouts of queries against the number of servers.
 
-    The number of servers is read from the queries. Lines and bars are those of `fct`.
+    The horizontal axis is the number of servers of each query or block. Lines and bars are those of `fct`.
 
     Parameters
     ----------
@@ -259,7 +259,7 @@ def _collect(lines: dict[str, list[Run]], place: Callable[[Run], float], metric:
 def _with_enough(tails: Points, counts: Points, few: list[int]) -> Points:
     """Return the points that have enough observations for a p99, over all seeds.
 
-    The numbers of observations of all other points are added to `few`.
+    For each point with too few, the number of its observations is appended to `few`.
     """
     kept: Points = {}
     for name, line in tails.items():
@@ -275,14 +275,14 @@ class _Metric:
 
     points: Points
     label: str
-    """Label of the vertical axis if the title of the column names the statistic."""
+    """Label of the vertical axis without the statistic, for columns whose title names it."""
     full_label: str
     unit: float = 1
     zero: bool = False
     is_tail: bool = False
     """Whether points with too few observations are left out."""
     thin: Points | None = None
-    """Second metric of the same schemes, whose means are drawn as thin lines."""
+    """Values of a second metric, drawn as thin lines through their means."""
 
 
 def _draw_all(

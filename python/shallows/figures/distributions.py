@@ -40,7 +40,7 @@ POINTS = 400
 """Maximum number of points of a distribution's line."""
 
 DECADES = 4
-"""Decades of the share above a value over which `POINTS` are spread."""
+"""Number of decades of a logarithmic axis for the share above a value; `POINTS` are spread over them."""
 
 PALE = f"Pale: fewer than {percentiles.FEWEST_BEYOND} observations above."
 
@@ -83,7 +83,7 @@ def fct_cdf(runs: Runs, *, tail: bool = False) -> "Figure":
 
 
 def slowdown_cdf(runs: Runs, *, tail: bool = False) -> "Figure":
-    """Draw the distribution of slowdowns: completion time over the time of the same flow on idle links.
+    """Draw the distribution of slowdowns: completion times divided by those of the same flows on idle links.
 
     Parameters
     ----------
@@ -191,8 +191,8 @@ def slowdown(runs: Runs) -> "Figure":
     """Draw the median and 99th percentile of the slowdown against flow size, with a line for each scheme.
 
     The horizontal axis is linear in the number of flows: a tenth of all flows lies between two ticks, and
-    each tick is labelled with its largest size. Seeds are pooled. A point covers the sizes since the previous
-    point; tenths with fewer flows than a percentile needs are merged with the next.
+    the label of a tick is the largest size of its tenth. Seeds are pooled. A point covers the sizes since the
+    previous point; a tenth with too few flows for a percentile is merged with the next tenth.
 
     Parameters
     ----------
@@ -253,7 +253,7 @@ def slowdown(runs: Runs) -> "Figure":
 
 
 def _by_size(flows: "pl.DataFrame", edges: Sequence[int], percentile: float) -> Curve:
-    """Return the numbers of the upper edges of size ranges, and a percentile of the slowdown in each range.
+    """Return for each range of sizes the index of its upper edge, and a percentile of the slowdown.
 
     A range with too few flows for the percentile is merged with the next range.
     """
@@ -324,7 +324,7 @@ def queue_cdf(runs: Runs, ports: Sequence[str] = (), *, tail: bool = False) -> "
         curves[name] = _few((values / unit.size).tolist(), shares.tolist(), tail=tail)
     names = list(dict.fromkeys(str(each["port"]) for each in which.values()))
     if len(names) == 1 and len(found) > 1:
-        # The axis label names the only port, so names of lines need not.
+        # With a single port, the axis label names it, and the names of lines omit it.
         short = {key: key.removesuffix(f", {names[0]}") for key in found}
         curves = {short[key]: each for key, each in curves.items()}
         which = {short[key]: each for key, each in which.items()}
@@ -429,7 +429,7 @@ def starvation(runs: Runs) -> "Figure":
 
 
 def shares(runs: Runs) -> "Figure":
-    """Draw histograms of the packets that each traced flow has acknowledged in the last trace interval.
+    """Draw histograms of the number of packets of each traced flow acknowledged in the last trace interval.
 
     Narrow histograms mean fair sharing. Schemes have one panel each, with the same bins; seeds are pooled.
     The last bin includes all values above `MOST_SHARES` times the mean.
@@ -493,7 +493,7 @@ def _draw_histogram(plot: "Axes", name: str, values: Sequence[float], bins: Sequ
 
 
 def _time_cdf(told: Lines, lines: "dict[str, pl.Series]", name: str, of: str, *, tail: bool) -> "Figure":
-    """Draw the distribution of times in µs; the values of each line are sorted."""
+    """Draw the distribution of times in µs; the values of each line must be in ascending order."""
     unit = style.time_unit(value for values in lines.values() for value in values)
     curves = {line: _ranks(values / unit.size, tail=tail) for line, values in lines.items()}
     counts = {line: len(values) for line, values in lines.items()} if tail else None
@@ -552,9 +552,9 @@ def _ranks(ordered: "pl.Series", *, tail: bool = False) -> Curve:
 
 
 def _few(values: Sequence[float], shares: Sequence[float], *, tail: bool = False) -> Curve:
-    """Reduce the points of a distribution: one point for each share of 1 / `POINTS`.
+    """Reduce the points of a distribution: a share of 1 / `POINTS` of all values lies between two points.
 
-    Both ends of larger steps are kept, so that the curve rises at the right value.
+    Both ends of larger steps stay, so that the curve rises at the right value.
     """
     import numpy as np
 
@@ -581,8 +581,8 @@ def _draw_cdf(
 ) -> None:
     """Draw distributions, or with `counts` the share above each value.
 
-    `counts` has the number of observations of each line, if known: the part of a line with fewer than
-    `percentiles.FEWEST_BEYOND` observations above is pale.
+    `counts` is the number of observations of each line, if known. A line is pale where fewer than
+    `percentiles.FEWEST_BEYOND` of its observations are larger.
     """
     index = {name: number for number, name in enumerate(curves)}
     is_tail = counts is not None
@@ -616,5 +616,5 @@ def _draw_cdf(
 
 
 def _above(shares: Sequence[float], is_tail: bool) -> list[float]:
-    """Return the shares at or below each value; with `is_tail`, the shares above it, with NaN for zero."""
+    """Return shares of values at or below each point; with `is_tail`, the shares above it (NaN for zero)."""
     return [1 - share if share < 1 else math.nan for share in shares] if is_tail else [*shares]

@@ -26,10 +26,10 @@ FIRST: dict[str, Any] = {"marker": "^", "color": "black", "markerfacecolor": "bl
 """Marker of the first place in the ranking."""
 
 LEFT = {"Pareto-optimal", "cannot tell"}
-"""Verdicts over all metrics of places that no other place demonstrably beats."""
+"""Verdicts, over all metrics, that a place can have if no other place demonstrably beats it."""
 
 SMALL = 4.0
-"""Ratio of the ends of the scale below which labels are in percent."""
+"""Ratio of largest to smallest value of the scale below which its labels are in percent."""
 
 
 MOST_DRAWN = 100
@@ -173,7 +173,7 @@ def _limits(
 
 
 def _heights(rows: Sequence[Row]) -> dict[tuple[str, str], float]:
-    """Return the heights of metrics by point, from the top; names of points are above their metrics."""
+    """Return the height of each row by point and metric; names of points are above their metrics."""
     heights: dict[tuple[str, str], float] = {}
     height = 0.0
     for point in dict.fromkeys(describe(row.point) for row in rows):

@@ -1,4 +1,4 @@
-"""Distinction of a figure's lines: by style, by a colour scale, or by separate panels.
+"""Choice of how a figure distinguishes its lines: by style, by a colour scale, or by separate panels.
 
 Eight styles are distinguishable in grey and for the colour-blind. With more lines, the values of a swept
 quantity become colours of a scale, and schemes get panels side by side, in which grey lines show the others.
@@ -27,10 +27,10 @@ BESIDE = 8
 """Maximum number of panels of single lines side by side on a page."""
 
 MOST_ROWS = 20
-"""Maximum number of rows of such panels on a page."""
+"""Maximum number of rows of panels of single lines on a page."""
 
 LOW = 0.66
-"""Height of such a panel in inches."""
+"""Height of a panel of a single line in inches."""
 
 PAGE_WIDTH = 7.0
 """Width of both columns of a two-column paper, in inches."""
@@ -43,15 +43,15 @@ Look = dict[str, Any]
 
 @dataclass(frozen=True)
 class Lines:
-    """Lines of a figure by name, with their styles and their division into parts."""
+    """Lines of a figure by name: their styles, and their division into parts with panels of their own."""
 
     looks: dict[str, Look]
     parts: dict[str, list[str]]
-    """Names of lines by title of the part; a single part without a title if all lines share panels."""
+    """Names of the lines of each part, by the part's title; one untitled part if all lines share panels."""
     scale: Swept | None = None
     """Axis that the colours represent; None if colours identify lines."""
     values: Sequence[Any] = ()
-    """Values on that axis."""
+    """Values of the axis `scale`."""
 
     @property
     def is_split(self) -> bool:
@@ -59,11 +59,11 @@ class Lines:
         return len(self.parts) > 1
 
     def behind(self, part: str) -> list[str]:
-        """Return the lines that a part shows in grey: all other lines, if each line has its own part."""
+        """Return the lines that a part shows in grey: if each line has its own part, all other lines."""
         return [] if self.scale or not self.is_split else [name for name in self.looks if name != part]
 
     def finish(self, figure: "Figure", plots: "Sequence[Axes]", *named: "Axes") -> None:
-        """Add a legend or a colour bar above all panels; `named` are panels that have all lines."""
+        """Add a legend or a colour bar above all panels; the legend has the lines of the panels `named`."""
         if self.scale:
             self.scale.add_bar(figure, plots, self.values, _colours())
         elif not self.is_split:
@@ -71,7 +71,7 @@ class Lines:
 
 
 def of_labels(lines: Mapping[str, Mapping[str, Any]]) -> Lines:
-    """Choose how to distinguish lines, which are given by name with their labels by axis.
+    """Choose how to distinguish lines; `lines` maps their names to their labels, which are given by axis.
 
     Up to eight lines have styles; lines of one scheme share its colour. With more lines, the numeric axis
     with the most values becomes a colour scale, and values of the other axes become parts; without a numeric
@@ -106,7 +106,7 @@ def of_labels(lines: Mapping[str, Mapping[str, Any]]) -> Lines:
 
 
 def of_groups(groups: Mapping[str, Sequence[Run]], *without: str) -> Lines:
-    """Choose how to distinguish groups of runs; `without` are the axes along which lines are drawn."""
+    """Choose how to distinguish groups of runs, each a line; `without` are axes that lines extend along."""
     found: dict[str, dict[str, Any]] = {}
     for name, members in groups.items():
         known = {axis: value for axis, value in labels(members[0]).items() if axis not in {"seed", *without}}
@@ -142,8 +142,8 @@ def side_by_side(
 ) -> "Iterator[tuple[Figure, list[list[Place]]]]":
     """Create panels of several metrics along one axis, one for each metric and part.
 
-    A single part arranges its metrics in `columns`. Several parts are side by side and wrap, with one metric
-    in each row. Yields the figure, and the panels of each metric.
+    With a single part, the metrics are arranged in `columns` columns. With several parts, each row shows one
+    metric for as many parts as fit side by side. Yields the figure, and the panels of each metric.
     """
     if not lines.is_split:
         with style.panels(-(-count // columns), columns, height, sharex=True) as (figure, plots):
@@ -185,7 +185,7 @@ def side_by_side(
 def one_below_the_other(
     lines: Lines, count: int, height: float
 ) -> "Iterator[tuple[Figure, list[list[Place]]]]":
-    """Create panels with different horizontal axes: parts in rows, metrics in columns.
+    """Create panels whose horizontal axes differ, with a row for each part and a column for each metric.
 
     Yields the figure, and the panels of each metric.
     """

@@ -32,10 +32,10 @@ TALLEST = 8.0
 """Greatest height of all heat maps together, in inches."""
 
 NAME_HEIGHT = 0.11
-"""Height of a row's name in inches."""
+"""Height in inches of the name of a heat map's row."""
 
 MARKS = 6
-"""Number of markers of a line over time."""
+"""Number of markers on a line over time."""
 
 GOODPUT_SLICES = 50
 """Number of intervals of the run over which goodput is averaged."""
@@ -96,14 +96,14 @@ class _Panel:
 
     label: str
     place: int
-    """Number of its scheme, which determines the colour."""
+    """Index of its scheme, which determines the colour."""
     is_pool: bool
     series: Series
     thresholds: Thresholds
 
 
 def _panels(runs: Sequence[Run], ports: Sequence[str]) -> list[_Panel]:
-    """Return the panels: the same ports for every run, and by default the pools of these ports."""
+    """Return the panels of the same ports for every run, and by default also of these ports' pools."""
     chosen = ports or busiest(runs, most=2 if len(runs) == 1 else 1)
     schemes = list(groups(runs))
     shown = []
@@ -123,7 +123,7 @@ def _panels(runs: Sequence[Run], ports: Sequence[str]) -> list[_Panel]:
 def heat_map(runs: Runs, ports: Sequence[str] = ()) -> "Figure":
     """Draw a heat map of the backlog of every port over time, which shows ports that are congested together.
 
-    Each field is the highest backlog in its interval. Each run has a map, with the same colours.
+    Each field shows the highest backlog in its interval. Each run has its own map; all share a colour scale.
 
     Parameters
     ----------
@@ -221,7 +221,7 @@ def cwnd(runs: Runs, flows: Sequence[int] = ()) -> "Figure":
 def goodput(runs: Runs, flows: Sequence[int] = ()) -> "Figure":
     """Draw goodput over time, with a panel for each run and a line for each flow or class of service.
 
-    Goodput is the acknowledged bytes in each fiftieth of the run.
+    Goodput is computed from the bytes acknowledged in each fiftieth of the run.
 
     Parameters
     ----------
@@ -284,7 +284,7 @@ def _each(runs: Sequence[Run]) -> list[tuple[str, str, Run]]:
 def _draw_over_time(
     shown: Sequence[tuple[str, dict[str, Series], float]], what: str, unit: style.Unit
 ) -> "Figure":
-    """Draw a panel for each entry of `shown`, which has a name, lines, and the end of the time axis.
+    """Draw a panel for each entry of `shown`: its name, its lines, and the end of its time axis.
 
     With more than `MOST_LOOKS` lines, each line has its own panel, titled with its name.
     """
@@ -293,7 +293,7 @@ def _draw_over_time(
     end = max(last for _, _, last in shown)
     names = list(dict.fromkeys(name for _, lines, _ in shown for name in lines))
     is_split = len(names) > MOST_LOOKS
-    # For each panel: its name, its lines, and the lines with which it shares a scale.
+    # Each panel has a name, lines, and the lines of all panels with the same scale.
     drawn = [(label, lines, lines) for label, lines, _ in shown]
     if is_split:
         drawn = [
@@ -326,7 +326,7 @@ def _draw_over_time(
 
 
 def _draw_parts(plot: "Axes", series: Series, time: style.Unit, unit: style.Unit, **look: Any) -> "Line2D":
-    """Draw a line through means over intervals, with a band where an interval has several values."""
+    """Draw a line through means over intervals, with a band from the lowest to the highest value."""
     import numpy as np
 
     parts = series.parts(2 * PARTS)

@@ -31,7 +31,7 @@ WIDE = 4.0
 """Ratio of the ends of a scale above which it is logarithmic."""
 
 DECADES = 4
-"""Decades of a scale with zero; smaller values are drawn between zero and its first label."""
+"""Number of decades of a logarithmic scale that includes zero; smaller values are drawn next to zero."""
 
 Selection = Mapping[str, Any]
 Values = list[float]
@@ -60,7 +60,7 @@ def frontier(
     baseline
         Selection of the runs by which values are divided, pair by pair of seeds. Default: values as measured.
     ideal
-        Whether to state the bound of a network without queues, for completion times of size bins.
+        Whether to state the lower bound of completion times, those in a network without queues.
 
     Returns
     -------
@@ -124,7 +124,7 @@ def frontier(
 def dots(
     runs: Runs, *, metrics: Sequence[str] = SHOWN, rows: str = "scheme", baseline: Selection | None = None
 ) -> "Figure":
-    """Draw a row for each scheme, and a panel for each metric; other differences are markers in a row.
+    """Draw a row for each scheme and a panel for each metric; runs that differ otherwise have own markers.
 
     Bars are 95 % intervals over seeds, from three seeds on.
 
@@ -186,7 +186,7 @@ def dots(
 
 
 Numbers = dict[tuple[int, str], float]
-"""Values by run and metric; runs in which nothing was measured are missing."""
+"""Values by run and metric, without runs in which the metric was not measured."""
 
 
 def _measured(runs: Sequence[Run], metrics: Sequence[str], baseline: Selection | None) -> Numbers:
@@ -202,7 +202,7 @@ def _measured(runs: Sequence[Run], metrics: Sequence[str], baseline: Selection |
 
 
 def _relative(numbers: Numbers, runs: Sequence[Run], divisors: Numbers, baseline: Selection) -> Numbers:
-    """Divide by the values of the baseline's run at the same point and seed; zeros divide nothing."""
+    """Divide values by those of the baseline's run at the same point and seed; omit divisions by zero."""
     base = {
         _point(run, baseline): run
         for run in runs
@@ -223,7 +223,7 @@ def _relative(numbers: Numbers, runs: Sequence[Run], divisors: Numbers, baseline
 
 
 def _point(run: Run, baseline: Selection) -> str:
-    """Return the place of a run without the axes of the baseline."""
+    """Return the point of a run in the sweep, without the axes that `baseline` selects on."""
     return str({axis: value for axis, value in labels(run).items() if axis not in baseline})
 
 
@@ -271,7 +271,7 @@ def _order(value: object) -> float:
 
 
 def _looks(names: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Return the marker of each scheme; with more than eight, a point for a number to be beside."""
+    """Return the marker of each scheme; with more than eight schemes, a small point for all."""
     if len(names) <= MOST_LOOKS:
         return {name: style.look(index) | {"linestyle": ""} for index, name in enumerate(names)}
     point = {"marker": "o", "markersize": 2.2, "linestyle": "", "color": "0.25"}
@@ -285,7 +285,7 @@ Points = dict[tuple[str, str], Values]
 def _draw_trade_off(
     plot: "Axes", found: Mapping[str, Sequence[Values]], looks: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, tuple[float, float]]:
-    """Draw the means of two metrics with their bars, and the line of the unbeaten; return the means."""
+    """Draw the means of two metrics with bars, and a line through the Pareto front; return the means."""
     means = {name: (_mean(both[0]), _mean(both[1])) for name, both in found.items() if all(both)}
     front = [
         mine
@@ -388,7 +388,7 @@ def _scale(plot: "Axes", which: str, values: Sequence[float]) -> None:
 
 
 def _scale_with_zero(plot: "Axes", values: Sequence[float]) -> None:
-    """Set a scale of `DECADES` decades with zero if values span more than one, otherwise a linear one."""
+    """Set a scale that includes zero: `DECADES` decades if values span more than one, otherwise linear."""
     from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
 
     positive = [value for value in values if value > 0]
@@ -446,11 +446,11 @@ UNITS = {"fct_us": "µs", "query_us": "µs", "fluid_fct_us": "µs", "backlog_byt
 """Units of metrics by kind."""
 
 SHARES = ("loss_rate", "with_timeout")
-"""Beginnings of the names of shares, which are in percent."""
+"""Beginnings of the names of metrics that are shares, which are shown in percent."""
 
 
 def _factor(name: str) -> float:
-    """Return the factor from a metric to the unit of its axis."""
+    """Return the factor that converts values of a metric to the unit of its axis."""
     metric = Metric(name)
     if any(word.startswith(SHARES) for word in (metric.kind, *metric.words)):
         return 100.0

@@ -29,13 +29,13 @@ LEGEND_LINE = 0.157
 """Height of a line of the legend and the space below it, in inches."""
 
 LEGEND_LINES = 2
-"""Lines of a legend that fit a figure; more lines increase its height."""
+"""Number of lines of a legend that fit a figure; more lines increase the figure's height."""
 
 NOTE_CHARACTERS = 66
 """Maximum number of characters in a line of a note below all panels."""
 
 SUFFIXES = {".pdf", ".png", ".svg"}
-"""Suffixes that name the only format of a figure's file."""
+"""Suffixes of a given path that select the only format in which a figure is written."""
 
 DEFAULT_FORMATS = ("pdf", "png")
 
@@ -101,7 +101,7 @@ SIZES = {"B": 1.0, "KB": 1e3, "MB": 1e6, "GB": 1e9}
 
 
 def time_unit(values: Iterable[float]) -> Unit:
-    """Return the most readable unit for an axis with these times in µs.
+    """Return the unit that makes the numbers of an axis with these times (in µs) easiest to read.
 
     >>> time_unit([0.0, 20_000.0])
     Unit(name='ms', size=1000.0)
@@ -112,7 +112,7 @@ def time_unit(values: Iterable[float]) -> Unit:
 
 
 def size_unit(values: Iterable[float]) -> Unit:
-    """Return the most readable unit for an axis with these sizes in bytes.
+    """Return the unit that makes the numbers of an axis with these sizes (in bytes) easiest to read.
 
     >>> size_unit([720_000]).name, size_unit([0, 3e6]).name
     ('KB', 'MB')
@@ -154,8 +154,8 @@ def scale(
     zero
         Whether a logarithmic axis must also show zeros.
     more
-        Ends of intervals, which the axis must include, but which do not decide whether it is logarithmic.
-        Ends far below all values are ignored, so such intervals extend beyond the axis.
+        Ends of intervals. The axis includes them, but they do not decide whether it is logarithmic. Ends
+        far below all values are ignored, so such intervals extend beyond the axis.
     """
     from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
 
@@ -204,7 +204,7 @@ def keep_few_ticks(plot: "Axes") -> None:
 
 
 def decades(low: float, high: float) -> list[float]:
-    """Return the ticks of a logarithmic axis: powers of ten; in a narrow range, multiples of them too."""
+    """Return the ticks of a logarithmic axis: powers of ten, and in a narrow range also multiples of them."""
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
     span = math.log10(high / low)
     factors = (1, 2, 5) if span <= 1.5 else (1, 3) if span <= 2.2 else (1,)
@@ -226,7 +226,7 @@ def add_legend(figure: "Figure", *plots: "Axes") -> None:
         name: handle for plot in plots for handle, name in zip(*plot.get_legend_handles_labels(), strict=True)
     }
     if len(lines) > 1:
-        # The number of columns that fit: a column is as wide as the longest name with its sample line.
+        # As many columns as fit: each is as wide as the longest name with its sample line.
         columns = max(1, min(len(lines), LEGEND_CHARACTERS // (max(map(len, lines)) + 8)))
         names = [textwrap.fill(name, LEGEND_CHARACTERS - 8) for name in lines]
         height = math.ceil(sum(name.count("\n") + 1 for name in names) / columns)
@@ -300,7 +300,7 @@ def name_columns(plots: "Sequence[Axes]", names: Sequence[str]) -> None:
 
 
 def save(figure: "Figure", stem: str | Path, formats: Iterable[str] | None = None) -> list[Path]:
-    """Write a figure in several formats beside each other, and return the paths.
+    """Write a figure in several formats into one folder, and return the paths of the files.
 
     The same results give byte-identical files, because the files contain no date.
 

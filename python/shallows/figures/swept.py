@@ -1,4 +1,4 @@
-"""Axis of a sweep as the axis or colour scale of a figure: positions, unit, and linear or logarithmic."""
+"""Axis of a sweep as the axis or colour scale of a figure: its positions, its unit, and its scale."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence

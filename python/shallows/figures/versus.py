@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Line:
-    """A line of a panel: our values with intervals over seeds, and the paper's points."""
+    """A line of a panel: measured values with intervals over seeds, and the paper's points."""
 
     name: str
     index: int
@@ -33,20 +33,21 @@ class Panel:
 
 @dataclass(frozen=True)
 class Versus:
-    """Contents of the figure: our values versus the paper's."""
+    """Contents of the figure: measured values versus the paper's."""
 
     axis: str
     is_wide: bool
     """Whether the axis is logarithmic."""
     panels: Sequence[Panel]
     seeds: Sequence[int]
-    """Number of seeds of the means; several numbers if points differ."""
+    """Distinct numbers of seeds over which the points' means are taken."""
 
 
 def draw(found: Versus) -> "Figure":
     """Draw a panel for each metric.
 
-    Our values are lines through means over seeds, with bars for intervals; the paper's points are filled.
+    Measured values are lines through means over seeds, with bars for intervals; points of the paper are
+    filled.
     """
     with style.panels(len(found.panels), 1, 1.0, sharex=True) as (figure, plots):
         for plot, panel in zip(plots, found.panels, strict=True):
@@ -67,7 +68,7 @@ def draw(found: Versus) -> "Figure":
 
 
 def _draw_ours(plot: "Axes", line: Line) -> list[float]:
-    """Draw our means and their bars; return the means."""
+    """Draw the measured means and their interval bars; return the means."""
     look = style.look(line.index)
     places, means, *_ = (list(column) for column in zip(*line.ours, strict=True))
     known = [

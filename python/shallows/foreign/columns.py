@@ -1,4 +1,4 @@
-"""Rows of whole numbers in compact columns, since a million flows as objects take too much memory."""
+"""Rows of whole numbers in compact columns, as a million flows as objects would take too much memory."""
 
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 Row = TypeVar("Row", bound=NamedTuple)
 
 TOGETHER = 128
-"""Rows moved into columns at a time: few, for the processor's caches and the garbage collector."""
+"""Number of rows that are moved into columns together; few, so that they fit the processor's caches."""
 
 
 class Columns(Generic[Row]):
@@ -50,10 +50,10 @@ class Columns(Generic[Row]):
         ]
         self._stored = 0
         self._latest: list[Row] = []
-        """Rows not yet in the columns."""
+        """Latest rows, which are not in the columns yet."""
 
     def reordered(self, places: "NDArray[np.int64]") -> "Columns[Row]":
-        """Return the rows at these places, in this order."""
+        """Return a copy that consists of the rows at these places, in this order."""
         import numpy as np
 
         rows = Columns(self.kind, self._codes)

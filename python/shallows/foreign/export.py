@@ -57,7 +57,8 @@ def hpcc(source: ScenarioLike | Run, what: str) -> str:
 def node_ids(hosts: Sequence[str], switches: Sequence[str]) -> list[int]:
     """Return HPCC's number of each node, hosts first.
 
-    The numbers come from the names if these contain every number once; otherwise from the order.
+    The numbers are those in the names if each number from 0 on occurs once; otherwise nodes are numbered in
+    order.
 
     >>> node_ids(["host0", "host2"], ["switch1"]), node_ids(["a", "b"], ["tor"])
     ([0, 2, 1], [0, 1, 2])
@@ -121,7 +122,7 @@ def _flows_of_scenario(source: Source, experiment: "Experiment") -> str:
 def _listed(
     row: Mapping[str, str | None], hosts: Mapping[str, int], common: int, source: str
 ) -> tuple[int, int, int, int, int, int]:
-    """Return start in ps, source, destination, class, port and bytes of a row; the engine has checked it."""
+    """Return start in ps, source, destination, class, port and bytes of a row that the engine has checked."""
     cells = {(name or "").strip(): (text or "").strip() for name, text in row.items()}
     if cells.get("after"):
         raise ShallowsError(
@@ -175,7 +176,7 @@ def fct(run: Run) -> str:
     """Return `fct.txt` of a run: a line for each complete flow, ordered by completion.
 
     Its columns (third.cc, `qp_finish`): addresses of source and destination, their ports, bytes, start,
-    completion time, and completion time in an empty network (our `ideal_us`); times are in ns.
+    completion time, and completion time in an empty network (the column `ideal_us`); times are in ns.
     """
     import polars as pl
 

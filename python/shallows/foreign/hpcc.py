@@ -2,7 +2,8 @@
 
 The input of HPCC's `scratch/third.cc` becomes a scenario: the network as a graph, the flows as a list,
 switches and senders from the configuration. HPCC has lossless links (PFC) and senders that pace by rate;
-scenarios have neither. Therefore only CC_MODE 8 (DCTCP) has a counterpart, and keys without one are rejected.
+scenarios have neither. Therefore only CC_MODE 8 (DCTCP) has a counterpart, and keys without a counterpart are
+rejected.
 """
 
 from collections import Counter
@@ -26,13 +27,13 @@ TCP_HEADERS = 40
 def import_hpcc(source: Path, ignored: Ignored = NOTHING, root: Path | None = None) -> Imported:
     """Build the scenario of a configuration file, or of the `config.txt` of a folder.
 
-    Paths in the file are relative to `root`, the working folder of HPCC; by default to the file's folder or
-    the one above.
+    Paths in the file are relative to `root`, the working folder of HPCC. By default, they are relative to the
+    file's folder or its parent.
 
     Raises
     ------
     ShallowsError
-        With file and line, if an entry is malformed or has no counterpart.
+        If an entry is malformed or has no counterpart in scenarios; the error names file and line.
     """
     config = read_config(source / "config.txt" if is_folder(source) else source, root, ignored)
     network = read_topology(config.path("TOPOLOGY_FILE"), ignored)
@@ -70,7 +71,7 @@ def import_hpcc(source: Path, ignored: Ignored = NOTHING, root: Path | None = No
 
 
 def switch(config: Config, network: Network, *, several: bool) -> dict[str, Any]:
-    """Return `[switch]`: one pool for all ports, markers by the rate of each port's link (switch-mmu.cc)."""
+    """Return the `[switch]` table: one pool, and markers by the rate of each port's link (switch-mmu.cc)."""
     table: dict[str, Any] = {"buffer": {"kind": "complete-sharing", "pool": config.buffer}}
     if several:
         # HPCC serves queues 1 to 7 by packet round robin; queue 0 is for control packets.
@@ -95,6 +96,6 @@ def switch(config: Config, network: Network, *, several: bool) -> dict[str, Any]
 
 
 def _ports(cable: Cable) -> list[str]:
-    """Return the ports of switches at a cable."""
+    """Return the names of the switch ports at both ends of a cable."""
     one, other = cable.ends
     return [f"{start}->{end}" for start, end in ((one, other), (other, one)) if start.startswith("switch")]

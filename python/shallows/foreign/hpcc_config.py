@@ -1,4 +1,4 @@
-"""HPCC's `config.txt`: values of its keys for a scenario, with keys that are left out or rejected."""
+"""HPCC's `config.txt`: values of the keys that a scenario uses; other keys are left out or rejected."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from shallows.foreign.ignoring import NOTHING, Ignored
 from shallows.foreign.reading import PS_PER_S, Line
 
 GAIN = 0.0625
-"""DCTCP's g where the file has no value for it: RFC 8257 §4.2."""
+"""Value of DCTCP's g if the file has none: RFC 8257 §4.2."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Config:
     notes: list[str]
 
     def path(self, key: str) -> Path:
-        """Return the file of a key, relative to `root`, by default to this file's folder or the one above."""
+        """Return the path in a key, relative to `root` (default: this file's folder or its parent)."""
         line = self.lines[key]
         above = [self.file.parent, self.file.parent.parent]
         places = [folder / line.words[1] for folder in ([self.root] if self.root else above)]
@@ -46,7 +46,7 @@ class Config:
         return found
 
     def marker(self, rate: int) -> dict[str, Any]:
-        """Return the marker of ports of this rate: on dequeue, by the remaining backlog (switch-node.cc)."""
+        """Return the marker of ports of this rate: on dequeue, by the backlog left (switch-node.cc)."""
         found = []
         for key in ("KMIN_MAP", "KMAX_MAP", "PMAX_MAP"):
             if rate not in self.thresholds[key]:
@@ -109,7 +109,7 @@ def read_config(path: Path, root: Path | None = None, ignored: Ignored = NOTHING
 
 
 def _one(lines: dict[str, Line], key: str, default: int, least: int, most: int) -> int:
-    """Return the whole number of a key; `default` is third.cc's."""
+    """Return the whole number that a key has; `default` is the value in third.cc for a missing key."""
     if key not in lines:
         return default
     return lines[key].whole(key, lines[key].words[1], least, most)
@@ -152,7 +152,7 @@ def _unmodelled(lines: dict[str, Line], mode: int) -> Iterator[tuple[str, str]]:
 
 
 def _meaningless(lines: dict[str, Line], mode: int) -> list[tuple[set[str], str]]:
-    """Return the keys that change no result, such as parameters of unused modes, with the reason."""
+    """Return sets of keys that change no result, such as parameters of unused modes, each with the reason."""
     of_modes = set().union(*keys.OF_MODES.values())
     chosen = keys.OF_MODES[keys.DCTCP] if mode == keys.DCTCP else set()
     off = {key for key, count in keys.OFF.items() if key in lines and _zero(lines[key], count)}
@@ -179,7 +179,7 @@ def _place(path: Path, lines: dict[str, Line], key: str) -> str:
 
 
 def _said(key: str, lines: dict[str, Line], mode: int) -> str:
-    """Return a key with its value."""
+    """Format a key with its value for a message."""
     said = " ".join(lines[key].words) if key in lines else f"{key} {mode}"
     if key == "CC_MODE":
         return f"{said} ({keys.MODES.get(mode, 'unknown')}; the scenario has DCTCP)"
@@ -203,7 +203,8 @@ def _stop(lines: dict[str, Line]) -> int:
 def _gain(path: Path, lines: dict[str, Line], mode: int, ignored: Ignored) -> float:
     """Return DCTCP's g.
 
-    EWMA_GAIN has another meaning in other modes; HPCC's default is 0, by a division of integers.
+    In modes other than DCTCP, EWMA_GAIN has another meaning. HPCC's default is 0, the result of an integer
+    division.
     """
     if mode != keys.DCTCP or "EWMA_GAIN" in ignored.keys:
         return GAIN

@@ -23,7 +23,7 @@ LARGEST_PORT = 65_535
 
 
 def read_flows(path: Path, network: Network) -> tuple[Columns[Flow], list[str]]:
-    """Read a `flow.txt`: the number of flows, then a line for each, by time; further lines are not read."""
+    """Read a `flow.txt`: the number of flows, then one line per flow by start; further lines are ignored."""
     reader: _Reader | None = None
     for block in read_blocks(path):
         for piece in [block] if reader is None else pieces(block, reader.together):
@@ -38,7 +38,7 @@ def read_flows(path: Path, network: Network) -> tuple[Columns[Flow], list[str]]:
 
 
 class _Reader:
-    """Reader of all lines after the first: usual lines in blocks, as arrays, and other lines one by one."""
+    """Reader of the lines after the first; lines of the usual shape are read in blocks, others one by one."""
 
     def __init__(self, first: Line, network: Network) -> None:
         first.expect(1, "the number of flows")
@@ -50,7 +50,7 @@ class _Reader:
         self._numbers = {node: number for number, node in enumerate(network.hosts)}
         self._with_ports, self._latest = True, 0
         self._large = array("I")
-        """Lines with sizes that HPCC cannot read."""
+        """Numbers of the lines with sizes that HPCC cannot read."""
         self._after, self._further = 0, 0
         """Number of the first line that HPCC does not read, and the count of such lines."""
 
@@ -129,10 +129,10 @@ class _Flow(NamedTuple):
     pg: int
     size: int
     whole: int
-    """Seconds."""
+    """Whole seconds of the start time."""
     port: int = -1
     part: int = 0
-    """Digits after the decimal point, as a whole number."""
+    """Digits of the start time after the decimal point, as a whole number."""
 
 
 @lru_cache(maxsize=64)

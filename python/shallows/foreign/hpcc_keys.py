@@ -82,7 +82,7 @@ OF_MODES = {
     DCTCP: {"EWMA_GAIN", "DCTCP_RATE_AI"},
     PINT: {"MI_THRESH", "PINT_LOG_BASE", "PINT_PROB", "RATE_AI", "U_TARGET"},
 }
-"""Keys that rdma-hw.cc reads only in some modes of congestion control, by mode."""
+"""Dictionary that maps modes of congestion control to the keys that rdma-hw.cc reads only in this mode."""
 OF_CONWEAVE = {
     "CONWEAVE_TX_EXPIRY_TIME",
     "CONWEAVE_REPLY_TIMEOUT_EXTRA",
@@ -99,9 +99,9 @@ OFF = {
     "ENABLE_IRN": 1,
     "LB_MODE": 1,
 }
-"""Keys without effect if all their values are 0, with the number of values: `LB_MODE 0` is ECMP."""
+"""Number of values of keys that have no effect if all values are 0; `LB_MODE 0`, for example, is ECMP."""
 OF_HAWKEYE = {"DIR", "AGENT_NODE", "AGENT_THRESHOLD", "EPOCH_TIME", "NO_CC_NODE"}
-"""Keys of Hawkeye only, whose `BUFFER_SIZE` is in KiB; in the other simulators it is in MiB."""
+"""Keys of Hawkeye only. In its files `BUFFER_SIZE` is in KiB, in those of other simulators in MiB."""
 UNMODELLED = {
     "GLOBAL_T",
     "HAS_WIN",
@@ -123,7 +123,7 @@ LISTS = {"AGENT_NODE", "NO_CC_NODE"}
 
 
 def read(path: Path, notes: list[str]) -> dict[str, Line]:
-    """Return a line for each key with its effective values.
+    """Return a dictionary that maps each key to a line with its effective values.
 
     The last line of a repeated key counts; lines of one map are combined. HPCC reads word by word, a key and
     then its values. It skips all other words and has no comments, so it reads keys even in lines that begin
@@ -185,7 +185,7 @@ def _both(first: Line, second: Line) -> Line:
 
 
 def _values(key: str, count: str) -> int | None:
-    """Return the number of values after a key; `count` is the first value. None if `count` is not a number.
+    """Return the number of values after a key whose first value is `count`; None if it is not a number.
 
     >>> _values("CC_MODE", "8"), _values("LINK_DOWN", "0"), _values("KMIN_MAP", "2")
     (1, 3, 5)

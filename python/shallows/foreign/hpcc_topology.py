@@ -18,13 +18,13 @@ HEADERS = (
 
 @dataclass(frozen=True)
 class Network:
-    """Network of a topology file; the file numbers all nodes and lists the switches."""
+    """Network of a topology file, which numbers all nodes and lists the numbers of the switches."""
 
     hosts: list[int]
     switches: list[int]
     cables: list[Cable]
     short_sizes: bool = True
-    """Whether its simulator reads flow sizes in 32 bits."""
+    """Whether the simulator that the file is for reads flow sizes in 32 bits."""
     notes: list[str] = field(default_factory=list)
 
 
@@ -39,14 +39,14 @@ class _Header:
     switches: int
     links: int
     nvswitches: int = 0
-    """Number of NVSwitches, which join only the GPUs of a server; they are the first switches."""
+    """Number of NVSwitches, which connect the GPUs of one server; the file lists them first."""
     note: str = ""
 
 
 def read_topology(path: Path, ignored: Ignored = NOTHING) -> Network:
-    """Read a `topology.txt`: counts of nodes, switches and links, the switches, then a line for each link.
+    """Read a `topology.txt`: counts of nodes, switches and links, then the switches, then one line per link.
 
-    Further lines are not read, as in HPCC. With `ignored.unmodelled`, losses of links and NVSwitches are left
+    Further lines are ignored, as in HPCC. With `ignored.unmodelled`, losses of links and NVSwitches are left
     out; the GPUs of a server then communicate through the network.
     """
     lines = read_lines(path)
@@ -110,7 +110,7 @@ def _header(first: Line, ignored: Ignored) -> _Header:
 
 
 def _switches(first: Line, lines: Iterator[Line], header: _Header) -> list[int]:
-    """Return the switches in the order of the file, and remove their lines from `lines`."""
+    """Return the switches in the order of the file, and advance `lines` past their lines."""
     found: dict[int, int] = {}
     for line in lines:
         if not all(word.isdecimal() for word in line.words):
@@ -193,7 +193,7 @@ def _losses(links: list[Line], ignored: Ignored) -> list[str]:
 
 
 def rest(first: Line, found: int, said: int, what: str, after: int, count: int) -> list[str]:
-    """Return a note on the `count` lines from line `after` on, which HPCC does not read.
+    """Return a note that HPCC does not read the `count` lines from line `after` on.
 
     Raises an error if fewer lines follow than the file says.
     """

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 UNITS = {"ps": 1, "us": 10**6}
 """Units of start times in htsim's programs, in picoseconds."""
 END_PS = 10**9
-"""End of htsim's runs without `-end`, in picoseconds: 1 ms."""
+"""Default end of htsim's runs, for the option `-end`, in picoseconds: 1 ms."""
 AT_ONCE = 1 << 14
-"""Flows that are reordered at a time; this many are in memory twice."""
+"""Number of flows that are reordered together; only so many are in memory twice."""
 
 
 def import_htsim(
@@ -40,7 +40,7 @@ def import_htsim(
     Raises
     ------
     ShallowsError
-        With file and line, if an entry is malformed or has no counterpart.
+        If an entry is malformed or has no counterpart in scenarios; the error names file and line.
     """
     left_out = LeftOut()
     matrix = read_matrix(path, ignored, left_out)
@@ -103,12 +103,12 @@ def _network(
     found = {word.lower() for word in (*left_out.lines, *further.lines)}
     for key in ignored.keys:
         if key not in WHY and key.lower() not in found:
-            raise ShallowsError(f"--ignore {key}: the files have no such word", "remove this option")
+            raise ShallowsError(f"--ignore {key}: the files have no such key", "remove this option")
     return network
 
 
 def _unit(matrix: Matrix, asked: str | None) -> tuple[str, list[str]]:
-    """Return the unit of start times, with notes; it depends on the program that reads the file.
+    """Return the unit of start times, which depends on the htsim program that reads the file, and notes.
 
     htsim_uec (uec.cpp, `connectPort`) reads microseconds, the other programs picoseconds. Only htsim_uec
     supports messages. Starts that are all below 1,000 are interpreted as microseconds.
@@ -168,7 +168,7 @@ def _flows(matrix: Matrix, unit_ps: int) -> Columns[Flow]:
 
 
 def _order(connections: Columns[Connection]) -> "Numbers":
-    """Return the indices of connections with a size; those without a trigger come in the order of starts."""
+    """Return the indices of connections with a size; those without a trigger are ordered by their start."""
     import numpy as np
 
     sizes, triggers, starts = (np.asarray(connections.column(name)) for name in ("size", "trigger", "start"))
@@ -180,9 +180,9 @@ def _order(connections: Columns[Connection]) -> "Numbers":
 
 
 def _counts(numbers: Iterable[int], triggers: Triggers, turns: "array[int]") -> Iterator[int]:
-    """Yield how often the trigger of each flow fires before the flow starts; 1 for a flow without a trigger.
+    """Yield for each flow how many times its trigger fires before the flow starts; 1 without a trigger.
 
-    `turns` counts the flows of each trigger so far.
+    `turns` counts, for each trigger, the flows that were already yielded.
     """
     kinds, counts = triggers.column("kind"), triggers.column("times")
     for number in numbers:

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 KNOWN = ["start", "size", "id", "msg", "trigger", "send_done_trigger", "recv_done_trigger"]
 LOST = {"prio": 1, "addon": 0}
-"""Words of a connection without a counterpart, with the number of their values."""
+"""Words of connection lines that scenarios have no counterpart for, with the number of their values."""
 WHY = {
     "prio": "priorities of a receiver's pulls are not modelled",
     "addon": "bytes that are added to a running flow are not modelled",
     "failure": "failures of links and switches are not modelled",
 }
-"""Reasons for which words have no counterpart."""
+"""Dictionary that maps words without a counterpart in scenarios to the reason."""
 MOST_HOSTS = MOST_SIGNALS = 2**32 - 1
 FIELDS = {
     "size": (0, 1 << 50),
@@ -33,11 +33,11 @@ FIELDS = {
     "send_done_trigger": (1, MOST_SIGNALS),
     "recv_done_trigger": (1, MOST_SIGNALS),
 }
-"""Words with a number, and its smallest and largest value, in the order of `Connection`."""
+"""Words that are followed by a number, with its smallest and largest value; ordered as in `Connection`."""
 BOUNDS = {"source": (0, MOST_HOSTS), "destination": (0, MOST_HOSTS), **FIELDS}
 """Smallest and largest value of each number of a connection."""
 NAMED = list(FIELDS)[2:]
-"""Words that refer to flows and triggers."""
+"""Words of a connection line that are followed by the number of a flow or trigger."""
 LARGEST_HTSIM = 2**31 - 1
 FLOAT = struct.Struct("f")
 
@@ -54,7 +54,7 @@ class Connection(NamedTuple):
     """Start in the file's unit, rounded down; 0 for flows that wait for a trigger."""
     is_message: bool = False
     id: int = 0
-    """Number of the flow or connection; 0 means no number, and in trigger fields no trigger."""
+    """Number of the flow or connection; 0 means no number. In the fields of triggers, 0 means no trigger."""
     trigger: int = 0
     send_done_trigger: int = 0
     recv_done_trigger: int = 0
@@ -66,9 +66,9 @@ class Starts:
 
     latest: Decimal | int = 0
     inexact: int = 0
-    """Number of starts that a 32-bit float, htsim's type, does not represent to within 1."""
+    """Number of starts that htsim misreads by 1 or more, because it reads them as 32-bit floats."""
     most_off: tuple[Decimal | int, int] = (0, 0)
-    """Largest deviation, and its line."""
+    """Largest deviation of a start as a 32-bit float, and the number of its line."""
 
     def add(self, start: Decimal | int, line: int) -> None:
         """Add a start."""
@@ -95,7 +95,7 @@ class Starts:
 
 
 class ConnectionReader:
-    """Reader of connection lines: reads usual lines in blocks, as arrays, and other lines word by word."""
+    """Reader of connection lines; lines of a usual shape are read in blocks, others word by word."""
 
     def __init__(self, ignored: Ignored, left_out: LeftOut) -> None:
         self.rows = Columns(Connection, "IIIqqbqIII")

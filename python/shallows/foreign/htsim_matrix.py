@@ -31,7 +31,7 @@ class Matrix:
     triggers: Triggers = field(default_factory=Triggers)
     nodes: int = 0
     too_large: int = 0
-    """Line of the first size that htsim cannot read; 0 if there is none."""
+    """Number of the first line with a size that htsim cannot read; 0 if there is none."""
 
     @property
     def has_messages(self) -> bool:
@@ -61,7 +61,7 @@ def read_matrix(path: Path, ignored: Ignored, left_out: LeftOut) -> Matrix:
 
 
 class MatrixReader:
-    """Reader of a matrix: reads usual lines in blocks, as arrays, and other lines word by word."""
+    """Reader of a matrix; lines of a usual shape are read in blocks, others word by word."""
 
     def __init__(self, path: Path, ignored: Ignored, left_out: LeftOut) -> None:
         self.connections = ConnectionReader(ignored, left_out)
@@ -79,7 +79,7 @@ class MatrixReader:
 
     def _together(self, block: Block) -> bool:
         """Read all lines of a block if they have usual shapes; return whether they were read."""
-        # With words to leave out, all lines are read word by word, because usual lines may contain such
+        # If words are to be left out, all lines are read word by word, because usual lines may contain such
         # words.
         tables = None if self._ignored.keys else columns(block, _shape, _BOUNDS)
         if tables is None:
@@ -185,7 +185,7 @@ def _close(matrix: Matrix) -> None:
 
 
 def _link(matrix: Matrix) -> None:
-    """Count the flows that wait for or fire each trigger; reject matrices that htsim would not finish."""
+    """Count the flows that wait for each trigger or fire it; reject matrices that would never finish."""
     connections, triggers = matrix.connections, matrix.triggers
     _check_ends(matrix)
     for place, number in _named(matrix, "trigger"):
@@ -204,7 +204,7 @@ def _link(matrix: Matrix) -> None:
 
 
 def _named(matrix: Matrix, name: str) -> Iterator[tuple[int, int]]:
-    """Return the index of each connection that names a trigger in this field, and the trigger's number."""
+    """Yield the index of each connection whose field `name` has a trigger, and the trigger's number."""
     if not matrix.connections.has(name):
         return iter(())
     return ((place, number) for place, number in enumerate(matrix.connections.column(name)) if number)
@@ -259,7 +259,11 @@ def _check_unbounded(connection: Connection, matrix: Matrix) -> None:
 
 
 def _check_ids(matrix: Matrix) -> None:
-    """Reject ids that two flows share; with messages, an id is a connection, and a pair of hosts has one."""
+    """Reject ids that flows share wrongly.
+
+    Without messages, each flow has its own id. With messages, an id identifies a connection, and all flows of
+    a pair of hosts have the same id.
+    """
     ids = sorted(filter(None, matrix.connections.column("id")))
     if all(map(lt, ids, islice(ids, 1, None))) and not matrix.has_messages:
         return

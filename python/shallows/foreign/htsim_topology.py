@@ -31,7 +31,7 @@ class Section:
     """The header, or a tier: its switches and their links downwards."""
 
     line: Line
-    """Its first line."""
+    """First line of the section."""
     lines: dict[str, Line] = field(default_factory=dict)
     values: dict[str, int] = field(default_factory=dict)
 
@@ -46,7 +46,8 @@ class Section:
 def read_topology(path: Path, ignored: Ignored, left_out: LeftOut) -> tuple[dict[str, Any], int]:
     """Return a `[topology]` and its number of hosts; lines that are left out are added to `left_out`.
 
-    Scenario switches have no latency: each of their links includes half of it, so paths keep their delay.
+    Switches of scenarios have no latency. Half of a switch's latency is added to each of its links, so that
+    the delays of paths stay the same.
     """
     header, tiers = _read(path, ignored, left_out)
     hosts, pods = header["nodes"], header["nodes"] // header["podsize"]
@@ -188,7 +189,7 @@ def _divide(section: Section, key: str, by: int, what: str) -> int:
 
 
 def _check_down(tier: Section, below: int, what: str) -> None:
-    """Reject a tier unless its downward ports are one bundle to each switch below."""
+    """Reject a tier unless each of its switches has exactly one bundle of links to each switch below."""
     needed = below * tier["bundle"]
     if tier["radix_down"] != needed:
         bundles = f" with {tier['bundle']} links each" if tier["bundle"] > 1 else ""

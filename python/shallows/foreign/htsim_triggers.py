@@ -1,4 +1,4 @@
-"""Triggers of htsim's connection matrices, in columns, since half a million objects take too much memory."""
+"""Triggers of htsim's connection matrices, in columns: half a million objects would take too much memory."""
 
 from array import array
 from bisect import bisect_left
@@ -33,7 +33,7 @@ class Triggers:
     waiting, fired
         Number of flows that wait for each trigger, and of flows that fire it.
     last
-        Index of the last flow that waits for it.
+        For each trigger, the index of the last flow that waits for it.
 
     Examples
     --------

@@ -29,7 +29,7 @@ NOTHING = Ignored()
 
 
 def how_to_ignore(word: str) -> str:
-    """Return the option that leaves out a word.
+    """Return the command-line option that leaves out a word of a file.
 
     >>> how_to_ignore("Queue_Up"), how_to_ignore("$(reboot)")
     ('--ignore Queue_Up', '--ignore-unmodelled')

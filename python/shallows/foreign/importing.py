@@ -44,9 +44,9 @@ def import_hpcc(
     root
         Folder that paths in the configuration are relative to; default: its own folder or the one above.
     ignored
-        Keys to leave out although scenarios have no counterpart.
+        Keys to leave out. Without this option, a key that scenarios have no counterpart for is an error.
     unmodelled
-        Whether to leave out everything without a counterpart.
+        Whether to leave out everything that scenarios have no counterpart for.
     force
         Whether to replace existing files.
 

@@ -1,4 +1,4 @@
-"""Fast reading of lines that differ only in their numbers: a block becomes columns at once."""
+"""Fast reading of lines that differ only in their numbers: a whole block is converted to columns."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     Numbers = NDArray[np.int64]
 
 LARGEST = 2**63 - 1
-"""Result of reading a larger number."""
+"""Largest number that is read; a larger number gives this value, too."""
 LONGEST = 20
-"""Longest number in digits; lines with longer ones are read one by one."""
+"""Maximum number of digits of a number; lines with longer numbers are read one by one."""
 FEWEST = 64
 """Minimum number of lines that are read as a block; shorter blocks are read line by line."""
 
@@ -37,7 +37,7 @@ class Shape(NamedTuple):
 
 
 def pieces(block: Block, together: Callable[[Block], bool]) -> Iterator[Block]:
-    """Yield the parts of a block that `together` does not read."""
+    """Yield the parts of a block for which `together` returns false, as it cannot read them."""
     if len(block.texts) < FEWEST:
         yield block
     elif not together(block):
@@ -53,8 +53,9 @@ def columns(
     Returns
     -------
     dict, optional
-        By kind of row, the values of each field that a line has; lines without the field have its default.
-        None if a line has another shape, or a number is out of bounds or has more than 20 digits.
+        Dictionary that maps the kind of row to the values of each field; lines without a field have its
+        default. None if `shape_of` knows no shape for a line, or a number is out of bounds or has more than
+        20 digits.
     """
     import numpy as np
 

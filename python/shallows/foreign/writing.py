@@ -56,7 +56,7 @@ class Flow(NamedTuple):
     port: int = -1
     """Port of the receiver; -1 means no port."""
     after: int = 0
-    """Signal that the flow waits for; 0 means no signal, also in `on_received` and `on_acked`."""
+    """Number of the signal that the flow waits for; 0 means none, as in `on_received` and `on_acked`."""
     times: int = 1
     """Number of signals before the flow starts."""
     on_received: int = 0
@@ -84,7 +84,7 @@ _COLUMNS: dict[str, tuple[str, Callable[[int], str]]] = {
     "on_received": ("on_received", lambda signal: str(signal or "")),
     "on_acked": ("on_acked", lambda signal: str(signal or "")),
 }
-"""Columns of a list of flows, each with the field of `Flow` and its formatter."""
+"""Columns of the CSV file, each with the field of `Flow` that it shows and the function that formats it."""
 
 
 def flow_list(flows: Columns[Flow]) -> Iterator[str]:
@@ -122,9 +122,11 @@ class Cable:
 
 
 def links(cables: Sequence[Cable], common: tuple[int, int]) -> list[dict[str, Any]]:
-    """Return the entries of `topology.links` for these cables; those like `common` omit rate and delay.
+    """Return the entries of `topology.links` for these cables.
 
-    Consecutive cables with one common end, and consecutive numbers at the other end, become one entry.
+    Entries of cables with the rate and delay in `common` omit these.
+
+    Consecutive cables become one entry if they have one end in common, and consecutive numbers at the other.
 
     >>> star = [Cable((f"h{n}", "s"), 10**9, 5) for n in range(3)]
     >>> links(star, (10**9, 5))
@@ -157,7 +159,7 @@ def _runs(cables: Iterable[Cable]) -> list[list[Cable]]:
 
 
 def _continues(run: list[Cable], cable: Cable) -> bool:
-    """Return whether a cable continues a series: one end is the same, the other has the next number."""
+    """Return whether a cable continues a series: one end stays the same, the other has the next number."""
     last = run[-1]
     if (cable.rate, cable.delay_ps) != (last.rate, last.delay_ps):
         return False
@@ -216,20 +218,20 @@ class Imported:
     """A scenario that is not yet written."""
 
     origin: str
-    """Source, for the first line."""
+    """Description of the imported files, for the scenario's first line."""
     tables: dict[str, dict[str, Any]]
-    """Tables in order, without the workload."""
+    """Tables of the scenario in order, except for its workloads."""
     flows: Columns[Flow]
     workload: dict[str, Any] = field(default_factory=dict)
-    """Keys of the flow list's workload, besides its kind and path."""
+    """Keys of the workload for the list of flows, in addition to its kind and path."""
     further: list[dict[str, Any]] = field(default_factory=list)
-    """Workloads besides the list of flows."""
+    """Workloads in addition to the list of flows."""
     comments: dict[str, str] = field(default_factory=dict)
     """Comment above each table, by the table's name."""
     notes: list[str] = field(default_factory=list)
     """Notes for the user; also written into the scenario."""
     places: dict[str, str] = field(default_factory=dict)
-    """Source file of each table, by the table's name; `workload` is the list of flows."""
+    """Imported file of each table, by the table's name; `workload` stands for the list of flows."""
 
     def text(self, flow_file: str) -> str:
         """Return the text of the scenario file."""
@@ -291,7 +293,7 @@ def write(imported: Imported, out: Path, *, force: bool = False) -> list[Path]:
 
 
 def _at_its_source(error: ScenarioError, imported: Imported, text: str, out: Path) -> ScenarioError:
-    """Return the engine's error, with places in the imported files instead of the unwritten scenario."""
+    """Return the engine's error with each place in the unwritten scenario replaced by the imported file."""
     # The engine's excerpts of the unwritten file are removed.
     said = [line for line in str(error).splitlines() if not re.match(r"\s*[0-9]*\s+\|", line)]
     messages = [_moved(line, imported, text, out) for line in said]
@@ -300,7 +302,7 @@ def _at_its_source(error: ScenarioError, imported: Imported, text: str, out: Pat
 
 
 def _moved(message: str, imported: Imported, text: str, out: Path) -> str:
-    """Return a line of an error with places in unwritten files replaced by places in the imported files."""
+    """Return a line of an error in which imported files replace places in files that are not written."""
     row = re.search(rf"\S* ?{re.escape(out.stem)}\.flows\.csv, line ([0-9]+): ", message)
     if row and 2 <= int(row[1]) <= len(imported.flows) + 1:
         line = imported.flows[int(row[1]) - 2].line

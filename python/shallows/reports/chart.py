@@ -24,7 +24,7 @@ SERIES_POINTS = 8_000
 """Share of `MOST_POINTS` for all lines over time."""
 
 SERIES_HELD = 40_000
-"""Maximum number of points over time that a page contains, for zooming in."""
+"""Maximum number of points over time in a page's data; zooming in shows those that are not drawn at first."""
 
 METRIC_POINTS = MOST_POINTS - CDF_POINTS - SERIES_POINTS
 
@@ -35,7 +35,7 @@ COARSEST_CDF, COARSEST_SERIES = 24, 320
 """Minimum number of points of a line; a shorter line would mislead, so a note replaces it."""
 
 Point = tuple[float, ...]
-"""Position and value; over time also the lowest and highest value until the next point, if they differ."""
+"""Position and value. A point over time may also have the lowest and highest value until the next point."""
 
 
 @dataclass(frozen=True)
@@ -60,9 +60,9 @@ class Line:
     """Number of its colour, marker and dashes, as in figures."""
     points: Sequence[Point]
     bars: Sequence[tuple[float, float, float]] = ()
-    """Position, and both ends of the interval."""
+    """Interval bars: position, lower end and upper end of each."""
     at: Mapping[str, str] = field(default_factory=dict)
-    """Choices of the chart that show the line."""
+    """Values of the chart's choices at which the line is shown, by name of the axis."""
     shade: float | None = None
     """Position on the colour scale, from 0 to 1, which replaces the look."""
     published: bool = False
@@ -77,7 +77,7 @@ class Level:
     value: float
     at: Mapping[str, str] = field(default_factory=dict)
     lines: Sequence[str] = ()
-    """Lines that have this threshold; hiding them hides it. If empty, the threshold is always shown."""
+    """Names of the lines with this threshold, which is hidden with them; if empty, it is always shown."""
     look: int | None = None
     """Look of its line, if the threshold belongs to a single line."""
 
@@ -203,7 +203,7 @@ def distribution(ordered: Ordered, most: int = FINEST_CDF) -> list[Point]:
 
 
 def time_unit_of(ordered: Iterable[Ordered]) -> Unit:
-    """Return the most readable unit for these times in µs."""
+    """Return the unit that makes the numbers of an axis with these times (in µs) easiest to read."""
     return time_unit(end for each in ordered for end in (each[0], each[len(each) - 1]))
 
 
@@ -212,7 +212,7 @@ SETTLED = 0.99
 
 
 def window(drawn: "Collection[Series]") -> float:
-    """Return the share of the time axis to show first: all of it, or the part that has almost all backlog."""
+    """Return the share of the time axis to show at first: 1, or less if the queues are nearly empty later."""
     end = max(float(series.times[-1]) for series in drawn)
     settled = 1.1 * max(series.settled(SETTLED) for series in drawn) / end
     return settled if 0 < settled < 0.5 else 1.0
@@ -224,14 +224,14 @@ def coarseness(most: int) -> float:
 
 
 class OverTime:
-    """Lines over time, with so few points that all lines of a page together stay within its limit.
+    """Lines over time, reduced so that all lines of a page together stay within the limit of points.
 
     Parameters
     ----------
     drawn
         Series of one chart.
     share_of
-        Number of lines over time on the page, over all charts.
+        Number of lines over time in all charts of the page, which share the limit.
     """
 
     def __init__(self, drawn: "Sequence[Series]", share_of: int) -> None:
@@ -252,7 +252,7 @@ class OverTime:
         )
 
     def points(self, time: float, size: float) -> list[list[Point]]:
-        """Return the points of each line, divided by the units: time, mean, and extremes if they differ."""
+        """Return each line's points in units of `time` and `size`: time, mean, and differing extremes."""
         return [_points(parts, time, size) for parts in self._parts]
 
 

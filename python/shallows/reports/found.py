@@ -17,7 +17,7 @@ from shallows.sweeps.sweeps import Sweep
 def write(folder: Path, runs: Sequence[Run] | None = None) -> Path:
     """Write `report.html` into a folder of a run, sweep or reproduction.
 
-    `runs` are the folder's runs, if they were read before.
+    `runs` are the folder's runs, if the caller has read them already.
 
     Raises
     ------
@@ -41,7 +41,7 @@ def report(what: Run | Sweep | str | Path) -> Path:
     Parameters
     ----------
     what
-        A run, a sweep, or the folder of either or of a reproduction.
+        A run, a sweep, or the folder of a run, a sweep or a reproduction.
 
     Returns
     -------

@@ -30,7 +30,7 @@ def words(value: object) -> str:
 
 
 SHORT = 20
-"""Maximum number of characters of a name in a table that narrow screens keep on one line."""
+"""Maximum length in characters of a table's names that stay on one line even on narrow screens."""
 
 
 def path(relative: str) -> str:
@@ -62,7 +62,7 @@ class Block:
     title: str = ""
     note: str = ""
     names: int = 1
-    """Number of first columns of a table that are names."""
+    """Number of columns, from the first, that contain names."""
 
 
 @dataclass
@@ -91,7 +91,7 @@ class Page:
     scripts: Sequence[str]
     data: str
     missing: str
-    """Warning above charts that cannot be drawn; empty if they can."""
+    """Warning shown above charts that cannot be drawn; empty if charts can be drawn."""
     notices: str
     label: str
 
@@ -224,7 +224,7 @@ def _folded(block: Block) -> str:
 def _rows(block: Block) -> str:
     """Return a table with the note below it."""
     columns, names = block.content["columns"], block.names
-    # On narrow screens, the cells of a table with names only are one below the other.
+    # On narrow screens, a table that consists only of names shows the cells of a row one below the other.
     prose = columns if names == len(columns) and names > 2 else ()
     heads = "".join(
         f'<th scope="col"{_of_name(place, names)}>{text(column)}</th>' for place, column in enumerate(columns)

@@ -24,7 +24,7 @@ from shallows.sweeps import progress
 from shallows.sweeps.progress import Progress
 
 PATIENCE = 4
-"""Minimum age of charts before they are drawn again, as a multiple of the drawing time."""
+"""Minimum age at which charts are drawn again, as a multiple of the time that drawing them took."""
 
 LIVE = Live(every_ms=2000, gone="The server has ended. `shallows serve` starts it again.")
 
@@ -153,7 +153,7 @@ class Site:
         )
 
     def _charts(self, folder: Path, runs: Sequence[Run]) -> Sequence[Chart]:
-        """Return the charts of a sweep; they are drawn again only for new runs, and not too often."""
+        """Return the charts of a sweep; they are drawn again only for new runs and after a minimum age."""
         names = [run.path for run in runs]
         last = self.drawn.get(folder)
         if last and (last.runs == names or time.monotonic() < last.until):
@@ -166,7 +166,7 @@ class Site:
 
 
 def _shown(folder: Path) -> Iterator[Path]:
-    """Yield the paths that a folder's page reads and that may lead out: links, and runs of a sweep."""
+    """Yield the paths that a folder's page reads and that may be outside it: links, and runs of a sweep."""
     if not (folder / INDEX).is_file():
         yield from _links(folder)
         return
@@ -205,7 +205,7 @@ def _in_words(state: Progress) -> str:
 
 
 def _progress(state: Progress, missing: Sequence[str]) -> list[Block]:
-    """Return progress bars of the sweep and its current runs, errors, and the number of runs to start."""
+    """Return progress bars of the sweep and its current runs, the errors, and the number of waiting runs."""
     worked = len(state.done) + sum(state.running.values())
     bars = [("all runs", worked / max(len(state.points), 1))]
     bars += [

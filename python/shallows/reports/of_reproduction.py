@@ -84,7 +84,7 @@ def _warnings(documents: list[dict[str, Any]]) -> list[Block]:
 
 
 def _claims(claims: list[dict[str, Any]]) -> list[Block]:
-    """Return a table of claims; each row shows the first place that has the claim's verdict."""
+    """Return a table of claims; each row shows the first point of the sweep that has the claim's verdict."""
     rows = []
     for claim in claims:
         shown = next(check for check in claim["checks"] if check["verdict"] == claim["verdict"])
@@ -115,7 +115,7 @@ def _filled(columns: list[str], rows: list[list[Cell]]) -> dict[str, Any]:
 
 
 def _metric(claim: dict[str, Any]) -> str:
-    """Return a claim's metric in words, with its unit unless the numbers show one."""
+    """Return a claim's metric in words, with the unit if the claim's numbers do not show it."""
     shown = "".join(check["shown"]["ours"] for check in claim["checks"])
     has_own = {"%", "B"} & {*shown}
     return title(claim["metric"], unit=claim["kind"] in {"value", "ordering"} and not has_own)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from shallows.runs.steps import Series
 
 Share = Callable[["Sequence[Series]"], charts.OverTime]
-"""Function that reduces the lines of a chart over time to their share of a page's points."""
+"""Function that reduces the lines of a chart over time to the chart's share of a page's points."""
 
 PORTS = 4
 """Maximum number of ports and pools whose backlog is drawn."""
@@ -74,12 +74,12 @@ def page(run: Run) -> str:
 
 
 def set_up(run: Run, curves: list[dict[str, Any]] | None = None) -> Section:
-    """Return the section with the network, its settings and marking curves, from the run or `curves`."""
+    """Return the section with the network, its settings, and `curves` (default: the run's marking curves)."""
     built = network(run.scenario["topology"])
     said = topology.describe(run.scenario["topology"], built)
     blocks = [Block("drawing", topology.draw(built), note=said)]
     marks = tables.marking_curves(run.summary["marking_curves"] if curves is None else curves)
-    # Many curves become rows, as a page is higher than it is wide.
+    # A table of many curves has them as rows and not as columns, as a page is higher than it is wide.
     blocks.append(table(marks.turned() if len(marks.columns) > MOST_CURVES + 1 else marks))
     blocks += [Block("note", note) for note in run.summary["notes"]]
     title = f"Settings: {describe(run.labels)}" if run.labels else "Settings"
@@ -114,9 +114,10 @@ def warnings(summary: Mapping[str, Any]) -> list[str]:
 
 
 def few_samples(seeds: Sequence[Mapping[str, Any]]) -> dict[str, int]:
-    """Return the groups of flows (by size) and queries (by workload) with too few for a p99 over all seeds.
+    """Return a dictionary of groups that have too few samples for a p99, with their number of samples.
 
-    The value is the number of flows or queries in the group.
+    Groups are size bins of flows, and workloads of queries. Samples are added over `seeds`, which are the
+    summaries of runs.
     """
     found = {}
     for what, key in (("flows", "fct_us"), ("queries", "queries")):
@@ -127,7 +128,7 @@ def few_samples(seeds: Sequence[Mapping[str, Any]]) -> dict[str, int]:
         few = {
             name: counts[name] for name in names if counts[name] and not percentiles.suffices(counts[name])
         }
-        # If there are too few in total, the bins or workloads are not listed.
+        # If all flows or all queries together are too few, the single bins or workloads are not listed.
         for name in ["all"] if "all" in few else few:
             found[what if name == "all" else f"{name.replace('_', ' ')} {what}"] = few[name]
     return found
@@ -236,7 +237,7 @@ def _over_time(run: Run) -> list[Chart]:
 
 
 def title_of(name: str, ports: Sequence[str]) -> str:
-    """Return the title of a chart of queues or of a pool, with the names of ports or pools."""
+    """Return the title of the chart of these ports' queues, or of these pools if `name` is `pool`."""
     if name == "pool":
         return f"Shared buffer over time: {', '.join(ports)}"
     return f"Queue over time: {ports[0]}" if len(ports) == 1 else "Queues over time"
@@ -271,7 +272,7 @@ def _windows(run: Run) -> "dict[str, Series]":
 def _backlog(
     name: str, title: str, drawn: "dict[str, Series]", known: Sequence[Level], share: Share
 ) -> Chart:
-    """Return a chart of backlogs with their thresholds, which are in bytes."""
+    """Return a chart of backlogs over time, with the marking thresholds `known` (in bytes) as lines."""
     top = max(series.max() for series in drawn.values())
     window = charts.window(drawn.values())
     made = _steps(name, title, "backlog", drawn, share, window)
@@ -285,7 +286,7 @@ def _backlog(
 
 
 def near(known: Sequence[Level], top: float, unit: Unit) -> tuple[list[Level], str]:
-    """Return the levels to draw, in this unit, and a sentence about levels far above `top` bytes."""
+    """Return the thresholds to draw, in this unit, and a sentence about those far above `top` bytes."""
     named = [replace(level, name=f"{level.name} = {size(level.value)}") for level in known]
     shown = [replace(level, value=level.value / unit.size) for level in named if level.value <= CLOSE * top]
     far = dict.fromkeys(level.name for level in named if level.value > CLOSE * top)
@@ -306,7 +307,7 @@ def _steps(
 
 
 def _levels(run: Run, names: Sequence[str]) -> list[Level]:
-    """Return the marking thresholds of ports or pools; the name of a threshold that all share omits them."""
+    """Return the marking thresholds of ports or pools, named after them unless all have the same one."""
     from shallows.series.thresholds import thresholds
 
     owners: dict[tuple[str, float], list[str]] = {}

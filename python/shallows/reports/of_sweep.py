@@ -94,7 +94,7 @@ def count_warnings(runs: Sequence[Run]) -> list[str]:
 
 
 def _few_samples(runs: Sequence[Run]) -> list[str]:
-    """Return a warning about points with too few observations for a p99; a point pools its seeds."""
+    """Return a warning about points with too few observations, over all their seeds, for a p99."""
     points: dict[tuple[tuple[str, str], ...], list[Mapping[str, Any]]] = {}
     for run in runs:
         place = tuple((axis, str(value)) for axis, value in run.labels.items() if axis != "seed")
@@ -228,7 +228,7 @@ def _results(runs: Sequence[Run]) -> list[Block]:
 
 
 def _set_up(runs: Sequence[Run]) -> Section:
-    """Return the set-up of the first run, with all distinct marking curves and the axes of the sweep."""
+    """Return the section with the first run's settings, all distinct marking curves, and the sweep's axes."""
     curves: dict[str, dict[str, Any]] = {}
     for run in runs:
         where = f", {run.labels['scheme']}" if "scheme" in run.labels else ""

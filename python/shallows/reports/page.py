@@ -24,7 +24,7 @@ LIBRARY = STATIC / "echarts.js"
 """ECharts, built by `make charts`; not under version control."""
 
 NOTICES = LIBRARY.with_suffix(".txt")
-"""Licences and notices of ECharts, built with it (`web/build.mjs`); every page with the library has them."""
+"""Licences and notices of ECharts, from `web/build.mjs`; every page with the library contains them."""
 
 MISSING = "Charts are missing: this checkout has not built them. `make charts` does."
 
@@ -35,11 +35,11 @@ class Live:
 
     every_ms: int
     gone: str
-    """Message when the server has ended."""
+    """Message that the page shows once the server has ended."""
 
 
 def table(made: Table, links: Sequence[str] = ()) -> Block:
-    """Return the block of a table; `links` are those of the rows' first cells."""
+    """Return the block of a table; `links` are the link targets of the first cell of each row."""
     rows = [[Cell(text) for text in row] for row in made.rows]
     for row, link in zip(rows, links, strict=False):
         row[0] = replace(row[0], link=link)

@@ -16,7 +16,7 @@ from shallows.runs.summary import DAMAGED
 from shallows.series.metric import Metric
 
 OF_THE_WORK = {"workload", "stop", "measure"}
-"""Tables of a scenario that determine traffic and measurement; runs that differ in them are not compared."""
+"""Tables of a scenario that set traffic and measurement; runs that differ in them are not compared."""
 
 DOMINATED = 7
 """Number of the grey style in `shallows.mplstyle`, its last one."""
@@ -26,7 +26,7 @@ MOST_NAMED = DOMINATED
 
 
 def comparable_axes(runs: Sequence[Run]) -> list[str]:
-    """Return the axes of a sweep whose values have the same flows."""
+    """Return the axes of a sweep whose values do not change the flows, so that runs can be compared."""
     found = parse_toml(read_text(runs[0].path / "scenario.toml", remedy=DAMAGED)).get("sweep", {})
     together = found.get("together", {}) if isinstance(found, dict) else {}
     axes = dict.fromkeys(axis for run in runs for axis in run.labels if axis != "seed")

@@ -29,7 +29,7 @@ def open_server(
 ) -> ThreadingHTTPServer:
     """Open a server of this folder, which never serves anything outside it, even through symbolic links.
 
-    Other parameters and errors are those of `open_pages`.
+    The parameters `port`, `most` and `timeout_s`, and the errors, are those of `open_pages`.
     """
     return open_pages(Site(folder).page, port, most, timeout_s)
 
@@ -87,7 +87,7 @@ class _Server(ThreadingHTTPServer):
         super().__init__(address, handler)
 
     def verify_request(self, request: Any, client_address: Any) -> bool:  # noqa: ARG002
-        """Accept a connection, or answer 503 if there are `most` already."""
+        """Accept a connection; if `most` connections are open, answer with status 503."""
         if len(self.deadlines) < self.most:
             self.deadlines[request] = time.monotonic() + self.timeout_s
             return True

@@ -1,4 +1,4 @@
-"""Question of a scenario, and commands and origin of its results."""
+"""Set-up of a report: the question in a scenario's comment, and the commands and origin of results."""
 
 import shlex
 from collections.abc import Sequence

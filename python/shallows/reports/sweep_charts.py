@@ -1,4 +1,4 @@
-"""Charts of a sweep: which axis is horizontal, which makes lines, and which the user chooses from."""
+"""Charts of a sweep: assignment of its axes to the horizontal axis, to lines, and to the user's choices."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -28,20 +28,20 @@ if TYPE_CHECKING:
 Value = Callable[[Run], "float | None"]
 
 At = tuple[tuple[str, str], ...]
-"""Choices that show a line: pairs of the name of an axis and a value."""
+"""Values that the user must choose to show a line: pairs of an axis's name and a value."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Use of a sweep's axes in charts: the horizontal axis, lines, and choices of the user."""
+    """Assignment of a sweep's axes to the horizontal axis, the lines and the user's choices in charts."""
 
     runs: Sequence[Run]
     points: Sequence[Mapping[str, Any]]
     """Labels of all points, finished or not, so that colours do not change when more points finish."""
     across: str | None
-    """Horizontal axis; None if no number varies: then schemes are side by side."""
+    """Horizontal axis; None if no numeric axis varies, so that schemes are side by side."""
     lines: str | None
-    """Axis whose values are lines."""
+    """Axis with a line for each value; None if there is only one line."""
     chosen: Sequence[str]
     """Axes from which the reader chooses a value."""
 
@@ -85,7 +85,7 @@ class Layout:
         return {self._called({self.lines: value}): shades[str(value)] for value in values}.get(name)
 
     def at(self, run: Run, *, all_axes: bool = False) -> dict[str, str]:
-        """Return the user's choices that show a run; with `all_axes`, with the run's horizontal position."""
+        """Return the values that the user must choose to show a run; `all_axes` adds the horizontal axis."""
         axes = [*([self.across] if all_axes and self.across else []), *self.chosen]
         return {axis_name(axis): str(labels(run).get(axis)) for axis in axes}
 
@@ -148,11 +148,11 @@ class _Metric:
     name: str
     title: str
     unit: str
-    """Unit of the values; `time` if they are in µs and a fitting unit is chosen."""
+    """Unit of the values; `time` for values in µs that are shown in the most readable unit."""
     log: bool
     value: Value
     count: Value | None = None
-    """For a p99, the number of observations of a run."""
+    """Function that returns the number of observations in a run; None if the metric is not a p99."""
 
 
 def _metrics(runs: Sequence[Run]) -> list[_Metric]:
@@ -247,7 +247,7 @@ def _points(count: int) -> str:
 
 
 def _distributions(layout: Layout, notes: list[str]) -> list[Chart]:
-    """Return charts of completion times by size bin, with seeds pooled; the user chooses the point."""
+    """Return charts of completion times by size bin, with seeds pooled, for a point that the user chooses."""
     from shallows.series.completions import completed, size_bins, within
 
     groups: dict[tuple[str, At], list[Run]] = {}
@@ -301,7 +301,7 @@ def _distributions(layout: Layout, notes: list[str]) -> list[Chart]:
 
 
 def _queues(layout: Layout, notes: list[str]) -> list[Chart]:
-    """Return charts of the busiest port over time and its pool, for the first seed of each point."""
+    """Return charts of the busiest port's and its pool's backlog over time, for each point's first seed."""
     from shallows.series.backlogs import busiest, pools_beside
 
     first: dict[tuple[str, At], Run] = {}
@@ -368,7 +368,7 @@ def _over_time(
 
 
 def _levels(known: "Mapping[tuple[str, At], Thresholds]", looks: Sequence[str]) -> list[Level]:
-    """Return the thresholds of all lines at each point; a threshold of several lines is drawn once."""
+    """Return the marking thresholds of all lines at each point; lines with equal thresholds share one."""
     owners: dict[tuple[str, float, At], list[str]] = {}
     for (line, at), found in known.items():
         for called, value in found:

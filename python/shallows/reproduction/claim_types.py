@@ -1,4 +1,4 @@
-"""Types of the values in `expected.toml`: a test per key, with its requirement in words."""
+"""Types of the values in `expected.toml`: for each key a test of its value, and the requirement in words."""
 
 import math
 import re
@@ -17,7 +17,7 @@ def _is_flag(value: Any) -> bool:
 
 
 def is_number(value: Any) -> bool:
-    """Return whether the value is a finite number within 64 bits; TOML has `inf`, `nan` and long integers."""
+    """Return whether the value is a finite number of at most 64 bits, and not `inf` or `nan`."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
     return abs(value) < 2**63 if isinstance(value, int) else math.isfinite(value)
@@ -79,7 +79,7 @@ TABLE: Rule = (_is_table, "a table")
 LISTS: Rule = (_is_table_of_lists, "a table of lists, such as { seed = [1] }")
 
 MOST_DILATED = 10_000
-"""Largest dilation: factor by which network time may be slower than the machine's."""
+"""Largest dilation: factor by which network time may pass more slowly than wall time."""
 
 EXPERIMENT: Mapping[str, Rule] = {
     "figures": TEXTS,

@@ -21,7 +21,7 @@ from shallows.series.measures import check, check_computed
 FILE = "expected.toml"
 
 Selection = Mapping[str, Any]
-"""Selection of a sweep's runs by labels: an axis (a key or its last word) and its value."""
+"""Selection of runs of a sweep: maps axes, named by a key or its last word, to the value of the runs."""
 
 Place = float | str
 """Value on an axis: a number, a size such as `325KB` or `20p`, or a time such as `2ms`."""
@@ -37,7 +37,7 @@ class Quick:
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure of docs/figures.md, over some runs of the experiment."""
+    """A figure of docs/figures.md to draw from some runs of the experiment."""
 
     figure: str
     where: Selection = field(default_factory=dict)
@@ -52,7 +52,7 @@ class Drawing:
 
     @property
     def options(self) -> dict[str, Any]:
-        """Options of the figure; unset options have the figure's defaults."""
+        """Options to pass to the figure's function; unset options are left out."""
         several = {"ports": self.ports, "flows": self.flows, "metrics": self.metrics}
         single = {"rows": self.rows, "baseline": self.baseline, "ideal": self.ideal}
         return {key: list(kept) for key, kept in several.items() if kept} | {
@@ -62,28 +62,28 @@ class Drawing:
 
 @dataclass(frozen=True)
 class Experiment:
-    """A sweep behind a figure or table of the paper."""
+    """A sweep that reproduces a figure or table of the paper."""
 
     name: str
     figures: Sequence[str]
     """Figures and tables of the paper that the experiment supports."""
     scenario: Path
     set: Mapping[str, Any] = field(default_factory=dict)
-    """Values that differ from the scenario's."""
+    """Values that replace those of the scenario file, by dotted key."""
     only: Mapping[str, list[Any]] = field(default_factory=dict)
-    """Points of the sweep that run, by axis; by default all."""
+    """Values of each axis to which the sweep is restricted; by default all points run."""
     axis: str | None = None
     """Axis of the figure, and of claims with several points."""
     show: Sequence[str] = ()
-    """Metrics drawn against the axis, besides those with published points."""
+    """Metrics to draw against the axis, in addition to those with published points."""
     normalised: Selection = field(default_factory=dict)
-    """Runs by which all drawn values are divided, for papers that show schemes relative to one."""
+    """Selection of the runs by whose values all drawn values are divided; empty for no division."""
     draw: Sequence[Drawing] = ()
     quick: Quick = field(default_factory=Quick)
     runs: bool = True
     """Whether the experiment has runs; without runs, its claims concern properties of scenarios."""
     testbed: int | None = None
-    """Dilation with real TCP; None for simulations."""
+    """Time dilation factor of an experiment with real TCP; None for simulations."""
 
     @property
     def fingerprint(self) -> str:
@@ -102,38 +102,38 @@ class Claim:
     kind: str
     metric: str
     source: str
-    """Place in the paper."""
+    """Place of the claim in the paper, such as a section or figure."""
     where: Selection = field(default_factory=dict)
     """Runs that the claim selects."""
     versus: Selection | None = None
-    """`value`: baseline runs of a change."""
+    """For the kind `value`, if it is a change: selection of the baseline's runs."""
     change: str = "relative"
-    """With `versus`: `relative`, or the `difference`."""
+    """Kind of change from `versus`: `relative`, or the `difference` of the values."""
     expected: Place | None = None
-    """The paper's number; for a `crossing`, the first place on the axis where the metric is above `level`."""
+    """The paper's number; for the kind `crossing`, the first place where the metric exceeds `level`."""
     points: Sequence[tuple[Place, float]] = ()
-    """`value`: a number for each of these places on the axis, instead of one number."""
+    """For the kind `value`: pairs of a place on the axis and the paper's number, instead of one number."""
     relative: float = 0.0
     absolute: float = 0.0
     factor: float = 1.0
-    """`value`: tolerated factor in either direction; at least 1."""
+    """For the kind `value`: tolerated factor in either direction; at least 1."""
     because: str = ""
     """Reason for the width of the tolerance."""
     lower: Selection | None = None
     higher: Selection | None = None
     at: Sequence[Place] = ()
-    """`ordering`, `value` with an `extreme`: places on the axis; default: all."""
+    """Places on the axis, for the kind `ordering`, or `value` with an `extreme`; default: all."""
     extreme: str | None = None
-    """`value`: `lowest` or `highest` of our values over the places, for a paper's "up to"."""
+    """For the kind `value`: `lowest` or `highest` measured value over the places, as in a paper's "up to"."""
     level: float | None = None
     over: Sequence[Place] = ()
-    """`value`: places on the axis to average over."""
+    """For the kind `value`: places on the axis to average over."""
     steps: int = 0
-    """`crossing`: tolerated distance in places on the axis."""
+    """For the kind `crossing`: tolerated distance, as a number of places on the axis."""
     quick: bool | None = None
     """Whether `--quick` judges the claim; by default only orderings and claims that need no run."""
     cause: str = ""
-    """Cause, if the claim does not hold."""
+    """Cause of the deviation if the claim does not hold."""
 
     @property
     def in_percent(self) -> bool:
@@ -157,7 +157,7 @@ KINDS = {
     "ordering": ({"where", "lower", "higher", "at"}, {"lower", "higher"}),
     "crossing": ({"where", "expected", "level", "steps", "because"}, {"expected", "level"}),
 }
-"""Allowed and required keys of each kind of claim, besides those of all claims."""
+"""Allowed and required keys of each kind of claim, in addition to the keys of all claims."""
 
 COMMON, NEEDED = (
     {"id", "experiment", "kind", "metric", "source", "quick", "cause"},
@@ -167,7 +167,7 @@ COMMON, NEEDED = (
 
 @dataclass(frozen=True)
 class Paper:
-    """All data of a folder of `experiments/` about a paper."""
+    """A paper's experiments and claims, as read from its folder of `experiments/`."""
 
     folder: Path
     title: str
@@ -175,7 +175,7 @@ class Paper:
     claims: Sequence[Claim]
 
     def choose(self, figure: str | None) -> list[Experiment]:
-        """Return the experiments of a figure, by name of the figure or experiment; by default all."""
+        """Return the experiments with this name or of the figure with this name; by default all."""
         everything = list(self.experiments.values())
         chosen = [each for each in everything if figure is None or figure in {*each.figures, each.name}]
         if not chosen:

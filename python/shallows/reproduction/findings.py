@@ -36,7 +36,7 @@ class Finding:
 
     @property
     def seeds(self) -> int:
-        """Return the number of seeds of the verdict: the smallest number among places with that verdict."""
+        """Return the number of seeds behind the verdict: the smallest one among the places that have it."""
         return min(check.seeds for check in self.checks if check.verdict == self.verdict)
 
     @property
@@ -77,7 +77,7 @@ def check_selections(paper: Paper, experiment: Experiment, points: Sequence[Poin
     Raises
     ------
     ShallowsError
-        Before anything runs.
+        If a claim selects no run, or names a metric that the runs will not have.
     """
     asked = [Measured(point.source.labels, _asked(experiment, point.source)) for point in points]
     try:
@@ -91,7 +91,7 @@ def check_selections(paper: Paper, experiment: Experiment, points: Sequence[Poin
 
 
 def _asked(experiment: Experiment, source: Source) -> Value:
-    """Return a stand-in for a future run that rejects metrics it will lack."""
+    """Return a function of a metric's name that raises an error for metrics that runs will lack."""
     if not experiment.runs:
         return cache(partial(compute, source))
     offered: list[Offered] = []
@@ -121,7 +121,7 @@ def counted(findings: Sequence[Finding]) -> str:
 
 
 def number(claim: Claim, check: Check) -> str:
-    """Format the measured number as its claim does."""
+    """Format the measured number in the notation of its claim."""
     if math.isnan(check.ours):
         return NOTHING
     if not math.isfinite(check.ours):

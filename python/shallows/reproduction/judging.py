@@ -46,7 +46,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Check:
-    """A claim at one place."""
+    """Verdict on a claim at one place of the axis."""
 
     place: Place | None
     paper: str
@@ -157,7 +157,7 @@ def worst(checks: Sequence[Check]) -> str:
 def _at(
     claim: Claim, experiment: Experiment, runs: Sequence[Measured], where: Selection, place: Any
 ) -> dict[Any, float]:
-    """Return the metric of the selected runs at a place by seed; each seed has one run."""
+    """Return the metric of the selected runs at a place, by seed; there must be one run for each seed."""
     there = {} if place is None or experiment.axis is None else {experiment.axis: place}
     chosen = choose(runs, claim, {**claim.where, **there, **where})
     if len({run.seed for run in chosen}) < len(chosen):
@@ -194,7 +194,7 @@ def _tolerated(claim: Claim, place: Any, values: list[float]) -> Check:
     number = order(dict(claim.points)[place] if claim.points else claim.expected)
     slack = abs(number) * claim.relative + claim.absolute + 1e-9 * abs(number)
     low, high = spread(values)
-    # The larger multiple of a negative number is the lower limit.
+    # For a negative number, multiplication by the larger factor gives the lower limit.
     least, most = sorted((number / claim.factor, number * claim.factor))
     least = -math.inf if claim.kind == "below" else least - slack
     verdict = within(low, high, least, most + slack)
@@ -238,7 +238,7 @@ def _crossing(claim: Claim, experiment: Experiment, runs: Sequence[Measured]) ->
 
 
 def spread(values: Sequence[float]) -> tuple[float, float]:
-    """Return the range of the true value: the interval over seeds, or with few seeds all values.
+    """Return the range of the true value: the interval over seeds, or the extremes if there are few seeds.
 
     >>> spread([1.0, 2.0])
     (1.0, 2.0)

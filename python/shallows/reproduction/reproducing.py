@@ -42,7 +42,7 @@ class Reproduction:
     findings: list[Finding] = field(default_factory=list)
     """Findings of the judged claims."""
     drawings: dict[str, Any] = field(default_factory=dict)
-    """Our values and the paper's by experiment, for JSON."""
+    """Measured and published values by experiment, for JSON."""
     written: list[Path] = field(default_factory=list)
     """Paths of figures, and of the table of claims."""
     failed: list[str] = field(default_factory=list)
@@ -50,7 +50,7 @@ class Reproduction:
     not_run: dict[str, str] = field(default_factory=dict)
     """Experiments that this machine cannot run, with the reason."""
     document: dict[str, Any] = field(default_factory=dict)
-    """Everything as a JSON document."""
+    """All findings as a JSON document."""
 
     @property
     def holds(self) -> bool:
@@ -167,7 +167,7 @@ def _judge(
 def _draw(
     made: Reproduction, experiment: Experiment, finished: Mapping[str, Sequence[Run]], *, quick: bool
 ) -> None:
-    """Write an experiment's figures of docs/figures.md; in a reduced run, of existing runs."""
+    """Write the figures of docs/figures.md for an experiment; with `quick`, only from existing runs."""
     found: dict[str, Figure] = {}
     for place, drawing in enumerate(experiment.draw, 1):
         runs = [run for name in (experiment.name, *drawing.beside) for run in finished.get(name, ())]

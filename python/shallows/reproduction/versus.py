@@ -15,13 +15,13 @@ from shallows.runs.results import describe, on_axis
 from shallows.series.metric import Metric
 
 BOUND = "ideal_"
-"""Prefix of metrics that bound another one, drawn as one line for all schemes."""
+"""Prefix of metrics that are bounds of other metrics; each is drawn as one line for all schemes."""
 
 
 def versus(experiment: Experiment, claims: Sequence[Claim], runs: Sequence[Measured]) -> Versus | None:
-    """Tabulate against the axis each metric that is shown or has published points.
+    """Tabulate the metrics to show, and those with published points, against the experiment's axis.
 
-    None if nothing is to be shown.
+    The result is None if there are no such metrics.
     """
     # A change from one scheme to another is not a value of the metric, so it is not drawn.
     published = [c for c in claims if c.kind == "value" and c.points and c.versus is None]
@@ -96,7 +96,7 @@ def _in_words(word: str) -> str:
 
 
 def _normalised(runs: Sequence[Measured], experiment: Experiment) -> list[Measured]:
-    """Divide the metrics of each run by those of a reference run with the same seed, from `normalised`."""
+    """Divide each run's metrics by those of the run with the same seed that `normalised` selects."""
     base = {
         (run.on(experiment.axis or ""), run.seed): run for run in runs if run.is_at(experiment.normalised)
     }
@@ -124,7 +124,7 @@ def _line(run: Measured, axis: str) -> str:
 def _ours(
     where: Callable[[Measured], float], metric: str, members: Sequence[Measured]
 ) -> list[tuple[float, float, float | None, float | None]]:
-    """Return points, means over seeds, and the ends of their intervals."""
+    """Return for each point its position, the mean over seeds, and the ends of the mean's interval."""
     by_place: dict[float, list[float]] = {}
     for run in members:
         by_place.setdefault(where(run), []).append(run.value(metric))

@@ -33,7 +33,7 @@ def mixed(folder: Path) -> ShallowsError:
 
 
 def read_documents(folder: Path) -> list[dict[str, Any]]:
-    """Return the claims of a folder, of the whole paper or of single figures; the newest come last.
+    """Return the documents of claims in a folder, for the whole paper or single figures, the newest last.
 
     Raises
     ------

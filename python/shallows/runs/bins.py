@@ -24,7 +24,7 @@ def edges_of(scenario: Mapping[str, Any]) -> list[str]:
 
 
 def defined(edges: Sequence[str]) -> str:
-    """Define the names of size bins, for the note of a table or figure; other bins have their edges as names.
+    """Define the names of size bins in words; empty if the bins are named by their edges.
 
     >>> defined(["100KB", "10MB"])
     'small ≤ 100 KB < medium ≤ 10 MB < large'
@@ -36,7 +36,7 @@ def defined(edges: Sequence[str]) -> str:
 
 
 def titled(name: str, edges: Sequence[str]) -> str:
-    """Return the flows of a size bin in words, with its edge.
+    """Describe the flows of a size bin in words, with the edge of the bin.
 
     >>> [titled(name, ["100KB", "10MB"]) for name in ("small", "large", "all")]
     ['small flows (≤ 100 KB)', 'large flows (> 10 MB)', 'all flows']

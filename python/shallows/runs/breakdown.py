@@ -34,7 +34,7 @@ class Breakdown:
     """Grouped results: one row for each group, such as a workload or a class."""
 
     kinds: dict[str, type]
-    """Column names in order, each with the type of its values; any value may be None."""
+    """Dictionary that maps column names, in order, to the type of their values; any value may be None."""
     rows: list[Row]
 
 
@@ -165,7 +165,7 @@ def _of_ports(run: Measured, keys: dict[str, type]) -> Breakdown:
 
 
 LONGEST = "max_backlog_bytes"
-"""Counter that is combined by its maximum, not by its sum."""
+"""Counter whose values are merged to their maximum; values of all other counters are summed."""
 
 
 def _added(rows: Sequence[Row], keys: Collection[str]) -> list[Row]:
@@ -191,7 +191,7 @@ def _rows(run: Measured, names: Sequence[str]) -> list[Row]:
 
 
 def _of_uplinks(run: Measured) -> Breakdown:
-    """Return how evenly each leaf used its uplinks; ECMP selects one uplink for each flow."""
+    """Return measures of how evenly each leaf used its uplinks; ECMP selects one uplink for each flow."""
     sent: dict[str, int] = {}
     for row in _rows(run, ["port", "kind", "sent_bytes"]):
         if row["kind"] == "up":

@@ -44,11 +44,11 @@ def breakdown(run: Run, what: str) -> Table:
 
 
 RANKS = {"fct_p50_us": 0.5, "fct_p99_us": 0.99}
-"""Columns that are percentiles of completed flows."""
+"""Dictionary that maps columns with percentiles of completed flows to the percentile's rank."""
 
 
 def _known(name: str, row: Mapping[str, Any]) -> Any:
-    """Return a value of a row; None for a percentile of too few flows."""
+    """Return the value of a column in a row; None for a percentile of too few flows."""
     if name not in RANKS:
         return row[name]
     return percentiles.known(row[name], row["completed"], RANKS[name])

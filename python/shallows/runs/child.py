@@ -15,7 +15,7 @@ from typing import IO, Any
 
 
 class Child:
-    """Child process that runs functions in order, until one raises or the process is ended.
+    """Child process that runs functions in the order given, until one raises or `end` or `stop` is called.
 
     Parameters
     ----------
@@ -46,8 +46,8 @@ class Child:
     def give(self, function: Callable[..., None], *arguments: object) -> None:
         """Queue a function, which runs after all functions queued before it.
 
-        The function must be at the top level of a module. It is called with `send` and these arguments,
-        pickled. `receive` returns the messages that it passes to `send`.
+        The function must be at the top level of a module. It is called with a function `send` and these
+        arguments, which are pickled; `receive` yields the messages that it passes to `send`.
         """
         with contextlib.suppress(BrokenPipeError):  # the process has ended: `receive` will raise
             self.pipe.send((function, arguments))
@@ -66,7 +66,7 @@ class Child:
         return self.process.wait()
 
     def stop(self, patience_s: float = 0.0) -> None:
-        """Terminate the process, which removes the run it is writing.
+        """Terminate the process; before it exits, it removes the run that it is writing.
 
         With `patience_s`, wait that long for the process to notice the closed pipe, then kill it.
         """

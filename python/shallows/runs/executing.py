@@ -33,7 +33,7 @@ def default_folder(experiment: _core.Experiment, parent: Path) -> Path:
 
 
 def is_reusable(folder: Path, content_hash: str, *, verify: bool = False) -> bool:
-    """Return whether this folder already holds the run of this hash.
+    """Return whether this folder already holds the run with this content hash.
 
     `verify` also compares the hashes of the run's files. The result is always false in a build with local
     changes, because no commit identifies the code of such a build.

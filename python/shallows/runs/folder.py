@@ -44,10 +44,10 @@ def run_name(name: str, content_hash: str, seed: int) -> str:
 
 
 def refuse_existing(folder: Path, content_hash: str, *, force: bool = False, verify: bool = False) -> None:
-    """Raise if a new run must not write this folder; with `force`, it may replace any run.
+    """Raise an error if a new run must not write this folder.
 
-    Without `force`, it may replace only a damaged copy of itself. `verify` also detects damage by hashes of
-    files.
+    With `force`, the new run may replace any run, otherwise only a damaged copy of itself. `verify` also
+    detects damage by hashes of files.
     """
     if not (folder.exists() or folder.is_symlink()):
         return
@@ -101,7 +101,7 @@ def failure(what: str, error: OSError, remedy: str) -> ShallowsError:
 
 
 def write_whole(path: Path, text: str | Iterable[str]) -> Path:
-    """Write a text, or its parts, into a file atomically; the text is on disk when this function returns."""
+    """Write a text, or its parts, into a file atomically; the text is on disk when the function returns."""
     try:
         with _beside(path, text) as partial:
             sync(partial)
@@ -143,8 +143,8 @@ def _beside(path: Path, text: str | Iterable[str]) -> Iterator[Path]:
 def remove_left(folder: Path, names: str, now: float | None = None) -> None:
     """Remove partial text files of killed processes whose names match a pattern.
 
-    It is unknown whether a process on another machine has ended. Its files are therefore removed only if they
-    are an hour old by the file system's time, `now`; without `now`, they stay.
+    Whether a process on another machine has ended cannot be determined. Its files are therefore removed only
+    if they are an hour old at the file system's time `now`; without `now`, they stay.
     """
     for partial in folder.glob(f".{names}.*.partial"):
         with contextlib.suppress(OSError):

@@ -15,10 +15,10 @@ SUMMARY = {
     "packets.dropped_in_cards": "dropped_in_nics",
     "packets.dropped_data_in_cards": "dropped_data_in_nics",
 }
-"""Paths in `summary.json` that format 4 renamed, with their new last words."""
+"""Dictionary that maps each path of `summary.json` that format 4 renamed to its new last part."""
 
 SCENARIO = {"switch.buffer.private": "reserved", "switch.buffer.private_rule": "reserved_rule"}
-"""Paths in `resolved.json` that format 4 renamed, with their new last words."""
+"""Dictionary that maps each path of `resolved.json` that format 4 renamed to its new last part."""
 
 
 def rename(document: dict[str, Any], renamed: Mapping[str, str]) -> None:
@@ -29,7 +29,7 @@ def rename(document: dict[str, Any], renamed: Mapping[str, str]) -> None:
     document
         A document of a run, of any format.
     renamed
-        New last words of paths, by old path.
+        Dictionary that maps each old path to its new last part.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Tables of a run as polars frames, whose conversion to pandas names the packages that are missing."""
+"""Tables of a run as polars frames; if a conversion to pandas fails, the error names missing packages."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

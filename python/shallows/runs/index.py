@@ -1,4 +1,4 @@
-"""Runs inside a folder: the run of the folder, or those that a sweep's `sweep.json` lists."""
+"""Runs inside a folder: the folder's own run, or the runs that the `sweep.json` of a sweep lists."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -66,7 +66,7 @@ def read_index(folder: Path) -> dict[str, Any]:
 
 
 def missing_in(folder: Path, runs: Iterable[Run] | None = None) -> list[str]:
-    """Describe the unfinished points of the sweep in this folder; with `runs`, those that `runs` lacks."""
+    """Describe the unfinished points of this folder's sweep; with `runs`, the points missing in `runs`."""
     known = None if runs is None else {run.path for run in runs}
     return [
         describe(labels)

@@ -1,11 +1,11 @@
 """Leases on run folders: the right of one process to write a folder, for as long as it renews the lease.
 
 A lease is the hidden folder `.NAME.NUMBER.partial`, into which the run is written. Creating a folder is
-atomic on every file system, so exactly one process gets the next number. The highest number holds the lease.
-A file inside names the process, which updates the file's time every few seconds. A lease has expired if its
-process has certainly ended, or if the watching process has seen no change for a minute by its own clock;
-clocks of several machines are never compared. Renaming the folder at the end releases the lease in the same
-step.
+atomic on every file system, so exactly one process gets the next number. The process of the folder with the
+highest number holds the lease. A file in the folder names this process, which updates the file's time every
+few seconds. A lease has expired if its process has certainly ended, or if another process has seen no change
+for a minute by its own clock; clocks of several machines are never compared. At the end, the folder is
+renamed, which also releases the lease.
 """
 
 import contextlib
@@ -30,7 +30,7 @@ FILE = ".lease.json"
 """File in a leased folder that names its process."""
 
 LEFT = re.compile(r"\.(.+)\.([0-9]+)\.(partial|replaced)")
-"""Name of a folder that is being written or was moved aside: name of the run, number of the lease."""
+"""Pattern for a folder that is being written or was moved aside; groups: run's name, lease's number, kind."""
 
 
 @dataclass(frozen=True)
@@ -81,11 +81,11 @@ class Watch:
         return now - since >= EXPIRY_S
 
     def is_held(self, path: Path) -> bool:
-        """Return whether this folder is a lease that has not expired."""
+        """Return whether this folder belongs to a lease that has not expired."""
         return path.suffix == ".partial" and not self.is_over(path)
 
     def lives(self, final: Path) -> bool:
-        """Return whether this run's folder has a lease that was renewed since the first check."""
+        """Return whether this run's folder has a lease that was renewed since it was first checked."""
         return any(path in self.renewed for path in left_of(final.parent).get(final.name, []))
 
 

@@ -18,10 +18,10 @@ from shallows.runs.formats import READABLE
 MANIFEST = "manifest.json"
 
 PAGE = "report.html"
-"""Page of a run. Manifests do not list it, as it can be made again."""
+"""Page of a run. Manifests do not list it, because `shallows report` can write it again."""
 
 DOCUMENTS = {MANIFEST, "env.json", "resolved.json", "scenario.toml", "summary.json"}
-"""Files that every run has, except its tables and captures."""
+"""Files that every run has, apart from its tables and captures."""
 
 
 def write_manifest(folder: Path, content_hash: str) -> None:
@@ -55,7 +55,7 @@ def files_of(folder: Path) -> set[str]:
 
 
 def others_in(folder: Path, successor: Path) -> list[Path]:
-    """List the files that users added to a run's folder; they stay when a new run (`successor`) replaces it.
+    """List the files that users added to a run's folder, which stay if the run `successor` replaces it.
 
     These are the files that neither run's manifest lists. If the old manifest is unreadable, files that look
     like results are removed too, unless the successor is the same run.
@@ -78,7 +78,7 @@ def stamp(folder: Path) -> object:
 def unfit(folder: Path, *, verify: bool = False) -> ShallowsError | None:
     """Return the error for a run that cannot be read, because another version wrote it or it is damaged.
 
-    None if the run can be read, or if there is no run. `verify` also compares the hashes of its files.
+    The result is None if the run can be read, or if there is no run. `verify` also compares file hashes.
     """
     if not is_run(folder):
         return None
@@ -98,7 +98,7 @@ def unfit(folder: Path, *, verify: bool = False) -> ShallowsError | None:
 
 
 def check(folder: Path, *, verify: bool = False) -> None:
-    """Raise if a folder holds no finished run, or the run cannot be read."""
+    """Raise an error if a folder holds no finished run, or the run cannot be read."""
     if problem := unfit(folder, verify=verify):
         raise problem
     if finished_hash(folder) is None:
@@ -109,7 +109,7 @@ def check(folder: Path, *, verify: bool = False) -> None:
 
 
 def check_file(folder: Path, name: str) -> None:
-    """Raise if the hash of a run's file differs from the manifest."""
+    """Raise an error if the hash of a run's file differs from the manifest."""
     known = _files(_read(folder / MANIFEST)).get(name)
     problem = (
         _altered(folder / name, known) if known else f"{name} cannot be read: {MANIFEST} does not list it"
@@ -199,10 +199,10 @@ def _hash(path: Path) -> str:
 
 
 def _again(folder: Path, environment: dict[str, Any], *options: str) -> str:
-    """Return the command that repeats a damaged run, or one of another version.
+    """Return the command that repeats a run that is damaged or was written by another version.
 
-    For a sweep, `options` are the options that detect the damage. A run gets `--force`, as its hash may have
-    changed.
+    `options` are added to the command of a sweep, which needs them to detect the damage. The command of a
+    single run has `--force`, as the run's hash may have changed.
     """
     try:
         if environment["labels"]:

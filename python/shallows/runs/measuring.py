@@ -57,7 +57,7 @@ def measured_folder(experiment: _core.Experiment, parent: Path, dilation: int = 
 
 
 def unable() -> str | None:
-    """Return why this machine cannot run the testbed; None if it can."""
+    """Return the reason for which this machine cannot run the testbed; None if it can."""
     try:
         program()
     except ShallowsError as error:
@@ -76,9 +76,10 @@ def measure(
 ) -> Run:
     """Run an experiment with real TCP and write its folder, which replaces an older one.
 
-    `dilation` slows network time N-fold; results are in network time. `lease` is the lease on the folder, if
-    the caller holds one. With `attempts`, the run is repeated until it is valid, at most that often, and
-    an invalid run is not kept. Without `attempts`, it runs once and is always kept.
+    `dilation` is the factor by which network time is slowed; results are in network time. `lease` is the
+    lease on the folder, if the caller holds one. With `attempts`, the scenario runs until a run is valid,
+    at most that many times, and invalid runs are not kept. Without `attempts`, it runs once, and the run
+    is always kept.
 
     Raises
     ------
@@ -255,7 +256,7 @@ def stand(
 
 
 def _asked(source: Source, dilation: int, trial: bool = False) -> dict[str, Any]:
-    """Return the request to the testbed's program; a `trial` may have links too fast for this machine."""
+    """Return the request to the testbed's program; with `trial`, links may be too fast for this machine."""
     return {
         "text": source.text,
         "file": source.file,
@@ -298,7 +299,7 @@ def _carry(
 
 
 def _done(said: dict[str, Any], source: Source, end: str) -> dict[str, Any]:
-    """Return the final message of the program; `end` describes its end if there is none."""
+    """Return the results in the program's final message; raise an error for any other message or none."""
     match said:
         case {"done": dict() as done}:
             return done

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from shallows._core import Experiment, Simulation
 
 SCARCE_MB = 200.0
-"""Free memory below which a run ends if it has recorded more than is left."""
+"""Free memory in MB below which a run ends if its recorded data takes more than the free memory."""
 
 
 @dataclass(frozen=True)
@@ -25,11 +25,11 @@ class Need:
 
     bytes: float
     most: str = ""
-    """The largest part of the memory, with its size, if it was estimated before the run was built."""
+    """Description of the largest part of the memory, with its size; empty if parts were not estimated."""
     remedy: str = ""
     """Change of the scenario that reduces the memory."""
     label: str = ""
-    """Label of the point of a sweep."""
+    """Label of the run in its sweep; empty without a sweep."""
 
 
 def need_of(experiment: "Experiment", label: str = "") -> Need:
@@ -41,7 +41,7 @@ def need_of(experiment: "Experiment", label: str = "") -> Need:
 
 
 def refuse_too_large(needs: Sequence[Need], at_once: int = 1) -> None:
-    """Raise if the `at_once` largest runs together need more memory than is free.
+    """Raise an error if the `at_once` largest runs together need more memory than is free.
 
     `plan`, `run` and `sweep` all apply this check before they build a run.
 
@@ -75,7 +75,7 @@ def refuse_too_large(needs: Sequence[Need], at_once: int = 1) -> None:
 
 
 def refuse_growth(simulation: "Simulation", simulated_s: float) -> None:
-    """Raise if less than `SCARCE_MB` of memory is free and the run's records take more than the free memory.
+    """Raise an error if less than `SCARCE_MB` is free and the run's recorded data takes more than is free.
 
     Raises
     ------
@@ -141,7 +141,7 @@ def _control_groups() -> list[Path]:
 
 
 def _numbers(path: Path) -> dict[str, int]:
-    """Parse lines of a name and a number; return an empty dictionary if the file cannot be read."""
+    """Parse a file whose lines consist of a name and a number; return {} if the file cannot be read."""
     try:
         lines = [line.replace(":", " ").split() for line in path.read_text().splitlines()]
     except OSError:
@@ -158,7 +158,7 @@ def forget_peak() -> None:
 def peak_memory_mb() -> float:
     """Return the peak memory of this process since its start, or since `forget_peak`."""
     try:
-        # On Linux, getrusage includes the memory before exec, which is that of the parent process.
+        # On Linux, getrusage also counts the memory between fork and exec, which is the parent's.
         status = Path("/proc/self/status").read_text(encoding="ascii")
         return int(status.partition("VmHWM:")[2].split()[0]) * 1024 / 1e6
     except (OSError, LookupError):

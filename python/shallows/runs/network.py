@@ -12,7 +12,7 @@ class Cable(NamedTuple):
     """Link between two nodes, in both directions."""
 
     one: int
-    """Number of a node; hosts are numbered before switches. If one end is a host, this is the host."""
+    """Number of the node at one end, the host if there is one. Hosts are numbered before switches."""
     other: int
     rate_bps: int
     delay_ps: int
@@ -21,7 +21,7 @@ class Cable(NamedTuple):
 
 @dataclass(frozen=True)
 class Network:
-    """Names of nodes in the order of their numbers; cables of hosts in the same order, then other cables."""
+    """Nodes and cables of a network. Nodes are in the order of their numbers; cables of hosts come first."""
 
     hosts: list[str]
     switches: list[str]
@@ -39,7 +39,7 @@ class Network:
 
 
 def network(topology: Mapping[str, Any]) -> Network:
-    """Return the network of a resolved scenario's `topology`.
+    """Return the network that the engine builds for the `topology` of a resolved scenario.
 
     >>> pair = network({"kind": "star", "hosts": 2, "rate": "10Gbps", "link_delay": "1us"})
     >>> pair.hosts, pair.switches, pair.tiers, pair.cables[1]

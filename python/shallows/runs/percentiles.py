@@ -1,7 +1,7 @@
 """Rule for percentiles (docs/statistics.md): 20 observations must lie above a percentile; a p99 needs 2,000.
 
-Tables, figures, pages, warnings and verdicts all apply it. The count is that of one run, or that of all seeds
-together if the shown number pools or averages seeds.
+Tables, figures, pages, warnings and verdicts all apply this rule. Observations are counted in one run, or
+over all seeds together if the shown number pools or averages seeds.
 """
 
 from collections.abc import Iterable
@@ -34,7 +34,7 @@ def suffices(count: int, rank: float = RANK) -> bool:
 
 
 def known(value: float | None, count: int, rank: float = RANK) -> float | None:
-    """Return `value`, a percentile of `count` observations; None if they are too few.
+    """Return `value`, a percentile of `count` observations; None if there are too few observations.
 
     >>> known(7.0, 2_000), known(7.0, 1_999)
     (7.0, None)

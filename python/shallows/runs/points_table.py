@@ -20,7 +20,7 @@ RESULTS = [
     "unfinished",
     "hops/s",
 ]
-"""Columns of a sweep's results. *unfinished*: flows that had not completed when the run ended."""
+"""Columns of a sweep's results. *unfinished* counts flows that had not completed when the run ended."""
 
 
 def points(runs: Iterable[Run]) -> Table:
@@ -65,7 +65,7 @@ def _label(value: object) -> str:
 
 
 def _few_small(summary: Mapping[str, Any]) -> bool:
-    """Return whether the run has small flows, but too few for a p99."""
+    """Return whether the run has small flows, but too few of them for a p99."""
     times = summary["fct_us"].get("small") or {"count": 0}
     return times["count"] > 0 and not percentiles.suffices(times["count"])
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 POOL_BYTES = "pool_bytes"
 
 SHARED = {POOL_BYTES, "buffer_threshold_bytes"}
-"""Quantities in a port's trace that describe its pool; they also change with other ports of the pool."""
+"""Quantities in a port's trace that describe its pool, and so also change with packets of other ports."""
 
 
 class Recorded(Protocol):
@@ -43,7 +43,9 @@ def pool_of(run: Recorded) -> dict[str, str]:
 
 
 def pools_of(ports: Iterable[str], buffer: Mapping[str, Any]) -> dict[str, str]:
-    """Return the pool of each port; `ports` are in order, `buffer` is a resolved scenario's `switch.buffer`.
+    """Return the pool of each port; `buffer` is the `switch.buffer` of a resolved scenario.
+
+    `ports` must be in the order of `counters.parquet`.
 
     >>> pools_of(["s->a", "s->b", "s->c"], {"kind": "dynamic-threshold", "ports_per_pool": 2})
     {'s->a': 's.pool0', 's->b': 's.pool0', 's->c': 's.pool1'}
@@ -63,8 +65,8 @@ def pools_of(ports: Iterable[str], buffer: Mapping[str, Any]) -> dict[str, str]:
 def traced_pools(run: Recorded) -> "pl.DataFrame":
     """Return the bytes over time of completely traced pools: `time_us`, `name`, `bytes`.
 
-    A port's trace has the pool's bytes only at changes of that port. Therefore all ports of the pool that had
-    packets must be traced, unless the traces are at intervals.
+    A port's trace records the pool's bytes only when that port changes. A pool is therefore completely traced
+    if all of its ports that had packets are traced, or if traces are at intervals.
     """
     import polars as pl
 
@@ -82,7 +84,7 @@ def traced_pools(run: Recorded) -> "pl.DataFrame":
 
 
 def refuse_shared(run: Recorded, name: str, quantity: str) -> None:
-    """Raise if a quantity describes a shared pool, and the port's trace lacks changes by other ports."""
+    """Raise an error if a quantity describes a shared pool whose changes by other ports were not traced."""
     own = pool_of(run)
     alone = list(own.values()).count(own.get(name, "")) == 1
     if quantity in SHARED and not alone and not _at_intervals(run):

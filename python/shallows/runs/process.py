@@ -27,7 +27,7 @@ class Process:
 
     @classmethod
     def parse(cls, document: Any) -> Self | None:
-        """Return the process of a description; None if the description is invalid."""
+        """Return the process that the result of `describe` identifies; None if the description is invalid."""
         try:
             found = cls(**document)
         except TypeError:
@@ -101,6 +101,6 @@ def _started(number: int) -> str:
     except OSError:
         return ""
     state, *others = said.rpartition(")")[2].split()
-    # A killed process stays a zombie until its parent waits for it, and some parents in containers never
+    # A killed process stays a zombie until its parent waits for it, but some parents in containers never
     # wait.
     return "" if state in {"Z", "X"} else others[18]

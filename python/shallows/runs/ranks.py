@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def place_of(rank: float, count: int) -> int:
     """Return the index of a percentile among `count` values in ascending order.
 
-    The percentile is the smallest value such that at least a share `rank` of the values is at or below it.
+    At least a share `rank` of the values is at or below the percentile, the smallest such value.
     `rank` is above 0 and at most 1, and is interpreted as its decimal text: 0.99 of 100 values is exactly 99.
 
     >>> place_of(0.99, 100), place_of(0.5, 3)
@@ -26,7 +26,7 @@ def place_of(rank: float, count: int) -> int:
 
 
 def nearest_rank(groups: "Groups", rank: float) -> float:
-    """Return the percentile of all groups together, which must have a value; for `rank`, see `place_of`."""
+    """Return the percentile of the values of all groups together, at least one; `place_of` defines `rank`."""
     import numpy as np
 
     together = np.concatenate(groups)

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 IDLE = {"port": "backlog_bytes", "pool": "pool_bytes"}
-"""Sampled quantity of a port and of a pool; both are zero until a packet arrives."""
+"""Name of the sampled quantity of a port and of a pool; both quantities are zero until a packet arrives."""
 
 
 def of_port(run: Recorded, name: str, quantity: str | None = None, queue: int | None = None) -> Series:
@@ -62,7 +62,7 @@ def _traced(run: Recorded, name: str) -> "pl.DataFrame":
 
 
 def _sampled(run: Recorded, name: str, quantity: str) -> "pl.DataFrame | None":
-    """Return the samples of a port or pool; None if not sampled. A port that was always empty has no rows."""
+    """Return the samples of a port or pool (no rows if it was always empty); None if nothing was sampled."""
     import polars as pl
 
     if run.queues is None:

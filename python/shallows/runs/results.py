@@ -63,7 +63,7 @@ SHOWN = {
     "queries": ["workload", "counted", "completion_us"],
     "pings": ["class", "rtt_us"],
 }
-"""Columns of the tables from which summaries and reports are computed."""
+"""Columns, by table, that summaries and reports read."""
 
 
 class Document(dict[str, Any]):
@@ -211,12 +211,12 @@ class Run:
 
     @cached_property
     def traces(self) -> "pl.DataFrame | None":
-        """Changes of the state of traced ports; None unless the scenario sets `measure.traces`."""
+        """One row for each recorded change of a traced port; None unless `measure.traces` is set."""
         return self._optional_table("traces")
 
     @cached_property
     def flow_traces(self) -> "pl.DataFrame | None":
-        """Changes of the state of traced senders; None unless the scenario sets `measure.flow_traces`."""
+        """One row for each recorded change of a traced sender; None unless `measure.flow_traces` is set."""
         return self._optional_table("flow_traces")
 
     @cached_property
@@ -235,17 +235,16 @@ class Run:
         name
             Name of a port, as in `counters`, or of a pool, as in `queues`.
         quantity
-            A quantity in `traces`; by default `backlog_bytes` of a port or `pool_bytes` of a pool. A quantity
-            of a port's pool also changes with the pool's other ports, so all of them must be traced, or the
-            trace must be at intervals.
+            A quantity in `traces`; by default `backlog_bytes` of a port or `pool_bytes` of a pool. Quantities
+            of a pool require that all of the pool's ports are traced, or that traces are at intervals.
         queue
             Number of one of the port's queues; the whole port by default.
 
         Returns
         -------
         Series
-            Values until the end of the run. They begin with the run for a backlog or pool, which starts at
-            zero, otherwise with the first row.
+            Values until the end of the run. The series of a backlog or pool starts with the run, at zero.
+            Other series start with the first row.
 
         Raises
         ------
@@ -273,9 +272,9 @@ class Run:
         Parameters
         ----------
         what
-            Grouping. Flows: `workload`, `class`, `group` (of the sending host) or `to_group` (of the
-            receiving host). Ports: `port` (by kind), `queue` (by kind and queue) or `uplinks` (by leaf:
-            how evenly it used its uplinks).
+            Name of the grouping. Flows are grouped by `workload`, `class`, `group` (of the sending host) or
+            `to_group` (of the receiving host). Ports are grouped by `port` (kind of port), `queue` (kind and
+            queue) or `uplinks` (leaf, with measures of how evenly it used its uplinks).
 
         Returns
         -------
@@ -396,7 +395,7 @@ def place_on(labels: Mapping[str, Any], axis: str) -> Any:
 
 
 def on_axis(labels: Mapping[str, Any], axis: str) -> list[Any]:
-    """Return the values of the axes whose key, or whose key's last word, is `axis`.
+    """Return the values of all axes whose key is `axis` or ends with `axis` as its last word.
 
     >>> on_axis({"scheme": "reno", "workload.0.load": 0.4}, "load")
     [0.4]

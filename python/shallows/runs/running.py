@@ -37,8 +37,8 @@ def run(
         Folder for the results. By default, a folder under `runs/` named after scenario, content hash and
         seed. If the folder already holds this run, its stored results are returned.
     threads
-        Number of threads; `"auto"` adjusts the number during the run to the fastest, at most one per core.
-        Results do not depend on it.
+        Number of threads. `"auto"` tries different numbers during the run and keeps the fastest, at most
+        one per core. Results do not depend on the number.
     cached
         Whether stored results may be returned. `False` always simulates, for measurements of speed.
 
@@ -73,7 +73,7 @@ def run_source(
     *,
     cached: bool = True,
 ) -> Run:
-    """Run a source; with `cached`, return the stored run if the folder already holds it."""
+    """Run the scenario of a `Source`; with `cached`, return the stored run if the folder already holds it."""
     asked = threads_of(threads)
     if not isinstance(out, str | Path | None):
         raise ShallowsError(

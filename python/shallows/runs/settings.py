@@ -5,7 +5,7 @@ from typing import Any
 from shallows.quantity import digits
 
 ORDER = ["topology", "switch", "host", "tcp", "workload", "measure", "stop", "seed"]
-"""Order of the sections of a scenario."""
+"""Names of the sections of a scenario, in the order in which they are shown."""
 
 
 def settings(scenario: dict[str, Any]) -> list[tuple[str, str]]:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 MOST_ROWS, LONGEST = 20, 200
-"""Maximum number of rows in a table and of characters in a cell; a last line counts the omitted rows."""
+"""Maximum number of rows in a table and of characters in a cell. A last row counts the omitted rows."""
 
 
 def facts(title: str, rows: Iterable[tuple[str, str]]) -> str:

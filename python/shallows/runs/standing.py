@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from threading import Event, Thread
 
 EVERY_S = 0.2
-"""Interval at which the switch writes its page (`SHOW` in `carry.rs`)."""
+"""Interval in seconds at which the testbed's switch writes its status text (`SHOW` in `carry.rs`)."""
 
 KEPT = 300
-"""Number of states kept: one minute of the machine's time."""
+"""Number of states that are kept: those of one minute of wall time."""
 
 MOST_BYTES = 1 << 20
-"""Largest page in bytes; the largest network of the testbed needs a fiftieth of it."""
+"""Largest status text in bytes; that of the testbed's largest network has a fiftieth of this size."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class State:
 
     time_s: float
     health: str
-    """Lateness of frames, in words."""
+    """Description of how many frames the switch sent late."""
     complaints: tuple[str, ...]
     """Reasons for which the run is invalid."""
     ports: tuple[Port, ...]

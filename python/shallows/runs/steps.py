@@ -1,4 +1,4 @@
-"""Series of a quantity that is constant between changes: statistics over time, and reduction for drawing.
+"""Series of a quantity that is constant between its changes: statistics over time, and reduction for drawing.
 
 A mean over the rows of `traces.parquet` or `queues.parquet` would weight each value by the number of rows
 that have it. `Series` weights each value by its duration.
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     Numbers = NDArray[np.float64]
 
 FINEST = 2**40
-"""Maximum number of parts of equal length that a time axis is divided into; closer changes share a part."""
+"""Maximum number of equal parts of a time axis; changes that are closer together share a part."""
 
 
 MOST_WINDOWS = 10_000_000
@@ -100,7 +100,7 @@ class Series:
         return float(self.values[:-1].max())
 
     def quantile(self, share: float) -> float:
-        """Return the smallest value that the series does not exceed for at least `share` of the time.
+        """Return the quantile over time: the smallest value not exceeded for at least `share` of the time.
 
         >>> import numpy as np
         >>> queue = Series(np.array([0.0, 9.0, 10.0]), np.array([0.0, 50.0, 50.0]))
@@ -212,8 +212,9 @@ class Series:
     def parts(self, most: int) -> "Parts":
         """Reduce the series to at most `most` parts for drawing: one for each change, or intervals of time.
 
-        Intervals have equal lengths, as short as `most` permits. Intervals with at most one change are merged
-        up to that change, so idle times take few parts. The mean of each part is exact.
+        Intervals have equal lengths, as short as `most` permits. Consecutive intervals with fewer than two
+        changes each are merged and divided only at these changes, so idle times take few parts. The mean of
+        each part is exact.
         """
         import numpy as np
 
@@ -231,7 +232,7 @@ class Series:
         return Parts(edges, *self._over(edges), 2 * self.length_us / count)
 
     def _edges(self, changes: "Numbers", count: int) -> "Numbers":
-        """Return the edges of intervals of equal length that hold two or more changes, and single changes.
+        """Return the edges of parts: both ends of each interval with several changes, and single changes.
 
         The first and the last time are edges too.
         """
@@ -289,4 +290,4 @@ class Parts:
     low: "Numbers"
     high: "Numbers"
     longest_us: float
-    """Upper bound on the length of a part with several values, in µs; 0 if every part has one value."""
+    """Upper bound in µs on the length of parts with several values; 0 if every part has only one value."""

@@ -13,7 +13,7 @@ from shallows.runs.table import NOTHING, Table
 def marking_curves(curves: Iterable[dict[str, Any]], title: str = "Marking curves") -> Table:
     """Tabulate the marking curves: lower and upper thresholds of each marker, and the limits of its buffer.
 
-    Each marker of each kind of port has a column, because there are few of them and terminals are narrow.
+    Each marker of each kind of port has a column, and its values are rows, because terminals are narrow.
     """
     curves = list(curves)
     if not curves:
@@ -60,7 +60,7 @@ def _fires(curve: dict[str, Any]) -> str:
         return "yes"
     if not able:
         return "never"
-    # The table has only these numbers of busy ports, so the answer names no range.
+    # The curves have limits only for these numbers of busy ports, so the note names no range.
     unable = [limit["busy_ports"] for limit in curve["limits"] if not limit["can_fire"]]
     return f"{_either(able)} busy, not {_either(unable)}"
 
@@ -119,7 +119,7 @@ def _numbers(described: dict[str, Any], keys: Iterable[str], missing: set[float]
 
 
 def markers(summary: Mapping[str, Any]) -> Table | None:
-    """Tabulate the packets that each kind of marker selected, over all ports; None if all are of one kind."""
+    """Tabulate the packets that each kind of marker selected at all ports; None if only one kind exists."""
     counts = summary.get("markers") or {}
     if len(counts) < 2 and not any(count["incast"] or count["dropped"] for count in counts.values()):
         return None
@@ -204,7 +204,7 @@ def _lost(summary: Mapping[str, Any], place: str) -> str:
 
 
 def ports(summary: Mapping[str, Any]) -> Table | None:
-    """Tabulate losses and marks by kind of port; None if only one kind has any, which is not the NICs."""
+    """Tabulate losses and marks by kind of port; None unless NICs, or two or more kinds, have any."""
     kinds = summary["ports"]
     busy = [name for name, kind in kinds.items() if kind["dropped"] or kind["marked"]]
     if len(busy) < 2 and "nic" not in busy:

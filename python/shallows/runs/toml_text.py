@@ -15,7 +15,7 @@ MOST_LEVELS = 32
 
 
 def toml_value(value: object, levels: int = MOST_LEVELS) -> str:
-    """Return a Python value as TOML; numbers, arrays of NumPy and paths are accepted, too.
+    """Return a Python value as TOML; numbers and arrays of NumPy, and paths, are accepted too.
 
     >>> toml_value({"kind": "dctcp", "g": 0.0625, "on": [True, 3]})
     '{kind = "dctcp", g = 0.0625, on = [true, 3]}'
@@ -123,7 +123,7 @@ def _quote(text: str) -> str:
 
 
 def called(value: object) -> str:
-    """Return a value of the wrong type as text for an error message.
+    """Format a value of a wrong type for an error message, with its type.
 
     >>> called(None), called(b"x"), called({1})
     ('None', "b'x' (bytes)", '{1} (set)')

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def choose_ports(run: Run, wanted: Sequence[str], known: Iterable[str]) -> list[str]:
-    """Return the names that match a name, a pattern such as `switch0->*`, or a kind such as `to-host`."""
+    """Return the ports that `wanted` selects by name, by pattern (`switch0->*`) or by kind (`to-host`)."""
     kinds = ports_of(run)
     names = list(dict.fromkeys(known))
     chosen: dict[str, None] = {}
@@ -69,7 +69,7 @@ def _longest(run: Run) -> dict[str, float]:
 
 
 def pools_beside(run: Run, ports: Sequence[str]) -> list[str]:
-    """Return the recorded pools of these switch ports that several ports share, in the order of `ports`."""
+    """Return the recorded pools of these switch ports that are shared by several ports, in port order."""
     import polars as pl
 
     kinds, own = ports_of(run), pool_of(run)

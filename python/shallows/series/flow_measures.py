@@ -39,7 +39,7 @@ CONVERGED = 0.9
 
 
 def goodput_gbps(run: Run, _: None, where: Host | Flows) -> float:
-    """Return the goodput to a host, of a class or of a group, over the simulated time, in Gbit/s."""
+    """Return the goodput that a host receives, or that of a class or group, over the run, in Gbit/s."""
     import polars as pl
 
     if isinstance(where, Flows):
@@ -55,7 +55,7 @@ def goodput_gbps(run: Run, _: None, where: Host | Flows) -> float:
 
 
 def goodput_ratio(run: Run, _: None, pair: Pair) -> float:
-    """Return the ratio of the goodputs of two hosts, classes or groups; NaN if neither received anything."""
+    """Return the ratio of the goodputs of two hosts, classes or groups; NaN if both goodputs are zero."""
     first, second = goodput_gbps(run, _, pair.first), goodput_gbps(run, _, pair.second)
     return first / second if second else math.inf if first else math.nan
 
@@ -87,7 +87,7 @@ def convergence_ms(run: Run, _: None, where: Flows) -> float:
 
 
 def flow_gbps(run: Run, _: None, where: Flows) -> float:
-    """Return the mean goodput of flows in Gbit/s; each counts from its arrival to the end of the run."""
+    """Return the mean of the goodputs of flows, each from its arrival to the end of the run, in Gbit/s."""
     return float(_goodputs(run, where).mean())
 
 
@@ -229,7 +229,7 @@ def _acked(run: Run, times: "Numbers") -> "dict[int, Numbers]":
 
 
 def acked_packets_over(run: Run, number: "OverFlows", last: Window) -> float:
-    """Return a statistic of `acked_packets` over the last `last.us` µs."""
+    """Return a statistic over traced flows of the packets acknowledged in the last `last.us` µs."""
     return number(acked_packets(run, last.us))
 
 
@@ -251,7 +251,7 @@ def acked_packets(run: Run, last_us: float) -> "pl.Series":
 
 
 def gaps(column: str, run: Run, number: "OverFlows", where: Flows) -> float:
-    """Return a statistic of the longest gaps of the counted flows of a workload, class or group."""
+    """Return a statistic of the longest gaps of the selected flows that arrived after the warm-up."""
     found = _flows(run, where, counted=True)[column].drop_nulls()
     if found.is_empty():
         raise ShallowsError(
@@ -263,7 +263,7 @@ def gaps(column: str, run: Run, number: "OverFlows", where: Flows) -> float:
 
 @dataclass(frozen=True)
 class Moment:
-    """Time at which a congestion window is read, or from which its minimum is taken."""
+    """Time at which a metric reads a congestion window, or from which on it takes the minimum."""
 
     us: int
     least: bool
@@ -363,7 +363,7 @@ def ideal_gbps_of_bin(run: Run, of: Bin) -> float:
 
 
 def ideal_fct_us_of_bin(run: Run, of: Bin) -> float:
-    """Return a percentile of `ideal_us` of a bin's completed flows, in µs."""
+    """Return a percentile of the column `ideal_us` over a bin's completed flows, in µs."""
     flows, _, kept = _complete(run, of.name)
     return of.number(flows["ideal_us"].cast(float).to_numpy()[kept])
 
@@ -381,7 +381,7 @@ def fluid_fct_us_of_bin(run: Run, of: Bin, where: Flows | None = None) -> float:
 
 
 def jain_of_classes(run: Run, of: Bin) -> float:
-    """Return Jain's index over classes of service of their mean goodput per completed flow of a bin."""
+    """Return Jain's index of the classes' mean goodputs, each over its completed flows of a size bin."""
     import polars as pl
 
     flows, sizes, kept = _complete(run, of.name)
@@ -408,7 +408,7 @@ def times(column: str, run: Run, of: Bin, where: Flows) -> float:
 
 
 def _complete(run: Run, bin_name: str) -> "tuple[pl.DataFrame, Numbers, Any]":
-    """Return flows that have a size, their sizes, and a mask of those of the bin that completed and count."""
+    """Return flows with a size, their sizes, and a mask of the bin's completed flows after the warm-up."""
     import polars as pl
 
     flows = run.flows.drop_nulls("size_bytes").sort("arrival_us", maintain_order=True)

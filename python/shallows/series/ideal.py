@@ -1,4 +1,4 @@
-"""Ideal completion times of a finished run's flows: a lower bound that no scheme attains.
+"""Ideal completion times of a finished run's flows, below those of any scheme.
 
 Flows are fluid and share links max-min fairly at any time. A flow uses all spines at once, so only the links
 of its hosts and the total uplink capacity of its leaves limit it. Its completion time is its fluid time plus
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Indices = NDArray[np.int64]
 
 STEP_S = 10e-6
-"""Least time between two computations of shares: about a hundredth of the time of 1 MB at 10 Gbit/s."""
+"""Minimum time between two computations of shares: about a hundredth of the time of 1 MB at 10 Gbit/s."""
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ def shares(links: "Indices", capacities_bps: "Numbers") -> "Numbers":
 
 
 def _links(topology: dict, sources: "Indices", destinations: "Indices") -> "tuple[Indices, Numbers]":  # type: ignore[type-arg]
-    """Return the links of each flow, and all capacities: those of host links, then of each leaf's uplinks."""
+    """Return each flow's links, and the capacities of all links: of hosts first, then of leaves' uplinks."""
     import numpy as np
 
     kind = topology["kind"]

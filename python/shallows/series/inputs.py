@@ -21,7 +21,7 @@ NEEDED = {
     "pings": 'add a workload of kind "ping"',
     "queries": 'add a workload of kind "block-transfer", "partition-aggregate", or "incast" with think_time',
 }
-"""Scenario setting that records each table."""
+"""Remedy for each table that a run may lack: the scenario's setting that records it."""
 
 TRACE_FLOWS = "select flows of this run with measure.flow_traces"
 """Remedy for a run without traced flows."""
@@ -86,9 +86,9 @@ Place = tuple[str, *tuple[tuple[int, float, str], ...]]
 
 
 def place_in_sweep(run: Run, axes: Iterable[str]) -> Place:
-    """Return a sort key: the place of a run in its sweep along these axes, schemes first.
+    """Return a sort key for the position of a run in its sweep along these axes, schemes first.
 
-    Values that the scenario lists keep its order; other values follow, sorted as numbers or names.
+    Values that the scenario lists keep the scenario's order; other values follow, sorted as numbers or names.
     """
     listed_values = _swept(run)
     found = []

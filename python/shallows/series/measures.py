@@ -59,15 +59,15 @@ def _window(words: Sequence[str]) -> Window:
 
 @dataclass(frozen=True)
 class Kind:
-    """Parser of a metric's name, and the function that computes it."""
+    """Kind of metric: the parsers of its name's parts, and the function that computes it."""
 
     what: Callable[[Sequence[str]], Any]
     where: Callable[[str], Any]
     number: Callable[[Run, Any, Any], float]
     needs: Sequence[Callable[[Offered], None]] = ()
-    """Requirements on the scenario, besides those of the name's parts."""
+    """Functions that check further requirements on the scenario, beyond those of the name's parts."""
     together: Callable[[Any, Any], None] = lambda *_: None
-    """Check that the words and the place fit together."""
+    """Function that raises an error if the parsed words and place of a metric do not fit together."""
 
     def read(self, metric: Metric) -> tuple[Any, Any]:
         """Return the parsed words and place of a metric."""
@@ -107,7 +107,7 @@ PLACED: dict[str, Kind] = {
     "slowdown": Kind(Bin.statistic, Flows.parse, partial(flow_measures.times, "slowdown")),
     "fluid_fct_us": Kind(Bin.statistic, Flows.parse, flow_measures.fluid_fct_us_of_bin, [_has_one_payload]),
 }
-"""Metrics with a place, flow or time in their names."""
+"""Dictionary that maps the first word of metrics with a place, flow or time after the `@` to their kind."""
 
 
 def _everywhere(_: str) -> None:
@@ -129,7 +129,7 @@ BINNED: dict[str, Kind] = {
     ),
     "jain_of_classes": Kind(Bin.mean, _everywhere, _of_whole(flow_measures.jain_of_classes)),
 }
-"""Metrics of a size bin over the whole run that `summary.json` lacks."""
+"""Dictionary that maps the first word of metrics of size bins that `summary.json` lacks to their kind."""
 
 
 def measure(run: Run, name: str) -> float:
@@ -157,7 +157,7 @@ def measure(run: Run, name: str) -> float:
 
 
 def check(name: str, offered: Offered | None = None) -> None:
-    """Raise if a name is not a metric, or not a metric of this scenario's runs.
+    """Raise an error if a name is not a metric, or not a metric of this scenario's runs.
 
     Parameters
     ----------
@@ -208,7 +208,7 @@ def _check_parts(kind: Kind, parts: Sequence[Any], offered: Offered) -> None:
 
 
 Level = Callable[[Offered | None], Collection[str] | None]
-"""Allowed words at a position of a path; None if any word is allowed."""
+"""Function that returns the words allowed at one position of a path, or None if any word is allowed."""
 
 
 def _words(*words: str) -> Level:
@@ -262,14 +262,14 @@ SUMMARY: Mapping[str, Sequence[Level]] = {
     "markers": [_marker_kinds, _words("marked", "incast", "dropped")],
     "engine": [_words(*_ENGINE)],
 }
-"""Numbers of `summary.json`, by the first word of their paths: the words that may follow."""
+"""Dictionary that maps the first word of a path into `summary.json` to the words allowed after it."""
 
 COMPUTED = ("curves", "scenario", "buffer")
 """First words of paths into data that are known before a run."""
 
 
 def _check_path(name: str, offered: Offered | None) -> None:
-    """Raise if a path does not exist in the `summary.json` of any run."""
+    """Raise an error if a path does not exist in the `summary.json` of any run."""
     first, *words = name.split(".")
     if first == "marking_curves":
         if offered is not None and not _is_number(_follow(offered.curves, ".".join(words))):
@@ -290,7 +290,7 @@ def _check_path(name: str, offered: Offered | None) -> None:
 
 
 def check_computed(name: str) -> None:
-    """Raise if a name is not a path into the data that `compute` reads.
+    """Raise an error if a name is not a path into the data that `compute` reads.
 
     Raises
     ------
@@ -314,7 +314,7 @@ def compute(source: Source, name: str) -> float:
 
 
 def _buffer(scenario: dict[str, Any], curves: list[dict[str, Any]]) -> dict[str, float]:
-    """Return the pool's bytes per port, and the number of ports that fill it with one threshold each."""
+    """Return the pool's bytes per port, and the number of ports whose marking thresholds together fill it."""
     buffer, rate = scenario["switch"]["buffer"], scenario["topology"]["rate"]
     if "pool" not in buffer:
         return {}
@@ -325,7 +325,7 @@ def _buffer(scenario: dict[str, Any], curves: list[dict[str, Any]]) -> dict[str,
 
 
 _NOWHERE = object()
-"""Result for a path that does not exist; `None` is a number that was not measured."""
+"""Result for a path that does not exist, unlike `None`, which stands for a number that was not measured."""
 
 
 def _follow(document: Any, path: str) -> Any:

@@ -14,7 +14,7 @@ from shallows.series import percentiles
 from shallows.series.offered import Offered
 
 TOTALS = ("goodput_gbps", "loss_rate_in_switches", "loss_rate_in_nics")
-"""Metrics of whole runs for comparisons."""
+"""Names of the metrics of whole runs that comparisons use."""
 
 PER_FLOW = "timeouts_per_flow"
 
@@ -94,7 +94,7 @@ class Metric:
             raise unknown.of(self.name) from None
 
     def at(self, where: str) -> "Metric":
-        """Return the same metric for these flows only; for all flows if `where` is empty."""
+        """Return the same metric for the flows that `where` selects; for all flows if it is empty."""
         return Metric(f"{self.head}@{where}" if where else self.head)
 
     def summarised(self, statistic: str) -> "Metric":
@@ -107,7 +107,7 @@ class Metric:
 
     @property
     def series(self) -> str:
-        """Name of the observations, for comparisons: `fct_us.small@0`."""
+        """Name of the series of observations that the metric summarises, such as `fct_us.small@0`."""
         *rest, last = [self.kind, *self.words]
         series = ".".join(rest) if last in {"mean", "p99"} and rest else self.head
         return Metric(series).at(self.where).name
@@ -207,7 +207,7 @@ def refuse_after_end(begin_us: float, offered: Offered, text: str) -> None:
 
 @dataclass(frozen=True)
 class Flows:
-    """Selection of flows: by workload, class, or group of senders or receivers."""
+    """Selection of flows by their workload, class of service, or group of sending or receiving hosts."""
 
     text: str
     key: Literal["workload", "class", "group", "to_group"]
@@ -297,7 +297,7 @@ def _no_flows(text: str) -> UnknownMetric:
 
 @dataclass(frozen=True)
 class Host:
-    """A host by number; its metrics cover data that it receives."""
+    """A host, given by its number. Its metrics cover the data that it receives."""
 
     number: int
 
@@ -358,7 +358,7 @@ class Port:
 
 @dataclass(frozen=True)
 class Recorded:
-    """A port or pool whose backlog is recorded, and the time from which it counts."""
+    """A port or pool with a recorded backlog, and the time from which on a metric considers it."""
 
     name: str
     begin_us: float = 0.0
@@ -388,7 +388,7 @@ class Recorded:
 
 
 def _like(name: str, offered: Offered) -> list[str]:
-    """Return all ports; ports of the node in `name` come first."""
+    """Return the network's ports for an error message; ports of the node in `name` come first."""
     node = name.split("->")[0]
     return sorted(offered.network.ports, key=lambda port: port.split("->")[0] != node)
 
@@ -419,7 +419,7 @@ class Traced:
 
 @dataclass(frozen=True)
 class Window:
-    """A length of time, such as `10ms`."""
+    """A length of time in a metric's name, such as `10ms`."""
 
     us: float
     text: str

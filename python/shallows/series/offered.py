@@ -1,4 +1,4 @@
-"""Subjects of metrics that are known before a run: workloads, size bins, ports and recordings."""
+"""Subjects of metrics (workloads, size bins, ports and recordings) that a scenario defines before a run."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,7 +19,7 @@ ASKS = {"partition-aggregate", "block-transfer"}
 
 
 class Offered:
-    """Subjects of the metrics of a scenario's runs, derived from the resolved scenario.
+    """Subjects that metrics of a scenario's runs can have, such as its workloads and ports.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ class Offered:
         return any(pattern == kind or fnmatchcase(port, pattern) for pattern in wanted)
 
     def may_trace_flow(self, flow: int | None = None) -> bool:
-        """Return whether a trace may include this flow (if None, any flow); the run draws random samples."""
+        """Return whether a trace may include this flow, or any flow if None; traced flows may be random."""
         traces = self.scenario["measure"]["flow_traces"]
         return any(flow is None or flow in (trace.get("flows") or [flow]) for trace in traces)
 

@@ -59,7 +59,7 @@ def sent_gbps(run: Run, _: None, port: Port) -> float:
 
 
 def retransmitted_share(run: Run, _: None, port: Port) -> float:
-    """Return the share of a port's TCP bytes that were retransmitted; all flows must pass the port.
+    """Return the share of retransmitted bytes in a port's TCP payload; all flows must pass this port.
 
     Raises
     ------

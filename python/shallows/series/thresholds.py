@@ -1,4 +1,4 @@
-"""Marking thresholds of a port or pool, for figures and pages: K, or where a ramp begins and ends."""
+"""Marking thresholds of a port or pool, for figures and pages: K, or both ends of a ramp."""
 
 from shallows.runs.pools import pool_of
 from shallows.runs.recorded import ports_of

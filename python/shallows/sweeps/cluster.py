@@ -34,13 +34,16 @@ from shallows.sweeps.points import Point
 from shallows.sweeps.sharing import LOOK_S, Ended, Share
 
 RETRIES = 5
-"""Number of retries after a worker or machine is lost. A point that fails by itself is not retried."""
+"""Number of retries of a point whose worker or machine is lost; points that fail are not retried."""
 
 REPORT_EVERY_S = 1.0
 """Wall time between two progress reports of a task."""
 
 SILENT_S = 10.0
-"""Time without a report after which a point is not shown as running: its worker is lost or writes results."""
+"""Time in s without a report after which a point is no longer shown as running.
+
+Its worker is then lost, or is writing results.
+"""
 
 KNOCK_S = 10.0
 
@@ -48,7 +51,7 @@ Send = Callable[[tuple[str, Any]], None]
 
 
 def check_ray() -> None:
-    """Raise if Ray is not installed."""
+    """Raise an error if Ray is not installed."""
     if importlib.util.find_spec("ray") is None:
         raise ShallowsError("Ray is not installed", "install it with: pip install 'shallows[ray]'")
 
@@ -149,7 +152,7 @@ class _Tasks:
         self.task = ray.remote(num_cpus=1, max_retries=RETRIES, retry_exceptions=False)(run_far)
         self.ray, self.share, self.most = ray, share, most
         self.points: dict[Any, int] = {}
-        """Number of each running point, by Ray's reference to its task."""
+        """Dictionary that maps Ray's reference to a running task to the number of its point."""
 
     def hand_out(self) -> None:
         """Start tasks for points until `most` of them run."""
@@ -199,7 +202,7 @@ class Board:
         self.seen[index] = time.monotonic(), progress
 
     def read(self) -> dict[int, dict[str, Any]]:
-        """Return the progress of points that reported recently; a killed worker reports nothing."""
+        """Return the progress of points that reported recently; workers that do not report may be killed."""
         now = time.monotonic()
         return {index: progress for index, (at, progress) in self.seen.items() if now - at < SILENT_S}
 
@@ -271,7 +274,7 @@ def _pack(folder: Path) -> bytes:
 
 
 def _receive(ray: Any, reference: Any, lease: Lease) -> Ended:
-    """Write the folder of a task that has ended, and return its outcome."""
+    """Write the folder that an ended task returned, and return the outcome of its point."""
     try:
         failed, packed = ray.get(reference)
     except (ray.exceptions.RaySystemError, ray.exceptions.LocalRayletDiedError):

@@ -30,7 +30,7 @@ COMPARED: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
 SIGNS = str.maketrans({"×": "*", "÷": "/", "−": "-", "≤": "<=", "≥": ">=", "≠": "!="})
 
 UNQUOTED = re.compile(r"""("[^"]*"|'[^']*')|\b([0-9][0-9_]*(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?+[A-Za-z]+)\b""")
-"""Match of a quoted text, or of a number with a unit; `1e` in `1e-3` is not a match."""
+"""Pattern that matches a quoted text or a number with a unit, but not `1e` in `1e-3`."""
 
 
 class Condition:

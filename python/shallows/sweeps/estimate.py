@@ -19,7 +19,7 @@ from shallows.sweeps.local import threads_of_each
 from shallows.sweeps.points import Point
 
 SAMPLE_S, LONGEST_S = 0.5, 5.0
-"""Wall time of a trial, and the longest one while there is no progress."""
+"""Wall time of a trial in s, and the wall time after which a trial without progress ends."""
 
 SAMPLES_PER_SCHEME, MOST_SAMPLES = 3, 12
 
@@ -54,7 +54,7 @@ class Needs:
     packet_hops: float | None
     wall_s: float | None
     memory_mb: float | None
-    """Memory of the largest runs together, as many as run at the same time."""
+    """Memory that the largest runs need together, taking as many as run at the same time."""
     basis: str
 
     def __str__(self) -> str:
@@ -93,15 +93,15 @@ class Needs:
 
 
 def from_finished(points: Sequence[Point]) -> list[Cost | None]:
-    """Return the costs of all points: measured, or the cost of the nearest finished point of the scheme."""
+    """Return the cost of each point: as measured, or that of the nearest finished point of its scheme."""
     return _fill(points, _measured(points))
 
 
 def sample(points: Sequence[Point], say: Callable[[str], None], jobs: int | None = None) -> list[Cost | None]:
     """Run short trials of some points of each scheme, then return costs like `from_finished`.
 
-    As many trials run at a time, and on as many threads, as in the sweep, so that the machine has the same
-    load. `say` receives a line before each group of trials.
+    As many trials run at the same time, and on as many threads, as points of the sweep would, so that the
+    machine has the same load. `say` is called with a line of text before each group of trials.
     """
     known = _measured(points)
     chosen = _choose(points, known)
@@ -119,14 +119,14 @@ def sample(points: Sequence[Point], say: Callable[[str], None], jobs: int | None
 
 
 def side_by_side(points: int, jobs: int | None) -> int:
-    """Return how many of `points` compute at the same time: at most one for each core."""
+    """Return how many of `points` points run at the same time: at most one for each core."""
     return max(min(jobs or cores(), cores(), points), 1)
 
 
 def time_left(elapsed: float, worked: float, left: float) -> float | None:
     """Return the remaining time for `left` points after `worked` points took `elapsed`.
 
-    `plan`, `sweep` and `serve` show this time. None until a twentieth of a point is done.
+    `plan`, `sweep` and `serve` show this time. The result is None until a twentieth of a point is done.
 
     >>> time_left(10.0, worked=1.0, left=4.0), time_left(10.0, worked=0.01, left=4.0)
     (40.0, None)
@@ -209,7 +209,7 @@ def _cost(seen: dict[str, Any], lasted: float) -> Cost:
 
 
 def run_briefly(send: Callable[[dict[str, Any] | None], None], source: Source, threads: int) -> None:
-    """Simulate for a moment and send the progress; then continue until the process is ended."""
+    """Simulate for a moment and send the progress; then keep computing until the process is terminated."""
     simulation = source.parse().simulate(threads=threads)
     simulation.adapt_threads()
     start = time.perf_counter()
@@ -255,10 +255,10 @@ def _runs(number: int) -> str:
 
 
 def refuse_what_cannot_fit(points: Sequence[Point], costs: Sequence[Cost | None], jobs: int | None) -> None:
-    """Raise if the largest points that would run at the same time need more memory than is free.
+    """Raise an error if the largest points that run at the same time would need more memory than is free.
 
-    The need of a point is the lower bound from its scenario, or the memory that a finished point of its
-    scheme used, whichever is larger. `costs` come from `from_finished`; trials are too uncertain.
+    A point needs the lower bound from its scenario, or the memory that a finished point of its scheme used,
+    whichever is larger. `costs` must come from `from_finished`, because trials are too uncertain.
 
     Raises
     ------
@@ -275,6 +275,6 @@ def refuse_what_cannot_fit(points: Sequence[Point], costs: Sequence[Cost | None]
 
 
 def _need(point: Point, cost: Cost | None) -> Need | None:
-    """Return the larger of a point's lower bound and its known cost in memory; None if neither is known."""
+    """Return the memory that a point needs: the larger of its lower bound and known cost; None if unknown."""
     taken = Need(cost.peak_mb * 1e6, label=describe(point.source.labels)) if cost else None
     return max(filter(None, (point.need, taken)), key=lambda need: need.bytes, default=None)

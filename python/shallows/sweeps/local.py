@@ -22,8 +22,8 @@ ATTEMPTS = 3
 """Maximum number of measurements of a point with real TCP; the first valid one is kept."""
 
 FRESH_S = 10.0
-"""Age up to which a process runs further points. Starting a process takes as long as a small run, so short
-runs share one; after long runs, a new process frees the memory of the old one."""
+"""Age in s up to which a process runs further points. Starting a process takes as long as a small run, so
+short runs share a process; after long runs, a new process frees the memory of the old one."""
 
 
 def run_here(points: Mapping[int, Point], jobs: int | None = None) -> Generator["State", None, None]:
@@ -34,8 +34,8 @@ def run_here(points: Mapping[int, Point], jobs: int | None = None) -> Generator[
     Raises
     ------
     ShallowsError
-        If the disk has no space for a point, after running points have ended; or if the sweep's folder was
-        removed.
+        If the disk has no space for a point (the error is raised after running points have ended), or the
+        sweep's folder was removed.
     """
     share = Share(points)
     threads = threads_of_each(len(points), jobs)
@@ -74,7 +74,7 @@ def threads_of_each(points: int, jobs: int | None) -> int:
 
 
 State = tuple[dict[int, dict[str, Any]], dict[int, Ended]]
-"""Progress of each running point and outcome of each newly ended point, by number of the point."""
+"""Progress of each running point, and outcome of each newly ended point, both by the point's number."""
 
 
 class _Worker:

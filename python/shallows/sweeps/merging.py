@@ -13,7 +13,7 @@ from shallows.runs.results import describe
 from shallows.sweeps.points import Point
 
 NO_RESULTS = {"env.json", "scenario.toml"}
-"""Files in which runs of one hash may differ: origin of the results, and comments in a scenario."""
+"""Files that may differ between runs with the same hash: they hold the results' origin, and comments."""
 
 MACHINE = ("wall_s", "packet_hops_per_s", "peak_rss_mb")
 """Keys of a summary that depend on the machine, not on the scenario."""
@@ -22,7 +22,7 @@ MACHINE = ("wall_s", "packet_hops_per_s", "peak_rss_mb")
 def gather(
     points: Sequence[Point], folders: Sequence[Path], parent: Path, *, verify: bool = False
 ) -> tuple[list[Point], list[ShallowsError]]:
-    """Copy each point's folder into `parent` from a shard's folder in which the point is finished.
+    """Copy the folder of each point into `parent`, from any of the shards' `folders` with the finished point.
 
     `verify` also compares the hashes of files.
 

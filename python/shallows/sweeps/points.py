@@ -1,4 +1,4 @@
-"""Points of a sweep: every combination of schemes and axes, each in a folder named by content.
+"""Points of a sweep: every combination of schemes and axis values, each in a folder named by content hash.
 
 The `[sweep]` table of a scenario file::
 
@@ -43,9 +43,9 @@ class Point:
     is_finished: bool
     """Whether the folder already holds the point's results, so that it does not run again."""
     damage: ShallowsError | None = None
-    """Reason for which an existing folder is not used."""
+    """Error that explains why an existing folder of the point is not used; None without such a folder."""
     stamp: object = None
-    """Stamp of the folder when the sweep was planned."""
+    """Value of `manifest.stamp` for the folder when the sweep was planned."""
     need: Need | None = None
     """Lower bound on the point's memory; None for a testbed run."""
     curves: str = "[]"
@@ -163,7 +163,7 @@ def plan(source: Source, out: Path | None, *, verify: bool = False) -> tuple[Pat
 
 
 def sweep_source(scenario: ScenarioLike, overrides: Mapping[str, object] | None = None) -> Source:
-    """Return the source of a sweep; the seed of a `Scenario` is an override of all points.
+    """Return the source of a sweep; the seed of a `Scenario` becomes an override that applies to all points.
 
     Raises
     ------
@@ -213,7 +213,7 @@ def _place_of(point: Source, experiment: _core.Experiment, parent: Path) -> tupl
 
 
 def _refuse_changed_table(source: Source) -> None:
-    """Raise if an override changes the `[sweep]` table, which is read only from the file."""
+    """Raise an error if an override changes the `[sweep]` table, which is read only from the file."""
     for key, value in source.overrides:
         if key.partition(".")[0] == "sweep":
             raise ShallowsError(
@@ -230,7 +230,7 @@ class _Table:
     schemes: list[tuple[str | None, dict[str, Any]]]
     axes: dict[str, list[Any]]
     together: dict[str, dict[str, list[Any]]]
-    """Values of each key, by axis, for axes that set several keys."""
+    """For each axis that sets several keys, the values of each key."""
     conditions: list[tuple[str, Condition]]
     """Conditions, each with its key: `where` or `exclude`."""
 
@@ -330,7 +330,7 @@ def _is_scheme(scheme: object) -> bool:
 def _locate(
     message: str, point: Source, scheme: str | None, axes: Iterable[str], named: Mapping[str, Any]
 ) -> str:
-    """Return the engine's message with overrides replaced by their places in the `[sweep]` table."""
+    """Return the engine's message; the names of overrides are replaced by places in the `[sweep]` table."""
     lines = point.text.splitlines()
     for key, value in point.overrides:
         line = next((number for number, text in enumerate(lines, 1) if f'"{key}"' in text), None)
@@ -375,9 +375,9 @@ def settings_of(points: Sequence[Point]) -> str:
 def enter(parent: Path, points: Sequence[Point], *, replaces: bool = False) -> None:
     """Write `sweep.json` of a sweep that is about to run, unless the folder belongs to another sweep.
 
-    The sweep in the folder may have more or fewer points, or results of another build. `replaces` permits
-    replacing the `sweep.json` of another sweep; the runs of that sweep stay. A lease prevents concurrent
-    writes.
+    A sweep in the folder counts as the same one even if it has more or fewer points, or results of another
+    build. `replaces` permits replacing the `sweep.json` of another sweep; the runs of that sweep stay. A
+    lease prevents concurrent writes.
 
     Raises
     ------
@@ -395,7 +395,7 @@ def enter(parent: Path, points: Sequence[Point], *, replaces: bool = False) -> N
 
 
 def _refuse_other(parent: Path, points: Sequence[Point]) -> None:
-    """Raise if the folder holds a sweep with other settings and no point in common with these."""
+    """Raise an error if the folder holds a sweep with other settings and without any of these points."""
     there = points_of(parent)
     ours = {point.folder for point in points}
     if not there or any(path in ours for path, _ in there):

@@ -23,10 +23,10 @@ from shallows.sweeps.estimate import time_left
 from shallows.sweeps.points import Outcome, Point
 
 EVERY_S = 1.0
-"""Time between two writes of the file."""
+"""Minimum time in s between two writes of a progress file."""
 
 SILENT_S = 30.0
-"""Time without a write after which a process on another machine counts as ended."""
+"""Time in s without a write of its file after which a process on another machine counts as ended."""
 
 FILES = ".progress.*.json"
 
@@ -90,7 +90,7 @@ class Recorder:
             "updated": time.time(),
             "ended": ended,
         }
-        # If the disk is full, the points themselves fail with an error.
+        # An error is ignored here: if the disk is full, the points themselves fail with an error.
         with contextlib.suppress(OSError):
             write_note(self.path, json.dumps(document) + "\n")
 

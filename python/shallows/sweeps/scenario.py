@@ -153,7 +153,7 @@ class Scenario:
         return cls(Source(WRITTEN, toml_document(document) + "\n", (), seed), Path(base or "."))
 
     def override(self, overrides: Mapping[str, object]) -> "Scenario":
-        """Return the scenario with other values, by dotted key; the last override of a key applies.
+        """Return the scenario with other values, given by dotted key; the last override of a key applies.
 
         Raises
         ------
@@ -247,8 +247,8 @@ class Scenario:
             Folder for the results. By default, a folder under `runs/` named after scenario, content hash
             and seed.
         threads
-            Number of threads; `"auto"` adjusts the number during the run to the fastest. Results do not
-            depend on it.
+            Number of threads; `"auto"` tries different numbers during the run and keeps the fastest.
+            Results do not depend on the number.
         cached
             Whether stored results may be returned.
 

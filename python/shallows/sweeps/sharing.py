@@ -1,7 +1,7 @@
 """Sharing of a sweep's points among processes that write into the same folder.
 
-Each point is leased before it runs. A point that another process has leased waits until all other points are
-done. Then it is either finished, or its lease has expired and it runs here.
+Each point is leased before it runs. A process checks points that other processes have leased once its other
+points are done. Such a point is then either finished, or its lease has expired and it runs in this process.
 """
 
 import time
@@ -20,12 +20,12 @@ LOOK_S = 0.5
 """Wall time between two checks of points that other processes run."""
 
 LOOKING = 0.1
-"""Largest share of the time spent on these checks."""
+"""Largest share of the wall time that checks of points of other processes may take."""
 
 
 @dataclass(frozen=True)
 class Ended:
-    """Outcome of a point."""
+    """Outcome of a point that has ended: its results are in its folder, or there is an error."""
 
     error: str | None = None
     """Reason for which the point has no results; None if it has results."""
@@ -47,7 +47,7 @@ class Ended:
 
 
 class Share:
-    """Points that this process still has to run, or is running.
+    """Points of a sweep that this process runs now or still has to run.
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 ENGINES = ("local", "ray")
 
 Engine = Callable[[Mapping[int, Point]], Generator[State, None, None]]
-"""Function that runs points. Raises `ConnectionError` for a lost cluster, `NoSpaceError` for a full disk."""
+"""Function that runs points; raises `ConnectionError` for a lost cluster, `NoSpaceError` for a full disk."""
 
 
 OnUpdate = Callable[[dict[int, dict[str, Any]], list[Outcome]], None]
@@ -101,7 +101,7 @@ def _outcome(point: Point, error: str | None = None, *, reused: bool = False) ->
 
 
 def _still(outcome: Outcome) -> Outcome:
-    """Check an outcome again, since its folder may have been removed."""
+    """Return the outcome, or a failure if its folder has been removed meanwhile."""
     return outcome if outcome.point.has_results else _outcome(outcome.point, outcome.error)
 
 
@@ -115,7 +115,7 @@ class Sweep(Sequence[Run]):
     runs
         Finished runs in the order of the sweep.
     failed
-        Labels of each run without results, and the reason.
+        Pairs of a run's labels and the reason for which the run has no results.
     problems
         Errors of copies that a merge could not read.
     """
@@ -131,9 +131,9 @@ class Sweep(Sequence[Run]):
         self.runs = list(runs)
         """Finished runs in the order of the sweep; `run.labels` identifies each."""
         self.failed = list(failed)
-        """Labels of each point without a run, and the reason."""
+        """Pairs of a point's labels and the reason for which the point has no run."""
         self.problems = list(problems)
-        """Errors of copies that a merge could not read."""
+        """Errors of the copies of runs that `merge` could not read."""
 
     @classmethod
     def of(cls, path: Path, outcomes: Sequence[Outcome]) -> "Sweep":
@@ -322,7 +322,7 @@ def sweep(
     Raises
     ------
     ScenarioError
-        If a run of the sweep cannot run; then nothing runs.
+        If the scenario of any point cannot run. The error is raised before the first run.
     ShallowsError
         If a file cannot be read or written, the folder holds another sweep, or the cluster is lost.
 

@@ -1,7 +1,7 @@
 """Arista's validated designs (AVD): structured configuration in YAML, read as its EOS lines.
 
-The keys are those of `eos_cli_config_gen` in pyavd 6.4, and the lines those of its templates. The meaning of
-each key is therefore defined only in the reader of EOS.
+The keys are those of `eos_cli_config_gen` in pyavd 6.4. Each key is converted to the EOS line that pyavd's
+templates give for it, so only the reader of EOS defines the meaning of settings.
 """
 
 import re

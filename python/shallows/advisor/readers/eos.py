@@ -39,7 +39,7 @@ KBYTES = Default(
     "unit kbytes", "1000 bytes are assumed", "Arista's manual does not say; 1024 were 2.4 % more"
 )
 POOL = "global-buffer"
-"""Name of the marking by the whole memory."""
+"""Name of the marking whose thresholds apply to the backlog of the whole memory."""
 
 _TELLING = re.compile(
     r"^\s*(qos profile |platform trident mmu |qos random-detect ecn |(uc-|mc-)?tx-queue \d|service-profile "
@@ -59,7 +59,7 @@ _ABOUT_QUEUES = re.compile(
     r"|service-policy (type (qos|quality-of-service|tx-queue|queuing) )?(input|output) "
 )
 _POLICY = re.compile(r"(policy-map|class-map) type (qos|quality-of-service|tx-queue|queuing) ")
-"""Policies about queues, which are listed as unread; others concern the control plane or routes."""
+"""Policies about queues, which are listed as unread; other policies concern the control plane or routes."""
 
 
 def recognises(text: str, name: str) -> bool:  # noqa: ARG001 - the same for all readers
@@ -106,7 +106,7 @@ def _scope(statement: Statement) -> Scope:
 
 @dataclass
 class _Told:
-    """Settings of one queue in a section."""
+    """Settings of one queue, as read from a section."""
 
     kind: str = "uc-tx-queue"
     strict: bool | None = None
@@ -168,7 +168,7 @@ class _Reader:
         self.to_queue: dict[int, int] = {}
         self.pool: tuple[Threshold, Threshold, Source] | None = None
         self.made: dict[tuple[str, str, tuple[int, ...]], tuple[Queue, ...]] = {}
-        """Built queues by profile, port (if it has its own settings) and paused priorities."""
+        """Queues already built, by profile, port (if it has its own settings) and paused priorities."""
 
     def take(self, statement: Statement) -> None:
         """Process one line with its sections."""
@@ -415,7 +415,7 @@ class _Reader:
         )
 
     def allotments(self) -> _Memory:
-        """Return the applied MMU profile; list the lines of other profiles as unread."""
+        """Return the MMU profile in use; list the lines of unused profiles as unread."""
         memory = _Memory()
         for name, statements in self.memory.items():
             for statement in statements:
@@ -502,7 +502,7 @@ class _Reader:
         )
 
     def of_the_pool(self) -> None:
-        """Add the marking by the whole memory, and apply `allow non-ect` to all markings."""
+        """Add the marking for the backlog of the whole memory, and apply `allow non-ect` to all markings."""
         if self.pool:
             low, high, source = self.pool
             curve = Curve(low, high, None, weight=None, source=source)
@@ -524,7 +524,7 @@ class _Reader:
         maps: Maps,
         groups: tuple[PriorityGroup, ...],
     ) -> PortProfile:
-        """Build the profile of one port; settings of the interface take precedence over its profile's."""
+        """Build the profile of one port; its interface's settings override those of its `qos profile`."""
         pfc_on, pfc = (told.pfc_on, told.pfc) if told.pfc_on or told.pfc else (section.pfc_on, section.pfc)
         paused = tuple(sorted(pfc)) if pfc_on else ()
         key = (name or "", port if told.queues or not name else "", paused)

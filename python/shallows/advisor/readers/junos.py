@@ -47,7 +47,8 @@ BUFFER_SIZE = "buffer-size"
 WATCHDOG = "pfc-profile.watchdog"
 PAUSED_POINTS, PAUSED_TAGS, MRU = "pfc.dscp", "pfc.ieee-802.1", "pfc.mru"
 CABLE = "pfc.cable-length"
-"""Settings of a congestion notification profile; it pauses code points or VLAN priorities, never both."""
+"""Names of PFC settings; a congestion notification profile pauses code points or VLAN priorities, never both.
+"""
 MARKING = ("drop-profile-map", "explicit-congestion-notification")
 """Statements of a scheduler about marks; they count as read even if nothing uses the scheduler."""
 STRICT = ("strict-high", "high", "strict")
@@ -59,7 +60,7 @@ ALIASES = {
     "nc1": "110000",
     "nc2": "111000",
 }
-"""Code points defined by name (RFC 2474, 2597 and 3246; Junos also calls cs6 and cs7 nc)."""
+"""Bits of the code points that RFC 2474, 2597 and 3246 name (Junos also calls cs6 and cs7 nc1 and nc2)."""
 
 MOST_CLASSES = 16
 """Maximum number of forwarding classes in Junos."""
@@ -135,7 +136,7 @@ class _Port:
 
 
 def _said(pool: Pool | None) -> bool:
-    """Return whether the file describes this part of the memory."""
+    """Return whether the file sets anything of this pool."""
     return pool is not None and (pool.percent is not None or pool.alpha is not None)
 
 
@@ -304,7 +305,7 @@ class _Reader:
     def paused_bits(
         self, kind: str, text: str
     ) -> tuple[int | None, dict[str, set[int]], dict[str, set[int]]]:
-        """Return a code point's bits, and the pauses of its kind (DSCP or tag) and of the other kind."""
+        """Return a code point's bits, the pauses of its kind (DSCP or tag), and those of the other kind."""
         if kind == "dscp":
             return self.point(text), self.paused, self.tagged
         return int(text, 2) if re.fullmatch("[01]{3}", text) else None, self.tagged, self.paused
@@ -486,7 +487,7 @@ class _Reader:
     def marking(self, name: str, each: _Scheduler) -> str | None:
         """Add the marking of a scheduler's drop profiles, and return its name; None without a valid profile.
 
-        A valid drop profile is a line from probability zero.
+        A valid drop profile consists of one straight line that starts at probability zero.
         """
         curves = []
         for loss, profile in sorted(each.profiles.items()):
@@ -552,7 +553,7 @@ class _Reader:
         )
 
     def dangling(self) -> None:
-        """Note scheduler maps with undefined parts, and remove settings of unused objects."""
+        """Add notes about scheduler maps that name undefined objects; remove settings of unused objects."""
         for (name, kind), statement in self.mapped.items():
             if kind not in self.queues or self.maps[name].get(kind) not in self.schedulers:
                 missing = "queue" if kind not in self.queues else "scheduler"
@@ -617,7 +618,7 @@ class _Reader:
     def queues_of(
         self, port: _Port, marked: dict[str, str | None], pfc: tuple[int, ...], maps: Maps
     ) -> tuple[Queue, ...]:
-        """Return the queues of a scheduler map, shared by all ports with the same pauses."""
+        """Return the queues of a port's scheduler map; ports with the same pauses share the result."""
         key = (port.scheduler_map, pfc, maps)
         if key not in self.made:
             self.made[key] = lossless(self.scheduled(port.scheduler_map or "", marked), pfc, maps)
@@ -647,7 +648,7 @@ class _Reader:
         return queues
 
     def profile(self, name: str, port: _Port, marked: dict[str, str | None]) -> PortProfile:
-        """Build a port's profile; without a name, the profile of an unused scheduler map."""
+        """Build a port's profile; with an empty name, the profile of a scheduler map that no port uses."""
         points = self.points.get(port.classifier or "", {})
         dscp = tuple(
             sorted((point, self.queues[kind]) for point, kind in points.items() if kind in self.queues)

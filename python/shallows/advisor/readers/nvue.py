@@ -55,7 +55,7 @@ _LISTED = {"traffic-class", "switch-priority", "dscp", "pcp"}
 _FEATURES = ("congestion-control", "egress-scheduler", "pfc")
 
 CLASSES, POINTS = 8, 64
-"""Traffic classes and switch priorities, both from 0 to 7; and code points."""
+"""Number of traffic classes (and also of switch priorities), and number of code points."""
 
 MOST_PLACES = 1 << 16
 """Largest number of ports times classes in one command."""
@@ -90,7 +90,7 @@ def read(text: str, name: str) -> Switch:
 
 
 def _leaves(root: yaml_paths.Node) -> Iterator[tuple[Path, int]]:
-    """Yield the settings of a document as the words of commands."""
+    """Yield each setting of a YAML document as the words of its `nv set` command, with its line number."""
     documents = [*root.entries()] or [root]
     for document in documents:
         found = document.get("set")
@@ -137,7 +137,7 @@ class _Told:
     chosen: dict[str, dict[str, str]] = field(default_factory=dict)
     links: dict[str, dict[str, int]] = field(default_factory=dict)
     made: dict[tuple[str, str, str], tuple[Queue, ...]] = field(default_factory=dict)
-    """Queues that were built, by the profiles of a port."""
+    """Queues that were already built, by the names of a port's profiles."""
 
     @cached_property
     def maps(self) -> Maps:
@@ -154,7 +154,7 @@ class _Told:
             self.links.setdefault(path[1], {})["rate"] = int(speed[1]) * 10**9
 
     def interface(self, path: Path, value: str) -> bool:
-        """Set the profile of a port."""
+        """Set a profile of a port, and return whether the setting was understood."""
         match path:
             case ("interface", port, "qos", feature, "profile") if feature in _FEATURES:
                 self.chosen.setdefault(port, {})[feature] = value
@@ -162,7 +162,7 @@ class _Told:
         return False
 
     def queues(self, path: Path, value: str, statement: Statement, found: Findings) -> bool:
-        """Set values of profiles and pools."""
+        """Set a value of a profile or pool, and return whether the setting was understood."""
         number = whole(value, most=LARGEST)
         match path:
             case ("qos", "congestion-control", profile, "traffic-class", tc, what) if _is_class(tc):
@@ -190,7 +190,7 @@ class _Told:
         return self.mapped(path, number)
 
     def mapped(self, path: Path, number: int | None) -> bool:
-        """Set maps and PFC."""
+        """Set an entry of a map or of PFC, and return whether the setting was understood."""
         match path:
             case ("qos", "mapping", "default-global", "dscp", point, "switch-priority") if (
                 whole(point, most=POINTS - 1) is not None and number is not None
@@ -226,7 +226,7 @@ class _Told:
         return True
 
     def profile(self, port: str, own: dict[str, str], made: dict[str, dict[int, str]]) -> PortProfile:
-        """Build the profile of a port; without a name, the profile of all other ports."""
+        """Build the profile of a port; with an empty name, the profile of all ports that are not named."""
         control, order, pause = (own.get(feature, ALL) for feature in _FEATURES)
         marks, orders = made.get(control, {}), self.schedulers.get(order, {})
         paused = tuple(sorted(self.pfc.get(pause, ())))
@@ -287,7 +287,7 @@ class _Reader:
             del self.below[path[:end]][path]
 
     def expanded(self, words: Path, statement: Statement) -> list[Path]:
-        """Expand a command into one for each listed class and port; reject too many before expansion."""
+        """Expand a command into one for each listed class and port; reject lists that are too long."""
         names = [_listed(words, place) for place in range(len(words))]
         count = math.prod(map(len, names))
         if count == 0 or count > MOST_PLACES:
@@ -382,7 +382,7 @@ class _Reader:
 
 
 def _listed(words: Path, place: int) -> list[str]:
-    """Return the ports or classes that a word lists, or the word itself; empty for too many ports."""
+    """Return the ports or classes that a word lists, or the word itself; an empty list for too many ports."""
     before = words[place - 1] if place else ""
     if before == "interface" and place == 1:
         return ports(words[place], MOST_PLACES) or []

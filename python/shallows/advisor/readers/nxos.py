@@ -33,7 +33,7 @@ FORMAT = "nxos"
 KBYTES = Default("unit kbytes", "1000 bytes are assumed", "Cisco's guides do not say; 1024 were 2.4 % more")
 MOST_PRIORITIES = 7
 OPTIMIZED = "random-detect.threshold"
-"""Setting of a queue with thresholds of the platform, optimised for bursts or meshes."""
+"""Name of a queue's setting that selects the platform's thresholds, optimised for bursts or meshes."""
 
 _TELLING = re.compile(
     r"^\s*(policy-map|class|service-policy) type (queuing|network-qos) "
@@ -67,7 +67,7 @@ def read(text: str, name: str) -> Switch:
 
 
 def queue_of(name: str) -> int | None:
-    """Return the queue of a class of NX-OS.
+    """Return the number of the queue that an NX-OS class names; None for other names.
 
     >>> queue_of("c-out-8q-q3"), queue_of("c-out-8q-q-default"), queue_of("mine")
     (3, 0, None)
@@ -372,7 +372,7 @@ class _Reader:
         return True
 
     def maps(self, classifier: str | None) -> Maps:
-        """Return the maps of all ports with this classifier."""
+        """Return the maps that apply to all ports with this classifier."""
         if classifier not in self.made:
             self.made[classifier] = self.of_classifier(classifier)
         return self.made[classifier]
@@ -387,7 +387,7 @@ class _Reader:
 
     @cached_property
     def lossless(self) -> tuple[tuple[int, ...], tuple[PriorityGroup, ...], int | None]:
-        """Return the applied network-qos policy: paused priorities, their memory, and the largest MTU."""
+        """Return paused priorities, their memory, and the largest MTU of the applied network-qos policy."""
         classes = self.network.get(self.network_policy or "", {}).values()
         groups = {
             priority: replace(each.group, number=priority)

@@ -27,7 +27,7 @@ _PORT = re.compile(r"(.*?)([0-9]+)(?:-([0-9]+))?", re.ASCII | re.DOTALL)
 
 @dataclass
 class Findings:
-    """Results that a reader has collected."""
+    """Markings, settings, and understood and unread statements, collected while a file is read."""
 
     file: str
     scope_of: Callable[[Statement], Scope] = lambda _: Scope()
@@ -49,7 +49,7 @@ class Findings:
         self.unread.append(replace(self.source(statement), scope=scope))
 
     def took(self, understood: object, statement: Statement) -> None:
-        """Count a statement as understood, or list it."""
+        """Count a statement as understood if `understood` is true; otherwise list it as unread."""
         if understood:
             self.understood += 1
         else:

@@ -55,7 +55,7 @@ MOST_PORTS = 1 << 16
 """Maximum number of ports of a switch; a chassis has some thousand."""
 
 MOST_PLACES = 1 << 19
-"""Largest number of queues and priority groups in keys: 4,096 ports with 64 of each."""
+"""Maximum number of queues and priority groups that all keys name together: 4,096 ports with 64 of each."""
 
 ONE = "name the configuration of one switch"
 
@@ -120,7 +120,7 @@ def read_together(documents: Sequence[tuple[str, str]]) -> Switch:
 
 @dataclass
 class _Port:
-    """Rows of one port by number of the queue or group."""
+    """Rows of the tables that name one port, by number of the queue or priority group."""
 
     queues: dict[int, dict[str, str]] = field(default_factory=lambda: defaultdict(dict))
     groups: dict[int, str] = field(default_factory=dict)
@@ -422,7 +422,7 @@ class _Reader:
         """Return the row of another table that a field refers to; None if it does not exist."""
         key = row.reference(name)
         if not key:
-            # Nothing is bound: `empty-reference` and `bracketed-reference` describe orchagent's reaction.
+            # Nothing is bound; two notes (`empty-reference`, `bracketed-reference`) explain why.
             return None
         if self.tables.row(table, key) is None:
             if table in self.tables:
@@ -496,7 +496,7 @@ class _Reader:
         )
 
     def _pairs(self, table: str, key: str | None) -> tuple[tuple[int, int], ...]:
-        """Return the pairs of a map; cached for all ports that use it."""
+        """Return the pairs of a map; the result is cached, because many ports use the same map."""
         if (table, key) not in self.pairs:
             self.pairs[table, key] = self._pairs_of(table, key)
         return self.pairs[table, key]
@@ -515,7 +515,7 @@ class _Reader:
         return tuple(sorted(pairs.items()))
 
     def _settings(self) -> tuple[Setting, ...]:
-        """Return fields that are settings; equal settings of several ports are merged."""
+        """Return the fields that become a `Setting`; equal settings of several ports are merged."""
         found: dict[tuple[str, str], list[Entry]] = {}
         for table, name in SETTINGS.items():
             for row in self.tables.rows(table):

@@ -13,7 +13,7 @@ from shallows.bounded import parse_json, quoted, whole
 from shallows.errors import ShallowsError
 
 LEAST_CIR = 1
-"""Guaranteed rate in bytes/s that means "no guarantee": `sonic-scheduler.yang` rejects a peak rate alone."""
+"""Guaranteed rate in bytes/s that means no guarantee: `sonic-scheduler.yang` rejects a peak rate alone."""
 
 REMEDY = (
     "name /etc/sonic/config_db.json, or the output of `sonic-cfggen -d --print-data`; "
@@ -41,18 +41,18 @@ SETTINGS = {
     "SWITCH_TRIMMING": "trimming",
     "PFC_WD": "pfc-watchdog",
 }
-"""Tables whose fields are settings, with their names in the model."""
+"""Tables whose fields become a `Setting` each, with the first part of the settings' names."""
 
 MOST_ROWS = 1 << 19
 """Maximum number of rows of all tables: 4,096 ports of a hundred rows."""
 
 MOST_NUMBERS = 64
-"""Largest number of a queue, priority or class."""
+"""Largest number that identifies a queue, priority or class."""
 
 
 @dataclass
 class Entry:
-    """One row of a table. Values that the reader never takes count as unread."""
+    """One row of a table. Values that no method has returned are listed as unread."""
 
     table: str
     key: str
@@ -70,13 +70,13 @@ class Entry:
         return self.key.split("|")
 
     def source(self, name: str = "") -> Source:
-        """Return the position of a field, or of the row."""
+        """Return the position of a field; without a name, the position of the row."""
         value, file = self.fields.get(name, (None, next((file for _, file in self.fields.values()), "")))
         text = "" if value is None else f"{name}: {value!r}"[:200]
         return Source(file, f"{self.table}|{self.key} {name}".strip(), text)
 
     def scope(self) -> Scope:
-        """Return the port and queue of a row, if its key has only one of each."""
+        """Return the port and queue that a row's key names, without those of which it names several."""
         if self.table not in ("QUEUE", "BUFFER_QUEUE", "BUFFER_PG", "PORT_QOS_MAP"):
             return Scope()
         *before, last = self.parts if self.table != "PORT_QOS_MAP" else (*self.parts, "")
@@ -111,7 +111,7 @@ class Entry:
         return sign * number
 
     def choice(self, name: str, *values: str) -> str | None:
-        """Return a field that has one of these values, ignoring case."""
+        """Return a field's value if it is one of these values, ignoring case; otherwise None."""
         text = self.text(name)
         if text is None:
             return None
@@ -140,7 +140,7 @@ class Entry:
 
 
 class Tables:
-    """All rows of all files; for a field in several files, the last one counts."""
+    """Rows of all tables in all files; if several files set a field, the last file counts."""
 
     def __init__(self, documents: Sequence[tuple[str, str]]) -> None:
         self.notes: list[Note] = []
@@ -190,7 +190,7 @@ class Tables:
                 yield from rows.values()
 
     def unread(self) -> tuple[Source, ...]:
-        """Return the values about queues and buffers that the reader did not take."""
+        """Return the values about queues and buffers that no method has returned, as unread."""
         left = [
             replace(entry.source(name), scope=scope)
             for entry in self.about_queues()
@@ -202,7 +202,7 @@ class Tables:
         return (*self.misshapen, *left)
 
     def understood(self) -> int:
-        """Return the number of values that the reader took."""
+        """Return the number of values that were read."""
         return sum(len(entry.taken) for entry in self.about_queues())
 
 

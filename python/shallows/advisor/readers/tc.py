@@ -34,7 +34,7 @@ from shallows.bounded import decimal, whole
 
 FORMAT = "tc"
 ADAPTIVE, EARLY, MARKED = "red.adaptive", "red.qevent.early_drop", "red.qevent.mark"
-"""Settings of a marking for which `Curve` has no field."""
+"""Names of the settings of `red` for which `Curve` has no field."""
 
 _TELLING = re.compile(
     r"^\s*(qdisc \S+ [0-9a-f]*: |tc qdisc (add|replace|change|del) "
@@ -54,7 +54,7 @@ _UNITS = {
     "gb": 1 << 30,
 }
 _BITS = {"kbit": 1 << 7, "mbit": 1 << 17, "gbit": 1 << 27}
-"""Bytes of sizes in bits; powers of 1024 as in `get_size64` of iproute2's lib/utils_math.c."""
+"""Bytes in each unit of bits, with powers of 1024 as in `get_size64` of iproute2's lib/utils_math.c."""
 
 _ROUTE_OPTIONS = {"rto_min", "congctl", "features", "initcwnd", "initrwnd", "quickack"}
 _SYSCTLS = {
@@ -127,13 +127,13 @@ class _Device:
     source: Source = field(default_factory=Source)
 
     def queues(self) -> tuple[Queue, ...]:
-        """Return the bands as queues, without markings."""
+        """Return the device's bands as queues, without markings."""
         return _queues(self.bands, self.strict, tuple(self.quanta), ordered=self.root in ("ets", "prio"))
 
 
 @lru_cache(maxsize=256)
 def _queues(bands: int, strict: int, quanta: tuple[int, ...], *, ordered: bool) -> tuple[Queue, ...]:
-    """Return the bands of equally configured devices: strict ones first, the others by their quanta."""
+    """Return bands as queues: `strict` ones first, then those with quanta; equal devices share the result."""
     orders = [Scheduler("strict")] * strict
     orders += [Scheduler("dwrr", quantum) for quantum in quanta[: bands - strict]]
     orders += [Scheduler("dwrr")] * (bands - len(orders))
@@ -293,7 +293,7 @@ class _Reader:
         return True
 
     def red(self, words: list[str], statement: Statement, name: str) -> tuple[Curve, int | None] | None:
-        """Return curve and limit of a qdisc, as shown or as set by a command."""
+        """Return curve and limit of a `red` qdisc from output or a command of tc; None if it is invalid."""
         said = _options(words)
         commanded = statement.words[0] == "tc"
         if said is None or ("nodrop" in said and "ecn" not in said) or (commanded and "avpkt" not in said):
@@ -338,9 +338,9 @@ class _Reader:
     def probability(
         self, said: dict[str, str], span: int, statement: Statement, name: str
     ) -> Fraction | None:
-        """Return the probability at the maximum; None if it is not shown or tc rejects it.
+        """Return the probability at the maximum; None if the text lacks it or tc rejects it.
 
-        tc shows it only with `-d`.
+        `tc qdisc show` prints it only with the option `-d`.
         """
         try:
             given = Fraction(decimal(said["probability"])) if "probability" in said else None
@@ -394,7 +394,7 @@ def _band(parent: str, device: _Device) -> int | None:
 
 
 def _options(words: list[str]) -> dict[str, str] | None:
-    """Return red's options by name; None if one is not among q_red.c's.
+    """Return red's options by name; None if tc's q_red.c does not define one of them.
 
     >>> _options(["min", "30000b", "ecn", "qevent", "mark", "block", "10"])
     {'min': '30000b', 'ecn': '', 'qevent mark': '10'}

@@ -24,7 +24,7 @@ _COMMENT = re.compile(r"/\*.*?\*/|##.*")
 
 
 def read(text: str, name: str) -> list[Statement]:
-    r"""Return each leaf as the words of `set`; a list in brackets becomes a statement per item.
+    r"""Return each leaf as the words of its `set` command; a list in brackets gives one statement per item.
 
     Statements of `deactivate` and `delete` keep this word in front. Lines between commands are terminal
     output and are skipped. In a terminal session, each statement has its host as a section.
@@ -53,7 +53,7 @@ def read(text: str, name: str) -> list[Statement]:
 
 
 def _entered(lines: list[tuple[int, str]]) -> Iterator[tuple[int, str, tuple[str, ...]]]:
-    """Yield lines with commands, without prompts, and their host."""
+    """Yield the number, the text without its prompt, and the host of each line with a command."""
     host: tuple[str, ...] = ()
     for number, line in lines:
         if shown := terminal.prompt(line):

@@ -1,8 +1,8 @@
 """Junos: inheritance from configuration groups where `apply-groups` names them.
 
-Precedence by Juniper's guide: statements outside groups precede inherited ones, the first of several groups
-precedes the others, and a group applied at an inner level precedes one further out. Names in angle brackets
-are shell wildcards that match existing names.
+Juniper's guide defines the precedence: statements outside groups override inherited ones, the first of
+several groups overrides the others, and a group applied at an inner level overrides one applied further out.
+Names in angle brackets are shell wildcards that match existing names.
 """
 
 import re
@@ -23,7 +23,7 @@ MOST_COMPARISONS = 1 << 21
 
 
 def in_force(statements: list[Statement], name: str = "") -> list[Statement]:
-    """Return the statements with inherited ones first, so that those outside take precedence.
+    """Return inherited statements, then the statements outside groups, which take precedence.
 
     Group statements that are not applied, or match nothing, stay in the result unchanged. Conflicting
     statements of two wildcards of one group also stay, because the guide does not define their order.
@@ -85,7 +85,7 @@ class _Group:
                 self.plain.append(statement)
 
     def plain_below(self, place: Words) -> list[Statement]:
-        """Return its statements about a place without a wildcard."""
+        """Return the group's statements at or below a path that have no wildcard."""
         length = len(place)
         if length not in self.by_length:
             found: dict[Words, list[Statement]] = {}
@@ -96,7 +96,7 @@ class _Group:
 
 
 class _Given:
-    """Statements that places inherit from their groups. Limits are checked before statements are built."""
+    """Statements that paths inherit from groups; their number is limited before they are built."""
 
     def __init__(
         self, groups: dict[str, list[Statement]], tree: _Tree, excepted: dict[str, list[Words]], name: str
@@ -108,7 +108,7 @@ class _Given:
         self.matched: dict[tuple[Words, Words], list[Words]] = {}
 
     def below(self, place: Words, group: str) -> Iterator[tuple[Statement, Words]]:
-        """Yield a group's statements about matching places, then about a place without a wildcard."""
+        """Yield a group's statements that match a path by wildcards, then those that name it literally."""
         excepted = self.excepted.get(group, set())
         ends = {*map(len, excepted)}
         plain = self.groups[group].plain_below(place)
@@ -118,7 +118,7 @@ class _Given:
                 yield statement, words
 
     def wild(self, place: Words, group: str) -> Iterator[tuple[Statement, Words]]:
-        """Yield a group's statements with a wildcard, without conflicting ones."""
+        """Yield a group's statements with wildcards; conflicting statements are omitted."""
         said: dict[Words, dict[Words, list[tuple[Statement, Words]]]] = {}
         for head, statements in self.groups[group].wild.items():
             shared = min(len(head), len(place))
@@ -138,7 +138,7 @@ class _Given:
                 yield from next(iter(by_wildcard.values()))
 
     def matching(self, place: Words, head: Words, statement: Statement) -> list[Words]:
-        """Return existing paths below a place that match word by word."""
+        """Return the existing paths below `place` that match the words of a group's statement one by one."""
         if (place, head) not in self.matched:
             found = [(place, tree)] if (tree := _at(self.tree, place)) is not None else []
             for word in head:

@@ -6,7 +6,7 @@ from shallows.advisor.syntax.statements import DEEPEST, Statement, numbered, too
 
 
 def read(text: str, name: str, *, comment: str = "!") -> list[Statement]:
-    r"""Return the lines of a configuration, each with the less indented lines above it.
+    r"""Return the lines of a configuration as statements, each with its enclosing section lines.
 
     >>> for statement in read("qos profile p\n   uc-tx-queue 3\n      no priority\n!", "leaf"):
     ...     print(statement.line, *statement.sections, ">", statement.text)

@@ -16,7 +16,7 @@ class Prompt:
     entered: str
 
     def shown(self, edited: tuple[str, ...] = ()) -> tuple[str, ...]:
-        """Return the path of the shown section; the output contains its content without its name.
+        """Return the path of the section that a `show` command prints; the output omits the section's name.
 
         >>> prompt("root@leaf1> show configuration class-of-service schedulers | no-more").shown()
         ('class-of-service', 'schedulers')
@@ -54,7 +54,7 @@ def heading(line: str) -> str | None:
 
 
 def mode(line: str) -> tuple[str, ...] | None:
-    """Return the edited path of a mode line; None if the line shows no mode.
+    """Return the path that a mode line shows as being edited; None for other lines.
 
     >>> mode("{master:0}[edit class-of-service]"), mode("{master}"), mode("class-of-service {")
     (('class-of-service',), (), None)

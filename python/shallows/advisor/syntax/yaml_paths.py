@@ -9,7 +9,7 @@ from shallows.advisor.syntax.statements import DEEPEST, refusal, too_deep
 from shallows.errors import ShallowsError
 
 MOST_VALUES = 1 << 19
-"""Maximum number of values in a document, repeated by aliases: 1,000 ports of 500 values."""
+"""Maximum number of values in a document, counting repetition by aliases: 1,000 ports of 500 values."""
 
 
 class Node:
@@ -20,9 +20,9 @@ class Node:
         self.value = value
         below = [*value.values()] if isinstance(value, dict) else value if isinstance(value, list) else []
         self.size: int = 1 + sum(each.size for each in below)
-        """Number of values in it, including itself and repetition by aliases."""
+        """Number of values in this node, including the node itself and repetition by aliases."""
         self.height: int = 1 + max((each.height for each in below), default=-1)
-        """Depth of nested collections, including one for its content."""
+        """Number of levels of values below this node; 0 for a scalar."""
 
     def get(self, *keys: str) -> "Node | None":
         """Return the value below these keys, if it exists."""

@@ -50,8 +50,8 @@ def write(name: str, before: Switch | None, after: Switch, reasons: Reasons = NO
     after
         Target configuration, with numbers that the chip supports (`chips`).
     reasons
-        Reasons by the name of the changed marking, pool, setting or profile, or `queue 3`. Formats with
-        comments show them before the change.
+        Dictionary that maps the name of a changed marking, pool, setting or profile, or a text such as
+        `queue 3`, to the reason for the change. Formats with comments show it before the change.
 
     Raises
     ------

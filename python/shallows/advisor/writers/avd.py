@@ -57,7 +57,7 @@ def _difference(old: dict[Key, Any], new: dict[Key, Any], reasons: dict[Key, lis
 
 
 def _key(line: Line) -> Key:
-    """Return the entry of an EOS line."""
+    """Return the key of the AVD entry that an EOS line belongs to."""
     section = line.sections[0] if line.sections else line.text
     kind, _, name = section.rpartition(" ")
     if line.sections and kind == "qos profile":

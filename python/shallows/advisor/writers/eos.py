@@ -1,7 +1,7 @@
 """Arista EOS: lines of a running configuration, as pyavd 6.4 renders them.
 
-Port profiles with the same name become one `qos profile`, with the settings of the first; interfaces of the
-others have their differences as own lines.
+Port profiles with the same name become one `qos profile` with the settings of the first of them. Interfaces
+of the other profiles state the settings that differ in lines of their own.
 """
 
 from collections.abc import Sequence
@@ -42,7 +42,7 @@ MOST_WEIGHT = 15
 """Largest exponent of the average; this and the limits below are from the schema of pyavd 6.4."""
 
 PERCENT = range(1, 101)
-"""Percentages of probabilities; and of rate shares, by EOS's manual (tx-queue, bandwidth percent)."""
+"""Valid percentages of probabilities, and of rate shares (EOS's manual: tx-queue, bandwidth percent)."""
 
 MTU = range(68, 65_536)
 
@@ -55,7 +55,7 @@ def write(before: Switch | None, after: Switch, reasons: Reasons = NO_REASONS) -
 
 
 def render(lines: Sequence[Line], reasons: Reasons) -> str:
-    """Format lines with their sections; a line that reapplies an MMU profile follows its changes."""
+    """Format lines with their sections; a changed MMU profile is applied again after its changes."""
     found: list[tuple[Sequence[str], str]] = []
     for line, why in commented(lines, reasons, "!"):
         found += [(line.sections, row) for row in (*why, line.text)]

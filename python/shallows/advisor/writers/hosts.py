@@ -14,7 +14,7 @@ SYSCTLS = {
     "host.congestion_control": ("net.ipv4.tcp_congestion_control", "cubic"),
     "host.rto_min_us": ("net.ipv4.tcp_rto_min_us", "200000"),
 }
-"""Name of each setting in the kernel, and the kernel's default (Linux 6.11 and later for the last)."""
+"""Dictionary that maps each setting to its sysctl and the kernel's default (the last is of Linux 6.11)."""
 
 ROUTE = ("host.rto_min", "host.congctl", "host.features", "host.initcwnd", "host.initrwnd", "host.quickack")
 """TCP settings of a route, in ip-route(8)'s order."""

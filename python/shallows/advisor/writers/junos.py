@@ -29,7 +29,7 @@ from shallows.advisor.writers.lines import (
 )
 
 INDEXES = {Fraction(2) ** (index - 7): index for index in range(11)}
-"""`buffer-dynamic-threshold` by its alpha."""
+"""Dictionary that maps an alpha to its number in `buffer-dynamic-threshold`."""
 
 LOSSES = {colour: loss for loss, colour in COLOURS.items()}
 
@@ -79,7 +79,7 @@ def _kind(queue: Queue) -> str:
 
 @dataclass
 class _Named:
-    """Names in use, each with the object that has it; a different object with a used name gets a new one."""
+    """Names in use, each with its object; an object gets a new name if a different object has its name."""
 
     drops: dict[str, str] = field(default_factory=dict)
     schedulers: dict[str, object] = field(default_factory=dict)
@@ -96,7 +96,7 @@ class _Classes:
 
     @classmethod
     def of(cls, numbers: dict[str, str], settings: dict[tuple[str, str], str]) -> "_Classes":
-        """Build classes and queues, with the priorities of settings."""
+        """Build the classes of all queues, with the PFC priorities that settings give them."""
         by_priority: dict[str, list[int]] = {}
         for kind, number in numbers.items():
             if priority := settings.get(("forwarding-class.pfc-priority", kind)):
@@ -304,7 +304,7 @@ def _scheduler(
 
 
 def _share(profile: PortProfile, queue: Queue) -> tuple[Fraction | None, bool]:
-    """Return a queue's percentage of the rate, and whether it is rounded from weights."""
+    """Return a queue's share of the rate, and whether it was computed from weights and rounded."""
     scheduler = queue.scheduler
     if (
         scheduler is None

@@ -1,8 +1,8 @@
 """Configurations as lines with one setting each, and the smallest change between two of them.
 
-A writer defines the sections of each line, its slot, and the line that undoes it. A line replaces another
-line of the same slot. A change is the difference of two lists of lines, and its rollback the reverse
-difference.
+A writer defines the sections of each line, the key of its setting (the slot), and the line that undoes it. A
+line replaces an earlier line with the same slot. A change is the difference between two lists of lines, and
+its rollback is the reverse difference.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,7 +17,7 @@ class Line:
     """One line of a configuration."""
 
     slot: str
-    """Key within the sections; a later line with the same slot replaces this one."""
+    """Key of the setting within its sections; a later line with the same slot replaces this line."""
 
     text: str
     undo: str
@@ -65,13 +65,13 @@ class Told:
 
 
 Reasons = Mapping[str, str]
-"""Reasons in sentences, by the name of the changed marking, pool, setting or profile."""
+"""Dictionary that maps the name of a changed marking, pool, setting or profile to the reason, a sentence."""
 
 NO_REASONS: Reasons = {}
 
 
 def changed(before: Sequence[Line], after: Sequence[Line]) -> list[Line]:
-    """Return undo lines of removed lines, last first, then new and changed lines in order.
+    """Return the lines that undo removed lines, the last one first, then new and changed lines in order.
 
     >>> low, high = (Line("kmin", f"kmin {size}", "no kmin") for size in (1, 2))
     >>> [line.text for line in changed([low], [high])], [line.text for line in changed([low], [])]
@@ -127,12 +127,12 @@ def whole_percent(share: Fraction | None) -> int | None:
 
 
 def in_bytes(size: Threshold | None) -> int | None:
-    """Return integer bytes, if the threshold is in bytes."""
+    """Return a threshold as whole bytes; None if it is in another unit or not whole."""
     return int(size.amount) if size and size.unit == "bytes" and size.amount.denominator == 1 else None
 
 
 def common_maps(switch: Switch, told: Told) -> Maps:
-    """Return the maps of the first ports; report ports with other maps."""
+    """Return the maps of the first port profile; report the ports whose maps differ."""
     found = [profile.maps for profile in switch.profiles]
     if any(maps != found[0] for maps in found):
         told.cannot("ports with maps of their own: those of the first are written for all")

@@ -32,7 +32,7 @@ _WORD = r"[A-Za-z0-9_][A-Za-z0-9_.:/@+%-]*"
 
 @dataclass(frozen=True)
 class Grammar:
-    """Grammar of a format's port names, and of all other names."""
+    """Rules for the valid names of a format: for names of ports, and for all other names."""
 
     longest_port: int = LONGEST
     longest_name: int = LONGEST
@@ -65,12 +65,12 @@ GRAMMARS = {
 ALLOWED = "letters, digits and _ . : / @ + -, beginning with a letter, a digit or _"
 
 _SEVERAL = {"headroom-pool": 2, "buffer-size": 2, "host.features": 4, "ingress": 3}
-"""Number of words of settings with more than one, by name or its first part."""
+"""Number of words in the value of settings that have several, by the setting's name or its first part."""
 
 
 @dataclass
 class Checked:
-    """A switch with valid names only, and the parts that are not written."""
+    """A switch in which all names are valid, and the parts that were left out."""
 
     switch: Switch
     said: tuple[str, ...] = ()
@@ -133,7 +133,7 @@ class _Check:
         return Checked(made, tuple(self.said), markings)
 
     def is_name(self, text: str) -> bool:
-        """Return whether a name is valid, or, for Junos or foreign names, valid names joined by blanks."""
+        """Return whether a name is valid; Junos and foreign names may have several words."""
         joined = not self.is_own or self.format == "junos"
         return all(map(self.grammar.is_name, text.split(" ") if joined else [text]))
 

@@ -26,10 +26,10 @@ ALPHAS = {Fraction(0): "alpha_0"} | {
 """Alphas of Spectrum: 0, and 1/128 to 64."""
 
 MOST_BYTES = (1 << 32) - 1
-"""Largest shared-bytes and reserved, in bytes; like the percentages below from NVIDIA's command reference."""
+"""Largest values of `shared-bytes` and `reserved` in bytes, from NVIDIA's command reference."""
 
 PERCENT = range(1, 101)
-"""Percentages of probability and bw-percent."""
+"""Valid percentages of `probability` and `bw-percent`, from NVIDIA's command reference."""
 
 
 def write(before: Switch | None, after: Switch, reasons: Reasons = NO_REASONS) -> Text:
@@ -123,7 +123,7 @@ def _profile(switch: Switch, profile: PortProfile, base: PortProfile, told: Told
 
 
 def _control(profile: PortProfile, fallback: str) -> str:
-    """Return the congestion-control profile in the names of markings; `fallback` if they differ."""
+    """Return the congestion-control profile that all marking names share; `fallback` if they differ."""
     names = {
         queue.marking.rpartition("/")[0]
         for queue in profile.queues

@@ -20,7 +20,7 @@ from shallows.advisor.writers.lines import (
 )
 
 INDEXES = {Fraction(2) ** (index - 7): index for index in range(11)}
-"""`queue-limit dynamic` by its alpha."""
+"""Dictionary that maps an alpha to its number in `queue-limit dynamic`."""
 
 
 MOST_WEIGHT = 15
@@ -202,7 +202,7 @@ def _curve(
 
 
 def _classifiers(switch: Switch, told: Told) -> None:
-    """Map code points to groups: by existing classes, or one class per group."""
+    """Add the lines that map code points to groups: by existing classes, or by a new class per group."""
     named = [each for each in switch.settings if each.name.startswith("classifier")]
     points = {each.scope: each.value for each in named if each.name == "classifier.dscp"}
     groups = [(*each.scope.split(" ", 1), each.value) for each in named if each.name == "classifier.group"]

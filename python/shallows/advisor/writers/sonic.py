@@ -56,7 +56,7 @@ _WATCHDOG = {"action", "detection_time", "restoration_time", "poll_interval", "p
 
 
 def write(before: Switch | None, after: Switch, reasons: Reasons = NO_REASONS) -> Text:
-    """Write a fragment for `config load` without `before`; otherwise a patch for `config apply-patch`."""
+    """Write a patch for `config apply-patch`; without `before`, a fragment for `config load`."""
     del reasons  # JSON has no comments
     new, told = tables_of(after)
     if before is None:
@@ -66,7 +66,9 @@ def write(before: Switch | None, after: Switch, reasons: Reasons = NO_REASONS) -
 
 
 def unfit(patch: str, texts: Sequence[str]) -> str | None:
-    """Return the first changed path that the files lack, such as a row of several ports; None if all exist.
+    """Return the first path of a patch that the files lack, such as a row that they merge with others.
+
+    The result is None if all paths exist.
 
     >>> change = '[{"op": "replace", "path": "/QUEUE/Ethernet0|3/scheduler", "value": "s"}]'
     >>> unfit(change, ['{"QUEUE": {"Ethernet0|3": {"scheduler": "t"}}}'])
@@ -348,7 +350,7 @@ class _Tables:
 
 
 def _plain(name: str) -> str:
-    """Format a name for keys of CONFIG_DB."""
+    """Convert a name to one that keys of CONFIG_DB can contain."""
     return re.sub(r"[^A-Za-z0-9_.@-]", "_", name)
 
 
@@ -358,7 +360,7 @@ def _exponent(alpha: Fraction | None) -> int | None:
 
 
 def _ranges(named: Mapping[int, str]) -> Iterator[tuple[str, str]]:
-    """Yield consecutive numbers with the same name as one key, as SONiC's templates do.
+    """Yield pairs of a key and a name; consecutive numbers with equal names share one key, such as `0-1`.
 
     >>> list(_ranges({0: "lossy", 1: "lossy", 3: "lossless"}))
     [('0-1', 'lossy'), ('3', 'lossless')]
@@ -413,7 +415,7 @@ def _changed(table: str, key: str, old: Row, new: Row) -> Iterator[dict[str, Any
 
 
 def _place(field: str, old: Row, new: Row) -> int:
-    """Return the sort key of a field: rising maxima come first, falling ones last."""
+    """Return the sort key of a changed field: maxima that rise come first, maxima that fall come last."""
     if not field.endswith("_max_threshold"):
         return 1
     return 0 if int(new[field]) > int(old.get(field, "0")) else 2

@@ -27,8 +27,8 @@ ALL_PORTS = "$DEV"
 """Placeholder for the device of a profile without ports."""
 
 MOST_BANDS, FEWEST_BANDS = 16, 2
-"""Largest number of bands of ets and prio, and smallest number of prio: TCQ_ETS_MAX_BANDS, TCQ_PRIO_BANDS and
-TCQ_MIN_PRIO_BANDS of Linux' pkt_sched.h.
+"""Largest number of bands of ets and prio, and smallest number for prio: TCQ_ETS_MAX_BANDS, TCQ_PRIO_BANDS
+and TCQ_MIN_PRIO_BANDS of Linux' pkt_sched.h.
 """
 
 
@@ -84,7 +84,7 @@ def _device(switch: Switch, profile: PortProfile, port: str, told: Told) -> None
 
 
 def _bands(profile: PortProfile, told: Told) -> list[Queue]:
-    """Return queues in the order of their bands: as numbered on Linux, otherwise strict ones first."""
+    """Return queues in the order of bands: by number if read from Linux, otherwise strict queues first."""
     if profile.name in ("ets", "prio"):
         return sorted(profile.queues, key=lambda queue: queue.number)
     found = sorted(
@@ -176,7 +176,7 @@ def _extras(switch: Switch, name: str) -> str:
 
 
 def _averaged(curve: Curve, low: int, where: str, told: Told) -> str:
-    """Return tc's options for the average: the burst that gives the curve's weight, or no burst."""
+    """Return tc's options that set the weight of the average; without `burst` if none gives this weight."""
     if curve.weight is None:
         told.cannot(f"{where}: the weight of the average is not known; that of tc's default burst is written")
         return f" avpkt {AVERAGE_PACKET}"

@@ -47,7 +47,7 @@ def add_verify(
 
 
 def add_by(parser: argparse.ArgumentParser) -> None:
-    """Add `--by`, the breakdowns of one run."""
+    """Add `--by`, which selects the breakdowns of a run's results."""
     parser.add_argument(
         "--by",
         action="append",
