@@ -9,7 +9,7 @@ from shallows.advisor.rules import Advice, bdp
 from shallows.quantity import digits, ranges, size
 
 BUSY = (1, 4, 8, 16)
-"""Numbers of busy ports for which limits are shown."""
+"""Number of busy ports in each row of the table of limits."""
 
 METRE = 5e-9
 """Seconds per metre of fibre."""
