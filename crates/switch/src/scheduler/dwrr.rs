@@ -1,4 +1,4 @@
-//! Deficit weighted round-robin: in each turn a queue may send its quantum and the unused rest of its last turn.
+//! Deficit weighted round-robin: in each turn a queue may send its quantum plus the unused rest of its previous turn.
 //!
 //! Source: Shreedhar and Varghese (ToN '96) [S&V], as in MQ-ECN (NSDI '16) §3.3.2 and its released simulator.
 
@@ -8,10 +8,10 @@ use super::interface::{May, Scheduler};
 use crate::queue::{QueueState, Reading};
 use crate::ring::Ring;
 
-/// Deficit weighted round-robin: a list of the queues that hold packets. The first in the list has the turn.
+/// Deficit weighted round-robin scheduler. It lists the queues that hold packets; the first queue in the list has the turn.
 ///
-/// Each packet takes O(1) steps while every quantum holds the largest packet (S&V Theorem 4.7, MQ-ECN §3.3.2). With
-/// smaller quanta, rounds in which no queue can send are skipped together, so a choice visits each queue at most twice.
+/// Each packet takes O(1) steps if no packet is larger than a quantum (S&V Theorem 4.7, MQ-ECN §3.3.2). With smaller quanta, the
+/// scheduler skips all rounds in which no queue can send in one step, so [`Self::select`] visits each queue at most twice.
 #[derive(Clone, Debug)]
 pub struct Dwrr {
     quanta: Box<[Bytes]>,
@@ -24,7 +24,7 @@ pub struct Dwrr {
 }
 
 impl Dwrr {
-    /// Creates one empty queue per quantum.
+    /// Creates a scheduler with one empty queue per quantum.
     ///
     /// # Panics
     ///
@@ -45,13 +45,13 @@ impl Dwrr {
         }
     }
 
-    /// Skips the rounds in which no queue could send.
+    /// Adds to the deficits the quanta of all rounds in which no queue could send.
     #[cold]
     fn skip_idle_rounds(&mut self, queues: &[QueueState], may: impl May) {
         let busy = || (0..queues.len()).filter(|&queue| queues[queue].packets > 0 && may.has(queue));
         let rounds =
             |queue: usize| (queues[queue].head - self.deficits[queue]).0.div_ceil(self.quanta[queue].0);
-        // In the last of these rounds a queue can send.
+        // Some queue can send in the last of these rounds, so that round is not skipped.
         let idle = busy().map(rounds).min().map_or(0, |rounds| rounds - 1);
         for queue in busy() {
             self.deficits[queue] += self.quanta[queue] * idle;
@@ -90,7 +90,8 @@ impl Scheduler for Dwrr {
                 }
                 waiting = true;
             }
-            // The link is free again, so the queue goes behind queues that became active meanwhile, as in the released simulator.
+            // As in the released simulator, the queue moves to the end of the list when the link is free again: behind the queues that
+            // became active while the queue's last packet was sent.
             self.active.pop();
             self.active.push(queue as u8);
             self.serving = false;

@@ -4,23 +4,24 @@ use shallows_core::{Bytes, Instant, Rate};
 
 use crate::queue::{QueueState, Reading};
 
-/// A set of queues of a port that may send.
+/// Set of the queues of a port that may send because they are not paused.
 pub trait May: Copy {
-    /// Bits of the first 64 queues; bit *q* is set if queue *q* may send.
+    /// Returns one bit for each of the first 64 queues; bit *q* is set if queue *q* may send.
     fn bits(self) -> u64;
 
-    /// Returns whether `queue` may send.
+    /// Returns whether `queue` may send. Queues from number 64 on always may.
     #[inline]
     fn has(self, queue: usize) -> bool {
         queue >= 64 || self.bits() >> queue & 1 != 0
     }
 
-    /// Returns the set for a scheduler that serves the queues from `queue` on, renumbered from 0.
+    /// Returns the set without the queues before `queue`, renumbered so that `queue` becomes 0. A scheduler below strict priority needs
+    /// it.
     #[must_use]
     fn from(self, queue: usize) -> Self;
 }
 
-/// The set of all queues, for ports without paused queues. It lets the compiler remove the checks.
+/// The set of all queues, for ports without paused queues. With this type the compiler removes the checks for paused queues.
 #[derive(Clone, Copy, Debug)]
 pub struct Every;
 
@@ -41,7 +42,7 @@ impl May for Every {
     }
 }
 
-/// The paused queues among the first 64.
+/// Set of the paused queues among the first 64 queues of a port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Paused(u64);
 
@@ -77,27 +78,28 @@ impl May for Paused {
 
 /// Chooses the queue of a port that sends next.
 pub trait Scheduler {
-    /// Records that a packet of `size` has joined `queue`. The queue was empty before if it now holds one packet.
+    /// Records that a packet of `size` has joined `queue`. `queues` is the state afterwards: if `queue` now holds one packet, it was
+    /// empty.
     fn on_enqueue(&mut self, _now: Instant, _queue: usize, _size: Bytes, _queues: &[QueueState]) {}
 
-    /// Selects the queue whose head leaves next, among the queues that may send; `None` if all of these are empty. Repeated
-    /// calls return the same queue unless packets arrive or the set `may` changes in between. A queue that has the turn
-    /// and may not send loses the turn; markers are not notified of that end.
+    /// Selects the queue whose first packet is sent next, among the queues in `may`; returns `None` if all of these are empty. Repeated
+    /// calls return the same queue unless packets arrive or `may` changes in between. A queue that has the turn but is not in `may` loses
+    /// the turn; markers are not notified of the end of this turn.
     fn select(&mut self, now: Instant, queues: &[QueueState], may: impl May) -> Option<usize>;
 
-    /// Records that a packet of `size` has left the selected `queue`; `queues` is the state afterwards. Returns whether
-    /// the queue's turn ends.
+    /// Records that a packet of `size` has left `queue`, which [`Self::select`] returned; `queues` is the state afterwards. Returns
+    /// whether the queue's turn ends.
     fn on_dequeue(&mut self, _now: Instant, _queue: usize, _size: Bytes, _queues: &[QueueState]) -> bool {
         false
     }
 
-    /// Records that a packet of `size` joins and at once leaves `queue` while all queues are empty. Returns whether a turn
-    /// ends; `None` if the caller must call [`Self::on_enqueue`] and [`Self::on_dequeue`] instead.
+    /// Records that a packet of `size` joins `queue` and leaves it at once, while all queues are empty. Returns whether a turn ends, or
+    /// `None` if the caller must call [`Self::on_enqueue`] and [`Self::on_dequeue`] instead.
     fn pass(&mut self, now: Instant, queue: usize, size: Bytes) -> Option<bool>;
 
-    /// Changes the rate of the link from now on.
+    /// Sets the rate of the link from `now` on.
     fn set_rate(&mut self, _now: Instant, _rate: Rate) {}
 
-    /// Passes the scheduler's state to `tell` for traces.
+    /// Calls `tell` with each value of the scheduler's state that a trace records.
     fn observe(&self, _tell: &mut dyn FnMut(Reading)) {}
 }

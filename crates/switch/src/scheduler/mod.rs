@@ -1,8 +1,8 @@
-//! Choice of the queue of a port that sends next. Schedulers are work-conserving while no queue is paused, and
-//! round-robin schedulers take O(1) steps per packet.
+//! Schedulers, which choose the queue of a port that sends next. They are work-conserving while no queue is paused, and the round-robin
+//! schedulers take O(1) steps per packet.
 //!
-//! A scheduler reports the end of turns and does not depend on thresholds. A new scheduler needs a file here, a variant
-//! of [`Config`] and of [`AnyScheduler`], and a row in `docs/models.md` and in `evidence/models.md`.
+//! A scheduler reports when a queue's turn ends; it does not read the thresholds of markers. A new scheduler needs a file in this folder,
+//! a variant of [`Config`] and of [`AnyScheduler`], and a row in `docs/models.md` and in `evidence/models.md`.
 
 mod dwrr;
 mod interface;
@@ -23,7 +23,7 @@ pub use wrr::{Order, Wrr};
 
 use crate::queue::{QueueState, Reading, Share};
 
-/// A scheduler to be placed at a port. Lists have one entry per queue.
+/// Configuration of a port's scheduler. Each list has one entry per queue.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Config {
     /// The first queue that is not empty always sends.
@@ -33,26 +33,26 @@ pub enum Config {
     },
     /// Strict priority above another scheduler.
     StrictAbove {
-        /// Number of queues with strict priority. They come first.
+        /// Number of queues with strict priority: the first queues of the port.
         queues: usize,
         /// Scheduler of the remaining queues.
         below: Box<Self>,
     },
-    /// Round-robin by bytes, without carry-over to the next round.
+    /// Weighted round-robin by bytes; the unused rest of a turn is lost.
     Wrr {
         /// Bytes that each queue may send per round.
         quanta: Vec<Bytes>,
         /// Order of the turns.
         order: Order,
     },
-    /// Round-robin by bytes; the unused rest of a turn is added to the next.
+    /// Deficit weighted round-robin by bytes; the unused rest of a turn is added to the queue's next turn.
     Dwrr {
-        /// Bytes that each queue may send per round on average.
+        /// Average number of bytes that each queue may send per round.
         quanta: Vec<Bytes>,
     },
     /// Weighted fair queueing.
     Wfq {
-        /// Weights by which the busy queues divide the link.
+        /// Weights in proportion to which the busy queues share the link.
         weights: Vec<u32>,
         /// Definition of virtual time.
         virtual_time: VirtualTime,
@@ -60,7 +60,7 @@ pub enum Config {
 }
 
 impl Config {
-    /// Returns the share of the link that each queue may use.
+    /// Returns each queue's share of the link.
     pub fn shares(&self) -> Vec<Share> {
         match self {
             Self::StrictPriority { queues } => vec![Share::Strict; *queues],
@@ -76,7 +76,7 @@ impl Config {
         }
     }
 
-    /// Builds the scheduler of one port whose link has this rate.
+    /// Builds the scheduler of a port whose link has the given rate.
     pub fn build(&self, rate: Rate) -> AnyScheduler {
         match self {
             Self::StrictPriority { .. } => AnyScheduler::StrictPriority(StrictPriority),

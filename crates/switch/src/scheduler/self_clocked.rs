@@ -1,6 +1,6 @@
-//! Fair queueing by tags alone: SCFQ (Golestani, INFOCOM '94), and the WFQ of MQ-ECN's development code.
+//! Fair queueing by tags alone: SCFQ (Golestani, INFOCOM '94) and the WFQ of MQ-ECN's development code.
 //!
-//! Both derive virtual time from assigned tags, so they need not simulate GPS.
+//! Both compute virtual time from tags that they have assigned, so they need not simulate GPS.
 
 use shallows_core::{Bytes, Instant};
 
@@ -17,18 +17,18 @@ pub enum Reference {
     Latest,
 }
 
-/// Queues with weights, and a finish tag for each head.
+/// Fair queueing scheduler that computes virtual time from tags. Each queue has a weight, and its head a finish tag.
 #[derive(Clone, Debug)]
 pub struct SelfClocked {
     weights: Box<[u32]>,
-    /// Finish tags of the heads.
+    /// Finish tag of each queue's head.
     heads: Box<[u128]>,
     virtual_time: u128,
     reference: Reference,
 }
 
 impl SelfClocked {
-    /// Creates one empty queue per weight.
+    /// Creates a scheduler with one empty queue per weight.
     ///
     /// # Panics
     ///
@@ -74,7 +74,7 @@ impl Scheduler for SelfClocked {
             self.virtual_time = sent;
         }
         if queues[queue].packets > 0 {
-            // Golestani Eq. 4: max(v, F of its predecessor) is the latter, because no waiting tag is below v.
+            // Golestani Eq. 4 takes max(v, F of the predecessor). The latter is larger or equal, because no waiting tag is below v.
             self.tag_head(queue, sent, queues[queue].head);
         }
         false
@@ -82,7 +82,7 @@ impl Scheduler for SelfClocked {
 
     #[inline]
     fn pass(&mut self, _now: Instant, queue: usize, size: Bytes) -> Option<bool> {
-        // This tag is the latest, and the tag of the packet on the wire.
+        // The new tag is the largest tag and also the tag of the packet on the wire, so both definitions of virtual time agree.
         self.virtual_time += span(size, self.weights[queue]);
         Some(false)
     }

@@ -9,7 +9,8 @@ use super::interface::{May, Scheduler};
 use super::strict_priority::StrictPriority;
 use crate::queue::{QueueState, Reading};
 
-/// Queues 0, 1, … served by priority, then the queues of the scheduler `below`, which start at `above` and are renumbered from 0.
+/// Scheduler that serves queues 0, 1, … by strict priority before the queues of the scheduler `below`. Queue `above` of the port is queue
+/// 0 of `below`.
 #[derive(Clone, Debug)]
 pub struct StrictAbove<S> {
     above: usize,
@@ -17,7 +18,7 @@ pub struct StrictAbove<S> {
 }
 
 impl<S> StrictAbove<S> {
-    /// Puts `above` queues of strict priority above the queues of the scheduler `below`.
+    /// Creates a scheduler with `above` queues of strict priority above the queues of the scheduler `below`.
     pub fn new(above: usize, below: S) -> Self {
         Self { above, below: Box::new(below) }
     }
@@ -41,7 +42,7 @@ impl<S: Scheduler> Scheduler for StrictAbove<S> {
 
     #[inline]
     fn on_dequeue(&mut self, now: Instant, queue: usize, size: Bytes, queues: &[QueueState]) -> bool {
-        // Strict priority has no rounds (MQ-ECN §3.4). A turn below waits while it is interrupted and then continues.
+        // Strict priority has no rounds (MQ-ECN §3.4). A packet of higher priority interrupts a turn below but does not end it.
         queue
             .checked_sub(self.above)
             .is_some_and(|queue| self.below.on_dequeue(now, queue, size, &queues[self.above..]))

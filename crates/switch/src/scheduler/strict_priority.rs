@@ -5,7 +5,7 @@ use shallows_core::{Bytes, Instant};
 use super::interface::{May, Scheduler};
 use crate::queue::QueueState;
 
-/// Serves queue 0 before queue 1, and so on.
+/// Scheduler that serves queue 0 before queue 1, queue 1 before queue 2, and so on.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StrictPriority;
 

@@ -1,7 +1,7 @@
 //! Weighted fair queueing: packets leave in the order in which an ideal fluid server would finish them.
 //!
-//! This is the WFQ of Demers, Keshav and Shenker (SIGCOMM '89), which MQ-ECN cites, with weights: PGPS of Parekh and
-//! Gallager (ToN '93) [PG]. Its virtual time is that of GPS. [`super::SelfClocked`] implements cheaper definitions.
+//! This is the WFQ of Demers, Keshav and Shenker (SIGCOMM '89), which MQ-ECN cites, with weights: PGPS of Parekh and Gallager (ToN '93)
+//! [PG]. Its virtual time is that of GPS. [`super::SelfClocked`] implements definitions of virtual time that are cheaper to compute.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,18 +15,19 @@ use crate::ring::Ring;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum VirtualTime {
-    /// GPS on the same arrivals: WFQ proper. A packet leaves at most one transmission time of a packet later than under GPS.
+    /// Virtual time of GPS with the same arrivals, as in the original WFQ. A packet finishes later than under GPS by at most the
+    /// transmission time of one packet.
     #[default]
     Gps,
-    /// The tag of the packet on the wire: SCFQ (Golestani, INFOCOM '94). A packet may be late by one packet of every other queue, compared
-    /// with GPS.
+    /// Tag of the packet on the wire, as in SCFQ (Golestani, INFOCOM '94). Compared with GPS, a packet may be late by one packet of every
+    /// other queue.
     SelfClocked,
-    /// The latest assigned tag, as in MQ-ECN's development code: a queue that becomes busy waits behind the heads of
-    /// all others.
+    /// Largest tag assigned so far, as in MQ-ECN's development code. A queue that becomes busy waits behind the heads of all other
+    /// queues.
     AsReleased,
 }
 
-/// Work per byte. Work is rate (bit/s) times time (ps), so that it is an integer.
+/// Work of sending one byte. Work is rate (bit/s) times time (ps), which makes it an integer.
 const BYTE: u64 = 8_000_000_000_000;
 
 /// Returns the work of a packet. Sums need 128 bits, which hold 10²⁵ bytes; the work of one packet fits in 64 bits.
@@ -41,8 +42,8 @@ pub(super) fn span(size: Bytes, weight: u32) -> u128 {
     u128::from(work(size) / u64::from(weight))
 }
 
-/// Selects the queue whose head has the smallest finish tag, among the queues that may send; the first such queue in a tie. Empty queues
-/// have [`NO_TAG`].
+/// Returns the queue with the smallest finish tag at its head, among the queues in `may`; the first of them in a tie. Empty queues have
+/// the tag [`NO_TAG`].
 #[inline]
 pub(super) fn earliest(tags: &[u128], may: impl May) -> Option<usize> {
     let (mut queue, mut earliest) = (0, NO_TAG);
@@ -54,10 +55,10 @@ pub(super) fn earliest(tags: &[u128], may: impl May) -> Option<usize> {
     (earliest != NO_TAG).then_some(queue)
 }
 
-/// Finish tag of an empty queue.
+/// Tag that stands for the missing head of an empty queue.
 pub(super) const NO_TAG: u128 = u128::MAX;
 
-/// Weighted fair queueing with the virtual time of GPS. Each packet takes one pass over the port's few queues.
+/// Weighted fair queueing with the virtual time of GPS. Each packet takes one pass over the queues of the port.
 #[derive(Clone, Debug)]
 pub struct Wfq {
     /// Finish tags of the heads.
@@ -68,7 +69,7 @@ pub struct Wfq {
 }
 
 impl Wfq {
-    /// Creates one empty queue per weight at a link of this rate.
+    /// Creates a scheduler with one empty queue per weight, for a link of the given rate.
     ///
     /// # Panics
     ///
@@ -112,7 +113,7 @@ impl Scheduler for Wfq {
     fn on_dequeue(&mut self, now: Instant, queue: usize, size: Bytes, _queues: &[QueueState]) -> bool {
         self.gps.departure(now, size);
         self.heads[queue] = self.behind[queue].pop().unwrap_or(NO_TAG);
-        // WFQ has no rounds. MQ-ECN's rule for it (§3.4) reads the weights of the busy queues instead.
+        // WFQ has no rounds. MQ-ECN's rule for WFQ (§3.4) reads the weights of the busy queues instead.
         false
     }
 
@@ -128,30 +129,29 @@ impl Scheduler for Wfq {
     }
 }
 
-/// Virtual time of GPS. It advances with the work done instead of with the clock, and is therefore also valid below strict
-/// priority or a shaper.
+/// Virtual time of GPS. It advances with the work done and not with the clock, so it is also valid below strict priority or a shaper.
 #[derive(Clone, Debug)]
 struct Gps {
     rate: Rate,
     virtual_time: u128,
-    /// Weight of each queue, and the virtual time at which GPS has sent all packets that have arrived in it.
+    /// Weight of each queue, and the virtual time at which GPS has sent all packets of the queue that have arrived so far.
     queues: Box<[(u32, u128)]>,
-    /// Bit *q*: whether GPS still serves queue *q*.
+    /// Bit *q* is set if GPS still serves queue *q*.
     busy: u64,
     /// Sum of the weights of the queues in `busy`.
     weights: u64,
-    /// Virtual time before which none of the queues in `busy` finishes. It is recomputed when reached, so after an arrival it may
-    /// be too early.
+    /// Lower bound on the virtual time at which GPS next empties a queue in `busy`. An arrival can delay that time, but the bound is
+    /// recomputed only once virtual time reaches it.
     next: u128,
     on_wire: Sending,
 }
 
-/// The packet on the wire, or the last one.
+/// The packet on the wire; after its end, the packet sent last.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sending {
     since: Instant,
     work: u64,
-    /// Part of `work` that has been counted.
+    /// Part of `work` by which virtual time has already advanced.
     counted: u64,
 }
 
@@ -173,7 +173,7 @@ impl Gps {
         tag
     }
 
-    /// Changes the rate. The packet on the wire finishes at its old rate; GPS counts the rest of it as sent now.
+    /// Changes the rate. The packet on the wire is sent to its end at the old rate, but GPS counts the rest of it as sent now.
     fn set_rate(&mut self, now: Instant, rate: Rate) {
         self.count(self.on_wire.work);
         self.on_wire = Sending { since: now, ..Sending::default() };
@@ -182,12 +182,12 @@ impl Gps {
 
     #[inline]
     fn departure(&mut self, now: Instant, size: Bytes) {
-        // The predecessor has left the wire, or was dropped before it.
+        // The previous packet has left the wire, or was dropped before it entered the wire.
         self.count(self.on_wire.work);
         self.on_wire = Sending { since: now, work: work(size), counted: 0 };
     }
 
-    /// Counts the work on the packet on the wire up to `done`; GPS does the same amount of work.
+    /// Advances virtual time until `done` of the work on the current packet is counted. GPS does the same amount of work.
     #[inline]
     fn count(&mut self, done: u64) {
         let mut work = done - self.on_wire.counted;

@@ -1,6 +1,6 @@
-//! Weighted round-robin with byte quanta: in each round a queue may send its quantum, without carry-over.
+//! Weighted round-robin with byte quanta: in each round a queue may send its quantum; the unused rest is lost.
 //!
-//! MQ-ECN (NSDI '16) §3.3.2: "in each round queue i can at most transmit Q_i", as in the chips of its time.
+//! MQ-ECN (NSDI '16) §3.3.2: "in each round queue i can at most transmit Q_i", as in the switch chips of that time.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,27 +14,27 @@ use crate::ring::Ring;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Order {
-    /// By number: MQ-ECN §3.3.1 ("move forward to next queue") and its released simulator.
+    /// By the number of the queue: MQ-ECN §3.3.1 ("move forward to next queue") and its released simulator.
     #[default]
     Cyclic,
-    /// By the time at which queues became busy, in a list: MQ-ECN §4.1, its qdisc for Linux.
+    /// In the order in which the queues became busy: the list of MQ-ECN's qdisc for Linux (§4.1).
     Activation,
 }
 
-/// Weighted round-robin: byte quanta without carry-over.
+/// Weighted round-robin scheduler with byte quanta. The unused rest of a turn is lost.
 ///
-/// A turn sends at least one packet, even one that exceeds the quantum. With such a packet both released codes would loop
-/// for ever.
+/// A turn sends at least one packet, even one that exceeds the quantum. Both released implementations of MQ-ECN would loop forever on
+/// such a packet.
 #[derive(Clone, Debug)]
 pub struct Wrr {
     quanta: Box<[Bytes]>,
     rotation: Rotation,
-    /// Bytes that the current turn may still send; `None` before its first packet.
+    /// Bytes that the current turn may still send; `None` before the turn's first packet.
     left: Option<Bytes>,
 }
 
 impl Wrr {
-    /// Creates one empty queue per quantum.
+    /// Creates a scheduler with one empty queue per quantum.
     ///
     /// # Panics
     ///
@@ -77,7 +77,7 @@ impl Scheduler for Wrr {
     #[inline]
     fn on_dequeue(&mut self, _now: Instant, queue: usize, size: Bytes, queues: &[QueueState]) -> bool {
         debug_assert_eq!(self.rotation.turn(), Some(queue), "its turn");
-        // MQ-ECN's released simulator: the counter is set to the quantum; the old value is not added.
+        // MQ-ECN's released simulator: a turn starts with exactly the quantum; the rest of the previous turn is not added.
         let left = self.left.unwrap_or(self.quanta[queue]).saturating_sub(size);
         if queues[queue].packets > 0 {
             self.left = Some(left);
@@ -97,10 +97,11 @@ impl Scheduler for Wrr {
     }
 }
 
-/// The busy queues, and the one that has the turn.
+/// The busy queues and their turns.
 #[derive(Clone, Debug)]
 enum Rotation {
-    /// Bit *q*: whether queue *q* is busy. The turn belongs to `current`, or to the next busy queue.
+    /// Bit *q* of `busy` is set if queue *q* is busy. `current` has the turn; if it is not busy or may not send, the turn passes to the
+    /// next busy queue that may.
     Cyclic { busy: u64, current: u32 },
     /// A list of the busy queues; the first has the turn.
     Activation(Ring<u8>),
@@ -115,7 +116,7 @@ impl Rotation {
         }
     }
 
-    /// Returns the queue that had the last turn, if it is busy.
+    /// Returns the queue that has the turn, even if it is paused; `None` if that queue is empty.
     #[inline]
     fn turn(&self) -> Option<usize> {
         match self {
@@ -124,7 +125,8 @@ impl Rotation {
         }
     }
 
-    /// Returns the queue that has the turn. Arrivals do not change it while the queue may send.
+    /// Passes the turn over empty and paused queues, and returns the queue that then has the turn. Arrivals do not change the result
+    /// while this queue may send.
     #[inline]
     fn current(&mut self, may: impl May) -> Option<usize> {
         match self {
@@ -150,7 +152,7 @@ impl Rotation {
         }
     }
 
-    /// Passes the turn on; the queue stays busy.
+    /// Ends the turn of the current queue, which still holds packets.
     #[inline]
     fn advance(&mut self) {
         match self {
@@ -162,7 +164,7 @@ impl Rotation {
         }
     }
 
-    /// Passes the turn on; the queue is empty.
+    /// Ends the turn of the current queue, which has become empty and is no longer busy.
     #[inline]
     fn leave(&mut self) {
         match self {

@@ -1,4 +1,4 @@
-//! Properties for arbitrary arrivals: work conservation, order, and the distance of a scheduler from GPS.
+//! Properties for arbitrary arrivals: work conservation, order of packets, and the distance of each scheduler from GPS.
 
 use super::gps::finish_times;
 use super::*;
@@ -12,11 +12,11 @@ struct Turn {
     queue: usize,
     bytes: u64,
     packets: u64,
-    /// Whether packets remained behind it.
+    /// Whether the queue still held packets at the end of the turn.
     backlogged: bool,
 }
 
-/// Returns the turns of a run. Panics if the last turn never ends.
+/// Groups the packets of a run into turns. Panics if the last turn never ends.
 fn turns(sent: &[Sent], arrivals: &[Arrival], config: &Config) -> Vec<Turn> {
     let mut waiting = vec![0u64; config.shares().len()];
     let mut last_start = Instant::ZERO;
@@ -45,8 +45,8 @@ fn turns(sent: &[Sent], arrivals: &[Arrival], config: &Config) -> Vec<Turn> {
     turns
 }
 
-/// Returns all runs of consecutive turns of `queue` in which it always kept packets, including parts of longer runs. Each
-/// result has the bytes sent and the number of turns.
+/// Returns the bytes sent and the number of turns for each sequence of consecutive turns of `queue` in which the queue stayed backlogged.
+/// Parts of longer sequences are included.
 fn backlogged_rounds(turns: &[Turn], queue: usize) -> Vec<(u64, u64)> {
     let own: Vec<&Turn> = turns.iter().filter(|turn| turn.queue == queue).collect();
     let mut rounds = vec![];
@@ -60,18 +60,18 @@ fn backlogged_rounds(turns: &[Turn], queue: usize) -> Vec<(u64, u64)> {
     rounds
 }
 
-/// Generates round-robin schedulers whose random quanta hold the largest packet, and arrivals.
+/// Generates quanta of at least the largest packet, and arrivals for their queues.
 fn round_robins() -> impl Strategy<Value = (Vec<u64>, Vec<Arrival>)> {
     prop::collection::vec(MTU..3 * MTU, 1..6)
         .prop_flat_map(|quanta| (Just(quanta.clone()), arrivals(quanta.len())))
 }
 
-/// Generates any quanta, with packets for each queue.
+/// Generates the quantum and the packet sizes of each queue. A quantum may be smaller than a packet.
 fn saturated() -> impl Strategy<Value = Vec<(u64, Vec<u64>)>> {
     prop::collection::vec((1..3 * MTU, prop::collection::vec(64..=MTU, 20..60)), 1..6)
 }
 
-/// Serves queues while each of them keeps more than one packet. Returns the packets sent.
+/// Serves the queues until one of them holds at most one packet. Returns the packets sent.
 fn serve_while_all_wait(config: &Config, queues: &[(u64, Vec<u64>)]) -> Vec<Sent> {
     let mut link = Link::new(config);
     for (queue, (_, sizes)) in queues.iter().enumerate() {
@@ -85,7 +85,7 @@ fn serve_while_all_wait(config: &Config, queues: &[(u64, Vec<u64>)]) -> Vec<Sent
 }
 
 proptest! {
-    /// In addition to the checks of [`run`], the link is as busy as an ideal one: it finishes when GPS does.
+    /// Checks the properties that [`run`] checks, and that the link sends its last bit when GPS does.
     #[test]
     fn every_scheduler_conserves_work_and_order((above, below, arrivals) in nested()) {
         let config = strict_above(above, below);
@@ -112,7 +112,8 @@ proptest! {
         });
     }
 
-    /// Without arrivals above, the scheduler below behaves as if alone. Two levels behave like one with as many queues.
+    /// A scheduler below idle strict-priority queues behaves as it does alone. Two nested levels of strict priority behave like one level
+    /// with the same number of queues.
     #[test]
     fn a_scheduler_below_strict_priority_is_the_same_scheduler((above, below, arrivals) in nested()) {
         let lower: Vec<Arrival> = arrivals.iter().copied().filter(|arrival| arrival.queue >= above).collect();
@@ -142,7 +143,7 @@ proptest! {
         }
     }
 
-    /// MQ-ECN §3.3.2: at most the quantum in each round. The unused part is less than a packet of each queue.
+    /// MQ-ECN §3.3.2: in each round a queue sends at most its quantum; the unused part is smaller than one packet.
     #[test]
     fn wrr_sends_at_most_its_quanta_and_wastes_less_than_a_packet_of_each((quanta, arrivals) in round_robins()) {
         for order in [Order::Cyclic, Order::Activation] {
@@ -157,9 +158,9 @@ proptest! {
         }
     }
 
-    /// Shreedhar and Varghese, Theorem 4.4, without their scaling: over any time in which queues i and j hold packets,
-    /// |Sᵢ/Qᵢ − Sⱼ/Qⱼ| ≤ 1 + Max/Qᵢ + Max/Qⱼ, also for quanta below a packet. Summed over j, with ΣS = W, this bounds the
-    /// distance from the share of GPS: |Sᵢ·ΣQ − W·Qᵢ| ≤ Σ over j ≠ i of QᵢQⱼ + Max·(Qᵢ + Qⱼ).
+    /// Shreedhar and Varghese, Theorem 4.4, without their scaling: over any time in which queues i and j hold packets, |Sᵢ/Qᵢ − Sⱼ/Qⱼ| ≤
+    /// 1 + Max/Qᵢ + Max/Qⱼ, even if quanta are smaller than a packet. Summed over j, with ΣS = W, this bounds the distance from the share
+    /// under GPS: |Sᵢ·ΣQ − W·Qᵢ| ≤ Σ over j ≠ i of QᵢQⱼ + Max·(Qᵢ + Qⱼ).
     #[test]
     fn dwrr_is_as_far_from_gps_as_its_authors_say(queues in saturated()) {
         let quanta: Vec<u64> = queues.iter().map(|queue| queue.0).collect();
@@ -184,8 +185,8 @@ proptest! {
         }
     }
 
-    /// Busy queues have turns in rotation, one each, for any quanta. The size of each turn then determines by how much WRR
-    /// misses the share of GPS; the difference grows with the rounds.
+    /// For any quanta, busy queues take turns in rotation, one turn each per round. A turn falls short of its quantum by less than one
+    /// packet, so WRR's distance from the shares of GPS grows with the number of rounds.
     #[test]
     fn wrr_gives_each_busy_queue_one_turn_in_a_round(queues in saturated()) {
         let quanta: Vec<u64> = queues.iter().map(|queue| queue.0).collect();
@@ -208,8 +209,8 @@ proptest! {
         }
     }
 
-    /// O(1) steps: with quanta that hold the largest packet, a choice visits the queue whose turn is over and the next one.
-    /// With any quanta, it visits each queue at most twice.
+    /// With quanta of at least the largest packet, a selection visits at most two queues: the one whose turn is over and the next one.
+    /// With any quanta, a selection visits each queue at most twice.
     #[test]
     fn dwrr_takes_few_steps_for_a_packet(queues in saturated()) {
         let quanta: Vec<u64> = queues.iter().map(|queue| queue.0).collect();
@@ -229,7 +230,7 @@ proptest! {
         }
     }
 
-    /// Parekh and Gallager, Theorem 1: no packet finishes later than under GPS by more than the largest packet's time.
+    /// Parekh and Gallager, Theorem 1: a packet finishes later than under GPS by at most the transmission time of the largest packet.
     #[test]
     fn wfq_is_at_most_one_packet_behind_gps((weights, arrivals) in weights_and_arrivals()) {
         let largest = arrivals.iter().map(|arrival| arrival.size).max().expect("some arrive");
@@ -242,7 +243,7 @@ proptest! {
         }
     }
 
-    /// WFQ sends the waiting packet that GPS would finish first if no other packet arrived.
+    /// WFQ sends the waiting packet that GPS would finish first if no further packet arrived.
     #[test]
     fn wfq_sends_what_gps_would_finish_first((weights, arrivals) in weights_and_arrivals()) {
         let sent = run(&wfq(&weights, VirtualTime::Gps), &arrivals, |_, _| ());
@@ -276,8 +277,8 @@ proptest! {
         }
     }
 
-    /// Goyal, Lam and Vin (NOSSDAV '95): under SCFQ a packet finishes later than at its guaranteed rate by at most one packet
-    /// of each other queue. WFQ keeps the same packet within one packet of the same time.
+    /// Goyal, Lam and Vin (NOSSDAV '95): under SCFQ a packet finishes later than at its guaranteed rate by at most one packet of each
+    /// other queue. Under WFQ it finishes later by at most one packet of the largest size.
     #[test]
     fn scfq_is_at_most_one_packet_of_each_other_queue_late((weights, arrivals) in weights_and_arrivals()) {
         let sum: u64 = weights.iter().map(|&weight| u64::from(weight)).sum();

@@ -1,7 +1,8 @@
 //! Generalized processor sharing: the ideal that schedulers approximate and are tested against.
 //!
-//! Parekh and Gallager (ToN '93) §II: all busy queues are served at the same time, each at the rate of the link times its
-//! weight over the weights of the busy queues. No packet link can do so; this file computes the finish times.
+//! Parekh and Gallager (ToN '93) §II: all busy queues are served at the same time, each at the rate of the link times its weight over the
+//! sum of the weights of the busy queues. A real link cannot do this, because it sends one packet at a time. This file computes the
+//! finish times in the model.
 
 use std::collections::VecDeque;
 
@@ -20,7 +21,7 @@ pub(super) struct Arrival {
 
 /// Returns the time at which GPS finishes each arrival, in picoseconds since the start.
 ///
-/// The function steps through the fluid model, from one arrival or end of a packet to the next, without virtual time.
+/// Simulates the fluid model without virtual time, from one arrival or end of a packet to the next.
 ///
 /// # Panics
 ///
@@ -28,7 +29,7 @@ pub(super) struct Arrival {
 pub(super) fn finish_times(rate: Rate, weights: &[u32], arrivals: &[Arrival]) -> Vec<f64> {
     let bytes_per_ps = rate.0 as f64 / 8e12;
     let mut finish = vec![0.0; arrivals.len()];
-    // By queue: its packets, and the bytes of each that are left.
+    // For each queue: its packets, and the bytes of each packet that are not sent yet.
     let mut fluid: Vec<VecDeque<(usize, f64)>> = vec![VecDeque::new(); weights.len()];
     let mut now = 0.0;
     let mut pending = arrivals.iter().enumerate().peekable();
@@ -84,21 +85,22 @@ mod tests {
 
     #[test]
     fn busy_queues_share_by_weight_and_what_one_leaves_the_others_get() {
-        // Weights 1 and 3: at t the second has sent 3t/4, so its 300 B end at 400. By then the first has sent 100 of its
-        // 200 B, and now has the whole link: 500.
+        // Weights 1 and 3: by time t the second queue has sent 3t/4, so its 300 B end at 400. The first queue has then sent 100 of its
+        // 200 B. It sends the rest at the full rate and ends at 500.
         assert_eq!(finish(&[1, 3], &[(0, 0, 200), (0, 1, 300)]), [500, 400]);
     }
 
     #[test]
     fn an_arrival_slows_down_who_is_being_served() {
-        // The first has sent 60 of 100 B when the second arrives: 40 are left at half the speed, 80 more. The second then
-        // has 40 of its 70 B, and needs 30 more alone.
+        // When the second packet arrives, the first has sent 60 of 100 B. Its last 40 B take 80 at half the rate. The second packet has
+        // then sent 40 of its 70 B, and sends the last 30 B alone.
         assert_eq!(finish(&[5, 5], &[(0, 0, 100), (60, 1, 70)]), [140, 170]);
     }
 
     #[test]
     fn a_queue_is_first_in_first_out() {
-        // Both queues have half: 30 B end at 60, the 10 B behind them at 80; the other then has 40 of 50, and ends at 90.
+        // Both queues send at half the rate: the 30 B end at 60, and the 10 B behind them at 80. Queue 1 has then sent 40 of 50 B, and
+        // ends at 90.
         assert_eq!(finish(&[1, 1], &[(0, 0, 30), (0, 0, 10), (0, 1, 50)]), [60, 80, 90]);
     }
 }

@@ -1,4 +1,4 @@
-//! Schedulers called directly and inside a port's queues, against hand-worked traces and against GPS.
+//! Tests of the schedulers, called directly and inside a port's queues, against hand-worked traces and against GPS.
 
 mod bounds;
 mod gps;
@@ -30,7 +30,7 @@ struct Sent {
     ends_turn: bool,
 }
 
-/// A scheduler with its own queues, at a link.
+/// A link, its queues, and the scheduler that selects among them.
 struct Link {
     scheduler: AnyScheduler,
     queues: Vec<QueueState>,
@@ -69,7 +69,7 @@ impl Link {
         self.arrive_at(self.now, queue, size);
     }
 
-    /// Sends one packet, to its last bit.
+    /// Sends the next packet up to its last bit; returns `None` if no queue may send.
     fn serve(&mut self) -> Option<Sent> {
         let queue = self.scheduler.select(self.now, &self.queues, self.paused)?;
         let (packet, size) = self.waiting[queue].pop_front().expect("the queue is not empty");
@@ -82,26 +82,26 @@ impl Link {
         Some(Sent { packet, queue, size: size.0, finish: self.now, ends_turn })
     }
 
-    /// Returns the queues of the next `packets` packets.
+    /// Sends up to `packets` packets and returns the queue of each.
     fn order(&mut self, packets: usize) -> Vec<usize> {
         (0..packets).map_while(|_| self.serve()).map(|sent| sent.queue).collect()
     }
 
-    /// Returns the queues of the next `packets` packets, each with whether its turn ends.
+    /// Sends up to `packets` packets and returns the queue of each, and whether the queue's turn ends with it.
     fn turns(&mut self, packets: usize) -> Vec<(usize, bool)> {
         (0..packets).map_while(|_| self.serve()).map(|sent| (sent.queue, sent.ends_turn)).collect()
     }
 
-    /// Returns the steps that DWRR has taken.
+    /// Returns how often DWRR has visited a queue.
     fn visits(&self) -> u64 {
         let AnyScheduler::Dwrr(dwrr) = &self.scheduler else { panic!("only DWRR counts") };
         dwrr.visits
     }
 }
 
-/// Serves `arrivals` through a port's queues. Checks the properties of every scheduler: the link never idles while a
-/// packet waits, `peek` changes nothing, and each queue is first in, first out. `look` receives the queues before each
-/// choice, and the choice.
+/// Sends `arrivals` through the queues of a port and returns the packets sent. Checks the properties of every scheduler: the link never
+/// idles while a packet waits, `peek` changes nothing, and each queue is first in, first out. `look` receives the state of the queues
+/// before each selection, and the selected queue.
 fn run(config: &Config, arrivals: &[Arrival], mut look: impl FnMut(&[QueueState], usize)) -> Vec<Sent> {
     let classes = config.shares().len() as u8;
     let config = ComposedConfig {
@@ -114,7 +114,7 @@ fn run(config: &Config, arrivals: &[Arrival], mut look: impl FnMut(&[QueueState]
     let mut pending = arrivals.iter().enumerate().peekable();
     let (mut now, mut sent) = (Instant::ZERO, vec![]);
     while sent.len() < arrivals.len() {
-        // The link is free: add the packets that have arrived by now, in order and at the times of arrival.
+        // The link is free: add the packets that have arrived by now, in order, each at its time of arrival.
         if port.queues().iter().all(|queue| queue.packets == 0) {
             now = now.max(pending.peek().expect("some are left").1.at);
         }

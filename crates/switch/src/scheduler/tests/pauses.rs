@@ -1,4 +1,4 @@
-//! Paused queues: the queues that send instead, and the state when a queue resumes.
+//! Tests of paused queues: which queues send instead, and the scheduler's state when a queue resumes.
 
 use super::*;
 
@@ -26,7 +26,7 @@ fn priority_passes_to_the_next_that_may_send_and_returns() {
         link.pause(0, false);
         assert_eq!(link.order(9), [0, 0, 1, 2, 2], "{config:?}");
     }
-    // Queues below strict ones are renumbered for their scheduler: queue 2 of the port is its queue 1.
+    // The scheduler below strict priority numbers its queues from 0: queue 2 of the port is its queue 1.
     let mut link = filled(&strict_above(1, wrr(&[1_000, 1_000], Order::Cyclic)), 1, 1_000);
     link.pause(2, true);
     assert_eq!(link.order(9), [0, 1]);
@@ -80,7 +80,8 @@ fn nobody_sends_while_nobody_may_and_nothing_is_lost() {
 }
 
 proptest! {
-    /// For any pauses: a paused queue never sends, another queue does, and all packets leave in the end.
+    /// For any sequence of pauses, a paused queue never sends, another queue with packets sends instead, and all packets leave in the
+    /// end.
     #[test]
     fn a_paused_queue_never_sends_and_the_link_never_waits_for_it(
         (above, below, arrivals) in nested(),

@@ -1,10 +1,10 @@
-//! Traces worked by hand.
+//! Schedulers against traces worked by hand.
 
 use super::*;
 
 const ORDERS: [Order; 2] = [Order::Cyclic, Order::Activation];
 
-/// Returns a link whose queues hold packets of these sizes, queue after queue.
+/// Returns a link whose queue *q* holds packets of the sizes `queues[q]`.
 fn filled(config: &Config, queues: &[&[u64]]) -> Link {
     let mut link = Link::new(config);
     for (queue, sizes) in queues.iter().enumerate() {
@@ -17,7 +17,7 @@ fn filled(config: &Config, queues: &[&[u64]]) -> Link {
 fn dwrr_carries_over_what_a_turn_leaves_and_wrr_loses_it() {
     // Quanta 1,500 B. Queue 0 has packets of 1,000 B, queue 1 of 1,500 B.
     let queues: [&[u64]; 2] = [&[1_000; 6], &[1_500; 6]];
-    // DWRR, deficit of queue 0 after each turn: 500 (1 sent), 0 (2 sent), 500, 0.
+    // DWRR: the deficit of queue 0 after its turns is 500 (1 packet sent), 0 (2 packets sent), 500, 0.
     let mut link = filled(&dwrr(&[1_500, 1_500]), &queues);
     assert_eq!(link.order(10), [0, 1, 0, 0, 1, 0, 1, 0, 0, 1]);
     // WRR: 500 B are left in each turn and lost.
@@ -29,7 +29,7 @@ fn dwrr_carries_over_what_a_turn_leaves_and_wrr_loses_it() {
 
 #[test]
 fn a_packet_may_use_up_the_quantum_to_the_last_byte() {
-    // 1,500 = 700 + 800 fits. One byte more does not, and the turn ends after the first packet.
+    // Packets of 700 and 800 B fit in 1,500 B. With one byte more they do not, and the turn ends after the first packet.
     for (last, turns) in
         [(800, vec![(0, false), (0, true), (1, true)]), (801, vec![(0, true), (1, true), (0, true)])]
     {
@@ -44,8 +44,8 @@ fn a_packet_may_use_up_the_quantum_to_the_last_byte() {
 
 #[test]
 fn turns_end_as_worked_by_hand_for_one_two_and_eight_busy_queues() {
-    // Quanta of two packets: queue after queue sends two, and its turn ends with the second. The same holds for a lone queue,
-    // because MQ-ECN samples its round time there.
+    // Quanta of two packets: each queue sends two packets in its turn, and the turn ends with the second. A lone queue has turns too,
+    // because MQ-ECN samples its round time.
     for busy in [1, 2, 8] {
         let sizes: &[u64] = &[1_500; 6];
         for config in
@@ -74,8 +74,8 @@ fn a_queue_that_empties_ends_its_turn_with_quantum_left_and_starts_anew() {
 
 #[test]
 fn who_becomes_busy_during_the_last_packet_of_a_turn_goes_before_its_queue() {
-    // The list changes when the link is free again: queue 2 becomes busy while queue 0 sends the last packet of its turn, and
-    // joins the list 0, 1 before queue 0 moves to its end.
+    // Queue 2 becomes busy while queue 0 sends the last packet of its turn. Queue 0 moves to the end of the list 0, 1 only when the link
+    // is free again, so queue 2 joins the list before it.
     for config in [dwrr(&[1_500; 3]), wrr(&[1_500; 3], Order::Activation)] {
         let mut link = filled(&config, &[&[1_500; 2], &[1_500; 2]]);
         assert_eq!(link.turns(1), [(0, true)]);
@@ -100,7 +100,7 @@ fn cyclic_rounds_go_by_number_and_lists_by_time() {
 
 #[test]
 fn the_turn_passes_on_from_the_queue_that_emptied_last() {
-    // Queue 1 of four sends its only packet and the port idles. Then each queue gets a packet: queue 2 is next by number.
+    // Queue 1 of four sends its only packet and the port idles. Then each queue receives a packet, and queue 2 is next by number.
     let mut link = filled(&wrr(&[1_500; 4], Order::Cyclic), &[&[], &[1_500]]);
     assert_eq!(link.order(9), [1]);
     (0..4).for_each(|queue| link.arrive(queue, 1_500));
@@ -116,7 +116,7 @@ fn a_cyclic_round_knows_all_64_queues() {
 
 #[test]
 fn a_choice_stands_whatever_arrives_after_it() {
-    // Queue 2 was selected. Queue 1 comes before it by number, but must wait.
+    // Queue 1 becomes busy after queue 2 was selected. It comes first by number, but must wait.
     let mut link = filled(&wrr(&[1_500; 3], Order::Cyclic), &[&[], &[], &[1_500, 1_500]]);
     assert_eq!(link.scheduler.select(link.now, &link.queues, Every), Some(2));
     link.arrive(1, 1_500);
@@ -135,8 +135,8 @@ fn a_wrr_turn_sends_one_packet_even_if_that_exceeds_the_quantum() {
 
 #[test]
 fn dwrr_saves_small_quanta_until_a_packet_fits() {
-    // Quanta 500 and 1,000 B, packets of 1,500 B. Queue 0 has saved one packet in rounds 3, 6, 9; queue 1 has 1,000, 2,000 −
-    // 1,500 = 500, 1,500 − 1,500 = 0 B: it sends in rounds 2, 3, 5, 6, 8, 9.
+    // Quanta 500 and 1,000 B, packets of 1,500 B. Queue 0 has saved enough for a packet in rounds 3, 6 and 9. The deficit of queue 1 is
+    // 1,000; 2,000 − 1,500 = 500; 1,500 − 1,500 = 0 B after each round, so it sends in rounds 2, 3, 5, 6, 8, 9.
     let mut link = filled(&dwrr(&[500, 1_000]), &[&[1_500; 20], &[1_500; 20]]);
     assert_eq!(link.order(9), [1, 0, 1, 1, 0, 1, 1, 0, 1]);
 }
@@ -152,12 +152,12 @@ fn dwrr_keeps_no_byte_for_a_queue_that_empties() {
 
 #[test]
 fn quanta_far_below_a_packet_cost_no_rounds() {
-    // A quantum of one byte for a packet of 9,000 B takes 9,000 rounds, in which each queue is visited at most twice.
+    // With a quantum of one byte, a packet of 9,000 B takes 9,000 rounds. The scheduler skips them and visits each queue at most twice.
     let mut link = filled(&dwrr(&[1, 2, 1]), &[&[9_000; 4], &[9_000; 8], &[9_000; 4]]);
-    // The packet of queue 1 fits in round 4,500; in round 9,000 those of queues 0, 1 and 2.
+    // The first packet of queue 1 fits in round 4,500; in round 9,000 the next packets of queues 0, 1 and 2 fit.
     assert_eq!(link.order(8), [1, 0, 1, 2, 1, 0, 1, 2]);
     assert!((8..=8 * 2 * 3).contains(&link.visits()), "{} visits", link.visits());
-    // The same holds for a queue that is alone.
+    // A lone queue is also visited at most twice per packet.
     let mut link = filled(&dwrr(&[1]), &[&[9_000; 2]]);
     assert_eq!(link.order(2), [0, 0]);
     assert!((2..=2 * 2).contains(&link.visits()), "{} visits", link.visits());
@@ -169,7 +169,7 @@ fn dwrr_tells_the_deficits_that_it_keeps() {
     assert_eq!(link.order(2), [1, 2]);
     let mut readings = vec![];
     link.scheduler.observe(&mut |reading| readings.push((reading.quantity, reading.queue, reading.value)));
-    // Queues have the numbers of the port.
+    // The readings number the queues as the port does, not as DWRR does.
     assert_eq!(readings, [("deficit_bytes", Some(1), 500.0), ("deficit_bytes", Some(2), 500.0)]);
 }
 
@@ -182,7 +182,7 @@ fn strict_priority_goes_first_and_interrupts_a_turn_without_ending_it() {
     link.arrive(1, 1_500);
     link.arrive(0, 1_500);
     link.arrive(1, 1_500);
-    // Then the second packet of the turn of queue 2 is sent, and queue 3 follows.
+    // Then queue 2 sends the second packet of its turn, and queue 3 follows.
     let expected =
         [(0, false), (1, false), (1, false), (2, true), (3, false), (3, true), (2, false), (2, true)];
     assert_eq!(link.turns(8), expected);
@@ -207,8 +207,8 @@ fn shares_are_those_of_each_scheduler_strict_queues_first() {
     );
 }
 
-/// Starts with ten queues of weight 1 with a packet of 1,000 B each. An instant after the first packet has started, a packet
-/// joins a queue of weight 10. Returns its place in the order of service.
+/// Starts with one packet of 1,000 B in each of ten queues of weight 1. Just after the first packet has started, a packet joins a queue
+/// of weight 10. Returns the place of this late packet in the order of service.
 fn place_of_the_late(virtual_time: VirtualTime) -> usize {
     let mut weights = vec![1; 10];
     weights.push(10);
@@ -222,8 +222,8 @@ fn place_of_the_late(virtual_time: VirtualTime) -> usize {
 
 #[test]
 fn wfq_follows_gps_where_self_clocked_tags_lag() {
-    // GPS has hardly begun: V ≈ 0, so the late tag is 100 and all others are 1,000: it is next. Under GPS it would end after
-    // 2,000 byte times (at half of the link), as under WFQ.
+    // GPS has hardly begun: V ≈ 0, so the late packet has the tag 100 and is sent before all others, whose tags are 1,000. GPS would
+    // finish it after 2,000 byte times (at half of the link's rate), and so does WFQ.
     assert_eq!(place_of_the_late(VirtualTime::Gps), 1);
     // SCFQ: V is the tag of the packet on the wire, 1,000, so the late tag is 1,100: behind all others.
     assert_eq!(place_of_the_late(VirtualTime::SelfClocked), 10);
