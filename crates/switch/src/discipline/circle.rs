@@ -1,14 +1,14 @@
-//! Buckets that are served in turn: each bucket is a first-in first-out queue, and a circle links the buckets with packets.
+//! Buckets that are served in turn. Each bucket is a first-in first-out queue, and a circle links the buckets that hold packets.
 
 use shallows_core::Bytes;
 
 use crate::queue::{Item, QueueState};
 use crate::ring::Ring;
 
-/// Buckets. Buckets with packets are linked in a circle and wait for service. A bucket joins the circle behind all others.
+/// Hashed buckets. Those with packets are linked in a circle, in the order of service; a new bucket joins behind all others.
 ///
-/// A bucket that push-out has emptied may stay in the circle, so that the packet that caused the push-out keeps the
-/// bucket's turn. [`Self::current`] removes the bucket if that packet did not join it.
+/// A bucket that push-out has emptied may stay in the circle, so that it keeps its turn for the packet that caused the push-out.
+/// [`Self::current`] removes the bucket if that packet did not join it.
 #[derive(Clone, Debug)]
 pub(super) struct Circle<T> {
     buckets: Box<[Bucket<T>]>,
@@ -25,7 +25,7 @@ struct Bucket<T> {
     next: usize,
 }
 
-/// Returns the bytes that this many empty buckets occupy.
+/// Returns the bytes that this many empty buckets occupy in the simulator's memory.
 pub(super) fn footprint<T>(buckets: u32) -> u64 {
     let each = size_of::<Bucket<T>>() + Ring::<Item<T>>::SMALLEST * size_of::<Item<T>>();
     u64::from(buckets) * each as u64
@@ -48,7 +48,7 @@ impl<T: Copy + Default> Circle<T> {
         self.buckets.len()
     }
 
-    /// Returns the contents of all buckets, as the single account of the port.
+    /// Returns the contents of all buckets together, as the port's only account.
     #[inline]
     pub(super) fn total(&self) -> &[QueueState; 1] {
         &self.total
@@ -109,7 +109,7 @@ impl<T: Copy + Default> Circle<T> {
         item
     }
 
-    /// Returns the bucket that has the turn, after removing empty buckets that had it; `None` if no bucket holds packets.
+    /// Removes empty buckets that have the turn, and returns the bucket that then has it; `None` if no bucket holds packets.
     #[inline]
     pub(super) fn current(&mut self) -> Option<usize> {
         loop {

@@ -1,4 +1,4 @@
-//! One queue per class of service, and a scheduler among them.
+//! One queue per class of service, served by a scheduler.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::queue::{DropReason, Item, Left, QueueState, Reading};
 use crate::ring::Ring;
 use crate::scheduler::{self, AnyScheduler, Every, May, Paused, Scheduler};
 
-/// Configuration of a port with classes.
+/// Configuration of a port whose packets are queued by class.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// Scheduler, which also defines the number of queues.
@@ -19,43 +19,43 @@ pub struct Config {
     /// Queue of each class (DSCP). Classes beyond the end of the table join queue 0, as in MQ-ECN's qdisc. All ports of the same
     /// kind share this table.
     pub queue_of_class: Arc<[u8]>,
-    /// Limits of the queues, in addition to the buffer's.
+    /// Limits on the queues, in addition to those of the buffer.
     pub limits: Limits,
 }
 
-/// Limits of a port's queues, in addition to the buffer's.
+/// Limits on a port's queues, in addition to those of the buffer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
     /// Limit of each queue; an empty list means no limit.
     pub queues: Vec<Limit>,
-    /// Limit of all queues together. Packets share it in the order of arrival, whatever their queues.
+    /// Limit on all queues together. Packets take room in the order of arrival, whatever their queues.
     pub port: Option<Limit>,
 }
 
 impl Limits {
-    /// Returns the limit of a queue in bytes if packets have the size `packet`; `None` if no limit applies.
+    /// Returns the limit of a queue in bytes if every packet has the size `packet`; `None` if there is no limit.
     pub(super) fn of_a_queue(&self, packet: Bytes) -> Option<Bytes> {
         let longest = self.queues.iter().map(|limit| limit.in_bytes(packet)).max();
         longest.into_iter().chain(self.port.map(|limit| limit.in_bytes(packet))).min()
     }
 
-    /// Returns the limit of all queues together in bytes if packets have the size `packet`; `None` if no limit applies.
+    /// Returns the limit on all queues together, in bytes, if every packet has the size `packet`; `None` if there is no limit.
     pub(super) fn of_the_port(&self, packet: Bytes) -> Option<Bytes> {
-        // Either every queue has a limit, or none has.
+        // Either all queues have a limit or none has.
         let queues = self.queues.iter().map(|limit| limit.in_bytes(packet));
         let all = queues.reduce(|sum, limit| Bytes(sum.0.saturating_add(limit.0)));
         all.into_iter().chain(self.port.map(|limit| limit.in_bytes(packet))).min()
     }
 }
 
-/// Queues by class, with a [`Scheduler`].
+/// One queue per class of service, served by a [`Scheduler`].
 #[derive(Clone, Debug)]
 pub struct Composed<T> {
     rings: Box<[Ring<Item<T>>]>,
     queues: Box<[QueueState]>,
     queue_of_class: Arc<[u8]>,
     limits: Limits,
-    /// Packets in all queues.
+    /// Number of packets in all queues together.
     packets: u32,
     backlog: Bytes,
     scheduler: AnyScheduler,

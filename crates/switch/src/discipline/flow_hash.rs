@@ -1,4 +1,4 @@
-//! Definition of a flow, and the hash that spreads flows over bins and buckets.
+//! Header fields that define a flow, and the hash that spreads flows over bins and buckets.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,5 +1,5 @@
-//! Deficit round-robin over hashed buckets with head drop from the longest bucket: ns-2's `Queue/DRR`, HCF's
-//! comparator.
+//! Deficit round-robin over hashed buckets with head drop from the longest bucket. This is ns-2's `Queue/DRR`, with which the HCF paper
+//! compares HCF.
 //!
 //! Source: DRR (Shreedhar and Varghese, SIGCOMM '95) as in ns-2.35's drr.cc. `circle` implements the circle of
 //! buckets.
@@ -19,9 +19,9 @@ use crate::queue::{DropReason, Item, Left, QueueState, Reading};
 pub struct Config {
     /// Number of buckets (`buckets_`).
     pub buckets: u32,
-    /// Bytes that a bucket earns at each visit (`quantum_`).
+    /// Bytes that each visit adds to a bucket's deficit (`quantum_`).
     pub quantum: Bytes,
-    /// Limit of all buckets together (`blimit_`, in bytes in ns-2).
+    /// Limit on all buckets together (`blimit_`, which ns-2 states in bytes).
     pub limit: Limit,
     /// Fields by which a packet is hashed. HCF §5.1.1 says "in the same way as HCF"; ns-2 uses [`FlowHash::SourceOnly`].
     pub hash: FlowHash,
@@ -60,7 +60,7 @@ struct Turn {
     begun: bool,
 }
 
-/// Returns the bytes of a port's empty buckets.
+/// Returns the bytes that a port's empty buckets occupy in the simulator's memory.
 pub(super) fn footprint<T>(config: &Config) -> u64 {
     circle::footprint::<T>(config.buckets) + u64::from(config.buckets) * size_of::<Turn>() as u64
 }
@@ -97,15 +97,16 @@ impl<T: Copy + Default> HashedDrr<T> {
         self.limit.admits(total.backlog, total.packets, size)
     }
 
-    /// Returns the bucket with the most bytes, including a packet of `size` that arrives in `own`. The first bucket in the round
-    /// wins a tie; a new bucket is last (drr.cc, getMaxflow). Each bucket that holds packets takes a step, as in ns-2.
+    /// Returns the bucket with the most bytes, including an arriving packet of `size` in bucket `own`. In a tie, the bucket that comes
+    /// first in the round is returned; a new bucket comes last (drr.cc, getMaxflow). The search takes one step per bucket with packets,
+    /// as in ns-2.
     fn longest(&self, own: usize, size: Bytes) -> usize {
         let held = |bucket| self.circle.backlog(bucket) + if bucket == own { size } else { Bytes(0) };
         let longer = |longest, bucket| if held(bucket) > held(longest) { bucket } else { longest };
         self.circle.round().chain([own]).reduce(longer).expect("there is at least the own bucket")
     }
 
-    /// Returns the bucket that sends next, after passing the turn to it.
+    /// Passes the turn to the bucket that sends next, and returns it.
     #[inline]
     fn select(&mut self) -> Option<usize> {
         loop {
@@ -131,8 +132,8 @@ impl<T: Copy + Default> Discipline<T> for HashedDrr<T> {
         if self.has_room(arriving.size()) {
             return None;
         }
-        // drr.cc: enqueue, then drop the head of the longest bucket while the limit is exceeded. If that bucket holds
-        // only the arriving packet, `place` refuses the packet.
+        // drr.cc adds the packet, then drops the head of the longest bucket while the limit is exceeded. If that bucket holds only the
+        // arriving packet, `place` refuses the packet.
         let own = self.bucket_of(arriving);
         let longest = self.longest(own, arriving.size());
         let Some(item) = self.circle.pop(longest) else {
@@ -140,7 +141,7 @@ impl<T: Copy + Default> Discipline<T> for HashedDrr<T> {
             self.circle.unlink(longest);
             return None;
         };
-        // The arriving packet's own bucket does not count as empty, so it keeps its turn and its deficit.
+        // The bucket of the arriving packet is about to hold a packet again, so it keeps its turn and its deficit.
         if longest != own && self.circle.packets(longest) == 0 {
             self.circle.unlink(longest);
         }

@@ -1,7 +1,7 @@
-//! Queues of an egress port, and the choice of the next packet.
+//! Queueing disciplines: the queues of an egress port, and the order in which their packets are sent.
 //!
-//! Buffer and markers surround every discipline, so ECN works with each of them. A new discipline needs a file here, a
-//! variant of [`Config`] and of [`AnyDiscipline`], and a row in `docs/models.md` and in `evidence/models.md`.
+//! The buffer and the markers are outside the discipline, so ECN works with every discipline. A new discipline needs a file in this
+//! folder, a variant of [`Config`] and of [`AnyDiscipline`], and a row in `docs/models.md` and in `evidence/models.md`.
 
 mod circle;
 mod composed;
@@ -30,15 +30,15 @@ use crate::queue::DropReason;
 pub use crate::queue::{Item, Left, QueueState, Reading, Share};
 use crate::scheduler;
 
-/// A discipline to be placed at a port.
+/// Configuration of a port's discipline.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Config {
     /// One first-in first-out queue.
     #[default]
     Fifo,
-    /// One queue per class of service, and a scheduler among them.
+    /// One queue per class of service, served by a scheduler.
     Composed(composed::Config),
-    /// Two queues that swap, and credits by bin: Hashed Credits Fair.
+    /// Hashed Credits Fair: a high-priority and a low-priority queue that swap roles, and credits for hashed bins.
     Hcf(hcf::Config),
     /// Deficit round-robin over hashed buckets, with drops from the head of the longest bucket.
     HashedDrr(hashed_drr::Config),
@@ -47,7 +47,7 @@ pub enum Config {
 }
 
 impl Config {
-    /// Returns the number of queues of a port with this discipline. Each queue has an account in the buffer.
+    /// Returns the number of queues of a port with this discipline. The buffer keeps an account of each queue.
     pub fn queues(&self) -> usize {
         match self {
             Self::Composed(config) => config.scheduler.shares().len(),
@@ -55,8 +55,8 @@ impl Config {
         }
     }
 
-    /// Returns whether the discipline's queues can be paused separately, so that it can carry a lossless class. Disciplines that choose
-    /// packets by hash or credit have no separate queues for classes.
+    /// Returns whether the discipline's queues can be paused separately, as a lossless class requires. Disciplines that choose packets by
+    /// hash or credit have no separate queues for classes.
     pub fn can_pause(&self) -> bool {
         match self {
             Self::Fifo | Self::Composed(_) => true,
@@ -64,7 +64,7 @@ impl Config {
         }
     }
 
-    /// Returns the limit of a queue in bytes if packets have the size `packet`; `None` if only the buffer limits it.
+    /// Returns the limit of a queue in bytes if every packet has the size `packet`; `None` if only the buffer limits the queue.
     pub fn queue_limit(&self, packet: Bytes) -> Option<Bytes> {
         match self {
             Self::Composed(config) => config.limits.of_a_queue(packet),
@@ -72,7 +72,7 @@ impl Config {
         }
     }
 
-    /// Returns the limit of all queues of the port in bytes if packets have the size `packet`; `None` if only the buffer
+    /// Returns the limit on all queues of the port together, in bytes, if every packet has the size `packet`; `None` if only the buffer
     /// limits them.
     pub fn port_limit(&self, packet: Bytes) -> Option<Bytes> {
         match self {
@@ -84,7 +84,7 @@ impl Config {
         }
     }
 
-    /// Returns the share of the link that each queue may use.
+    /// Returns each queue's share of the link.
     pub fn shares(&self) -> Vec<Share> {
         match self {
             Self::Composed(config) => config.scheduler.shares(),
@@ -92,7 +92,7 @@ impl Config {
         }
     }
 
-    /// Returns the bytes of a port's bins or buckets before any packet waits.
+    /// Returns the bytes that a port's bins or buckets occupy in the simulator's memory before any packet waits.
     pub fn footprint<T>(&self) -> u64 {
         match self {
             Self::Fifo | Self::Composed(_) => 0,
@@ -102,7 +102,7 @@ impl Config {
         }
     }
 
-    /// Builds the discipline of one port whose link has this rate. `stream` supplies its random numbers.
+    /// Builds the discipline of a port whose link has the given rate. `stream` supplies its random numbers.
     pub fn build<T: Copy + Default>(&self, rate: Rate, stream: Stream) -> AnyDiscipline<T> {
         match self {
             Self::Fifo => AnyDiscipline::Fifo(Fifo::default()),

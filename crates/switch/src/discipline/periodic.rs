@@ -20,7 +20,7 @@ impl Periodic {
         Self { period, next: Instant::ZERO + period }
     }
 
-    /// Returns the latest multiple up to `now` if one has passed since the last call. Several multiples count as one.
+    /// Returns the latest multiple of the period up to `now`, if one has passed since the previous call. Several multiples count as one.
     #[inline]
     pub(super) fn due(&mut self, now: Instant) -> Option<Instant> {
         if now < self.next {

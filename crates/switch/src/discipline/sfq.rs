@@ -1,4 +1,4 @@
-//! Stochastic Fairness Queueing: flows are hashed to buckets that send one packet each in turn.
+//! Stochastic Fairness Queueing: flows are hashed to buckets, which take turns to send one packet each.
 //!
 //! Source: SFQ (McKenney, INFOCOM '90), and ns-2.35's sfq.cc for its drop rule. `circle` implements the circle of
 //! buckets.
@@ -20,7 +20,7 @@ use crate::queue::{DropReason, Item, Left, QueueState, Reading};
 pub struct Config {
     /// Number of buckets.
     pub buckets: u32,
-    /// Limit of all buckets together, in packets.
+    /// Limit on all buckets together, in packets.
     pub max_packets: u32,
     /// Fields by which a packet is hashed; ns-2 uses [`FlowHash::AddressSum`].
     pub hash: FlowHash,
@@ -55,12 +55,13 @@ pub enum DropRule {
     StealTail,
     /// Buffer stealing from the head: the longest bucket loses its first packet.
     StealHead,
-    /// The rule of ns-2's sfq.cc: the arriving packet is refused if its bucket holds at least half as many packets as the port has free
-    /// places. It is also refused if its bucket exceeds a fair share while there are fewer free places than buckets.
+    /// The rule of ns-2's sfq.cc: the arriving packet is refused if its bucket holds at least half as many packets as the port still has
+    /// room for. It is also refused if its bucket holds more than a fair share of the port's limit and the port has room for fewer
+    /// packets than there are buckets.
     AsNs2,
 }
 
-/// Buckets that send one packet each in turn. The port treats them as one queue.
+/// Buckets that take turns to send one packet each. The port treats all buckets as one queue.
 #[derive(Clone, Debug)]
 pub struct Sfq<T> {
     circle: Circle<T>,
@@ -74,7 +75,7 @@ pub struct Sfq<T> {
     placed: usize,
 }
 
-/// Returns the bytes of a port's empty buckets.
+/// Returns the bytes that a port's empty buckets occupy in the simulator's memory.
 pub(super) fn footprint<T>(config: &Config) -> u64 {
     circle::footprint::<T>(config.buckets)
 }
@@ -84,7 +85,8 @@ impl<T: Copy + Default> Sfq<T> {
     ///
     /// # Panics
     ///
-    /// Panics if there is no bucket or no room, or if `perturbation` is set for a hash without a seed.
+    /// Panics if `buckets` is zero, if `max_packets` is too small to admit any packet, or if `perturbation` is set for a hash without a
+    /// seed.
     pub fn new(config: &Config, mut stream: Stream) -> Self {
         let Config { buckets, max_packets, hash, perturbation, drop } = *config;
         assert!(buckets > 0, "sfq: flows are hashed to at least one bucket");
@@ -105,15 +107,15 @@ impl<T: Copy + Default> Sfq<T> {
 
     #[inline]
     fn bucket_of(&mut self, now: Instant, header: &Header) -> usize {
-        // SFQ (INFOCOM '90): the hash changes periodically, so that no two flows collide for ever.
+        // SFQ (INFOCOM '90): the hash changes periodically, so that no two flows share a bucket forever.
         if self.perturbation.as_mut().and_then(|periodic| periodic.due(now)).is_some() {
             self.seed = self.stream.next_u64();
         }
         self.hash.bucket(header, self.seed, self.circle.len())
     }
 
-    /// Returns the bucket with the most packets, including one that arrives in `own`. Each bucket that holds packets takes a
-    /// step; the port must be full.
+    /// Returns the bucket with the most packets, including an arriving packet in bucket `own`; in a tie, `own`. The search takes one step
+    /// per bucket with packets.
     fn longest(&self, own: usize) -> usize {
         let arriving = (own, self.circle.packets(own) + 1);
         let longer = |longest: (usize, u32), bucket| {

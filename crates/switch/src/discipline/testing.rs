@@ -18,7 +18,7 @@ pub(crate) fn stream(seed: u64) -> Stream {
     Stream::new(seed, "discipline", 0)
 }
 
-/// Offers a packet as a port with an unlimited buffer does. Payloads that are pushed out are added to `pushed`.
+/// Offers a packet as a port with an unlimited buffer does. Adds the payloads of packets that are pushed out to `pushed`.
 pub(crate) fn offer<T: Copy + Default>(
     discipline: &mut impl Discipline<T>,
     now: Instant,
@@ -34,7 +34,7 @@ pub(crate) fn offer<T: Copy + Default>(
     Ok(())
 }
 
-/// Offers a packet at time zero; panics if it pushes another one out.
+/// Offers a packet at time zero. Panics if a waiting packet is pushed out.
 pub(crate) fn join<T: Copy + Default + PartialEq + std::fmt::Debug>(
     discipline: &mut impl Discipline<T>,
     header: Header,

@@ -1,4 +1,4 @@
-//! Laws that every discipline with one account keeps, called directly and at a port.
+//! Properties of every discipline with one account in the buffer, called directly and at a port.
 
 use proptest::prelude::*;
 use shallows_core::packet::Ecn;
@@ -70,7 +70,7 @@ fn configs() -> impl Strategy<Value = Config> {
     prop_oneof![2 => hcf_configs(), 1 => hashed_drr, 1 => sfq]
 }
 
-/// Returns whether the configured limit allows this much to wait.
+/// Returns whether the configured limit allows this many bytes and packets to wait.
 fn within_capacity(config: &Config, (bytes, packets): (Bytes, u32)) -> bool {
     let limit = match config {
         Config::Hcf(config) => config.limit,
@@ -116,7 +116,7 @@ fn each_accounts_for_one_queue_that_claims_what_is_left() {
 
 #[test]
 fn what_a_port_pushes_out_is_counted_and_its_memory_is_free_again() {
-    // The first packet goes on the wire. Four wait in a buffer of exactly their size, and the fifth pushes one of them
+    // The first packet goes on the wire. Four packets wait in a buffer of exactly their size, and the next arrival pushes one of them
     // out.
     let drr = hashed_drr::Config { limit: Limit::Packets(4), ..Default::default() };
     let dynamic = hcf::Config {
@@ -147,8 +147,8 @@ fn what_a_port_pushes_out_is_counted_and_its_memory_is_free_again() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
-    /// Every packet leaves exactly once, sent or dropped, or still waits at the end. A packet is sent whenever one waits, and it
-    /// has the size that `peek` returned.
+    /// Every packet is sent, dropped or still waiting at the end, exactly once. Whenever a packet waits, one is sent, and it has the size
+    /// that `peek` returned.
     #[test]
     fn packets_are_conserved_and_the_link_is_never_idle_in_vain(config in configs(), steps in steps(8, 300)) {
         let mut discipline = config.build::<u32>(RATE, stream(1));
@@ -183,7 +183,7 @@ proptest! {
         prop_assert!(waiting.is_empty());
     }
 
-    /// A packet that is placed, but then refused by the buffer or a marker, does not affect later packets.
+    /// A packet that the buffer or a marker refuses after [`Discipline::place`] does not affect later packets.
     #[test]
     fn a_packet_that_others_refuse_leaves_no_trace(config in configs(), steps in steps(8, 300)) {
         let [mut disturbed, mut undisturbed] = [1, 1].map(|seed| config.build::<u32>(RATE, stream(seed)));
@@ -204,8 +204,8 @@ proptest! {
         }
     }
 
-    /// With a buffer too small for some arrivals and a marker that drops others, port and buffer count the same packets and
-    /// bytes, whichever packets are pushed out, refused or marked.
+    /// With a buffer too small for some arrivals and a marker that drops others, port and buffer count the same packets and bytes,
+    /// whether packets are pushed out, refused or marked.
     #[test]
     fn the_books_of_a_port_balance(config in configs(), pool in 3_000u64..40_000, steps in steps(8, 300)) {
         let marker = aqm::Config::Threshold {

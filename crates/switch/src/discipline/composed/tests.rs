@@ -1,4 +1,4 @@
-//! Queues by class through plain calls: the queue that a packet joins, and the limits of queues and port.
+//! Queues by class, called directly: the queue that a packet joins, and the limits of queues and port.
 
 use super::super::testing::{drain, stream};
 use super::*;

@@ -1,4 +1,4 @@
-//! Hashed DRR against hand-worked traces, ns-2's order of events, and its fairness bound.
+//! Hashed DRR against hand-worked traces, ns-2's order of events and the bound on its fairness.
 
 use std::collections::VecDeque;
 
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::discipline::testing::{Step, drain, held, join, offer, packet, reading, send, steps, stream};
 
-/// Returns buckets in which flow *n* has bucket *n*: ns-2's hash of the source keeps numbers below 16 apart.
+/// Returns a hashed DRR in which flow *n* has bucket *n*, because ns-2's hash of the source maps numbers below 16 to themselves.
 fn drr(limit: Limit, quantum: u64) -> HashedDrr<u32> {
     let config = Config { buckets: 16, quantum: Bytes(quantum), limit, hash: FlowHash::SourceOnly };
     HashedDrr::new(&config, stream(1))
@@ -57,7 +57,7 @@ fn an_empty_bucket_keeps_no_deficit_and_no_turn() {
     let mut drr = drr(Limit::Packets(100), 1_000);
     join(&mut drr, sized(1, 400), 10).unwrap();
     assert_eq!(send(&mut drr), Some(10));
-    // If the 600 bytes left were kept, the packet of 1,500 bytes would leave at its first new visit.
+    // If flow 1 kept its 600 bytes of deficit, its packet of 1,500 bytes would leave at the first new visit.
     join(&mut drr, sized(1, 1_500), 11).unwrap();
     join(&mut drr, sized(2, 100), 20).unwrap();
     assert_eq!(drain(&mut drr), [20, 11]);
@@ -73,7 +73,7 @@ fn the_longest_bucket_loses_its_head_also_to_others() {
     let mut pushed = vec![];
     offer(&mut drr, Instant::ZERO, sized(2, 100), 21, &mut pushed).unwrap();
     assert_eq!(pushed, [10], "2,000 bytes of flow 1");
-    // 1,000 bytes of flow 1, 600 of flow 2, 1,500 of flow 3, and room for 900. With 1,400 more, flow 2 has the most, 2,000.
+    // Flow 1 holds 1,000 bytes, flow 2 600, flow 3 1,500, and there is room for 900. With 1,400 more, flow 2 has the most, 2,000.
     pushed.clear();
     offer(&mut drr, Instant::ZERO, sized(2, 1_400), 22, &mut pushed).unwrap();
     assert_eq!(pushed, [20]);
@@ -88,7 +88,7 @@ fn a_packet_that_is_itself_the_longest_bucket_is_refused() {
     join(&mut drr, sized(1, 500), 10).unwrap();
     join(&mut drr, sized(2, 500), 20).unwrap();
     assert_eq!(join(&mut drr, sized(3, 501), 30), Err(DropReason::PortLimit));
-    // The first bucket in the round wins a tie; a new bucket would be the last.
+    // In a tie, the bucket that comes first in the round loses a packet; a new bucket would come last.
     let mut pushed = vec![];
     offer(&mut drr, Instant::ZERO, sized(3, 500), 31, &mut pushed).unwrap();
     assert_eq!(pushed, [10]);

@@ -1,4 +1,4 @@
-//! Parameters of HCF: those of Algorithm 1, and the alternatives of §4.
+//! Parameters of HCF: those of Algorithm 1 and the alternatives of §4.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,9 +23,9 @@ pub struct Config {
     pub period: Period,
     /// Source of the next period's hash.
     pub rekey: Rekey,
-    /// Effect of a packet that joins LP on the packet's bins.
+    /// Effect on a packet's bins when the packet joins LP.
     pub footnote: Footnote,
-    /// Rule for the queues when HP has become empty.
+    /// Change of the queues' roles when HP has become empty.
     pub swap: Swap,
 }
 
@@ -57,37 +57,37 @@ pub enum InitialCredits {
 /// Division of the buffer between the two queues (§4.4, §4.5).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Division {
-    /// Half of the buffer each; if the number of packets is odd, the first HP gets one more.
+    /// Half of the buffer each. If the buffer holds an odd number of packets, the first HP gets one more.
     #[default]
     Equal,
-    /// A given share for HP at first, rounded to the nearest packet or byte; the rest for LP.
+    /// A given share for HP at first, rounded to the nearest packet or byte. LP gets the rest.
     Unequal {
         /// The share, between 0 and 1.
         high: f64,
-        /// Rule for the sizes when the queues swap.
+        /// Sizes of the queues after they swap roles.
         sizes: Sizes,
     },
-    /// No border. If the buffer is full, packets at the tail of LP make room for a packet that belongs in HP.
+    /// No fixed division. If the buffer is full, packets at the tail of LP make room for a packet that belongs in HP.
     Dynamic,
     /// Two of three segments for HP, one for LP. At the end of a period, LP's segment and an empty one become HP, and
     /// the other empty segment becomes LP. The remainder of the division by three is unused.
     Thirds,
 }
 
-/// Rule for the sizes of HP and LP, the queues of high and low priority, when they swap.
+/// Sizes of HP and LP, the queues of high and low priority, after they swap roles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "DivisionSizes")]
 pub enum Sizes {
-    /// The sizes swap with the queues: "the queue sizes are being swapped at each new priority period" (§4.4).
+    /// HP takes the former size of LP, and LP that of HP: "the queue sizes are being swapped at each new priority period" (§4.4).
     #[default]
     Swap,
-    /// HP and LP keep their sizes. The former LP may then exceed HP's size; HP admits no packet until it no longer does.
+    /// HP and LP keep their sizes. The new HP, which was LP, may then hold more than its size; it admits no packet until it holds less.
     /// Both queues together never exceed the buffer.
     Stay,
 }
 
-/// Rule for the time at which credits and hash are renewed (§4.3).
+/// Time at which the credits and the hash are renewed (§4.3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Period {
     /// Renewed when HP becomes empty by sending.
@@ -104,27 +104,26 @@ pub enum Rekey {
     /// A random draw.
     #[default]
     Drawn,
-    /// The header combined with the start of the period, so that ports whose periods begin together use the same hash.
+    /// The header combined with the start of the period. Ports whose periods begin at the same time use the same hash.
     PeriodStart,
 }
 
-/// Effect of a packet that joins LP, the queue of low priority, on the packet's bins (§3.2 step 4).
+/// Effect on a packet's bins when the packet joins LP, the queue of low priority (§3.2 step 4).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Footnote {
-    /// The bins lose all credits, so that no later packet of the flow overtakes this packet in HP.
+    /// The bins lose all credits, so that no later packet of the flow joins HP and overtakes this packet.
     #[default]
     Applied,
-    /// The bins keep their credits, as in the journal's print. A flow that joined LP because HP was full may be
-    /// reordered.
+    /// The bins keep their credits, as in the journal version. A flow whose packet joined LP because HP was full may be reordered.
     Absent,
 }
 
-/// Rule for the queues when HP, the queue of high priority, has become empty by sending (§3.4).
+/// Change of the queues' roles when HP, the queue of high priority, has become empty by sending (§3.4).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Swap {
-    /// LP becomes HP, also with a fixed period, where the clock renews only credits and hash.
+    /// LP becomes HP. This also applies with a fixed period, whose clock renews only the credits and the hash.
     #[default]
     WhenEmpty,
     /// The queues keep their roles, and flows are reordered: the design that §3.4 argues against.
@@ -132,7 +131,7 @@ pub enum Swap {
 }
 
 impl Config {
-    /// Returns the size of the buffer, in its unit.
+    /// Returns the size of the buffer, in packets or bytes as configured.
     pub(super) fn capacity(&self) -> u64 {
         match self.limit {
             Limit::Bytes(limit) => limit.0,
@@ -163,7 +162,7 @@ impl Config {
     ///
     /// # Panics
     ///
-    /// Panics if bins, hashes, credits, HP or LP are zero.
+    /// Panics if the number of bins, the number of hashes, the credits, or the size of HP or LP is zero.
     pub(super) fn check(&self) {
         let credits = match self.credits {
             InitialCredits::Packets(credits) => u64::from(credits),

@@ -1,6 +1,6 @@
-//! Credits of HCF's bins, reset in one step.
+//! Credits of HCF's bins, which are all reset in one step.
 
-/// Credits by bin. Each new period renews them.
+/// Credits of each bin. Each new period renews all of them.
 #[derive(Clone, Debug)]
 pub(super) struct Credits {
     bins: Box<[Bin]>,
@@ -11,14 +11,14 @@ pub(super) struct Credits {
     pub(super) touched: std::cell::Cell<u64>,
 }
 
-/// Credits left when the bin was last changed, and the period of that change.
+/// Credits left in a bin when it was last changed, and the period of that change.
 #[derive(Clone, Copy, Debug, Default)]
 struct Bin {
     credits: u64,
     period: u64,
 }
 
-/// Returns the bytes that this many bins occupy.
+/// Returns the bytes that this many bins occupy in the simulator's memory.
 pub(super) fn footprint(bins: u32) -> u64 {
     u64::from(bins) * size_of::<Bin>() as u64
 }
@@ -40,13 +40,13 @@ impl Credits {
         self.bins.len()
     }
 
-    /// Returns the number of the period, from one.
+    /// Returns the number of the current period; the first period has number 1.
     pub(super) fn period(&self) -> u64 {
         self.period
     }
 
-    /// Renews the credits of every bin (HCF §3.2, init()) in O(1): each bin stores the period of its last change, so no bin is
-    /// touched. HCF §3.3 needs registers that are cleared together.
+    /// Renews the credits of every bin (HCF §3.2, init()) in O(1) and touches no bin, because each bin stores the period of its last
+    /// change. In hardware, HCF §3.3 needs registers that are cleared together.
     pub(super) fn renew(&mut self) {
         self.period += 1;
     }

@@ -19,13 +19,13 @@ use crate::buffer::Limit;
 use crate::queue::{DropReason, Item, Left, QueueState, Reading};
 use crate::ring::Ring;
 
-/// Two queues of high and low priority (HP, LP) that swap, and credits by bin. The port treats them as one queue.
+/// Two queues of high and low priority (HP, LP) that swap roles, and credits for each bin. The port treats both as one queue.
 #[derive(Clone, Debug)]
 pub struct Hcf<T> {
     queues: [HashedQueue<T>; 2],
     /// Index of HP.
     high: usize,
-    /// Contents of both queues, as the single account of the port.
+    /// Contents of both queues together, as the port's only account.
     total: [QueueState; 1],
     capacity: u64,
     /// Whether capacity and sizes are in bytes instead of packets.
@@ -35,7 +35,7 @@ pub struct Hcf<T> {
     credits_in_bytes: bool,
     seed: u64,
     hashes: u32,
-    /// Clock of a fixed period.
+    /// Clock of the fixed period; `None` if the period is dynamic.
     clock: Option<Periodic>,
     rekey: Rekey,
     footnote: Footnote,
@@ -65,7 +65,7 @@ impl<T: Copy + Default> HashedQueue<T> {
     }
 }
 
-/// Returns the bytes of a port's bins, and of the list of a packet's bins.
+/// Returns the bytes that a port's bins and its list of a packet's bins occupy in the simulator's memory.
 pub(super) fn footprint(config: &Config) -> u64 {
     credits::footprint(config.bins) + u64::from(config.hashes) * size_of::<usize>() as u64
 }
@@ -75,7 +75,7 @@ impl<T: Copy + Default> Hcf<T> {
     ///
     /// # Panics
     ///
-    /// Panics if bins, hashes, credits, HP or LP are zero.
+    /// Panics if the number of bins, the number of hashes, the credits, or the size of HP or LP is zero.
     pub fn new(config: &Config, stream: Stream) -> Self {
         config.check();
         let (initial, credits_in_bytes) = match config.credits {
@@ -123,7 +123,7 @@ impl<T: Copy + Default> Hcf<T> {
         };
     }
 
-    /// Begins a fixed period when its clock is due (§4.3).
+    /// Begins a new period if a multiple of the fixed period has passed (§4.3).
     #[inline]
     fn follow_clock(&mut self, now: Instant) {
         if let Some(start) = self.clock.as_mut().and_then(|clock| clock.due(now)) {
@@ -131,8 +131,8 @@ impl<T: Copy + Default> Hcf<T> {
         }
     }
 
-    /// Finds the bins of a packet (Algorithm 1, f). A bin that two hashes share counts once, because §4.1 refers to the
-    /// credits that a packet is mapped to, not to hashes.
+    /// Stores the bins of a packet in `bins` (Algorithm 1, f). A bin that two hashes share is stored once, because §4.1 counts the bins
+    /// of a packet and not its hashes.
     #[inline]
     fn find_bins(&mut self, header: &Header) {
         self.bins.clear();
@@ -151,7 +151,7 @@ impl<T: Copy + Default> Hcf<T> {
         1 - self.high
     }
 
-    /// Returns the capacity that a packet takes.
+    /// Returns the part of the capacity that a packet of `size` takes.
     #[inline]
     fn measure(&self, size: Bytes) -> u64 {
         if self.in_bytes { size.0 } else { 1 }
@@ -170,7 +170,8 @@ impl<T: Copy + Default> Hcf<T> {
         used + self.measure(size) <= limit
     }
 
-    /// Returns the queue of a packet after [`Self::find_bins`], or the reason for refusing it (Algorithm 1, arrive(p)).
+    /// Returns the queue for the packet whose bins [`Self::find_bins`] has stored, or the reason for refusing it (Algorithm 1,
+    /// arrive(p)).
     #[inline]
     fn choose(&self, size: Bytes) -> Result<usize, DropReason> {
         if !self.has_room(size) {
@@ -185,7 +186,7 @@ impl<T: Copy + Default> Hcf<T> {
         }
     }
 
-    /// Accounts for `item`, which has left `queue`.
+    /// Subtracts `item`, which has left `queue`, from the accounts.
     #[inline]
     fn account_left(&mut self, queue: usize, item: Item<T>) -> Left<T> {
         let size = item.header.size();
@@ -196,7 +197,7 @@ impl<T: Copy + Default> Hcf<T> {
         Left { item, queue: 0, ends_turn: false }
     }
 
-    /// Swaps the queues and starts a new period, as configured, after HP has become empty by sending (Algorithm 1, transmit()).
+    /// Swaps the queues and starts a new period, each if configured, after HP has become empty by sending (Algorithm 1, transmit()).
     fn high_became_empty(&mut self, now: Instant) {
         if self.swap == Swap::WhenEmpty {
             self.swaps += 1;
@@ -213,8 +214,8 @@ impl<T: Copy + Default> Hcf<T> {
 }
 
 impl<T: Copy + Default> Discipline<T> for Hcf<T> {
-    /// Removes a packet from the tail of LP for a packet that belongs in HP (§4.4, dynamic division). With sizes in bytes,
-    /// repeated calls remove as many as necessary, and none if an empty LP would not make enough room.
+    /// Removes a packet from the tail of LP for a packet that belongs in HP (§4.4, dynamic division). With sizes in bytes, repeated calls
+    /// remove as many packets as necessary, but none if even an empty LP would not make enough room.
     #[inline]
     fn push_out(&mut self, now: Instant, arriving: &Header) -> Option<Left<T>> {
         if !self.pushes_out || self.has_room(arriving.size()) || !self.fits(self.high, arriving.size()) {

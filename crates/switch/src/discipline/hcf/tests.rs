@@ -1,4 +1,4 @@
-//! HCF against the paper: Algorithm 1 by hand and against a transcript, both theorems, every alternative of §4.
+//! HCF against the paper: Algorithm 1 by hand and against a transcript, both theorems, and every alternative of §4.
 
 use std::collections::VecDeque;
 
@@ -9,7 +9,7 @@ use shallows_core::packet::PacketKind;
 use super::*;
 use crate::discipline::testing::{Step, drain, held, join, offer, packet, reading, send, steps, stream};
 
-/// Number of bins so large that a few flows never share one.
+/// Number of bins that is large enough to give each of a few flows its own bin.
 const MANY: u32 = 1 << 16;
 
 fn hcf(config: &Config) -> Hcf<u32> {
@@ -25,7 +25,7 @@ fn lengths<T: Copy + Default>(hcf: &Hcf<T>) -> (f64, f64) {
     (reading(hcf, "high_priority_packets"), reading(hcf, "low_priority_packets"))
 }
 
-/// Offers a packet of flow `payload / 10`; the last digit is the packet's number.
+/// Offers a packet of flow `payload / 10`; the last digit of `payload` is the packet's number in the flow.
 fn arrive(hcf: &mut Hcf<u32>, payload: u32) -> Result<(), DropReason> {
     join(hcf, packet(payload / 10), payload)
 }
@@ -86,7 +86,7 @@ fn without_the_footnote_a_flow_overtakes_itself() {
 
 #[test]
 fn without_the_swap_a_flow_overtakes_itself() {
-    // The example of §3.4: p1 is in LP, HP becomes empty, the credits are renewed, p2 joins HP.
+    // The example of §3.4: 12 waits in LP when HP becomes empty; the credits are renewed, and 13 joins HP.
     for (swap, sent) in [(Swap::WhenEmpty, [12, 13]), (Swap::Never, [13, 12])] {
         let mut hcf = hcf(&Config { swap, ..of(4, Division::Equal) });
         arrive(&mut hcf, 11).unwrap();
@@ -115,7 +115,7 @@ fn with_a_fixed_period_a_flow_overtakes_itself() {
 
 #[test]
 fn low_priority_alone_ends_no_period() {
-    // A packet larger than HP joins LP and is sent from there, twice: neither a swap nor new credits.
+    // A packet larger than HP joins LP and is sent from there, twice. This causes neither a swap nor new credits.
     let division = Division::Unequal { high: 0.25, sizes: Sizes::Swap };
     let mut hcf = hcf(&Config { limit: Limit::Bytes(Bytes(4_000)), division, ..of(1, Division::Equal) });
     for payload in [11, 12] {
@@ -131,7 +131,7 @@ fn low_priority_alone_ends_no_period() {
 
 #[test]
 fn credits_are_packets_or_bytes() {
-    // Two packets; or 1,500 bytes, where any remaining byte suffices.
+    // A credit of two packets, or of 1,500 bytes, of which any byte left suffices for a packet.
     for (credits, high) in [
         (InitialCredits::Packets(2), 2.0),
         (InitialCredits::Bytes(Bytes(1_500)), 2.0),
@@ -161,7 +161,8 @@ fn sizes_are_shares_of_the_buffer() {
     assert_eq!(sizes(20, Division::Thirds), [12, 6], "what does not divide is not used");
 }
 
-/// Fills LP and sends HP's only packet. Returns how many packets of other flows then join HP, and how many of one flow LP.
+/// Fills LP and sends HP's only packet, so that the queues swap. Returns the number of packets of many flows that then join HP, and the
+/// number of packets of one flow that then join LP.
 fn room_after_a_swap(config: &Config) -> (u32, u32) {
     let mut hcf = hcf(config);
     for payload in 10..1_000 {
@@ -186,15 +187,15 @@ fn room_after_a_swap(config: &Config) -> (u32, u32) {
 #[test]
 fn what_room_there_is_after_a_swap_depends_on_the_division() {
     for (limit, division, room) in [
-        // HP is full at once: the problem that §4.5 starts from.
+        // HP is full immediately after the swap: the problem that §4.5 solves.
         (30, Division::Equal, (0, 15)),
         // LP's 10 packets take 10 of HP's 20: B/3 and B/3, as in Theorem 2.
         (30, Division::Thirds, (10, 10)),
         (32, Division::Thirds, (10, 10)),
-        // The queues keep their sizes when they swap roles: LP's 10 packets fill the new HP of 10.
+        // The sizes swap with the roles: LP's 10 packets fill the new HP of 10.
         (30, Division::Unequal { high: 2.0 / 3.0, sizes: Sizes::Swap }, (0, 20)),
         (30, Division::Unequal { high: 2.0 / 3.0, sizes: Sizes::Stay }, (10, 10)),
-        // LP's 20 packets exceed HP's 10; both queues together stop at 30.
+        // LP's 20 packets exceed the new HP of 10; both queues together hold at most 30.
         (30, Division::Unequal { high: 1.0 / 3.0, sizes: Sizes::Stay }, (0, 10)),
         // LP held 29 packets, since HP held one.
         (30, Division::Dynamic, (1, 0)),
@@ -279,8 +280,8 @@ fn two_flows_that_collide_do_not_collide_for_ever() {
 
 #[test]
 fn ports_whose_periods_begin_together_hash_alike_only_under_their_clock() {
-    // Eight bins and four periods of eight flows each: two different hashes agree everywhere with a probability below one in
-    // a million.
+    // Eight bins and four periods of eight flows each: the probability that two different hashes agree everywhere is below one in a
+    // million.
     let lengths_by_period = |rekey, seed| {
         let period = Period::Fixed(Duration(100));
         let config = Config { bins: 8, rekey, period, ..of(100, Division::Equal) };
@@ -300,9 +301,10 @@ fn ports_whose_periods_begin_together_hash_alike_only_under_their_clock() {
 
 #[test]
 fn a_bloom_counter_lets_as_many_flows_pass_as_its_theory_says() {
-    // 500 flows with a packet each, 1,000 bins, c₀ = 1. With κ hashes, n flows leave p = 1 − e^(−κn/K) of the bins without
-    // credit, and the next flow is wrongly sent to LP with p^κ: ∫₀⁵⁰⁰ p^κ dn = 106.5 for κ = 1, 84.0 for κ = 2, 88.4 for 3.
-    // The standard deviation of one period is about 8, of the mean of 256 about 0.5; four of these are 2, and no bands overlap.
+    // 500 flows with a packet each, 1,000 bins, c₀ = 1. With κ hashes, n flows leave a fraction p = 1 − e^(−κn/K) of the bins without
+    // credit, and the next flow is wrongly sent to LP with probability p^κ: ∫₀⁵⁰⁰ p^κ dn = 106.5 for κ = 1, 84.0 for κ = 2, 88.4 for κ =
+    // 3. The standard deviation of one period is about 8, that of the mean of 256 periods about 0.5. Four of these are 2, so the three
+    // ranges do not overlap.
     for (hashes, expected) in [(1, 106.5), (2, 84.0), (3, 88.4)] {
         let config = Config { bins: 1_000, hashes, ..of(2_000, Division::Equal) };
         let mut low = 0.0;
@@ -320,7 +322,8 @@ fn a_bloom_counter_lets_as_many_flows_pass_as_its_theory_says() {
 
 #[test]
 fn no_step_touches_more_bins_than_its_hashes_need_however_many_there_are() {
-    // Bins are read for push-out, read for the choice, and spent: three times κ. Swaps and new periods touch none.
+    // Each bin of a packet is read for push-out, read for the choice of the queue, and spent: three times κ steps. Swaps and new periods
+    // touch no bin.
     let most_touched = |bins, hashes| {
         let config = Config { bins, hashes, ..of(12, Division::Dynamic) };
         let (mut hcf, mut random, mut most) = (hcf(&config), stream(9), 0);
@@ -420,7 +423,7 @@ fn divisions() -> impl Strategy<Value = Division> {
     ]
 }
 
-/// Generates every alternative, with the dynamic period and the swap that Theorem 1 requires.
+/// Generates configurations in which every option varies except the dynamic period and the swap rule, which Theorem 1 requires.
 fn ordered_configs() -> impl Strategy<Value = Config> {
     let limits = prop_oneof![
         (6u32..30).prop_map(Limit::Packets),
@@ -444,7 +447,7 @@ fn ordered_configs() -> impl Strategy<Value = Config> {
     )
 }
 
-/// Takes the steps. Returns the flow and number of every packet that was sent, in order of sending.
+/// Runs `steps`. Returns the flow and number of every packet that was sent, in order of sending.
 fn sent_after(config: &Config, steps: &[Step]) -> Vec<(u32, u32)> {
     let mut hcf = Hcf::new(config, stream(5));
     let (mut now, mut sent) = (0, vec![]);
@@ -467,7 +470,7 @@ fn in_order(sent: &[(u32, u32)]) -> bool {
 
 #[test]
 fn a_random_search_finds_reordering_wherever_theorem_1_does_not_hold() {
-    // The same search as in the property below, which shows that the search can find reordering.
+    // This is the same search as in the property test below. It shows that the search can find reordering.
     let random_steps = |seed| {
         let mut random = stream(seed);
         let mut step = || Step {
@@ -533,7 +536,7 @@ proptest! {
                 periods = reading(&hcf, "priority_periods");
                 let (high, low) = lengths(&hcf);
                 prop_assert!(high <= f64::from(third) && low == 0.0);
-                // B/3 packets that find a credit, and B/3 that do not.
+                // Of these packets, B/3 find a credit and B/3 do not.
                 let mut probe = hcf.clone();
                 for _ in 0..third {
                     probe.credits.renew();

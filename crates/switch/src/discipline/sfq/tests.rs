@@ -1,4 +1,4 @@
-//! SFQ by hand-worked traces and against independent models of its drop rules.
+//! SFQ against hand-worked traces and independent models of its drop rules.
 
 use std::collections::VecDeque;
 
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::discipline::testing::{Step, drain, held, join, offer, packet, reading, send, steps, stream};
 
-/// Returns buckets in which flow *n* has a bucket of its own.
+/// Returns an SFQ in which flow *n* does not share its bucket.
 fn sfq(max_packets: u32, drop: DropRule) -> Sfq<u32> {
     let config = Config { buckets: 16, max_packets, hash: FlowHash::SourceOnly, drop, ..Config::default() };
     Sfq::new(&config, stream(1))
@@ -94,8 +94,8 @@ fn one_bucket_is_a_fifo_that_drops_as_it_is_told() {
 
 #[test]
 fn a_lone_bucket_fills_half_of_what_is_left_under_the_rule_of_ns_2() {
-    // 40 packets, 16 buckets: with u waiting, 40 − u are left. A packet is admitted while u < ⌊(40 − u)/2⌋, that is up to
-    // u = 12: 12 < 14, 13 = 13.
+    // 40 packets, 16 buckets: if u packets wait, there is room for 40 − u. A packet is admitted while u < ⌊(40 − u)/2⌋, that is up to u =
+    // 12: 12 < 14, but 13 = 13.
     let mut sfq = sfq(40, DropRule::AsNs2);
     let joined = (0..30).filter(|&payload| join(&mut sfq, packet(1), payload).is_ok()).count();
     assert_eq!(joined, 13);
@@ -134,7 +134,7 @@ fn a_bucket_emptied_for_a_packet_that_then_does_not_come_is_not_busy() {
 
 #[test]
 fn a_perturbed_hash_separates_flows_that_collide() {
-    // Two flows in two buckets collide in half of the periods: of 400 about 200, standard deviation 10; five are 50.
+    // Two flows in two buckets collide in half of the periods: about 200 of 400, standard deviation 10. Five standard deviations are 50.
     let config = Config { buckets: 2, perturbation: Some(Duration(100)), ..Config::default() };
     let mut sfq = Sfq::new(&config, stream(3));
     let mut apart = 0;
@@ -188,7 +188,7 @@ fn one_place_is_enough_for_stealing() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
-    /// The model has a list of flow queues, in the order of their turns, and drop rules as in their sources.
+    /// The model keeps one list per flow in the order of turns, and applies the drop rules of the sources.
     #[test]
     fn departures_and_drops_are_those_of_the_rule(
         steps in steps(8, 300),
