@@ -1,9 +1,9 @@
 //! CoDel (RFC 8289): drops or marks packets at departure, increasingly often while the shortest waiting time stays above a
 //! target.
 //!
-//! The pseudo-code of RFC 8289 §5 removes packets from the queue in a loop. In this crate the port removes them, and CoDel
-//! decides on each. A dropped packet should take no time on the wire (`egress_drop = "free"`), as in the RFC. Each queue has
-//! its own state.
+//! The pseudo-code of RFC 8289 §5 removes packets from the queue in a loop. In this crate the port removes each packet, and CoDel decides
+//! whether to drop it. As in the RFC, a dropped packet should take no time on the wire (`egress_drop = "free"`). Each queue has its own
+//! state.
 
 use shallows_core::packet::{Ecn, Header};
 use shallows_core::{Bytes, Duration, Instant};
@@ -14,9 +14,9 @@ use crate::queue::Reading;
 /// Parameters of CoDel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    /// TARGET: tolerated waiting time (RFC 8289 §4.4).
+    /// TARGET: waiting time that CoDel tolerates (RFC 8289 §4.4).
     pub target: Duration,
-    /// INTERVAL: time for which the wait may exceed the target; about the worst round-trip time (§4.3).
+    /// INTERVAL: time for which the waiting time may exceed the target; about the longest round-trip time (§4.3).
     pub interval: Duration,
     /// MAXPACKET: CoDel does nothing while at most this many bytes wait (§5.4).
     pub mtu: Bytes,
@@ -58,7 +58,7 @@ struct DropState {
     /// Value of `count` when CoDel last entered the dropping state.
     last_count: u32,
     dropping: bool,
-    /// Whether the last packet was dropped on schedule. The schedule then advances if the next packet also waited too long.
+    /// Whether the last packet was dropped at its scheduled time. If so, the schedule advances if the next packet also waited too long.
     moves_on: bool,
 }
 
@@ -93,8 +93,8 @@ impl Codel {
         }
         if !state.dropping {
             state.dropping = true;
-            // "If min went above target close to when we last went below it, assume that the drop rate that controlled
-            // the queue on the last cycle is a good starting point".
+            // RFC 8289 §5.5: "If min went above target close to when we last went below it, assume that the drop rate that controlled the
+            // queue on the last cycle is a good starting point".
             let delta = state.count - state.last_count;
             let recent = now.saturating_since(state.drop_next) < config.interval * 16;
             state.count = if delta > 1 && recent { delta } else { 1 };
@@ -157,7 +157,7 @@ mod tests {
         Instant::ZERO + MS * ms
     }
 
-    /// Dequeues a packet at `now` that waited for `wait`, with `backlog` bytes still waiting.
+    /// Dequeues at `now` a packet that waited for `wait`, while `backlog` bytes still wait.
     fn leave(codel: &mut Codel, now: Instant, wait: Duration, backlog: u64) -> Verdict {
         let seen = Seen { sojourn: wait, ..Seen::queue(backlog) };
         codel.on_dequeue(now, &Header::default().with_size(1_500).with_ecn(Ecn::Ect), &seen.view())
@@ -167,7 +167,8 @@ mod tests {
         Codel::new(&Config { action, ..Config::default() }, 1)
     }
 
-    /// Returns the departure times in ms of the packets dropped or marked, if a packet leaves every ms after the same wait.
+    /// Dequeues a packet every ms from `from` to `to`, each after the same wait. Returns the departure times in ms of the packets that
+    /// are dropped or marked.
     fn victims(codel: &mut Codel, from: u64, to: u64, wait: Duration) -> Vec<u64> {
         (from..to).filter(|&t| leave(codel, ms(t), wait, 60_000) != Verdict::PASS).collect()
     }
@@ -237,8 +238,9 @@ mod tests {
 
     #[test]
     fn recent_is_less_than_sixteen_intervals() {
-        // RFC 8289 §5.5: now − drop_next < 16 · INTERVAL. Packets wait too long for an interval before CoDel enters the dropping state
-        // again, with delta = 4: the next drop is 100/√4 ms later, or 100 ms later if the last state was too long ago.
+        // RFC 8289 §5.5: now − drop_next < 16 · INTERVAL. Packets wait too long for an interval, then CoDel enters the dropping state
+        // again, with delta = 4. The next drop follows 100/√4 ms later, or 100 ms later if the previous dropping state ended too long
+        // ago.
         for (entered, next) in [(1_599, 1_649), (1_600, 1_700)] {
             let mut codel = codel(Action::Drop);
             codel.queues[0] = DropState { drop_next: ms(0), count: 5, last_count: 1, ..DropState::default() };
@@ -259,7 +261,8 @@ mod tests {
 
     #[test]
     fn drops_that_fell_due_together_happen_together() {
-        // Nothing leaves between 100 ms and 280 ms: the drops of 200 and 270.7 ms are due at once, as in the RFC's loop.
+        // No packet leaves between 100 ms and 280 ms, so the drops scheduled for 200 and 270.7 ms are both due then, as in the RFC's
+        // loop.
         let mut codel = codel(Action::Drop);
         assert_eq!(victims(&mut codel, 0, 101, MS * 6), [100]);
         let verdicts = [(); 4].map(|()| leave(&mut codel, ms(280), MS * 6, 60_000));

@@ -1,12 +1,11 @@
-//! Explicit incast notification (Pulser §III-A, Algorithm 1): set while the backlog of a port grows fast.
+//! Explicit incast notification (Pulser §III-A, Algorithm 1): a header bit that is set while the backlog of a port grows fast.
 //!
-//! Each dequeue adds a sample to a ring of *N*: the growth of the backlog since the last dequeue, as a share of the
-//! line rate. If the average of the ring exceeds a threshold, the packet gets the notification bit. So do the packets after
-//! it, as long as the backlog stays above a high-water mark. Each packet costs O(1). The sums are integers, so that they do
-//! not drift.
+//! Each dequeue adds a sample to a ring of *N*: the growth of the backlog since the previous dequeue, as a share of the line rate. If the
+//! average of the ring exceeds a threshold, the departing packet gets the notification bit. The following packets get it too, as long as
+//! the backlog stays above a high-water mark. Each packet costs O(1). The sums are integers, so that they do not drift.
 //!
-//! The ring starts with zeros. A dequeue at the same instant as the last one (a packet dropped at no cost) adds no
-//! sample; its growth counts in the next one.
+//! The ring starts with zeros. A dequeue at the same instant as the previous one (after a packet was dropped at no cost) adds no sample;
+//! the next sample includes its growth.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -52,8 +51,8 @@ pub enum Average {
     /// The mean of the *N* gradients (Algorithm 1).
     #[default]
     MeanOfRatios,
-    /// The growth over the last *N* samples divided by their total time: smaller for a burst after a pause. Until *N* samples exist, growth
-    /// and time count from the first dequeue.
+    /// The growth over the last *N* samples divided by their total time. It is smaller for a burst after a pause. Until *N* samples
+    /// exist, growth and time count from the first dequeue.
     RatioOfSums,
 }
 
@@ -77,7 +76,7 @@ pub struct Ein {
     oldest: usize,
     /// Sum of the gradients in the ring.
     sum: i64,
-    /// Backlog and time of the last dequeue.
+    /// Backlog and time at the last dequeue.
     last: Option<(Bytes, Instant)>,
     incast: bool,
 }
@@ -87,7 +86,7 @@ pub struct Ein {
 struct Sample {
     /// Growth since the previous dequeue, as a share of the line rate in units of 2^-[`FRACTION`].
     gradient: i64,
-    /// Backlog and time of the previous dequeue.
+    /// Backlog and time at the previous dequeue.
     before: (Bytes, Instant),
 }
 
@@ -114,7 +113,7 @@ impl Ein {
         }
     }
 
-    /// Adds the gradient since the last dequeue to the ring (line 2).
+    /// Adds the gradient since the previous dequeue to the ring (line 2).
     fn sample(&mut self, now: Instant, backlog: Bytes, port: &PortView<'_>) {
         let Some(before) = self.last else {
             self.last = Some((backlog, now));
@@ -162,7 +161,7 @@ impl Aqm for Ein {
             Sampled::Before => port.port_backlog + header.size(),
         };
         self.sample(now, backlog, port);
-        // Lines 5 to 14.
+        // Algorithm 1, lines 5 to 14.
         self.incast =
             self.average(port) > self.config.threshold || self.incast && backlog > self.config.high_water;
         if self.incast { Verdict::INCAST } else { Verdict::PASS }
@@ -182,7 +181,7 @@ mod tests {
     use super::super::testing::Seen;
     use super::*;
 
-    /// 1,500 B at 10 Gbit/s.
+    /// Transmission time of 1,500 B at 10 Gbit/s.
     const SLOT: Duration = Duration(1_200_000);
 
     /// A port of 10 Gbit/s that sends packets of 1,500 B.
@@ -198,7 +197,7 @@ mod tests {
             Self { ein: Ein::new(config), seen, now: Instant(9_000_000_000) }
         }
 
-        /// Dequeues a packet `after` the last one, with `backlog` bytes still waiting.
+        /// Dequeues a packet, a time `after` since the previous one, while `backlog` bytes still wait.
         fn leave(&mut self, after: Duration, backlog: u64) -> bool {
             self.now = self.now + after;
             self.seen.port_backlog = Bytes(backlog);
@@ -223,13 +222,14 @@ mod tests {
 
     #[test]
     fn a_ramp_fires_exactly_when_the_mean_exceeds_the_threshold() {
-        // One packet more at each slot: a gradient of 1. k of 50 samples give a mean of k/50: 0.24 at 12, 0.26 at 13.
+        // The backlog grows by one packet per slot: a gradient of 1. If k of 50 samples are 1, the mean is k/50: 0.24 for k = 12, 0.26
+        // for k = 13.
         let mut driver = Driver::new(&paper());
         assert!(!driver.leave(SLOT, 0), "the first dequeue has no gradient");
         let fired: Vec<_> = (1..=20u64).filter(|&k| driver.leave(SLOT, k * 1_500)).collect();
         assert_eq!(fired, (13..=20).collect::<Vec<_>>());
         assert_eq!(driver.told(), (1.0, 0.4));
-        // Half a packet: 25 of 50 samples make exactly 0.25, which is not above it.
+        // The backlog grows by half a packet per slot: 25 of 50 samples give a mean of exactly 0.25, which is not above the threshold.
         let mut driver = Driver::new(&paper());
         driver.leave(SLOT, 0);
         let first = (1..=50u64).find(|&k| driver.leave(SLOT, k * 750));
@@ -248,7 +248,7 @@ mod tests {
             let mut driver = Driver::new(&config);
             let backlog = |k: u64| 1_500 * (k * 7 % 13 + k.saturating_sub(100) / 5);
             let fired: Vec<_> = (0..400).map(|k| driver.leave(SLOT, backlog(k)) && k > 10).collect();
-            // The last ten gradients telescope to the growth over ten slots.
+            // The sum of the last ten gradients is the growth over ten slots.
             let growth = (backlog(399) as f64 - backlog(389) as f64) / 1_500.0 / 10.0;
             assert!((driver.told().1 - growth).abs() < 1e-6);
             fired
@@ -275,8 +275,8 @@ mod tests {
 
     #[test]
     fn after_an_idle_gap_the_ratio_of_sums_is_small_and_the_mean_of_ratios_is_not() {
-        // 50 steady slots, 100 idle slots, then growth of one packet a slot for 13 dequeues, the first after the gap:
-        // the mean is 12.01/50, and one dequeue later the detector fires. The ratio divides 13 packets by 100 slots more.
+        // 50 steady slots, 100 idle slots, then growth of one packet per slot. At the 13th dequeue of the growth, of which the first
+        // follows the gap, the mean is 12.01/50; the detector fires one dequeue later. The ratio divides 13 packets by 100 slots more.
         let fires = |average| {
             let mut driver = Driver::new(&Config { average, ..paper() });
             for _ in 0..60 {
@@ -286,7 +286,7 @@ mod tests {
             (2..=40u64).find(|&k| driver.leave(SLOT, k * 1_500))
         };
         assert_eq!(fires(Average::MeanOfRatios), Some(14));
-        // k packets over 49 + 100 slots: above a quarter from 38 on (37.25).
+        // The ratio for k packets is k over 49 + 100 slots: above a quarter from k = 38 on (37.25).
         assert_eq!(fires(Average::RatioOfSums), Some(38));
     }
 
@@ -315,7 +315,7 @@ mod tests {
             let mut driver = Driver::new(&config);
             let first = (0..50u64).find(|&k| driver.leave(SLOT, k * 23 * 1_500));
             assert_eq!(first, Some(1), "{average:?}");
-            // DCTCP's steady state: 20 packets up and down with a period of 400 slots, an eighth of a packet a slot.
+            // DCTCP's steady state: the backlog rises and falls by 20 packets with a period of 400 slots, an eighth of a packet per slot.
             let mut driver = Driver::new(&config);
             let fired = (0..20_000u64)
                 .filter(|k| {
@@ -342,7 +342,7 @@ mod tests {
     }
 
     proptest! {
-        /// The running sum equals the sum of the ring computed afresh.
+        /// The running sum equals the sum over the ring, computed afresh.
         #[test]
         fn the_moving_average_is_that_of_the_last_samples(
             steps in prop::collection::vec((1_000u64..5_000_000, 0u64..300_000), 2..60),

@@ -1,12 +1,12 @@
-//! The incast detector that Pulser's authors released (Linux 4.4, a changed `sch_tbf`). It sets CE and counts whole
-//! packet times.
+//! The incast detector that Pulser's authors released (Linux 4.4, a changed `sch_tbf`). It sets CE and measures time in whole packet
+//! times.
 //!
-//! Time is in whole packet times; the backlog is in packets, including the departing one. A ring holds the samples of 70 dequeues. The
-//! detector sums the growth between consecutive samples whose times differ, without dividing by the time. CE is set if the average growth
-//! per sample reaches one twentieth of a packet. The average is rounded to an integer, so the sum must reach 70 packets. The sum
-//! telescopes, so the queue must grow by 70 packets in 70 dequeues. CE is also set if the *oldest* backlog in the ring exceeds 15 packets,
-//! because the index advances before the comparison. The testbed's token bucket held fewer than 70 packets, so its detector was a threshold
-//! of 15 packets. `ein` implements Algorithm 1.
+//! The backlog is in packets and includes the departing one. A ring holds the samples of 70 dequeues. The detector sums the growth
+//! between consecutive samples whose times differ, without dividing by the time. It sets CE if the average growth per sample is at least
+//! one twentieth of a packet. Because the average is rounded to an integer, the sum must reach 70 packets: the queue must grow by 70
+//! packets in 70 dequeues. The detector also sets CE if the *oldest* backlog in the ring exceeds 15 packets, because the index advances
+//! before the comparison. The token bucket of the testbed held fewer than 70 packets, so its detector was in effect a threshold of 15
+//! packets. `ein` implements Algorithm 1.
 
 use shallows_core::packet::Header;
 use shallows_core::{Bytes, Duration, Instant};
@@ -17,7 +17,7 @@ use crate::queue::Reading;
 /// Parameters of the released detector.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    /// Unit of time.
+    /// Unit in which the detector measures time.
     pub packet_time: PacketTime,
     /// Number of dequeues in the ring (`sampleCnt`).
     pub samples: usize,
@@ -26,13 +26,13 @@ pub struct Config {
 }
 
 impl Default for Config {
-    /// Returns the released constants, except for the unit of time, which suits a link of any rate.
+    /// Returns the released constants, except that the unit of time is the transmission time of a packet at the rate of the link.
     fn default() -> Self {
         Self { packet_time: PacketTime::Mtu(Bytes(1_500)), samples: 70, limit: 15 }
     }
 }
 
-/// Unit of time.
+/// Unit in which the released detector measures time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PacketTime {
     /// Transmission time of a packet of this size.
@@ -48,7 +48,7 @@ pub struct EinReleased {
     ring: Box<[Sample]>,
     /// Index of the oldest sample, which the next one replaces.
     oldest: usize,
-    /// Sum of the growth between neighbours in the ring.
+    /// Sum of the growth between neighbouring samples in the ring.
     sum: i64,
     marked: bool,
 }
@@ -131,7 +131,7 @@ mod tests {
     use super::super::testing::Seen;
     use super::*;
 
-    /// 1,500 B at 10 Gbit/s.
+    /// Transmission time of 1,500 B at 10 Gbit/s.
     const SLOT: Duration = Duration(1_200_000);
 
     struct Driver {
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn it_needs_seventy_packets_of_growth_in_seventy_dequeues() {
-        // The ring starts with zeros at time zero: a queue of 69 has grown by 69, one of 70 by 70.
+        // The ring starts with zeros at time zero, so a queue of 69 packets has grown by 69, and one of 70 by 70.
         for (packets, marks) in [(69, false), (70, true)] {
             let mut driver = Driver::new(&Config::default());
             assert_eq!(driver.leave(Instant::ZERO + SLOT, packets), marks, "{packets}");
@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn it_marks_by_the_oldest_backlog_in_the_ring() {
-        // A steady queue above 15 packets: the 70th dequeue is the first to compare that backlog, 69 dequeues late.
+        // A steady queue above 15 packets: its first backlog is compared 69 dequeues late, at the 70th dequeue.
         for (packets, first) in [(15, None), (16, Some(70))] {
             let mut driver = Driver::new(&Config::default());
             let mark = (1..=200u64).find(|&k| driver.leave(Instant::ZERO + SLOT * k, packets));
@@ -189,7 +189,7 @@ mod tests {
     }
 
     proptest! {
-        /// The running sum equals the sum over all neighbours in the ring.
+        /// The running sum equals the sum of the growth between all neighbouring samples in the ring.
         #[test]
         fn the_sum_is_that_of_the_neighbours(
             steps in prop::collection::vec((0u64..3, 1u32..100), 1..60),

@@ -1,4 +1,4 @@
-//! RED as Floyd and Jacobson published it (ToN '93), marking or dropping; `red-classic` in scenarios.
+//! RED as Floyd and Jacobson published it (ToN '93), marking or dropping; its name in scenarios is `red-classic`.
 //!
 //! Every arrival updates the average, even one that the buffer refuses. The average accounts for the port's idle time. The probability
 //! grows with the number of admitted packets since the last mark, which makes the distances between marks more even. (ns-2 restarts this
@@ -40,8 +40,8 @@ pub struct Config {
     pub idle: Idle,
     /// Whether a packet that arrives at an empty queue can be chosen.
     pub empty_queue: EmptyQueue,
-    /// Packet size that defines the unit of idle time by its transmission time. With [`Weighing::Bytes`] and in automatic
-    /// configuration it is also the mean packet size.
+    /// Packet size whose transmission time is the unit of idle time. With [`Weighing::Bytes`] and with [`Thresholds::Automatic`] it is
+    /// also the mean packet size.
     pub typical_packet: Bytes,
 }
 
@@ -81,7 +81,7 @@ impl Config {
         }
     }
 
-    /// Returns the range of averages in which RED acts; `None` if the range depends on the rate of the link.
+    /// Returns the range of averages in which RED marks at random; `None` if the range depends on the rate of the link.
     pub(super) fn range(&self) -> Option<Range> {
         let Thresholds::Explicit { min, max, .. } = self.thresholds else { return None };
         let gauge = Gauge { scope: self.scope, unit: self.unit, ..Gauge::default() };
@@ -98,7 +98,7 @@ pub enum Thresholds {
         min: Level,
         /// *max_th*.
         max: Level,
-        /// *w_q*: weight of the new value in the average.
+        /// *w_q*: weight of a new sample in the average.
         weight: f64,
     },
     /// Thresholds that ns-2 derives from the rate of the link (red.cc, `initialize_params`).
@@ -114,7 +114,7 @@ pub enum Above {
     /// Every packet is chosen (the paper).
     #[default]
     Certain,
-    /// The probability grows from *max_p* to one at twice the threshold (ns-2's `gentle_`).
+    /// The probability grows from *max_p* at the maximum threshold to one at twice that threshold (ns-2's `gentle_`).
     Gentle,
 }
 
@@ -147,8 +147,8 @@ pub enum Spacing {
     /// Uniform, 1 to 1/p packets apart: §7, Method 2, where the count excludes the packet itself.
     #[default]
     Uniform,
-    /// Uniform, 1 to 1/p − 1 packets apart: the count of Fig. 2 includes the packet, except the first one above the minimum
-    /// threshold. ns-2's count does the same without `wait_`.
+    /// Uniform, 1 to 1/p − 1 packets apart. The count of Fig. 2 includes the packet itself, except the first packet above the minimum
+    /// threshold. ns-2 counts in the same way without `wait_`.
     Counted,
     /// Uniform, 1/p to 2/p − 1 packets apart: ns-2's `wait_`.
     Wait,
@@ -156,21 +156,21 @@ pub enum Spacing {
     Geometric,
 }
 
-/// Unit of the marking probability, and of the amount that has passed since the last mark.
+/// Unit of the marking probability and of the count since the last mark.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Weighing {
     /// Packets.
     #[default]
     Packets,
-    /// Bytes in units of typical packets. The count is in whole typical packets; the final probability is proportional to the
-    /// packet's size (ns-2's `bytes_`; the paper's §4 applies the size before the count).
+    /// Bytes, in units of typical packets. The count is rounded down to whole typical packets, and the final probability is proportional
+    /// to the size of the packet (ns-2's `bytes_`). The paper's §4 applies the size before the count.
     Bytes,
 }
 
 /// Effect of idle time on the average.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Idle {
-    /// *avg ← (1 − w)^m · avg*, where *m* is the idle time in typical packets, in place of a sample (§4).
+    /// *avg ← (1 − w)^m · avg*, where *m* is the idle time in transmission times of a typical packet. This replaces a sample (§4).
     #[default]
     Paper,
     /// The same decay with *m* rounded down, followed by a sample of the empty queue (ns-2).
@@ -183,7 +183,7 @@ pub enum EmptyQueue {
     /// The packet may be chosen (the paper).
     #[default]
     Judged,
-    /// The packet is not chosen, and the count restarts (ns-2: the queue must hold more than one packet or byte).
+    /// The packet is not chosen, and the count restarts. ns-2 requires that the queue holds more than one packet or byte.
     Spared,
 }
 
@@ -192,7 +192,7 @@ pub enum EmptyQueue {
 pub struct FloydJacobson {
     config: Config,
     meter: Meter,
-    /// Averages: one per queue, or one for the port.
+    /// Average backlog of each queue, or of the whole port.
     averages: Box<[Average]>,
     line: Option<Line>,
     /// Total idle time of the port so far.
@@ -202,7 +202,7 @@ pub struct FloydJacobson {
     stream: Stream,
 }
 
-/// An average, with the packets or bytes that have passed since the last mark.
+/// Average backlog, and the count of packets or bytes since the last mark.
 #[derive(Clone, Copy, Debug, Default)]
 struct Average {
     value: f64,
@@ -210,7 +210,7 @@ struct Average {
     idle: Duration,
     /// Packets or bytes since the last mark.
     count: u64,
-    /// Whether the average was at or above the minimum threshold at the last packet.
+    /// Whether the average was at or above the minimum threshold when the last packet arrived.
     judged: bool,
 }
 
@@ -265,7 +265,7 @@ impl FloydJacobson {
         *self.line.get_or_insert_with(|| Line::new(&self.config, rate))
     }
 
-    /// Compares `average` with the thresholds: never, always, or a probability.
+    /// Returns the result for `average`: choose never, always, or with a probability.
     fn judge(&self, line: &Line, average: f64) -> Judgement {
         let max_p = self.config.max_p;
         if average < line.min {
@@ -281,7 +281,8 @@ impl FloydJacobson {
         }
     }
 
-    /// Raises the probability *p* with the packets or bytes since the last mark (§7, Method 2; ns-2's `modify_p`), and counts the packet.
+    /// Counts the packet, and returns the probability *p* raised by the packets or bytes since the last mark (§7, Method 2; ns-2's
+    /// `modify_p`).
     fn space(&mut self, index: usize, p: f64, size: Bytes) -> f64 {
         let Config { spacing, weighing, typical_packet, .. } = self.config;
         let (own, unit) = match weighing {

@@ -1,4 +1,4 @@
-//! The quantity that a marker compares with its threshold: scope, unit, sampling point and average.
+//! The quantity that a marker compares with its threshold: its scope, unit, sampling point and averaging.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,7 +21,7 @@ pub enum Scope {
     Pool,
 }
 
-/// Point in a packet's passage at which a marker compares.
+/// Point in a packet's passage through the port at which a marker compares.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Point {
@@ -51,10 +51,10 @@ pub enum Averaging {
     /// No averaging: the current backlog.
     #[default]
     Instantaneous,
-    /// *average ← (1 − weight) · average + weight · backlog* at each packet that reaches the point of the gauge. With
-    /// scope `queue` or `pool` each queue of the port has its own average; with scope `port` the port has one.
+    /// *average ← (1 − weight) · average + weight · backlog* at each packet that reaches the sampling point. With scope `queue` or
+    /// `pool`, each queue of the port has its own average; with scope `port`, the port has one.
     Ewma {
-        /// Weight of the new value, in (0, 1].
+        /// Weight of a new sample, in (0, 1].
         weight: f64,
     },
 }
@@ -84,16 +84,16 @@ impl From<Bytes> for Level {
     }
 }
 
-/// Backlog range in which a marker acts.
+/// Range of backlogs in which a marker acts on some packets: on none up to `kmin`, on all from `kmax` on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Range {
     /// Quantity that the marker compares.
     pub gauge: Gauge,
-    /// Upper end of the range in which the marker does nothing.
+    /// Backlog up to which the marker does nothing.
     pub kmin: Level,
-    /// Lower end of the range in which the marker acts on every packet.
+    /// Backlog from which the marker acts on every packet.
     pub kmax: Level,
-    /// Probability just below `kmax`.
+    /// Marking probability just below `kmax`.
     pub pmax: f64,
 }
 
@@ -104,11 +104,11 @@ pub(super) struct Meter {
     counts_packet: bool,
     source: Source,
     gauge: Gauge,
-    /// Averages: one for the port or one per queue; empty without averaging.
+    /// Average of each queue, or one average for the port; empty without averaging.
     averages: Box<[f64]>,
 }
 
-/// Backlog to read. Common readings have their own variants, so that they cost one comparison.
+/// Backlog to read. The common cases are variants of their own, so that a reading costs one comparison.
 #[derive(Clone, Copy, Debug)]
 enum Source {
     QueueBytes,
@@ -188,7 +188,7 @@ impl Meter {
         *average
     }
 
-    /// Returns the backlog without the current packet.
+    /// Returns the backlog in the gauge's unit, without the arriving or departing packet.
     pub(super) fn backlog(&self, port: &PortView<'_>) -> u64 {
         match (self.gauge.unit, self.gauge.scope) {
             (Unit::Bytes, Scope::Queue) => port.queue_backlog().0,
@@ -206,7 +206,7 @@ impl Meter {
         }
     }
 
-    /// Passes the averages to `tell`.
+    /// Calls `tell` with each average.
     pub(super) fn observe(&self, tell: &mut dyn FnMut(Reading)) {
         let quantity = average_name(self.gauge.unit);
         for (queue, &value) in self.averages.iter().enumerate() {
@@ -216,7 +216,7 @@ impl Meter {
     }
 }
 
-/// Returns the name of an average in traces, in this unit.
+/// Returns the name in traces of an average in this unit.
 pub(super) fn average_name(unit: Unit) -> &'static str {
     match unit {
         Unit::Bytes => "average_bytes",
@@ -279,7 +279,7 @@ mod tests {
 
     #[test]
     fn an_average_over_n_packets_has_its_closed_form() {
-        // From zero, after n packets that find q: q · (1 − (1 − w)^n), with w a power of two, so that the sum is exact.
+        // After n packets that find the backlog q, the average is q · (1 − (1 − w)^n). w is a power of two, so that the sum is exact.
         let averaging = Averaging::Ewma { weight: 0.25 };
         let mut meter = Meter::new(Gauge { averaging, ..Gauge::default() }, 1);
         let seen = Seen::queue(1_024);

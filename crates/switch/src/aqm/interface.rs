@@ -8,7 +8,7 @@ use shallows_core::{Bytes, Duration, Instant, Rate};
 use crate::buffer::{Pool, SharedBuffer};
 use crate::queue::{QueueState, Reading};
 
-/// A marker's verdict on one packet. Verdicts are bits, so the verdicts of several markers combine.
+/// Verdict of a marker on a packet. Its bits combine the verdicts of several markers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Verdict(u8);
 
@@ -85,9 +85,9 @@ impl PortView<'_> {
     }
 }
 
-/// A model that marks packets or drops them early. It reads no clock and never changes the packet.
+/// A model that marks packets or drops them early. It reads no clock and does not change the packet itself.
 pub trait Aqm {
-    /// Returns the events that the marker needs. The port may skip all other events.
+    /// Returns the events that the port must pass to the marker. The port may skip all other events.
     fn hears(&self) -> Hears;
 
     /// Handles the arrival of a packet, before the buffer admits or refuses it.
@@ -103,15 +103,15 @@ pub trait Aqm {
         Verdict::PASS
     }
 
-    /// Handles the end of the turn of `port.queue` in a round: its quantum is used up, or the queue is empty. The queue's last
-    /// packet is on the wire until `port.busy_until`.
+    /// Handles the end of a turn of `port.queue`, whose quantum is used up or which is empty. The last packet of the turn is on the wire
+    /// until `port.busy_until`.
     fn on_turn(&mut self, _now: Instant, _port: &PortView<'_>) {}
 
-    /// Passes the marker's state to `tell` for traces.
+    /// Calls `tell` with each value of the marker's state that a trace records.
     fn observe(&self, _port: &PortView<'_>, _tell: &mut dyn FnMut(Reading)) {}
 }
 
-/// Action on a packet that a marker has chosen to signal congestion with.
+/// Action on a packet that a marker has chosen for a congestion signal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Action {
@@ -131,7 +131,7 @@ impl Action {
     }
 }
 
-/// Set of events that one marker, or all markers of a port, need; each event has a bit.
+/// Set of the events that one marker, or all markers of a port, need. Each kind of event is one bit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hears(u8);
 

@@ -1,8 +1,7 @@
 //! Active queue management: markers, which mark packets or drop them early.
 //!
-//! A port calls every marker in its list, because each must update its state. The port executes the verdict and counts
-//! it. A new marker needs a file here, a variant of [`Marker`] and of [`Config`], and a row in `docs/models.md` and in
-//! `evidence/models.md`.
+//! A port calls every marker in its list, because each must update its state. The port applies the verdict and counts it. A new marker
+//! needs a file in this folder, a variant of [`Marker`] and of [`Config`], and a row in `docs/models.md` and in `evidence/models.md`.
 
 mod codel;
 mod ein;
@@ -38,25 +37,25 @@ pub use threshold::Threshold;
 
 use crate::queue::{Reading, Share};
 
-/// A marker at its port, with its counts.
+/// A marker at its port, with the counts of its verdicts.
 #[derive(Clone, Debug)]
 pub struct Installed {
     marker: Marker,
-    /// Bit *q*: whether the marker handles packets of queue *q*.
+    /// Bit *q* is set if the marker handles the packets of queue *q*.
     queues: u64,
     /// Name of the marker in scenarios.
     name: &'static str,
     counts: MarkerCounts,
 }
 
-/// Packets by the verdict of one marker, regardless of other markers' verdicts.
+/// Numbers of packets for each verdict of one marker, regardless of the verdicts of other markers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MarkerCounts {
-    /// Packets to mark with CE, or to drop because they are not ECN-capable.
+    /// Packets that the marker chose for a CE mark, including those dropped because they are not ECN-capable.
     pub marked: u64,
-    /// Packets to mark with the incast notification.
+    /// Packets that the marker chose for the incast notification.
     pub incast: u64,
-    /// Packets to drop.
+    /// Packets that the marker chose to drop.
     pub dropped: u64,
 }
 
@@ -76,7 +75,7 @@ impl Installed {
         self.name
     }
 
-    /// Returns the counts so far.
+    /// Returns the counts of the marker's verdicts since the start.
     pub fn counts(&self) -> MarkerCounts {
         self.counts
     }
@@ -86,7 +85,7 @@ impl Installed {
         &self.marker
     }
 
-    /// Returns the verdict on an arriving packet and counts it; passes packets of queues that the marker does not handle.
+    /// Returns and counts the verdict on an arriving packet. Returns [`Verdict::PASS`] for queues that the marker does not handle.
     #[inline(always)]
     pub(crate) fn on_enqueue(&mut self, now: Instant, header: &Header, port: &PortView<'_>) -> Verdict {
         if !self.handles(port.queue) {
@@ -96,7 +95,7 @@ impl Installed {
         self.count(verdict)
     }
 
-    /// Returns the verdict on a departing packet and counts it; passes packets of queues that the marker does not handle.
+    /// Returns and counts the verdict on a departing packet. Returns [`Verdict::PASS`] for queues that the marker does not handle.
     #[inline(always)]
     pub(crate) fn on_dequeue(&mut self, now: Instant, header: &Header, port: &PortView<'_>) -> Verdict {
         if !self.handles(port.queue) {
@@ -122,7 +121,7 @@ impl Installed {
         verdict
     }
 
-    /// Notifies the marker of an event that needs no verdict.
+    /// Calls `news` with the marker, for an event without a verdict, unless the marker does not handle the packet's queue.
     #[inline]
     pub(crate) fn tell(&mut self, port: &PortView<'_>, news: impl FnOnce(&mut Marker)) {
         if self.handles(port.queue) {
@@ -131,26 +130,26 @@ impl Installed {
     }
 }
 
-/// A marker to be placed at a port, and the queues that it handles.
+/// Configuration of a marker at a port, and the queues that the marker handles.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Placed {
-    /// The marker.
+    /// Kind and parameters of the marker.
     pub marker: Config,
-    /// Bit *q*: whether the marker handles packets of queue *q*.
+    /// Bit *q* is set if the marker handles the packets of queue *q*.
     pub queues: u64,
     /// Name of the marker in results.
     pub name: &'static str,
 }
 
 impl Placed {
-    /// Creates a marker that handles every queue.
+    /// Returns the configuration of a marker that handles every queue.
     pub fn everywhere(marker: Config) -> Self {
         let name = marker.name();
         Self { marker, queues: u64::MAX, name }
     }
 }
 
-/// A marker and its parameters.
+/// Kind and parameters of a marker.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Config {
     /// Marks all packets above one threshold: DCTCP's setting, Kmin = Kmax.
@@ -166,34 +165,34 @@ pub enum Config {
     Red {
         /// Quantity that the marker compares.
         gauge: Gauge,
-        /// Upper end of the range without marks.
+        /// Backlog up to which no packet is marked.
         kmin: Level,
-        /// Lower end of the range in which every packet is marked.
+        /// Backlog from which every packet is marked.
         kmax: Level,
         /// Marking probability just below Kmax.
         pmax: f64,
         /// Spacing between marks.
         spacing: Spacing,
     },
-    /// Marks by the rate that each queue can get of the link (MQ-ECN).
+    /// Marks by the rate that each queue can get on the link (MQ-ECN).
     MqEcn(Arc<MqEcnConfig>),
     /// RED as Floyd and Jacobson published it.
     FloydJacobson(FloydJacobsonConfig),
-    /// Notifies of incast while the backlog grows fast (EIN).
+    /// Sets the incast notification while the backlog grows fast (EIN).
     Ein(EinConfig),
     /// The incast detector of Pulser's testbed switch, which sets CE.
     EinReleased(EinReleasedConfig),
     /// Marks packets at departure that waited longer than a threshold (TCN).
     Tcn {
-        /// *T*: the standard threshold divided by the rate of the link.
+        /// *T*: the standard threshold in bytes, divided by the rate of the link.
         threshold: Duration,
     },
-    /// Marks or drops while the shortest waiting time stays too long (CoDel).
+    /// Drops or marks while the shortest waiting time stays above a target (CoDel).
     Codel(CodelConfig),
 }
 
 impl Config {
-    /// Builds the marker of one port whose queues have these `shares`. `stream` supplies its random numbers.
+    /// Builds the marker for a port whose queues have these `shares`. `stream` supplies its random numbers.
     pub fn build(&self, shares: &[Share], stream: Stream) -> Marker {
         match *self {
             Self::MqEcn(ref config) => MqEcn::new(config, shares, stream).into(),
@@ -232,8 +231,8 @@ impl Config {
         }
     }
 
-    /// Returns the threshold *K* above which the marker marks every packet, with the compared quantity and the static division
-    /// among queues; `None` if there is no single threshold.
+    /// Returns the threshold *K* above which the marker marks every packet, the quantity compared with *K*, and the division of *K* among
+    /// queues; `None` if there is no single threshold.
     pub fn single_threshold(&self) -> Option<(Gauge, Level, Split)> {
         match *self {
             Self::Threshold { gauge, threshold, split } => Some((gauge, threshold, split)),
@@ -265,7 +264,7 @@ impl Config {
         match self {
             Self::Threshold { gauge, .. } | Self::Red { gauge, .. } => gauge.scope == Scope::Pool,
             Self::FloydJacobson(config) => config.scope == Scope::Pool,
-            // For any other marker the result is `true`, which is always correct and only costs speed.
+            // `true` is always correct for another marker; it only costs speed.
             other => !matches!(
                 other,
                 Self::MqEcn(_) | Self::Ein(_) | Self::EinReleased(_) | Self::Tcn { .. } | Self::Codel(_)
@@ -303,7 +302,7 @@ macro_rules! markers {
             Boxed(Box<Boxed>),
         }
 
-        /// A marker that is large, or does more per packet than compare a backlog.
+        /// A marker that is large, or whose work per packet is more than the comparison of a backlog.
         #[derive(Clone, Debug)]
         pub enum Boxed {
             $(
