@@ -1,8 +1,8 @@
-//! An egress port: the queues between arrival and link, with the buffer and the markers around them.
+//! An egress port: the path of a packet from its arrival to the link, through the buffer, the markers and the queues.
 //!
-//! For an arriving packet, the discipline names a queue, the buffer checks its room, the enqueue markers return verdicts,
-//! and the bytes are accounted. For a departing packet, the bytes are freed before the dequeue markers return verdicts. The
-//! driver calls [`Port::transmit_next`] at the time that [`Port::wake_at`] returns.
+//! For an arriving packet, the discipline chooses a queue, the buffer checks for room, the enqueue markers return verdicts, and the bytes
+//! are accounted. For a departing packet, the bytes are freed before the dequeue markers return verdicts. The driver calls
+//! [`Port::transmit_next`] at the time that [`Port::wake_at`] returns.
 
 use shallows_core::packet::Header;
 use shallows_core::random::Stream;
@@ -36,7 +36,7 @@ pub struct Port<T> {
     queues: Queues<T>,
 }
 
-/// Queues of a port. Most ports have one queue and no shaper; their variant avoids the cost of the others.
+/// Queues of a port. Most ports have one queue and no shaper; a variant of their own saves them the cost of a discipline.
 #[derive(Clone, Debug)]
 enum Queues<T> {
     One(Ring<Item<T>>),
@@ -44,10 +44,10 @@ enum Queues<T> {
 }
 
 impl<T: Copy + Default> Port<T> {
-    /// Creates a port of a link of this `rate`. `stream` returns the stream of random numbers for a purpose and an index.
+    /// Creates a port on a link of this `rate`. `stream` returns the stream of random numbers for a purpose and an index.
     ///
-    /// `account` is the number of the port's first queue in the buffer of its switch. The buffer holds
-    /// [`discipline::Config::queues`] consecutive queues for the port.
+    /// `account` is the number of the port's first queue in the buffer of the switch, which must hold [`discipline::Config::queues`]
+    /// consecutive queues for the port.
     ///
     /// # Panics
     ///
@@ -93,7 +93,7 @@ impl<T: Copy + Default> Port<T> {
         Self { edge, queues }
     }
 
-    /// Prefetches into the cache the data that the port points to: its markers, and the place of the next packet.
+    /// Prefetches into the cache the data that the port points to: its markers, and the slot for the next packet.
     pub fn prefetch(&self) {
         prefetch_all(&self.edge.markers);
         match &self.queues {
@@ -102,8 +102,8 @@ impl<T: Copy + Default> Port<T> {
         }
     }
 
-    /// Handles an arriving packet. `entry` is the packet's ingress, with the memory for the packet if it is known. The payloads of all
-    /// packets dropped, this one or others, go to `dropped`.
+    /// Handles an arriving packet. `entry` contains the packet's ingress and, if it is known, the memory for the packet. The payloads of
+    /// all dropped packets, whether this one or waiting ones, are added to `dropped`.
     #[inline(always)]
     pub fn receive(
         &mut self,
@@ -119,7 +119,7 @@ impl<T: Copy + Default> Port<T> {
         let fate = match queues {
             Queues::One(queue) => edge.receive(queue, now, entry, (&mut header, payload), buffer, dropped),
             Queues::Elaborate(queues) => {
-                // A copy for this branch, so that the header of the other branch stays in registers.
+                // This branch uses a copy, so that the header of the other branch stays in registers.
                 let mut own = header;
                 let packet = (&mut own, payload);
                 let fate = edge.receive_out_of_line(&mut **queues, now, entry, packet, buffer, dropped);
@@ -137,7 +137,7 @@ impl<T: Copy + Default> Port<T> {
         }
     }
 
-    /// Sends the next packet that waits; the link must be free. Payloads of packets dropped on the way go to `dropped`.
+    /// Sends the next waiting packet; the link must be free. The payloads of packets that are dropped instead are added to `dropped`.
     #[inline]
     pub fn transmit_next(
         &mut self,
@@ -153,20 +153,20 @@ impl<T: Copy + Default> Port<T> {
         }
     }
 
-    /// Stops `queue` from sending until [`Self::resume`]. A packet on the wire is sent to its end.
+    /// Stops `queue` from sending until [`Self::resume`]. The transmission of a packet on the wire is completed.
     ///
     /// # Panics
     ///
     /// Panics if the discipline has no queues that can be paused ([`discipline::Config::can_pause`]).
     pub fn pause(&mut self, queue: usize) {
         match self.several() {
-            // The next `transmit_next` discovers whether any other queue may send.
+            // The next call of `transmit_next` finds whether another queue may send.
             Some(discipline) => discipline.pause(queue, true),
             None => self.edge.halted = true,
         }
     }
 
-    /// Allows `queue` to send again. Afterwards the driver must read [`Self::wake_at`].
+    /// Allows `queue` to send again. The driver must then read [`Self::wake_at`].
     ///
     /// # Panics
     ///
@@ -178,7 +178,7 @@ impl<T: Copy + Default> Port<T> {
         self.edge.go_on(now);
     }
 
-    /// Returns the discipline if it has several queues to pause; `None` for a single queue.
+    /// Returns the discipline if the port has several queues to pause; `None` for a port with a single queue.
     fn several(&mut self) -> Option<&mut AnyDiscipline<T>> {
         match &mut self.queues {
             Queues::Elaborate(queues) if !matches!(queues.discipline, AnyDiscipline::Fifo(_)) => {
@@ -188,18 +188,19 @@ impl<T: Copy + Default> Port<T> {
         }
     }
 
-    /// Returns the time at which the port can send again: the packet on the wire has left, and the shaper admits the next one.
+    /// Returns the earliest time at which the port can send again: the packet on the wire has left, and the shaper admits the next
+    /// packet.
     pub fn busy_until(&self) -> Instant {
         self.edge.busy_until
     }
 
-    /// Returns the time at which to call [`Self::transmit_next`]; `None` while no packet waits that may be sent.
+    /// Returns the time at which to call [`Self::transmit_next`]; `None` while no waiting packet may be sent.
     #[inline]
     pub fn wake_at(&self) -> Option<Instant> {
         (self.has_backlog() && !self.edge.halted).then_some(self.edge.busy_until)
     }
 
-    /// Returns whether a packet of this `size` is certain to find room in `buffer`, now and after other ports release memory.
+    /// Returns whether a packet of this `size` is certain to find room in `buffer`, both now and after other ports release memory.
     #[inline(always)]
     pub fn room(&self, buffer: &SharedBuffer, size: Bytes) -> Room {
         match &self.queues {
@@ -248,12 +249,13 @@ impl<T: Copy + Default> Port<T> {
         total.counters()
     }
 
-    /// Returns the counters of each queue since the start. They omit packets that the discipline rejected, because these had no queue.
+    /// Returns the counters of each queue since the start. They exclude packets that the discipline rejected, because these joined no
+    /// queue.
     pub fn queue_counters(&self) -> Vec<Counters> {
         self.books().iter().map(Books::counters).collect()
     }
 
-    /// Returns the books by queue.
+    /// Returns the counters of each queue.
     fn books(&self) -> &[Books] {
         match &self.queues {
             Queues::Elaborate(elaborate) if !elaborate.books.is_empty() => &elaborate.books,

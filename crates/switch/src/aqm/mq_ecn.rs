@@ -1,10 +1,10 @@
-//! MQ-ECN (Bai, Chen, Chen, Kim, Wu; NSDI '16): the marking threshold of a queue follows the rate that the queue can get.
+//! MQ-ECN (Bai, Chen, Chen, Kim, Wu; NSDI '16): marks above a threshold that is proportional to the rate that the queue can get.
 //!
-//! A queue served in rounds gets the rate *quantum/T_round*. Its threshold is the standard threshold times that rate divided by the rate of
-//! the link, and at most the standard threshold. For WFQ, which has no rounds, the factor is the weight of the queue divided by the sum of
-//! the weights of the backlogged queues. Queues of strict priority keep the standard threshold. The scheduler reports the end of each turn.
+//! A queue served in rounds gets the rate *quantum/T_round*. Its threshold is the standard threshold times that rate divided by the rate
+//! of the link, and at most the standard threshold. WFQ has no rounds: its factor is the weight of the queue divided by the sum of the
+//! weights of the backlogged queues. Queues of strict priority keep the standard threshold. The scheduler reports the end of each turn.
 //!
-//! The marker must receive the packets of every queue of its port.
+//! The marker must handle every queue of its port.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -26,19 +26,19 @@ const SHORTEST_ROUND_PS: f64 = 1_000.0;
 /// Parameters of MQ-ECN.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    /// Marking rule of a queue that has the link to itself.
+    /// Marking rule for a queue that has the link to itself.
     pub standard: Standard,
-    /// Point at which the marker compares.
+    /// Point in a packet's passage at which the marker compares.
     pub point: Point,
     /// Whether the queue length includes the arriving or departing packet, as in the released simulator.
     pub counts_packet: bool,
     /// *β*: weight of the old round time.
     pub beta: f64,
-    /// Largest packet; its transmission time is the unit of time.
+    /// Size of the largest packet; its transmission time is the unit of time.
     pub mtu: Bytes,
-    /// *T_idle*: an idle port counts one empty round per *T_idle*. Default: one MTU time.
+    /// *T_idle*: while the port is idle, it counts one empty round per *T_idle*. `None` means the transmission time of `mtu`.
     pub idle_time: Option<Duration>,
-    /// Event from which idle time is counted.
+    /// Event after which the port counts as idle.
     pub idle_since: IdleSince,
 }
 
@@ -61,8 +61,8 @@ impl Config {
         Gauge { point: self.point, counts_packet: self.counts_packet, ..Gauge::default() }
     }
 
-    /// Returns the backlog range in which the marker acts: from the queue's share while all queues are busy to the whole
-    /// standard threshold.
+    /// Returns the backlog range in which the marker acts. It begins at the queue's share of the standard threshold while all queues are
+    /// busy, and ends at the whole standard threshold.
     pub(super) fn range(&self, shares: &[Share]) -> Range {
         let (kmin, kmax, pmax) = match self.standard {
             Standard::Threshold(k) => (k.into(), k.into(), 1.0),
@@ -72,12 +72,12 @@ impl Config {
     }
 }
 
-/// Marking rule of a queue that has the link to itself.
+/// Marking rule for a queue that has the link to itself.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Standard {
-    /// Marks every packet strictly above *K* (§3.2, Eq. 5).
+    /// Marks every packet at a backlog strictly above *K* (§3.2, Eq. 5).
     Threshold(Bytes),
-    /// Marks with a probability between two thresholds (§3.4, "Probabilistic Marking").
+    /// Marks with a probability that grows between two thresholds (§3.4, "Probabilistic Marking").
     Probabilistic {
         /// *Kmin*.
         kmin: Level,
@@ -97,7 +97,7 @@ impl Standard {
     }
 }
 
-/// Event from which a port counts as idle.
+/// Event after which a port counts as idle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum IdleSince {
@@ -123,7 +123,7 @@ pub struct MqEcn {
     queues: Box<[QueueShare]>,
     /// Configuration, shared by all ports.
     config: Arc<Config>,
-    /// Time of the last sample of the sum of weights.
+    /// Time at which the sum of weights was last sampled.
     sampled_at: Option<Instant>,
     stream: Stream,
 }
@@ -131,7 +131,7 @@ pub struct MqEcn {
 /// State of one queue.
 #[derive(Clone, Copy, Debug)]
 struct QueueShare {
-    /// End of the queue's last turn, or the later time at which it became active.
+    /// End of the queue's last turn, or the time at which the queue became active if that is later.
     start: Instant,
     link_share: LinkShare,
 }
@@ -141,9 +141,9 @@ struct QueueShare {
 enum LinkShare {
     /// The whole link.
     Strict,
-    /// The part that a quantum per round allows: the quantum's time on a link of 1 bit/s, in picoseconds.
+    /// The part that a quantum per round allows. The value is the transmission time of the quantum on a link of 1 bit/s, in picoseconds.
     Round(f64),
-    /// The part that a weight among the backlogged queues allows.
+    /// The part that a weight allows, relative to the weights of the backlogged queues.
     Weight(u32),
 }
 
@@ -159,7 +159,7 @@ impl MqEcn {
             config.mtu.0 > 0 && config.idle_time != Some(Duration::ZERO),
             "idle time is counted in slots"
         );
-        // An invalid curve panics here, and not at the first packet.
+        // Panics now, and not at the first packet, if the curve is invalid.
         config.standard.curve();
         let link_share = |share: &Share| match *share {
             Share::Strict => LinkShare::Strict,
@@ -201,7 +201,7 @@ impl MqEcn {
         let length = (port.queue_backlog() + own).0 as f64;
         let link_share = || self.link_share(port.queue, port.rate);
         match self.config.standard {
-            // An empty queue is below every threshold, so its share need not be computed.
+            // An empty queue is never above its threshold, so its share need not be computed.
             Standard::Threshold(k) => Verdict::mark_if(length > 0.0 && length > k.0 as f64 * link_share()),
             Standard::Probabilistic { .. } => {
                 let curve = self.config.standard.curve().scaled(link_share());
@@ -230,13 +230,13 @@ impl MqEcn {
         }
     }
 
-    /// Takes one step of the exponential filter (Eq. 6); *β* weighs the old value.
+    /// Returns the next value of the exponential filter (Eq. 6); *β* is the weight of the old value.
     fn smooth(&self, old: f64, sample: f64) -> f64 {
         self.config.beta * old + (1.0 - self.config.beta) * sample
     }
 
-    /// Samples the sum of weights for WFQ, at most once per MTU time: the weights of all queues that are not empty, and of the
-    /// queue that has just sent.
+    /// Samples the sum of weights for WFQ, at most once per MTU time. A sample adds the weights of the queues that hold packets and of
+    /// the queue that has just sent.
     fn sample_weights(&mut self, now: Instant, port: &PortView<'_>) {
         let slot = port.rate.transmission_time(self.config.mtu);
         if self.sampled_at.is_some_and(|last| now.saturating_since(last) < slot) {
@@ -267,7 +267,7 @@ impl Aqm for MqEcn {
             self.count_idle_time(now, port);
         }
         if port.queues[port.queue].packets == 0 {
-            // Released simulator: the turn of a newly active queue starts now, but not before the end of its last turn.
+            // MQ-ECN's released simulator: the turn of a newly active queue starts now, or at the end of its last turn if that is later.
             let start = &mut self.queues[port.queue].start;
             *start = now.max(*start);
         }
@@ -286,7 +286,7 @@ impl Aqm for MqEcn {
 
     fn on_turn(&mut self, now: Instant, port: &PortView<'_>) {
         let QueueShare { start, link_share: LinkShare::Round(_) } = self.queues[port.queue] else { return };
-        // §3.3.1: T_sample = T_now − T_pre, T_pre = T_now, where "now" is when the last bit of the turn has left.
+        // §3.3.1: T_sample = T_now − T_pre, then T_pre = T_now. T_now is the time at which the last bit of the turn has left.
         let finish = port.busy_until.max(now);
         let sample = finish.saturating_since(start);
         self.queues[port.queue].start = finish;
@@ -307,8 +307,8 @@ impl Aqm for MqEcn {
     }
 }
 
-/// Raises `base` to `exponent` by repeated multiplication. A port that was idle needs this for nearly every packet, and
-/// `libm::pow` took 3 % of a run's time.
+/// Raises `base` to `exponent` by repeated multiplication. A port that was idle calls this for nearly every packet; `libm::pow` took 3 %
+/// of a run's time.
 fn power(mut base: f64, mut exponent: u64) -> f64 {
     let mut found = 1.0;
     while exponent > 0 {

@@ -1,8 +1,8 @@
-//! RED-style ECN marking as switches implement it: a probability that depends on the backlog, which may be averaged.
+//! RED-style ECN marking as switches implement it: the probability depends on the backlog, which may be averaged.
 //!
-//! The curve is the one of WRED profiles and of the SONiC test plan: zero up to Kmin, linear to Pmax at Kmax, one above.
-//! Each packet is decided independently, unless marks are spaced as in BCC's released simulator. `floyd_jacobson.rs`
-//! implements RED as published, with an average over every arrival and idle times.
+//! The curve is that of WRED profiles and of the SONiC test plan: zero up to Kmin, linear from Kmin to Pmax at Kmax, one above. Each
+//! packet is decided independently, unless marks are spaced as in BCC's released simulator. `floyd_jacobson.rs` implements RED as
+//! published, whose average includes every arrival and the idle times.
 
 use shallows_core::packet::Header;
 use shallows_core::random::Stream;
@@ -43,7 +43,7 @@ impl Curve {
         }
     }
 
-    /// Returns the curve with both thresholds multiplied by `factor` (MQ-ECN §3.4, "Probabilistic Marking").
+    /// Returns the curve with `kmin` and `kmax` multiplied by `factor` (MQ-ECN §3.4, "Probabilistic Marking").
     #[must_use]
     pub fn scaled(self, factor: f64) -> Self {
         Self { kmin: self.kmin * factor, kmax: self.kmax * factor, ..self }
@@ -61,8 +61,8 @@ pub enum Spacing {
     /// Each packet is decided independently, as in switches.
     #[default]
     Independent,
-    /// The probability grows with the bytes since the last mark, counted once per port. BCC's released simulator (myred.cc) spaces marks
-    /// like this; RED itself counts packets.
+    /// The probability grows with the bytes that have passed the port since the last mark. BCC's released simulator (myred.cc) spaces
+    /// marks in this way; RED itself counts packets.
     Count {
         /// Number of bytes that count as one packet.
         packet: Bytes,
@@ -100,7 +100,7 @@ impl Red {
         self.decide_at(backlog, header.size())
     }
 
-    /// Returns the verdict on a packet of this `size`, for a reading of the gauge.
+    /// Returns the verdict on a packet of this `size`, if the gauge reads `backlog`.
     #[inline]
     fn decide_at(&mut self, backlog: f64, size: Bytes) -> Verdict {
         let mut probability = self.curve.probability(backlog);
@@ -115,9 +115,9 @@ impl Red {
         Verdict::mark_if(marks)
     }
 
-    /// Returns the probability with spacing, as in BCC's released simulator (myred.cc, after `modify_p` of ns-2's RED):
-    /// *p/(1 − c·p)* times the packet's size over `packet`. *c* is the number of whole packets in the bytes since the last mark,
-    /// including this packet.
+    /// Returns the probability of marking a packet of this `size`, with the spacing of BCC's released simulator (myred.cc, after
+    /// `modify_p` of ns-2's RED): *p/(1 − c·p)* times `size`/`packet`. *c* is the number of whole packets in the bytes since the last
+    /// mark, including this packet.
     fn spaced(&mut self, probability: f64, size: Bytes, packet: Bytes) -> f64 {
         if probability <= 0.0 || probability >= 1.0 {
             self.unmarked = Bytes(0);
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn the_share_of_marked_packets_follows_the_curve() {
-        // At backlog q the share is 5 % · (q − 500)/1500.
+        // At backlog q, the fraction of marked packets is 5 % · (q − 500)/1500.
         let mut red = red(Gauge::default(), sonic(), Spacing::Independent);
         for (backlog, expected) in [
             (0, 0.0),
@@ -190,7 +190,7 @@ mod tests {
             let marked = (0..n)
                 .filter(|_| red.on_enqueue(Instant::ZERO, &Header::default(), &seen.view()).marks())
                 .count();
-            // Four standard deviations of a binomial share.
+            // Four standard deviations of a binomial fraction.
             let tolerance = 4.0 * (expected * (1.0 - expected) / f64::from(n)).sqrt();
             let share = marked as f64 / f64::from(n);
             assert!(
@@ -229,8 +229,8 @@ mod tests {
 
     #[test]
     fn the_released_rule_of_bcc_spaces_marks_by_count() {
-        // p = 1/10 at every packet of 9,000 B: the k-th packet since the last mark has c = k and is marked with
-        // p/(1 − k·p) = 1/(10 − k), k = 1…9: the gaps are uniform over 1…9.
+        // p = 1/10 at every packet of 9,000 B. The k-th packet since the last mark has c = k and is marked with probability p/(1 − k·p) =
+        // 1/(10 − k), k = 1…9, so the gaps are uniform over 1…9.
         let spacing = Spacing::Count { packet: Bytes(9_000) };
         let gauge = Gauge { scope: Scope::Pool, point: Point::Dequeue, ..Gauge::default() };
         let mut red = red(gauge, Curve::new(0, 200_000, 0.2), spacing);
@@ -258,11 +258,11 @@ mod tests {
     fn the_released_count_works_in_whole_packets_and_starts_anew() {
         let spacing = Spacing::Count { packet: Bytes(9_000) };
         let mut red = red(Gauge::default(), sonic(), spacing);
-        // 4,500 B at p = 0.1: c = 0, halved by size. The next 4,500 B make c = 1: 0.1/0.9, halved.
+        // The first 4,500 B at p = 0.1: c = 0, and the size halves the probability. The next 4,500 B make c = 1: 0.1/0.9, halved.
         assert_eq!(red.spaced(0.1, Bytes(4_500), Bytes(9_000)), 0.05);
         assert_eq!(red.spaced(0.1, Bytes(4_500), Bytes(9_000)), 0.1 / 0.9 / 2.0);
         assert_eq!(red.unmarked, Bytes(9_000));
-        // c·p = 2 · 1/2 reaches one. A raised probability of one is not scaled by size: c = 1, p = 1/2 gives 1.
+        // c·p = 2 · 1/2 reaches one. A probability that spacing raises to one is not scaled by the size: c = 1, p = 1/2 gives 1.
         assert_eq!(red.spaced(0.5, Bytes(9_000), Bytes(9_000)), 1.0);
         red.unmarked = Bytes(4_500);
         assert_eq!(red.spaced(0.5, Bytes(4_500), Bytes(9_000)), 1.0);

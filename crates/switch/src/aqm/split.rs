@@ -13,13 +13,13 @@ pub enum Split {
     /// Each queue has the whole threshold: the "standard" threshold of MQ-ECN §2.
     #[default]
     Standard,
-    /// Each queue has its share by quantum or weight: the "minimum" threshold. Queues of strict priority have the whole
-    /// threshold.
+    /// Each queue has a part of the threshold in proportion to its quantum or weight: the "minimum" threshold. Queues of strict priority
+    /// have the whole threshold.
     Minimum,
 }
 
 impl Split {
-    /// Returns the threshold of each queue with these shares.
+    /// Returns the threshold of each queue of a port whose queues have these `shares`.
     pub fn divide(self, whole: Level, shares: &[Share]) -> Box<[Level]> {
         let weight = |share: &Share| match *share {
             Share::Strict => 0,
@@ -36,7 +36,7 @@ impl Split {
         shares.iter().map(part).collect()
     }
 
-    /// Returns the smallest threshold of any queue with these shares.
+    /// Returns the smallest threshold of the queues of a port with these `shares`.
     pub(super) fn least(self, whole: Level, shares: &[Share]) -> Level {
         self.divide(whole, shares).iter().copied().min().unwrap_or(whole)
     }

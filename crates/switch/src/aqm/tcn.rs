@@ -1,7 +1,6 @@
 //! TCN (Bai, Chen, Chen, Kim, Wu; CoNEXT '16): marks a packet at departure if it waited longer than *T*.
 //!
-//! A packet's waiting time is the time in its own queue, so one threshold suits every scheduler and any number of
-//! queues.
+//! The waiting time covers only the packet's own queue, so one threshold suits every scheduler and any number of queues.
 
 use shallows_core::packet::Header;
 use shallows_core::{Duration, Instant};

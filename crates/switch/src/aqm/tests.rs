@@ -1,4 +1,4 @@
-//! Every marker at a real port: the events that it handles, and the effect of its verdicts.
+//! Every marker at a real port: the events that the marker handles, and the effect of its verdicts.
 
 use shallows_core::packet::{Ecn, Header};
 use shallows_core::{Bytes, Rate};
@@ -7,7 +7,7 @@ use super::*;
 use crate::buffer::{Config as BufferConfig, Limit, Policy, ReservedRule, SharedBuffer};
 use crate::port::{self, Arrival, DropReason, EgressDrop, Ingress, Port};
 
-/// 1,000 bytes at 100 Gbit/s: 80 ns.
+/// Transmission time of 1,000 bytes at 100 Gbit/s: 80 ns.
 const SLOT: Duration = Duration::from_nanos(80);
 
 struct Bench {
@@ -97,7 +97,7 @@ fn every_marker_has_its_name_and_only_classic_red_hears_arrivals() {
 
 #[test]
 fn every_marker_hears_of_what_it_decides() {
-    // A marker with a configured point decides at that point. A port skips events that no marker needs.
+    // A marker with a configured point decides only at that point. A port skips events that no marker needs.
     for (name, config) in every_config() {
         let hears = config.build(&[Share::Strict], Stream::new(1, "marker", 0)).hears();
         let enqueues = matches!(name, "threshold" | "red" | "red-classic" | "mq-ecn");
@@ -161,7 +161,7 @@ fn verdicts_of_several_markers_add_up() {
 
 #[test]
 fn classic_red_averages_over_packets_that_the_buffer_refuses() {
-    // Weight 1/2. One packet is on the wire and two wait, which is the limit: packets find 0, 0, 1, 2, 2 packets.
+    // Weight 1/2. One packet is on the wire and two wait, which is the limit. Successive arrivals find 0, 0, 1, 2, 2 packets waiting.
     let thresholds = Thresholds::Explicit { min: Level(100), max: Level(200), weight: 0.5 };
     let config = FloydJacobsonConfig { thresholds, ..FloydJacobsonConfig::default() };
     let mut bench = Bench::new(Config::FloydJacobson(config), EgressDrop::Slot, 2);
@@ -172,7 +172,7 @@ fn classic_red_averages_over_packets_that_the_buffer_refuses() {
 
 #[test]
 fn an_incast_is_notified_on_the_packets_that_leave() {
-    // 24 packets arrive at once for each that leaves; the second dequeue measures the growth of 23.
+    // 24 packets arrive at once for each packet that leaves. The second dequeue measures a growth of 23 packets.
     let mut bench = Bench::new(Config::Ein(EinConfig::paper(Bytes(97_500))), EgressDrop::Slot, 10_000);
     bench.receive(Instant::ZERO, 24, Ecn::Ect);
     bench.receive(Instant::ZERO, 24, Ecn::NotEct);
@@ -209,7 +209,7 @@ fn tcn_goes_by_the_wait_in_the_queue() {
 
 #[test]
 fn codel_drops_at_no_cost_and_never_the_last_packets() {
-    // Target one slot, interval ten: the wait is above the target from the first wait of one slot on. Drops take no time.
+    // The target is one slot, the interval ten. The wait exceeds the target from the first wait of one slot on. Drops take no time.
     let config =
         CodelConfig { target: SLOT, interval: SLOT * 10, mtu: Bytes(1_000), ..CodelConfig::default() };
     let mut bench = Bench::new(Config::Codel(config), EgressDrop::Free, 10_000);
@@ -217,7 +217,8 @@ fn codel_drops_at_no_cost_and_never_the_last_packets() {
     let sent = bench.drain().len() as u64;
     let dropped = bench.port.counters().dropped[DropReason::Early as usize];
     assert_eq!(sent + dropped, 99);
-    // The control law: the first at 11 slots, then 10/√1, 10/√2 … later; with d drops the last packet leaves at 99 − d slots.
+    // The control law: the first drop is due at 11 slots, the others 10/√1, 10/√2 … later. With d drops, the last packet leaves at 99 − d
+    // slots.
     let due = |d: u32| 11.0 + 10.0 * (1..d).map(|k| 1.0 / f64::from(k).sqrt()).sum::<f64>();
     let expected = (1..99).take_while(|&d| due(d) <= f64::from(99 - d)).count() as u64;
     assert!(dropped.abs_diff(expected) <= 1, "{dropped}, the law gives {expected}");
@@ -228,7 +229,8 @@ fn codel_drops_at_no_cost_and_never_the_last_packets() {
 
 #[test]
 fn a_port_with_one_queue_keeps_the_standard_threshold_of_mq_ecn() {
-    // A FIFO has no rounds: K_std applies, and the arriving packet counts. 3,000 B: the third waiting packet is not above it.
+    // A FIFO has no rounds, so K_std applies. The backlog includes the arriving packet, so the third waiting packet finds 3,000 B, not
+    // more.
     let mut bench =
         Bench::new(Config::MqEcn(MqEcnConfig::paper(Bytes(3_000)).into()), EgressDrop::Slot, 10_000);
     bench.receive(Instant::ZERO, 6, Ecn::Ect);

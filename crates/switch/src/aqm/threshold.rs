@@ -1,4 +1,4 @@
-//! Marking above one threshold. DCTCP requires it (RFC 8257 §3.1), with the instantaneous backlog.
+//! Marking above one threshold, as DCTCP requires (RFC 8257 §3.1), usually by the instantaneous backlog.
 
 use shallows_core::Instant;
 use shallows_core::packet::Header;
@@ -11,7 +11,7 @@ use crate::queue::Reading;
 #[derive(Clone, Debug)]
 pub struct Threshold {
     meter: Meter,
-    /// Thresholds by queue.
+    /// Threshold of each queue.
     thresholds: Box<[Level]>,
 }
 
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn the_packet_itself_counts_where_the_source_says_so() {
-        // BCC's released simulator compares backlog + packet; 1,500 + 1,500 is not above 3,000, one byte more is.
+        // BCC's released simulator compares backlog + packet: 1,500 + 1,500 is not above 3,000, but one byte more is.
         let mut marker = at(Gauge { counts_packet: true, ..Gauge::default() }, 3_000);
         assert!(!marker.on_enqueue(Instant::ZERO, &packet(), &Seen::queue(1_500).view()).marks());
         assert!(marker.on_enqueue(Instant::ZERO, &packet(), &Seen::queue(1_501).view()).marks());
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn the_minimum_threshold_is_the_share_of_the_standard() {
-        // MQ-ECN §2: K·w/Σw. Quanta 1,500 and 4,500 share 65 packets of 1,500 B as 1 to 3; strict priority has the whole K.
+        // MQ-ECN §2: K·w/Σw. Quanta of 1,500 and 4,500 divide 65 packets of 1,500 B as 1 to 3; strict priority has the whole K.
         let round = |quantum| Share::Round { quantum: Bytes(quantum) };
         let shares = [Share::Strict, round(1_500), round(4_500)];
         let k = Level(97_500);
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn it_may_count_packets_and_average_them() {
-        // Weight 1/2: after two packets that find 8 the average is 6, after three 7.
+        // Weight 1/2: after two packets that find a backlog of 8 the average is 6, after three it is 7.
         let averaging = Averaging::Ewma { weight: 0.5 };
         let mut marker = at(Gauge { unit: Unit::Packets, averaging, ..Gauge::default() }, 6);
         let mut seen = Seen::queue(1);

@@ -1,11 +1,11 @@
-//! RED against closed forms, counting and χ².
+//! RED against closed forms, counts and χ² tests.
 
 use super::super::testing::Seen;
 use super::*;
 use crate::discipline::QueueState;
 
 const RATE: Rate = Rate::from_gbps(1);
-/// 500 bytes at 1 Gbit/s.
+/// Transmission time of 500 bytes at 1 Gbit/s.
 const PACKET_TIME: Duration = Duration(4_000_000);
 
 fn explicit(min: u64, max: u64, weight: f64) -> Config {
@@ -47,7 +47,7 @@ fn at(config: &Config, average: f64) -> FloydJacobson {
 
 #[test]
 fn the_average_over_n_arrivals_has_its_closed_form_and_hears_refused_packets() {
-    // (1 − w)avg + w·q from zero: q(1 − (1 − w)^n). Only on_arrival updates it: the buffer may refuse every packet.
+    // From zero, (1 − w)avg + w·q gives q(1 − (1 − w)^n). Only on_arrival updates the average, so the buffer may refuse every packet.
     for (unit, q) in [(Unit::Packets, 10.0), (Unit::Bytes, 10_000.0)] {
         let mut red = red(&Config { unit, ..explicit(5, 15, 0.002) });
         for n in 1..=1_000 {
@@ -64,7 +64,7 @@ fn the_average_over_n_arrivals_has_its_closed_form_and_hears_refused_packets() {
 
 #[test]
 fn idle_time_is_made_up_for_by_its_closed_form() {
-    // m = idle time/4 µs; the paper decays by (1 − w)^m, ns-2 by (1 − w)^(⌊m⌋ + 1).
+    // m = idle time/4 µs. The average decays by (1 − w)^m in the paper, and by (1 − w)^(⌊m⌋ + 1) in ns-2.
     for (idle, m) in [(4_000_000, 1.0), (10_000_000, 2.5), (400_000_000, 100.0)] {
         for (rule, exponent) in [(Idle::Paper, m), (Idle::AsReleased, f64::floor(m) + 1.0)] {
             let mut red = at(&Config { idle: rule, ..explicit(5, 15, 0.25) }, 8.0);
@@ -85,7 +85,7 @@ fn an_empty_queue_at_a_busy_link_is_a_sample_and_idle_time_counts_once() {
     let later = Instant(7_000_000) + PACKET_TIME;
     red.on_arrival(later, &packet(1_000), &seen.view());
     assert!((red.averages[0].value - 4.5).abs() < 1e-12, "one packet time");
-    // The last packet was dropped, and another arrives at the same time. No further idle time: a sample.
+    // The last packet was dropped, and another arrives at the same time. No idle time has passed since, so the average takes a sample.
     red.on_arrival(later, &packet(1_000), &seen.view());
     assert!((red.averages[0].value - 3.375).abs() < 1e-12);
     red.on_arrival(later + PACKET_TIME * 2, &packet(1_000), &seen.view());
@@ -145,7 +145,7 @@ fn the_share_of_marked_packets_follows_the_curve() {
 
 #[test]
 fn marks_are_spaced_uniformly_over_the_span_of_each_rule() {
-    // p = 1/10. §7, Method 2: gaps 1…10. Fig. 2's count: 1…9. ns-2's wait_: 10…19.
+    // p = 1/10. Gaps with §7, Method 2: 1…10. With the count of Fig. 2: 1…9. With ns-2's wait_: 10…19.
     for (spacing, first, last) in
         [(Spacing::Uniform, 1, 10), (Spacing::Counted, 1, 9), (Spacing::Wait, 10, 19)]
     {
@@ -158,7 +158,7 @@ fn marks_are_spaced_uniformly_over_the_span_of_each_rule() {
             gap += 1;
             assert!(gap < gaps.len(), "{spacing:?}: no mark in {gap} packets");
             if red.on_enqueue(Instant::ZERO, &packet(500), &seen.view()).marks() {
-                // The first gap begins where the average crossed the threshold.
+                // The first gap begins where the average crossed the threshold, so it is not counted.
                 gaps[gap] += u32::from(marks > 0);
                 (marks, gap) = (marks + 1, 0);
             }
@@ -168,7 +168,7 @@ fn marks_are_spaced_uniformly_over_the_span_of_each_rule() {
         let expected = f64::from(all) / inside.len() as f64;
         let off = |count: u32| f64::from(count) - expected;
         let chi2: f64 = inside.iter().map(|&count| off(count) * off(count) / expected).sum();
-        // 27.9 is the 0.1 % level for nine degrees of freedom.
+        // 27.9 is the 0.1 % level of χ² with nine degrees of freedom.
         assert!(chi2 < 27.9, "{spacing:?}: {chi2}, {gaps:?}");
     }
 }
@@ -189,7 +189,7 @@ fn the_count_starts_anew_below_the_threshold_and_after_a_forced_mark() {
             red.averages[0].value = 4.0;
             assert_eq!(red.on_enqueue(Instant::ZERO, &packet(500), &waiting(3).view()), Verdict::PASS);
         }
-        // After a forced mark the next packet is the first since a mark: only the count of Fig. 2 is one by then.
+        // After a forced mark, the next packet is the first since a mark. Only the count of Fig. 2 is one at that packet.
         red.space(0, 0.25, Bytes(500));
         red.averages[0].value = 15.0;
         assert_eq!(red.on_enqueue(Instant::ZERO, &packet(500), &waiting(3).view()), Verdict::MARK);
@@ -257,7 +257,7 @@ fn a_chance_of_nothing_draws_no_number() {
 
 #[test]
 fn a_free_link_is_not_idle_while_something_waits() {
-    // A shaper holds back the packets of queue 0. Queue 1 is empty: its average takes a sample of zero, and no idle time.
+    // A shaper holds back the packets of queue 0. Queue 1 is empty: its average takes a sample of zero, and no idle time is counted.
     let mut red = FloydJacobson::new(&explicit(5, 15, 0.25), 2, Stream::new(1, "red-classic", 0));
     red.averages[1].value = 8.0;
     let mut seen = Seen { busy_until: Instant::ZERO, queue: 1, ..waiting(4) };
@@ -278,7 +278,7 @@ fn a_victim_is_marked_or_dropped_and_a_forced_one_dropped_where_asked() {
         (Drop, Forced::AsBelow, 15.0, Verdict::DROP),
         (Mark, Forced::AsBelow, 4.9, Verdict::PASS),
     ] {
-        // max_p = 1, and this is the tenth packet since the last mark: probability 1 between the thresholds.
+        // max_p = 1, and this is the tenth packet since the last mark, so the probability is 1 between the thresholds.
         let config = Config { action, forced, max_p: 1.0, ..explicit(5, 15, 0.5) };
         let mut red = at(&config, average);
         red.averages[0].count = 10;
@@ -310,7 +310,7 @@ fn automatic_configuration_is_that_of_ns2() {
         assert!((line.weight - 3.999_92e-5).abs() < 1e-10, "{}", line.weight);
         assert_eq!(line.packet_time, Duration::from_micros(40));
     }
-    // 1 Mbit/s: the target delay holds 0.625 packets, so the minimum of 5 applies.
+    // 1 Mbit/s: half of the target delay is the time of 0.625 packets, so the minimum of 5 applies.
     assert_eq!(Line::new(&Config::default(), Rate(1_000_000)).min, 5.0);
     assert_eq!(Config::default().typical_packet, Bytes(500));
     // RED reads the rate of the link at the first arrival. 100 packets wait; the average exceeds 62.5 only after many arrivals.

@@ -10,7 +10,7 @@ const MTU_TIME: Duration = Duration(1_200_000);
 /// 65 packets of 1,500 B (§5.2).
 const K: u64 = 97_500;
 
-/// A port with its marker, and a round-robin of turns among its busy queues.
+/// A port with its marker, which runs rounds of turns among its busy queues.
 struct Driver {
     seen: Seen,
     marker: MqEcn,
@@ -44,7 +44,7 @@ impl Driver {
         verdict
     }
 
-    /// Sends one packet of `queue`. Its turn ends with this packet if `ends`.
+    /// Sends one packet of `queue`. If `ends`, the queue's turn ends with this packet.
     fn send(&mut self, queue: usize, size: u16, ends: bool) -> Verdict {
         self.now = self.now.max(self.seen.busy_until);
         self.seen.queue = queue;
@@ -104,9 +104,9 @@ fn close(value: f64, expected: f64) {
 
 #[test]
 fn the_threshold_follows_the_hand_worked_trace_for_one_to_eight_busy_queues() {
-    // Equal quanta of one packet. All queues become active together at t0. The turn of queue i in the first round ends i + 1
-    // slots later, and each further turn `busy` slots after the last: samples 1, 2 … busy, busy …
-    // T_round ← 3/4 · T_round + 1/4 · sample; K = K_std · min(slot/T_round, 1).
+    // Equal quanta of one packet. All queues become active together at t0. In the first round the turn of queue i ends i + 1 slots after
+    // t0; each further turn of queue i ends `busy` slots after its previous one. The samples are 1, 2 … busy, busy … T_round ← 3/4 ·
+    // T_round + 1/4 · sample; K = K_std · min(slot/T_round, 1).
     for busy in 1..=8usize {
         let mut driver = Driver::rounds(&[1_500; 8]);
         let queues: Vec<_> = (0..busy).collect();
@@ -131,7 +131,7 @@ fn the_threshold_follows_the_hand_worked_trace_for_one_to_eight_busy_queues() {
 
 #[test]
 fn busy_queues_of_unequal_quanta_share_the_standard_threshold() {
-    // Quanta 1, 2 and 5 packets: rounds of 8 slots; thresholds 1/8, 2/8 and 5/8 of K_std, which add up to it.
+    // Quanta of 1, 2 and 5 packets: rounds of 8 slots. The thresholds are 1/8, 2/8 and 5/8 of K_std and add up to K_std.
     let mut driver = Driver::rounds(&[1_500, 3_000, 7_500]);
     driver.fill(&[0, 1, 2]);
     for _ in 0..60 {
@@ -144,7 +144,7 @@ fn busy_queues_of_unequal_quanta_share_the_standard_threshold() {
 
 #[test]
 fn it_heals_from_a_wrong_round_time() {
-    // After n samples β^n of the error remains, from above and from below.
+    // After n samples, β^n of the initial error remains, whether the initial value is too high or too low.
     for wrong in [0.0, 1e9] {
         let mut driver = Driver::rounds(&[1_500; 4]);
         driver.fill(&[0, 1]);
@@ -162,12 +162,12 @@ fn it_heals_from_a_wrong_round_time() {
 #[test]
 fn a_round_below_a_nanosecond_counts_as_none() {
     let mut driver = Driver::rounds(&[1]);
-    // A quantum of one byte takes 800 ps. At 999 ps the threshold is the whole K_std, at 1,000 ps 0.8 of it.
+    // A quantum of one byte takes 800 ps. At a round time of 999 ps the threshold is the whole K_std, at 1,000 ps 0.8 of it.
     driver.marker.round_time = 999.0;
     close(driver.threshold(0), K as f64);
     driver.marker.round_time = 1_000.0;
     close(driver.threshold(0), 0.8 * K as f64);
-    // A round shorter than the quantum gives at most K_std: the rate is bounded by C.
+    // With a round shorter than the quantum, the threshold is K_std, because the rate is at most C.
     let mut driver = Driver::rounds(&[1_500]);
     driver.marker.round_time = 600_000.0;
     close(driver.threshold(0), K as f64);
@@ -175,7 +175,7 @@ fn a_round_below_a_nanosecond_counts_as_none() {
 
 #[test]
 fn an_idle_port_forgets_by_whole_slots() {
-    // T_idle is 1.2 µs: after 1, 2 or 2.99 slots 0.75, 0.75² and again 0.75² remain; within a slot nothing decays.
+    // T_idle is 1.2 µs: after 1, 2 or 2.99 idle slots, 0.75, 0.75² or 0.75² of the round time remains; within a slot nothing decays.
     for (idle, slots) in [(1_199_999, 0), (1_200_000, 1), (2_400_000, 2), (3_588_000, 2), (12_000_000, 10)] {
         for (idle_time, scale) in [(None, 1), (Some(Duration(2_400_000)), 2)] {
             let config = Config { idle_time, ..Config::paper(Bytes(K)) };
@@ -196,7 +196,7 @@ fn idle_time_is_counted_once_and_only_while_the_port_is_empty() {
     driver.fill(&[0, 1]);
     driver.send(0, 1_500, true);
     driver.marker.round_time = 8e6;
-    // Queue 1 still waits: an arrival much later finds a port that is not empty.
+    // Queue 1 still holds a packet, so an arrival much later finds a port that is not empty.
     driver.now = driver.seen.busy_until + MTU_TIME * 10;
     driver.arrive(0, 1_500);
     assert_eq!(driver.marker.round_time, 8e6);
@@ -215,7 +215,7 @@ fn idle_time_is_counted_once_and_only_while_the_port_is_empty() {
 
 #[test]
 fn parts_of_a_slot_add_up_over_packets_that_someone_else_drops() {
-    // Arrivals half a slot, one slot and a slot and a half after the link is free: one slot has passed at the second.
+    // Packets arrive half a slot, one slot and a slot and a half after the link is free. Only the second arrival counts an idle slot.
     let mut driver = Driver::rounds(&[1_500]);
     driver.arrive(0, 1_500);
     driver.send(0, 1_500, true);
@@ -231,8 +231,8 @@ fn parts_of_a_slot_add_up_over_packets_that_someone_else_drops() {
 
 #[test]
 fn the_link_must_be_free_for_the_port_to_idle_unless_as_released() {
-    // A packet of 9,000 B is on the wire for six slots. An arrival after the fifth finds the port empty but the link
-    // busy: the paper's port does not idle, the released simulator counts from the start of that transmission.
+    // A packet of 9,000 B is on the wire for six slots. An arrival after the fifth slot finds the port empty but the link busy. In the
+    // paper the port is not idle then; the released simulator counts idle time from the start of that transmission.
     for (idle_since, slots) in [(IdleSince::LinkFree, 0), (IdleSince::AsReleased, 5)] {
         let config = Config { idle_since, ..Config::paper(Bytes(K)) };
         let mut driver = Driver::new(&config, &[Share::Round { quantum: Bytes(9_000) }; 2]);
@@ -265,7 +265,7 @@ fn a_newly_active_queue_begins_when_it_arrives_but_not_before_its_last_turn_ende
     assert_eq!(driver.marker.queues[0].start, began + MTU_TIME);
     driver.arrive(1, 1_500);
     assert_eq!(driver.marker.queues[1].start, began + MTU_TIME * 3);
-    // The turn whose last packet was dropped at no cost on the wire ends now.
+    // A turn ends now if its last packet is dropped at no cost on the wire.
     driver.now = began + MTU_TIME * 4;
     driver.marker.on_turn(driver.now, &driver.seen.view());
     assert_eq!(driver.marker.queues[1].start, driver.now);
@@ -309,7 +309,7 @@ fn queues_of_strict_priority_keep_the_standard_threshold_and_take_no_samples() {
 
 #[test]
 fn both_probabilistic_thresholds_scale_and_the_probability_does_not() {
-    // T_round of four slots: Kmin 40,000 and Kmax 80,000 become 10,000 and 20,000; in the middle Pmax/2 = 0.2.
+    // With T_round of four slots, Kmin 40,000 and Kmax 80,000 become 10,000 and 20,000. In the middle the probability is Pmax/2 = 0.2.
     let standard = Standard::Probabilistic { kmin: Level(40_000), kmax: Level(80_000), pmax: 0.4 };
     let config = Config { standard, counts_packet: false, ..Config::paper(Bytes(K)) };
     let mut marker =
@@ -328,7 +328,7 @@ fn both_probabilistic_thresholds_scale_and_the_probability_does_not() {
 
 #[test]
 fn certain_outcomes_draw_no_number() {
-    // At Kmin no packet is marked, from Kmax on every packet. Neither case advances the random stream.
+    // No packet is marked at Kmin, and every packet from Kmax on. Neither case advances the random stream.
     let standard = Standard::Probabilistic { kmin: Level(40_000), kmax: Level(80_000), pmax: 0.4 };
     let config = Config { standard, counts_packet: false, ..Config::paper(Bytes(K)) };
     let mut marker = MqEcn::new(&config.into(), &[Share::Strict], Stream::new(1, "mq-ecn", 0));
@@ -360,7 +360,7 @@ fn under_wfq_a_queue_has_its_weight_among_the_busy() {
         assert!((driver.threshold(queue) - K as f64 * share / 8.0).abs() < 1.0);
     }
     assert_eq!(driver.told("round_time_us"), None, "there are no rounds");
-    // At most one sample in an MTU time: small packets in between do not change the sum.
+    // The sum is sampled at most once per MTU time, so small packets in between do not change it.
     let before = driver.marker.weight_sum;
     driver.arrive(1, 300);
     driver.arrive(1, 300);
