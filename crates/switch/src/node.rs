@@ -1,7 +1,7 @@
 //! A node of the network: its ports, and the memory that they share.
 //!
-//! A switch is a node with several ports; a host is a node with one port. The driver passes each arriving packet and its
-//! egress port to [`Node::receive`], and calls [`Node::transmit`] for a port at its [`Node::wake_at`]. Alternatively it calls
+//! A switch is a node with several ports; a host is a node with one port. The driver passes each arriving packet and its egress port to
+//! [`Node::receive`]. It calls [`Node::transmit`] for a port at the time that [`Node::wake_at`] returns. Alternatively it calls
 //! [`Node::advance`], which sends all packets due by a given time and passes the results to [`Effects`].
 
 use std::ops::Range;
@@ -15,7 +15,7 @@ use crate::port::{Arrival, Departure, Ingress, Port};
 /// A node, borrowed from its driver. Drivers keep the ports of all nodes in one array.
 #[derive(Debug)]
 pub struct Node<'a, L> {
-    /// The ports of all nodes, or the driver's values that each contain one port.
+    /// Ports of all nodes, or the values of the driver that each contain one port.
     pub all: &'a mut [L],
     /// Indices of this node's ports in `all`.
     pub ports: Range<u32>,
@@ -23,9 +23,10 @@ pub struct Node<'a, L> {
     pub memory: &'a mut SharedBuffer,
 }
 
-/// Receiver of the actions of a node's ports, in order of time. A port is identified by its index among the ports of all nodes.
+/// Receives the departures and drops of a node's ports, in order of time. Each port is identified by its index among the ports of all
+/// nodes.
 pub trait Effects<T> {
-    /// Handles a packet whose transmission at `port` starts.
+    /// Handles a packet whose transmission starts at `port`.
     fn departs(&mut self, port: u32, departure: Departure<T>);
 
     /// Handles a packet that `port` has dropped.
@@ -33,7 +34,8 @@ pub trait Effects<T> {
 }
 
 impl<L> Node<'_, L> {
-    /// Handles an arriving packet that must leave by `port`. Packets that the port drops, this one or others, go to `dropped`.
+    /// Handles an arriving packet that must leave by `port`. The payloads of all dropped packets, whether this one or waiting ones, are
+    /// added to `dropped`.
     #[inline(always)]
     pub fn receive<T: Copy + Default>(
         &mut self,
@@ -50,7 +52,8 @@ impl<L> Node<'_, L> {
         self.all[port as usize].as_mut().receive(now, ingress, header, payload, self.memory, dropped)
     }
 
-    /// Sends the next packet that waits at `port`, whose link must be free. Packets dropped on the way go to `dropped`.
+    /// Sends the next waiting packet of `port`, whose link must be free. The payloads of packets that are dropped instead are added to
+    /// `dropped`.
     #[inline(always)]
     pub fn transmit<T: Copy + Default>(
         &mut self,
@@ -64,7 +67,7 @@ impl<L> Node<'_, L> {
         self.all[port as usize].as_mut().transmit_next(now, self.memory, dropped)
     }
 
-    /// Returns the time at which `port` must send next; `None` while no packet that may be sent waits there.
+    /// Returns the time at which `port` must send next; `None` while no packet that may be sent waits at `port`.
     #[inline(always)]
     pub fn wake_at<T: Copy + Default>(&mut self, port: u32) -> Option<Instant>
     where
@@ -73,8 +76,8 @@ impl<L> Node<'_, L> {
         self.all[port as usize].as_mut().wake_at()
     }
 
-    /// Sends all packets that are due up to and including `until`, in order of time and then of ports. Each departure frees memory for the
-    /// other ports.
+    /// Sends all packets that are due up to and including `until`. They are sent in order of time, and in order of ports at the same
+    /// time, because each departure frees memory for the other ports.
     pub fn advance<T: Copy + Default>(&mut self, until: Instant, effects: &mut impl Effects<T>)
     where
         L: AsMut<Port<T>>,
@@ -90,7 +93,7 @@ impl<L> Node<'_, L> {
     }
 }
 
-/// Forwards the packets that a port drops to the effects.
+/// Passes the packets that a port drops to the effects.
 struct Dropped<'a, E> {
     port: u32,
     effects: &'a mut E,

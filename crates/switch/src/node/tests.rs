@@ -1,4 +1,4 @@
-//! Nodes of a few ports that share a memory, with hand-made and random arrivals.
+//! Nodes with a few ports that share a memory, with hand-made and random arrivals.
 
 use proptest::prelude::*;
 use shallows_core::packet::{Ecn, HostId};
@@ -9,7 +9,7 @@ use super::*;
 use crate::buffer::{Config as BufferConfig, Policy, ReservedRule};
 use crate::port::Config;
 
-/// A packet of 1,000 bytes takes 80 ns.
+/// Rate of each link: a packet of 1,000 bytes takes 80 ns.
 const RATE: Rate = Rate::from_gbps(100);
 const SLOT: u64 = 80_000;
 
@@ -19,7 +19,7 @@ impl<T> AsMut<Self> for Port<T> {
     }
 }
 
-/// Recorded effects, in order.
+/// Effects recorded in order.
 #[derive(Debug, Default, PartialEq)]
 struct Seen {
     departed: Vec<(u32, u32, Instant, Ingress)>,
@@ -46,7 +46,7 @@ struct Switch {
 const PORTS: Range<u32> = 2..5;
 
 impl Switch {
-    /// Creates three ports with `pool` bytes for all, placed after two ports of another node.
+    /// Creates three ports that share `pool` bytes. They come after two ports of another node.
     fn new(pool: u64) -> Self {
         let mut memory = SharedBuffer::new(&BufferConfig {
             policy: Policy::CompleteSharing,
@@ -102,8 +102,8 @@ fn a_departure_names_the_link_by_which_the_packet_came() {
 
 #[test]
 fn what_one_port_sends_gives_room_to_another() {
-    // Two packets fit. Ports 2 and 3 each send one packet at once and hold one. A packet that must wait at port 4 finds no room
-    // until one of those leaves at the end of the first slot.
+    // The memory holds two packets. Ports 2 and 3 each send one packet at once and store one. A packet that must wait at port 4 finds no
+    // room until one of the stored packets leaves at the end of the first slot.
     let (mut switch, mut seen) = (Switch::new(2_000), Seen::default());
     for (host, payload) in [(0, 1), (1, 2), (2, 3), (0, 4), (1, 5), (2, 6)] {
         switch.arrive(0, host, payload, &mut seen);
@@ -120,7 +120,7 @@ fn what_one_port_sends_gives_room_to_another() {
 }
 
 proptest! {
-    /// Advancing a node to each arrival, and to the end, has the same effects as waking its ports one by one.
+    /// Advancing a node to each arrival and then to the end has the same effects as waking each port when it is due.
     #[test]
     fn to_advance_is_to_wake_each_port_when_it_is_due(
         arrivals in prop::collection::vec((0u64..3, 0u32..3), 1..60),
@@ -129,7 +129,7 @@ proptest! {
         let [mut seen, mut expected] = [Seen::default(), Seen::default()];
         let mut at = 0;
         let wake = |woken: &mut Switch, until: u64, expected: &mut Seen| {
-            // Whichever port is due first, in order of ports.
+            // At each time, every port that is due sends, in order of ports.
             for now in 0..=until * SLOT / (SLOT / 2) {
                 let now = Instant(now * SLOT / 2);
                 for port in PORTS {

@@ -4,7 +4,7 @@ use shallows_core::Bytes;
 
 use crate::queue::DropReason;
 
-/// Numbers of packets by outcome. Law: received = sent + dropped + queued.
+/// Numbers of packets by outcome. At any time, received = sent + dropped + queued.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Packets that arrived at the port.
@@ -19,36 +19,36 @@ pub struct Counters {
     pub sent_bytes: Bytes,
     /// Packets dropped, by [`DropReason`].
     pub dropped: [u64; DropReason::ALL.len()],
-    /// Dropped packets that had waited: a marker dropped them at departure, or the link went down.
+    /// Packets that were dropped after they had waited: a marker dropped them at departure, or the link went down.
     pub dropped_at_dequeue: u64,
-    /// Largest number of bytes that ever waited.
+    /// Largest number of bytes that have waited at the same time.
     pub max_backlog: Bytes,
 }
 
 impl Counters {
-    /// Returns the packets dropped for any reason.
+    /// Returns the number of packets dropped for any reason.
     pub fn dropped_total(&self) -> u64 {
         self.dropped.iter().sum()
     }
 
-    /// Returns the packets that joined the queue, including packets that passed through an empty port.
+    /// Returns the number of packets that joined a queue, including packets that passed through an empty port.
     pub fn enqueued(&self) -> u64 {
         self.received + self.dropped_from_queue() - self.dropped_total()
     }
 
-    /// Returns the packets that left the queue.
+    /// Returns the number of packets that left a queue.
     pub fn dequeued(&self) -> u64 {
         self.sent + self.dropped_from_queue()
     }
 
-    /// Returns the packets that were dropped after they had joined the queue.
+    /// Returns the number of packets that were dropped after they had joined a queue.
     fn dropped_from_queue(&self) -> u64 {
         self.dropped_at_dequeue + self.dropped[DropReason::PushedOut as usize]
     }
 }
 
-/// Counters of a port or of one of its queues. The counters that nearly every packet needs are inline; the rare ones are
-/// allocated when first needed.
+/// Counters of a port or of one of its queues. The counters that nearly every packet changes are inline; the others are allocated when
+/// first needed.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Books {
     pub(super) received: u64,
@@ -58,7 +58,7 @@ pub(super) struct Books {
     rare: Option<Box<Rare>>,
 }
 
-/// Counters of rare outcomes; units as in [`Counters`].
+/// Counters of rare outcomes. Each field has the meaning of its namesake in [`Counters`].
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rare {
     pub(super) marked: u64,
@@ -80,7 +80,8 @@ impl Books {
         Counters { received, marked, incast, sent, sent_bytes, dropped, dropped_at_dequeue, max_backlog }
     }
 
-    /// Adds the counters of one of the port's queues, except `max_backlog`: the port's largest backlog is not the sum over queues.
+    /// Adds the counters of one of the port's queues, except `max_backlog`, because the port's largest backlog is not the sum of those of
+    /// its queues.
     pub(super) fn add(&mut self, other: &Self) {
         self.received += other.received;
         self.sent += other.sent;

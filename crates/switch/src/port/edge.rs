@@ -10,16 +10,16 @@ use crate::aqm::{Aqm, Hears, Installed, Marker, PortView, Verdict};
 use crate::buffer::{Memory, Refusal, SharedBuffer};
 use crate::queue::{DropReason, Held, Item, Left, QueueState};
 
-/// Surroundings of a port's queues: the link, the account in the buffer, the markers and the counters.
+/// The parts of a port around its queues: the link, the accounts in the buffer, the markers and the counters.
 #[derive(Clone, Debug)]
 pub(super) struct Edge {
     pub(super) rate: Rate,
-    /// Picoseconds per byte if this is a whole number, which avoids a division per packet; otherwise zero.
+    /// Picoseconds that a byte takes, if this is a whole number; otherwise zero. It saves a division per packet.
     pub(super) ps_per_byte: u64,
     pub(super) busy_until: Instant,
     /// State of all queues together; with one queue, the state of that queue.
     pub(super) total: QueueState,
-    /// Number of the port's first queue in the buffer of the switch; the others follow.
+    /// Number of the port's first queue in the buffer of the switch. The numbers of its other queues follow.
     pub(super) account: usize,
     pub(super) egress_drop: EgressDrop,
     /// Whether no waiting packet may be sent until a queue is resumed.
@@ -33,7 +33,7 @@ pub(super) struct Edge {
     pub(super) books: Books,
 }
 
-/// Outcome for an arriving packet. A packet that is sent at once is the arriving one, since no other waits before it.
+/// Outcome for an arriving packet. A packet that is sent at once is always the arriving one, because no other packet waits before it.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Fate {
     Sent { finish: Instant, queue: usize },
@@ -44,7 +44,7 @@ pub(super) enum Fate {
 /// Decision on whether a packet joins a queue.
 #[derive(Clone, Copy)]
 enum Admission {
-    /// The packet joins, and this memory holds its bytes.
+    /// The packet joins, and its bytes are stored in this memory.
     Join(Memory),
     Drop(DropReason),
 }
@@ -59,12 +59,12 @@ pub(super) fn ps_per_byte(rate: Rate) -> u64 {
     if 8_000_000_000_000 % rate.0 == 0 { rate.transmission_time(Bytes(1)).0 } else { 0 }
 }
 
-/// Returns the events that these markers handle.
+/// Returns the events that at least one of these markers needs.
 pub(super) fn heard_by(markers: &[Installed]) -> Hears {
     markers.iter().fold(Hears::default(), |hears, marker| hears.and(marker.marker().hears()))
 }
 
-/// Returns the combined verdict of several markers on an arriving packet.
+/// Returns the combined verdict of all `markers` on an arriving packet.
 #[inline(never)]
 fn enqueue_verdict(markers: &mut [Installed], now: Instant, header: &Header, view: &PortView<'_>) -> Verdict {
     markers
@@ -73,7 +73,7 @@ fn enqueue_verdict(markers: &mut [Installed], now: Instant, header: &Header, vie
 }
 
 impl Edge {
-    /// Handles an arriving packet as [`Self::receive`] does. Compiled out of line, for the rarer kinds of ports.
+    /// Handles an arriving packet as [`Self::receive`] does. This copy is compiled out of line, for the rarer kinds of ports.
     #[inline(never)]
     pub(super) fn receive_out_of_line<W: Waiting>(
         &mut self,
@@ -87,7 +87,7 @@ impl Edge {
         self.receive(waiting, now, entry, packet, buffer, dropped)
     }
 
-    /// Handles an arriving packet. Sets the marks of the markers in its header.
+    /// Handles an arriving packet, and sets the marks in its header that the markers choose.
     #[inline(always)]
     pub(super) fn receive<W: Waiting>(
         &mut self,
@@ -123,7 +123,7 @@ impl Edge {
         };
         let idle = self.is_idle(now);
         if idle && let Some(ends_turn) = waiting.pass(now, queue, header.size()) {
-            // The packet passes without joining its queue, because it would free its memory at once.
+            // The packet passes through the port without joining its queue, because it would free its memory at once.
             let item =
                 Item { header: *header, payload, enqueued_at: now, held: Held::new(ingress, queue, memory) };
             let departs = self.depart(waiting, now, queue, item, buffer);
@@ -158,7 +158,7 @@ impl Edge {
         }
     }
 
-    /// Sends the next packet as [`Self::transmit`] does. Compiled out of line, for the rarer kinds of ports.
+    /// Sends the next packet as [`Self::transmit`] does. This copy is compiled out of line, for the rarer kinds of ports.
     #[inline(never)]
     pub(super) fn transmit_out_of_line<W: Waiting>(
         &mut self,
@@ -170,7 +170,7 @@ impl Edge {
         self.transmit(waiting, now, buffer, dropped)
     }
 
-    /// Sends the next packet that waits; the link must be free.
+    /// Sends the next waiting packet; the link must be free.
     #[inline(always)]
     pub(super) fn transmit<W: Waiting>(
         &mut self,
@@ -185,7 +185,7 @@ impl Edge {
                 return None;
             }
             let Some(Left { item, queue, ends_turn }) = waiting.dequeue(now) else {
-                // If any packet waits, it is in a paused queue.
+                // Any packet that still waits is in a paused queue.
                 self.halted = self.total.backlog.0 > 0;
                 break;
             };
@@ -210,7 +210,7 @@ impl Edge {
         None
     }
 
-    /// Ends the halt after a waiting packet may leave again.
+    /// Ends the halt, because a waiting packet may leave again.
     #[cold]
     pub(super) fn go_on(&mut self, now: Instant) {
         self.halted = false;
@@ -219,8 +219,8 @@ impl Edge {
         }
     }
 
-    /// Returns whether the buffer and the enqueue markers let a packet join `queue`; sets their marks in its header. `found` is the
-    /// memory that [`super::Port::room`] found, if any.
+    /// Returns whether the buffer and the enqueue markers admit a packet to `queue`, and sets the marks of these markers in its header.
+    /// `found` is the memory that [`super::Port::room`] has found, if any.
     #[inline(always)]
     fn admit<W: Waiting>(
         &mut self,
@@ -253,7 +253,7 @@ impl Edge {
         let (markers, view) = self.markers_and_view(waiting, queue, Duration::ZERO, buffer);
         let verdict = match markers {
             [marker] => marker.on_enqueue(now, header, &view),
-            // The copies keep everything else in registers.
+            // The copies let the compiler keep all other values in registers.
             several => enqueue_verdict(several, now, &{ *header }, &{ view }),
         };
         match self.carry_out(waiting, verdict, queue, header) {
@@ -286,7 +286,7 @@ impl Edge {
         self.total.backlog.0 == 0 && self.busy_until <= now && !self.halted
     }
 
-    /// Accounts for a packet that joins `queue`.
+    /// Adds a packet that joins `queue` to the accounts.
     #[inline(always)]
     fn hold(&mut self, queue: usize, size: Bytes, memory: Memory, buffer: &mut SharedBuffer) {
         buffer.take(self.account + queue, size, memory);
@@ -295,7 +295,7 @@ impl Edge {
         self.books.max_backlog = self.books.max_backlog.max(self.total.backlog);
     }
 
-    /// Accounts for a packet that leaves `queue`.
+    /// Removes a packet that leaves `queue` from the accounts.
     #[inline(always)]
     fn free(&mut self, queue: usize, size: Bytes, memory: Memory, buffer: &mut SharedBuffer) {
         self.total.backlog -= size;
@@ -303,7 +303,7 @@ impl Edge {
         buffer.release(self.account + queue, size, memory);
     }
 
-    /// Returns the counters for packets of `queue`.
+    /// Returns the counters that count packets of `queue`.
     #[inline(always)]
     fn count<'a, W: Waiting>(&'a mut self, waiting: &'a mut W, queue: usize) -> &'a mut Books {
         waiting.books(queue, &mut self.books)
@@ -351,7 +351,7 @@ impl Edge {
         }
     }
 
-    /// Returns the markers, and the view of the port that they receive.
+    /// Returns the port's markers, and the view of the port that they receive.
     #[inline(always)]
     pub(super) fn markers_and_view<'a, W: Waiting>(
         &'a mut self,
@@ -387,7 +387,7 @@ impl Edge {
         }
     }
 
-    /// Sets the marks of the verdict in `header`, or returns the reason for dropping the packet.
+    /// Sets in `header` the marks that the verdict contains, or returns the reason for dropping the packet.
     #[inline(always)]
     fn carry_out<W: Waiting>(
         &mut self,

@@ -1,4 +1,4 @@
-//! A port whose link goes down, returns or changes its rate. No function in this file runs on the path of a packet.
+//! Changes of a port's link: it goes down, comes back, or changes its rate. No function in this file runs on the path of a packet.
 
 use shallows_core::{Instant, Rate};
 
@@ -8,12 +8,13 @@ use crate::buffer::SharedBuffer;
 use crate::discipline::Discipline;
 
 impl<T: Copy + Default> Port<T> {
-    /// Records that the link goes down. All waiting packets go to `dropped` and free their memory. Arriving packets are dropped
-    /// too, until [`Self::link_up`]. The reason is [`DropReason::LinkDown`](super::DropReason::LinkDown).
+    /// Records that the link goes down. All waiting packets are dropped: they free their memory, and their payloads are added to
+    /// `dropped`. Arriving packets are dropped too, until [`Self::link_up`]. The reason is
+    /// [`DropReason::LinkDown`](super::DropReason::LinkDown).
     ///
-    /// No packet waits for the link to return. Linux resets the queueing discipline of a device without carrier and drops packets sent
-    /// to it (`dev_deactivate` in net/sched/sch_generic.c). Switches drain the queues of a port that is down, because other ports
-    /// need the memory. Paused queues are resumed, because no resume message can arrive over the link.
+    /// No packet waits until the link comes back. Linux resets the queueing discipline of a device without carrier and drops packets sent
+    /// to it (`dev_deactivate` in net/sched/sch_generic.c). Switches drain the queues of a port that is down, because other ports need
+    /// the memory. Paused queues are resumed, because no resume frame can arrive over the link.
     pub fn link_down(&mut self, now: Instant, buffer: &mut SharedBuffer, dropped: &mut impl Extend<T>) {
         let Self { edge, queues } = self;
         edge.halted = false;
@@ -28,8 +29,8 @@ impl<T: Copy + Default> Port<T> {
         }
     }
 
-    /// Records that the link works again, at this rate. A packet that was cut off no longer occupies the link, so the driver must not
-    /// call [`Self::transmit_next`] at a time that it obtained before.
+    /// Records that the link works again, at this rate. A packet that was on the wire when the link went down no longer occupies the
+    /// link. The driver must therefore ignore any earlier result of [`Self::wake_at`].
     ///
     /// # Panics
     ///
@@ -41,7 +42,7 @@ impl<T: Copy + Default> Port<T> {
         self.set_rate(now, rate);
     }
 
-    /// Changes the rate of the link. The packet on the wire is sent to its end at the old rate.
+    /// Changes the rate of the link. The packet on the wire is still sent to its end at the old rate.
     ///
     /// # Panics
     ///

@@ -1,4 +1,4 @@
-//! Inspection of a port and of its conservation laws. No function in this file runs on the path of a packet.
+//! Inspection of a port, and checks of its conservation laws. No function in this file runs on the path of a packet.
 
 use shallows_core::Duration;
 
@@ -10,8 +10,8 @@ use crate::discipline::Discipline;
 use crate::queue::Reading;
 
 impl<T: Copy + Default> Port<T> {
-    /// Passes every quantity in a trace of this port to `tell`: its backlog, the backlog of each queue, and the state of its
-    /// discipline and markers.
+    /// Calls `tell` with every quantity in a trace of this port: its backlog, the backlog of each queue, and the state of its discipline
+    /// and markers.
     pub fn observe(&mut self, buffer: &SharedBuffer, mut tell: impl FnMut(Reading)) {
         let Self { edge, queues } = self;
         tell(Reading { quantity: "backlog_bytes", queue: None, value: edge.total.backlog.0 as f64 });
@@ -73,7 +73,7 @@ impl<T: Copy + Default> Port<T> {
                 held.packets, account.packets,
                 "port and buffer count the same packets of queue {queue}"
             );
-            // Without cells, both bounds are the backlog.
+            // Without cells, the lower and the upper bound on the occupied memory both equal the backlog.
             let least = buffer.occupied(held.backlog);
             let most = buffer.most_occupied(held.backlog, held.packets);
             assert!(

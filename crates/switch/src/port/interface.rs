@@ -10,18 +10,18 @@ use crate::buffer::Memory;
 use crate::queue::{Held, Ingress};
 use crate::{discipline, shaper};
 
-/// Link time that a packet costs if a dequeue marker drops it.
+/// Time on the link that a packet costs if a dequeue marker drops it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum EgressDrop {
-    /// The transmission time of the packet, in which the link stays idle, as in hardware (BCC, footnote 4).
+    /// The transmission time of the packet, during which the link stays idle, as in hardware (BCC, footnote 4).
     #[default]
     Slot,
     /// No time; the next packet starts at once, as in CoDel.
     Free,
 }
 
-/// A packet that leaves the port for the link. In-band telemetry reads its other values from the port: rate, bytes sent, backlog.
+/// A packet that leaves the port for the link. In-band telemetry reads its other values (rate, bytes sent, backlog) from the port.
 #[derive(Clone, Copy, Debug)]
 pub struct Departure<T> {
     /// Header of the packet, with the marks set at this port.
@@ -35,7 +35,7 @@ pub struct Departure<T> {
 }
 
 impl<T> Departure<T> {
-    /// Returns the departure with another payload.
+    /// Returns the same departure with the payload replaced by `payload(self.payload)`.
     pub fn map<U>(self, payload: impl FnOnce(T) -> U) -> Departure<U> {
         let Self { header, payload: own, held, finish } = self;
         Departure { header, payload: payload(own), held, finish }
@@ -53,12 +53,12 @@ pub enum Arrival<T> {
     Dropped,
 }
 
-/// Entry of a packet into a port.
+/// Ingress of a packet into a port, and the memory that is known to have room for it.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
     /// Ingress link by which the packet came to the node.
     pub ingress: Ingress,
-    /// Memory from [`Room::Found`], if the driver has called [`super::Port::room`] just before.
+    /// Memory in [`Room::Found`], if the driver has called [`super::Port::room`] immediately before.
     pub found: Option<Memory>,
 }
 
@@ -68,14 +68,14 @@ impl From<Ingress> for Entry {
     }
 }
 
-/// Room for a packet at a port, now and after other ports release memory.
+/// Room for a packet at a port, both now and after other ports release memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Room {
     /// The packet finds room in this memory.
     Found(Memory),
-    /// The packet finds room, in a memory that depends on its queue.
+    /// The packet finds room, in a memory that depends on the packet's queue.
     Certain,
-    /// The packet may find no room.
+    /// The packet may or may not find room.
     Uncertain,
 }
 
@@ -84,10 +84,10 @@ pub enum Room {
 pub struct Config {
     /// Discipline: the queues of the port, and the order of their service.
     pub discipline: discipline::Config,
-    /// Markers; each inspects the packets of its queues.
+    /// Markers of the port. Each inspects the packets of the queues that it handles.
     pub markers: Vec<Placed>,
     /// Shaper that keeps the port below the rate of its link, if any.
     pub shaper: Option<shaper::Config>,
-    /// Link time that a drop at dequeue costs.
+    /// Time on the link that a packet costs if a dequeue marker drops it.
     pub egress_drop: EgressDrop,
 }

@@ -1,4 +1,4 @@
-//! A port called directly: order of decisions, order of service, drops.
+//! A port called directly: the order of its decisions, the order of service, and drops.
 
 use shallows_core::Duration;
 use shallows_core::packet::{Ecn, PacketKind};
@@ -47,7 +47,7 @@ fn packet(ecn: Ecn) -> Header {
     Header::default().with_size(1_000).with_ecn(ecn)
 }
 
-/// 1,000 bytes at 100 Gbit/s: 80 ns.
+/// Transmission time of 1,000 bytes at 100 Gbit/s: 80 ns.
 const SLOT: Duration = Duration::from_nanos(80);
 
 #[test]
@@ -101,7 +101,7 @@ fn an_enqueue_marker_sees_the_backlog_without_the_arriving_packet() {
     for payload in 0..4 {
         port.receive(Instant::ZERO, Ingress::NONE, packet(Ecn::Ect), payload, &mut buffer, &mut vec![]);
     }
-    // The first is on the wire; the others found 0, 1,000 and 2,000 bytes waiting: the last two are above 999.
+    // The first packet is on the wire. The others find 0, 1,000 and 2,000 bytes waiting, and the last two of these are above 999.
     assert_eq!(port.counters().marked, 2);
     let marks: Vec<_> = (1..4)
         .map(|slot| {
@@ -173,7 +173,7 @@ fn above_the_threshold_what_is_not_ecn_capable_is_dropped() {
 
 #[test]
 fn an_incast_notification_of_another_switch_is_not_counted_here() {
-    // Any gradient is above -1, so every packet is notified.
+    // Any gradient is above -1, so every packet gets the notification.
     let ein =
         Config::Ein(crate::aqm::EinConfig { threshold: -1.0, ..crate::aqm::EinConfig::paper(Bytes(0)) });
     let (mut port, mut buffer) = (port(vec![ein], EgressDrop::Slot), buffer(Limit::Bytes(Bytes(10_000))));

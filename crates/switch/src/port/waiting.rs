@@ -1,4 +1,4 @@
-//! Waiting packets of a port: one queue, or the queues of a discipline behind a shaper.
+//! Waiting packets of a port: those of a single queue, or of a discipline behind an optional shaper.
 
 use shallows_core::packet::Header;
 use shallows_core::{Bytes, Instant};
@@ -9,10 +9,10 @@ use crate::queue::{DropReason, Item, Left, QueueState};
 use crate::ring::Ring;
 use crate::shaper::TokenBucket;
 
-/// The queues of a port on the path of a packet. The default methods are those of a port with one queue, for which the compiler
-/// removes the calls.
+/// Queues of a port, as the path of a packet uses them. The default methods suit a port with one queue; the compiler removes calls to
+/// them.
 pub(super) trait Waiting {
-    /// Data that the driver passes with a packet.
+    /// The driver's reference to the rest of a packet.
     type Payload: Copy;
 
     /// Removes a packet to make room for the arriving one; see [`Discipline::push_out`].
@@ -41,20 +41,20 @@ pub(super) trait Waiting {
         false
     }
 
-    /// Returns the time until which the shaper delays the next packet; `None` if the packet may leave now.
+    /// Returns the time until which the shaper holds back the next packet; `None` if the packet may leave now.
     fn held_until(&mut self, _now: Instant) -> Option<Instant> {
         None
     }
 
-    /// Records that `size` bytes go on the wire, or that a slot of that size stays empty.
+    /// Records that `size` bytes go on the wire, or that the wire stays idle for their transmission time.
     fn spend(&mut self, _now: Instant, _size: Bytes) {}
 
-    /// Returns the queues. `whole` is their sum.
+    /// Returns the state of each queue. `whole` is the sum over all queues.
     fn states<'a>(&'a self, whole: &'a QueueState) -> &'a [QueueState] {
         std::slice::from_ref(whole)
     }
 
-    /// Returns the counters of `queue`. A port with one queue counts in `whole`.
+    /// Returns the counters of `queue`. For a port with one queue these are `whole`.
     fn books<'a>(&'a mut self, _queue: usize, whole: &'a mut Books) -> &'a mut Books {
         whole
     }
@@ -74,12 +74,12 @@ impl<T: Copy + Default> Waiting for Ring<Item<T>> {
     }
 }
 
-/// State of a port with several queues or a shaper. The fields that each packet needs come first, so that they share a cache
-/// line with every discipline.
+/// State of a port with several queues or a shaper. The fields that each packet needs come first, so that they share a cache line
+/// whatever the discipline.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub(super) struct Elaborate<T> {
-    /// Counters by queue; empty if there is only one.
+    /// Counters of each queue; empty if there is only one queue.
     pub(super) books: Box<[Books]>,
     pub(super) shaper: Option<TokenBucket>,
     pub(super) discipline: AnyDiscipline<T>,

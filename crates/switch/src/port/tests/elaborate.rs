@@ -5,7 +5,8 @@ use super::*;
 use crate::discipline::{self, ComposedConfig, Limits, SchedulerConfig};
 use crate::shaper;
 
-/// Returns a port with two queues by class, the first with priority. Its accounts are 1 and 2; account 0 is a neighbour's queue.
+/// Returns a port with two queues by class, the first with priority. Its queues have the accounts 1 and 2; account 0 belongs to a
+/// neighbour's queue.
 ///
 /// The neighbour and queue 0 share pool 0; queue 1 has pool 1.
 pub(super) fn two_queues(markers: Vec<Config>, policy: Policy) -> (Port<u32>, SharedBuffer) {
@@ -30,7 +31,7 @@ pub(super) fn two_queues(markers: Vec<Config>, policy: Policy) -> (Port<u32>, Sh
     (Port::new(GBPS_100, 1, &config, |purpose, place| Stream::new(1, purpose, place as u64)), buffer)
 }
 
-/// Returns a port with one queue behind a bucket of 1,000 B that fills at 10 Gbit/s: 1,000 B in 800 ns.
+/// Returns a port with one queue behind a token bucket of 1,000 B, which fills at 10 Gbit/s: 1,000 B in 800 ns.
 pub(super) fn shaped(markers: Vec<Config>, egress_drop: EgressDrop) -> Port<u32> {
     let config = crate::port::Config {
         markers: markers.into_iter().map(Placed::everywhere).collect(),
@@ -61,7 +62,7 @@ fn receive(port: &mut Port<u32>, buffer: &mut SharedBuffer, classes: &[u8]) -> V
     dropped
 }
 
-/// Returns the readings of `quantity` at the port, each with its queue.
+/// Returns the readings of `quantity` at the port, each with the queue to which it belongs.
 fn told(port: &mut Port<u32>, buffer: &SharedBuffer, quantity: &str) -> Vec<(Option<usize>, f64)> {
     let mut told = vec![];
     port.observe(buffer, |reading| {
@@ -75,7 +76,7 @@ fn told(port: &mut Port<u32>, buffer: &SharedBuffer, quantity: &str) -> Vec<(Opt
 #[test]
 fn a_reason_is_named_in_results_as_in_the_code() {
     for reason in DropReason::ALL {
-        // `QueueLimit` becomes `queue_limit`: an underscore before each capital but the first, all in small letters.
+        // `QueueLimit` becomes `queue_limit`: lower case, with an underscore before each capital but the first.
         let mut name = String::new();
         for letter in format!("{reason:?}").chars() {
             if letter.is_uppercase() && !name.is_empty() {
@@ -108,11 +109,11 @@ fn counters_add_up_but_for_the_most_that_waited() {
         *books.rare() = Rare { marked, incast, dropped, dropped_at_dequeue };
         books
     };
-    // Once plus a hundred times is a hundred and one times.
+    // Adding counters scaled by 100 to the unscaled counters gives counters scaled by 101.
     let mut sum = books(1);
     sum.add(&books(100));
     assert_eq!(sum.counters(), counters(101));
-    // One of the two sides has no rare outcomes.
+    // Only one of the two operands has counters of rare outcomes.
     let mut common = Books::default();
     common.received = 1;
     assert_eq!(common.counters(), Counters { received: 1, ..Counters::default() });
@@ -147,7 +148,7 @@ fn queues_have_accounts_and_counters_of_their_own() {
 
 #[test]
 fn the_one_queue_of_a_port_has_the_counters_of_the_port() {
-    // Also if the port is shaped, or has a discipline with one account.
+    // The port may also be shaped, or have a discipline with one account.
     for mut port in [port(vec![], EgressDrop::Slot), shaped(vec![], EgressDrop::Slot)] {
         let mut buffer = buffer(Limit::Packets(1));
         receive(&mut port, &mut buffer, &[0, 0, 0]);
@@ -201,7 +202,7 @@ fn a_shaper_holds_the_next_packet_until_its_bucket_has_filled() {
         port.receive(now, Ingress::NONE, packet(Ecn::Ect), payload, buffer, &mut vec![])
     };
     assert!(matches!(arrive(&mut port, &mut buffer, Instant::ZERO, 1), Arrival::Sent(_)));
-    // The link is free after 80 ns, the bucket full after 800: packets that arrive in between wait, and none is lost.
+    // The link is free after 80 ns and the bucket full after 800 ns. Packets that arrive in between wait, and none is lost.
     let now = Instant::ZERO + SLOT;
     assert!(matches!(arrive(&mut port, &mut buffer, now, 2), Arrival::Queued));
     assert_eq!(port.busy_until(), Instant::ZERO + REFILL);
@@ -225,7 +226,7 @@ fn a_packet_that_a_dequeue_marker_drops_takes_tokens_only_where_it_takes_a_slot(
             port.receive(Instant::ZERO, Ingress::NONE, packet(Ecn::NotEct), 1, &mut buffer, &mut dropped);
         assert!(matches!(arrival, Arrival::Dropped), "{egress_drop:?}");
         assert_eq!((dropped, port.counters().dropped_at_dequeue), (vec![1], 1));
-        // The next packet finds an empty bucket and waits for it, or a full bucket.
+        // The next packet waits for the empty bucket to fill, unless the bucket is already full.
         let now = port.busy_until();
         let arrival = port.receive(now, Ingress::NONE, packet(Ecn::Ect), 2, &mut buffer, &mut vec![]);
         assert_eq!(matches!(arrival, Arrival::Queued), ready > Duration::ZERO, "{egress_drop:?}");

@@ -1,4 +1,4 @@
-//! Ports with queues that are paused for a while.
+//! Ports whose queues are paused for a while.
 
 use super::elaborate::{REFILL, shaped, two_queues};
 use super::*;
@@ -9,7 +9,7 @@ fn arrive(port: &mut Port<u32>, buffer: &mut SharedBuffer, at: Instant, class: u
     port.receive(at, Ingress::NONE, header, u32::from(class), buffer, &mut Vec::new())
 }
 
-/// Sends packets when the port wakes, until `end`. Returns their times and payloads.
+/// Sends packets at the times that the port returns, until `end`. Returns the time and the payload of each.
 fn wake(port: &mut Port<u32>, buffer: &mut SharedBuffer, end: Instant) -> Vec<(Instant, u32)> {
     let mut sent = Vec::new();
     while let Some(at) = port.wake_at().filter(|&at| at <= end) {
@@ -32,7 +32,7 @@ fn a_port_of_one_queue_that_is_paused_ends_what_it_sends_and_no_more() {
     arrive(&mut port, &mut buffer, at(10), 0);
     port.pause(0);
     assert_eq!(port.wake_at(), None);
-    // The driver may have scheduled this call before the pause.
+    // The driver may have scheduled this call before the queue was paused.
     assert!(port.transmit_next(at(80), &mut buffer, &mut Vec::new()).is_none());
     assert!(matches!(arrive(&mut port, &mut buffer, at(90), 0), Arrival::Queued));
     port.resume(at(200), 0);
@@ -59,7 +59,7 @@ fn a_paused_port_that_is_empty_keeps_what_comes() {
 fn the_other_queue_of_a_port_goes_on_and_wakes_it() {
     let (mut port, mut buffer) = two_queues(vec![], Policy::CompleteSharing);
     port.pause(0);
-    // The port is empty and its link free, but packets of class 0 may not pass.
+    // The port is empty and its link is free, but a packet of the paused class 0 must not pass through.
     assert!(matches!(arrive(&mut port, &mut buffer, at(0), 0), Arrival::Queued));
     assert_eq!(wake(&mut port, &mut buffer, at(50)), []);
     assert_eq!(port.wake_at(), None, "nothing that waits may be sent");
