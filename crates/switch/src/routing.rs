@@ -1,4 +1,4 @@
-//! Choice among equal-cost next hops.
+//! Choice of a next hop among those of equal cost.
 
 mod hash;
 mod ns2;
@@ -8,40 +8,42 @@ use shallows_core::packet::Header;
 
 use hash::{spread, symmetric_hash};
 
-/// Rule by which the switches of a network choose among equal-cost paths. All packets of a connection take one path.
+/// Rule by which the switches of a network choose among equal-cost paths. All packets of a connection in one direction take the same
+/// path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Config {
-    /// A uniform hash of the five-tuple. The two directions of a connection choose independently.
+    /// A uniform hash of the five-tuple. The paths of a connection's two directions are independent.
     FiveTuple {
-        /// Seed of each switch; different seeds decorrelate the choices of successive switches.
+        /// Seed of each switch. Different seeds make the choices of successive switches independent.
         seeds: Vec<u64>,
     },
-    /// A uniform hash of the five-tuple with its two ends sorted. Both directions of a connection take the same path.
+    /// A uniform hash of the five-tuple, with its two ends sorted. Both directions of a connection take the same path.
     Symmetric {
-        /// Seed of each switch. All switches of a tier share one seed, because both ends of a path must choose the same way.
+        /// Seed of each switch. All switches of a tier share one seed, so that the switches at both ends of a path choose in the same
+        /// way.
         seeds: Vec<u64>,
     },
-    /// The hash of MQ-ECN's ns-2 simulations, over node, source, destination and flow.
+    /// The hash of MQ-ECN's ns-2 simulations, over the numbers of node, source, destination and flow.
     Ns2 {
-        /// Number of hosts; hosts are the first nodes.
+        /// Number of hosts. The hosts are the first nodes of the network.
         hosts: u32,
-        /// Port number of a host's first connection. The following numbers belong to one connection per other host.
+        /// Port number of a host's first connection. This and the following numbers belong to one connection to each other host.
         first_port: u16,
     },
-    /// The rule of BCC's ns-2 simulations: numbers drawn for the connections that are open from the start.
+    /// The rule of BCC's ns-2 simulations, based on random numbers of the connections that are open from the start.
     Numbered {
         /// Tier of each switch: the number of switches between it and the nearest host.
         tiers: Vec<u32>,
         /// Number of hosts.
         hosts: u32,
-        /// Number of connections that each pair has from the start.
+        /// Number of connections that are open from the start for each pair of hosts.
         per_pair: u32,
-        /// Port number of a host's first connection. Connections to one host have consecutive numbers.
+        /// Port number of a host's first connection. The connections to one host have consecutive port numbers.
         first_port: u16,
     },
 }
 
-/// Path choice of all switches of a network.
+/// Path choice for all switches of a network.
 #[derive(Clone, Debug)]
 pub struct Ecmp(Kind);
 
@@ -54,7 +56,7 @@ enum Kind {
 }
 
 impl Ecmp {
-    /// Creates the path choice and draws all its random numbers.
+    /// Creates the path choice for `config`, and draws all random numbers that it needs.
     pub fn new(config: &Config) -> Self {
         Self(match config {
             Config::FiveTuple { seeds } => Kind::FiveTuple(seeds.as_slice().into()),
@@ -106,7 +108,7 @@ mod tests {
             assert_eq!(choice, ecmp.select(0, &header.with_size(40), &[0, 1, 2]));
             counts[choice as usize] += 1;
         }
-        // Binomial with mean 3,000 and standard deviation 44.7; 224 is five of them.
+        // Binomial with mean 3,000 and standard deviation 44.7; five standard deviations are 224.
         assert!(counts.iter().all(|&count| count.abs_diff(3_000) < 224), "{counts:?}");
     }
 
@@ -115,7 +117,7 @@ mod tests {
         let headers = (0..4_000).map(|port| Header::default().with_ports(port, 0));
         let ecmp = five_tuple(&[1, 2]);
         let same = headers.filter(|h| ecmp.select(0, h, &[0, 1]) == ecmp.select(1, h, &[0, 1])).count();
-        // Binomial with mean 2,000 and standard deviation 31.6; 158 is five of them.
+        // Binomial with mean 2,000 and standard deviation 31.6; five standard deviations are 158.
         assert!(same.abs_diff(2_000) < 158, "{same}");
     }
 
@@ -130,7 +132,7 @@ mod tests {
     fn both_directions_of_a_connection_share_their_path_if_that_is_asked_for() {
         let hops: Vec<u32> = (0..8).collect();
         let same = |ecmp: &Ecmp| {
-            // Either end has the greater number in half of the connections.
+            // In half of the connections the sender has the greater number, in the other half the receiver.
             let connections =
                 (0..8_000).map(|n: u16| both_ways(n.into(), u32::from(n * 7 % 8_000), 1_024 + n));
             connections
@@ -138,7 +140,8 @@ mod tests {
                 .count()
         };
         assert_eq!(same(&symmetric(&[3])), 8_000);
-        // With independent choices one in eight agrees: binomial with mean 1,000 and standard deviation 29.6; 148 is five of them.
+        // If choices are independent, one in eight agrees: binomial with mean 1,000 and standard deviation 29.6; five standard deviations
+        // are 148.
         assert!(same(&five_tuple(&[3])).abs_diff(1_000) < 148);
     }
 
@@ -152,7 +155,7 @@ mod tests {
             counts[first as usize] += 1;
             agree[usize::from(first == second)] += 1;
         }
-        // Binomial with mean 4,000 and standard deviation 44.7; 224 is five of them.
+        // Binomial with mean 4,000 and standard deviation 44.7; five standard deviations are 224.
         assert!(counts[0].abs_diff(4_000) < 224, "{counts:?}");
         assert!(agree[0].abs_diff(4_000) < 224, "{agree:?}");
     }

@@ -1,12 +1,12 @@
-//! Active Buffer Management (Addanki, Apostolaki, Ghobadi, Schmid, Vanbever; SIGCOMM '22): thresholds that also depend
-//! on the number of congested queues and on the drain rate of each.
+//! Active Buffer Management (Addanki, Apostolaki, Ghobadi, Schmid, Vanbever; SIGCOMM '22): thresholds that also depend on the number of
+//! congested queues and on the drain rate of each queue.
 //!
-//! The threshold of a queue of priority *p* is *T = α_p · 1/n_p · (B − Q) · μ/b*, where *n_p* congested queues of that
-//! priority share the pool. A queue that drains at half the rate of its port may hold half as much, so that all queues
-//! drain in the same time.
+//! The threshold of a queue of priority *p* is *T = α_p · 1/n_p · (B − Q) · μ/b*. *B* is the size of the pool, *Q* its occupancy, *n_p*
+//! the number of congested queues of that priority in the pool, and *μ/b* the queue's drain rate as a share of the link's rate. A queue
+//! that drains at half the rate of its port may hold half as much, so that all queues drain in the same time.
 //!
-//! Deviations: the buffer has no clock, so *μ/b* is the queue's share of the last bytes that its port sent. Both are equal while the port
-//! is busy. The first packets of a flow get no higher *α*. The priority of a queue is its index at its port.
+//! Deviations: the buffer has no clock, so *μ/b* is measured as the queue's share of the bytes that its port sent last, which is the same
+//! while the port is busy. The first packets of a flow get no higher *α*. The priority of a queue is its index at its port.
 
 use shallows_core::Bytes;
 
@@ -15,11 +15,11 @@ use super::pool::{Account, Pool};
 /// Parameters of ABM.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    /// *α_p* by priority; the last value also applies to all later priorities.
+    /// *α_p* of each priority; the last value also applies to all later priorities.
     pub alpha: Vec<f64>,
-    /// Share of the threshold at or above which a queue counts as congested (in *n_p*). Evaluated when a packet joins or leaves the queue.
+    /// Share of its threshold from which a queue counts as congested (in *n_p*). It is compared when a packet joins or leaves the queue.
     pub congested: f64,
-    /// Bytes that a port sends between two measurements of drain rates: about the bytes of one round-trip time.
+    /// Bytes that a port sends between two measurements of drain rates: about as many as in one round-trip time.
     pub window: Bytes,
 }
 
@@ -30,10 +30,9 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Returns the largest steady backlog of each of `busy` queues in a pool of this size.
+    /// Returns the largest steady backlog of each of `busy` queues that share a pool of the size `pool`.
     ///
-    /// Eq. 1 with M congested queues of one priority, each the only one of its port: q = α/M · (B − M·q), so q =
-    /// αB/(M·(1 + α)).
+    /// Eq. 1 for M congested queues of one priority, each the only queue of its port: q = α/M · (B − M·q), so q = αB/(M·(1 + α)).
     pub(super) fn limit(&self, pool: Bytes, busy: usize) -> Bytes {
         let alpha = self.alpha.iter().copied().fold(0.0, f64::max);
         Bytes((alpha * pool.0 as f64 / (busy as f64 * (1.0 + alpha))) as u64)
@@ -46,7 +45,7 @@ pub(super) struct Abm {
     config: Config,
     queues: Vec<Member>,
     ports: Vec<Port>,
-    /// Number of congested queues by pool and priority.
+    /// Number of congested queues for each pool and priority.
     congested: Vec<Vec<u32>>,
 }
 
@@ -54,15 +53,15 @@ pub(super) struct Abm {
 struct Member {
     port: usize,
     priority: usize,
-    /// Whether the queue counts in *n_p*.
+    /// Whether the queue is counted in *n_p*.
     congested: bool,
-    /// Bytes sent in the current window.
+    /// Bytes that the queue has sent in the current window.
     sent: Bytes,
     /// Whether the queue holds packets.
     occupied: bool,
     /// Whether the queue has held packets throughout the current window.
     backlogged: bool,
-    /// *μ/b* of the last window.
+    /// *μ/b*, measured in the last complete window.
     drain_rate: f64,
 }
 
@@ -70,12 +69,12 @@ struct Member {
 struct Port {
     first: usize,
     queues: usize,
-    /// Bytes sent in the current window.
+    /// Bytes that the port has sent in the current window.
     sent: Bytes,
 }
 
 impl Abm {
-    /// Creates the state without queues.
+    /// Creates the state of a buffer without queues.
     ///
     /// # Panics
     ///
@@ -86,7 +85,7 @@ impl Abm {
         Self { config: config.clone(), queues: Vec::new(), ports: Vec::new(), congested: Vec::new() }
     }
 
-    /// Adds a queue: the first of a new port, or the next one of the last port.
+    /// Adds a queue, either as the first of a new port or as the next one of the port added last.
     pub(super) fn add_queue(&mut self, pool: usize, place: Place) {
         if place == Place::NewPort || self.ports.is_empty() {
             self.ports.push(Port { first: self.queues.len(), queues: 0, sent: Bytes(0) });
@@ -110,7 +109,7 @@ impl Abm {
         priorities.resize(priorities.len().max(priority + 1), 0);
     }
 
-    /// Returns the current limit of `queue`, which has the number `index`.
+    /// Returns the current limit of `queue`, whose number in the buffer is `index`.
     pub(super) fn threshold(&self, index: usize, queue: &Account, pool: &Pool) -> Bytes {
         let Member { priority, drain_rate, .. } = self.queues[index];
         let alpha = self.config.alpha[priority.min(self.config.alpha.len() - 1)];
@@ -136,7 +135,7 @@ impl Abm {
         let member = &mut self.queues[index];
         member.sent += size;
         if queue.packets == 0 {
-            // An empty queue has no drain rate. A stored rate of zero would never again admit a packet.
+            // An empty queue has no drain rate. If zero were stored as its rate, it would never admit a packet again.
             (member.occupied, member.backlogged, member.drain_rate) = (false, false, 1.0);
         }
         let port = &mut self.ports[member.port];
@@ -148,7 +147,7 @@ impl Abm {
         self.count_congestion(index, queue, pool);
     }
 
-    /// Ends the window of a port: the share of each queue in the bytes sent becomes its drain rate.
+    /// Ends the window of a port: each queue's share of the bytes that the port sent becomes the queue's drain rate.
     fn measure(&mut self, number: usize, port: Port) {
         for member in &mut self.queues[port.first..port.first + port.queues] {
             let share = member.sent.0 as f64 / port.sent.0 as f64;
@@ -175,7 +174,7 @@ impl Abm {
 pub(super) enum Place {
     /// The first queue of a port.
     NewPort,
-    /// The next queue of the last port.
+    /// The next queue of the port added last.
     SamePort,
 }
 
@@ -233,7 +232,7 @@ mod tests {
 
     #[test]
     fn a_queue_fills_to_its_threshold_and_no_further() {
-        // One queue counts as one congested queue: q = α(B − q) with α = 1 is half of B. The arriving packet counts.
+        // The queue itself is the one congested queue: q = α(B − q) with α = 1 is half of B. The arriving packet counts.
         let config = Config { alpha: vec![1.0], ..Config::default() };
         let mut buffer = buffer(config, &[1]);
         take(&mut buffer, 0, 50);
@@ -254,7 +253,7 @@ mod tests {
         assert_eq!(thresholds(&buffer), [27_000; 4], "23 is below 0.9 · 27 = 24.3");
         take(&mut buffer, 2, 1);
         assert_eq!(thresholds(&buffer), [13_000, 26_000, 13_000, 26_000], "24 is above 0.9 · 26 = 23.4");
-        // Queue 2 drains until it is no longer near its threshold: 0.9 · (50 − q)/2 exceeds q for q ≤ 15.
+        // Queue 2 drains until it is no longer congested: 0.9 · (50 − q)/2 exceeds q for q ≤ 15.
         send(&mut buffer, 2, 8);
         assert_eq!(thresholds(&buffer), [17_000, 34_000, 17_000, 34_000]);
         send(&mut buffer, 2, 1);
@@ -266,14 +265,14 @@ mod tests {
 
     #[test]
     fn a_queue_that_holds_only_reserved_bytes_is_not_congested() {
-        // Two ports with two priorities; α = 10⁹ lets queue 0 fill the pool, so that every threshold is zero. Queue 3
-        // then stores a packet in its reserved buffer: it holds nothing in the pool, and is not near its threshold.
+        // Two ports with two priorities. With α = 10⁹ queue 0 can fill the pool, so that every threshold is zero. Queue 3 then stores a
+        // packet in its reserved buffer. It holds nothing in the pool, so it is not congested.
         let config = Config { alpha: vec![1e9, 1.0], window: Bytes(1 << 40), ..Config::default() };
         let mut buffer = buffer(config, &[2, 1]);
         assert_eq!(buffer.add_sibling(0, Bytes(1_000)), 3);
         take(&mut buffer, 0, 100);
         assert_eq!(buffer.admit(3, Bytes(1_000)), Ok(Memory::Reserved));
-        // With 90,000 B free, queue 1 at 43,000 B is near 47,000 B, and the only congested queue of its priority: n = 1.
+        // With 90,000 B free, queue 1 holds 43,000 of at most 47,000 B. It is the only congested queue of its priority: n = 1.
         send(&mut buffer, 0, 90);
         take(&mut buffer, 1, 43);
         assert_eq!(buffer.threshold(1), Some(Bytes(47_000)));

@@ -1,13 +1,13 @@
-//! Cells: the unit in which a chip's memory stores packets.
+//! Cells: the units in which a chip's memory stores packets.
 
 use shallows_core::Bytes;
 
-/// Cell of a chip's memory. A packet occupies whole cells.
+/// Size of the cells of a chip's memory. A packet occupies whole cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cell(Bytes);
 
 impl Default for Cell {
-    /// Creates a cell of one byte, in which packets occupy their size.
+    /// Creates a cell of one byte, so that packets occupy exactly their size.
     fn default() -> Self {
         Self(Bytes(1))
     }
@@ -35,12 +35,12 @@ impl Cell {
         self.0 * size.0.div_ceil(self.0.0)
     }
 
-    /// Returns the whole cells in `size` bytes of memory, in bytes.
+    /// Returns `size` bytes of memory rounded down to whole cells.
     pub fn whole(self, size: Bytes) -> Bytes {
         self.0 * (size.0 / self.0.0)
     }
 
-    /// Returns an upper bound on the memory that this many `packets` with a total of `size` bytes occupy.
+    /// Returns an upper bound on the memory that `packets` packets with a total of `size` bytes occupy.
     pub fn most(self, size: Bytes, packets: u32) -> Bytes {
         size + Bytes(self.0.0 - 1) * u64::from(packets)
     }

@@ -11,11 +11,11 @@ use super::pool::{Account, Pool};
 pub struct DynamicThreshold {
     /// *α*: powers of two from 1/128 to 8 on Tomahawk (BCC §IV-B).
     pub alpha: f64,
-    /// Backlog that the threshold limits.
+    /// Bytes of a queue that are compared with the threshold.
     pub counts: DtCounts,
 }
 
-/// Backlog of a queue that Dynamic Threshold compares with *T*.
+/// Bytes of a queue that Dynamic Threshold compares with *T*.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DtCounts {
@@ -27,10 +27,10 @@ pub enum DtCounts {
 }
 
 impl DynamicThreshold {
-    /// Returns the largest steady backlog of each of `busy` queues in a pool of this size, excluding each queue's `reserved` bytes.
+    /// Returns the largest steady backlog of each of `busy` queues in a pool of the size `pool`, excluding the queue's `reserved` bytes.
     ///
-    /// Choudhury and Hahne (ToN '98): M equal queues hold αB/(1 + αM) each. If the threshold also limits the
-    /// reserved bytes p, q = α(B − M(q − p)), so q − p = (αB − p)/(1 + αM).
+    /// Choudhury and Hahne (ToN '98): M equal queues hold αB/(1 + αM) each. If the threshold also limits the p reserved bytes, q = α(B −
+    /// M(q − p)), so q − p = (αB − p)/(1 + αM).
     pub(super) fn limit(&self, pool: Bytes, reserved: Bytes, busy: usize) -> Bytes {
         let bounded = match self.counts {
             DtCounts::Shared => 0.0,
@@ -56,16 +56,17 @@ impl DynamicThreshold {
 
     #[inline]
     pub(super) fn admits(&self, queue: &Account, pool: &Pool, size: Bytes) -> bool {
-        // The arriving packet counts, so that a queue never holds more than T. The paper's "drop when Q >= T"
-        // admits one packet more, its released code does not (BCC §IV-B; myred.cc). An integer is at most T exactly if it is at
-        // most T rounded down, so the product is not rounded.
+        // The arriving packet is included, so that a queue never holds more than T. The paper's "drop when Q >= T" admits one packet
+        // more, but its released code does not (BCC §IV-B; myred.cc). T need not be rounded, because an integer is at most T exactly if
+        // it is at most ⌊T⌋.
         self.allows(self.backlog(queue) + size, pool)
     }
 
     /// Returns whether a chip that counts cells admits a packet that occupies `size`.
     ///
-    /// The chips compare as if the packet were already in the pool: c + k <= α · (S − U − k). A single queue of packets of one cell then
-    /// holds ⌊αS/(1 + α)⌋ cells, which is what the tests of Trident 3, Tomahawk 3 and Tomahawk 5 in sonic-mgmt find (`tests/cells.rs`).
+    /// Chips that count cells compare as if the packet were already in the pool: c + k <= α · (S − U − k). A single queue of one-cell
+    /// packets then holds ⌊αS/(1 + α)⌋ cells, the number that the tests of Trident 3, Tomahawk 3 and Tomahawk 5 in sonic-mgmt expect
+    /// (`tests/cells.rs`).
     pub(super) fn admits_cells(&self, queue: &Account, pool: &Pool, size: Bytes) -> bool {
         self.allows_cells(self.backlog(queue), pool, size)
     }

@@ -1,8 +1,8 @@
-//! The packet memory of a switch: a reserved buffer for each queue, and pools that queues share.
+//! The packet memory of a switch: a reserved buffer for each queue, and pools that several queues share.
 //!
-//! [`SharedBuffer`] counts the bytes. A [`Policy`] only limits each queue, so no policy can corrupt the accounting. The
-//! buffer never pushes packets out. A policy with state is notified when a packet joins or leaves a queue. A chip that divides its
-//! memory into [cells](Cell) stores each packet in whole cells; all amounts of the buffer are then multiples of a cell.
+//! [`SharedBuffer`] counts the bytes. A [`Policy`] only limits each queue, so no policy can corrupt the accounting. The buffer never
+//! pushes packets out. A policy with state is notified when a packet joins or leaves a queue. A chip that divides its memory into
+//! [cells](Cell) stores each packet in whole cells, so all amounts in its buffer are multiples of a cell.
 
 mod abm;
 mod cell;
@@ -28,7 +28,7 @@ pub enum Memory {
     Shared,
 }
 
-/// A bound on a backlog.
+/// Upper limit on a backlog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
     /// In bytes.
@@ -38,7 +38,7 @@ pub enum Limit {
 }
 
 impl Limit {
-    /// Returns the bound in bytes if every packet has this size.
+    /// Returns the limit in bytes if every packet has the size `packet`.
     pub fn in_bytes(self, packet: Bytes) -> Bytes {
         match self {
             Self::Bytes(limit) => limit,
@@ -46,7 +46,7 @@ impl Limit {
         }
     }
 
-    /// Returns whether a backlog of `bytes` and `packets` may grow by a packet of `size`.
+    /// Returns whether a backlog of `bytes` in `packets` packets may grow by a packet of `size`.
     #[inline(always)]
     pub(crate) fn admits(self, bytes: Bytes, packets: u32, size: Bytes) -> bool {
         match self {
@@ -63,7 +63,7 @@ pub struct Config {
     pub policy: Policy,
     /// Size of each pool.
     pub pools: Vec<Bytes>,
-    /// Accounting of reserved bytes.
+    /// Accounting of the reserved buffers.
     pub reserved_rule: ReservedRule,
     /// Cell of the memory; `None` if packets occupy their size on the wire.
     pub cell: Option<Cell>,
@@ -72,29 +72,29 @@ pub struct Config {
 /// Rule that limits each queue's use of its pool.
 #[derive(Clone, Debug)]
 pub enum Policy {
-    /// A share of the free pool.
+    /// Limit by a multiple of the free part of the pool.
     DynamicThreshold(DynamicThreshold),
-    /// A fixed limit per pool. Every port has its own pool, which the port's queues share.
+    /// A fixed limit on each pool. Every port has a pool of its own, which the port's queues share.
     StaticPartition {
         /// The limit of each pool.
         limit: Limit,
     },
-    /// No limit but the size of the pool.
+    /// No limit except the size of the pool.
     CompleteSharing,
-    /// A share of the free pool, scaled by the drain rate and divided by the number of congested queues.
+    /// Limit by a multiple of the free part of the pool, scaled by the queue's drain rate and divided by the number of congested queues.
     Abm(AbmConfig),
 }
 
 impl Config {
-    /// Returns the largest steady occupancy of the memory by each of `busy` ports in a pool of this size. Each port has one queue with
-    /// `reserved` reserved bytes, and packets have the size `packet`.
+    /// Returns the largest steady occupancy of the memory by each of `busy` ports that share a pool of the size `pool`. Each port has one
+    /// queue with `reserved` reserved bytes, and every packet has the size `packet`.
     pub fn limit(&self, pool: Bytes, reserved: Bytes, busy: usize, packet: Bytes) -> Bytes {
         let (pool, reserved, packet) = (self.whole(pool), self.whole(reserved), self.occupied(packet));
         let reserved = self.reserved_rule.usable(reserved, packet);
         self.policy.limit(pool, reserved, busy, packet) + reserved
     }
 
-    /// Returns the bytes that a packet of `size` occupies.
+    /// Returns the bytes of memory that a packet of `size` occupies.
     pub fn occupied(&self, size: Bytes) -> Bytes {
         self.cell.map_or(size, |cell| cell.occupied(size))
     }
@@ -104,10 +104,10 @@ impl Config {
         self.cell.map_or(size, |cell| cell.whole(size))
     }
 
-    /// Returns the largest steady occupancy of the pool, under the conditions of [`Self::limit`].
+    /// Returns the largest steady occupancy of the pool by `busy` ports, under the conditions of [`Self::limit`].
     pub fn pool_limit(&self, pool: Bytes, reserved: Bytes, busy: usize, packet: Bytes) -> Bytes {
         let (pool, reserved, packet) = (self.whole(pool), self.whole(reserved), self.occupied(packet));
-        // Queues that may take all free memory use the whole pool, even if it does not divide evenly.
+        // Queues that may take all free memory use the whole pool, even if it does not divide evenly among them.
         if matches!(self.policy, Policy::CompleteSharing) {
             return pool;
         }
@@ -117,7 +117,8 @@ impl Config {
 }
 
 impl Policy {
-    /// Returns the largest steady backlog of each of `busy` ports in a pool of this size, excluding each port's `reserved` bytes.
+    /// Returns the largest steady backlog of each of `busy` ports that share a pool of the size `pool`, excluding the port's `reserved`
+    /// bytes.
     fn limit(&self, pool: Bytes, reserved: Bytes, busy: usize, packet: Bytes) -> Bytes {
         match self {
             Self::DynamicThreshold(threshold) => threshold.limit(pool, reserved, busy),
@@ -128,20 +129,20 @@ impl Policy {
     }
 }
 
-/// Accounting of a queue's reserved bytes.
+/// Accounting of a queue's reserved buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReservedRule {
-    /// A packet takes its size from the reserved buffer when it joins and returns it when it leaves.
+    /// A packet adds its size to the counter of the reserved buffer when it joins, and subtracts it when it leaves.
     #[default]
     Exact,
-    /// As in BCC's released simulator (myred.cc, 2017): the check and the counter add packet size *plus backlog*, the release
-    /// subtracts only the packet size. The counter grows until about one packet fits.
+    /// As in BCC's released simulator (myred.cc, 2017): an arriving packet is checked and counted with its size *plus the backlog*, but a
+    /// departing packet subtracts only its size. The counter grows until only about one packet fits.
     AsReleased,
 }
 
 impl ReservedRule {
-    /// Returns the amount that a packet adds to the counter if its queue holds `backlog` bytes.
+    /// Returns the amount that a packet of `size` adds to the counter if its queue holds `backlog` bytes.
     #[inline(always)]
     fn charge(self, backlog: Bytes, size: Bytes) -> Bytes {
         match self {
@@ -150,7 +151,7 @@ impl ReservedRule {
         }
     }
 
-    /// Returns the part of `reserved` that a busy queue can use if packets have the size `packet`.
+    /// Returns the part of `reserved` that a busy queue can use if every packet has the size `packet`.
     fn usable(self, reserved: Bytes, packet: Bytes) -> Bytes {
         match self {
             Self::Exact => reserved,
@@ -169,7 +170,7 @@ pub enum Refusal {
     PoolFull,
 }
 
-/// Occupancy of a switch's packet memory.
+/// Accounts of a switch's packet memory.
 ///
 /// Invariants: `used` of a pool is the sum of its queues' shared bytes and never exceeds the pool's size. The backlog
 /// of a queue is the sum of its reserved and shared bytes.
@@ -181,8 +182,8 @@ pub struct SharedBuffer {
     queues: Vec<Account>,
 }
 
-/// Rule of a buffer, with its state. Rules without state that count bytes have variants of their own, so that a packet under one of them
-/// costs one comparison. `repr(u8)` stores the variant in a byte of its own for the same reason.
+/// Rule of a buffer, with its state. Rules that count bytes and have no state are variants of their own, so that a packet under one of
+/// them costs one comparison. `repr(u8)` stores the variant in a separate byte for the same reason.
 #[derive(Clone, Debug)]
 #[repr(u8)]
 enum Rule {
@@ -220,7 +221,7 @@ impl Rule {
 }
 
 impl Rare {
-    /// Does the work of [`SharedBuffer::surely_has_room`] for this rule.
+    /// Implements [`SharedBuffer::surely_has_room`] for this rule.
     fn surely_has_room(&self, backlog: Bytes, packets: u32, pool: &Pool, size: Bytes) -> bool {
         let size = self.cell.occupied(size);
         pool.used + size <= pool.size
@@ -252,7 +253,7 @@ impl SharedBuffer {
         }
     }
 
-    /// Prefetches the accounts into the cache.
+    /// Prefetches the accounts of the queues and pools into the cache.
     pub fn prefetch(&self) {
         prefetch_all(&self.queues);
         prefetch_all(&self.pools);
@@ -304,7 +305,7 @@ impl SharedBuffer {
             return self.rare_room(rare, queue, size);
         }
         self.room_within(queue, size, |queue, pool| {
-            // The usual policy comes first, so that it costs one comparison.
+            // The most common policy comes first, so that it costs one comparison.
             if let Rule::DynamicThreshold(threshold) = &self.rule {
                 return threshold.admits(queue, pool, size);
             }
@@ -316,8 +317,8 @@ impl SharedBuffer {
         })
     }
 
-    /// Returns the memory for a packet that occupies `size`. The reserved buffer comes first; `allows` checks the policy's limit on the
-    /// pool.
+    /// Returns the memory for a packet that occupies `size`: the reserved buffer if the packet fits in it, otherwise the pool if `allows`
+    /// returns that the policy's limit permits it.
     #[inline(always)]
     fn room_within(
         &self,
@@ -357,8 +358,8 @@ impl SharedBuffer {
         })
     }
 
-    /// Returns whether a packet of `size` is certain to find room in every queue that shares the pool of `queue` and holds at most this
-    /// `backlog` and this number of `packets`, now and whenever the pool holds less. `false` does not mean that there is no room.
+    /// Returns whether a packet of `size` is certain to find room, now and whenever the pool holds less. This applies to every queue that
+    /// shares the pool of `queue` and holds at most `backlog` bytes and `packets` packets. `false` does not mean that there is no room.
     #[inline(always)]
     pub fn surely_has_room(&self, queue: usize, (backlog, packets): (Bytes, u32), size: Bytes) -> bool {
         let pool = &self.pools[self.queues[queue].pool];
@@ -371,7 +372,7 @@ impl SharedBuffer {
             }
     }
 
-    /// Stores a packet of `size` in `queue`, after [`Self::room`] has accepted it.
+    /// Stores a packet of `size` in `queue` and `memory`, after [`Self::room`] has returned that memory.
     #[inline(always)]
     pub fn take(&mut self, queue: usize, size: Bytes, memory: Memory) {
         if matches!(self.rule, Rule::Rare(_)) {
@@ -406,7 +407,7 @@ impl SharedBuffer {
         Ok(memory)
     }
 
-    /// Frees the bytes that a packet of `queue` and this `size` held in `memory`.
+    /// Frees the bytes that a packet of this `size` in `queue` occupied in `memory`.
     #[inline(always)]
     pub fn release(&mut self, queue: usize, size: Bytes, memory: Memory) {
         if matches!(self.rule, Rule::Rare(_)) {
@@ -462,7 +463,7 @@ impl SharedBuffer {
         if let Rule::Rare(rare) = &self.rule { rare.cell.occupied(size) } else { size }
     }
 
-    /// Returns an upper bound on the memory that this many `packets` with a total of `size` bytes occupy.
+    /// Returns an upper bound on the memory that `packets` packets with a total of `size` bytes occupy.
     pub fn most_occupied(&self, size: Bytes, packets: u32) -> Bytes {
         if let Rule::Rare(rare) = &self.rule { rare.cell.most(size, packets) } else { size }
     }
@@ -472,7 +473,7 @@ impl SharedBuffer {
         &self.pools[self.queues[queue].pool]
     }
 
-    /// Returns all pools, by number.
+    /// Returns all pools, in order of their numbers.
     pub fn pools(&self) -> &[Pool] {
         &self.pools
     }

@@ -2,7 +2,7 @@
 
 use shallows_core::Bytes;
 
-/// A part of the memory that several queues share.
+/// Part of the memory that several queues share.
 #[derive(Clone, Copy, Debug)]
 pub struct Pool {
     /// Size of the pool.
@@ -25,12 +25,12 @@ pub struct Account {
     pub reserved: Bytes,
     /// Bytes in the pool.
     pub shared: Bytes,
-    /// Packets of the queue, in both memories.
+    /// Number of the queue's packets, in the reserved buffer and in the pool.
     pub packets: u32,
 }
 
 impl Account {
-    /// Returns the bytes of the queue, in both memories.
+    /// Returns the bytes that the queue occupies in the reserved buffer and in the pool.
     pub fn backlog(&self) -> Bytes {
         self.reserved + self.shared
     }

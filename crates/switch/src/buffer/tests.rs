@@ -24,8 +24,8 @@ fn buffer(policy: Policy, pool: u64, queues: usize, reserved: u64) -> SharedBuff
 
 #[test]
 fn dynamic_threshold_reaches_its_fixed_point_for_one_to_eight_active_queues() {
-    // Choudhury and Hahne, ToN '98: M greedy queues settle at αB/(1+αM) each. The queues fill in turn, and each stops at the
-    // last packet that keeps it within α(B−U), so it lies within one packet of the fixed point.
+    // Choudhury and Hahne, ToN '98: M greedy queues settle at αB/(1+αM) each. The queues fill in turn. Each stops at the last packet that
+    // keeps it within α(B−U), which is less than one packet from the fixed point.
     let (pool, packet) = (3 * 1024 * 1024, 1_500);
     for alpha in [0.5, 1.0, 4.0] {
         for active in 1..=8 {
@@ -148,7 +148,7 @@ fn an_audit_finds_bytes_that_no_queue_holds() {
 }
 
 proptest! {
-    /// Random arrivals and departures, against a count of bytes packet by packet.
+    /// Random arrivals and departures, compared with an independent count of the bytes of each packet.
     #[test]
     fn the_books_balance(
         policy in prop_oneof![

@@ -2,7 +2,7 @@
 
 use shallows_core::packet::{Header, PacketKind};
 
-/// Maps the high bits of a hash uniformly to any number of choices (multiply-shift).
+/// Returns one of `next_hops`, each with the same probability if the high bits of `hash` are uniform (multiply-shift).
 #[inline]
 pub(super) fn spread(hash: u64, next_hops: &[u32]) -> u32 {
     next_hops[(((hash >> 32) * next_hops.len() as u64) >> 32) as usize]
@@ -18,7 +18,8 @@ pub(super) fn symmetric_hash(header: &Header, seed: u64) -> u64 {
     reverse.with_kind(header.kind()).five_tuple_hash(seed)
 }
 
-/// Returns sender and receiver of a connection's data, and the sender's port number.
+/// Returns the sender and the receiver of a connection's data, and the sender's port number. The packet may be data or an
+/// acknowledgement.
 pub(super) fn data_direction(header: &Header) -> (u32, u32, u16) {
     let (source, destination) = (header.source.0, header.destination.0);
     let ports = header.ports();

@@ -1,16 +1,15 @@
-//! Path choice of published ns-2 simulations.
+//! Path choice of two published ns-2 simulations.
 
 use shallows_core::mrg32k3a::Mrg32k3a;
 use shallows_core::packet::Header;
 
 use super::hash::{data_direction, spread, symmetric_hash};
 
-/// Hash of ns-2's multipath classifier as patched for DCTCP and used in MQ-ECN's simulations: Tcl's string hash over
-/// the numbers of node, source, destination and flow. It is uneven: some of a leaf's twelve uplinks get 1.4 times
-/// their share.
+/// Hash of ns-2's multipath classifier as patched for DCTCP and used in MQ-ECN's simulations. It is Tcl's string hash over the numbers of
+/// node, source, destination and flow. The hash is uneven: some of a leaf's twelve uplinks get 1.4 times their share.
 ///
-/// Flows are numbered as in MQ-ECN's script, by receiver, then by sender, one per pair. Connections that open later
-/// have the number 0.
+/// Flows are numbered as in MQ-ECN's script: by receiver and then by sender, with one flow per pair. Connections that open later have the
+/// number 0.
 #[derive(Clone, Debug)]
 pub(super) struct Ns2 {
     pub(super) hosts: u32,
@@ -21,7 +20,7 @@ impl Ns2 {
     #[cold]
     #[inline(never)]
     pub(super) fn hash(&self, switch: u32, header: &Header) -> u32 {
-        // Hosts are the first nodes.
+        // Hosts come first among the nodes.
         let node = self.hosts + switch;
         let (source, destination) = (header.source.0, header.destination.0);
         let (from, to, port) = data_direction(header);
@@ -37,18 +36,18 @@ impl Ns2 {
     }
 }
 
-/// ns-2's multipath classifier as used in BCC's simulations: the number of a connection, shifted right by one for each link
-/// that the packet has passed, modulo the number of next hops. Both directions have the same number, so acknowledgements
-/// take the path of their data.
+/// ns-2's multipath classifier as used in BCC's simulations. It shifts the number of a connection right by one for each link that the
+/// packet has passed, and takes it modulo the number of next hops. Both directions of a connection have the same number, so
+/// acknowledgements take the path of their data.
 ///
-/// Numbers are drawn as in BCC's script: by receiver, then by sender starting with the host after the receiver, several per
-/// pair, from a separate generator. The number of a connection that opens later depends on all earlier ones; such connections
-/// use the hash of [`super::Config::Symmetric`].
+/// Numbers are drawn as in BCC's script, from a separate generator: by receiver, then by sender, starting with the host after the
+/// receiver, several per pair. The number of a connection that opens later would depend on all earlier ones; such connections use the
+/// hash of [`super::Config::Symmetric`] instead.
 #[derive(Clone, Debug)]
 pub(super) struct Numbered {
     /// Numbers of the connections that are open from the start.
     numbers: Box<[u32]>,
-    /// Number of links that an upward packet has passed when it reaches a switch that chooses its next hop, by switch.
+    /// For each switch, the number of links that an upward packet has passed when it reaches that switch.
     links_behind: Box<[u32]>,
     hosts: u32,
     per_pair: u32,
@@ -61,14 +60,14 @@ impl Numbered {
         Self { numbers: Self::draw(hosts, per_pair), links_behind, hosts, per_pair, first_port }
     }
 
-    /// Draws the numbers of `per_pair` connections from each of `hosts` to every other.
+    /// Draws `per_pair` numbers for the connections from each of `hosts` hosts to every other.
     fn draw(hosts: u32, per_pair: u32) -> Box<[u32]> {
         const SEED: u32 = 2_199;
         const LEAST: f64 = 1e6;
         const MOST: f64 = 9_999_999.0;
         let mut generator = Mrg32k3a::new(SEED);
         let count = u64::from(hosts) * u64::from(hosts.saturating_sub(1)) * u64::from(per_pair);
-        // ns-2's `uniform` is written in Tcl with a 31-bit integer; an attribute takes the integer part.
+        // ns-2's `uniform` is written in Tcl and uses a 31-bit integer; the attribute that stores the result takes its integer part.
         let mut draw = || {
             let integer = (generator.uniform() * 2_147_483_648.0).floor();
             (LEAST + (MOST - LEAST) * (integer / 2_147_483_647.0)) as u32
@@ -136,8 +135,8 @@ mod tests {
 
     #[test]
     fn ns2s_hash_is_uneven_over_the_uplinks_of_mq_ecns_leaves() {
-        // All pairs of the 144 hosts: the numbers of pairs that each uplink of the eleventh leaf gets, out of 1584 (132 on average),
-        // computed by a separate program.
+        // All pairs of the 144 hosts. A separate program computed the number of pairs on each uplink of the eleventh leaf, out of 1584
+        // (132 on average).
         let ecmp = Ecmp::new(&Config::Ns2 { hosts: 144, first_port: 1_024 });
         let mut pairs = [0; 12];
         let hops: Vec<u32> = (0..12).collect();
