@@ -1,4 +1,4 @@
-//! The decisions of a switch about a packet: buffer admission, marking, queueing, and the choice of the next hop.
+//! Decisions that a switch makes about a packet: buffer admission, marking, queueing, and the choice of the next hop.
 //!
 //! Each model receives the time and a packet's header and returns a decision. The same code runs in the simulator and
 //! on real frames. A port queues `(Header, T)`, where `T` is the driver's reference to the rest of the packet.

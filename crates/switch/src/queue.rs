@@ -11,19 +11,19 @@ use crate::buffer::Memory;
 pub enum DropReason {
     /// The queue is at its limit.
     QueueLimit,
-    /// The queues of the port are together at their limit.
+    /// The queues of the port together are at their limit.
     PortLimit,
     /// The pool has no room.
     PoolFull,
-    /// The discipline dropped the packet to make room for another.
+    /// The discipline pushed the packet out to make room for another one.
     PushedOut,
     /// A marker dropped the packet, ECN-capable or not.
     Early,
-    /// A marker chose the packet, and the packet was not ECN-capable.
+    /// A marker chose to mark the packet, but the packet was not ECN-capable.
     NotEct,
-    /// A marker chose a pure acknowledgement, and it was not ECN-capable.
+    /// A marker chose to mark a pure acknowledgement, but it was not ECN-capable.
     NotEctAck,
-    /// The link of the port was down, or went down while the packet waited.
+    /// The link of the port was down when the packet arrived, or went down while the packet waited.
     LinkDown,
 }
 
@@ -40,7 +40,7 @@ impl DropReason {
         Self::LinkDown,
     ];
 
-    /// Returns the name of the reason in results.
+    /// Returns the name by which results identify the reason.
     pub fn name(self) -> &'static str {
         match self {
             Self::QueueLimit => "queue_limit",
@@ -55,7 +55,7 @@ impl DropReason {
     }
 }
 
-/// Ingress link of a packet at a node: the number of the link's port among the node's ports, below 2^22.
+/// Link by which a packet came to a node: the number of the link's port among the node's ports, below 2^22.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ingress(pub u32);
 
@@ -69,7 +69,7 @@ impl Ingress {
 pub struct Held(u32);
 
 impl Held {
-    /// Largest number of queues of a port.
+    /// Maximum number of queues of a port.
     pub const MOST_QUEUES: usize = 256;
 
     /// Packs `ingress`, `queue` and the `memory` that holds the packet's bytes.
@@ -107,7 +107,7 @@ pub struct Item<T> {
     pub payload: T,
     /// Time at which the packet joined its queue.
     pub enqueued_at: Instant,
-    /// Ingress link, queue and memory.
+    /// Ingress link of the packet, its queue, and the memory that holds its bytes.
     pub held: Held,
 }
 
@@ -118,7 +118,7 @@ pub struct Left<T> {
     pub item: Item<T>,
     /// Queue that held the packet.
     pub queue: usize,
-    /// Whether the queue's service ends with this packet: its turn in a round is over, or the queue is empty.
+    /// Whether the queue's service ends with this packet, because its turn in a round is over or the queue is empty.
     pub ends_turn: bool,
 }
 
@@ -128,12 +128,12 @@ pub enum Share {
     /// All bandwidth that queues of higher priority leave.
     #[default]
     Strict,
-    /// A quantum in each round of a round-robin.
+    /// A quantum in each round of a round-robin scheduler.
     Round {
-        /// Bytes per round.
+        /// Bytes that the queue may send per round.
         quantum: Bytes,
     },
-    /// A share proportional to this weight among the busy queues.
+    /// A share of the link in proportion to this weight among the busy queues.
     Weight(u32),
 }
 
@@ -144,19 +144,19 @@ pub struct QueueState {
     pub backlog: Bytes,
     /// Packets waiting.
     pub packets: u32,
-    /// Size of the packet at the head, for schedulers that need it; zero if the queue is empty.
+    /// Size of the first packet, for schedulers that need it; zero if the queue is empty.
     pub head: Bytes,
     /// Share of the link.
     pub share: Share,
 }
 
-/// One measured number of a port's state, for traces.
+/// One measured value of a port's state, for traces.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reading {
-    /// Quantity with its unit: `backlog_bytes`, `round_time_us`.
+    /// Name of the quantity with its unit, such as `backlog_bytes` or `round_time_us`.
     pub quantity: &'static str,
-    /// Queue to which the number belongs; `None` if it belongs to the whole port.
+    /// Queue to which the value belongs; `None` if it belongs to the whole port.
     pub queue: Option<usize>,
-    /// The value.
+    /// Measured value, in the unit that `quantity` names.
     pub value: f64,
 }

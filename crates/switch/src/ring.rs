@@ -1,10 +1,10 @@
-//! A first-in first-out ring that does not allocate after it has reached its working size.
+//! A first-in first-out ring buffer that stops allocating once it has reached its working size.
 
 use shallows_core::prefetch;
 
 /// A growable ring buffer of copyable items.
 ///
-/// It omits the parts of `VecDeque` that a packet queue does not need, so that push and pop take few instructions.
+/// Omits the parts of `VecDeque` that a packet queue does not need, so that push and pop take few instructions.
 #[derive(Clone, Debug)]
 pub struct Ring<T> {
     slots: Box<[T]>,
@@ -33,7 +33,7 @@ impl<T: Copy + Default> Ring<T> {
         self.len == 0
     }
 
-    /// Prefetches the head into the cache.
+    /// Prefetches the slot of the first item into the cache.
     pub fn prefetch(&self) {
         prefetch(&self.slots[self.head & (self.slots.len() - 1)]);
     }
@@ -56,13 +56,13 @@ impl<T: Copy + Default> Ring<T> {
         if self.len == 0 {
             return None;
         }
-        // There is at least one slot. This check makes a bounds check at each use of the mask unnecessary.
+        // There is at least one slot. With this check the compiler omits the bounds check at each use of the mask.
         let mask = self.slots.len().checked_sub(1)?;
         let item = self.slots[self.head & mask];
-        // The next item usually lies on the same cache line, or was fetched with the previous item.
+        // The next item usually lies on the same cache line, or was prefetched together with the previous item.
         prefetch(&self.slots[(self.head + 2) & mask]);
         self.len -= 1;
-        // An empty ring restarts at slot 0, so a queue that empties often stays on the same few cache lines.
+        // A ring that becomes empty restarts at slot 0, so a queue that empties often keeps using the same few cache lines.
         self.head = if self.len == 0 { 0 } else { (self.head + 1) & mask };
         Some(item)
     }

@@ -5,17 +5,18 @@ use shallows_core::{Bytes, Duration, Instant, Rate};
 /// Rate and depth of a token bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// Long-run rate in wire bits per second.
+    /// Long-run rate, in bits per second on the wire.
     pub rate: Rate,
-    /// Depth of the bucket: the largest number of bytes that may pass at the rate of the link. A larger packet waits for a full bucket.
+    /// Depth of the bucket: the largest number of bytes that may pass at the rate of the link. A packet larger than the bucket waits
+    /// until the bucket is full.
     pub burst: Bytes,
 }
 
-/// A token bucket: at most *burst + rate · t* bytes pass in any time *t*. The bucket starts full.
+/// A token bucket: in any time *t*, at most *burst + rate · t* bytes pass. The bucket starts full.
 #[derive(Clone, Debug)]
 pub struct TokenBucket {
     config: Config,
-    /// Time at which the bucket is full if no more packets pass. The tokens that arrive until then are missing now.
+    /// Time at which the bucket will be full if no more packets pass. The bucket lacks the tokens that arrive until then.
     full_at: Instant,
 }
 
@@ -33,7 +34,7 @@ impl TokenBucket {
     /// Returns the earliest time at which a packet of `size` may leave. A packet larger than the bucket waits until the
     /// bucket is full.
     pub fn ready_at(&self, now: Instant, size: Bytes) -> Instant {
-        // Tokens at t are burst − rate · (full_at − t); they suffice from full_at − (burst − size)/rate on.
+        // At time t the bucket holds burst − rate · (full_at − t) tokens. They suffice from full_at − (burst − size)/rate on.
         let slack = self.config.rate.transmission_time(self.config.burst.saturating_sub(size));
         now.max(Instant(self.full_at.0.saturating_sub(slack.0)))
     }
@@ -52,7 +53,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Over any stretch of departures, bytes ≤ burst + rate · time, and a backlogged bucket wastes no tokens.
+        /// In any sequence of departures, bytes ≤ burst + rate · time. While packets wait, the bucket wastes no tokens.
         #[test]
         fn what_passes_stays_below_the_arrival_curve_and_reaches_it(
             sizes in prop::collection::vec(64u64..1_600, 2..60),
@@ -73,7 +74,7 @@ mod tests {
                 for &(at, size) in &sent[first..] {
                     bytes += size;
                     let time = (at - sent[first].0).0 as f64 * 1e-12;
-                    // One picosecond of rounding per packet.
+                    // The times are rounded by up to one picosecond per packet.
                     let curve = burst as f64 + rate.0 as f64 / 8.0 * (time + 1e-12 * sizes.len() as f64);
                     prop_assert!(bytes as f64 <= curve + 1e-6, "{} > {}", bytes, curve);
                 }

@@ -1,16 +1,16 @@
-//! Headroom from the link alone, without margins of a chip.
+//! Headroom from the properties of the link alone, without the margins of a chip.
 
 use std::fmt;
 
 use shallows_core::{Bytes, Duration, Rate};
 
-/// A PFC frame on the wire: 64 bytes, preamble and gap.
+/// Size of a PFC frame on the wire: 64 bytes, preamble and gap.
 const PFC_FRAME: Bytes = Bytes(84);
 
 /// A link over which packets arrive at the switch, and the largest packets on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Link {
-    /// Rate of the direction in which data arrive.
+    /// Rate of the direction in which data arrive at the switch.
     pub rate: Rate,
     /// Rate of the opposite direction, which carries the PFC frame.
     pub reverse_rate: Rate,
@@ -18,20 +18,20 @@ pub struct Link {
     pub propagation: Duration,
     /// Largest packet in either direction, with its framing.
     pub packet: Bytes,
-    /// Bytes that the sender may still send before it responds; see [`super::largest_response`].
+    /// Bytes that the sender may still send between the arrival of the PFC frame and its response; see [`super::largest_response`].
     pub response: Bytes,
 }
 
-/// Terms of the headroom of a link. Each is rounded up.
+/// Terms of the headroom of a link. Each term is rounded up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Headroom {
-    /// Arrivals while a packet of the switch itself blocks the PFC frame, and while the PFC frame is sent.
+    /// Bytes that arrive while a packet of the switch blocks the PFC frame, and while the PFC frame itself is sent.
     pub own: Bytes,
     /// Bytes in flight on the cable in both directions.
     pub cable: Bytes,
-    /// Arrivals until the sender responds.
+    /// Bytes that arrive until the sender responds.
     pub response: Bytes,
-    /// The packet that the sender has begun.
+    /// Largest packet, which the sender may have begun when it responds.
     pub peer: Bytes,
 }
 

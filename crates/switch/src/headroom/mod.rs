@@ -1,8 +1,8 @@
-//! Headroom of a lossless priority group: the bytes that can still arrive after the decision to pause its sender.
+//! Headroom of a lossless priority group: the bytes that can still arrive after the decision to pause the group's sender.
 //!
-//! [`generic`] adds the bytes that arrive while the PFC frame is delayed, crosses the cable and takes effect; [`sonic_spectrum`] is the
-//! formula that SONiC ships for NVIDIA's chips, which adds cells, pipelines and margins. Each function returns all of its terms, and their
-//! sum.
+//! [`generic`] adds the bytes that arrive while the PFC frame is delayed, crosses the cable and takes effect. [`sonic_spectrum`] is the
+//! formula that SONiC ships for NVIDIA's chips, which also includes cells, pipelines and margins. Both return all terms of the sum, and
+//! the sum.
 
 pub mod generic;
 pub mod sonic_spectrum;
@@ -23,8 +23,8 @@ const RESPONSE_QUANTA: [(u64, u64); 10] = [
     (800_000, 905),
 ];
 
-/// Returns the bytes that a sender of this `rate` may still send before it responds to a PFC frame; `None` if IEEE 802.3 has no clause for
-/// the rate.
+/// Returns the bytes that a sender of this `rate` may still send before it responds to a PFC frame; `None` if IEEE 802.3 specifies no
+/// response time for the rate.
 pub fn largest_response(rate: Rate) -> Option<Bytes> {
     let quanta = RESPONSE_QUANTA.iter().find(|&&(mbps, _)| rate.0 == mbps * 1_000_000)?.1;
     Some(Bytes(quanta * 64))

@@ -7,7 +7,7 @@ use shallows_core::{Bytes, Rate};
 /// Version of the formula, named after the pull request of sonic-swss that introduced it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Version {
-    /// #3235 (September 2024): the share of small packets is a share of bytes.
+    /// #3235 (September 2024): the share of small packets is interpreted as a share of bytes.
     BySmallPackets,
     /// #4757 and #4797 (July 2026): additions for a reduced share of small packets and for Spectrum-6.
     Compensated,
@@ -56,11 +56,11 @@ pub struct Port {
     pub lanes: u8,
     /// MTU of the port.
     pub mtu: Bytes,
-    /// Delay of a gearbox, in SONiC's unit.
+    /// Delay of the port's gearbox, in SONiC's unit.
     pub gearbox_delay: f64,
     /// Bytes that the sender may still send before it responds; see [`super::largest_response`].
     pub response: Bytes,
-    /// MTU of lossless packets (`LOSSLESS_TRAFFIC_PATTERN`).
+    /// MTU of lossless traffic (`LOSSLESS_TRAFFIC_PATTERN`).
     pub lossless_mtu: Bytes,
     /// Percentage of small packets, from 0 to 100 (`LOSSLESS_TRAFFIC_PATTERN`).
     pub small_packets: u8,
@@ -71,35 +71,35 @@ pub struct Port {
 /// Terms and results of the formula. Terms are in bytes, before rounding.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Headroom {
-    /// MTU of lossless packets: the packet that the sender has begun.
+    /// MTU of lossless traffic: the packet that the sender has begun.
     pub lossless_mtu: Bytes,
-    /// MTU of the port: the own packet that blocks the PFC frame.
+    /// MTU of the port: the packet of the switch itself that blocks the PFC frame.
     pub port_mtu: Bytes,
-    /// Bytes on the cable in both directions.
+    /// Bytes in flight on the cable in both directions.
     pub cable: f64,
     /// Bytes in the gearboxes of both directions.
     pub gearbox: f64,
-    /// Delay of MAC and PHY.
+    /// Bytes that arrive during the delay of MAC and PHY.
     pub mac_phy: f64,
-    /// Arrivals until the sender responds.
+    /// Bytes that arrive until the sender responds.
     pub response: Bytes,
     /// Bytes in the tiles of Spectrum-4 and Spectrum-5.
     pub tile: f64,
-    /// Occupied memory per arriving byte, for the share of small packets.
+    /// Bytes of memory occupied per arriving byte, given the share of small packets.
     pub occupancy: f64,
     /// Additions of [`Version::Compensated`], after rounding.
     pub compensation: Bytes,
-    /// `xoff`: the headroom.
+    /// `xoff` of SONiC's buffer profile: the headroom.
     pub xoff: Bytes,
-    /// `xon`.
+    /// `xon` of SONiC's buffer profile.
     pub xon: Bytes,
-    /// `size`: the reserved memory of the priority group.
+    /// `size` of SONiC's buffer profile: the reserved memory of the priority group.
     pub size: Bytes,
 }
 
 /// Speed of light in a cable, in metres per second.
 const SPEED_OF_LIGHT: f64 = 198e6;
-/// Smallest packet.
+/// Size of the smallest packet, in bytes.
 const SMALL: f64 = 64.0;
 
 impl Headroom {

@@ -10,17 +10,17 @@ use super::pool::{GroupId, IngressRefusal, Place, Pool, Signal};
 use crate::buffer::Cell;
 use crate::queue::Ingress;
 
-/// Accounts of a chip's priority groups and their pools, in cells.
+/// Accounts of a chip's priority groups and pools, in cells.
 ///
 /// Invariants: the shared cells of all groups of a pool add up to the pool's `used`, which never exceeds its size. The headroom cells of
-/// these groups add up to `headroom_used`, which never exceeds the size of the pool of headroom, if there is one.
+/// these groups add up to `headroom_used`, which never exceeds the size of the headroom pool, if there is one.
 #[derive(Clone, Debug)]
 pub struct IngressBook {
     cell: Cell,
     compares: Compares,
     pools: Vec<Pool>,
     groups: Vec<Account>,
-    /// First group of each port.
+    /// Index of the first group of each port.
     ports: Vec<u32>,
     signals: VecDeque<Signal>,
 }
@@ -52,7 +52,7 @@ impl IngressBook {
         }
     }
 
-    /// Adds a port with these groups, numbered from zero at the port. Returns its ingress.
+    /// Adds a port with these groups, which are numbered from zero at the port. Returns the ingress of the port.
     ///
     /// # Panics
     ///
@@ -66,17 +66,17 @@ impl IngressBook {
         Ingress(self.ports.len() as u32 - 1)
     }
 
-    /// Returns the group with this number at a port.
+    /// Returns the group that has this number at the port of `ingress`.
     pub fn group(&self, ingress: Ingress, number: u8) -> GroupId {
         GroupId(self.ports[ingress.0 as usize] + u32::from(number))
     }
 
-    /// Returns whether a packet of `size` may join `group`, or the reason for refusing it.
+    /// Returns an error with the reason if a packet of `size` may not join `group`.
     pub fn room(&self, group: GroupId, size: Bytes) -> Result<(), IngressRefusal> {
         self.place(group, size).map(|_| ())
     }
 
-    /// Stores a packet of `size` in `group`, or counts its drop and returns the reason.
+    /// Stores a packet of `size` in `group`. If there is no room, counts the packet as dropped and returns the reason.
     pub fn admit(&mut self, group: GroupId, size: Bytes) -> Result<(), IngressRefusal> {
         match self.place(group, size) {
             Ok(place) => {
@@ -91,7 +91,7 @@ impl IngressBook {
         }
     }
 
-    /// Counts the drop of a packet of `group` for which there is no room.
+    /// Counts a packet of `group` as dropped because there is no room for it.
     pub(super) fn refuse(&mut self, group: GroupId) {
         self.groups[group.0 as usize].counters.dropped += 1;
     }
@@ -131,7 +131,8 @@ impl IngressBook {
         self.cell.occupied(size).0 / self.cell.size().0
     }
 
-    /// Returns the memory for a packet of `size` beyond the reserved cells of `group`.
+    /// Returns the memory for the part of a packet of `size` that exceeds the reserved cells of `group`, or the reason for refusing the
+    /// packet.
     fn place(&self, group: GroupId, size: Bytes) -> Result<Place, IngressRefusal> {
         let account = &self.groups[group.0 as usize];
         let pool = &self.pools[account.pool];
@@ -148,8 +149,8 @@ impl IngressBook {
         }
     }
 
-    /// Applies `change` to the account of `group` and to its pool. Then pauses or resumes each group of that pool for which this is now
-    /// due.
+    /// Applies `change` to the account of `group` and to its pool. Then pauses or resumes every group of that pool that has reached its
+    /// condition for this.
     fn change(&mut self, group: GroupId, change: impl FnOnce(&mut Account, &mut Pool)) {
         let account = &mut self.groups[group.0 as usize];
         let number = account.pool;

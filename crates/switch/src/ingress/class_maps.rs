@@ -1,21 +1,21 @@
 //! Maps from a packet's DSCP to its traffic class, and from there to its priority group and queue, as SONiC has them.
 
-/// Maps of a chip or of one of its ports.
+/// Maps of a chip, or of one of its ports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClassMaps {
-    /// Traffic class by DSCP (`DSCP_TO_TC_MAP`).
+    /// Traffic class of each DSCP (`DSCP_TO_TC_MAP`).
     pub class_of_dscp: [u8; 64],
-    /// Priority group by traffic class (`TC_TO_PRIORITY_GROUP_MAP`).
+    /// Priority group of each traffic class (`TC_TO_PRIORITY_GROUP_MAP`).
     pub group_of_class: [u8; 8],
-    /// Queue by traffic class (`TC_TO_QUEUE_MAP`).
+    /// Queue of each traffic class (`TC_TO_QUEUE_MAP`).
     pub queue_of_class: [u8; 8],
-    /// Queue by priority of a PFC frame (`MAP_PFC_PRIORITY_TO_QUEUE`).
+    /// Queue of each priority in a PFC frame (`MAP_PFC_PRIORITY_TO_QUEUE`).
     pub queue_of_priority: [u8; 8],
 }
 
 impl Default for ClassMaps {
-    /// Returns SONiC's maps `AZURE`: DSCP 3 and 4 are the lossless classes 3 and 4 with groups of their own; queues have the numbers of
-    /// their classes.
+    /// Returns SONiC's maps `AZURE`: DSCP 3 and 4 map to the lossless classes 3 and 4, which have groups of their own. Each queue has the
+    /// number of its class.
     fn default() -> Self {
         let mut class_of_dscp = [1; 64];
         for (dscp, class) in [(3, 3), (4, 4), (5, 2), (8, 0), (46, 5), (48, 6)] {
@@ -38,7 +38,7 @@ impl ClassMaps {
         self.queue_of_class[self.class(dscp)]
     }
 
-    /// Returns the queues by DSCP, as a discipline takes them.
+    /// Returns the queue of each DSCP, as [`crate::discipline::ComposedConfig::queue_of_class`] requires it.
     pub fn queues(&self) -> Vec<u8> {
         (0..64).map(|dscp| self.queue(dscp)).collect()
     }

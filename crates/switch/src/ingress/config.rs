@@ -7,20 +7,20 @@ use crate::buffer::Cell;
 /// Configuration of a chip's ingress accounting.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Cell of the memory.
+    /// Size of the memory's cells.
     pub cell: Cell,
-    /// Comparison of a group with its limit.
+    /// State of a group that the chip compares with the group's limit.
     pub compares: Compares,
     /// Pools of the chip, or of one slice of its memory if slices do not share.
     pub pools: Vec<PoolConfig>,
 }
 
-/// A pool that groups share.
+/// Configuration of a pool that several groups share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolConfig {
-    /// Shared part, without reserved cells and headroom.
+    /// Size of the shared part, which excludes reserved cells and headroom.
     pub size: Bytes,
-    /// Size of the pool of headroom, in which a group may take up to its own headroom; `None` if each group owns its headroom.
+    /// Size of the headroom pool, from which a group may take up to its own headroom; `None` if each group owns its headroom.
     pub headroom: Option<Bytes>,
 }
 
@@ -33,20 +33,20 @@ pub enum Compares {
     With,
 }
 
-/// A priority group of a port.
+/// Configuration of a priority group of a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GroupConfig {
-    /// Number of the pool.
+    /// Number of the pool that the group shares.
     pub pool: usize,
     /// Reserved memory (`size` of SONiC's buffer profile).
     pub reserved: Bytes,
-    /// Limit of the shared part.
+    /// Limit on the group's use of its pool.
     pub limit: GroupLimit,
     /// Headroom and thresholds of a lossless group; `None` for a lossy one.
     pub lossless: Option<Lossless>,
 }
 
-/// Limit of the shared part of a group.
+/// Limit on a group's use of its pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GroupLimit {
     /// *α* times the free part of the pool, with *α* = 2ⁿ (`dynamic_th` *n*).
@@ -61,7 +61,7 @@ pub enum GroupLimit {
 /// Headroom and thresholds of a lossless group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lossless {
-    /// Memory for packets that arrive after the pause (`xoff`). With a pool of headroom, the maximum part of that pool for this group.
+    /// Memory for packets that arrive after the pause (`xoff`). With a headroom pool, the maximum part of that pool for this group.
     pub headroom: Bytes,
     /// Amount of shared memory up to which the group may be resumed regardless of its limit (`xon`).
     pub xon: Bytes,

@@ -1,4 +1,4 @@
-//! Account of one priority group, and the state machine of its pause.
+//! Account of one priority group, and the transitions between sending and paused.
 
 use shallows_core::Bytes;
 
@@ -6,7 +6,7 @@ use super::config::{Compares, GroupConfig, GroupLimit};
 use super::pool::{GroupId, Place, Pool};
 use crate::buffer::Cell;
 
-/// Account of a group, in cells.
+/// Account of a priority group, in cells.
 #[derive(Clone, Debug)]
 pub(super) struct Account {
     pub(super) pool: usize,
@@ -33,17 +33,17 @@ pub(super) struct Thresholds {
 pub struct GroupCounters {
     /// Packets admitted.
     pub admitted: u64,
-    /// Packets refused.
+    /// Packets refused for lack of room.
     pub dropped: u64,
     /// Changes from sending to paused.
     pub pauses: u64,
     /// Changes from paused to sending.
     pub resumes: u64,
-    /// Largest number of headroom cells occupied.
+    /// Largest number of headroom cells that were occupied at the same time.
     pub max_headroom_cells: u64,
 }
 
-/// Limit of the shared part, in cells.
+/// Limit on a group's use of its pool, in cells.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Limit {
     /// *α* = 2ⁿ. Comparisons multiply or divide by a power of two, so they are exact.
@@ -54,12 +54,12 @@ pub(super) enum Limit {
 }
 
 impl Limit {
-    /// Returns whether a group with `shared` cells may take `more`, if the pool has `free` cells.
+    /// Returns whether a group with `shared` cells may take `more` cells while the pool has `free` cells.
     pub(super) fn admits(self, shared: u64, more: u64, free: u64, compares: Compares) -> bool {
         more <= free
             && match (self, compares) {
                 (Self::Dynamic { exponent }, Compares::Before) => is_below(shared, exponent, free),
-                // c + k <= α · (free − k) is the opposite of free − k < (c + k)/α.
+                // The condition c + k <= α · (free − k) is the negation of free − k < (c + k)/α.
                 (Self::Dynamic { exponent }, Compares::With) => {
                     !is_below(free - more, -exponent, shared + more)
                 }
@@ -134,12 +134,12 @@ impl Account {
         }
     }
 
-    /// Returns the occupied cells.
+    /// Returns the total number of cells that the group occupies.
     pub(super) fn total(&self) -> u64 {
         self.reserved + self.shared + self.headroom
     }
 
-    /// Charges a packet of this many `cells`, first to the reserved cells.
+    /// Charges a packet of this many `cells`: first to the reserved cells, the rest to `place`.
     pub(super) fn charge(&mut self, cells: u64, place: Place, pool: &mut Pool) {
         let own = cells.min(self.reserved_size - self.reserved);
         self.reserved += own;

@@ -6,8 +6,8 @@
 //!
 //! A group is charged first in its reserved cells, then in the shared part of its pool up to its limit, then, if it is lossless, in
 //! headroom. A group that can take no further cell without headroom is paused. Departures free headroom first, then shared cells, then
-//! reserved ones. Each change of a pool's free memory tests all groups of that pool again. The order of charges and the condition of the
-//! pause are those of Broadcom's chips; `tests/ingress.rs` reproduces packet counts that were measured on them.
+//! reserved ones. Whenever the free memory of a pool changes, all groups of that pool are tested again. The order of charges and the
+//! condition of the pause are those of Broadcom's chips; `tests/ingress.rs` reproduces packet counts that were measured on them.
 
 mod book;
 mod class_maps;

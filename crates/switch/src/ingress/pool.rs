@@ -1,4 +1,4 @@
-//! Pools of the ingress book, and the names of its groups and decisions.
+//! Pools of the ingress book, and the identifiers and signals of its groups.
 
 use std::collections::BTreeSet;
 
@@ -6,12 +6,12 @@ use std::collections::BTreeSet;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GroupId(pub u32);
 
-/// Change of a priority group's state, which the driver carries to the sender at the other end of the link.
+/// Change of a priority group's state. The driver carries it to the sender at the other end of the link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signal {
     /// The sender must stop sending the priorities of this group.
     Pause(GroupId),
-    /// The sender may go on.
+    /// The sender may send the priorities of this group again.
     Resume(GroupId),
 }
 
@@ -24,19 +24,19 @@ pub enum IngressRefusal {
     HeadroomFull,
 }
 
-/// Memory for the part of a packet that does not fit in the reserved cells.
+/// Memory for the part of a packet that exceeds the group's reserved cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     Shared,
     Headroom,
 }
 
-/// A pool, in cells.
+/// State of a pool, in cells.
 #[derive(Clone, Debug)]
 pub(super) struct Pool {
     pub(super) size: u64,
     pub(super) used: u64,
-    /// Size of the pool of headroom; `None` if every group owns its headroom.
+    /// Size of the headroom pool; `None` if every group owns its headroom.
     pub(super) headroom: Option<u64>,
     pub(super) headroom_used: u64,
     /// Sending groups, each with the maximum free memory of the pool at which the group is paused.

@@ -9,18 +9,18 @@ use super::pool::GroupId;
 use crate::node::{Effects, Node};
 use crate::port::{Arrival, Departure, Ingress, Port};
 
-/// A node, its ingress book, and the maps of its classes.
+/// A node, its ingress book, and the maps of its traffic classes.
 #[derive(Debug)]
 pub struct TwoBooks<'a, L> {
     /// The node, whose memory is the egress book.
     pub node: Node<'a, L>,
     /// The ingress book.
     pub ingress: &'a mut IngressBook,
-    /// Maps of all ports.
+    /// Class maps of all ports.
     pub maps: &'a ClassMaps,
 }
 
-/// Payload of a packet with the account that the ingress book has charged.
+/// Payload of a packet, with the account that the ingress book has charged for the packet.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counted<T> {
     /// The driver's reference to the rest of the packet.
@@ -30,10 +30,11 @@ pub struct Counted<T> {
 }
 
 impl<L> TwoBooks<'_, L> {
-    /// Handles a packet that came by `ingress` and must leave by `port`. Packets that are dropped, this one or others, go to `effects`.
+    /// Handles a packet that came by `ingress` and must leave by `port`. All dropped packets, whether this one or waiting ones, are
+    /// passed to `effects`.
     ///
     /// A packet that finds its port idle leaves at once and is charged in neither book. After every call of a function of this type, the
-    /// driver must carry the signals of [`IngressBook::next_signal`].
+    /// driver must carry out the signals that [`IngressBook::next_signal`] returns.
     pub fn receive<T: Copy + Default>(
         &mut self,
         now: Instant,
@@ -56,7 +57,7 @@ impl<L> TwoBooks<'_, L> {
         let own = Counted { payload, group, size };
         let arrival = self.node.receive(now, port, ingress, header, own, &mut dropped);
         if matches!(arrival, Arrival::Dropped) {
-            // The packet is the last of those dropped, and the ingress book has not charged it.
+            // The packet itself is the last of the dropped ones, and the ingress book has not charged it.
             let own = dropped.pop().expect("the node has dropped the packet");
             effects.drops(port, own.payload);
         }
@@ -83,7 +84,7 @@ impl<L> TwoBooks<'_, L> {
     }
 }
 
-/// Frees the memory at ingress of the packets that leave or are dropped.
+/// Frees the ingress memory of packets that leave or are dropped.
 struct Freeing<'a, E> {
     ingress: &'a mut IngressBook,
     effects: &'a mut E,

@@ -1,8 +1,8 @@
 //! Priority-based flow control (IEEE 802.1Q clause 36): the frames that pause a sender by priority.
 //!
-//! A [`Pauser`] at the congested end of a link turns pauses and resumes of priorities into frames, and repeats them before they expire.
-//! [`PauseTimers`] at the sending end obey the frames after a response time, and resume a priority when its pause time is over. The driver
-//! sends frames ahead of data and never pauses them.
+//! A [`Pauser`] at the congested end of a link announces pauses and resumes of priorities in frames, and repeats pauses before they
+//! expire. [`PauseTimers`] at the sending end apply the frames after a response time, and resume a priority when its pause time is over.
+//! The driver sends frames ahead of data and never pauses them.
 
 mod frame;
 mod pause_timers;

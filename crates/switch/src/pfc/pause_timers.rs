@@ -1,4 +1,4 @@
-//! The end of a link that obeys pauses.
+//! The sending end of a link, whose priorities are paused and resumed by PFC frames.
 
 use std::collections::VecDeque;
 
@@ -6,7 +6,7 @@ use shallows_core::{Duration, Instant, Rate};
 
 use super::frame::{Frame, PRIORITIES, pause_time};
 
-/// Change of a priority that the driver must apply to the queue of the priority.
+/// Change of a priority that the driver must apply to the priority's queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     /// No packet of this priority may start.
@@ -15,15 +15,15 @@ pub enum Change {
     Go(u8),
 }
 
-/// Timers of a link's sender, one for each priority.
+/// Pause timers at the sending end of a link, one for each priority.
 #[derive(Clone, Debug)]
 pub struct PauseTimers {
     rate: Rate,
     response: Duration,
-    /// Frames that have arrived but not taken effect yet: the time at which each takes effect, in order, and the ends of the pauses that it
-    /// sets.
+    /// Frames that have arrived but not taken effect yet. Each entry has the time at which the frame takes effect, in order, and the end
+    /// of the pause that it sets for each priority.
     arrived: VecDeque<(Instant, [Option<Instant>; PRIORITIES])>,
-    /// End of the pause of each priority; `None` if it may send.
+    /// End of the pause of each priority; `None` if the priority may send.
     ends: [Option<Instant>; PRIORITIES],
 }
 
@@ -33,14 +33,14 @@ impl PauseTimers {
         Self { rate, response, arrived: VecDeque::new(), ends: [None; PRIORITIES] }
     }
 
-    /// Handles a frame whose last bit arrives now. It takes effect after the response time. The pause time of a priority counts from now
-    /// and replaces the rest of an earlier one.
+    /// Handles a frame whose last bit arrives at `now`. It takes effect after the response time. The pause time of a priority counts from
+    /// `now` and replaces the rest of an earlier pause.
     pub fn receive(&mut self, now: Instant, frame: &Frame) {
         let ends = frame.quanta.map(|quanta| Some(now + pause_time(self.rate, quanta?)));
         self.arrived.push_back((now + self.response, ends));
     }
 
-    /// Returns the time at which to call [`Self::advance`]; `None` if no priority is paused and no frame waits.
+    /// Returns the time at which to call [`Self::advance`]; `None` if no priority is paused and no frame is waiting to take effect.
     pub fn wake_at(&self) -> Option<Instant> {
         let frame = self.arrived.front().map(|&(at, _)| at);
         frame.into_iter().chain(self.ends.into_iter().flatten()).min()

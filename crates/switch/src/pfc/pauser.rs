@@ -1,4 +1,4 @@
-//! The end of a link that pauses the other one.
+//! The congested end of a link, which pauses the other end.
 
 use shallows_core::{Duration, Instant, Rate};
 
@@ -7,14 +7,14 @@ use super::frame::{Frame, PRIORITIES, pause_time};
 /// Pause time and refresh time of a [`Pauser`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// Quanta of each pause, at least 1.
+    /// Duration of each pause in quanta, at least 1.
     pub quanta: u16,
-    /// Quanta after which a pause is repeated, at least 1. If it is not below `quanta`, a pause expires before it is repeated.
+    /// Time in quanta after which a pause is repeated, at least 1. If it is not below `quanta`, a pause expires before it is repeated.
     pub refresh: u16,
 }
 
 impl Default for Config {
-    /// Returns the longest pause, repeated after half of its time.
+    /// Returns the longest pause time, and a refresh after half of it.
     fn default() -> Self {
         Self { quanta: u16::MAX, refresh: u16::MAX / 2 }
     }
@@ -26,7 +26,7 @@ pub struct Pauser {
     config: Config,
     refresh: Duration,
     paused: [bool; PRIORITIES],
-    /// Priorities with a change that no frame has announced to the other end yet.
+    /// Whether a change of each priority has not been announced in a frame yet.
     is_news: [bool; PRIORITIES],
     refresh_at: Instant,
 }
@@ -58,7 +58,7 @@ impl Pauser {
         }
     }
 
-    /// Returns the time at which to call [`Self::poll_frame`]: at once, or to repeat a pause; `None` if nothing is paused.
+    /// Returns the time at which to call [`Self::poll_frame`], to announce a change or to repeat a pause; `None` if no frame will be due.
     pub fn wake_at(&self) -> Option<Instant> {
         if self.is_news.contains(&true) {
             return Some(Instant::ZERO);
@@ -66,7 +66,7 @@ impl Pauser {
         self.paused.contains(&true).then_some(self.refresh_at)
     }
 
-    /// Returns the frame to send now, if one is due. Every frame repeats all pauses, so that they share one refresh.
+    /// Returns the frame to send at `now`, if one is due. Every frame repeats all pauses, so that they share one refresh time.
     pub fn poll_frame(&mut self, now: Instant) -> Option<Frame> {
         if self.wake_at().is_none_or(|at| at > now) {
             return None;
@@ -101,7 +101,7 @@ mod tests {
         pauser.set(3, true);
         assert_eq!(pauser.wake_at(), Some(Instant::ZERO));
         assert_eq!(pauser.poll_frame(Instant(1_000)), Some(frame(&[(3, 100)])));
-        // 40 quanta of 5.12 ns.
+        // The refresh is due after 40 quanta of 5.12 ns.
         let again = Instant(1_000 + 40 * 5_120);
         assert_eq!(pauser.wake_at(), Some(again));
         assert_eq!(pauser.poll_frame(Instant(again.0 - 1)), None);
@@ -120,7 +120,7 @@ mod tests {
         pauser.set(3, true);
         pauser.set(3, false);
         assert_eq!(pauser.wake_at(), None);
-        // A resume that was not sent gives way to the next pause.
+        // If a resume has not been sent when the next pause comes, only the pause is sent.
         pauser.set(3, true);
         pauser.poll_frame(Instant::ZERO).expect("it is news");
         pauser.set(3, false);
