@@ -164,7 +164,7 @@ mod tests {
             let growth = f64::from(packets);
             assert_eq!(told, [("incast", f64::from(u8::from(marks))), ("backlog_growth_packets", growth)]);
         }
-        // Before a packet time has passed there is no growth.
+        // The growth is zero until one packet time has passed.
         let mut driver = Driver::new(&Config::default());
         assert!(!driver.leave(Instant(SLOT.0 - 1), 70));
     }

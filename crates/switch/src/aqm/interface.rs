@@ -103,8 +103,8 @@ pub trait Aqm {
         Verdict::PASS
     }
 
-    /// Handles the end of a turn of `port.queue`, whose quantum is used up or which is empty. The last packet of the turn is on the wire
-    /// until `port.busy_until`.
+    /// Handles the end of a turn of `port.queue`: the queue has used up its quantum or is empty. The last packet of the turn is on the
+    /// wire until `port.busy_until`.
     fn on_turn(&mut self, _now: Instant, _port: &PortView<'_>) {}
 
     /// Calls `tell` with each value of the marker's state that a trace records.

@@ -229,8 +229,8 @@ fn codel_drops_at_no_cost_and_never_the_last_packets() {
 
 #[test]
 fn a_port_with_one_queue_keeps_the_standard_threshold_of_mq_ecn() {
-    // A FIFO has no rounds, so K_std applies. The backlog includes the arriving packet, so the third waiting packet finds 3,000 B, not
-    // more.
+    // A FIFO has no rounds, so K_std applies. The backlog includes the arriving packet: at the third waiting packet it is 3,000 B, which
+    // is not above K_std.
     let mut bench =
         Bench::new(Config::MqEcn(MqEcnConfig::paper(Bytes(3_000)).into()), EgressDrop::Slot, 10_000);
     bench.receive(Instant::ZERO, 6, Ecn::Ect);

@@ -131,7 +131,7 @@ fn low_priority_alone_ends_no_period() {
 
 #[test]
 fn credits_are_packets_or_bytes() {
-    // A credit of two packets, or of 1,500 bytes, of which any byte left suffices for a packet.
+    // A credit of two packets, or a credit in bytes. Any remaining byte of credit suffices for a packet of 1,000 bytes.
     for (credits, high) in [
         (InitialCredits::Packets(2), 2.0),
         (InitialCredits::Bytes(Bytes(1_500)), 2.0),

@@ -36,7 +36,7 @@ fn priority_passes_to_the_next_that_may_send_and_returns() {
 
 #[test]
 fn a_turn_that_a_pause_ends_is_lost_and_the_next_is_whole() {
-    // Quanta of two packets. Queue 0 is paused after one of its two packets. Queue 1 has two turns meanwhile. Then queue 0 has
+    // Quanta of two packets. Queue 0 is paused after one of its two packets, and queue 1 then has two turns. After the pause, queue 0 has
     // a turn of two packets, not of one or three.
     for order in [Order::Cyclic, Order::Activation] {
         let mut link = filled(&wrr(&[2_000, 2_000], order), 6, 1_000);
