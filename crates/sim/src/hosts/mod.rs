@@ -97,6 +97,10 @@ pub(crate) enum HostEvent<'a> {
     Changed { flow: u32, endpoint: &'a Endpoint },
 }
 
+/// Number of hosts, and of ends of their connections, up to which a core's second-level cache holds them beside the network.
+const FEW_HOSTS: usize = 32;
+const FEW_CONNECTIONS: usize = 256;
+
 /// Timer of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Timer {
@@ -249,6 +253,12 @@ impl Hosts {
                 self.flows.prefetch(flow);
             }
         }
+    }
+
+    /// Returns whether the hosts and their connections are so few that the cache holds them.
+    pub(crate) fn stay_in_cache(&self) -> bool {
+        let connections = self.hosts.iter().map(|host| host.senders.len() + host.receivers.len());
+        self.hosts.len() <= FEW_HOSTS && connections.sum::<usize>() <= FEW_CONNECTIONS
     }
 
     /// Returns the number of packets that wait in NICs.
