@@ -67,7 +67,7 @@ impl Driver<PacketRef> for Around<'_> {
 
     #[inline(always)]
     fn leave(&mut self, exit: u32, arrival: Instant, header: Header, payload: PacketRef) {
-        self.ends.exits.leave(exit, arrival, header, payload, &mut self.ends.packets);
+        self.ends.exits.leave(exit, arrival, header, payload);
     }
 
     fn lose(&mut self, exit: u32) -> Lost {
