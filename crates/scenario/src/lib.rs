@@ -16,6 +16,7 @@ mod experiment;
 mod flow_traces;
 mod groups;
 mod hosts;
+mod lossless;
 mod marking;
 mod membership;
 mod memory;
@@ -44,6 +45,7 @@ pub use experiment::{
     Pairs, PortTrace, Probe, Setup, Stop, WarmUp,
 };
 pub use groups::HostGroup;
+pub use lossless::{Lossless, LosslessPort};
 pub use marking::{BusyLimit, MarkingCurve};
 pub use membership::Groups;
 pub use offloads::{Coalescing, Offloads, Wait};

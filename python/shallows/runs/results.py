@@ -210,6 +210,11 @@ class Run:
         return self._optional_table("markers")
 
     @cached_property
+    def pauses(self) -> "pl.DataFrame | None":
+        """One row for each port and lossless class, with its pauses; None without lossless classes."""
+        return self._optional_table("pauses")
+
+    @cached_property
     def traces(self) -> "pl.DataFrame | None":
         """Changes of the state of traced ports; None unless the scenario sets `measure.traces`."""
         return self._optional_table("traces")

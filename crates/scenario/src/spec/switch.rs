@@ -6,6 +6,7 @@ use shallows_core::Bytes;
 use shallows_switch::EgressDrop;
 use shallows_switch::buffer::{DtCounts, ReservedRule};
 
+use super::lossless::Lossless;
 use super::marker::Marker;
 use super::port::{Port, Shaper};
 use crate::quantity::{Amount, PerQueue, Size};
@@ -32,6 +33,9 @@ pub(crate) struct Switch {
     /// Choice among several shortest paths of a connection. Default `"five-tuple"`.
     #[serde(default)]
     pub(crate) ecmp: Ecmp,
+    /// Lossless classes, by priority flow control (PFC). Default: none; every class is lossy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) lossless: Option<Lossless>,
     /// Ports that differ from all other ports. If several entries match a port, the last entry applies.
     #[serde(default)]
     pub(crate) overrides: Vec<PortOverride>,

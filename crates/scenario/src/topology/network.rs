@@ -8,6 +8,7 @@ use shallows_switch::{buffer, port};
 
 use super::epoch::Epoch;
 use super::routes::Routing;
+use crate::lossless::Lossless;
 use crate::membership::Groups;
 
 /// Number of a host or a switch: hosts first, then switches.
@@ -35,6 +36,8 @@ pub struct Network {
     pub groups: Groups,
     /// Notes on the values that were computed for ports.
     pub(crate) notes: Vec<String>,
+    /// Lossless classes of the network, if it has any.
+    pub lossless: Option<Lossless>,
     /// Largest IP packet.
     pub mtu: Bytes,
     /// Bytes that each packet occupies on a link in addition to its IP packet.

@@ -11,6 +11,8 @@ pub(crate) struct Event(u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Class {
+    /// Pauses of a port take effect or end, or a port sends a PFC frame: index of a link.
+    Pause,
     /// A port sends its next waiting packet: index of a link.
     Transmit,
     /// A packet reaches the far end: index of a link.
@@ -43,6 +45,7 @@ pub(crate) enum Class {
 
 /// All classes by number, padded to the 16 values of four bits; the padding does not occur.
 const CLASSES: [Class; 16] = [
+    Class::Pause,
     Class::Transmit,
     Class::Deliver,
     Class::Interrupt,
@@ -56,7 +59,6 @@ const CLASSES: [Class; 16] = [
     Class::PortTrace,
     Class::FlowTrace,
     Class::Agent,
-    Class::Epoch,
     Class::Epoch,
     Class::Epoch,
 ];
