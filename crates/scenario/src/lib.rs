@@ -45,7 +45,6 @@ pub use experiment::{
     Pairs, PortTrace, Probe, Setup, Stop, WarmUp,
 };
 pub use groups::HostGroup;
-pub use lossless::{Lossless, LosslessPort};
 pub use marking::{BusyLimit, MarkingCurve};
 pub use membership::Groups;
 pub use offloads::{Coalescing, Offloads, Wait};
@@ -54,7 +53,10 @@ pub use spec::preset::linux_delayed_ack;
 pub use spec::workload::WhenBusy;
 pub use spec::{FctEnd, MAX_SEED};
 pub use topology::describe::describe;
-pub use topology::{Epoch, FIRST_PORT, Link, LinkState, Network, NodeId, PortKind, Routing, SERVICE_PORT};
+pub use topology::{
+    Epoch, FIRST_PORT, Link, LinkState, Lossless, LosslessPort, Network, NodeId, PortKind, Routing,
+    SERVICE_PORT,
+};
 pub use workload::{
     Arrivals, Classes, Flow, Leg, LegKind, LocalHosts, Milestone, Next, QueryRecord, Workload,
 };

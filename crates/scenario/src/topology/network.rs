@@ -7,8 +7,8 @@ use shallows_core::{Bytes, Duration, Rate};
 use shallows_switch::{buffer, port};
 
 use super::epoch::Epoch;
+use super::lossless::Lossless;
 use super::routes::Routing;
-use crate::lossless::Lossless;
 use crate::membership::Groups;
 
 /// Number of a host or a switch: hosts first, then switches.

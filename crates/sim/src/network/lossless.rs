@@ -14,58 +14,11 @@ use shallows_switch::pfc::{Change, Frame, PRIORITIES, PauseTimers, Pauser, Pause
 use shallows_switch::port::{Entry, Held};
 
 use crate::network::link::{NONE, Way};
+use crate::network::pauses::{Lossless, PausePort, PriorityCounts};
 use crate::network::{Driver, LinkAt, Network};
 
 /// Size of a PFC frame on the wire: 64 bytes, preamble and gap.
 const FRAME: Bytes = Bytes(84);
-
-/// State of the lossless classes of a network or of one partition of it.
-#[derive(Debug)]
-pub(super) struct Lossless {
-    classes: Vec<u8>,
-    /// Number of the priority group of each class.
-    group_of_class: Box<[u8; 256]>,
-    /// Ingress accounting by place of the node; hosts have none.
-    books: Vec<Option<IngressBook>>,
-    ports: Vec<PausePort>,
-    /// PFC frames sent and received.
-    sent: u64,
-    received: u64,
-    /// Scratch space, kept to avoid allocations.
-    changes: Vec<Change>,
-}
-
-/// Pauses at one port, in both directions.
-#[derive(Debug)]
-struct PausePort {
-    /// Pauses of the sender at the other end.
-    pauser: Pauser,
-    /// Pauses of this port.
-    timers: PauseTimers,
-    /// Queue of each priority, for those that are lossless.
-    queues: [Option<u8>; PRIORITIES],
-    /// Time of the next scheduled event.
-    event: Instant,
-    counts: [PriorityCounts; PRIORITIES],
-}
-
-/// Counts of one priority at a port.
-#[derive(Clone, Copy, Debug, Default)]
-struct PriorityCounts {
-    frames: u64,
-    received: u64,
-    paused: Duration,
-    /// Start of the current pause.
-    since: Option<Instant>,
-}
-
-impl Lossless {
-    /// Checks the ingress books. Returns the PFC frames in flight, modulo 2^64 in one partition of several.
-    pub(super) fn audit(&self) -> u64 {
-        self.books.iter().flatten().for_each(IngressBook::audit);
-        self.sent.wrapping_sub(self.received)
-    }
-}
 
 impl<T: Copy + Default> Network<T> {
     /// Adds the lossless classes of the network, if it has any.
