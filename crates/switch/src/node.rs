@@ -10,7 +10,7 @@ use shallows_core::Instant;
 use shallows_core::packet::Header;
 
 use crate::buffer::SharedBuffer;
-use crate::port::{Arrival, Departure, Ingress, Port};
+use crate::port::{Arrival, Departure, Entry, Port};
 
 /// A node, borrowed from its driver. Drivers keep the ports of all nodes in one array.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ impl<L> Node<'_, L> {
         &mut self,
         now: Instant,
         port: u32,
-        ingress: Ingress,
+        entry: impl Into<Entry>,
         header: Header,
         payload: T,
         dropped: &mut impl Extend<T>,
@@ -47,7 +47,7 @@ impl<L> Node<'_, L> {
     where
         L: AsMut<Port<T>>,
     {
-        self.all[port as usize].as_mut().receive(now, ingress, header, payload, self.memory, dropped)
+        self.all[port as usize].as_mut().receive(now, entry, header, payload, self.memory, dropped)
     }
 
     /// Sends the next packet that waits at `port`, whose link must be free. Packets dropped on the way go to `dropped`.

@@ -47,6 +47,7 @@ impl event::World for World {
     fn handle(&mut self, event: Event, queue: &mut EventQueue<Event>) {
         let index = || event.index(self.outside.ranks);
         match event.class() {
+            Class::Pause => self.pause(event.link(), queue),
             Class::Transmit => self.transmit(event.link(), queue),
             Class::Deliver => self.deliver(event.link(), queue),
             Class::Interrupt => self.host_timer(Timer::Interrupt(InboxAt::from_index(index())), queue),
@@ -169,6 +170,13 @@ impl World {
             let (hosts, mut driver) = self.hosts(queue);
             hosts.receive(header, packet, &mut driver);
         }
+    }
+
+    /// Applies pauses at a port, or sends its PFC frame.
+    #[inline(never)]
+    fn pause(&mut self, place: u32, queue: &mut EventQueue<Event>) {
+        let (network, mut around) = self.driving(queue);
+        network.pause(place, &mut around);
     }
 
     /// Handles a timer of a host.
