@@ -17,14 +17,17 @@ from pathlib import Path
 from typing import Any
 
 from shallows.about import build
+from shallows.errors import ShallowsError
+from shallows.runs.results import Run
+from shallows.series.measures import measure
 
 FOLDER = Path(__file__).parent / "results"
 
 METRICS = {
-    "small_p99_us": "fct_us.small.p99",
-    "small_mean_us": "fct_us.small.mean",
-    "large_mean_us": "fct_us.large.mean",
-    "slowdown_mean": "slowdown.all.mean",
+    "small_p99_us": "fct_us.small.p99@0..4",
+    "small_mean_us": "fct_us.small.mean@0..4",
+    "large_mean_us": "fct_us.large.mean@0..4",
+    "slowdown_mean": "slowdown.all.mean@0..4",
     "query_mean_us": "queries.all.mean",
     "queries_with_timeout": "queries.all.with_timeout",
     "loss_in_switches": "loss_rate_in_switches",
@@ -32,7 +35,7 @@ METRICS = {
     "flows": "flows.completed",
     "packet_hops": "engine.packet_hops",
 }
-"""Columns of results, and their metrics. Where there are queries, requests and answers count as flows."""
+"""Columns of results, and their metrics. Completion times and slowdowns leave out the flows of queries."""
 
 LABELS = ("scheme", "load", "case", "seed")
 
@@ -47,23 +50,24 @@ def rows(folder: Path) -> list[dict[str, Any]]:
     found = []
     for index in sorted(folder.glob("*/sweep.json")):
         for point in json.loads(index.read_text(encoding="utf-8"))["points"]:
-            run = index.parent / point["folder"]
-            if not (run / "summary.json").exists():
+            path = index.parent / point["folder"]
+            if not (path / "summary.json").exists():
                 continue
-            summary = json.loads((run / "summary.json").read_text(encoding="utf-8"))
+            run = Run(path)
             row: dict[str, Any] = {"experiment": index.parent.name}
             row |= {label: point["labels"].get(label, "") for label in LABELS}
-            row |= {column: value(summary, metric) for column, metric in METRICS.items()}
-            manifest = json.loads((run / "manifest.json").read_text(encoding="utf-8"))
+            row |= {column: value(run, metric) for column, metric in METRICS.items()}
+            manifest = json.loads((path / "manifest.json").read_text(encoding="utf-8"))
             found.append(row | {"hash": manifest["hash"][:16]})
     return found
 
 
-def value(summary: Any, path: str) -> str:
-    """Return a number of a run's summary; empty if it was not measured."""
-    for word in path.split("."):
-        summary = summary.get(word) if isinstance(summary, dict) else None
-    return "" if summary is None else f"{summary:.6g}"
+def value(run: Run, metric: str) -> str:
+    """Return a number of a run; empty if it was not measured."""
+    try:
+        return f"{measure(run, metric):.6g}"
+    except ShallowsError:
+        return ""
 
 
 def described(table: list[dict[str, Any]]) -> dict[str, Any]:

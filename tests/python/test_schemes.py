@@ -95,6 +95,13 @@ def test_dots_have_a_row_for_each_scheme_and_a_marker_for_each_load() -> None:
     assert curves(timeouts)["load 0.9"][0] == [3.0]
 
 
+def test_long_labels_below_dots_are_those_of_every_second_tick() -> None:
+    runs = runs_of({("few", 0.5): [(900.0, 9.0)], ("many", 0.5): [(12_000.0, 100.0)]})
+    panel, _ = figures.dots(runs, metrics=(LOST, TIMEOUTS)).axes
+    # 1,000, 2,000, 5,000 and 10,000 have 21 letters.
+    assert [*panel.get_xticks()] == [1_000, 5_000]
+
+
 def test_values_are_divided_by_those_of_the_baseline_with_the_same_load_and_seed() -> None:
     values = {
         ("a", 0.5): [(1.0, 1.0), (2.0, 1.0)],

@@ -2,35 +2,68 @@
 
 use crate::prefetch;
 
-/// Map from 64-bit words to small values. It cannot be iterated over. A word must be less than `u64::MAX`.
+/// Map from words to small values. It cannot be iterated over. A word must be less than the maximum of its type.
 #[derive(Clone, Debug)]
-pub struct Numbered<T> {
+pub struct Numbered<T, W = u64> {
     /// Slots of the map; none before the first insertion. Their number is a power of two, and at least half of them are free.
-    entries: Box<[Entry<T>]>,
+    entries: Box<[Entry<T, W>]>,
     used: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Entry<T> {
-    word: u64,
+struct Entry<T, W> {
+    word: W,
     value: T,
 }
 
-/// Word of a free slot.
-const FREE: u64 = u64::MAX;
+/// Type of words.
+pub trait Word: Copy + Eq {
+    /// Word that marks a free entry.
+    const FREE: Self;
+
+    /// Returns a number whose lowest bits select the first slot to probe.
+    fn hash(self) -> usize;
+}
+
+/// Words that are inserted in any order.
+impl Word for u64 {
+    const FREE: Self = Self::MAX;
+
+    #[inline(always)]
+    fn hash(self) -> usize {
+        scatter(self)
+    }
+}
+
+/// Words that are inserted in roughly ascending order: eight consecutive words have consecutive slots, which share a cache line.
+impl Word for u32 {
+    const FREE: Self = Self::MAX;
+
+    #[inline(always)]
+    fn hash(self) -> usize {
+        (scatter(u64::from(self / 8)) << 3) | (self as usize % 8)
+    }
+}
+
+/// Multiplies `word` by an odd number (2⁶⁴ over the golden ratio; Knuth, TAOCP 3, §6.4) and combines both halves of the product.
+#[inline(always)]
+fn scatter(word: u64) -> usize {
+    let product = u128::from(word) * 0x9e37_79b9_7f4a_7c15;
+    (product as u64 ^ (product >> 64) as u64) as usize
+}
 
 const FEWEST: usize = 8;
 
-impl<T> Default for Numbered<T> {
+impl<T, W> Default for Numbered<T, W> {
     fn default() -> Self {
         Self { entries: Box::default(), used: 0 }
     }
 }
 
-impl<T: Copy + Default> Numbered<T> {
+impl<T: Copy + Default, W: Word> Numbered<T, W> {
     /// Returns the value of `word`, or `None`.
     #[inline]
-    pub fn get(&self, word: u64) -> Option<T> {
+    pub fn get(&self, word: W) -> Option<T> {
         self.find(word).map(|place| self.entries[place].value)
     }
 
@@ -38,9 +71,9 @@ impl<T: Copy + Default> Numbered<T> {
     ///
     /// # Panics
     ///
-    /// Panics if the word is `u64::MAX`.
-    pub fn insert(&mut self, word: u64, value: T) {
-        assert!(word != FREE, "the largest word stands for a free entry");
+    /// Panics if the word is the largest of its type.
+    pub fn insert(&mut self, word: W, value: T) {
+        assert!(word != W::FREE, "the largest word stands for a free entry");
         if let Some(place) = self.find(word) {
             self.entries[place].value = value;
             return;
@@ -53,34 +86,34 @@ impl<T: Copy + Default> Numbered<T> {
     }
 
     /// Removes `word` and returns its value, or `None` if the map does not contain it.
-    pub fn remove(&mut self, word: u64) -> Option<T> {
+    pub fn remove(&mut self, word: W) -> Option<T> {
         let mut hole = self.find(word)?;
         let removed = self.entries[hole].value;
         self.used -= 1;
         // Move back each entry that stands behind its home only because the removed entry was in the way (Knuth, TAOCP 3, §6.4, Algorithm
         // R).
         let mut place = self.after(hole);
-        while self.entries[place].word != FREE {
+        while self.entries[place].word != W::FREE {
             if self.distance(self.home(self.entries[place].word), place) >= self.distance(hole, place) {
                 self.entries[hole] = self.entries[place];
                 hole = place;
             }
             place = self.after(place);
         }
-        self.entries[hole].word = FREE;
+        self.entries[hole].word = W::FREE;
         Some(removed)
     }
 
     /// Prefetches the entry of `word` into the processor's cache.
     #[inline(always)]
-    pub fn prefetch(&self, word: u64) {
+    pub fn prefetch(&self, word: W) {
         if !self.entries.is_empty() {
             prefetch(&self.entries[self.home(word)]);
         }
     }
 
     #[inline]
-    fn find(&self, word: u64) -> Option<usize> {
+    fn find(&self, word: W) -> Option<usize> {
         if self.entries.is_empty() {
             return None;
         }
@@ -88,18 +121,16 @@ impl<T: Copy + Default> Numbered<T> {
         loop {
             match self.entries[place].word {
                 found if found == word => return Some(place),
-                FREE => return None,
+                free if free == W::FREE => return None,
                 _ => place = self.after(place),
             }
         }
     }
 
-    /// Returns the home of `word`, the first slot to probe for it. The hash multiplies `word` by an odd number (2⁶⁴ over the golden ratio;
-    /// Knuth, TAOCP 3, §6.4) and combines both halves of the product.
+    /// Returns the home of `word`, the first slot to probe for it.
     #[inline(always)]
-    fn home(&self, word: u64) -> usize {
-        let product = u128::from(word) * 0x9e37_79b9_7f4a_7c15;
-        (product as u64 ^ (product >> 64) as u64) as usize & (self.entries.len() - 1)
+    fn home(&self, word: W) -> usize {
+        word.hash() & (self.entries.len() - 1)
     }
 
     #[inline(always)]
@@ -113,9 +144,9 @@ impl<T: Copy + Default> Numbered<T> {
     }
 
     /// Adds an entry. The map must not contain its word yet.
-    fn put(&mut self, entry: Entry<T>) {
+    fn put(&mut self, entry: Entry<T, W>) {
         let mut place = self.home(entry.word);
-        while self.entries[place].word != FREE {
+        while self.entries[place].word != W::FREE {
             place = self.after(place);
         }
         self.entries[place] = entry;
@@ -124,9 +155,9 @@ impl<T: Copy + Default> Numbered<T> {
     #[cold]
     fn grow(&mut self) {
         let size = FEWEST.max(2 * self.entries.len());
-        let free = Entry { word: FREE, value: T::default() };
+        let free = Entry { word: W::FREE, value: T::default() };
         let entries = std::mem::replace(&mut self.entries, vec![free; size].into());
-        entries.iter().filter(|entry| entry.word != FREE).for_each(|&entry| self.put(entry));
+        entries.iter().filter(|entry| entry.word != W::FREE).for_each(|&entry| self.put(entry));
     }
 }
 
@@ -144,7 +175,14 @@ mod tests {
             steps in prop::collection::vec((0u64..40, any::<u32>(), any::<bool>()), 0..400),
         ) {
             let (mut numbered, mut ordered) = (Numbered::default(), BTreeMap::new());
+            let mut short = Numbered::<u32, u32>::default();
             for (word, value, inserts) in steps {
+                if inserts {
+                    short.insert(word as u32, value);
+                } else {
+                    short.remove(word as u32);
+                }
+                prop_assert_eq!(short.get(word as u32), inserts.then_some(value));
                 // Some words differ only in their high half, as words made from host numbers do.
                 let word = ((word % 5) << 32) | (word / 5);
                 numbered.prefetch(word);
@@ -172,7 +210,7 @@ mod tests {
         assert_eq!((numbered.used, numbered.entries.len()), (1_000, 2_048));
         (0..1_000).for_each(|word| assert_eq!(numbered.remove(word), Some(())));
         assert_eq!(numbered.used, 0);
-        assert!(numbered.entries.iter().all(|entry| entry.word == FREE));
+        assert!(numbered.entries.iter().all(|entry| entry.word == u64::FREE));
     }
 
     #[test]

@@ -12,6 +12,11 @@ use crate::units::Bytes;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HostId(pub u32);
 
+impl HostId {
+    /// Destination of frames that end at the next node and belong to no host, such as those of PFC.
+    pub const NEXT_NODE: Self = Self(u32::MAX);
+}
+
 /// ECN field of the IP header (RFC 3168 §5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]

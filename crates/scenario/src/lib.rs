@@ -16,6 +16,7 @@ mod experiment;
 mod flow_traces;
 mod groups;
 mod hosts;
+mod lossless;
 mod marking;
 mod membership;
 mod memory;
@@ -52,7 +53,10 @@ pub use spec::preset::linux_delayed_ack;
 pub use spec::workload::WhenBusy;
 pub use spec::{FctEnd, MAX_SEED};
 pub use topology::describe::describe;
-pub use topology::{Epoch, FIRST_PORT, Link, LinkState, Network, NodeId, PortKind, Routing, SERVICE_PORT};
+pub use topology::{
+    Epoch, FIRST_PORT, Link, LinkState, Lossless, LosslessPort, Network, NodeId, PortKind, Routing,
+    SERVICE_PORT,
+};
 pub use workload::{
     Arrivals, Classes, Flow, Leg, LegKind, LocalHosts, Milestone, Next, QueryRecord, Workload,
 };

@@ -407,7 +407,7 @@ fn what_an_option_gets_wrong_is_said_of_the_option() {
             "switch.bufer.alpha",
             "1",
             "switch.bufer: unknown key (did you mean \"buffer\"?); allowed keys: buffer, port, markers, shaper, egress_drop, \
-             ecmp, overrides",
+             ecmp, lossless, overrides",
         ),
         ("workload.3.load", "1", "workload[3] does not exist; workload has 1 entries"),
         ("topology.rate.x", "1", "rate must be a table to have keys, got \"100Gbps\""),

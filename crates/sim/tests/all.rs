@@ -27,6 +27,7 @@ mod hosts;
 mod incast_control;
 mod lifecycle;
 mod lists;
+mod lossless;
 mod models;
 mod opening;
 mod own_tcp;

@@ -10,7 +10,7 @@ use shallows_core::Instant;
 use shallows_core::packet::Header;
 
 use crate::buffer::SharedBuffer;
-use crate::port::{Arrival, Departure, Ingress, Port};
+use crate::port::{Arrival, Departure, Entry, Port};
 
 /// A node, borrowed from its driver. Drivers keep the ports of all nodes in one array.
 #[derive(Debug)]
@@ -41,7 +41,7 @@ impl<L> Node<'_, L> {
         &mut self,
         now: Instant,
         port: u32,
-        ingress: Ingress,
+        entry: impl Into<Entry>,
         header: Header,
         payload: T,
         dropped: &mut impl Extend<T>,
@@ -49,7 +49,7 @@ impl<L> Node<'_, L> {
     where
         L: AsMut<Port<T>>,
     {
-        self.all[port as usize].as_mut().receive(now, ingress, header, payload, self.memory, dropped)
+        self.all[port as usize].as_mut().receive(now, entry, header, payload, self.memory, dropped)
     }
 
     /// Sends the next waiting packet of `port`, whose link must be free. The payloads of packets that are dropped instead are added to

@@ -178,6 +178,14 @@ impl<T: Copy + Default> Port<T> {
         self.edge.go_on(now);
     }
 
+    /// Occupies the link, which must be free, with a frame of this `size` that no queue holds. Returns the time at which its last bit is
+    /// on the wire.
+    pub fn occupy(&mut self, now: Instant, size: Bytes) -> Instant {
+        debug_assert!(self.edge.busy_until <= now, "the previous packet is still being sent");
+        self.edge.busy_until = now + self.edge.transmission_time(size);
+        self.edge.busy_until
+    }
+
     /// Returns the discipline if the port has several queues to pause; `None` for a port with a single queue.
     fn several(&mut self) -> Option<&mut AnyDiscipline<T>> {
         match &mut self.queues {

@@ -71,6 +71,10 @@ impl LinuxPlan {
         let congestion = congestion(experiment, available, &mut refusals);
         refuse_transport(experiment, dilation, &mut refusals);
         refuse_rest(experiment, dilation, fastest, &mut refusals);
+        if experiment.network.lossless.is_some() {
+            let reason = "must be left out, because the testbed's switch has no priority flow control";
+            refuse(&mut refusals, "switch.lossless", reason);
+        }
         if !refusals.is_empty() {
             return Err(refusals);
         }

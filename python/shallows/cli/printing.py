@@ -26,6 +26,7 @@ def print_results(
     for table in (
         tables.queries(summary),
         tables.markers(summary),
+        tables.pauses(summary),
         tables.pings(summary),
         tables.health(summary),
     ):

@@ -30,6 +30,9 @@ ROW = 0.125
 WIDE = 4.0
 """Ratio of the ends of a scale above which it is logarithmic."""
 
+MOST_LETTERS = 18
+"""Letters of all labels below a panel of `dots`."""
+
 DECADES = 4
 """Number of decades of a logarithmic scale that includes zero; smaller values are drawn next to zero."""
 
@@ -434,12 +437,22 @@ def _draw_rows(
         plot.axvline(1, color="black", linewidth=0.6, zorder=1)
     elif 0 < 10 * min(everything) < max(everything):
         _scale(plot, "x", everything)
+        _thin(plot)
     else:
         _scale_with_zero(plot, everything)
     plot.tick_params(axis="y", length=0, labelsize=6.5)
     plot.grid(visible=False, axis="y")
     for height in range(1, len(rows), 2):
         plot.axhspan(height - 0.5, height + 0.5, color="0.95", zorder=0.5, linewidth=0)
+
+
+def _thin(plot: "Axes") -> None:
+    """Label only every second tick of the horizontal axis if the labels would touch."""
+    from matplotlib.ticker import FixedLocator
+
+    ticks = plot.get_xticks().tolist()
+    if sum(len(digits(tick)) for tick in ticks) > MOST_LETTERS:
+        plot.xaxis.set_major_locator(FixedLocator(ticks[::2]))
 
 
 UNITS = {"fct_us": "µs", "query_us": "µs", "fluid_fct_us": "µs", "backlog_bytes": "KB"}

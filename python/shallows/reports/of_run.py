@@ -139,7 +139,8 @@ def _results(run: Run) -> list[Table]:
     use = [breakdown_tables.breakdown(run, "port")]
     if "up" in summary["ports"]:
         use.append(breakdown_tables.breakdown(run, "uplinks"))
-    asked = [tables.queries(summary), tables.markers(summary), tables.pings(summary), tables.health(summary)]
+    kinds = [tables.queries, tables.markers, tables.pauses, tables.pings, tables.health]
+    asked = [table(summary) for table in kinds]
     measured = [
         tables.completion(summary, edges_of(run.scenario)),
         *breakdown_tables.breakdowns(run),

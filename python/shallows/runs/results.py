@@ -210,6 +210,11 @@ class Run:
         return self._optional_table("markers")
 
     @cached_property
+    def pauses(self) -> "pl.DataFrame | None":
+        """One row for each port and lossless class, with its pauses; None without lossless classes."""
+        return self._optional_table("pauses")
+
+    @cached_property
     def traces(self) -> "pl.DataFrame | None":
         """One row for each recorded change of a traced port; None unless `measure.traces` is set."""
         return self._optional_table("traces")

@@ -131,6 +131,26 @@ def markers(summary: Mapping[str, Any]) -> Table | None:
     return Table("Packets chosen by markers", ["marker", "CE", "incast bit", "dropped"], rows, note=note)
 
 
+def pauses(summary: Mapping[str, Any]) -> Table | None:
+    """Tabulate pauses by lossless class, over all ports; None without lossless classes."""
+    classes = summary.get("lossless")
+    if not classes:
+        return None
+    rows = [
+        [
+            name.replace("class", "class "),
+            *(f"{counts[what]:,}" for what in ("pauses", "frames")),
+            digits(counts["paused_us"]),
+            size(counts["max_headroom_bytes"]),
+            f"{counts['dropped']:,}",
+        ]
+        for name, counts in classes.items()
+    ]
+    columns = ["pauses", "count", "PFC frames", "paused µs", "most headroom", "dropped"]
+    note = "Paused: sum over all ports of the time for which they were paused."
+    return Table("Pauses by lossless class", columns, rows, note=note)
+
+
 def queries(summary: Mapping[str, Any]) -> Table | None:
     """Tabulate the completion times of queries by workload; None if the run has no queries."""
     measured = summary.get("queries")

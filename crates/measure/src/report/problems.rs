@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use shallows_scenario::{Capture, FlowChoice, FlowTrace};
 
 use super::record::Report;
+use crate::pause_counts::PauseCounts;
 
 /// Requested measurement that has no data.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,6 +37,7 @@ impl Report {
         problems.extend(self.empty_flow_traces());
         problems.extend(self.empty_traces());
         problems.extend(self.empty_captures());
+        problems.extend(self.lossless_drops());
         problems
     }
 
@@ -163,6 +165,23 @@ impl Report {
             text: format!("no packet passed the ports of the capture {:?}", capture.name),
         };
         empty.map(tell).collect()
+    }
+
+    /// Returns a problem for each port that dropped packets of a lossless class for lack of headroom. A pool of headroom may be exceeded,
+    /// so its drops are only counted.
+    fn lossless_drops(&self) -> Vec<Problem> {
+        let network = &self.experiment.network;
+        let is_law = network.lossless.as_ref().is_some_and(|lossless| !lossless.pooled);
+        let dropped = self.pauses.iter().filter(|row| is_law && row.dropped > 0);
+        let tell = |row: &PauseCounts| Problem {
+            code: "lossless-drop",
+            text: format!(
+                "packets of the lossless class {} that arrived by the port {} were dropped ({}): its headroom of {} is too \
+                 small; use switch.lossless.headroom = \"auto\"",
+                row.class, network.links[row.link as usize].name, row.dropped, row.headroom
+            ),
+        };
+        dropped.map(tell).collect()
     }
 
     fn has_packets(&self, links: &[u32]) -> bool {

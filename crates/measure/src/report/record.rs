@@ -13,6 +13,7 @@ use super::numbering::number_queries;
 use crate::echo::Echo;
 use crate::flow::{End, FlowRecord};
 use crate::flow_tracer::{FlowTracer, QUANTITIES, Traced};
+use crate::pause_counts::PauseCounts;
 use crate::port_counts::PortCounts;
 use crate::port_tracer::PortRow;
 use crate::sampler::{Entity, SampleRow};
@@ -42,6 +43,7 @@ pub struct Report {
     /// Segments with data that the port dropped, by link.
     pub(crate) data_dropped: Vec<u64>,
     pub(crate) lost: BTreeMap<u32, Lost>,
+    pub(crate) pauses: Vec<PauseCounts>,
     pub(crate) datagram_bytes: Bytes,
     pub(crate) end: Instant,
 }
@@ -63,6 +65,8 @@ pub struct Measured {
     pub tally: Tally,
     /// Packets that were in flight on a link when it went down, by number of the link.
     pub lost: BTreeMap<u32, Lost>,
+    /// Counts of pauses, by port and class.
+    pub pauses: Vec<PauseCounts>,
     /// Number of packets in each capture.
     pub captured: Vec<u64>,
     /// Wire bytes of datagrams that reached their destinations.
@@ -118,6 +122,7 @@ impl Measured {
                 all.append(queries);
             }
             whole.ports.append(&mut partition.ports);
+            whole.pauses.append(&mut partition.pauses);
             whole.samples.append(&mut partition.samples);
             whole.trace.append(&mut partition.trace);
             whole.tally += partition.tally;
@@ -130,6 +135,7 @@ impl Measured {
             whole.end = whole.end.max(partition.end);
         }
         whole.ports.sort_by_key(|port| port.link);
+        whole.pauses.sort_by_key(|pause| (pause.link, pause.class));
         whole.samples.sort_by_key(|row| (row.at, row.entity));
         whole.trace.sort_by_key(|row| (row.at, row.link));
         whole
@@ -155,6 +161,7 @@ impl Report {
             tally: measured.tally,
             data_dropped: Vec::new(),
             lost: measured.lost,
+            pauses: measured.pauses,
             datagram_bytes: measured.datagram_bytes,
             end: measured.end,
         };
@@ -190,6 +197,11 @@ impl Report {
     /// Returns the counters of the port that feeds the link `name`, such as `switch0->host1`; `None` if there is no such link.
     pub fn port(&self, name: &str) -> Option<&Counters> {
         self.link(name).map(|link| &self.ports[link])
+    }
+
+    /// Returns the counts of pauses by port and lossless class.
+    pub fn pauses(&self) -> &[PauseCounts] {
+        &self.pauses
     }
 
     /// Returns the packets that were in flight on the link `name` when it went down.

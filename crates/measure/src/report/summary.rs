@@ -68,11 +68,39 @@ impl Report {
             "problems": self.describe_problems(),
             "engine": {"packet_hops": tally.packet_hops},
         });
+        if self.experiment.network.lossless.is_some() {
+            summary["lossless"] = self.describe_pauses();
+            // Packets refused at ingress reach no port.
+            summary["packets"]["dropped_in_switches"] = json!(switches.dropped + lost.packets);
+            summary["packets"]["dropped_data_in_switches"] = json!(switches.dropped_data + lost.data);
+            summary["loss_rate_in_switches"] =
+                json!(ratio(switches.dropped + lost.packets, tally.packets_sent));
+        }
         if !self.experiment.network.epochs().is_empty() {
             summary["packets"]["lost_in_flight"] = json!(lost.packets);
             summary["packets"]["lost_data_in_flight"] = json!(lost.data);
         }
         summary
+    }
+
+    /// Describes the pauses of all ports, by lossless class.
+    fn describe_pauses(&self) -> Value {
+        let mut table = serde_json::Map::new();
+        let classes = self.experiment.network.lossless.iter().flat_map(|lossless| &lossless.classes);
+        for &class in classes {
+            let rows = || self.pauses.iter().filter(move |row| row.class == class);
+            table.insert(
+                format!("class{class}"),
+                json!({
+                    "pauses": rows().map(|row| row.sent).sum::<u64>(),
+                    "frames": rows().map(|row| row.frames).sum::<u64>(),
+                    "paused_us": rows().map(|row| row.paused.as_micros_f64()).sum::<f64>(),
+                    "dropped": rows().map(|row| row.dropped).sum::<u64>(),
+                    "max_headroom_bytes": rows().map(|row| row.max_headroom.0).max(),
+                }),
+            );
+        }
+        Value::Object(table)
     }
 
     /// Returns observations: correct behaviour that matters for reading the results.

@@ -13,6 +13,7 @@ use super::record::Report;
 use crate::echo::Echo;
 use crate::flow::{End, FlowRecord};
 use crate::flow_tracer::QUANTITIES;
+use crate::pause_counts::PauseCounts;
 use crate::sampler::{Entity, SampleRow};
 use shallows_core::Address;
 
@@ -22,6 +23,7 @@ impl Report {
         let experiment = &self.experiment;
         let optional = [
             ("markers", self.markers.iter().any(|markers| !markers.is_empty())),
+            ("pauses", experiment.network.lossless.is_some()),
             ("queries", self.asks()),
             ("queues", experiment.sample_queues.is_some()),
             ("traces", !experiment.port_traces.is_empty()),
@@ -42,6 +44,7 @@ impl Report {
             "flows" => self.write_flows(out),
             "counters" => self.write_counters(out),
             "markers" => self.write_markers(out),
+            "pauses" => self.write_pauses(out),
             "queries" => self.write_queries(out),
             "queues" => self.write_queues(out),
             "traces" => self.write_traces(out),
@@ -197,6 +200,30 @@ impl Report {
             ("marked", counts(|counts| counts.marked)),
             ("incast", counts(|counts| counts.incast)),
             ("dropped", counts(|counts| counts.dropped)),
+        ];
+        parquet::write(&columns, out)
+    }
+
+    /// Writes `pauses.parquet`: one row for each port and lossless class.
+    fn write_pauses(&self, out: impl Write + Send) -> io::Result<()> {
+        let (links, rows) = (&self.experiment.network.links, &self.pauses);
+        let link = |row: &PauseCounts| &links[row.link as usize];
+        let counts = |field: fn(&PauseCounts) -> u64| {
+            Column::Integers(rows.iter().map(|row| field(row) as i64).collect())
+        };
+        let columns = [
+            ("port", Column::Text(rows.iter().map(|row| link(row).name.clone()).collect())),
+            ("kind", Column::Text(rows.iter().map(|row| link(row).kind.name().to_owned()).collect())),
+            ("class", counts(|row| row.class.into())),
+            ("pauses_sent", counts(|row| row.sent)),
+            ("resumes_sent", counts(|row| row.resumed)),
+            ("frames_sent", counts(|row| row.frames)),
+            ("pauses_received", counts(|row| row.received)),
+            ("paused_us", Column::Floats(rows.iter().map(|row| row.paused.as_micros_f64()).collect())),
+            ("admitted", counts(|row| row.admitted)),
+            ("dropped", counts(|row| row.dropped)),
+            ("headroom_bytes", counts(|row| row.headroom.0)),
+            ("max_headroom_bytes", counts(|row| row.max_headroom.0)),
         ];
         parquet::write(&columns, out)
     }

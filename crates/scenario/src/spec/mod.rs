@@ -6,6 +6,7 @@
 mod capture;
 mod congestion;
 mod flow_trace;
+mod lossless;
 mod marker;
 mod offloads;
 mod omitted;
@@ -32,6 +33,7 @@ use crate::tagged::tagged;
 pub(crate) use capture::Capture;
 pub(crate) use congestion::*;
 pub(crate) use flow_trace::FlowTrace;
+pub(crate) use lossless::Lossless;
 pub(crate) use marker::*;
 pub(crate) use offloads::*;
 pub(crate) use port::*;

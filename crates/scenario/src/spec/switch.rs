@@ -6,6 +6,7 @@ use shallows_core::Bytes;
 use shallows_switch::EgressDrop;
 use shallows_switch::buffer::{DtCounts, ReservedRule};
 
+use super::lossless::Lossless;
 use super::marker::Marker;
 use super::port::{Port, Shaper};
 use crate::quantity::{Amount, PerQueue, Size};
@@ -32,6 +33,9 @@ pub(crate) struct Switch {
     /// Choice among the shortest paths of a connection if there are several. Default `"five-tuple"`.
     #[serde(default)]
     pub(crate) ecmp: Ecmp,
+    /// Lossless classes, which priority flow control (PFC) protects. Default: none, so that every class is lossy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) lossless: Option<Lossless>,
     /// Ports whose settings differ from those of other ports. If several entries match a port, the last one applies.
     #[serde(default)]
     pub(crate) overrides: Vec<PortOverride>,

@@ -12,6 +12,7 @@ use super::routing::Graph;
 use super::{graph, paths};
 use crate::check::Checker;
 use crate::groups::{self, Racked};
+use crate::lossless;
 use crate::membership::Groups;
 use crate::memory::{self, Memory};
 use crate::ports;
@@ -42,11 +43,15 @@ pub(crate) fn build(spec: &Resolved, seed: u64, checker: &mut Checker<'_>) -> Op
         epochs: Arc::default(),
         ports: Vec::new(),
         notes: Vec::new(),
+        lossless: None,
         mtu: common.mtu,
         framing: common.framing,
         groups,
     };
     ports::build(spec, &mut network, checker);
+    if let Some(lossless) = &spec.switch.lossless {
+        network.lossless = lossless::build(lossless, spec, &network, checker);
+    }
     Some(network)
 }
 

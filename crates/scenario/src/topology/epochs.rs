@@ -28,6 +28,11 @@ impl Network {
         if let Some(late) = epochs.windows(2).find(|pair| pair[0].at >= pair[1].at) {
             return Err(format!("epochs must ascend in time, got {} before {}", late[0].at, late[1].at));
         }
+        if self.lossless.is_some() && !epochs.is_empty() {
+            return Err(
+                "a network with lossless classes (switch.lossless) must not change during the run".to_owned()
+            );
+        }
         let mut delays: Vec<Option<Duration>> = self.links.iter().map(|link| Some(link.delay)).collect();
         for epoch in &epochs {
             for &(number, state) in &epoch.links {

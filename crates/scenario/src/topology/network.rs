@@ -7,6 +7,7 @@ use shallows_core::{Bytes, Duration, Rate};
 use shallows_switch::{buffer, port};
 
 use super::epoch::Epoch;
+use super::lossless::Lossless;
 use super::routes::Routing;
 use crate::membership::Groups;
 
@@ -35,6 +36,8 @@ pub struct Network {
     pub groups: Groups,
     /// Notes on values that were computed for ports.
     pub(crate) notes: Vec<String>,
+    /// Lossless classes of the network, if it has any.
+    pub lossless: Option<Lossless>,
     /// Largest IP packet.
     pub mtu: Bytes,
     /// Bytes that each packet occupies on a link in addition to its IP packet.

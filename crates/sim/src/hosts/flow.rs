@@ -1,6 +1,6 @@
 //! Records of flows, from arrival to the end of the run.
 
-use shallows_core::{Duration, Instant, Numbered};
+use shallows_core::{Duration, Instant, Numbered, prefetch_lines};
 use shallows_measure::FlowRecord;
 use shallows_scenario::{Connections, Experiment, Flow, LegKind};
 
@@ -24,7 +24,7 @@ pub(crate) struct Flows {
 struct Selection {
     /// Number of each recorded flow, in the order of `records`.
     numbers: Vec<u32>,
-    places: Numbered<u32>,
+    places: Numbered<u32, u32>,
 }
 
 impl Flows {
@@ -44,7 +44,7 @@ impl Flows {
             return;
         }
         if let Some(Selection { numbers, places }) = &mut self.selection {
-            places.insert(number.into(), numbers.len() as u32);
+            places.insert(number, numbers.len() as u32);
             numbers.push(number);
         } else {
             debug_assert_eq!(number as usize, self.records.len());
@@ -55,13 +55,27 @@ impl Flows {
     fn place(&self, number: u32) -> Option<usize> {
         match &self.selection {
             None => Some(number as usize),
-            Some(some) => some.places.get(number.into()).map(|place| place as usize),
+            Some(some) => some.places.get(number).map(|place| place as usize),
         }
     }
 
     /// Returns the flow of this number, if it is known.
     pub(crate) fn get(&self, number: u32) -> Option<&FlowRecord> {
         self.records.get(self.place(number)?)
+    }
+
+    /// Prefetches what finds the record of a flow.
+    #[cold]
+    pub(crate) fn prefetch_place(&self, number: u32) {
+        if let Some(some) = &self.selection {
+            some.places.prefetch(number);
+        }
+    }
+
+    /// Prefetches the record of a flow.
+    #[cold]
+    pub(crate) fn prefetch(&self, number: u32) {
+        self.get(number).map(prefetch_lines);
     }
 
     /// Returns the flow of this number, which must be known.

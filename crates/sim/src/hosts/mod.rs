@@ -97,6 +97,10 @@ pub(crate) enum HostEvent<'a> {
     Changed { flow: u32, endpoint: &'a Endpoint },
 }
 
+/// Number of hosts, and of ends of their connections, up to which a core's second-level cache holds them beside the network.
+const FEW_HOSTS: usize = 32;
+const FEW_CONNECTIONS: usize = 256;
+
 /// Timer of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Timer {
@@ -225,25 +229,37 @@ impl Hosts {
         prefetch_lines(&self.hosts[self.places.at(host.0)]);
     }
 
-    /// Prefetches the table entry that finds the receiver of this packet, if it carries data.
+    /// Prefetches the table entries that find the receiver of this packet and the record of its flow, if it carries data.
     #[inline(always)]
     pub(crate) fn prefetch_name(&self, header: &Header, packet: PacketRef, packets: &Packets) {
         if let Some(body) = packets.data(packet) {
             self.hosts[self.places.at(header.destination.0)].prefetch_name(header, body.name);
+            if let Some(flow) = body.begun_or_ended() {
+                self.flows.prefetch_place(flow);
+            }
         }
     }
 
-    /// Prefetches the side of the connection that this packet will reach.
+    /// Prefetches the side of the connection that this packet will reach, and the record of a flow that it begins or completes.
     #[inline(always)]
     pub(crate) fn prefetch_connection(&self, header: &Header, packet: PacketRef, packets: &Packets) {
         let host = &self.hosts[self.places.at(header.destination.0)];
         if let Some(body) = packets.ack(packet) {
             host.senders.get(body.name.slot as usize).map(prefetch_lines);
-        } else if let Some(body) = packets.data(packet)
-            && let Found::Slot(slot) = host.find(header, body.name)
-        {
-            prefetch_lines(&host.receivers[slot as usize]);
+        } else if let Some(body) = packets.data(packet) {
+            if let Found::Slot(slot) = host.find(header, body.name) {
+                prefetch_lines(&host.receivers[slot as usize]);
+            }
+            if let Some(flow) = body.begun_or_ended() {
+                self.flows.prefetch(flow);
+            }
         }
+    }
+
+    /// Returns whether the hosts and their connections are so few that the cache holds them.
+    pub(crate) fn stay_in_cache(&self) -> bool {
+        let connections = self.hosts.iter().map(|host| host.senders.len() + host.receivers.len());
+        self.hosts.len() <= FEW_HOSTS && connections.sum::<usize>() <= FEW_CONNECTIONS
     }
 
     /// Returns the number of packets that wait in NICs.

@@ -2,7 +2,9 @@
 //!
 //! Each kind of body has its own store, with one body per cache line. Bodies therefore need no tag, and no field has two meanings.
 
-use shallows_core::packet::{AckSegment, Body, DataSegment, EchoMessage};
+use std::vec::Drain;
+
+use shallows_core::packet::{AckSegment, Body, DataSegment, EchoMessage, Flags};
 use shallows_core::{Instant, prefetch};
 
 use crate::hosts::names::{FlowNumber, Name};
@@ -48,6 +50,20 @@ pub(crate) struct DataPacket {
     pub(crate) name: Name,
 }
 
+impl DataPacket {
+    /// Returns the flow that this packet probably begins or ends.
+    #[inline(always)]
+    pub(crate) fn begun_or_ended(&self) -> Option<u32> {
+        let flags = self.segment.flags;
+        match self.framing {
+            Framing::Flow(framing) if flags.contains(Flags::SYN) || flags.contains(Flags::PSH) => {
+                Some(framing.flow.get())
+            }
+            _ => None,
+        }
+    }
+}
+
 /// An acknowledgement.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AckPacket {
@@ -88,7 +104,7 @@ pub(crate) struct FlowFraming {
     pub(crate) started: Instant,
 }
 
-/// Body of any kind, for transfer to another partition of the network.
+/// Body of any kind.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Packet {
     Data(DataPacket),
@@ -102,6 +118,29 @@ pub(crate) struct Packets {
     data: Slots<Line<DataPacket>>,
     acks: Slots<Line<AckPacket>>,
     probes: Slots<Line<ProbePacket>>,
+}
+
+/// Bodies on their way to another store, by kind, each in the order of their packets.
+#[derive(Debug, Default)]
+pub(crate) struct Bodies {
+    data: Vec<DataPacket>,
+    acks: Vec<AckPacket>,
+    probes: Vec<ProbePacket>,
+}
+
+/// Bodies that are taken out in the order of their packets.
+pub(crate) struct Unloading<'bodies> {
+    data: Drain<'bodies, DataPacket>,
+    acks: Drain<'bodies, AckPacket>,
+    probes: Drain<'bodies, ProbePacket>,
+}
+
+impl Bodies {
+    /// Takes the bodies out.
+    pub(crate) fn unload(&mut self) -> Unloading<'_> {
+        let Self { data, acks, probes } = self;
+        Unloading { data: data.drain(..), acks: acks.drain(..), probes: probes.drain(..) }
+    }
 }
 
 /// A body on a cache line of its own.
@@ -168,15 +207,38 @@ impl Packets {
         self.probes.remove(packet.slot()).0
     }
 
-    /// Removes the body of a packet that leaves for another partition; `None` for a packet without one.
+    /// Removes the body of a packet; `None` for a packet without one.
     #[inline(never)]
-    pub(crate) fn remove(&mut self, packet: PacketRef) -> Option<Packet> {
+    fn remove(&mut self, packet: PacketRef) -> Option<Packet> {
         match packet.kind() {
             DATA => Some(Packet::Data(self.remove_data(packet))),
             ACK => Some(Packet::Ack(self.remove_ack(packet))),
             PROBE => Some(Packet::Probe(self.remove_probe(packet))),
             _ => None,
         }
+    }
+
+    /// Moves the body of a packet to `bodies`.
+    #[inline]
+    pub(crate) fn load(&mut self, packet: PacketRef, bodies: &mut Bodies) {
+        match packet.kind() {
+            DATA => bodies.data.push(self.remove_data(packet)),
+            ACK => bodies.acks.push(self.remove_ack(packet)),
+            PROBE => bodies.probes.push(self.remove_probe(packet)),
+            _ => {}
+        }
+    }
+
+    /// Stores the next of `bodies`, which belongs to this packet of another store; returns its place here.
+    #[inline]
+    pub(crate) fn unload(&mut self, packet: PacketRef, bodies: &mut Unloading<'_>) -> PacketRef {
+        let stored = match packet.kind() {
+            DATA => bodies.data.next().map(|body| self.insert_data(body)),
+            ACK => bodies.acks.next().map(|body| self.insert_ack(body)),
+            PROBE => bodies.probes.next().map(|body| self.insert_probe(body)),
+            _ => Some(PacketRef::NONE),
+        };
+        stored.expect("each packet brings its body")
     }
 
     /// Returns the contents of a packet for captures; `None` for a packet without a body.
@@ -256,6 +318,33 @@ mod tests {
         assert_eq!(packets.len(), 3);
         assert_eq!(packets.remove_probe(all[2]).sent_at, Instant(8));
         assert_eq!((packets.remove_ack(all[1]).segment, packets.len()), (ack, 1));
+    }
+
+    #[test]
+    fn bodies_move_to_another_store_in_order() {
+        let (mut here, mut there, mut bodies) = (Packets::default(), Packets::default(), Bodies::default());
+        let ack = |ack| AckPacket { segment: AckSegment { ack, ..AckSegment::default() }, name: NAME };
+        let message = EchoMessage { sequence: 5, is_reply: true };
+        let sent = [
+            here.insert_data(data(1)),
+            here.insert_ack(ack(2)),
+            PacketRef::NONE,
+            here.insert_data(data(3)),
+            here.insert_probe(ProbePacket { message, pair: 1, asked: 4, sent_at: Instant(8) }),
+            here.insert_ack(ack(4)),
+        ];
+        let contents = |packets: &Packets, of: &[PacketRef]| -> Vec<_> {
+            of.iter().map(|&packet| packets.body(packet)).collect()
+        };
+        let before = contents(&here, &sent);
+        there.insert_data(data(9));
+        for packet in sent {
+            here.load(packet, &mut bodies);
+        }
+        let mut unloading = bodies.unload();
+        let arrived = sent.map(|packet| there.unload(packet, &mut unloading));
+        assert_eq!(contents(&there, &arrived), before);
+        assert_eq!((here.len(), there.len()), (0, 6));
     }
 
     #[test]

@@ -46,7 +46,7 @@ impl<T: Copy + Default> Network<T> {
         let switches = site.nodes.numbers().enumerate().skip(hosts).map(waiting);
         let waiting: Vec<Waiting> = switches.chain([Waiting::of_hosts(hosts as u32)]).collect();
         let calendar = Calendar::new(window.unwrap_or(Duration(1)), waiting.len() as u32);
-        Self {
+        let mut built = Self {
             links,
             places: site.links.clone(),
             wires,
@@ -69,10 +69,13 @@ impl<T: Copy + Default> Network<T> {
             epochs_over: 0,
             entrances: site.entrances.as_slice().into(),
             lost: BTreeMap::new(),
+            lossless: None,
             hosts: network.hosts,
             dropped: Vec::new(),
             tally: Tally::default(),
-        }
+        };
+        built.build_lossless(network);
+        built
     }
 }
 
@@ -119,6 +122,7 @@ fn far_ends(network: &NetworkConfig, site: &Site, ranks: Ranks, hosts: u32, firs
         assert!(ingress < Ingress::NONE, "fewer than 2^22 links at a node");
         let rank = ranks.of_link(number);
         match link.to.0.checked_sub(network.hosts) {
+            _ if network.lossless.is_some() => FarEnd::new(Target::Lossless(link.to.0), NONE, rank, ingress),
             None => FarEnd::new(Target::Host, hosts_bucket, rank, ingress),
             Some(switch) => {
                 let is_here = site.nodes.has(link.to.0);

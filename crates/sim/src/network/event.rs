@@ -11,6 +11,8 @@ pub(crate) struct Event(u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Class {
+    /// Pauses of a port take effect or end, or a port sends a PFC frame. The index is that of the port's link.
+    Pause,
     /// A port sends its next waiting packet. The event holds the rank and place of the port's link.
     Transmit,
     /// A packet reaches the far end of a link. The event holds the rank and place of the link.
@@ -41,8 +43,9 @@ pub(crate) enum Class {
     Epoch,
 }
 
-/// Class of each number. The array has 16 entries, one for each value of four bits; no event has one of the last two numbers.
+/// Class of each number. The array has 16 entries, one for each value of four bits; no event has the last number.
 const CLASSES: [Class; 16] = [
+    Class::Pause,
     Class::Transmit,
     Class::Deliver,
     Class::Interrupt,
@@ -56,7 +59,6 @@ const CLASSES: [Class; 16] = [
     Class::PortTrace,
     Class::FlowTrace,
     Class::Agent,
-    Class::Epoch,
     Class::Epoch,
     Class::Epoch,
 ];

@@ -5,7 +5,7 @@
 
 use shallows_core::packet::Header;
 use shallows_core::random::Stream;
-use shallows_core::{Duration, Instant, prefetch};
+use shallows_core::{Bytes, Duration, Instant, prefetch};
 use shallows_switch::port::{Departure, Ingress, Port};
 
 use crate::network::event::LinkRank;
@@ -18,6 +18,8 @@ pub enum Target {
     Host,
     /// The switch with this number among switches.
     Switch(u32),
+    /// The node with this number, in a network with lossless classes.
+    Lossless(u32),
 }
 
 /// Near end of a link, with its port.
@@ -88,11 +90,18 @@ pub(crate) struct Watch {
     pub(crate) traced: bool,
     /// A capture records every packet that the port sends.
     pub(crate) captured: bool,
+    /// An ingress book counts the packets that wait here.
+    pub(crate) counted: bool,
 }
 
 impl Watch {
     #[inline]
     pub(crate) fn is_on(self) -> bool {
+        self.traced | self.captured | self.counted
+    }
+
+    /// Returns whether a trace or a capture records changes.
+    pub(crate) fn is_observed(self) -> bool {
         self.traced | self.captured
     }
 }
@@ -148,6 +157,11 @@ impl<T: Copy + Default> Link<T> {
     /// Sets the propagation delay of packets that leave from now on.
     pub(crate) fn set_delay(&mut self, delay: Duration) {
         self.delay = delay;
+    }
+
+    /// Sends a frame of this `size` ahead of all packets; the link must be free. Returns its arrival and exit.
+    pub(crate) fn send_frame(&mut self, now: Instant, size: Bytes) -> Way {
+        Way { arrival: self.port.occupy(now, size) + self.delay, exit: self.exit }
     }
 
     /// Returns the port's next departure, unless it is already scheduled, and marks it as scheduled.
@@ -242,7 +256,7 @@ impl Jitter {
 
 #[cfg(test)]
 mod tests {
-    use shallows_core::{Bytes, Rate};
+    use shallows_core::Rate;
     use shallows_switch::port::Held;
 
     use super::*;

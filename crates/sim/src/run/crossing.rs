@@ -4,39 +4,35 @@ use shallows_core::Instant;
 use shallows_core::packet::Header;
 use shallows_measure::Lost;
 
-use crate::hosts::packet::{Packet, PacketRef, Packets};
+use crate::hosts::packet::{Bodies, PacketRef, Packets};
 use crate::network::Arriving;
-
-/// Packet on a link between partitions with different packet stores; its body moves with it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Crossing {
-    /// Place of the far end in its partition.
-    pub(crate) wire: u32,
-    pub(crate) arrival: Instant,
-    pub(crate) header: Header,
-    /// Body of the packet; `None` for a packet without one.
-    pub(crate) packet: Option<Packet>,
-}
 
 /// Packets in flight from one partition to another, in the order in which they left.
 #[derive(Debug, Default)]
 pub(crate) struct Crossings {
-    /// Packets between partitions that share a packet store.
-    pub(crate) near: Vec<Arriving<PacketRef>>,
-    /// Packets between partitions with different packet stores.
-    pub(crate) far: Vec<Crossing>,
+    pub(crate) packets: Vec<Arriving<PacketRef>>,
+    /// Whether the other partition has another packet store, so that the bodies move with the packets.
+    pub(crate) is_far: bool,
+    pub(crate) bodies: Bodies,
 }
 
+/// Number of packets between prefetching a body and moving it.
+const AHEAD: usize = 8;
+
 impl Crossings {
-    fn is_empty(&self) -> bool {
-        self.near.is_empty() && self.far.is_empty()
+    /// Moves the bodies out of the packet store.
+    fn take_bodies(&mut self, store: &mut Packets) {
+        for (number, packet) in self.packets.iter().enumerate() {
+            if let Some(later) = self.packets.get(number + AHEAD) {
+                store.prefetch(later.payload);
+            }
+            store.load(packet.payload, &mut self.bodies);
+        }
     }
 
     /// Returns the earliest arrival time; at least one packet must be present.
     pub(crate) fn first(&self) -> Instant {
-        let near = self.near.iter().map(|packet| packet.at);
-        let far = self.far.iter().map(|crossing| crossing.arrival);
-        near.chain(far).min().expect("there is a packet")
+        self.packets.iter().map(|packet| packet.at).min().expect("there is a packet")
     }
 }
 
@@ -77,45 +73,26 @@ impl Exits {
         !self.ends.is_empty()
     }
 
-    /// Sends a packet through an exit, and moves its body out of this store unless the far end shares it.
+    /// Sends a packet through an exit. Its body stays until [`Self::collect`].
     #[inline(never)]
-    pub(crate) fn leave(
-        &mut self,
-        exit: u32,
-        at: Instant,
-        header: Header,
-        payload: PacketRef,
-        packets: &mut Packets,
-    ) {
+    pub(crate) fn leave(&mut self, exit: u32, at: Instant, header: Header, payload: PacketRef) {
         let (neighbour, wire) = self.ends[exit as usize];
-        let Neighbour { is_near, left, .. } = &mut self.neighbours[neighbour as usize];
+        let left = &mut self.neighbours[neighbour as usize].left.packets;
         if left.is_empty() {
             self.addressed.push(neighbour);
         }
-        if *is_near {
-            left.near.push(Arriving { at, header, payload, wire });
-        } else {
-            left.far.push(Crossing { wire, arrival: at, header, packet: packets.remove(payload) });
-        }
+        left.push(Arriving { at, header, payload, wire });
     }
 
     /// Discards the packets that left through this exit since the last collection, because the link has gone down; returns their counts.
     pub(crate) fn lose(&mut self, exit: u32, packets: &mut Packets) -> Lost {
         let (neighbour, wire) = self.ends[exit as usize];
-        let left = &mut self.neighbours[neighbour as usize].left;
+        let left = &mut self.neighbours[neighbour as usize].left.packets;
         let mut lost = Lost::default();
-        left.near.retain(|packet| {
+        left.retain(|packet| {
             let is_lost = packet.wire == wire;
             if is_lost {
                 lost += Lost { packets: 1, data: u64::from(packets.discard(packet.payload)) };
-            }
-            !is_lost
-        });
-        left.far.retain(|crossing| {
-            let is_lost = crossing.wire == wire;
-            if is_lost {
-                let has_data = matches!(crossing.packet, Some(Packet::Data(data)) if data.segment.len > 0);
-                lost += Lost { packets: 1, data: u64::from(has_data) };
             }
             !is_lost
         });
@@ -125,10 +102,15 @@ impl Exits {
         lost
     }
 
-    /// Passes the packets that have left to `take`, with the partition to which they go; only partitions with packets are passed.
-    pub(crate) fn collect(&mut self, mut take: impl FnMut(u32, &mut Crossings)) {
+    /// Passes the packets that have left to `take`, with the partition to which they go; only partitions with packets are passed. Bodies
+    /// for another packet store leave `packets`.
+    pub(crate) fn collect(&mut self, packets: &mut Packets, mut take: impl FnMut(u32, &mut Crossings)) {
         for neighbour in self.addressed.drain(..) {
-            let Neighbour { partition, left, .. } = &mut self.neighbours[neighbour as usize];
+            let Neighbour { partition, is_near, left } = &mut self.neighbours[neighbour as usize];
+            left.is_far = !*is_near;
+            if left.is_far {
+                left.take_bodies(packets);
+            }
             take(*partition, left);
         }
     }

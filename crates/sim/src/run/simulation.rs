@@ -358,7 +358,7 @@ impl Simulation {
     pub fn finish(mut self) -> Report {
         self.done = true;
         self.write_captures();
-        let under_way = self.worlds().map(World::audit).sum();
+        let under_way = self.worlds().map(World::audit).fold(0, u64::wrapping_add);
         self.tally().audit(under_way);
         assert!(self.packets() <= under_way, "no packet is kept that is not under way");
         let finished = self.windows.as_ref().map_or(self.finished, Windows::finished);

@@ -23,7 +23,7 @@ use crate::hosts::packet::{PacketRef, Packets};
 use crate::hosts::{Hosts, Timer};
 use crate::network::event::{Class, Event};
 use crate::network::{Arriving, Network};
-use crate::run::crossing::{Crossing, Crossings};
+use crate::run::crossing::Crossings;
 use crate::run::world::ends::Around;
 use crate::run::world::outside::{Outside, Surroundings};
 use crate::run::world::pace::Pace;
@@ -47,6 +47,7 @@ impl event::World for World {
     fn handle(&mut self, event: Event, queue: &mut EventQueue<Event>) {
         let index = || event.index(self.outside.ranks);
         match event.class() {
+            Class::Pause => self.pause(event.link(), queue),
             Class::Transmit => self.transmit(event.link(), queue),
             Class::Deliver => self.deliver(event.link(), queue),
             Class::Interrupt => self.host_timer(Timer::Interrupt(InboxAt::from_index(index())), queue),
@@ -135,19 +136,18 @@ impl World {
 
     /// Passes the packets that have left since the last call to `take`, with the partition to which they go.
     pub(crate) fn collect_crossings(&mut self, take: impl FnMut(u32, &mut Crossings)) {
-        self.outside.ends.exits.collect(take);
+        let ends = &mut self.outside.ends;
+        ends.exits.collect(&mut ends.packets, take);
     }
 
     /// Puts packets from another partition in flight to nodes of this one.
     pub(crate) fn enter(&mut self, crossings: &mut Crossings, queue: &mut EventQueue<Event>) {
-        for Crossing { wire, arrival, header, packet } in crossings.far.drain(..) {
-            let packets = &mut self.outside.ends.packets;
-            let packet = packet.map_or(PacketRef::NONE, |packet| packets.insert(packet));
+        let Crossings { packets, is_far, bodies } = crossings;
+        let mut bodies = bodies.unload();
+        for Arriving { wire, at, header, payload } in packets.drain(..) {
+            let store = &mut self.outside.ends.packets;
+            let payload = if *is_far { store.unload(payload, &mut bodies) } else { payload };
             let (network, mut around) = self.driving(queue);
-            network.fly(wire, arrival, header, packet, &mut around);
-        }
-        let (network, mut around) = self.driving(queue);
-        for Arriving { wire, at, header, payload } in crossings.near.drain(..) {
             network.fly(wire, at, header, payload, &mut around);
         }
     }
@@ -170,6 +170,13 @@ impl World {
             let (hosts, mut driver) = self.hosts(queue);
             hosts.receive(header, packet, &mut driver);
         }
+    }
+
+    /// Applies pauses at a port, or sends its PFC frame.
+    #[inline(never)]
+    fn pause(&mut self, place: u32, queue: &mut EventQueue<Event>) {
+        let (network, mut around) = self.driving(queue);
+        network.pause(place, &mut around);
     }
 
     /// Handles a timer of a host.

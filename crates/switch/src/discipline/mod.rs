@@ -64,6 +64,16 @@ impl Config {
         }
     }
 
+    /// Returns the queue of packets of this class at a port whose queues can be paused.
+    pub fn queue_of(&self, class: u8) -> usize {
+        match self {
+            Self::Composed(config) => {
+                config.queue_of_class.get(usize::from(class)).map_or(0, |&queue| queue.into())
+            }
+            Self::Fifo | Self::Hcf(_) | Self::HashedDrr(_) | Self::Sfq(_) => 0,
+        }
+    }
+
     /// Returns the limit of a queue in bytes if every packet has the size `packet`; `None` if only the buffer limits the queue.
     pub fn queue_limit(&self, packet: Bytes) -> Option<Bytes> {
         match self {

@@ -122,6 +122,17 @@ impl IngressBook {
         self.cell.size() * self.groups[group.0 as usize].headroom
     }
 
+    /// Returns the size of the headroom of `group`; zero for a lossy group.
+    pub fn headroom_size(&self, group: GroupId) -> Bytes {
+        let lossless = self.groups[group.0 as usize].lossless;
+        self.cell.size() * lossless.map_or(0, |lossless| lossless.headroom)
+    }
+
+    /// Returns the cell of the memory.
+    pub fn cell(&self) -> Cell {
+        self.cell
+    }
+
     /// Returns the counters of `group` since the start.
     pub fn counters(&self, group: GroupId) -> GroupCounters {
         self.groups[group.0 as usize].counters

@@ -7,7 +7,7 @@ use shallows_core::{Bytes, Rate};
 
 use super::*;
 use crate::buffer::{Config as BufferConfig, Policy, ReservedRule};
-use crate::port::Config;
+use crate::port::{Config, Ingress};
 
 /// Rate of each link: a packet of 1,000 bytes takes 80 ns.
 const RATE: Rate = Rate::from_gbps(100);

@@ -84,7 +84,12 @@ impl World {
             ends_on_completion: experiment.stop.on_completion,
             is_whole,
         };
-        Self { hosts, outside, pace: Pace::new(execution, window.is_some()), order: Vec::new() }
+        Self {
+            hosts,
+            outside,
+            pace: Pace::new(execution, window.is_some() && experiment.network.lossless.is_none()),
+            order: Vec::new(),
+        }
     }
 }
 

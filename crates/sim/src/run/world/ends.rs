@@ -46,6 +46,14 @@ impl Driver<PacketRef> for Around<'_> {
         self.queue.schedule(at, Event::of_link(Class::Deliver, link.rank, link.place));
     }
 
+    fn pause_at(&mut self, at: Instant, link: LinkAt) {
+        self.queue.schedule(at, Event::of_link(Class::Pause, link.rank, link.place));
+    }
+
+    fn nothing(&self) -> PacketRef {
+        PacketRef::NONE
+    }
+
     fn change_at(&mut self, at: Instant, epoch: u32) {
         self.queue.schedule(at, Event::of_epoch(epoch));
     }
@@ -67,7 +75,7 @@ impl Driver<PacketRef> for Around<'_> {
 
     #[inline(always)]
     fn leave(&mut self, exit: u32, arrival: Instant, header: Header, payload: PacketRef) {
-        self.ends.exits.leave(exit, arrival, header, payload, &mut self.ends.packets);
+        self.ends.exits.leave(exit, arrival, header, payload);
     }
 
     fn lose(&mut self, exit: u32) -> Lost {

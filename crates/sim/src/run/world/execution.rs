@@ -59,18 +59,20 @@ impl World {
         let mut order = std::mem::take(&mut self.order);
         let packets = self.outside.network.take_for_hosts(end, &mut order);
         let mut read = 0;
-        for &place in &order {
+        // Packets whose way is prefetched.
+        let ahead = if self.hosts.stay_in_cache() { &[][..] } else { &order[..] };
+        for &place in ahead {
             let packet = &packets[place];
             self.hosts.prefetch_host(packet.header.destination);
             self.outside.network.prefetch_nic(packet.header.destination);
             self.outside.ends.packets.prefetch(packet.payload);
         }
         for (number, &place) in order.iter().enumerate() {
-            if let Some(&later) = order.get(number + AHEAD_OF_NAME) {
+            if let Some(&later) = ahead.get(number + AHEAD_OF_NAME) {
                 let packet = &packets[later];
                 self.hosts.prefetch_name(&packet.header, packet.payload, &self.outside.ends.packets);
             }
-            if let Some(&later) = order.get(number + AHEAD) {
+            if let Some(&later) = ahead.get(number + AHEAD) {
                 let packet = &packets[later];
                 self.hosts.prefetch_connection(&packet.header, packet.payload, &self.outside.ends.packets);
             }

@@ -54,6 +54,7 @@ impl World {
             samples: observers.queues.rows,
             trace: observers.ports.rows,
             lost: network.lost().clone(),
+            pauses: network.pause_counts(end),
             tally: network.tally,
             datagram_bytes: generators.datagrams.received_bytes,
             echoes: generators.probes.echoes,

@@ -1,0 +1,30 @@
+//! Counts of pauses of a port at the end of a run.
+
+use shallows_core::{Bytes, Duration};
+
+/// Counts of one lossless class at the port of one link. Hosts send no pauses, so what they sent is zero.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PauseCounts {
+    /// Number of the link.
+    pub link: u32,
+    /// Lossless class.
+    pub class: u8,
+    /// Pauses of the sender at the other end of the link.
+    pub sent: u64,
+    /// Resumptions of that sender.
+    pub resumed: u64,
+    /// PFC frames from this port with this class: pauses, repetitions and resumptions.
+    pub frames: u64,
+    /// Times that this port was paused by the other end.
+    pub received: u64,
+    /// Time for which this port was paused.
+    pub paused: Duration,
+    /// Packets that arrived by this port, waited in the switch and were counted in the priority group.
+    pub admitted: u64,
+    /// Packets that arrived by this port and were dropped because the headroom was full.
+    pub dropped: u64,
+    /// Headroom of the priority group.
+    pub headroom: Bytes,
+    /// Largest part of the headroom that was in use.
+    pub max_headroom: Bytes,
+}

@@ -1,0 +1,326 @@
+//! Lossless classes: priority groups of every port, their headroom, and the checks of both.
+
+use std::collections::BTreeSet;
+
+use shallows_core::packet::HostId;
+use shallows_core::random::Stream;
+use shallows_core::{Bytes, Duration};
+use shallows_switch::aqm::{Aqm, Hears, Installed};
+use shallows_switch::buffer::{Cell, Policy};
+use shallows_switch::headroom::{generic, largest_response};
+use shallows_switch::ingress::{self, Compares, GroupConfig, GroupLimit, PoolConfig};
+use shallows_switch::pfc::pause_time;
+
+use crate::check::Checker;
+use crate::memory::full_packet;
+use crate::quantity::Automatic;
+use crate::resolved::Resolved;
+use crate::spec;
+use crate::topology::{Link, Lossless, LosslessPort, Network, PortKind};
+
+/// Size of a PFC frame on the wire.
+const PFC_FRAME: u64 = 84;
+
+/// Smallest packet of a simulation without framing: a pure acknowledgement without options.
+const SMALLEST: u64 = 40;
+
+/// Builds the lossless classes of `network`. Problems are recorded in `checker`.
+pub(crate) fn build(
+    wanted: &spec::Lossless,
+    spec: &Resolved,
+    network: &Network,
+    checker: &mut Checker<'_>,
+) -> Option<Lossless> {
+    let before = checker.problems.len();
+    let mut classes = wanted.classes.clone();
+    classes.sort_unstable();
+    classes.dedup();
+    let sound =
+        !classes.is_empty() && classes.len() == wanted.classes.len() && classes.iter().all(|&c| c < 8);
+    checker.require(sound, "switch.lossless.classes", || {
+        format!("must be distinct classes from 0 to 7, at least one, got {:?}", wanted.classes)
+    });
+    check_ports(network, checker);
+    let limit = limit(wanted, checker);
+    let packet = full_packet(spec);
+    let buffer = &network.buffers[network.hosts as usize];
+    let one_pool =
+        buffer.pools.len() == 1 && !matches!(buffer.policy, Policy::StaticPartition { .. } | Policy::Abm(_));
+    checker.require(one_pool && crate::memory::reserved(&spec.switch.buffer) == Bytes(0), "switch.buffer", || {
+        "must be \"dynamic-threshold\" or \"complete-sharing\" with one pool and without `reserved`, because lossless classes \
+         divide the memory of a switch by switch.lossless"
+            .to_owned()
+    });
+    let cell = buffer.cell.unwrap_or_default();
+    let mut ports = Vec::new();
+    for link in &network.links {
+        let jitter = jitter(spec, network, link, packet);
+        ports.push(port(wanted, link, (network, packet, cell, limit), (&classes, jitter), checker)?);
+    }
+    check_cycles(network, checker);
+    let books: Vec<ingress::Config> = (0..network.switches)
+        .filter_map(|switch| book(wanted, (network, switch), (cell, packet), &ports, checker))
+        .collect();
+    (checker.problems.len() == before).then_some(())?;
+    // The lossy group has no limit of its own, so that the egress queue decides.
+    for port in &mut ports {
+        if let Some(lossy) = port.groups.last_mut() {
+            lossy.limit = GroupLimit::Static(Bytes(1 << 60));
+        }
+    }
+    Some(Lossless { classes, books, ports, quanta: wanted.quanta, pooled: wanted.headroom_pool.is_some() })
+}
+
+/// Returns the limit of a group's shared memory.
+fn limit(wanted: &spec::Lossless, checker: &mut Checker<'_>) -> GroupLimit {
+    if let (Some(alpha), Some(limit)) = (wanted.alpha, wanted.limit) {
+        checker.refuse(
+            "switch.lossless.alpha",
+            format!("must be left out if limit = {limit} is given: a fixed limit has no alpha, got {alpha}"),
+        );
+    }
+    if let Some(limit) = wanted.limit {
+        return GroupLimit::Static(limit.0);
+    }
+    let alpha = wanted.alpha.unwrap_or(1.0);
+    let power = |n: &i8| if *n < 0 { 1.0 / f64::from(1_u32 << -n) } else { f64::from(1_u32 << n) };
+    let exponent = (-7..=3).find(|n| power(n) == alpha);
+    checker.require(exponent.is_some(), "switch.lossless.alpha", || {
+        format!("must be a power of two from 1/128 to 8, got {alpha}")
+    });
+    GroupLimit::Dynamic { exponent: exponent.unwrap_or(0) }
+}
+
+/// Returns the largest random delay of packets that arrive by the port of `link`.
+fn jitter(spec: &Resolved, network: &Network, link: &Link, packet: Bytes) -> Duration {
+    if link.to.0 >= network.hosts {
+        return Duration::ZERO;
+    }
+    let group = network.groups.of(HostId(link.to.0)).checked_sub(1).map(|index| &spec.host.group[index]);
+    group.and_then(|group| group.jitter).unwrap_or(spec.host.jitter).time(link.rate, packet)
+}
+
+/// Builds the settings of the port of `link`, whose groups count the packets of the opposite direction.
+fn port(
+    wanted: &spec::Lossless,
+    link: &Link,
+    (network, packet, cell, limit): (&Network, Bytes, Cell, GroupLimit),
+    (classes, jitter): (&[u8], Duration),
+    checker: &mut Checker<'_>,
+) -> Option<LosslessPort> {
+    let response = match wanted.response {
+        Automatic::Is(time) => Some(time.0),
+        Automatic::Auto => largest_response(link.rate).map(|bytes| link.rate.transmission_time(bytes)),
+    };
+    let Some(response) = response else {
+        checker.refuse(
+            "switch.lossless.response",
+            format!("must be a time, because IEEE 802.3 has no response time for the rate {}", link.rate),
+        );
+        return None;
+    };
+    let (half, least) = (
+        pause_time(link.rate, wanted.quanta / 2),
+        response + link.rate.transmission_time(packet + Bytes(PFC_FRAME)),
+    );
+    checker.require(half >= least, "switch.lossless.quanta", || {
+        format!(
+            "a pause is repeated after half of its time, so half of its time must be at least the response time and one packet, \
+             {least}, got {half}"
+        )
+    });
+    if link.kind == PortKind::Nic {
+        return Some(LosslessPort { groups: Vec::new(), response });
+    }
+    let headroom = match wanted.headroom {
+        Automatic::Is(size) => size.0,
+        Automatic::Auto => computed(wanted, link, jitter, (network, packet, cell)),
+    };
+    checker.require(headroom >= cell.size(), "switch.lossless.headroom", || {
+        format!("must be \"auto\" or at least {}, because a lossless class without headroom loses packets, got {headroom}", cell.size())
+    });
+    let xon_offset = match wanted.xon_offset {
+        Automatic::Is(size) => size.0,
+        Automatic::Auto => packet * 2,
+    };
+    let group = |_: &u8| GroupConfig {
+        pool: 0,
+        reserved: wanted.reserved.0,
+        limit,
+        lossless: Some(ingress::Lossless { headroom, xon: wanted.xon.0, xon_offset }),
+    };
+    let lossy = GroupConfig { pool: 0, reserved: Bytes(0), limit, lossless: None };
+    Some(LosslessPort { groups: classes.iter().map(group).chain([lossy]).collect(), response })
+}
+
+/// Returns the headroom that the packets arriving by the port of `link` need after a pause: the generic formula, the packet that no longer
+/// fits below the limit, and the memory that the smallest packets waste in cells.
+fn computed(
+    wanted: &spec::Lossless,
+    link: &Link,
+    jitter: Duration,
+    (network, packet, cell): (&Network, Bytes, Cell),
+) -> Bytes {
+    let peer = &network.links[link.reverse as usize];
+    // The sender of the data responds at its own port.
+    let response = match wanted.response {
+        Automatic::Is(time) => bytes_in(peer, time.0),
+        Automatic::Auto => largest_response(peer.rate).unwrap_or_default(),
+    };
+    let terms = generic::Headroom::of(&generic::Link {
+        rate: peer.rate,
+        reverse_rate: link.rate,
+        propagation: peer.delay + jitter,
+        packet,
+        response,
+    });
+    let arriving = terms.total() + packet + Bytes(1);
+    let smallest = Bytes(SMALLEST) + network.framing;
+    let occupied = |size: Bytes| cell.occupied(size).0 as f64 / size.0 as f64;
+    let worst = if cell.size() == Bytes(1) {
+        1.0
+    } else {
+        occupied(smallest).max(occupied(smallest.max(cell.size() + Bytes(1))))
+    };
+    cell.occupied(Bytes((arriving.0 as f64 * worst).ceil() as u64))
+}
+
+/// Returns the bytes that a link carries in this time, rounded up.
+fn bytes_in(link: &Link, time: Duration) -> Bytes {
+    Bytes((u128::from(time.0) * u128::from(link.rate.0)).div_ceil(8_000_000_000_000) as u64)
+}
+
+/// Divides the memory of a switch. Returns `None` if it is too small.
+fn book(
+    wanted: &spec::Lossless,
+    (network, switch): (&Network, u32),
+    (cell, packet): (Cell, Bytes),
+    ports: &[LosslessPort],
+    checker: &mut Checker<'_>,
+) -> Option<ingress::Config> {
+    let node = network.hosts + switch;
+    let memory = network.buffers[node as usize].pools[0];
+    let (mut reserved, mut headroom, mut name) = (Bytes(0), Bytes(0), "");
+    for (link, port) in network.links.iter().zip(ports).filter(|(link, _)| link.from.0 == node) {
+        name = link.name.split("->").next().unwrap_or_default();
+        for group in &port.groups {
+            reserved += cell.whole(group.reserved);
+            headroom += group.lossless.map_or(Bytes(0), |own| cell.whole(own.headroom));
+        }
+    }
+    let pool = wanted.headroom_pool.map(|size| cell.whole(size.0));
+    let headroom = pool.unwrap_or(headroom);
+    let taken = reserved + headroom;
+    let least = cell.occupied(packet);
+    let fits = checker.require(taken + least <= memory, "switch.buffer.pool", || {
+        format!(
+            "must hold the reserved memory and headroom of all lossless groups of {name}, {reserved} + {headroom}, and one \
+             packet of {least}: at least {}, got {memory}",
+            taken + least
+        )
+    });
+    fits.then(|| ingress::Config {
+        cell,
+        compares: Compares::With,
+        pools: vec![PoolConfig { size: cell.whole(memory.saturating_sub(taken)), headroom: pool }],
+    })
+}
+
+/// Refuses ports that could lose or delay packets of lossless classes in ways that the ingress accounting does not know.
+fn check_ports(network: &Network, checker: &mut Checker<'_>) {
+    for link in &network.links {
+        let (port, kind) = (network.port(link), link.kind.name());
+        checker.require(port.discipline.can_pause(), "switch.port", || {
+            format!(
+                "ports of kind {kind} must have queues that can be paused, \"fifo\", \"strict-priority\", \"wrr\", \"dwrr\" \
+                 or \"wfq\", because the network has lossless classes"
+            )
+        });
+        if link.kind == PortKind::Nic {
+            continue;
+        }
+        checker.require(port.shaper.is_none(), "switch.shaper", || {
+            "must be left out, because a shaper delays the PFC frames of lossless classes".to_owned()
+        });
+        checker.require(port.discipline.port_limit(Bytes(1)).is_none(), "switch.port", || {
+            "must have no limit of its own, because it would drop packets of lossless classes".to_owned()
+        });
+        let shares = port.discipline.shares();
+        for placed in &port.markers {
+            let installed = Installed::new(placed, &shares, Stream::new(0, "marker", 0));
+            let verdicts = placed.marker.verdicts();
+            let at_dequeue = installed.marker().hears().includes(Hears::DEQUEUES);
+            checker.require(!at_dequeue || !(verdicts.marks() || verdicts.drops()), "switch.markers", || {
+                format!(
+                    "the markers of {kind} ports must act when packets join the queue, not when they leave it, because the \
+                     network has lossless classes"
+                )
+            });
+        }
+    }
+}
+
+/// Refuses a network in which pauses can wait for each other in a cycle: every link of the cycle is paused because packets wait for the
+/// next one.
+fn check_cycles(network: &Network, checker: &mut Checker<'_>) {
+    let count = network.links.len();
+    let mut next: Vec<BTreeSet<u32>> = vec![BTreeSet::new(); count];
+    let mut is_seen = vec![u32::MAX; count];
+    for host in 0..network.hosts {
+        let mut open: Vec<u32> = (0..network.hosts).filter(|&from| from != host).collect();
+        open.iter().for_each(|&link| is_seen[link as usize] = host);
+        while let Some(link) = open.pop() {
+            let Some(switch) = network.links[link as usize].to.0.checked_sub(network.hosts) else { continue };
+            for &onward in network.routing.next_hops(switch, HostId(host)) {
+                if network.links[onward as usize].to.0 >= network.hosts {
+                    next[link as usize].insert(onward);
+                }
+                if std::mem::replace(&mut is_seen[onward as usize], host) != host {
+                    open.push(onward);
+                }
+            }
+        }
+    }
+    if let Some(cycle) = cycle(&next) {
+        let names: Vec<&str> = cycle.iter().map(|&link| network.links[link as usize].name.as_str()).collect();
+        checker.refuse(
+            "switch.lossless",
+            format!(
+                "pauses can wait for each other in a cycle (deadlock): {}, and the first again; use a topology without \
+                 cycles of routes, such as \"leaf-spine\" or \"fat-tree\"",
+                names.join(" waits for ")
+            ),
+        );
+    }
+}
+
+/// Returns a cycle of the graph, if there is one.
+fn cycle(next: &[BTreeSet<u32>]) -> Option<Vec<u32>> {
+    let mut waiting: Vec<usize> = vec![0; next.len()];
+    next.iter().flatten().for_each(|&link| waiting[link as usize] += 1);
+    let mut free: Vec<usize> = (0..next.len()).filter(|&link| waiting[link] == 0).collect();
+    let mut is_free = vec![false; next.len()];
+    while let Some(link) = free.pop() {
+        is_free[link] = true;
+        for &onward in &next[link] {
+            waiting[onward as usize] -= 1;
+            if waiting[onward as usize] == 0 {
+                free.push(onward as usize);
+            }
+        }
+    }
+    // Every link that is left has another one that waits for it, so a walk backwards ends in a cycle.
+    let left: Vec<usize> = (0..next.len()).filter(|&link| !is_free[link]).collect();
+    let before =
+        |link: u32| left.iter().copied().find(|&from| next[from].contains(&link)).map(|from| from as u32);
+    let mut walk = vec![*left.first()? as u32];
+    loop {
+        let from = before(*walk.last()?)?;
+        if let Some(start) = walk.iter().position(|&known| known == from) {
+            let mut found = walk.split_off(start);
+            found.reverse();
+            return Some(found);
+        }
+        walk.push(from);
+    }
+}

@@ -1,0 +1,28 @@
+//! Lossless classes of a network: the accounts of its ports, and the times of their pauses.
+
+use shallows_core::Duration;
+use shallows_switch::ingress::{self, GroupConfig};
+
+/// Lossless classes of a network, with the priority groups of its switches.
+#[derive(Clone, Debug)]
+pub struct Lossless {
+    /// Lossless classes, ascending. A class has the PFC priority of the same number.
+    pub classes: Vec<u8>,
+    /// Ingress accounting of each switch.
+    pub books: Vec<ingress::Config>,
+    /// Settings of each port, by link.
+    pub ports: Vec<LosslessPort>,
+    /// Pause time of a frame, in quanta.
+    pub quanta: u16,
+    /// Whether headroom is a pool, so that loss is possible.
+    pub pooled: bool,
+}
+
+/// Settings of a port in a network with lossless classes.
+#[derive(Clone, Debug)]
+pub struct LosslessPort {
+    /// Priority groups of packets that arrive by this port: one for each lossless class, then one for all other classes. Empty at hosts.
+    pub groups: Vec<GroupConfig>,
+    /// Time from the arrival of a PFC frame at this port to its effect.
+    pub response: Duration,
+}

@@ -1,0 +1,293 @@
+//! Lossless classes: ingress accounting at switches, and PFC frames between the ends of a link. Other networks never run this code.
+//!
+//! A switch counts each waiting packet at the port by which it arrived, in addition to the memory of its queue. When the count of a class
+//! reaches its limit, the port sends a PFC frame ahead of its packets. The port at the other end stops sending the class after its response
+//! time, until another frame resumes it or the pause time is over.
+
+use shallows_core::packet::{Header, HostId};
+use shallows_core::{Bytes, Duration, Instant};
+use shallows_measure::{Lost, PauseCounts};
+use shallows_scenario::Network as NetworkConfig;
+use shallows_switch::buffer::Memory;
+use shallows_switch::ingress::{IngressBook, Signal};
+use shallows_switch::pfc::{Change, Frame, PRIORITIES, PauseTimers, Pauser, PauserConfig};
+use shallows_switch::port::{Entry, Held};
+
+use crate::network::link::{NONE, Way};
+use crate::network::pauses::{Lossless, PausePort, PriorityCounts};
+use crate::network::{Driver, LinkAt, Network};
+
+/// Size of a PFC frame on the wire: 64 bytes, preamble and gap.
+const FRAME: Bytes = Bytes(84);
+
+impl<T: Copy + Default> Network<T> {
+    /// Adds the lossless classes of the network, if it has any.
+    pub(super) fn build_lossless(&mut self, network: &NetworkConfig) {
+        let Some(config) = &network.lossless else { return };
+        let mut group_of_class = Box::new([config.classes.len() as u8; 256]);
+        for (group, &class) in config.classes.iter().enumerate() {
+            group_of_class[usize::from(class)] = group as u8;
+        }
+        let book =
+            |node: u32| node.checked_sub(network.hosts).map(|s| IngressBook::new(&config.books[s as usize]));
+        let mut books: Vec<Option<IngressBook>> = self.node_numbers.numbers().map(book).collect();
+        let pauses = PauserConfig { quanta: config.quanta, refresh: config.quanta / 2 };
+        let mut ports = Vec::with_capacity(self.links.len());
+        for link in &mut self.links {
+            let (number, place) = (link.number as usize, link.node as usize);
+            let of_port = &config.ports[number];
+            if let Some(book) = &mut books[place] {
+                book.add_port(&of_port.groups);
+                link.watch.counted = true;
+            }
+            let discipline = &network.port(&network.links[number]).discipline;
+            let mut queues = [None; PRIORITIES];
+            for &class in &config.classes {
+                queues[usize::from(class)] = Some(discipline.queue_of(class) as u8);
+            }
+            let peer = &network.links[network.links[number].reverse as usize];
+            ports.push(PausePort {
+                pauser: Pauser::new(pauses, peer.rate),
+                timers: PauseTimers::new(link.port.rate(), of_port.response),
+                queues,
+                event: Instant::MAX,
+                counts: Default::default(),
+            });
+        }
+        let lossless = Lossless {
+            classes: config.classes.clone(),
+            group_of_class,
+            books,
+            ports,
+            sent: 0,
+            received: 0,
+            changes: Vec::new(),
+        };
+        self.lossless = Some(Box::new(lossless));
+    }
+
+    /// Handles a packet or frame that arrives at a node of a network with lossless classes. Returns it if the node is its host.
+    #[inline(never)]
+    pub(super) fn deliver_lossless(
+        &mut self,
+        wire: u32,
+        number: u32,
+        header: Header,
+        payload: T,
+        driver: &mut impl Driver<T>,
+    ) -> Option<(Header, T)> {
+        let now = driver.now();
+        let ingress = self.wires[wire as usize].ingress;
+        let node = self.node_numbers.at(number);
+        let lossless =
+            self.lossless.as_deref_mut().expect("only networks with lossless classes have such targets");
+        if header.destination == HostId::NEXT_NODE {
+            let back = self.nodes[node].ports.start + ingress.0;
+            lossless.received += 1;
+            lossless.ports[back as usize].timers.receive(now, &frame_of(&header));
+            self.pause(back, driver);
+            return None;
+        }
+        let Some(switch) = number.checked_sub(self.hosts) else { return Some((header, payload)) };
+        let book = lossless.books[node].as_mut().expect("switches have books");
+        let (group, size) = (lossless.group_of_class[usize::from(header.class())], header.size());
+        let is_lossless = usize::from(group) < lossless.classes.len();
+        let group = book.group(ingress, group);
+        if book.room(group, size).is_err() {
+            // The book counts the drop.
+            let _ = book.admit(group, size);
+            self.lose_at(wire, payload, driver);
+            return None;
+        }
+        let port = self.places.at(self.routing.next_hop(switch, &header)) as u32;
+        // The memory at ingress has room, so a lossless packet needs no room of its queue.
+        let entry = Entry { ingress, found: is_lossless.then_some(Memory::Shared) };
+        let before = self.links[port as usize].port.backlog();
+        self.enqueue(now, port, entry, header, payload, driver);
+        // A packet that leaves at once is not counted.
+        if self.links[port as usize].port.backlog() > before {
+            let lossless = self.lossless.as_deref_mut().expect("it was there");
+            let book = lossless.books[node].as_mut().expect("switches have books");
+            book.admit(group, size).expect("there was room before the packet joined its queue");
+            self.signal(node, driver);
+        }
+        None
+    }
+
+    /// Frees the memory at ingress of a waiting packet that has left.
+    #[inline(never)]
+    pub(super) fn release(&mut self, place: u32, held: Held, header: Header, driver: &mut impl Driver<T>) {
+        let Some(lossless) = self.lossless.as_deref_mut() else { return };
+        let node = self.links[place as usize].node as usize;
+        let Some(book) = &mut lossless.books[node] else { return };
+        let group = book.group(held.ingress(), lossless.group_of_class[usize::from(header.class())]);
+        book.release(group, header.size());
+        self.signal(node, driver);
+    }
+
+    /// Counts a packet that is refused at the far end of a link.
+    fn lose_at(&mut self, wire: u32, payload: T, driver: &mut impl Driver<T>) {
+        let near = self.links.get(wire as usize).map(|link| link.number);
+        let number = near.unwrap_or_else(|| self.entrances[wire as usize - self.links.len()]);
+        self.tally.packets_dropped += 1;
+        *self.lost.entry(number).or_default() +=
+            Lost { packets: 1, data: u64::from(driver.discard(None, payload)) };
+    }
+
+    /// Carries the signals of a node's book to the ports that must pause or resume their senders.
+    fn signal(&mut self, node: usize, driver: &mut impl Driver<T>) {
+        loop {
+            let lossless = self.lossless.as_deref_mut().expect("a book has sent a signal");
+            let Some(signal) = lossless.books[node].as_mut().and_then(IngressBook::next_signal) else {
+                return;
+            };
+            let (Signal::Pause(group) | Signal::Resume(group)) = signal;
+            let each = lossless.classes.len() as u32 + 1;
+            let port = self.nodes[node].ports.start + group.0 / each;
+            let class = lossless.classes[(group.0 % each) as usize];
+            lossless.ports[port as usize].pauser.set(class, matches!(signal, Signal::Pause(_)));
+            self.pause(port, driver);
+        }
+    }
+
+    /// Applies the pauses of a port that take effect or end now, and sends a PFC frame if one is due and the link is free. Called at the
+    /// time that [`Driver::pause_at`] gave; a call at another time is harmless.
+    pub(crate) fn pause(&mut self, place: u32, driver: &mut impl Driver<T>) {
+        let now = driver.now();
+        let Some(lossless) = self.lossless.as_deref_mut() else { return };
+        let port = &mut lossless.ports[place as usize];
+        let link = &mut self.links[place as usize];
+        if port.event <= now {
+            port.event = Instant::MAX;
+        }
+        port.timers.advance(now, &mut lossless.changes);
+        for change in lossless.changes.drain(..) {
+            let (Change::Stop(priority) | Change::Go(priority)) = change;
+            // A switch never pauses a class that is not lossless.
+            let Some(queue) = port.queues[usize::from(priority)] else { continue };
+            let counts = &mut port.counts[usize::from(priority)];
+            if matches!(change, Change::Stop(_)) {
+                counts.received += 1;
+                counts.since = Some(now);
+                link.port.pause(queue.into());
+                continue;
+            }
+            counts.paused += counts.since.take().map_or(Duration::ZERO, |since| now - since);
+            let shares =
+                |other: usize| port.queues[other] == Some(queue) && port.counts[other].since.is_some();
+            if !(0..PRIORITIES).any(shares) {
+                link.port.resume(now, queue.into());
+            }
+        }
+        let mut frame = None;
+        if port.pauser.wake_at().is_some_and(|at| at <= now) && link.port.busy_until() <= now {
+            frame = port.pauser.poll_frame(now);
+        }
+        if let Some(frame) = &frame {
+            if std::mem::take(&mut link.waking) {
+                driver.cancel_transmit(link.port.busy_until(), LinkAt { place, rank: link.rank });
+            }
+            let Way { arrival, exit } = link.send_frame(now, FRAME);
+            for (counts, quanta) in port.counts.iter_mut().zip(frame.quanta) {
+                counts.frames += u64::from(quanta.is_some());
+            }
+            lossless.sent += 1;
+            let header = header_of(frame);
+            let nothing = driver.nothing();
+            if exit == NONE {
+                self.fly(place, arrival, header, nothing, driver);
+            } else {
+                driver.leave(exit, arrival, header, nothing);
+            }
+        }
+        let link = &mut self.links[place as usize];
+        if let Some(at) = link.schedule() {
+            driver.transmit_at(at, LinkAt { place, rank: link.rank });
+        }
+        let port = &mut self.lossless.as_deref_mut().expect("it was there").ports[place as usize];
+        let frame = port.pauser.wake_at().map(|at| at.max(link.port.busy_until()));
+        if let Some(at) = port.timers.wake_at().into_iter().chain(frame).min()
+            && at < port.event
+        {
+            port.event = at;
+            driver.pause_at(at, LinkAt { place, rank: link.rank });
+        }
+    }
+
+    /// Returns the counts of pauses by port and class, at the `end` of the run.
+    pub(crate) fn pause_counts(&self, end: Instant) -> Vec<PauseCounts> {
+        let Some(lossless) = &self.lossless else { return Vec::new() };
+        let mut rows = Vec::new();
+        for (link, port) in self.links.iter().zip(&lossless.ports) {
+            for (number, &class) in lossless.classes.iter().enumerate() {
+                let PriorityCounts { frames, received, paused, since } = port.counts[usize::from(class)];
+                let paused = paused + since.map_or(Duration::ZERO, |since| end - since);
+                let mut row = PauseCounts {
+                    link: link.number,
+                    class,
+                    frames,
+                    received,
+                    paused,
+                    ..PauseCounts::default()
+                };
+                if let Some(book) = &lossless.books[link.node as usize] {
+                    let first = self.nodes[link.node as usize].ports.start;
+                    let place = self.places.at(link.number) as u32;
+                    let group = book.group(shallows_switch::Ingress(place - first), number as u8);
+                    let counters = book.counters(group);
+                    row.sent = counters.pauses;
+                    row.resumed = counters.resumes;
+                    row.admitted = counters.admitted;
+                    row.dropped = counters.dropped;
+                    row.max_headroom = book.cell().size() * counters.max_headroom_cells;
+                    row.headroom = book.headroom_size(group);
+                }
+                rows.push(row);
+            }
+        }
+        rows
+    }
+}
+
+/// Returns the header of a frame. The port numbers hold the priorities, enabled and paused ones, and the quanta of the paused ones.
+fn header_of(frame: &Frame) -> Header {
+    let (mut enabled, mut paused, mut most) = (0, 0, 0);
+    for (priority, quanta) in frame.quanta.iter().enumerate() {
+        let Some(quanta) = *quanta else { continue };
+        enabled |= 1 << priority;
+        if quanta > 0 {
+            paused |= 1 << priority;
+            most = quanta;
+        }
+    }
+    Header::new(HostId(0), HostId::NEXT_NODE)
+        .with_ports(enabled << 8 | paused, most)
+        .with_size(FRAME.0 as u16)
+}
+
+/// Returns the frame with this header.
+fn frame_of(header: &Header) -> Frame {
+    let (priorities, most) = header.ports();
+    let (enabled, paused) = (priorities >> 8, priorities & 0xff);
+    let quanta = |priority: usize| {
+        let is_in = |mask: u16| mask >> priority & 1 == 1;
+        is_in(enabled).then_some(if is_in(paused) { most } else { 0 })
+    };
+    Frame { quanta: std::array::from_fn(quanta) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_holds_the_whole_frame() {
+        for (quanta, most) in [([None; 8], 0), ([Some(7), None, Some(0), None, None, None, None, Some(7)], 7)]
+        {
+            let frame = Frame { quanta };
+            let header = header_of(&frame);
+            assert_eq!(frame_of(&header), frame);
+            assert_eq!((header.ports().1, header.size()), (most, FRAME));
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! State of the lossless classes of a network: ingress books of its switches, and pauses of its ports.
+
+use shallows_core::{Duration, Instant};
+use shallows_switch::ingress::IngressBook;
+use shallows_switch::pfc::{Change, PRIORITIES, PauseTimers, Pauser};
+
+/// State of the lossless classes of a network or of one partition of it.
+#[derive(Debug)]
+pub(super) struct Lossless {
+    pub(super) classes: Vec<u8>,
+    /// Number of the priority group of each class.
+    pub(super) group_of_class: Box<[u8; 256]>,
+    /// Ingress accounting by place of the node; hosts have none.
+    pub(super) books: Vec<Option<IngressBook>>,
+    pub(super) ports: Vec<PausePort>,
+    /// PFC frames sent and received.
+    pub(super) sent: u64,
+    pub(super) received: u64,
+    /// Scratch space, kept to avoid allocations.
+    pub(super) changes: Vec<Change>,
+}
+
+/// Pauses at one port, in both directions.
+#[derive(Debug)]
+pub(super) struct PausePort {
+    /// Pauses of the sender at the other end.
+    pub(super) pauser: Pauser,
+    /// Pauses of this port.
+    pub(super) timers: PauseTimers,
+    /// Queue of each priority, for those that are lossless.
+    pub(super) queues: [Option<u8>; PRIORITIES],
+    /// Time of the next scheduled event.
+    pub(super) event: Instant,
+    pub(super) counts: [PriorityCounts; PRIORITIES],
+}
+
+/// Counts of one priority at a port.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct PriorityCounts {
+    pub(super) frames: u64,
+    pub(super) received: u64,
+    pub(super) paused: Duration,
+    /// Start of the current pause.
+    pub(super) since: Option<Instant>,
+}
+
+impl Lossless {
+    /// Checks the ingress books. Returns the PFC frames in flight, modulo 2^64 in one partition of several.
+    pub(super) fn audit(&self) -> u64 {
+        self.books.iter().flatten().for_each(IngressBook::audit);
+        self.sent.wrapping_sub(self.received)
+    }
+}

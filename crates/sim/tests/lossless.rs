@@ -1,0 +1,250 @@
+//! Lossless classes: pauses instead of drops.
+
+use serde_json::Value;
+use shallows_core::{Bytes, Duration};
+use shallows_measure::PauseCounts;
+use shallows_scenario::Experiment;
+use shallows_sim::{Division, Report, Simulation, nowhere};
+
+use crate::common::{no_files, parse, run};
+
+/// Returns the refusal of a scenario.
+fn refusal(text: &str, sets: &[(&str, &str)]) -> String {
+    let sets: Vec<(String, String)> =
+        sets.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+    match shallows_scenario::parse(text, "test.toml", &no_files, &sets, None) {
+        Ok(_) => panic!("it is accepted"),
+        Err(error) => error.to_string(),
+    }
+}
+
+/// Returns the counts of class 0 at the port of this name.
+fn at(report: &Report, experiment: &Experiment, name: &str) -> PauseCounts {
+    let link = experiment.network.links.iter().position(|link| link.name == name).expect("a port");
+    *report.pauses().iter().find(|row| row.link == link as u32 && row.class == 0).expect("a row")
+}
+
+/// Two hosts send datagrams at full rate to a third.
+const INCAST: &str = r#"
+stop.at = "1ms"
+host.jitter = "off"
+host.nic = { limit = "1GB", backpressure = "off" }
+tcp = {}
+
+[topology]
+kind = "star"
+hosts = 3
+rate = "100Gbps"
+link_delay = "500ns"
+
+[switch]
+buffer = { kind = "complete-sharing", pool = "1MB" }
+lossless = { classes = [0] }
+
+[[workload]]
+kind = "udp"
+senders = [0, 1]
+receivers = 2
+overload = true
+stop = "200us"
+pattern = { kind = "constant", rate = "100Gbps" }
+"#;
+
+#[test]
+fn an_incast_is_paused_and_nothing_is_dropped() {
+    let (experiment, report) = (parse(INCAST, &[]), run(INCAST, &[]));
+    let summary = report.summary();
+    assert_eq!(summary["packets"]["dropped"], 0);
+    for sender in 0..2 {
+        let port = at(&report, &experiment, &format!("switch0->host{sender}"));
+        assert!(port.sent > 0 && port.sent == port.resumed && port.frames >= 2 * port.sent, "{port:?}");
+        assert!(port.max_headroom > Bytes(0) && port.max_headroom <= port.headroom, "{port:?}");
+        let nic = at(&report, &experiment, &format!("host{sender}->switch0"));
+        assert!(nic.received == port.sent && nic.paused > Duration::from_micros(50), "{nic:?}");
+        assert_eq!((nic.sent, nic.frames), (0, 0), "hosts pause nobody");
+    }
+    assert!(report.problems().is_empty(), "{:?}", report.problems());
+    assert_eq!(summary["lossless"]["class0"]["dropped"], 0);
+    // The same memory without lossless classes drops half of what arrives after it is full.
+    let lossy = INCAST.replace("lossless = { classes = [0] }", "");
+    assert!(run(&lossy, &[]).summary()["packets"]["dropped"].as_u64() > Some(500));
+}
+
+/// Class 0 from host 0 waits behind class 1 from host 1, which has priority and fills the link to host 2. Host 3 fills the link to host 0
+/// from the time `start` on, so that a PFC frame to host 0 waits for a packet.
+fn blocked(start: Option<u64>, headroom: &str) -> String {
+    let source = |sender: u32, receiver: u32, class: u32, start: &str| {
+        format!(
+            "[[workload]]\nkind = 'udp'\nsenders = {sender}\nreceivers = {receiver}\nclass = {class}\noverload = true\n\
+             start = '{start}'\npattern = {{ kind = 'constant', rate = '100Gbps' }}\n"
+        )
+    };
+    let other = start.map_or(String::new(), |start| source(3, 0, 1, &format!("{start}ns")));
+    format!(
+        "stop.at = '100us'\nhost.jitter = 'off'\nhost.nic = {{ limit = '1GB', backpressure = 'off' }}\ntcp = {{}}\n\
+         [topology]\nkind = 'star'\nhosts = 4\nrate = '100Gbps'\nlink_delay = '500ns'\nframing = '38B'\n\
+         [switch]\nbuffer = {{ kind = 'complete-sharing', pool = '1MB' }}\n\
+         port = {{ kind = 'strict-priority', queues = 2, classes = [1, 0] }}\n\
+         lossless = {{ classes = [0], limit = '50KB', headroom = '{headroom}' }}\n{}{}{other}",
+        source(0, 2, 0, "10us"),
+        source(1, 2, 1, "0s"),
+    )
+}
+
+#[test]
+fn a_pause_by_hand() {
+    let text = blocked(None, "auto");
+    let (experiment, report) = (parse(&text, &[]), run(&text, &[]));
+    // A packet of 1,538 bytes takes 123.04 ns. Packet k of class 0 arrives at 10,500 ns + k * 123.04 ns. The first one leaves, because it
+    // waits when the packet of class 1 before it ends and the next one of class 1 arrives at the same time; then class 1 always waits. The
+    // limit of 50,000 bytes holds 32 packets, so the 34th to arrive is the first in headroom: XOFF at 14,683.36 ns. The frame of 84 bytes
+    // takes 6.72 ns and 500 ns, and has effect after 394 quanta, 2,017.28 ns: at 17,207.36 ns.
+    let nic = at(&report, &experiment, "host0->switch0");
+    assert_eq!((nic.received, nic.paused), (1, Duration(100_000_000 - 17_207_360)));
+    // Until then, 59 packets have started. One has left, 32 are below the limit, and 26 are in headroom.
+    assert_eq!(report.port("host0->switch0").expect("a port").sent, 59);
+    let port = at(&report, &experiment, "switch0->host0");
+    assert_eq!((port.sent, port.resumed, port.frames, port.dropped), (1, 0, 1, 0));
+    assert_eq!((port.admitted, port.max_headroom), (59, Bytes(26 * 1_538)));
+    // Own packet and frame, cable, response, the packet begun, the packet that did not fit, and one byte.
+    assert_eq!(port.headroom, Bytes(1_622 + 12_500 + 25_216 + 1_538 + 1_538 + 1));
+}
+
+#[test]
+fn computed_headroom_is_enough_and_one_packet_less_is_not() {
+    let whole = 42_415;
+    let (mut most, mut lost) = (0, 0);
+    for start in 0..13 {
+        let used = |headroom: u64| {
+            let text = blocked(Some(start * 10), &format!("{headroom}B"));
+            let report = run(&text, &[]);
+            (report.pauses().iter().map(|row| row.max_headroom.0).max(), report)
+        };
+        let (peak, report) = used(whole);
+        assert_eq!(report.summary()["lossless"]["class0"]["dropped"], 0, "start at {start}");
+        most = most.max(peak.expect("ports"));
+        let (_, report) = used(whole - 1_538);
+        let dropped = report.summary()["lossless"]["class0"]["dropped"].as_u64().expect("a number");
+        let codes: Vec<&str> = report.problems().iter().map(|problem| problem.code).collect();
+        assert_eq!(codes.contains(&"lossless-drop"), dropped > 0, "{codes:?}");
+        lost += dropped;
+    }
+    assert!(lost > 0, "the largest use was {most} of {whole}");
+}
+
+#[test]
+fn a_pause_that_is_not_repeated_in_time_would_lapse_and_is_repeated() {
+    // 1,000 quanta are 5.12 us, so that the sender would resume many times in 80 us.
+    let text = blocked(None, "auto").replace("headroom = 'auto'", "quanta = 1000");
+    let (experiment, report) = (parse(&text, &[]), run(&text, &[]));
+    let port = at(&report, &experiment, "switch0->host0");
+    // Frames at 14.68 us and every 500 quanta (2.56 us) after that.
+    assert_eq!((port.sent, port.frames, port.dropped), (1, 1 + (100_000_000 - 14_683_360) / 2_560_000, 0));
+    assert_eq!(report.port("host0->switch0").expect("a port").sent, 59);
+}
+
+#[test]
+fn a_victim_is_paused_although_its_own_port_is_free() {
+    let source = |senders: &str, receiver: u32| {
+        format!(
+            "[[workload]]\nkind = 'udp'\nsenders = {senders}\nreceivers = {receiver}\noverload = true\n\
+             pattern = {{ kind = 'constant', rate = '100Gbps' }}\n"
+        )
+    };
+    let text = |lossless: &str| {
+        format!(
+            "stop.at = '500us'\nhost.nic = {{ limit = '1GB', backpressure = 'off' }}\ntcp = {{}}\n\
+             [topology]\nkind = 'dumbbell'\nleft = 3\nright = 2\nrate = '100Gbps'\nbottleneck_rate = '400Gbps'\n\
+             link_delay = '500ns'\n[switch]\nbuffer = {{ kind = 'dynamic-threshold', pool = '2MB' }}\n{lossless}\n{}{}",
+            source("[0, 1]", 3),
+            source("2", 4)
+        )
+    };
+    let share = |text: &str| {
+        let report = run(text, &[]);
+        report.port("right->host4").expect("a port").sent_bytes.0 as f64 * 8.0 / 500e-6 / 100e9
+    };
+    let (lossy, lossless) = (share(&text("")), share(&text("lossless = { classes = [0] }")));
+    assert!(lossy > 0.98, "{lossy}");
+    // The trunk carries what host 3 takes, and as much again for host 4 in each third of what it carries.
+    assert!((0.4..0.75).contains(&lossless), "{lossless}");
+}
+
+/// Flows of random sizes between random hosts, with small limits so that pauses spread.
+fn random(topology: &str) -> String {
+    format!(
+        "tcp.congestion = 'cubic'\nhost.nic = {{ limit = '1GB' }}\n{topology}\n\
+         [switch]\nbuffer = {{ kind = 'dynamic-threshold', pool = '2MB' }}\n\
+         lossless = {{ classes = [0], alpha = 0.0078125 }}\n\
+         [[workload]]\nkind = 'poisson'\nload = 0.8\noverload = true\nflows = 400\nsizes = {{ kind = 'fixed', size = '100KB' }}\n"
+    )
+}
+
+const LEAF_SPINE: &str =
+    "[topology]\nkind = 'leaf-spine'\nleaves = 3\nspines = 2\nhosts_per_leaf = 4\nrate = '100Gbps'";
+const FAT_TREE: &str = "[topology]\nkind = 'fat-tree'\nk = 4\nrate = '25Gbps'";
+const DUMBBELL: &str =
+    "[topology]\nkind = 'dumbbell'\nleft = 4\nright = 4\nrate = '40Gbps'\nlink_delay = '2us'";
+
+#[test]
+fn random_flows_lose_nothing_in_any_topology() {
+    for topology in [LEAF_SPINE, FAT_TREE, DUMBBELL] {
+        let report = run(&random(topology), &[]);
+        let summary = report.summary();
+        assert_eq!(summary["packets"]["dropped"], 0, "{topology}");
+        assert!(
+            summary["lossless"]["class0"]["pauses"].as_u64() > Some(10),
+            "{topology}: {}",
+            summary["lossless"]
+        );
+    }
+}
+
+#[test]
+fn any_number_of_threads_gives_the_same_bytes() {
+    for topology in [LEAF_SPINE, FAT_TREE] {
+        let experiment = parse(&random(topology), &[]);
+        let results = |mut simulation: Simulation| -> (Value, Vec<PauseCounts>) {
+            simulation.advance(u64::MAX);
+            let report = simulation.finish();
+            (report.summary(), report.pauses().to_vec())
+        };
+        let alone = results(Simulation::new(experiment.clone()));
+        for threads in 1..=3 {
+            let division = Division::in_pieces(&experiment, threads, 0).expect("it has several switches");
+            let simulation = Simulation::of_partitions(experiment.clone(), division, nowhere)
+                .expect("nothing is captured");
+            assert!(simulation.partitions() > 1);
+            assert!(results(simulation) == alone, "{threads} threads, {topology}");
+        }
+    }
+}
+
+#[test]
+fn impossible_settings_are_refused_with_the_numbers() {
+    let key = |key: &str| format!("switch.lossless.{key}");
+    for (name, value, words) in [
+        ("headroom", "0B", "a lossless class without headroom loses packets, got 0B"),
+        ("headroom", "500KB", "0B + 1.5MB, and one packet of 1.5KB: at least 1501.5KB, got 1MB"),
+        ("alpha", "0.3", "must be a power of two from 1/128 to 8, got 0.3"),
+        ("classes", "[9]", "must be distinct classes from 0 to 7, at least one, got [9]"),
+        (
+            "quanta",
+            "700",
+            "half of its time must be at least the response time and one packet, 2.144us, got 1.792us",
+        ),
+    ] {
+        let text = refusal(INCAST, &[(&key(name), value)]);
+        assert!(text.contains(words), "{text}");
+    }
+    let both = refusal(INCAST, &[(&key("alpha"), "2"), (&key("limit"), "50KB")]);
+    assert!(both.contains("a fixed limit has no alpha, got 2"), "{both}");
+    let rate = refusal(INCAST, &[("topology.rate", "30Gbps")]);
+    assert!(rate.contains("IEEE 802.3 has no response time for the rate 30Gbps"), "{rate}");
+    let shared = refusal(INCAST, &[("switch.buffer.ports_per_pool", "1")]);
+    assert!(shared.contains("with one pool and without `reserved`"), "{shared}");
+    let marks = refusal(INCAST, &[("switch.markers", "[{kind = 'codel'}]")]);
+    assert!(marks.contains("must act when packets join the queue"), "{marks}");
+    let bins = refusal(INCAST, &[("switch.port", "{kind = 'sfq'}")]);
+    assert!(bins.contains("must have queues that can be paused"), "{bins}");
+}
