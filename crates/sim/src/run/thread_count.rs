@@ -16,7 +16,8 @@ pub(crate) struct ThreadCount {
     trial: Option<u32>,
     /// Index of the next candidate.
     next: usize,
-    /// Packet-hops per second on the current number, weighted towards recent ones; `None` before the first measurement.
+    /// Packet-hops per second with the current number of threads: an average in which recent measurements count more. `None` before the
+    /// first measurement.
     rate: Option<f64>,
     measured: Measured,
     /// Whether the number of threads has just changed.
