@@ -220,7 +220,7 @@ impl Traffic {
         }
     }
 
-    /// Calls `tell` with the workload of this flow, and schedules the flow that results. That flow starts after all other events of the same
+    /// Calls `tell` with the workload of this flow, and schedules the flow that results. That flow starts after all other events of its
     /// time, so the order of notifications at one time does not affect results.
     fn tell(
         &mut self,
