@@ -7,18 +7,18 @@ use shallows_measure::Lost;
 use crate::hosts::packet::{Packet, PacketRef, Packets};
 use crate::network::Arriving;
 
-/// Packet on a link between partitions with different packet stores; its body moves with it.
+/// Packet on a link between partitions with different packet stores. The packet's body therefore moves with its header.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Crossing {
-    /// Place of the far end in its partition.
+    /// Index of the link's far end in the partition of the far end.
     pub(crate) wire: u32,
     pub(crate) arrival: Instant,
     pub(crate) header: Header,
-    /// Body of the packet; `None` for a packet without one.
+    /// Body of the packet; `None` for a packet without a body, such as a datagram.
     pub(crate) packet: Option<Packet>,
 }
 
-/// Packets in flight from one partition to another, in the order in which they left.
+/// Packets in flight from one partition to another, in the order in which they were sent.
 #[derive(Debug, Default)]
 pub(crate) struct Crossings {
     /// Packets between partitions that share a packet store.
@@ -43,14 +43,14 @@ impl Crossings {
 /// Links to other partitions, and the packets that left through them since the last collection.
 #[derive(Debug, Default)]
 pub(crate) struct Exits {
-    /// By exit: index in `neighbours`, and the place of the far end in that partition.
+    /// For each exit: index of the other partition in `neighbours`, and index of the far end in that partition.
     ends: Vec<(u32, u32)>,
     neighbours: Vec<Neighbour>,
     /// Indices of the neighbours with packets to collect.
     addressed: Vec<u32>,
 }
 
-/// Another partition to which links lead.
+/// Partition to which links from this partition lead, with the packets to it.
 #[derive(Debug)]
 struct Neighbour {
     partition: u32,
@@ -60,7 +60,8 @@ struct Neighbour {
 }
 
 impl Exits {
-    /// Adds a link whose far end is in this `partition` at place `wire`; returns the number of the exit.
+    /// Adds a link to another partition, and returns the index of the exit. `partition` is the partition of the link's far end, and `wire`
+    /// the index of the far end there.
     pub(crate) fn add(&mut self, partition: u32, is_near: bool, wire: u32) -> u32 {
         let known = self.neighbours.iter().position(|neighbour| neighbour.partition == partition);
         let neighbour = known.unwrap_or_else(|| {
@@ -77,7 +78,7 @@ impl Exits {
         !self.ends.is_empty()
     }
 
-    /// Sends a packet through an exit, and moves its body out of this store unless the far end shares it.
+    /// Sends a packet through an exit. Removes the packet's body from `packets` unless the other partition shares this store.
     #[inline(never)]
     pub(crate) fn leave(
         &mut self,
@@ -99,7 +100,7 @@ impl Exits {
         }
     }
 
-    /// Discards the packets that left through this exit since the last collection, because the link has gone down; returns their counts.
+    /// Discards the packets that were sent through this exit since the last collection, because the link is down. Returns their counts.
     pub(crate) fn lose(&mut self, exit: u32, packets: &mut Packets) -> Lost {
         let (neighbour, wire) = self.ends[exit as usize];
         let left = &mut self.neighbours[neighbour as usize].left;
@@ -125,7 +126,7 @@ impl Exits {
         lost
     }
 
-    /// Passes the packets that have left to `take`, with the partition to which they go; only partitions with packets are passed.
+    /// Calls `take` for each partition to which packets were sent since the last call, with the number of that partition and the packets.
     pub(crate) fn collect(&mut self, mut take: impl FnMut(u32, &mut Crossings)) {
         for neighbour in self.addressed.drain(..) {
             let Neighbour { partition, left, .. } = &mut self.neighbours[neighbour as usize];
