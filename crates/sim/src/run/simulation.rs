@@ -91,10 +91,8 @@ impl Simulation {
         Self::divided(experiment, 1)
     }
 
-    /// Builds the network for up to `threads` threads ([`Self::adapt_threads`]). Captures are discarded. Results are the same for any number
-    /// Builds the network for up to `threads` threads ([`Self::adapt_threads`]). Captures are discarded. Results are the same for any number
-    /// of threads.
-    /// of threads.
+    /// Builds the network for up to `threads` threads ([`Self::adapt_threads`]). Captures are discarded. Results do not depend on
+    /// the number of threads.
     pub fn divided(experiment: Experiment, threads: u32) -> Self {
         Self::capturing(experiment, threads, nowhere).expect("nowhere takes everything")
     }
@@ -190,7 +188,7 @@ impl Simulation {
         self.progress()
     }
 
-    /// Decides if each thread keeps several partitions, which is faster if a partition has many events per window. If not, it restarts
+    /// Decides whether each thread keeps several partitions, which is faster if a partition has many events per window. If not, restarts
     /// the run with one partition per thread and repeats it up to the same number of events. Results do not depend on this decision.
     fn judge(&mut self) {
         self.on_trial = false;
