@@ -112,7 +112,7 @@ struct AlikePorts<'a> {
     buffer: &'a Config,
     config: &'a port::Config,
     ports: usize,
-    /// Number of ports that share a pool with one of these ports, itself included.
+    /// Number of ports in the pool of each of these ports, counting the port itself.
     pool_ports: usize,
 }
 

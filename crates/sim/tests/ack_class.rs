@@ -1,4 +1,4 @@
-//! Acknowledgements in a class of their own: `tcp.ack_class`.
+//! Tests of a separate class for acknowledgements: `tcp.ack_class`.
 
 use crate::common;
 
@@ -57,7 +57,7 @@ fn acknowledgements_wait_with_data_unless_they_have_a_class_that_goes_first() {
 
 #[test]
 fn a_class_that_waits_behind_data_is_no_gain() {
-    // The second queue is served only when the first is empty, which it never is.
+    // The second queue is served only when the first is empty, but the first is never empty.
     let last = common::run(SCENARIO, &[("tcp.ack_class", "1"), ("switch.port.classes", "[0, 1]")]);
     assert!(last.flows().all(|flow| flow.completion_time.is_none()));
 }

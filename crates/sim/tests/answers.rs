@@ -1,7 +1,7 @@
-//! Answers on the connections of their requests: packets and their acknowledgements, counted by hand.
+//! Tests of answers that use the connection of their request. Packets and acknowledgements are counted by hand.
 //!
 //! As in `queries.rs`, a segment of 1,460 bytes takes 4.4 us from host to host on idle links. Receivers acknowledge every second segment at
-//! once, and a single one after 40 ms.
+//! once. An acknowledgement of a single segment is sent after 40 ms.
 
 use crate::common::{rows, run};
 use shallows_core::Duration;
@@ -45,7 +45,7 @@ fn sent(report: &Report) -> u64 {
     report.summary()["packets"]["sent"].as_u64().expect("a count")
 }
 
-/// Returns the time from the arrival of each flow until its sender had every acknowledgement.
+/// Returns, for each flow, the time from its start to the last acknowledgement at its sender.
 fn times(report: &Report) -> Vec<Duration> {
     report.flows().map(|flow| flow.completion_time.expect("complete")).collect()
 }
@@ -61,7 +61,7 @@ fn an_answer_carries_the_acknowledgement_of_its_request() {
     let alone = Duration::from_millis(40) + Duration::from_nanos(2_064);
     let same = run(ASK, &[]);
     assert_eq!((sent(&same), times(&same)), (3, vec![micros(88), micros(44) + alone]));
-    // On separate connections each acknowledgement waits for itself.
+    // On separate connections, the acknowledgements of request and answer are delayed separately.
     let own = run(ASK, &[OWN]);
     assert_eq!((sent(&own), times(&own)), (4, vec![micros(44) + alone, micros(44) + alone]));
 }

@@ -1,5 +1,5 @@
-//! Workloads that react (queries, blocks, lists with dependencies) run beside their hosts, in partitions on any number of threads, with
-//! the same results.
+//! Tests that workloads that react to flows (queries, blocks, lists with dependencies) have the same results for any number of partitions
+//! and threads.
 
 use crate::common::left::{self, Left, assert_alike};
 use proptest::prelude::*;
@@ -47,7 +47,7 @@ repeats = 4
 think_time = "3us"
 "#;
 
-/// Waves of flows: a host sends after it has received, and sends more after it has sent.
+/// Waves of flows: a host starts a flow after it has received one, and another flow after its own is complete.
 const LIST: &str = "start_ns,source,destination,bytes,on_received,on_acked,after,count
 0,0,4,30000,got,,,
 0,1,4,20000,got,,,
@@ -57,7 +57,7 @@ const LIST: &str = "start_ns,source,destination,bytes,on_received,on_acked,after
 0,10,0,7000,,,back,
 ";
 
-/// A flow of the first host that starts at once when the second has received one.
+/// Flow of the first host that starts at the time at which the second host has received a flow.
 const CROSSING: &str =
     "start_ns,source,destination,bytes,on_received,after\n0,0,4,3000,got,\n0,0,8,3000,,got\n";
 
@@ -69,7 +69,7 @@ fn listed(text: &str, list: &str) -> Experiment {
         .unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
-/// Returns the results of a run of five partitions on this number of threads.
+/// Returns the results of a run with five partitions on this number of threads.
 fn in_five_partitions(experiment: &Experiment, threads: u32) -> Left {
     let division = Division::in_pieces(experiment, threads, 0).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(division.partitions(), 5);
@@ -152,13 +152,13 @@ fn a_trace_of_flows_by_their_order_of_arrival_keeps_applications_in_one_partitio
     assert!(traced("{ workload = 0, every = '9us' }").is_ok());
 }
 
-/// Strategy for one of these texts.
+/// Strategy that generates one of these texts.
 fn one_of(texts: &[&str]) -> impl Strategy<Value = String> + use<> {
     let texts: Vec<String> = texts.iter().map(|&text| text.to_owned()).collect();
     prop::sample::select(texts)
 }
 
-/// Workloads that react, with many flows that start at the same times.
+/// Workloads that react to flows, with many flows that start at equal times.
 fn workloads() -> impl Strategy<Value = String> {
     let arrivals = one_of(&[
         "{ kind = 'poisson', mean = '40us' }",

@@ -1,4 +1,4 @@
-//! Backpressure of NICs on connections: `host.nic.backpressure`.
+//! Tests of the backpressure of NICs on connections: `host.nic.backpressure`.
 
 use crate::common;
 use shallows_sim::Report;
@@ -43,7 +43,7 @@ fn a_sender_loses_nothing_in_its_own_nic_and_keeps_its_link_busy() {
     let held = common::run(SCENARIO, &[]);
     assert_eq!(dropped(&held), [0, 0]);
     assert_eq!(held.summary()["retransmits"], 0);
-    // The queue holds the limit of 1 MiB, and the packet that exceeds it.
+    // The queue contains 1 MiB, which is the limit, and one packet that exceeds the limit.
     let largest = largest_backlog(&held);
     assert!(((1 << 20)..=(1 << 20) + 1_500).contains(&largest), "{largest}");
     // 50 MB in segments of 1,448 bytes that take 1,500 are 41.4 ms at 10 Gb/s; slow start takes some round trips more.
@@ -64,7 +64,7 @@ fn without_backpressure_slow_start_overruns_the_nic() {
         .iter()
         .any(|warning| warning.contains("NICs of senders dropped more packets than the switches"));
     assert!(warned, "{:?}", free.warnings());
-    // Linux' transmit queue length, as used by simulators.
+    // Length of Linux's transmit queue, as used by simulators.
     assert_eq!(largest_backlog(&free), 1_000 * 1_500);
 }
 
@@ -74,7 +74,7 @@ fn a_smaller_limit_holds_less_and_costs_nothing_while_two_packets_wait() {
     assert!((3_001..=4_500).contains(&largest_backlog(&held)), "{}", largest_backlog(&held));
     let time = held.flows().next().and_then(|flow| flow.completion_time).expect("complete").as_secs_f64();
     assert!((0.0414..0.0420).contains(&time), "{time}");
-    // The packets of the handshake have left before data arrives, and take no room.
+    // The packets of the handshake have left the queue before data enters it.
     let opened = common::run(SCENARIO, &[("host.nic.backpressure", "3000B"), ("tcp.handshake", "true")]);
     assert_eq!(largest_backlog(&opened), largest_backlog(&held));
     // A window that backpressure holds back does not grow beyond twice the bytes in flight; without
@@ -84,7 +84,7 @@ fn a_smaller_limit_holds_less_and_costs_nothing_while_two_packets_wait() {
         &[
             ("host.nic.backpressure", "3000B"),
             ("measure.flow_traces", "[{ flows = [0] }]"),
-            // A finite flow has nothing left to hold back at its end.
+            // At its end, a finite flow has no data that backpressure could hold back.
             ("workload.0", "{ kind = 'long-lived', senders = '1', receivers = 0 }"),
             ("stop.at", "5ms"),
         ],
@@ -119,7 +119,7 @@ fn connections_that_share_a_nic_share_it_evenly() {
     let delivered: Vec<f64> = report.flows().map(|flow| flow.delivered.0 as f64).collect();
     let [a, b] = delivered[..] else { panic!("{delivered:?}") };
     assert!((a / b - 1.0).abs() < 0.05, "{delivered:?}");
-    // Each connection has its limit of bytes in the queue.
+    // The limit of bytes in the queue applies to each connection separately.
     assert!(largest_backlog(&report) > 2 << 20);
 }
 

@@ -1,5 +1,5 @@
-//! The barrier of a run's threads under every order of their arrivals, and with every value that a relaxed
-//! read may return: `loom` explores all of them.
+//! Tests of the barrier of a run's threads. `loom` explores every order in which threads arrive, and every value that a
+//! relaxed read may return.
 
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU64, Ordering};
@@ -11,7 +11,7 @@ use barrier::Barrier;
 #[allow(dead_code)] // nothing panics here
 mod barrier;
 
-/// Types of `sync.rs`, from `loom`.
+/// The types of `sync.rs`, replaced by those of `loom`.
 mod sync {
     pub(crate) use std::thread::panicking;
 
@@ -20,10 +20,10 @@ mod sync {
     pub(crate) use loom::sync::{Condvar, Mutex};
 }
 
-/// Spins of a thread before it sleeps.
+/// Number of times that a thread spins before it sleeps.
 const LOOKS: u32 = 1;
 
-/// Runs a walk on each of several threads, in each order with at most `preemptions`.
+/// Runs a walk on each of several threads, in every order of execution with at most `preemptions` preemptions.
 fn in_every_order(
     threads: usize,
     preemptions: Option<usize>,
@@ -45,7 +45,8 @@ fn in_every_order(
     });
 }
 
-/// Does the steps of a run: each thread writes its count, the last to arrive reads all counts and decides, and each reads the decision.
+/// Imitates the steps of a run: each thread writes its count, the last thread to arrive reads all counts and writes a decision, and each
+/// thread reads the decision.
 fn write_and_read(steps: u64, mine: usize, barrier: &Barrier, board: &[AtomicU64]) {
     let [written @ .., decision] = board else { unreachable!("it has an entry more than threads") };
     for step in 1..=steps {

@@ -1,10 +1,10 @@
-//! Offloads of NICs: bursts (`host.nic.tso`), pacing, and interrupt coalescing.
+//! Tests of NIC offloads: bursts (`host.nic.tso`), pacing, and interrupt coalescing.
 
 use crate::common::{self, rows};
 use shallows_core::Duration;
 use shallows_sim::Report;
 
-/// One flow of 30 segments per round trip of some 100 us, through a link of a quarter of its host's rate.
+/// One flow with a window of 30 segments and a round trip of about 100 us. Its bottleneck has a quarter of the rate of its host's link.
 const WINDOW: &str = r#"
 [stop]
 at = "4ms"
@@ -72,7 +72,7 @@ fn a_burst_is_a_third_of_the_window_and_queues_where_the_link_is_slower() {
         &[("host.nic.tso", "linux"), ("tcp.recovery", "rack"), ("tcp.timestamps", "false")],
     );
     assert_eq!(ports().map(|port| peak(&rack, port)), [9.0, 7.0]);
-    // Bursts change the times of segments, not their number.
+    // Bursts change the send times of segments, but not their number.
     let delivered =
         [&single, &bursts, &small].map(|report| report.flows().next().expect("a flow").delivered.0 as f64);
     assert!(delivered.iter().all(|bytes| (bytes / delivered[0] - 1.0).abs() < 0.15), "{delivered:?}");
@@ -98,7 +98,7 @@ fn a_connection_of_which_two_bursts_wait_hands_over_no_third() {
     assert_eq!(["14600B", "off"].map(waits), [30.0, 3.0]);
 }
 
-/// One flow of eighty segments, all in its first window.
+/// One flow of eighty segments that fit its initial window.
 const ONCE: &str = r#"
 [topology]
 kind = "star"
@@ -157,8 +157,8 @@ fn packets_that_are_taken_up_together_share_an_acknowledgement() {
     assert_eq!((timed, time), (14, soonest + Duration::from_nanos(4_800)));
 }
 
-/// Sends forty segments of a first window at 100 Gb/s, after a handshake that has measured the round trip. Returns the completion time
-/// and the largest backlog of the NIC in packets.
+/// Runs a flow of forty segments in its initial window, at 100 Gb/s. The handshake has measured the round trip. Returns the completion
+/// time and the largest backlog of the NIC in packets.
 fn first_window(sets: &[(&str, &str)]) -> (Duration, f64) {
     let own = [
         ("topology.rate", "100Gbps"),

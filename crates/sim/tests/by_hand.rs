@@ -1,7 +1,7 @@
-//! Reports and tables of runs so small that every number can be computed by hand.
+//! Tests of reports and tables with runs that are so small that every number can be computed by hand.
 //!
-//! Links of 10 Gb/s and 1 us without framing: a full segment of 1,460 bytes, 1,500 on the wire, takes 1.2 us on each, and
-//! 4.4 us from host to host.
+//! Links have 10 Gb/s, a delay of 1 us, and no framing. A full segment has 1,460 bytes, and 1,500 on the wire. It takes 1.2 us on each
+//! link, and 4.4 us from host to host.
 
 use std::collections::BTreeMap;
 
@@ -43,7 +43,7 @@ fn near(found: f64, expected: f64) {
     assert!((found / expected - 1.0).abs() < 1e-9, "{found}, not {expected}");
 }
 
-/// One segment, and a flow that is unfinished at the end of the run.
+/// A flow of one segment, and a flow that is unfinished at the end of the run.
 const CUT: &str = r#"
 [stop]
 at = "100us"
@@ -96,7 +96,7 @@ fn a_row_of_a_flow_has_its_ends_its_ports_and_its_times() {
         ref other => panic!("{column} is {other}"),
     };
     assert_eq!(["flow", "source", "destination", "size_bytes"].map(long), [0, 0, 1, 1_460]);
-    // The ports are those of a host's first connection, and the one on which all receivers listen.
+    // The source port is that of a host's first connection. All receivers listen on the destination port.
     assert_eq!((long("source_port"), long("destination_port")), (FIRST_PORT.into(), 5_001));
     near(float("arrival_us"), 10.0);
     near(float("fct_us"), 4.4);
@@ -155,8 +155,9 @@ fn markers_of_a_port_and_those_of_other_ports_draw_independently() {
     assert!(chosen.abs_diff(20_000) < 400, "{chosen} choices");
 }
 
-/// Runs ten segments into a port ten times slower than their arrivals, which holds one and three more: six are lost. The
-/// acknowledgements of four release the other two, which arrive beyond the gap. Only the timer repairs it.
+/// Runs a flow of twelve segments through a port with a tenth of the rate at which the segments arrive. The port sends one of the first ten
+/// and holds three more, so six are lost. The acknowledgements of these four release the last two segments, which arrive after the gap.
+/// Only the retransmission timer repairs the gap.
 fn six_lost() -> Report {
     six_lost_with(&[])
 }
@@ -246,7 +247,7 @@ fn what_a_persistent_connection_did_for_earlier_flows_is_not_counted_again() {
     assert_eq!(flows[2].longest_arrival_gap, Some(Duration::from_nanos(114_200)));
 }
 
-/// Returns counters of a queue of a port, in these columns.
+/// Returns the counters of one queue of a port, in the order of these columns.
 fn counters<const N: usize>(report: &Report, port: &str, queue: i64, columns: [&str; N]) -> [i64; N] {
     let rows = rows(report, "counters");
     let is_it = |row: &&BTreeMap<String, Field>| {
@@ -333,7 +334,7 @@ fn what_is_alike_draws_apart() {
     assert_ne!(times(0), times(1), "two hosts that wait a little");
 }
 
-/// Runs one persistent connection from each of hosts 0 and 1, primed within 50 us, with a flow at 100 us.
+/// Runs one persistent connection from each of hosts 0 and 1. Each sends its warm-up bytes within 50 us, and a flow at 100 us.
 fn primed(more: &[(&str, &str)]) -> Report {
     let workload = |from: u32| {
         format!(
@@ -397,7 +398,7 @@ fn flows_wait_for_their_connection_in_order_and_others_have_ports_in_turn() {
     assert_eq!(ports, [first, first + 1.0, first + 2.0]);
 }
 
-/// Ten datagrams from each of two sources at the rate of a link, in pairs; seven do not fit.
+/// Two sources that each send ten datagrams, at the rate of a link and at the same times. Seven datagrams do not fit the buffer.
 const PAIRS: &str = "[[workload]]\nkind = 'udp'\nreceivers = 2\noverload = true\nstop = '12us'\n\
                      pattern = { kind = 'constant', rate = '10Gbps' }\n";
 

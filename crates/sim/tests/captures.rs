@@ -1,4 +1,4 @@
-//! Captures: their packets, times and interfaces, and their determinism.
+//! Tests of captures: packets, times and interfaces in their files, and determinism.
 
 use std::io::{self, Write};
 use std::time::Duration;
@@ -9,7 +9,7 @@ use pcap_file::pcapng::{Block, PcapNgReader};
 use shallows_measure::Problem;
 use shallows_sim::Simulation;
 
-/// Two senders and a receiver, 10 Gb/s, 10 us on each link. One segment of 1000 B on the wire takes 800 ns.
+/// Two senders and a receiver, with links of 10 Gb/s and 10 us. One segment has 1,000 bytes on the wire, which take 800 ns.
 const SCENARIO: &str = r#"
 name = "two \"hosts\""
 seed = 7
@@ -40,7 +40,7 @@ size = "960B"
 start = "5us"
 "#;
 
-/// Returns the files that a run writes, by name, and its problems.
+/// Returns the files that a run writes, by name, and the problems that the run reports.
 fn captured(text: &str, captures: &str) -> (Vec<(String, Vec<u8>)>, Vec<Problem>) {
     captured_with(text, &[("measure.captures", captures)])
 }
@@ -125,7 +125,7 @@ fn capturing_changes_nothing_of_the_run() {
     assert_eq!(summary(&[("measure.captures", "[{ ports = ['*'] }]")]), summary(&[]));
 }
 
-/// Disk with space for some bytes.
+/// Sink that returns an error when its space is used up, like a full disk.
 struct Full(usize);
 
 impl Write for Full {

@@ -1,7 +1,7 @@
-//! Tables, bins and warnings of runs so small that every number can be computed by hand.
+//! Tests of tables, bins and warnings with runs that are so small that every number can be computed by hand.
 //!
-//! As in `by_hand.rs`, links of 10 Gb/s and 1 us without framing: a full segment of 1,460 bytes, 1,500 on the wire, takes
-//! 1.2 us on each, and 4.4 us from host to host.
+//! As in `by_hand.rs`, links have 10 Gb/s, a delay of 1 us, and no framing. A full segment has 1,460 bytes, and 1,500 on the wire. It takes
+//! 1.2 us on each link, and 4.4 us from host to host.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,7 +29,7 @@ timestamps = false
 delayed_ack = { segments = 1 }
 "#;
 
-/// One segment from host 0 to host 1.
+/// Flow of one segment from host 0 to host 1.
 const ONE: &str = "[[workload]]\nkind = 'incast'\nsenders = 0\nreceivers = 1\nsize = '1460B'\n";
 
 fn star(workloads: &str, sets: &[(&str, &str)]) -> Report {

@@ -1,8 +1,8 @@
-//! Random small scenarios: for any network and any losses, every flow completes, every byte arrives once, and
+//! Tests with small random scenarios: for any network and any losses, every flow completes, every byte arrives once, and
 //! the conservation laws hold.
 //!
-//! The end of each run checks the laws of every port, pool and of the whole network (`Simulation::finish`); the checks of this file are
-//! those visible to users. A failure prints its scenario.
+//! At the end of each run, `Simulation::finish` checks the laws for every port, for every pool and for the whole network. This file
+//! checks the results. A failure prints its scenario.
 
 mod groups;
 mod ports;
@@ -18,7 +18,7 @@ use shallows_measure::FlowOutcome;
 use shallows_scenario::Experiment;
 use shallows_sim::{Execution, Report, Simulation};
 
-/// Far more events than any of these runs needs: a run with more never ends.
+/// Number of events after which a run counts as endless. It is far larger than any of these scenarios needs.
 const EVENTS: u64 = 5_000_000;
 
 fn topology() -> impl Strategy<Value = String> {
@@ -125,7 +125,7 @@ fn host() -> impl Strategy<Value = String> {
     )
 }
 
-/// Offloads of NICs, if any.
+/// Strategy for the offloads of NICs. Some scenarios have none.
 fn offloads() -> impl Strategy<Value = String> {
     let tso = one_of(&["", ", tso = 'linux'", ", tso = '20KB'"]);
     let pacing = one_of(&["off", "fq"]);
@@ -142,11 +142,11 @@ fn offloads() -> impl Strategy<Value = String> {
     prop::option::of(some).prop_map(Option::unwrap_or_default)
 }
 
-/// Measurements of flows.
+/// Flow traces, and captures of all ports.
 const EVERYTHING: &str =
     "flow_traces = [{ flows = [0] }, { sample = 2, every = '5us' }]\ncaptures = [{ ports = ['*'] }]";
 
-/// Records change no results; the tests check that they do not fail for any port.
+/// Traces, samples and captures. They do not affect results; the tests check that they fail for no port.
 fn measure() -> impl Strategy<Value = String> {
     let trace = one_of(&[
         "",
@@ -223,7 +223,7 @@ fn tcp() -> impl Strategy<Value = String> {
     )
 }
 
-/// Queries whose number of flows does not depend on random draws.
+/// Queries with a number of flows that is known before the run.
 fn queries() -> impl Strategy<Value = String> {
     let arrivals = one_of(&[
         "{ kind = 'poisson', mean = '50us' }",
@@ -298,7 +298,7 @@ fn ping() -> impl Strategy<Value = String> {
     prop::option::weighted(0.2, probe).prop_map(Option::unwrap_or_default)
 }
 
-/// Text of a scenario, which a failure prints as the content of a file.
+/// Text of a scenario. A failure prints it as the content of a file.
 struct Text(String);
 
 impl fmt::Debug for Text {
@@ -409,7 +409,7 @@ fn starved(report: &Report, text: &str) -> bool {
     deaf.iter().any(|setting| text.contains(setting)) && 2 * dropped_data > again && 2 * by_markers > dropped
 }
 
-/// Returns whether this error shows that the random text is no possible scenario.
+/// Returns whether this error means that the random text is an impossible scenario, so that the test skips it.
 fn impossible(error: &str) -> bool {
     ["at least one packet", "must include a host other than"].iter().any(|reason| error.contains(reason))
 }
@@ -441,14 +441,14 @@ proptest! {
     }
 }
 
-/// Returns all results of a run of at most [`EVENTS`] on this number of threads.
+/// Returns all results of a run with at most [`EVENTS`] events on this number of threads.
 fn everything(experiment: &Experiment, threads: u32) -> Vec<Vec<u8>> {
     let mut files = Files::default();
     let simulation = Simulation::capturing(experiment.clone(), threads, |name| files.open(name));
     everything_of(simulation.expect("memory takes it"), &files).1
 }
 
-/// Returns whether a run of at most [`EVENTS`] with this execution has ended, and all its results.
+/// Runs a scenario with this execution for at most [`EVENTS`] events. Returns whether the run has ended, and all its results.
 fn executed(experiment: &Experiment, execution: Execution) -> (bool, Vec<Vec<u8>>) {
     let mut files = Files::default();
     let simulation = Simulation::executed(experiment.clone(), None, execution, |name| files.open(name));
@@ -496,7 +496,7 @@ proptest! {
     }
 }
 
-/// Traffic that does not depend on other traffic, so that partitions can run in parallel.
+/// Traffic that does not react to other traffic, so that partitions can run in parallel.
 fn unasked() -> impl Strategy<Value = String> {
     let connections = one_of(&["'new'", "{ kind = 'persistent', when_busy = 'queue' }"]);
     (1u32..60, 5u32..=95, one_of(&["100B", "20KB"]), connections).prop_map(
@@ -510,7 +510,7 @@ fn unasked() -> impl Strategy<Value = String> {
     )
 }
 
-/// Networks with most hosts in two or three groups with unrelated settings.
+/// Networks in which most hosts belong to two or three groups, each with random settings.
 fn scenario_of_groups() -> impl Strategy<Value = Text> {
     (any::<u16>(), mixed(), switch(), tcp(), measure(), unasked()).prop_map(
         |(seed, Mixed { topology, groups }, switch, tcp, measure, workload)| {

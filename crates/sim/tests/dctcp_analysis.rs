@@ -1,4 +1,4 @@
-//! The sawtooth of DCTCP's queue against the fluid analysis of Alizadeh et al. (SIGCOMM '10) §3.3, as in their Fig. 12.
+//! Tests of the sawtooth of DCTCP's queue against the fluid analysis of Alizadeh et al. (SIGCOMM '10) §3.3, as in their Fig. 12.
 //!
 //! *N* flows start together; with W* = (C·RTT + K)/N the queue swings between K + N and K + N − A, where
 //! A = ½·√(2N(C·RTT + K)), with a period of ½·√(2(C·RTT + K)/N) round trips, and α is about √(2/W*). C counts packets on
@@ -55,7 +55,7 @@ const K: f64 = 40.0;
 const C: f64 = 10e9 / 12_000.0;
 const RTT: f64 = 100e-6;
 
-/// Prediction of the analysis for *N* flows.
+/// Predictions of the analysis for *N* flows.
 #[derive(Clone, Copy, Debug)]
 struct Analysis {
     flows: f64,
@@ -117,7 +117,7 @@ impl Analysis {
 struct Sawtooth {
     max: f64,
     min: f64,
-    /// Mean over cycles of the maximum less the minimum.
+    /// Maximum minus minimum of the backlog in a cycle, as a mean over all cycles.
     amplitude: f64,
     /// Length of a cycle in round trips.
     period: f64,
@@ -142,8 +142,8 @@ fn simulate(flows: u32, sets: &[(&str, &str)]) -> Sawtooth {
     seen
 }
 
-/// Measures the sawtooth. A cycle begins when the queue, having fallen through the lower quarter of the predicted swing, rises into the
-/// upper.
+/// Measures the sawtooth. A cycle begins when the queue rises into the upper quarter of the predicted swing, after it has been in the lower
+/// quarter.
 fn measure(report: &Report, analysis: &Analysis) -> Sawtooth {
     let samples: Vec<(f64, f64)> = report
         .backlog("switch0->host40")

@@ -1,9 +1,10 @@
-//! Same scenario, same seed, same bytes; and the same flows under one seed, whatever the network does to them.
+//! Tests that runs with the same scenario and seed have identical results, and that the offered flows depend only on the seed, not on the
+//! network.
 
 use crate::common;
 use shallows_sim::{Report, Simulation};
 
-/// All kinds of random draws: Poisson flows, incast, datagrams, ECMP, jitter, RED.
+/// Scenario with all kinds of random draws: Poisson flows, incast, datagrams, ECMP, jitter and RED.
 const SCENARIO: &str = r#"
 seed = 5
 stop.at = "3ms"

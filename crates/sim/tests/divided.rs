@@ -1,5 +1,5 @@
-//! Networks so small that the effects of a division can be computed by hand: sums over partitions, shares of threads, and
-//! windows on several threads. `partitions.rs` compares results in networks with much traffic.
+//! Tests with networks that are so small that the effects of a division can be computed by hand: sums over partitions, shares of threads,
+//! and windows on several threads. `partitions.rs` compares results in networks with much traffic.
 
 use crate::common::{parse, rows, run};
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use shallows_core::Duration;
 use shallows_scenario::Experiment;
 use shallows_sim::{Division, Simulation, Undivided, nowhere, partition_window};
 
-/// Three hosts at one switch and one at another, 100 us apart.
+/// Three hosts at one switch and one host at another. The link between the switches has a delay of 100 us.
 const DUMBBELL: &str = r#"
 stop.at = "1ms"
 host.jitter = "off"
@@ -30,7 +30,7 @@ delayed_ack = { segments = 1 }
 rto = { initial = "150us", min = "150us" }
 "#;
 
-/// One segment from host 0 to host 3, two that meet it in a port for two, and datagrams.
+/// One segment from host 0 to host 3, two segments that meet it at a port with room for two, and datagrams.
 const WORKLOADS: &str = r#"
 [[workload]]
 kind = "incast"
@@ -120,12 +120,13 @@ fn what_cannot_be_divided_is_said_in_words() {
     );
 }
 
-/// Returns two hosts at each switch, the first of which sends datagrams to the other, at this rate for each switch.
+/// Returns a network with two hosts at each of two switches. The first host of each switch sends datagrams to the second, at the rate
+/// `left` at one switch and `right` at the other.
 fn pairs(left: &str, right: &str) -> Experiment {
     pairs_with(left, right, &[])
 }
 
-/// Returns the same network with more keys changed.
+/// Returns the network of [`pairs`] with the keys in `more` set.
 fn pairs_with(left: &str, right: &str, more: &[(&str, &str)]) -> Experiment {
     let udp = |from: u32, rate: &str| {
         format!(
@@ -175,7 +176,7 @@ fn threads_run_beside_each_other_only_where_much_happens() {
     assert!((50..200).contains(&windows), "{windows}");
 }
 
-/// Returns a network with an echo in each window.
+/// Returns a network that sends an echo request in each window.
 fn echoes() -> Experiment {
     let sets = [("topology.left", "2"), ("topology.right", "2"), ("stop.at", "1s")];
     let ping = "[[workload]]\nkind = 'ping'\nsenders = 0\nreceivers = 1\ninterval = '100us'\n";

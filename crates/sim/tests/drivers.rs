@@ -1,4 +1,4 @@
-//! Drivers other than the simulation: a network, and captures of real frames.
+//! Tests of the network and of captures with drivers other than the simulation.
 
 use crate::common;
 use crate::common::kept::Files;

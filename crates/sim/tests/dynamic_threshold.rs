@@ -4,7 +4,7 @@
 use crate::common;
 use shallows_sim::Report;
 
-/// Hosts 8 to 15 send to hosts 0 to 7, each at four times the rate of the receiver's link.
+/// Hosts 8 to 15 send to hosts 0 to 7. Each sends at four times the rate of its receiver's link.
 const SATURATED: &str = r#"
 stop.at = "10ms"
 
@@ -33,7 +33,7 @@ sample_queues = "130us"
 const PACKET: f64 = 1_500.0;
 const POOL: f64 = 1_500_000.0;
 
-/// Runs the network with `ports` saturated ports.
+/// Runs the network so that `ports` of its ports are saturated.
 fn saturate(ports: u32, sets: &[(&str, &str)]) -> Report {
     let workload = |port: u32| {
         let source = "kind = 'udp'\noverload = true\npattern = { kind = 'constant', rate = '100Gbps' }";

@@ -1,4 +1,4 @@
-//! Networks that change while they run.
+//! Tests of networks that change during a run.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ bottleneck_delay = "10us"
 buffer = { kind = "static-partition", per_port = "100KB" }
 "#;
 
-/// Returns a workload with a packet each microsecond in this time.
+/// Returns a workload that sends a packet each microsecond in this interval.
 fn burst(from: &str, to: &str) -> String {
     format!(
         "[[workload]]\nkind = \"udp\"\nsenders = 0\nreceivers = 1\noverload = true\npayload = \"1222B\"\n\
@@ -58,7 +58,7 @@ fn change(experiment: &mut Experiment, changes: &[(Instant, u32, LinkState)]) {
     *experiment = experiment.clone().with_epochs(epochs).expect("it is as a link can be");
 }
 
-/// Runs an experiment in this number of partitions and, if there are several, on this number of threads.
+/// Runs an experiment with this number of partitions. Several partitions run on this number of threads.
 fn run(experiment: &Experiment, partitions: u32, threads: u32) -> Report {
     let experiment = experiment.clone();
     let mut simulation = if partitions == 1 {

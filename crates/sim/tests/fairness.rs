@@ -1,8 +1,8 @@
-//! Fairness between symmetric senders: losses and goodput of two flows through one full buffer, over many seeds.
+//! Tests of fairness between two identical flows through one full buffer: losses and goodput over many seeds.
 //!
-//! Deterministic simulators starve one of them (Floyd and Jacobson, "On Traffic Phase Effects in Packet-Switched
+//! A deterministic simulator starves one of the flows (Floyd and Jacobson, "On Traffic Phase Effects in Packet-Switched
 //! Gateways", 1992): packets of both arrive in lock-step, and the same flow always finds the buffer full. The jitter of
-//! hosts, which is on by default, prevents it.
+//! hosts, which is on by default, prevents this.
 
 use crate::common;
 
@@ -41,19 +41,19 @@ struct Outcome {
 }
 
 impl Outcome {
-    /// Returns the share of the first flow in the retransmissions.
+    /// Returns the retransmissions of the first flow divided by those of both flows.
     fn loss_share(&self) -> f64 {
         let [first, second] = self.retransmits.map(f64::from);
         first / (first + second)
     }
 
-    /// Returns the share of the first flow in the delivered bytes.
+    /// Returns the delivered bytes of the first flow divided by those of both flows.
     fn goodput_share(&self) -> f64 {
         let [first, second] = self.delivered.map(|bytes| bytes as f64);
         first / (first + second)
     }
 
-    /// Returns the outcome with the two flows exchanged.
+    /// Returns the same results with the two flows exchanged.
     fn mirrored(self) -> Self {
         let exchanged = |[a, b]: [u32; 2]| [b, a];
         let [a, b] = self.delivered;

@@ -1,4 +1,4 @@
-//! A fat tree: the completion time of a flow by hand, which equals its ideal time if it is alone.
+//! Test of a fat tree: the completion time of a flow without competitors is computed by hand, and equals its ideal time.
 
 use crate::common::run;
 use shallows_core::Duration;

@@ -1,4 +1,4 @@
-//! Observation of flows: traces of their senders, and times of starvation.
+//! Tests of measurements of flows: traces of their senders, and starvation times.
 
 use crate::common;
 use crate::common::rows::{double, long, rows};
@@ -34,7 +34,7 @@ receivers = 2
 size = "14600B"
 "#;
 
-/// The second sender of the network, with a single flow, number 1.
+/// Further workload: a single flow, number 1, from the second sender of the network.
 const SECOND: &str = "[[workload]]\nkind = 'incast'\nsenders = '1'\nreceivers = 2\nsize = '14600B'\n";
 
 fn trace(report: &Report, flow: u32, quantity: &str) -> Vec<(u64, f64)> {

@@ -1,4 +1,4 @@
-//! Memory of a run, estimated from the scenario before the run is built.
+//! Tests of the memory of a run, which is estimated from the scenario before the run is built.
 
 use shallows_sim::{Need, footprint};
 

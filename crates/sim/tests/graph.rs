@@ -1,9 +1,9 @@
-//! Graphs with several bottlenecks: paths of packets, and the shares of long DCTCP flows.
+//! Tests of graphs with several bottlenecks: paths of packets, and shares of long DCTCP flows.
 
 use crate::common::run;
 use shallows_sim::Report;
 
-/// Returns the goodput in Gb/s between two times, in seconds, by sending host; each has one flow.
+/// Returns the goodput of each sending host between two times. Each host has one flow. Times are in seconds, goodput is in Gb/s.
 fn goodput(text: &str, from: f64, to: f64) -> Vec<f64> {
     let bytes = |until: f64| -> Vec<f64> {
         let report = run(text, &[("stop.at", format!("{}us", until * 1e6).as_str())]);

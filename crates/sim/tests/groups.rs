@@ -1,4 +1,4 @@
-//! Host groups: packets of connections between hosts of different groups.
+//! Tests of host groups: packets of connections between hosts of different groups.
 
 use crate::common;
 use shallows_core::Duration;
@@ -174,7 +174,7 @@ fn what_no_group_changes_changes_nothing() {
     assert_ne!(tables(&[]), tables(&[same]));
 }
 
-/// Returns tables and summary of a run on this number of threads.
+/// Returns all tables and the summary of a run on this number of threads.
 fn everything(text: &str, threads: u32) -> Vec<Vec<u8>> {
     let mut simulation = Simulation::divided(common::parse(text, &[]), threads);
     simulation.advance(u64::MAX);

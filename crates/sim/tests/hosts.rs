@@ -1,4 +1,4 @@
-//! The two sides of a connection share information only by packets.
+//! Tests that the two sides of a connection exchange information only in packets.
 
 use crate::common;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! Control of incast: Pulser's brake at the senders (its Fig. 6), ICTCP's windows at the receiver.
+//! Tests of incast control: Pulser's brake at senders (Fig. 6 of its paper), and ICTCP's windows at receivers.
 
 use crate::common;
 
@@ -48,7 +48,7 @@ start = "5120us"
 /// Start of the incast, in microseconds.
 const BEGINS: f64 = 5_120.0;
 
-/// Course of the long flow: times in microseconds, windows in segments.
+/// Measurements of the long flow. Times are in microseconds, windows in segments.
 #[derive(Debug)]
 struct Reaction {
     before: f64,
@@ -60,7 +60,7 @@ struct Reaction {
     /// Smallest window from then on; `last` is the last one.
     least: f64,
     last: f64,
-    /// Time of the last notification by the switch.
+    /// Time of the last notification from the switch.
     ends: f64,
 }
 
@@ -138,7 +138,7 @@ repeats = 20
 period = "100ms"
 "#;
 
-/// Returns timeouts, dropped packets, and the duration of the slowest round in milliseconds.
+/// Returns the number of timeouts, the number of dropped packets, and the duration of the slowest round in milliseconds.
 fn incast(receiver: &str) -> (u32, u64, f64) {
     let report = common::run(INCAST, &[("tcp.receiver", receiver)]);
     let timeouts = report.flows().map(|flow| flow.timeouts).sum();

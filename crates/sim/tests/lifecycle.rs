@@ -1,4 +1,4 @@
-//! Begin and end of a run: at a time, with the last flow, or without flows; and its counts.
+//! Tests of the start, end and counts of runs that end at a time, with the last flow, or without flows.
 
 use crate::common;
 use serde_json::Value;
@@ -201,7 +201,7 @@ connections = "new"
     }
 }
 
-/// Requests of 56 bytes each millisecond, the last at 9 ms.
+/// Echo requests of 56 bytes, one each millisecond. The last is sent at 9 ms.
 const PING: &str = r#"
 [[workload]]
 kind = "ping"
@@ -211,7 +211,7 @@ interval = "1ms"
 stop = "10ms"
 "#;
 
-/// Returns the numbers of answered and unanswered requests.
+/// Returns the number of answered requests and the number of unanswered requests.
 fn answered(summary: &Value) -> [Option<u64>; 2] {
     ["count", "lost"].map(|key| summary["ping_rtt_us"]["all"][key].as_u64())
 }

@@ -1,4 +1,4 @@
-//! Lists of flows that depend on one another, over real links.
+//! Tests of lists with dependencies between flows.
 //!
 //! Each flow is one full segment of 1,460 bytes, 1,500 on the wire: 1.2 us on each link at 10 Gb/s, and 1 us of propagation.
 //! Alone it takes 2 · 2.2 = 4.4 us to its receiver, and its acknowledgement of 40 bytes 2 · 1.032 us back.
@@ -25,7 +25,7 @@ delayed_ack = { segments = 1 }
 kind = "trace"
 "#;
 
-/// Runs this list.
+/// Runs a scenario with this list of flows.
 fn run(list: &str) -> Report {
     let text = format!("{STAR}path = \"list.csv\"\n");
     let read = |_: &str| Ok(list.to_owned());
@@ -35,7 +35,7 @@ fn run(list: &str) -> Report {
     simulation.finish()
 }
 
-/// Returns the source and the arrival, in ns, of each flow.
+/// Returns the source and arrival time of each flow. Times are in nanoseconds.
 fn arrivals(report: &Report) -> Vec<(u32, u64)> {
     let mut found: Vec<_> = report.flows().map(|flow| (flow.source.0, flow.arrival.0 / 1_000)).collect();
     found.sort_unstable();

@@ -1,4 +1,4 @@
-//! The example scenario of every switch mechanism runs, and shows the effect that it demonstrates.
+//! Tests that the example scenario of every switch mechanism runs and shows the mechanism's effect.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Results are equal, byte by byte, on any number of threads.
+//! Tests that results are identical, byte for byte, for any number of partitions and threads.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ use shallows_scenario::{Epoch, Experiment, LinkState, Routing};
 use shallows_sim::{Division, Execution, Simulation, Undivided, nowhere, partition_window};
 use shallows_switch::port::DropReason;
 
-/// All kinds of random draws, observers and ends, on three leaves and two spines.
+/// Scenario with all kinds of random draws, observers and stop conditions, on three leaves and two spines.
 const SCENARIO: &str = r#"
 seed = 5
 
@@ -54,7 +54,7 @@ connections = { kind = "persistent", per_pair = 2, warm_up = { bytes = "3KB", fr
 tcp = { congestion = "cubic", initial_window = 4 }
 "#;
 
-/// Workloads without end, for runs that end at a time.
+/// Workloads with unbounded flows, for runs that end at a time.
 const UNBOUNDED: &str = r#"
 [[workload]]
 kind = "udp"
@@ -138,8 +138,8 @@ fn any_number_of_threads_and_any_steps_give_the_same_bytes() {
     assert_same("until a time", &unbounded, &[2, 4], 10_000);
 }
 
-/// Adds changes: the cable between two switches fails, and routes avoid it only later. Another becomes slow. Then the first returns,
-/// longer, and a host is disconnected for a while.
+/// Adds changes of the network. A cable between two switches fails, and routes avoid it only later. Another cable becomes slow. Then the
+/// first cable comes up again with a longer delay, and a host is disconnected for some time.
 fn changing(experiment: Experiment) -> Experiment {
     let network = &experiment.network;
     let cable = |name: &str| {

@@ -1,4 +1,4 @@
-//! A run reports measurements that it was configured to make and did not.
+//! Tests that a run reports the configured measurements that it could not make.
 
 use crate::common;
 use serde_json::json;
@@ -24,7 +24,7 @@ const UDP: &str = "[[workload]]\nkind = 'udp'\nsenders = 1\nreceivers = 0\n\
                    pattern = { kind = 'constant', rate = '1Gbps' }\n";
 const PING: &str = "[[workload]]\nkind = 'ping'\nsenders = 1\nreceivers = 0\ninterval = '1ms'\n";
 
-/// Returns codes and texts of the problems of a run with these workloads.
+/// Returns the code and text of each problem that a run with these workloads reports.
 fn problems(workloads: &[&str], sets: &[(&str, &str)]) -> Vec<(&'static str, String)> {
     let report = common::run(&format!("{STAR}{}", workloads.concat()), sets);
     let found: Vec<Problem> = report.problems();

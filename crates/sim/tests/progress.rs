@@ -1,4 +1,4 @@
-//! Progress of a run while it runs.
+//! Tests of the progress that a run reports.
 
 use crate::common;
 use shallows_sim::{Progress, Simulation};
@@ -23,7 +23,7 @@ delayed_ack = { segments = 1 }
 const UDP: &str = "[[workload]]\nkind = 'udp'\nsenders = 0\nreceivers = 1\n\
                    pattern = { kind = 'constant', rate = '5Gbps' }\n";
 
-/// Four flows of one segment, a millisecond apart.
+/// Four flows of one segment each, which start one millisecond apart.
 const FLOWS: &str =
     "[[workload]]\nkind = 'incast'\nsenders = 2\nreceivers = 3\nsize = '1KB'\nrepeats = 4\nperiod = '1ms'\n";
 

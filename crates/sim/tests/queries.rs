@@ -1,4 +1,4 @@
-//! Queries and blocks over real links: completion times, quality and goodput in closed form.
+//! Tests of queries and blocks: completion times, quality and goodput in closed form.
 //!
 //! Unless a test states otherwise, every request and answer is one full segment of 1,460 bytes, 1,500 on the wire: 1.2 us on
 //! each link at 10 Gb/s, and 1 us of propagation. On idle links it takes 2 · 2.2 = 4.4 us from host to host.
@@ -269,7 +269,7 @@ fn queries_that_the_end_of_the_run_cuts_off_are_told_of() {
     assert!(report.warnings().iter().any(|warning| warning == warned), "{:?}", report.warnings());
 }
 
-/// Open-loop queries with all random draws.
+/// Open-loop queries with all kinds of random draws.
 const DRAWN: &str = "kind = 'partition-aggregate'\nclients = 'all'\nasking = 'drawn'\nfan_out = 4\niterations = 2\n\
                      jitter = '20us'\nsizes = { kind = 'uniform', from = '1KB', to = '60KB' }\naggregators = { count = 2, size = '3KB' }\nqueries = 60\n\
                      class = { kind = 'random', weights = [1, 1] }\narrivals = { kind = 'poisson', mean = '500us' }";

@@ -1,4 +1,4 @@
-//! Queueing theory: mean waiting times of M/D/1 and M/M/1, utilisation, work conservation.
+//! Tests against queueing theory: mean waiting times of M/D/1 and M/M/1, utilisation, and work conservation.
 //!
 //! Tolerances: 2 %, and every run is long enough that this is at least three standard errors. For the mean of *n*
 //! successive waiting times of M/M/1 with unit service times, n·Var = ρ(2 + 5ρ − 4ρ² + ρ³)/(1 − ρ)⁴ (Daley '68,
@@ -32,14 +32,14 @@ fn port() -> (Port<u64>, SharedBuffer) {
     (Port::new(RATE, queue, &port::Config::default(), stream), buffer)
 }
 
-/// Results of a run of one port.
+/// Results of a run with a single port.
 #[derive(Debug, Default)]
 struct Seen {
     /// Sum of all waiting times.
     waited: f64,
     /// Sum of all transmission times.
     busy: Duration,
-    /// Time at which the last bit had left.
+    /// Time at which the last bit leaves the port.
     end: Instant,
     last_arrival: Instant,
 }
@@ -66,7 +66,7 @@ fn serve(load: f64, packets: u64, mut size: impl FnMut() -> u16) -> Seen {
     seen
 }
 
-/// Sends the waiting packets up to a time; returns the sum of their waiting times.
+/// Sends the waiting packets that are due by a given time. Returns the sum of their waiting times.
 fn transmit_until(end: Instant, port: &mut Port<u64>, buffer: &mut SharedBuffer) -> f64 {
     let mut waited = 0.0;
     while port.has_backlog() && port.busy_until() <= end {

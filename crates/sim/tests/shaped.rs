@@ -1,4 +1,4 @@
-//! Ports behind a token bucket, as in MQ-ECN's testbed: 995 Mbit/s on links of 1 Gbit/s, so that queues build up in the
+//! Tests of ports with a token bucket, as in MQ-ECN's testbed: 995 Mbit/s on links of 1 Gbit/s, so that queues build up in the
 //! switch and not in its NIC (NSDI '16: rate 99.5 %, bucket 1.67 MTU).
 
 use crate::common;
@@ -31,7 +31,7 @@ senders = "1"
 receivers = "0"
 "#;
 
-/// Returns the data in Mbit/s that each flow delivers in the second half of a run of 200 ms.
+/// Returns the goodput of each flow in Mbit/s, in the second half of a run of 200 ms.
 fn goodputs(sets: &[(&str, &str)]) -> Vec<f64> {
     let delivered = |stop: &str| -> Vec<u64> {
         let report = common::run(SCENARIO, &[sets, &[("stop.at", stop)]].concat());

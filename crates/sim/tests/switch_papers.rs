@@ -1,4 +1,4 @@
-//! Opening figures of the papers on switches, as small runs: MQ-ECN's Figures 1 and 3, BCC's Table IV and Figure 9, and the
+//! Tests of small runs against figures and tables of the papers on switches: MQ-ECN's Figures 1 and 3, BCC's Table IV and Figure 9, and the
 //! trigger of Pulser's detector.
 
 use crate::common::run;

@@ -34,7 +34,7 @@ senders = "0..1"
 receivers = 119
 "#;
 
-/// Returns the data that reached the receiver in the second half of the run, as a share of the link's capacity for data.
+/// Returns the goodput in the second half of the run, divided by the largest goodput that the link can carry.
 fn goodput(sets: &[(&str, &str)]) -> f64 {
     let delivered = |stop: &str| {
         let report = common::run(SCENARIO, &[sets, &[("stop.at", stop)]].concat());

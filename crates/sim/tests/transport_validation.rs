@@ -1,4 +1,4 @@
-//! Transports against closed forms and published curves: sawtooths, throughput with little buffer, fairness, and the
+//! Tests of transports against closed forms and published curves: sawtooths, throughput with little buffer, fairness, and the
 //! validation of ns-3.
 
 use crate::common;
@@ -40,12 +40,12 @@ const MSS: f64 = 1_460.0;
 /// 10 Gb/s in packets of 1,500 bytes.
 const PACKETS_PER_SECOND: f64 = 10e9 / 12_000.0;
 
-/// Returns times in seconds and values of a quantity.
+/// Returns pairs of a time, in seconds, and the value of a quantity at this time.
 fn trace(report: &Report, flow: u32, quantity: &str) -> Vec<(f64, f64)> {
     report.flow_trace(flow, quantity).map(|(at, value)| (at.as_secs_f64(), value)).collect()
 }
 
-/// Returns the value at time `at`: that of the last row up to it.
+/// Returns the value at time `at`, which is the value of the last row that is not later.
 fn value_at(trace: &[(f64, f64)], at: f64) -> f64 {
     trace[..trace.partition_point(|row| row.0 <= at)].last().map_or(0.0, |row| row.1)
 }

@@ -1,4 +1,4 @@
-//! Memory in cells, against the counts of packets that sonic-mgmt's tests of real chips list.
+//! Tests of memory in cells against the packet counts in sonic-mgmt's tests of real chips.
 //!
 //! The tests (`tests/qos/files/qos_params.*.yaml`) block a lossy queue, send packets of 64 bytes to it, which take a cell each, and
 //! read the number of the first packet that the switch drops. The listed numbers leave out packets that leave before the
@@ -14,16 +14,16 @@ use shallows_switch::buffer::{
 use shallows_switch::port::{Arrival, Config, Ingress};
 use shallows_switch::{Node, Port};
 
-/// A chip, as far as lossy queues depend on it.
+/// Properties of a chip that affect lossy queues.
 #[derive(Clone, Copy)]
 struct Chip {
     cell: u64,
-    /// Parts of the memory that do not share; the test fills one of them.
+    /// Number of slices: parts of the memory that share no cells. The test fills one slice.
     slices: u64,
     alpha: f64,
     /// Reserved cells of a queue.
     reserved: u64,
-    /// Whether the list has the number of the first dropped packet, and not that of the last admitted one.
+    /// Whether the list contains the number of the first dropped packet. Otherwise it contains the number of the last admitted packet.
     lists_dropped: bool,
 }
 
@@ -44,7 +44,7 @@ impl Chip {
         })
     }
 
-    /// Returns a slice's part of a profile's pool.
+    /// Returns the part of a profile's pool that belongs to one slice.
     fn slice(self, pool: u64) -> Bytes {
         Bytes(pool / self.slices)
     }
@@ -56,7 +56,7 @@ impl Chip {
         Bytes((cells(pool) - cells(headroom) - ports * (2 * 74 + 10 * 7) - more) * TOMAHAWK5.cell)
     }
 
-    /// Sends packets of 64 bytes to a blocked queue until one is dropped. Returns the number that the list has.
+    /// Sends packets of 64 bytes to a blocked queue until one is dropped. Returns the number that must be in the list.
     fn count(self, slice: Bytes) -> u64 {
         let mut memory = self.memory(slice);
         let account = memory.add_queue(0, Bytes(self.reserved * self.cell));
@@ -139,7 +139,7 @@ fn a_packet_one_byte_longer_than_a_cell_halves_the_number_that_fits() {
     }
 }
 
-/// A WRED profile of a queue, in bytes of cells, and the packets that a test sends.
+/// WRED profile of a queue, in bytes of cells, and the packets that a test sends.
 struct Burst {
     cell: u64,
     kmin: u64,
@@ -150,7 +150,7 @@ struct Burst {
 }
 
 impl Burst {
-    /// Returns whether each packet is marked when the pause of the queue ends, in order.
+    /// Returns, for each packet in order, whether it is marked when the pause of the queue ends.
     fn marks(&self, seed: u64) -> Vec<bool> {
         let mut memory = SharedBuffer::new(&buffer::Config {
             policy: Policy::CompleteSharing,

@@ -1,4 +1,4 @@
-//! Headroom formulas against worked tables and shipped values.
+//! Tests of the headroom formulas against worked tables and the values of shipped configurations.
 
 use shallows_core::{Bytes, Duration, Rate};
 use shallows_switch::headroom::generic::{self, Link};

@@ -1,4 +1,4 @@
-//! Ingress accounting, against the counts of packets at which sonic-mgmt's tests find that real chips pause and drop.
+//! Tests of ingress accounting against the packet counts at which real chips pause and drop in sonic-mgmt's tests.
 //!
 //! The tests (`tests/qos/files/qos_params.*.yaml`, `docs/testplan/mmu_threshold_probe`) block the egress of a priority group, send packets
 //! of 64 bytes, which take a cell each, and list the number of the packet at the first pause and that of the first ingress drop. The
@@ -17,18 +17,18 @@ use shallows_switch::ingress::{
 use shallows_switch::port::{self, Arrival, Departure, Ingress};
 use shallows_switch::{Effects, Node, Port};
 
-/// DSCP of lossless packets, which join the group and the queue 3.
+/// DSCP of lossless packets, which join group 3 and queue 3.
 const LOSSLESS: u8 = 3;
 
 #[derive(Clone, Copy)]
 struct Chip {
     cell: u64,
-    /// Parts of the memory that do not share; a test fills one of them.
+    /// Number of slices: parts of the memory that share no cells. A test fills one slice.
     slices: u64,
     compares: Compares,
     /// Reserved cells of a lossless group.
     reserved: u64,
-    /// Whether the list has the number of the first dropped packet, and not that of the last admitted one.
+    /// Whether the list contains the number of the first dropped packet. Otherwise it contains the number of the last admitted packet.
     lists_dropped: bool,
 }
 
@@ -44,7 +44,7 @@ const TOMAHAWK3: Chip = chip(254, 2, Compares::With, 10, false);
 const TOMAHAWK5: Chip = chip(254, 2, Compares::With, 74, true);
 
 impl Chip {
-    /// Returns the cells of a slice of a pool of this many bytes.
+    /// Returns the number of cells that one slice has of a pool with this number of bytes.
     fn cells(self, pool: u64) -> u64 {
         pool / self.cell / self.slices
     }
@@ -129,7 +129,7 @@ impl AsMut<Port<Counted<u64>>> for Wired {
     }
 }
 
-/// Departures and drops, in order.
+/// Departures and drops of packets, in order.
 #[derive(Default)]
 struct Log {
     departed: Vec<(Instant, u64)>,
@@ -146,14 +146,14 @@ impl Effects<u64> for Log {
     }
 }
 
-/// A switch whose egress is blocked.
+/// Switch with a blocked egress port.
 struct Blocked {
     book: IngressBook,
     memory: SharedBuffer,
     egress: [Wired; 1],
     ingress: Vec<Ingress>,
     maps: ClassMaps,
-    /// Packets sent to the lossless group of each port.
+    /// Number of packets sent to the lossless group of each port.
     sent: Vec<u64>,
 }
 
@@ -176,7 +176,7 @@ impl Blocked {
         !is_dropped
     }
 
-    /// Sends packets to the group of a port until it is paused. Returns their number.
+    /// Sends packets to the lossless group of a port until the group is paused. Returns how many packets were sent.
     fn until_paused(&mut self, port: usize) -> u64 {
         while !self.book.is_paused(self.group(port)) {
             assert!(self.send(port), "a lossless group drops nothing before its pause");
@@ -185,21 +185,21 @@ impl Blocked {
         self.sent[port]
     }
 
-    /// Sends packets to the paused group of a port until one is dropped. Returns its number.
+    /// Sends packets to the paused group of a port until one is dropped. Returns the number of the dropped packet.
     fn until_dropped(&mut self, port: usize) -> u64 {
         while self.send(port) {}
         self.audit();
         self.sent[port]
     }
 
-    /// Returns the numbers that the list has: at the first pause, and at the first drop.
+    /// Returns the two numbers that must be in the list: that of the packet at the first pause, and that at the first drop.
     fn counts(&mut self, chip: Chip) -> (u64, u64) {
         let paused = self.until_paused(0);
         let dropped = self.until_dropped(0);
         (paused, if chip.lists_dropped { dropped } else { dropped - 1 })
     }
 
-    /// Frees packets of the lossless group of port 0 until it is resumed. Returns their number.
+    /// Frees packets of the lossless group of port 0 until the group is resumed. Returns how many packets were freed.
     fn until_resumed(&mut self) -> u64 {
         let group = self.group(0);
         for number in 1.. {
@@ -536,7 +536,7 @@ impl Fabric {
         }
     }
 
-    /// Sends all packets due by `until`, each departure as an event of its own.
+    /// Sends all packets that are due by `until`. Each departure is a separate event.
     fn advance(&mut self, until: Instant) {
         while let Some(at) = (0..4).filter_map(|port| self.ports[port].0.wake_at()).min()
             && at <= until
@@ -548,7 +548,7 @@ impl Fabric {
         }
     }
 
-    /// Checks both books, and that they count the same cells.
+    /// Checks the ingress book and the egress book, and that both count the same cells.
     fn audit(&self) {
         self.book.audit();
         self.memory.audit();

@@ -1,4 +1,4 @@
-//! Priority-based flow control in closed form: times of pauses, and the headroom of links.
+//! Tests of priority-based flow control in closed form: times of pauses, and headroom of links.
 
 use shallows_core::packet::Header;
 use shallows_core::random::Stream;
@@ -185,7 +185,7 @@ struct WorstCase {
 }
 
 impl WorstCase {
-    /// Sends packets until the pause takes effect. Returns the number of lost ones and the largest headroom used.
+    /// Sends packets until the pause takes effect. Returns the number of lost packets and the largest use of headroom.
     fn run(&self) -> (u64, Bytes) {
         let Self { rate, propagation, packet, headroom } = *self;
         let mut book = IngressBook::new(&Config {

@@ -1,4 +1,4 @@
-//! Laws of every port, with any discipline, markers, buffer and shaper: counters balance, the link never idles while a
+//! Tests of laws for every port, with any discipline, markers, buffer and shaper: counters balance, the link never idles while a
 //! packet may leave, order within a queue is kept, and no queue exceeds its memory.
 
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use shallows_switch::buffer::{DtCounts, Limit, Policy, SharedBuffer};
 use shallows_switch::discipline;
 use shallows_switch::port::{Arrival, Departure, DropReason, EgressDrop, Ingress};
 
-/// A packet that arrives `wait` picoseconds after the previous one.
+/// Packet that arrives `wait` picoseconds after the previous packet.
 #[derive(Clone, Copy, Debug)]
 struct Step {
     wait: u64,
@@ -26,7 +26,7 @@ struct Step {
 }
 
 const RATE: Rate = Rate::from_gbps(10);
-/// Largest packet of this test; it takes 1,230 ns.
+/// Size of the largest packet in this test. Its transmission takes 1,230 ns.
 const LARGEST: u64 = 1_538;
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
@@ -39,7 +39,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..150)
 }
 
-/// A token bucket in floating point, to compare with the port's bucket.
+/// Token bucket in floating-point numbers, for comparison with the port's bucket.
 struct Tokens {
     rate: f64,
     burst: f64,
@@ -55,20 +55,20 @@ impl Tokens {
     }
 }
 
-/// A port under test, with counts of the test's own.
+/// Port under test, with separate counts that the test computes.
 struct Bench<'a> {
     case: &'a Case,
     port: Port<usize>,
     buffer: SharedBuffer,
     steps: &'a [Step],
-    /// Waiting packets, in order of arrival.
+    /// Packets that wait at the port, in order of arrival.
     waits: BTreeMap<usize, Step>,
     departed: Vec<Departure<usize>>,
     dropped: Vec<usize>,
     tokens: Option<Tokens>,
-    /// Last packet that left, by queue or flow.
+    /// Last packet that left, for each queue or flow.
     last: BTreeMap<u32, usize>,
-    /// Drops at departure so far.
+    /// Number of packets dropped at departure so far.
     at_dequeue: u64,
 }
 
@@ -292,7 +292,7 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// Checks the port's counts against the test's, after all packets have left.
+    /// Checks that the port's counts equal the test's counts after all packets have left.
     fn settle(self) {
         assert!(self.waits.is_empty() && !self.port.has_backlog());
         let counters = self.port.counters();
@@ -421,7 +421,7 @@ fn packet(id: usize, size: u16) -> Header {
     Header::new(HostId(1), HostId(2)).with_size(size).with_class(id as u8 % 2)
 }
 
-/// Largest lateness in picoseconds: less than the time of two of the largest packets.
+/// Largest delay of a late call in picoseconds. It is less than the transmission time of two of the largest packets.
 const LATE: u64 = 4_000_000;
 
 proptest! {

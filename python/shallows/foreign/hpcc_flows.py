@@ -1,4 +1,7 @@
-"""HPCC's `flow.txt`, including the variants of derived simulators, which may lack ports."""
+"""Reader of HPCC's `flow.txt` and of the variants of simulators derived from HPCC.
+
+A variant may lack the column of ports.
+"""
 
 from array import array
 from functools import lru_cache
@@ -23,7 +26,11 @@ LARGEST_PORT = 65_535
 
 
 def read_flows(path: Path, network: Network) -> tuple[Columns[Flow], list[str]]:
-    """Read a `flow.txt`: the number of flows, then one line per flow by start; further lines are ignored."""
+    """Read a `flow.txt`; return the flows and notes for the user.
+
+    The first line is the number of flows. Each of the next lines is a flow, in order of start time. Further
+    lines are ignored.
+    """
     reader: _Reader | None = None
     for block in read_blocks(path):
         for piece in [block] if reader is None else pieces(block, reader.together):

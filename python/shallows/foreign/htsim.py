@@ -108,8 +108,9 @@ def _network(
 
 
 def _unit(matrix: Matrix, asked: str | None) -> tuple[str, list[str]]:
-    """Return the unit of start times, which depends on the htsim program that reads the file, and notes.
+    """Return the unit of the start times, and notes for the user.
 
+    The unit depends on which htsim program reads the file.
     htsim_uec (uec.cpp, `connectPort`) reads microseconds, the other programs picoseconds. Only htsim_uec
     supports messages. Starts that are all below 1,000 are interpreted as microseconds.
     """

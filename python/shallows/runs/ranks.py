@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 def place_of(rank: float, count: int) -> int:
     """Return the index of a percentile among `count` values in ascending order.
 
-    At least a share `rank` of the values is at or below the percentile, the smallest such value.
+    The percentile is the smallest value for which at least a share `rank` of all values is less than or equal
+    to it.
     `rank` is above 0 and at most 1, and is interpreted as its decimal text: 0.99 of 100 values is exactly 99.
 
     >>> place_of(0.99, 100), place_of(0.5, 3)

@@ -19,7 +19,7 @@ use crate::network::waiting::{Order, Waiting};
 use crate::network::{Network, Owned};
 
 impl<T: Copy + Default> Network<T> {
-    /// Builds the network of `experiment`, before anything happens.
+    /// Builds the network of `experiment` in its state at time zero, without packets.
     ///
     /// # Panics
     ///
@@ -29,7 +29,7 @@ impl<T: Copy + Default> Network<T> {
         Self::of(experiment, &site, Ranks::new(experiment.seed), None)
     }
 
-    /// Builds one partition of the network. `window` is the shortest delay of its links; `None` if that is zero.
+    /// Builds the partition with the nodes and links of `site`. `window` is the shortest delay of its links; `None` if that delay is zero.
     pub(crate) fn of(experiment: &Experiment, site: &Site, ranks: Ranks, window: Option<Duration>) -> Self {
         let network = &experiment.network;
         assert!(network.hosts <= Event::MAX_HOSTS, "at most 2^24 hosts");
@@ -79,7 +79,7 @@ impl<T: Copy + Default> Network<T> {
     }
 }
 
-/// Builds the nodes of a site, and the near ends of the links that leave them.
+/// Returns the nodes of a site, and the near ends of the links that leave these nodes.
 fn near_ends<T: Copy + Default>(
     experiment: &Experiment,
     site: &Site,
@@ -104,7 +104,7 @@ fn near_ends<T: Copy + Default>(
     (nodes, links)
 }
 
-/// Returns the first of the links that leave each node, which have consecutive numbers.
+/// Returns, for each node, the number of the first link that leaves it. The links of a node have consecutive numbers.
 fn first_links(network: &NetworkConfig) -> Vec<u32> {
     let mut first = vec![0; network.buffers.len()];
     for (number, link) in network.links.iter().enumerate().rev() {
@@ -113,7 +113,8 @@ fn first_links(network: &NetworkConfig) -> Vec<u32> {
     first
 }
 
-/// Builds the far ends of the links from nodes of a site, the first `hosts` of which are hosts, and then of the links from other sites.
+/// Returns the far ends of links: first of the links that leave nodes of this site, then of the links from other sites. `hosts` is the
+/// number of hosts in this site; `first` is the result of [`first_links`].
 fn far_ends(network: &NetworkConfig, site: &Site, ranks: Ranks, hosts: u32, first: &[u32]) -> Vec<FarEnd> {
     let hosts_bucket = site.nodes.count() - hosts;
     let wire = |number: u32| {

@@ -1,17 +1,18 @@
-//! Packets in flight, sorted by the window of their arrival and by switch; packets to hosts share one bucket.
+//! Packets in flight, grouped by the window of their arrival and by switch. Packets to hosts share one bucket per window.
 //!
-//! A window is at most the shortest delay of a link, so no switch affects another within it. A switch can therefore process all
-//! packets that arrive in a window at once ([`crate::network::visit`]).
+//! A window is at most as long as the shortest delay of a link, so no switch affects another switch within one window. A switch can
+//! therefore process all packets that arrive in a window in one visit ([`crate::network::visit`]).
 
 use shallows_core::packet::Header;
 use shallows_core::{Duration, Instant};
 
 use crate::network::sorter::Sorter;
 
-/// Number of windows that have a slot. A packet that arrives in a later window waits in the last slot and is placed again.
+/// Number of windows with a slot of their own: the open window and the next ones. Packets that arrive later wait in the last slot, and are
+/// placed again when its window is open.
 const SLOTS: u64 = 16;
 
-/// Longest window: sixteen times its square is below 2^64.
+/// Maximum length of a window. Sixteen times its square is below 2^64, which [`Calendar::ahead`] requires.
 const LONGEST: Duration = Duration(1 << 29);
 
 const _: () = assert!(LONGEST.0 <= Sorter::LONGEST.0);
@@ -22,35 +23,36 @@ pub(crate) struct Arriving<T> {
     pub(crate) at: Instant,
     pub(crate) header: Header,
     pub(crate) payload: T,
-    /// Place of the packet's link among the far ends.
+    /// Index of the packet's link among the far ends of links.
     pub(crate) wire: u32,
 }
 
-/// Packets in flight, and the open window.
+/// Packets in flight by window, and the open window, which is the one that is being processed.
 #[derive(Debug)]
 pub(crate) struct Calendar<T> {
     window: Duration,
-    /// 2^64 over the length of a window, rounded up; multiplying by it replaces a division.
+    /// 2^64 divided by the length of a window, rounded up. A multiplication by this number replaces a division by the length.
     reciprocal: u64,
-    /// Number of the open window, counted from time zero.
+    /// Number of the open window. Window 0 starts at time zero.
     number: u64,
     start: Instant,
-    /// Picoseconds from `start` to the end of the last window that has a slot.
+    /// Picoseconds from `start` to the beginning of the last window with a slot.
     reach: u64,
-    /// Number of buckets per slot.
+    /// Number of buckets per slot: one for each switch, and one for all hosts.
     count: usize,
-    /// Packets, by slot and bucket number.
+    /// Packets of each bucket, at index slot × `count` + bucket number.
     buckets: Vec<Vec<Arriving<T>>>,
-    /// Numbers of the buckets that hold packets, by slot.
+    /// For each slot, numbers of the buckets that hold packets.
     due: Vec<Vec<u32>>,
     /// Bit *s*: whether slot *s* holds packets.
     occupied: u64,
-    /// Empty buckets with capacity. The bucket that was used last is used next, because it is still in the cache.
+    /// Empty vectors with allocated memory, for reuse as buckets. The vector that was freed last is used next, because it is still in the
+    /// cache.
     spare: Vec<Vec<Arriving<T>>>,
 }
 
 impl<T: Copy> Calendar<T> {
-    /// Returns an empty calendar with this number of `buckets`; `shortest` is the shortest delay of a link in the network.
+    /// Returns an empty calendar with `buckets` buckets per window. `shortest` is the shortest delay of a link in the network.
     ///
     /// # Panics
     ///
@@ -83,8 +85,8 @@ impl<T: Copy> Calendar<T> {
         self.start
     }
 
-    /// Opens the window that contains `now`, unless a later one is open; returns the last instant of the open window. Packets must not
-    /// arrive before that window.
+    /// Opens the window that contains `now`, unless a later window is open. Returns the last instant of the open window. From then on, no
+    /// packet may be added that arrives before this window.
     #[inline]
     pub(crate) fn open(&mut self, now: Instant) -> Instant {
         let next = self.start + self.window;
@@ -95,7 +97,7 @@ impl<T: Copy> Calendar<T> {
         Instant(self.start.0 + self.window.0 - 1)
     }
 
-    /// Returns how many windows `at` lies after the open one, at most the number of the last slot.
+    /// Returns the number of windows from the open window to the window that contains `at`, but at most `SLOTS` − 1.
     #[inline(always)]
     fn ahead(&self, at: Instant) -> u64 {
         let distance = at.0 - self.start.0;
@@ -106,7 +108,7 @@ impl<T: Copy> Calendar<T> {
         ((u128::from(distance) * u128::from(self.reciprocal)) >> 64) as u64
     }
 
-    /// Adds a packet to this bucket. It must not arrive before the open window.
+    /// Adds a packet to the bucket with this number. The packet must not arrive before the open window.
     #[inline(always)]
     pub(crate) fn place(&mut self, number: u32, packet: Arriving<T>) {
         let slot = (self.number + self.ahead(packet.at)) % SLOTS;
@@ -123,21 +125,22 @@ impl<T: Copy> Calendar<T> {
         (self.number % SLOTS) as usize
     }
 
-    /// Takes the numbers of buckets that hold packets for the open window. The caller takes or keeps each bucket.
+    /// Removes and returns the numbers of the buckets that hold packets of the open window. The caller must pass each number to
+    /// [`Self::take`] or [`Self::keep`].
     pub(crate) fn take_due(&mut self) -> Vec<u32> {
         let slot = self.slot();
         self.occupied &= !(1 << slot);
         std::mem::take(&mut self.due[slot])
     }
 
-    /// Takes the packets of a bucket: those that arrive in the open window, and some that arrive later.
+    /// Removes and returns the packets of a bucket in the slot of the open window. Some of them may arrive in a later window.
     #[inline]
     pub(crate) fn take(&mut self, number: u32) -> Vec<Arriving<T>> {
         let slot = self.slot();
         std::mem::take(&mut self.buckets[slot * self.count + number as usize])
     }
 
-    /// Puts back a bucket from [`Self::take_due`] that was not taken.
+    /// Lists a bucket from [`Self::take_due`] again, because its packets were not taken.
     pub(crate) fn keep(&mut self, number: u32) {
         let slot = self.slot();
         if !self.buckets[slot * self.count + number as usize].is_empty() {
@@ -146,14 +149,14 @@ impl<T: Copy> Calendar<T> {
         }
     }
 
-    /// Keeps a bucket for reuse, after its packets have been processed.
+    /// Keeps the vector from [`Self::take`] for reuse, after its packets have been processed.
     #[inline]
     pub(crate) fn recycle(&mut self, mut packets: Vec<Arriving<T>>) {
         packets.clear();
         self.spare.push(packets);
     }
 
-    /// Keeps the list from [`Self::take_due`] for reuse, after its buckets have been taken or put back.
+    /// Keeps the list from [`Self::take_due`] for reuse, after its buckets have been taken or kept.
     pub(crate) fn recycle_due(&mut self, mut due: Vec<u32>) {
         due.clear();
         let slot = self.slot();
@@ -162,7 +165,7 @@ impl<T: Copy> Calendar<T> {
         }
     }
 
-    /// Returns a lower bound on the next arrival; `Instant::MAX` if no packet is in flight.
+    /// Returns a time before which no packet arrives: the start of the first window with packets, or `Instant::MAX` without any.
     pub(crate) fn not_before(&self) -> Instant {
         if self.occupied == 0 {
             return Instant::MAX;
@@ -172,7 +175,7 @@ impl<T: Copy> Calendar<T> {
         Instant(self.start.0 + u64::from(turned.trailing_zeros()) * self.window.0)
     }
 
-    /// Removes and returns the packets of one link, which are lost.
+    /// Removes and returns the packets in flight on one link, after the link has gone down.
     pub(crate) fn take_of_wire(&mut self, wire: u32) -> Vec<Arriving<T>> {
         let mut lost = Vec::new();
         for bucket in &mut self.buckets {

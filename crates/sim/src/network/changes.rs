@@ -1,9 +1,9 @@
-//! Changes of the network: links go down, return, or get another rate, and routes change with them. No function in this file runs on the
-//! path of a packet.
+//! Changes of the network: links go down, come up again, or get another rate, and routes change with them. Processing a packet calls no
+//! function of this file.
 //!
-//! All partitions apply a change at the same time. When a link between two partitions goes down, the partition of the far end discards the
-//! packets that it has received, and the partition of the near end discards those still in its mail ([`Driver::lose`]). For any division,
-//! these together are all packets in flight.
+//! All partitions apply a change at the same simulated time. When a link between two partitions goes down, all packets in flight on it are
+//! lost. Some of them are already stored in the partition of the far end, which discards them. The others are still in the mail of the
+//! partition of the near end, which discards those ([`Driver::lose`]).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::network::link::NONE;
 use crate::network::{Driver, LinkAt, Network};
 
 impl<T: Copy + Default> Network<T> {
-    /// Schedules all changes of the network with the driver, and applies those of time zero. Called once, before anything happens.
+    /// Applies the changes of time zero, and schedules all later changes with the driver. Called once, before the first packet.
     pub fn start(&mut self, driver: &mut impl Driver<T>) {
         for number in 0..self.epochs.len() {
             match self.epochs[number].at {
@@ -26,7 +26,7 @@ impl<T: Copy + Default> Network<T> {
         }
     }
 
-    /// Applies the changes of this epoch.
+    /// Applies the changes that begin the epoch with this number.
     #[inline(never)]
     pub fn change(&mut self, epoch: u32, driver: &mut impl Driver<T>) {
         let epochs = Arc::clone(&self.epochs);
@@ -41,7 +41,7 @@ impl<T: Copy + Default> Network<T> {
         }
     }
 
-    /// Packets lost in flight in this partition, by number of the link.
+    /// Returns the counts of packets lost in flight in this partition, by number of the link.
     pub fn lost(&self) -> &BTreeMap<u32, Lost> {
         &self.lost
     }
@@ -60,9 +60,10 @@ impl<T: Copy + Default> Network<T> {
         }
     }
 
-    /// Drops the packets of the port and cancels its departure. Returns the counts of packets lost in the mail to another partition.
+    /// Drops the packets that wait at the port of a link, and cancels its next departure. Returns the counts of packets that are lost
+    /// in the mail to another partition.
     fn near_end_down(&mut self, place: u32, driver: &mut impl Driver<T>) -> Lost {
-        // A node that runs by window has no departure event: each visit checks whether packets wait.
+        // A node that runs by window has no departure events: each visit checks which packets are due.
         let has_event = !self.by_window || (self.host_at(place).is_some() && !self.nics_by_window);
         let link = &mut self.links[place as usize];
         if has_event && std::mem::take(&mut link.waking) {
@@ -76,7 +77,7 @@ impl<T: Copy + Default> Network<T> {
         if exit == NONE { Lost::default() } else { driver.lose(exit) }
     }
 
-    /// Discards the packets in flight and returns their counts.
+    /// Discards the packets in flight that are stored at the far end of a link. Returns their counts.
     fn far_end_down(&mut self, place: u32, driver: &mut impl Driver<T>) -> Lost {
         let wire = &mut self.wires[place as usize];
         if let Some(first) = wire.first(&self.in_flight) {
@@ -109,7 +110,7 @@ impl<T: Copy + Default> Network<T> {
         self.observe_change(driver.now(), place as u32, driver);
     }
 
-    /// Returns the place of the far end of the link with this number, if it is in this partition.
+    /// Returns the place of a link's far end; `None` if the far end is in another partition. `number` is the link's number.
     fn far_end(&self, number: u32) -> Option<u32> {
         if self.places.has(number) {
             let place = self.places.at(number);

@@ -1,30 +1,30 @@
 //! Division of a network into partitions that run in parallel.
 //!
-//! Partitions are connected only by links between switches. An action in one partition affects another partition after the shortest delay
-//! of these links at the earliest. All partitions can therefore run independently for that long: a *window* of simulated time.
+//! Only links between switches connect partitions. An event in one partition therefore affects other partitions after the shortest delay of
+//! these links at the earliest. Partitions run independently for that time, a *window*.
 
 use std::fmt;
 
 use shallows_core::Duration;
 use shallows_scenario::{Experiment, FlowChoice};
 
-/// Assignment of nodes to partitions, and of partitions to threads.
+/// Assignment of each node to a partition, and of each partition to a thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Division {
-    /// Partition of each node, by node.
+    /// Partition of each node, indexed by the node's number.
     partition_of: Vec<u32>,
-    /// Number of partitions of each thread; partitions of a thread have consecutive numbers.
+    /// Number of partitions that each thread runs. The partitions of one thread have consecutive numbers.
     shares: Vec<usize>,
     /// Number of directed links of each partition.
     links: Vec<u32>,
     window: Duration,
 }
 
-/// Number of directed links above which a network is divided further than one partition per thread. The memory that a core
-/// touches in a larger network does not fit its caches; the memory of one partition during a window does.
+/// Number of directed links above which a network has more partitions than threads. With one partition per thread, a partition of a larger
+/// network would not fit the caches of a core.
 const LARGE: usize = 2_048;
 
-/// Maximum number of directed links in a partition of a large network, unless a single switch has more.
+/// Maximum number of directed links in a partition of a large network. A partition with a single switch may have more.
 const PIECE: u32 = 1_024;
 
 /// Reason why a scenario runs as one partition, whatever the number of threads.
@@ -37,7 +37,7 @@ pub enum Undivided {
     NoDelay,
     /// An event at one host can start a flow at another host at once, without a packet.
     CrossesHosts,
-    /// A flow trace chooses flows of applications by the order in which all flows arrive.
+    /// A flow trace selects flows by their number in the order of arrival, and some workload reacts to flows.
     CountsFlows,
 }
 
@@ -85,7 +85,7 @@ pub(crate) fn window(experiment: &Experiment) -> Option<Duration> {
     shortest.filter(|&delay| delay > Duration::ZERO)
 }
 
-/// Returns whether a flow trace counts flows of applications across the whole network.
+/// Returns whether a flow trace selects flows of workloads that react to flows by their number in the order of arrival.
 fn counts_flows(experiment: &Experiment) -> bool {
     let reacts = experiment.reacts();
     let any = reacts.contains(&true);
@@ -97,7 +97,8 @@ fn counts_flows(experiment: &Experiment) -> bool {
 }
 
 impl Division {
-    /// Divides the network of `experiment` among at most `threads` threads, as evenly as whole switches with their hosts allow.
+    /// Divides the network of `experiment` among at most `threads` threads, as evenly as possible. A switch and its hosts stay in one
+    /// partition.
     ///
     /// # Errors
     ///
@@ -122,7 +123,7 @@ impl Division {
         }
     }
 
-    /// Divides the network into partitions of at most `links` directed links, or of one switch that has more.
+    /// Divides the network into partitions of at most `links` directed links each. A partition with a single switch may have more.
     ///
     /// # Errors
     ///
@@ -166,14 +167,15 @@ impl Division {
         self.shares.len() as u32
     }
 
-    /// Returns the number of partitions of each thread if only `threads` run; these combine the partitions of neighbouring threads.
+    /// Returns how many partitions each of `threads` threads runs. If there are fewer threads than in the division, each runs the
+    /// partitions of several neighbouring threads.
     pub(crate) fn shares_of(&self, threads: u32) -> Vec<usize> {
         let (all, few) = (self.shares.len(), threads as usize);
         let share = |thread: usize| self.shares[thread * all / few..(thread + 1) * all / few].iter().sum();
         (0..few).map(share).collect()
     }
 
-    /// Returns the thread of this partition.
+    /// Returns the index of the thread that runs this partition.
     pub(crate) fn share_of(&self, partition: u32) -> usize {
         let mut before = 0;
         let ends = self.shares.iter().map(|share| {
@@ -193,19 +195,20 @@ impl Division {
         self.window
     }
 
-    /// Returns the core that would run each partition, with `cores` cores.
+    /// Returns the core that would run each partition on a machine with `cores` cores.
     pub(crate) fn dealt_to(&self, cores: u32) -> Vec<u32> {
         deal(self.links.iter().copied(), cores)
     }
 
-    /// Returns the number of directed links of each thread.
+    /// Returns the number of directed links in the partitions of each thread.
     fn links_of_threads(&self) -> Vec<u32> {
         let mut links = &self.links[..];
         let share = |&share: &usize| links.split_off(..share).unwrap_or_default().iter().sum();
         self.shares.iter().map(share).collect()
     }
 
-    /// Returns the mean number of links per thread, divided by the largest: the possible share of the ideal speed-up, from 0 to 1.
+    /// Returns the mean number of links per thread divided by the largest number. This bounds the share of the ideal speed-up that the
+    /// division can reach, from 0 to 1.
     pub fn evenness(&self) -> f64 {
         let links = self.links_of_threads();
         let (all, most) = (links.iter().sum::<u32>(), links.iter().max().copied().unwrap_or(1));
@@ -213,7 +216,8 @@ impl Division {
     }
 }
 
-/// Assigns each piece to the thread with the fewest links so far. `links` are those of each piece, the largest first.
+/// Assigns each piece to the thread with the fewest links so far, and returns the thread of each piece. `links` contains the number of
+/// links of each piece, largest first.
 fn deal(links: impl Iterator<Item = u32>, threads: u32) -> Vec<u32> {
     let mut has = vec![0; threads as usize];
     let mut next = |links: u32| {
@@ -224,7 +228,7 @@ fn deal(links: impl Iterator<Item = u32>, threads: u32) -> Vec<u32> {
     links.map(&mut next).collect()
 }
 
-/// Switches, with their hosts, that stay in one partition.
+/// Group of switches that stay in one partition together with their hosts.
 #[derive(Clone, Debug, Default)]
 struct Piece {
     switches: Vec<u32>,
@@ -232,8 +236,8 @@ struct Piece {
     links: u32,
 }
 
-/// Groups switches into pieces of at most `links` directed links, or of one switch that has more; `ports` are the links of each node with
-/// its hosts. Switches with hosts and switches without, which connect the others, are in different pieces.
+/// Groups switches into pieces of at most `links` directed links each; a piece with a single switch may have more. Switches with hosts and
+/// switches without hosts are in different pieces. `ports` contains, for each switch, the number of links that leave it or its hosts.
 fn pieces(experiment: &Experiment, links: u32, ports: &[u32]) -> Vec<Piece> {
     let network = &experiment.network;
     let mut has_hosts = vec![false; ports.len()];

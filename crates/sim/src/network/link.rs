@@ -1,7 +1,7 @@
-//! A directed link: the egress port that feeds it, and the packets in flight towards its far end.
+//! A directed link: the egress port at its near end, and the packets in flight towards its far end.
 //!
-//! Packets in flight are linked lists in one store that all links share and that reuses slots at once. A ring per link would
-//! cycle through all its slots, and the rings of all links together exceed a cache.
+//! Packets in flight on a link form a linked list. All links share one store for these packets, which reuses freed slots at once. With a
+//! ring buffer per link, packets would pass through all slots of all rings, and these would exceed a cache.
 
 use shallows_core::packet::Header;
 use shallows_core::random::Stream;
@@ -14,30 +14,30 @@ use crate::network::slots::Slots;
 /// Node at the far end of a link.
 #[derive(Clone, Copy, Debug)]
 pub enum Target {
-    /// A host; packets carry its number.
+    /// A host. The headers of packets contain its number.
     Host,
-    /// The switch with this number among switches.
+    /// A switch, with its number, counting switches only.
     Switch(u32),
     /// The node with this number, in a network with lossless classes.
     Lossless(u32),
 }
 
-/// Near end of a link, with its port.
+/// Near end of a link, with the port that sends on this link.
 #[derive(Debug)]
 pub(crate) struct Link<T> {
     pub(crate) port: Port<T>,
     /// Number of the link in the network.
     pub(crate) number: u32,
     pub(crate) rank: LinkRank,
-    /// Place of the node that the link leaves.
+    /// Index of the node that the link leaves, among the nodes of its partition.
     pub(crate) node: u32,
-    /// Place among the world's exits if the far end is in another partition; otherwise `NONE`.
+    /// Index among the partition's exits if the far end is in another partition; otherwise `NONE`.
     pub(crate) exit: u32,
     /// Calendar bucket of the far end: of a switch or of all hosts; `NONE` if the far end is in another partition.
     pub(crate) bucket: u32,
-    /// Whether the port's next departure is scheduled.
+    /// Whether the port's next departure is scheduled, or the port is in a list of ports with waiting packets.
     pub(crate) waking: bool,
-    /// Observers of the link's port.
+    /// Observers that record changes of the link's port.
     pub(crate) watch: Watch,
     /// Number of segments with data that the port dropped.
     pub(crate) data_dropped: u64,
@@ -45,16 +45,16 @@ pub(crate) struct Link<T> {
     jitter: Option<Box<Jitter>>,
 }
 
-/// Arrival and destination of a packet that leaves a link's port.
+/// Arrival time and exit of a packet that leaves a link's port.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Way {
     /// Time at which the packet reaches the far end.
     pub(crate) arrival: Instant,
-    /// Exit to the partition of the far end, or `NONE`.
+    /// Index of the exit to the partition of the far end; `NONE` if the far end is in the same partition.
     pub(crate) exit: u32,
 }
 
-/// Result of a packet that starts to leave a link's port.
+/// Result when a packet starts to leave a link's port.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Leaves {
     pub(crate) way: Way,
@@ -62,15 +62,15 @@ pub(crate) struct Leaves {
     pub(crate) watched: bool,
 }
 
-/// Far end of a link, with the packets in flight. Only the first packet has an event.
+/// Far end of a link, with the packets in flight. Only the arrival of the first packet is scheduled as an event.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FarEnd {
-    /// First and last packet in flight, or `NONE`.
+    /// Slots of the first and last packet in flight, or `NONE`.
     first: u32,
     last: u32,
     pub(crate) target: Target,
     pub(crate) rank: LinkRank,
-    /// Identity of the link at the far end's node.
+    /// Identifier of the link among the links that arrive at the node at the far end.
     pub(crate) ingress: Ingress,
     /// Calendar bucket of the far end: of a switch or of all hosts; `NONE` if the far end is in another partition.
     pub(crate) bucket: u32,
@@ -83,14 +83,14 @@ impl<T> AsMut<Port<T>> for Link<T> {
     }
 }
 
-/// Observers of a port, which record changes at once.
+/// Observers that record changes of a port when they occur.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Watch {
-    /// A trace records every change.
+    /// Whether a trace records every change of the port.
     pub(crate) traced: bool,
-    /// A capture records every packet that the port sends.
+    /// Whether a capture records every packet that the port sends.
     pub(crate) captured: bool,
-    /// An ingress book counts the packets that wait here.
+    /// Whether an ingress book counts the packets that wait at this port.
     pub(crate) counted: bool,
 }
 
@@ -106,23 +106,24 @@ impl Watch {
     }
 }
 
-/// All packets in flight.
+/// Store of all packets in flight in a partition.
 pub(crate) type InFlight<T> = Slots<Flying<T>>;
 
-/// Packet in flight: half a cache line.
+/// Packet in flight. Its 32 bytes are half a cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(32))]
 pub(crate) struct Flying<T> {
     pub(crate) arrival: Instant,
     pub(crate) header: Header,
     pub(crate) payload: T,
-    /// Next packet on the same link, or `NONE`.
+    /// Slot of the next packet on the same link, or `NONE`.
     next: u32,
 }
 
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// Small random delays that keep the order and rate of packets. They prevent simulated flows from synchronising.
+/// Generator of small random delays, which prevent simulated flows from synchronising. Packets keep their order, and do not exceed the
+/// rate of the link.
 #[derive(Debug)]
 struct Jitter {
     spread: Duration,
@@ -147,24 +148,25 @@ impl<T: Copy + Default> Link<T> {
         }
     }
 
-    /// Delays every packet by a random time up to `spread`, without reordering.
+    /// Delays every packet by a random time up to `spread`, without reordering. A `spread` of zero changes nothing.
     pub(crate) fn set_jitter(&mut self, spread: Duration, stream: Stream) {
         if spread > Duration::ZERO {
             self.jitter = Some(Box::new(Jitter { spread, stream, last_arrival: Instant::ZERO }));
         }
     }
 
-    /// Sets the propagation delay of packets that leave from now on.
+    /// Sets the propagation delay of the packets that leave after this call.
     pub(crate) fn set_delay(&mut self, delay: Duration) {
         self.delay = delay;
     }
 
-    /// Sends a frame of this `size` ahead of all packets; the link must be free. Returns its arrival and exit.
+    /// Sends a frame of this `size` before all waiting packets. The link must be free. Returns the frame's arrival time and exit.
     pub(crate) fn send_frame(&mut self, now: Instant, size: Bytes) -> Way {
         Way { arrival: self.port.occupy(now, size) + self.delay, exit: self.exit }
     }
 
-    /// Returns the port's next departure, unless it is already scheduled, and marks it as scheduled.
+    /// Returns the time of the port's next departure and marks this departure as scheduled. Returns `None` if it was scheduled, or no
+    /// packet waits.
     #[inline(always)]
     pub(crate) fn schedule(&mut self) -> Option<Instant> {
         if self.waking {
@@ -175,7 +177,7 @@ impl<T: Copy + Default> Link<T> {
         Some(at)
     }
 
-    /// Returns arrival and exit of a packet that starts to leave.
+    /// Returns the arrival time and exit of a packet that starts to leave, and whether the port is observed.
     #[inline(always)]
     pub(crate) fn leaves(&mut self, departure: &Departure<T>) -> Leaves {
         let way = Way { arrival: self.arrival_of(departure), exit: self.exit };
@@ -198,7 +200,8 @@ impl FarEnd {
         Self { first: NONE, last: NONE, target, rank, ingress, bucket }
     }
 
-    /// Adds a packet in flight until `arrival`. Returns whether it is the first, so that the caller schedules its arrival.
+    /// Adds a packet that is in flight until `arrival`. Returns whether it is the only packet in flight on this link; then the caller must
+    /// schedule its arrival.
     #[inline(always)]
     pub(crate) fn launch<T: Copy>(
         &mut self,
@@ -217,7 +220,7 @@ impl FarEnd {
         false
     }
 
-    /// Removes the packet that arrives now; also returns the next one in flight, so that the caller schedules its arrival.
+    /// Removes and returns the packet that arrives now. Also returns the next packet in flight, whose arrival the caller must schedule.
     #[inline]
     pub(crate) fn land<'flying, T: Copy>(
         &mut self,
@@ -235,7 +238,7 @@ impl FarEnd {
         (landed, next)
     }
 
-    /// Returns the packet that arrives next.
+    /// Returns the packet in flight that arrives next; `None` if no packet is in flight.
     pub(crate) fn first<'flying, T: Copy>(
         &self,
         in_flight: &'flying InFlight<T>,
@@ -245,7 +248,8 @@ impl FarEnd {
 }
 
 impl Jitter {
-    /// Returns an arrival time that is uniform over the spread, but not closer to the previous arrival than the link's rate allows.
+    /// Returns the delayed arrival time: uniform from `arrival` to `arrival` + `spread`, but at least one `transmission` time after the
+    /// previous arrival.
     fn delay(&mut self, arrival: Instant, transmission: Duration) -> Instant {
         let random = arrival + Duration(self.stream.below(self.spread.0 + 1));
         let earliest = self.last_arrival + transmission;
@@ -310,7 +314,7 @@ mod tests {
         let transmission = Rate::from_gbps(100).transmission_time(Bytes(1_500));
         let mut last = Instant::ZERO;
         for sent in 0..1_000u64 {
-            // Back to back for a hundred packets, then sparse.
+            // The first hundred packets are sent back to back. Later packets are sent at a third of the rate.
             let gap = if sent < 100 { transmission } else { transmission * 3 };
             let finish = Instant::ZERO + gap * sent + transmission;
             let arrival = link.arrival_of(&departure(finish));

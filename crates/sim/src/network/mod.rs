@@ -1,8 +1,8 @@
-//! The network: nodes, the links between them, and packets under way.
+//! The network: nodes, the links between them, and packets in queues and in flight.
 //!
-//! The same network serves simulated and real hosts. Its [`Driver`] has the clock and the hosts. It passes packets from hosts to
-//! [`Network::send`], calls [`Network::transmit`], [`Network::deliver`] and [`Network::change`] at the requested times, and takes packets
-//! that reach hosts from [`Network::deliver`].
+//! The same network serves simulated and real hosts. A [`Driver`] owns the clock and the hosts. The driver passes packets from hosts to
+//! [`Network::send`]. It calls [`Network::transmit`], [`Network::deliver`] and [`Network::change`] at the times that the network requests.
+//! [`Network::deliver`] returns the packets that reach hosts.
 
 mod build;
 mod calendar;
@@ -43,25 +43,26 @@ use crate::network::places::Places;
 use crate::network::sorter::Sorter;
 use crate::network::waiting::Waiting;
 
-/// A network, or one partition of it. A packet consists of a header, which the network reads, and a payload `T`, with which the driver
-/// finds the body.
+/// A network, or one partition of it. A packet consists of a header, which the network reads, and a payload `T`, which identifies the
+/// packet's body for the driver.
 #[derive(Debug)]
 pub struct Network<T> {
-    /// Near ends of links. Each contains its node's port; links of a node are adjacent.
+    /// Near ends of links, each with its port. The links of one node are adjacent.
     links: Vec<Link<T>>,
     places: Places,
-    /// Far ends of links: of `links` at the same places, then of links from other partitions.
+    /// Far ends of links: first those of `links`, at the same indices, then those of links from other partitions.
     wires: Vec<FarEnd>,
     in_flight: InFlight<T>,
-    /// Whether switches run one by one, window by window; otherwise by events.
+    /// Whether switches run by window: in each window, one switch after the other processes all its packets. Otherwise switches run by
+    /// events.
     by_window: bool,
-    /// Whether NICs also send without events while switches run by window; allowed if no host reacts to departures.
+    /// Whether NICs also send without events while switches run by window. Allowed only if no host reacts to departures.
     nics_by_window: bool,
-    /// Packets in flight while switches run by window; otherwise they are in `in_flight`.
+    /// Packets in flight while switches run by window. Otherwise packets in flight are in `in_flight`.
     calendar: Calendar<T>,
-    /// Ports with waiting packets, by switch; the last entry is for all hosts.
+    /// Ports with waiting packets: one entry for each switch, and a last entry for all hosts.
     waiting: Vec<Waiting>,
-    /// Entries of `waiting` that have waiting packets.
+    /// Indices of the entries of `waiting` that have waiting packets.
     busy: Vec<u32>,
     /// Time of the earliest departure at the `busy` entries.
     next_departure: Instant,
@@ -69,22 +70,22 @@ pub struct Network<T> {
     visited: Instant,
     /// Time of the last event at nodes that run by window.
     last: Instant,
-    /// Number of arrivals at nodes that run by window, and of departures from them.
+    /// Total number of packet arrivals and departures at nodes that run by window.
     events: u64,
-    /// Number of visits: one per switch and window, and one per window for all hosts together.
+    /// Number of visits at nodes that run by window. In each window, a switch counts as one visit, and all hosts together as one.
     visits: u64,
     /// Scratch space, kept to avoid allocations.
     sorter: Sorter,
-    /// Hosts first, then switches.
+    /// Nodes of this partition: hosts, then switches.
     nodes: Vec<Owned>,
     node_numbers: Places,
     /// Current routes.
     routing: Arc<Routing>,
     /// Changes of the network, in order of time.
     epochs: Arc<[Epoch]>,
-    /// Number of epochs that have begun.
+    /// Number of epochs that have begun: the next change is `epochs[epochs_over]`.
     epochs_over: usize,
-    /// Numbers of the links from other partitions, ascending.
+    /// Numbers of the links from other partitions to this one, ascending.
     entrances: Box<[u32]>,
     /// Packets lost in flight in this partition, by number of the link.
     lost: BTreeMap<u32, Lost>,
@@ -92,7 +93,7 @@ pub struct Network<T> {
     lossless: Option<Box<Lossless>>,
     /// Number of hosts in the whole network.
     hosts: u32,
-    /// Payloads that a port has just dropped, until the driver takes them back. The vector is kept to avoid allocations.
+    /// Payloads that a port has just dropped, until they are passed to [`Driver::discard`]. The vector is kept to avoid allocations.
     dropped: Vec<T>,
     /// Counts of packets. The driver adds the counts of its hosts.
     pub tally: Tally,
@@ -105,26 +106,26 @@ struct Owned {
     memory: SharedBuffer,
 }
 
-/// Link at which an event occurs: the link's place in storage, and its rank among simultaneous events.
+/// Link at which an event occurs: index of the link, and rank that orders events of the same time.
 #[derive(Clone, Copy, Debug)]
 pub struct LinkAt {
-    /// Place of the link's near end for departures, and of its far end for arrivals.
+    /// Index of the link's near end for a departure, and of its far end for an arrival.
     pub place: u32,
     pub(crate) rank: LinkRank,
 }
 
-/// Clock, event queue and hosts of a network.
+/// Clock, event queue and hosts of a network, as the network uses them.
 pub trait Driver<T> {
     /// Returns the current time.
     fn now(&self) -> Instant;
 
-    /// Schedules a call of [`Network::transmit`] at this time.
+    /// Schedules a call of [`Network::transmit`] for this link at the time `at`.
     fn transmit_at(&mut self, at: Instant, link: LinkAt);
 
-    /// Schedules a call of [`Network::deliver`] at this time.
+    /// Schedules a call of [`Network::deliver`] for this link at the time `at`.
     fn deliver_at(&mut self, at: Instant, link: LinkAt);
 
-    /// Schedules a call of [`Network::pause`] at this time.
+    /// Schedules a call of [`Network::pause`] for this link at the time `at`.
     fn pause_at(&mut self, _at: Instant, _link: LinkAt) {
         unreachable!("this driver has no networks with lossless classes")
     }
@@ -134,29 +135,30 @@ pub trait Driver<T> {
         unreachable!("this driver has no networks with lossless classes")
     }
 
-    /// Schedules a call of [`Network::change`] for this epoch, after all other events of that time.
+    /// Schedules a call of [`Network::change`] for this epoch at the time `at`, after all other events of that time.
     fn change_at(&mut self, at: Instant, epoch: u32);
 
-    /// Cancels the call of [`Network::transmit`] at this time, because the link has gone down.
+    /// Cancels a call that [`Self::transmit_at`] has scheduled with the same arguments.
     fn cancel_transmit(&mut self, at: Instant, link: LinkAt);
 
-    /// Cancels the call of [`Network::deliver`] at this time.
+    /// Cancels a call that [`Self::deliver_at`] has scheduled with the same arguments.
     fn cancel_deliver(&mut self, at: Instant, link: LinkAt);
 
     /// Records a change at the port of a watched link ([`Network::watch`]).
     fn observe(&mut self, now: Instant, change: Change<'_, T>);
 
-    /// Takes a packet that leaves for another partition through this exit.
+    /// Takes a packet on a link to another partition. `exit` is the index of the link among the exits; `arrival` is the time at which the
+    /// packet reaches the far end.
     fn leave(&mut self, exit: u32, arrival: Instant, header: Header, payload: T);
 
-    /// Discards the packets that left through this exit and that the other partition has not received; returns their counts.
+    /// Discards the packets that [`Self::leave`] took for this exit and that the other partition has not received. Returns their counts.
     fn lose(&mut self, exit: u32) -> Lost;
 
-    /// Announces the next packet to arrive at this target, so that the driver can load it into the cache.
+    /// Announces the next packet that arrives on a link that ends at `target`, so that the driver can prefetch the packet's data.
     fn expect(&self, target: Target, payload: T);
 
-    /// Releases the payload of a packet that a port dropped or a link lost. `host` is set if the port is a host's. Returns whether the
-    /// packet was a segment with data.
+    /// Releases the payload of a packet that a port has dropped or a link has lost. `host` is the host whose NIC has dropped the packet, or
+    /// `None`. Returns whether the packet was a segment with data.
     fn discard(&mut self, host: Option<HostId>, payload: T) -> bool;
 }
 
@@ -169,14 +171,14 @@ pub struct Change<'a, T> {
 }
 
 impl<T: Copy + Default> Change<'_, T> {
-    /// Records the port in a trace that follows every change.
+    /// Records the state of the port in `tracer`, if the trace records every change of this port.
     pub fn trace(&mut self, now: Instant, tracer: &mut PortTracer) {
         if self.link.watch.traced {
             tracer.record(now, self.link.number, &mut self.link.port, self.memory);
         }
     }
 
-    /// Returns the number of the link and the packet that starts to leave, if the link is captured.
+    /// Returns the number of the link and the packet that starts to leave. Returns `None` if no packet leaves or the link is not captured.
     pub fn captured(&self) -> Option<(u32, Header, T)> {
         let (header, payload) = self.leaves.filter(|_| self.link.watch.captured)?;
         Some((self.link.number, header, payload))
@@ -184,7 +186,7 @@ impl<T: Copy + Default> Change<'_, T> {
 }
 
 impl<T: Copy + Default> Network<T> {
-    /// Prefetches the data that most packets need on their way.
+    /// Prefetches the links, memories and store of packets, which processing a packet reads.
     pub(crate) fn prefetch(&self) {
         prefetch_all(&self.links);
         prefetch_all(&self.wires);
@@ -193,10 +195,10 @@ impl<T: Copy + Default> Network<T> {
         self.links.iter().for_each(|link| link.port.prefetch());
     }
 
-    /// Sends a packet from a host. Returns whether it starts to leave at once.
+    /// Sends a packet from a host. Returns whether its transmission starts at once.
     #[inline]
     pub fn send(&mut self, host: HostId, header: Header, payload: T, driver: &mut impl Driver<T>) -> bool {
-        // The link that leaves a host has its number.
+        // The link that leaves a host has the host's number.
         let place = self.places.at(host.0) as u32;
         if self.by_window && self.nics_by_window {
             return self.send_by_window(place, header, payload, driver);
@@ -204,7 +206,7 @@ impl<T: Copy + Default> Network<T> {
         self.enqueue(driver.now(), place, Ingress::NONE, header, payload, driver)
     }
 
-    /// Adds a packet to the port of a link. Returns whether it starts to leave at once.
+    /// Passes a packet to the port of a link. Returns whether its transmission starts at once.
     fn enqueue(
         &mut self,
         now: Instant,
@@ -244,7 +246,8 @@ impl<T: Copy + Default> Network<T> {
         leaves
     }
 
-    /// Transmits the next packet of a port, at the time that [`Driver::transmit_at`] gave. Returns the packet.
+    /// Transmits the next packet of a port and returns it; `None` if the port sends no packet now. Must be called at the time passed to
+    /// [`Driver::transmit_at`].
     #[inline]
     pub fn transmit(&mut self, place: u32, driver: &mut impl Driver<T>) -> Option<(Header, T)> {
         let now = driver.now();
@@ -278,7 +281,7 @@ impl<T: Copy + Default> Network<T> {
         sent
     }
 
-    /// Launches a packet that starts to leave the port of a link, and reports it to the observers.
+    /// Reports a packet that starts to leave the port of a link to the observers, and puts the packet on the link.
     #[inline(always)]
     fn depart(
         &mut self,
@@ -296,7 +299,7 @@ impl<T: Copy + Default> Network<T> {
         self.launch(place, way, header, payload, driver);
     }
 
-    /// Reports a change at the port of a link without a departure.
+    /// Reports a change without a departure at the port of a link to the observers.
     #[inline(always)]
     fn observe_change(&mut self, now: Instant, place: u32, driver: &mut impl Driver<T>) {
         if self.links[place as usize].watch.is_on() {
@@ -320,7 +323,7 @@ impl<T: Copy + Default> Network<T> {
         driver.observe(now, Change { link, memory, leaves });
     }
 
-    /// Puts a packet on the link, or passes it to its exit to another partition.
+    /// Puts a packet on a link, or passes it to [`Driver::leave`] if the link leads to another partition.
     #[inline(always)]
     fn launch(
         &mut self,
@@ -337,7 +340,7 @@ impl<T: Copy + Default> Network<T> {
         self.fly(place, arrival, header, payload, driver);
     }
 
-    /// Puts a packet in flight towards the far end of a link; the near end may be in another partition.
+    /// Puts a packet in flight towards the far end of a link. The near end of the link may be in another partition.
     #[inline(always)]
     pub(crate) fn fly(
         &mut self,
@@ -357,7 +360,8 @@ impl<T: Copy + Default> Network<T> {
         }
     }
 
-    /// Takes the first packet in flight on a link when it arrives, and returns it if the link ends at a host.
+    /// Handles the arrival of the first packet in flight on a link. Returns the packet if the link ends at a host. Passes it to a port
+    /// if the link ends at a switch.
     #[inline]
     pub fn deliver(&mut self, place: u32, driver: &mut impl Driver<T>) -> Option<(Header, T)> {
         let wire = &mut self.wires[place as usize];
@@ -378,7 +382,7 @@ impl<T: Copy + Default> Network<T> {
         }
     }
 
-    /// Passes the payloads that the port of a link has dropped to the driver.
+    /// Passes the payloads that the port of a link has dropped to [`Driver::discard`].
     #[cold]
     fn reclaim(&mut self, place: u32, driver: &mut impl Driver<T>) {
         self.tally.packets_dropped += self.dropped.len() as u64;
@@ -389,29 +393,29 @@ impl<T: Copy + Default> Network<T> {
         }
     }
 
-    /// Returns the host whose NIC sends on this link; `None` if a switch does.
+    /// Returns the host whose NIC sends on this link; `None` if a switch sends on it.
     pub(crate) fn host_at(&self, place: u32) -> Option<HostId> {
         // The link from a host has the host's number.
         let number = self.links[place as usize].number;
         (number < self.hosts).then_some(HostId(number))
     }
 
-    /// Returns the arrival time of the next packet in flight on the link with this number.
+    /// Returns the arrival time of the next packet in flight on the link with this number; `None` if no packet is in flight.
     pub fn next_arrival(&self, number: u32) -> Option<Instant> {
         self.wires[self.places.at(number)].first(&self.in_flight).map(|flying| flying.arrival)
     }
 
-    /// Returns number, counters and backlog of the port of each link.
+    /// Returns, for each link, its number and the counters and backlog of its port.
     pub fn counters(&self) -> impl Iterator<Item = (u32, Counters, Bytes)> + '_ {
         self.links.iter().map(|link| (link.number, link.port.counters(), link.port.backlog()))
     }
 
-    /// Returns the links that leave nodes of this partition, in ascending order of their numbers.
+    /// Returns the links that leave nodes of this partition, ascending by number.
     pub(crate) fn links(&self) -> &[Link<T>] {
         &self.links
     }
 
-    /// Records in a trace the ports of those of the `links` that leave nodes of this partition.
+    /// Records the state of the ports of `links` in `tracer`. Skips links that leave nodes of other partitions.
     pub fn trace(&mut self, now: Instant, links: &[u32], tracer: &mut PortTracer) {
         for &number in links.iter().filter(|&&number| self.places.has(number)) {
             let link = &mut self.links[self.places.at(number)];
@@ -429,7 +433,7 @@ impl<T: Copy + Default> Network<T> {
         self.links[self.places.at(link)].port.rate()
     }
 
-    /// Marks the links whose changes the trace or the captures record ([`Driver::observe`]).
+    /// Marks the links for which changes must be reported to [`Driver::observe`]: those in the trace or in a capture.
     pub fn watch(&mut self, tracer: &PortTracer, captures: Option<&Captures>) {
         for number in tracer.at_every_change() {
             if self.places.has(number) {
@@ -442,7 +446,7 @@ impl<T: Copy + Default> Network<T> {
         }
     }
 
-    /// Samples the backlogs and memories of this partition; returns the time of the next sample.
+    /// Adds a sample of all backlogs and memories of this partition to `sampler`. Returns the time of the next sample.
     pub fn sample(&self, now: Instant, sampler: &mut Sampler) -> Instant {
         let ports = self.links.iter().map(|link| (link.number, link.port.backlog()));
         sampler.sample(now, ports, self.memories())
@@ -458,8 +462,8 @@ impl<T: Copy + Default> Network<T> {
         self.node_numbers.numbers().zip(self.nodes.iter().map(|node| &node.memory))
     }
 
-    /// Checks the conservation laws that hold between two events; returns the number of packets under way in this partition, modulo 2^64
-    /// if frames have crossed to other partitions.
+    /// Checks the conservation laws, which hold between any two events. Returns the number of packets in queues and in flight in this
+    /// partition, modulo 2⁶⁴ if frames have crossed to other partitions.
     ///
     /// # Panics
     ///

@@ -1,19 +1,20 @@
-//! Places of numbered entities (nodes or links) within one partition.
+//! Conversion between the numbers of nodes or links in the whole network and their indices (*places*) in one partition.
 
 use std::sync::Arc;
 
-/// Places of the entities in one partition, by their numbers in the whole network.
+/// Map from the numbers of nodes or links in the whole network to their indices (*places*) in one partition.
 #[derive(Clone, Debug)]
 pub(crate) struct Places {
-    /// Partition of each entity of the network, and its place in that partition; shared by all partitions.
+    /// For each node or link of the whole network: its partition, and its place in that partition. Shared by all partitions.
     all: Arc<[(u32, u32)]>,
     partition: u32,
-    /// Numbers of the entities in this partition, ascending.
+    /// Numbers of the nodes or links in this partition, ascending.
     numbers: Arc<[u32]>,
 }
 
 impl Places {
-    /// Returns the places in each of `partitions` partitions for entities 0 to `count`, stored in ascending order.
+    /// Returns one map for each of `partitions` partitions. Nodes or links have numbers below `count`, and a partition stores them in
+    /// ascending order.
     pub(crate) fn of(count: u32, partitions: u32, partition_of: impl Fn(u32) -> u32) -> Vec<Self> {
         let mut numbers = vec![Vec::new(); partitions as usize];
         let mut place = |number| {
@@ -31,23 +32,23 @@ impl Places {
         numbers.into_iter().enumerate().map(partition).collect()
     }
 
-    /// Returns whether the entity is in this partition.
+    /// Returns whether the node or link with this number is in this partition.
     pub(crate) fn has(&self, number: u32) -> bool {
         self.all[number as usize].0 == self.partition
     }
 
-    /// Returns the place of an entity, which must be in this partition.
+    /// Returns the place of the node or link with this number, which must be in this partition.
     #[inline]
     pub(crate) fn at(&self, number: u32) -> usize {
         self.all[number as usize].1 as usize
     }
 
-    /// Returns the number of entities in this partition.
+    /// Returns how many nodes or links are in this partition.
     pub(crate) fn count(&self) -> u32 {
         self.numbers.len() as u32
     }
 
-    /// Returns the numbers of the entities in this partition, ascending.
+    /// Returns the numbers of the nodes or links in this partition, ascending.
     pub(crate) fn numbers(&self) -> impl Iterator<Item = u32> + '_ {
         self.numbers.iter().copied()
     }

@@ -1,11 +1,11 @@
-//! Builds the port of a link from an experiment.
+//! Builds the port of a link from the configuration in an experiment.
 
 use shallows_core::random::Stream;
 use shallows_scenario::Experiment;
 use shallows_switch::Port;
 use shallows_switch::buffer::SharedBuffer;
 
-/// Builds the port of the link with this number, and adds its queues to the memory of its node.
+/// Builds the port of the link with this number, and adds the port's queues to `buffer`, the memory of its node.
 pub(crate) fn port<T: Copy + Default>(
     experiment: &Experiment,
     number: u32,

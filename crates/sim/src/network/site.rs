@@ -8,18 +8,18 @@ use crate::network::places::Places;
 /// Nodes and links of one partition.
 #[derive(Debug)]
 pub(crate) struct Site {
-    /// Hosts, then switches.
+    /// Nodes of this partition: hosts, then switches.
     pub(crate) nodes: Places,
-    /// Links that leave these nodes.
+    /// Links that leave the nodes of this partition.
     pub(crate) links: Places,
-    /// Numbers of the links from other partitions, ascending.
+    /// Numbers of the links from other partitions to this one, ascending.
     pub(crate) entrances: Vec<u32>,
-    /// Links to other partitions: number, partition of the far end, and its place there.
+    /// Links from this partition to others: number of the link, partition of its far end, and index of the far end in that partition.
     pub(crate) exits: Vec<(u32, u32, u32)>,
 }
 
 impl Site {
-    /// Returns the sites of all partitions; a single one if there is no division.
+    /// Returns the site of each partition. Without a division, the only site contains the whole network.
     pub(crate) fn all(experiment: &Experiment, division: Option<&Division>) -> Vec<Self> {
         let network = &experiment.network;
         let (nodes, links) = (network.buffers.len() as u32, network.links.len() as u32);

@@ -1,12 +1,12 @@
-//! Storage for short-lived values, each in a slot that does not move.
+//! Storage for short-lived values. Each value keeps its slot until it is removed.
 
 use shallows_core::prefetch_all;
 
-/// Values in slots. The slot that was freed last is used next, because it is still in the cache.
+/// Values in numbered slots. The slot that was freed last is used next, because it is still in the cache.
 #[derive(Debug)]
 pub(crate) struct Slots<T> {
     slots: Vec<T>,
-    /// Free slots, in a separate vector so that taking a slot does not read its memory.
+    /// Free slots. They are in a separate vector, so that `insert` does not read the memory of a free slot.
     free: Vec<u32>,
     /// Whether each slot holds a value.
     #[cfg(debug_assertions)]
@@ -48,14 +48,14 @@ impl<T: Copy> Slots<T> {
         self.slots[slot as usize]
     }
 
-    /// Returns the value of a slot; `None` if there is no such slot.
+    /// Returns the value of a slot; `None` if the slot has never been used.
     #[inline]
     pub(crate) fn get(&self, slot: u32) -> Option<&T> {
         self.check(slot);
         self.slots.get(slot as usize)
     }
 
-    /// Returns the value of a slot that exists.
+    /// Returns the value of a slot for modification. The slot must hold a value.
     #[inline]
     pub(crate) fn get_mut(&mut self, slot: u32) -> &mut T {
         self.check(slot);
@@ -67,7 +67,7 @@ impl<T: Copy> Slots<T> {
         self.slots.len() - self.free.len()
     }
 
-    /// Records whether a slot holds a value, if debug assertions are on.
+    /// Records whether a slot holds a value. Does nothing without debug assertions.
     #[inline]
     fn note(&mut self, slot: u32, taken: bool) {
         #[cfg(debug_assertions)]
@@ -79,7 +79,7 @@ impl<T: Copy> Slots<T> {
         let _ = (slot, taken);
     }
 
-    /// Asserts that a slot is not read after it was freed, when it still holds its old value; only if debug assertions are on.
+    /// Asserts that a slot is not free, because a free slot still contains its old value. Does nothing without debug assertions.
     #[inline]
     fn check(&self, slot: u32) {
         #[cfg(debug_assertions)]

@@ -1,18 +1,18 @@
-//! Sorts the packets of a window by time, and at equal times by rank of their link.
+//! Sorts the packets of a window by arrival time. Packets with equal times are sorted by the rank of their link.
 //!
-//! Packets are distributed over buckets by time. Few packets share a bucket, so that little remains to be sorted there.
+//! Packets are distributed over buckets by time. Each bucket then contains few packets, so sorting it is fast.
 
 use shallows_core::Duration;
 
 use crate::network::event::LinkRank;
 use crate::network::waiting::Way;
 
-/// Packets to sort, and scratch space.
+/// Packets of one window that are to be sorted, and scratch space.
 #[derive(Debug)]
 pub(crate) struct Sorter {
     packets: Vec<Entry>,
     sorted: Vec<Entry>,
-    /// Index in `packets` of the last packet added to each bucket, if `occupied` has the bit of the bucket.
+    /// Index in `packets` of the packet that was last added to each bucket. Valid only if the bucket's bit in `occupied` is set.
     last: Box<[u32; BUCKETS]>,
     /// Bit *b* of word *w*: whether bucket 64 *w* + *b* holds packets.
     occupied: [u64; WORDS],
@@ -25,13 +25,13 @@ pub(crate) struct Sorter {
 /// Packet to sort.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry {
-    /// Picoseconds since the window began, in the high bits, then the rank.
+    /// Key of the order: picoseconds since the window began in the high bits, the link's rank in the low bits.
     order: u64,
-    /// Index of the packet.
+    /// Index of the packet, as passed to [`Sorter::add`].
     pub(crate) place: u32,
-    /// Packet of the same bucket that was added before, or `NONE`.
+    /// Index in `packets` of the previous packet of the same bucket, or `NONE`.
     before: u32,
-    /// Way of the packet through its switch.
+    /// Ingress and egress port of the packet at its switch.
     pub(crate) way: Way,
 }
 
@@ -42,7 +42,7 @@ const WORDS: usize = BUCKETS / 64;
 const NONE: u32 = u32::MAX;
 
 impl Sorter {
-    /// Upper bound on the length of a window.
+    /// Maximum length of a window.
     pub(crate) const LONGEST: Duration = Duration(1 << (64 - RANK_BITS - 1));
 
     /// Returns an empty sorter for windows of this length.
@@ -59,7 +59,7 @@ impl Sorter {
         }
     }
 
-    /// Adds the packet with this index, which arrives `since` after the window began.
+    /// Adds the packet with the index `place`. It arrives `since` after the window began, on a link of this `rank`.
     #[inline(always)]
     pub(crate) fn add(&mut self, since: Duration, rank: LinkRank, place: usize, way: Way) {
         let bucket = (since.0 >> self.shift) as usize % BUCKETS;
@@ -72,8 +72,8 @@ impl Sorter {
         self.packets.push(Entry { order, place: place as u32, before, way });
     }
 
-    /// Empties the sorter and returns all packets in order; packets of equal order are sorted by index. Give the list back to
-    /// [`Self::recycle`].
+    /// Removes all packets and returns them in order. Packets with equal time and rank are sorted by index. The caller passes the list to
+    /// [`Self::recycle`] after use.
     pub(crate) fn take_sorted(&mut self) -> Vec<Entry> {
         let mut sorted = std::mem::take(&mut self.sorted);
         sorted.reserve(self.packets.len());
@@ -96,7 +96,8 @@ impl Sorter {
         sorted
     }
 
-    /// Appends the rest of a bucket, beginning with the packet at index `next`, to `sorted`, whose last element is of the same bucket.
+    /// Appends the rest of a bucket to `sorted` and sorts the bucket there. `next` is the index of the first packet of the rest; the last
+    /// element of `sorted` is the bucket's first packet.
     fn sort_bucket(&self, mut next: u32, sorted: &mut Vec<Entry>) {
         let start = sorted.len() - 1;
         while next != NONE {

@@ -2,7 +2,7 @@
 
 use shallows_scenario::Experiment;
 
-/// Parses a scenario that names no file, with the keys in `sets` changed.
+/// Parses a scenario, and sets each key in `sets` to the given value. The scenario must not name other files.
 pub(crate) fn parse(text: &str, sets: &[(&str, &str)]) -> Experiment {
     let no_files = |_: &str| unreachable!("it names no file");
     let sets: Vec<(String, String)> =
@@ -11,7 +11,7 @@ pub(crate) fn parse(text: &str, sets: &[(&str, &str)]) -> Experiment {
         .unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Returns an experiment with three hosts on 10 Gb/s links at one switch, and the tables of `rest`.
+/// Returns an experiment with three hosts that have 10 Gb/s links to one switch. `rest` contains further tables of the scenario.
 pub(crate) fn star(rest: &str) -> Experiment {
     parse(&[STAR, rest].concat(), &[])
 }

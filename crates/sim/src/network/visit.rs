@@ -1,9 +1,10 @@
-//! Execution by window: each switch in turn processes the packets that arrive in the window, in order, and its ports send the packets
-//! that are due. NICs send in the same way while their hosts run, unless hosts react to departures.
+//! Execution by window: one switch after the other processes all packets that arrive in the window, and sends the packets that are due in
+//! it. NICs send in the same way while their hosts run, unless hosts react to departures.
 //!
-//! There are no events, but the order at a switch is the order of events: by time; at equal times, departures come before arrivals, both by
-//! rank of their links. A port sends its due packets before a packet joins it, and when the window ends. All ports of the switch do so if
-//! the fate of the packet may depend on their backlog ([`crate::network::waiting::Order`]).
+//! No events are scheduled, but results are the same as with events. Events at a switch are ordered by time. At equal times, departures
+//! precede arrivals, and both are ordered by the rank of their link. Before a packet joins a port, and when the window ends, the port sends
+//! all packets that are due. All ports of the switch do so if their backlog may decide whether the packet is dropped or marked
+//! ([`crate::network::waiting::Order`]).
 
 use std::cmp::Reverse;
 
@@ -20,7 +21,7 @@ use crate::network::waiting::{Order, Waiting, Way};
 use crate::network::{Driver, LinkAt, Network};
 
 impl<T: Copy + Default> Network<T> {
-    /// Returns a time before which nothing happens at switches that run by window.
+    /// Returns a time before which no packet arrives at, or leaves, a node that runs by window; `Instant::MAX` if all nodes run by events.
     pub(crate) fn not_before(&self) -> Instant {
         if !self.by_window {
             return Instant::MAX;
@@ -36,13 +37,13 @@ impl<T: Copy + Default> Network<T> {
         self.by_window
     }
 
-    /// Returns the number of arrivals at nodes that run by window, and of departures from them.
+    /// Returns the total number of packet arrivals and departures at nodes that run by window.
     #[inline]
     pub(crate) fn events(&self) -> u64 {
         self.events
     }
 
-    /// Returns the number of visits: one per switch and window, and one per window for all hosts together.
+    /// Returns the number of visits at nodes that run by window. In each window, a switch counts once, and all hosts together once.
     pub(crate) fn visits(&self) -> u64 {
         self.visits
     }
@@ -57,14 +58,14 @@ impl<T: Copy + Default> Network<T> {
         self.last
     }
 
-    /// Opens the window that contains `now`; returns its last instant, or the time of the next epoch if that is earlier.
+    /// Opens the window that contains `now`. Returns the last instant of this window, or the time of the next epoch if that is earlier.
     pub(crate) fn open_window(&mut self, now: Instant) -> Instant {
         let end = self.calendar.open(now);
         self.epochs.get(self.epochs_over).map_or(end, |epoch| epoch.at.min(end))
     }
 
-    /// Takes the packets that reach hosts in the open window until `until`, and writes the indices of these packets to `order` in order of
-    /// arrival. Later packets are placed again.
+    /// Removes and returns packets to hosts from the bucket of the open window. Writes to `order` the indices of those that arrive by
+    /// `until`, in order of arrival. The other returned packets arrive later, and have been put back into the calendar.
     pub(crate) fn take_for_hosts(&mut self, until: Instant, order: &mut Vec<usize>) -> Vec<Arriving<T>> {
         let (packets, start) = (self.calendar.take(self.all_hosts()), self.calendar.start());
         order.clear();
@@ -86,7 +87,8 @@ impl<T: Copy + Default> Network<T> {
         packets
     }
 
-    /// Gives back the packets from [`Self::take_for_hosts`], `count` of which were due; those in `unread` are placed again.
+    /// Takes back the vector from [`Self::take_for_hosts`] after its packets were processed. `count` packets were due. The packets with
+    /// the indices in `unread` were not processed, and are put back into the calendar.
     pub(crate) fn give_back(&mut self, packets: Vec<Arriving<T>>, count: usize, unread: &[usize]) {
         self.events += (count - unread.len()) as u64;
         self.visits += 1;
@@ -96,14 +98,14 @@ impl<T: Copy + Default> Network<T> {
         self.calendar.recycle(packets);
     }
 
-    /// Returns the index of the hosts' entry in `waiting`, which is also the index of their bucket in the calendar. It follows the indices
-    /// of switches.
+    /// Returns the index of the entry for all hosts in `waiting`. It is the last index, and is also the number of the hosts' bucket in the
+    /// calendar.
     #[inline]
     fn all_hosts(&self) -> u32 {
         self.waiting.len() as u32 - 1
     }
 
-    /// Prefetches the NIC of a host, through which it will answer a packet.
+    /// Prefetches the link and memory of a host's NIC, because the host will probably answer a packet.
     #[inline(always)]
     pub(crate) fn prefetch_nic(&self, host: HostId) {
         let link = &self.links[self.places.at(host.0)];
@@ -117,7 +119,7 @@ impl<T: Copy + Default> Network<T> {
         Event::of_link(Class::Deliver, self.wires[packet.wire as usize].rank, packet.wire)
     }
 
-    /// Makes each switch process its arrivals in the open window up to `until`, and send the packets that are due by then.
+    /// Processes, one switch after the other, all arrivals in the open window up to `until`, and sends all packets that are due by `until`.
     pub(crate) fn visit_switches(&mut self, until: Instant, driver: &mut impl Driver<T>) {
         if !self.by_window {
             return;
@@ -151,7 +153,7 @@ impl<T: Copy + Default> Network<T> {
         self.visited = self.visited.max(until);
     }
 
-    /// Processes the packets that reach a switch in the open window until `until`, in order.
+    /// Processes the packets that arrive at a switch in the open window up to `until`, in order of time and rank.
     fn take_arrivals(&mut self, switch: u32, until: Instant, driver: &mut impl Driver<T>) {
         self.visits += 1;
         let Self { calendar, sorter, routing, places, links, wires, waiting, .. } = self;
@@ -208,7 +210,8 @@ impl<T: Copy + Default> Network<T> {
         self.join(switch, node, way, found, packet, driver);
     }
 
-    /// Sends a packet from the host whose link is at this place. Returns whether it starts to leave at once.
+    /// Sends a packet from a host that runs by window. `place` is the index of the host's link. Returns whether the transmission starts at
+    /// once.
     #[inline(always)]
     pub(super) fn send_by_window(
         &mut self,
@@ -227,8 +230,8 @@ impl<T: Copy + Default> Network<T> {
         self.join(self.all_hosts(), node, way, None, &Arriving { at, header, payload, wire: place }, driver)
     }
 
-    /// Adds a packet to a port of a switch or host that has sent its due packets. `found` is the memory that [`Port::room`] found.
-    /// Returns whether the packet starts to leave at once.
+    /// Passes a packet to a port that has already sent all packets due before. `found` is the memory that [`Port::room`] found, if it was
+    /// called. Returns whether the transmission of the packet starts at once.
     #[inline(always)]
     fn join(
         &mut self,
@@ -265,7 +268,7 @@ impl<T: Copy + Default> Network<T> {
         sent
     }
 
-    /// Launches a packet on a link that is watched or leads to another partition.
+    /// Calls [`Self::depart`]. This function is not inlined, because few links are observed or lead to another partition.
     #[inline(never)]
     fn depart_watched(
         &mut self,
@@ -279,7 +282,7 @@ impl<T: Copy + Default> Network<T> {
         self.depart(now, place, leaves, header, payload, driver);
     }
 
-    /// Lists a port with waiting packets.
+    /// Adds a port to the list of ports with waiting packets, unless it is listed.
     #[inline(always)]
     fn wait(&mut self, switch: u32, place: u32) {
         let link = &mut self.links[place as usize];
@@ -294,7 +297,7 @@ impl<T: Copy + Default> Network<T> {
         }
     }
 
-    /// Sends all packets of a switch that are due by `now`, port by port.
+    /// Sends all packets of a switch that are due by `now`, one port after the other.
     #[inline(never)]
     fn catch_all_up(&mut self, switch: u32, now: Instant, driver: &mut impl Driver<T>) {
         for number in 0..self.waiting[switch as usize].ports.len() {
@@ -313,8 +316,8 @@ impl<T: Copy + Default> Network<T> {
         }
     }
 
-    /// Sends the packets of a port that are due by `until`, up to the first departure that needs the driver. Returns this departure and its
-    /// time; `None` if no packet is due any more.
+    /// Sends packets of a port that are due by `until`. Stops at the first departure that needs the driver, and returns it with its time.
+    /// Returns `None` when all due packets have been sent.
     #[inline(always)]
     fn send_until(&mut self, place: u32, until: Instant) -> Option<(Instant, Unusual<T>)> {
         let Self { links, nodes, dropped, calendar, tally, .. } = self;
@@ -353,7 +356,7 @@ impl<T: Copy + Default> Network<T> {
         }
     }
 
-    /// Sends all packets of a switch that are due by `until`, in order of time.
+    /// Sends all packets of a switch that are due by `until`, in order of time over all ports.
     fn send_due(&mut self, switch: u32, until: Instant, driver: &mut impl Driver<T>) {
         while let Some(&Reverse((at, _, place))) = self.waiting[switch as usize].departures.peek()
             && at <= until
@@ -361,7 +364,7 @@ impl<T: Copy + Default> Network<T> {
             self.waiting[switch as usize].departures.pop();
             let link = &mut self.links[place as usize];
             link.waking = false;
-            // The waiting packets may have been lost with the link.
+            // If the link went down, its waiting packets were dropped.
             if link.port.wake_at() == Some(at) {
                 self.catch_up(place, at, driver);
             }
@@ -369,7 +372,7 @@ impl<T: Copy + Default> Network<T> {
         }
     }
 
-    /// Sends all packets of a switch that are due by `until`, and updates its next departure, at the end of a visit.
+    /// Completes a visit: sends all packets of a switch that are due by `until`, and updates the time of its next departure.
     fn finish(&mut self, switch: u32, until: Instant, driver: &mut impl Driver<T>) {
         let next = if self.waiting[switch as usize].order == Order::OfTime {
             self.send_due(switch, until, driver);
@@ -399,7 +402,7 @@ impl<T: Copy + Default> Network<T> {
         }
     }
 
-    /// Switches from events to windows. All events before `now` have fired.
+    /// Switches from events to windows. All events before `now` must have fired.
     pub(crate) fn run_by_window(&mut self, now: Instant, driver: &mut impl Driver<T>) {
         debug_assert!(!self.by_window);
         self.by_window = true;
@@ -423,13 +426,13 @@ impl<T: Copy + Default> Network<T> {
                     self.wait(switch, place);
                 }
             }
-            // No packet is due yet; this call only finds the ports with waiting packets.
+            // No packet is due yet. This call only computes the next departure.
             self.finish(switch, self.visited, driver);
             self.next_departure = self.next_departure.min(self.waiting[switch as usize].next);
         }
     }
 
-    /// Switches from windows to events, at the end of a window.
+    /// Switches from windows to events. Must be called at the end of a window.
     pub(crate) fn run_by_events(&mut self, driver: &mut impl Driver<T>) {
         debug_assert!(self.by_window);
         self.by_window = false;
@@ -452,13 +455,13 @@ impl<T: Copy + Default> Network<T> {
         self.next_departure = Instant::MAX;
     }
 
-    /// Sets whether NICs also send without events while switches run by window; allowed if no host reacts to departures.
+    /// Sets whether NICs also send without events while switches run by window. Allowed only if no host reacts to departures.
     pub(crate) fn run_nics_by_window(&mut self, do_so: bool) {
         debug_assert!(!self.by_window);
         self.nics_by_window = do_so;
     }
 
-    /// Makes the ports of the switch at the near end of a link send in order of time.
+    /// Sets the order of sending to [`Order::OfTime`] for the switch at the near end of a link. Does nothing if a host is there.
     pub(crate) fn keep_order_of_time(&mut self, place: u32) {
         let hosts = self.nodes.len() + 1 - self.waiting.len();
         if let Some(switch) = (self.links[place as usize].node as usize).checked_sub(hosts) {
@@ -466,23 +469,24 @@ impl<T: Copy + Default> Network<T> {
         }
     }
 
-    /// Removes the packets in flight to a switch on this link, which are lost; returns their payloads.
+    /// Removes the packets in flight on a link from the calendar, after the link has gone down. Returns their payloads.
     pub(crate) fn take_arriving(&mut self, place: u32) -> Vec<T> {
         self.calendar.take_of_wire(place).into_iter().map(|packet| packet.payload).collect()
     }
 }
 
-/// Departure at a port that needs the driver.
+/// Departure that needs the driver.
 enum Unusual<T> {
-    /// The link of this packet is watched or leads to another partition.
+    /// A packet leaves on a link that is observed or leads to another partition.
     Watched(Leaves, Header, T),
-    /// The port sends no packet, because it drops one or its shaper has too few tokens.
+    /// No packet leaves, because the port drops it or its shaper has too few tokens.
     Nothing,
-    /// The port has dropped packets and sends one.
+    /// A packet leaves, and the port has dropped others.
     Drops,
 }
 
-/// Launches a packet that starts to leave the port of `link`. Returns its way instead if the link is watched or leads to another partition.
+/// Puts a packet that starts to leave the port of `link` on the link. If the link is observed or leads to another partition, does nothing
+/// but return the packet's arrival and exit, so that the caller can use the driver.
 #[inline(always)]
 fn leave<T: Copy + Default>(
     link: &mut Link<T>,

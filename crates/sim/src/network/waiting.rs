@@ -1,4 +1,4 @@
-//! Ports with waiting packets, and the order in which they send, at nodes that run by window.
+//! Ports with waiting packets at nodes that run by window, and the order in which these ports send.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -11,19 +11,21 @@ use shallows_switch::port::Ingress;
 
 use crate::network::event::LinkRank;
 
-/// Order in which the ports of a switch send.
+/// Order in which the ports of a switch send their packets of one window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// Port by port: the decisions of a port do not depend on other ports.
+    /// Port by port. Allowed if the decisions of a port do not depend on other ports.
     Apart,
-    /// Port by port, as long as the packet fits even before other ports have sent; when these send, the free memory only grows.
+    /// Port by port, if an arriving packet fits the shared memory before other ports have sent. Otherwise these send first, which frees
+    /// memory.
     ApartWhileRoom,
-    /// All ports in order of time: decisions depend on the backlog of other ports, or an observer records them.
+    /// All ports together, in order of time. Required if decisions depend on the backlog of other ports, or if an observer records every
+    /// change of a port.
     OfTime,
 }
 
 impl Order {
-    /// Returns the order for the node with this number, whose links have consecutive numbers from `first` on.
+    /// Returns the order for the node with this number. The links that leave it have consecutive numbers from `first` on.
     pub(crate) fn of(experiment: &Experiment, node: u32, first: u32) -> Self {
         let network = &experiment.network;
         let links = || network.links[first as usize..].iter().take_while(|link| link.from.0 == node);
@@ -39,34 +41,35 @@ impl Order {
     }
 }
 
-/// Ports with waiting packets, of a switch or of all hosts together.
+/// Ports with waiting packets of one switch, or of all hosts together.
 #[derive(Debug)]
 pub(crate) struct Waiting {
     pub(crate) order: Order,
-    /// Number of the switch among switches.
+    /// Number of the switch, counting switches only.
     pub(crate) number: u32,
-    /// Place of the switch among nodes.
+    /// Index of the switch among the nodes of its partition.
     pub(crate) node: u32,
-    /// All ports of the switch.
+    /// Indices of all ports of the switch.
     pub(crate) all: Range<u32>,
-    /// Places of the ports with waiting packets, each once, unless `order` is `OfTime`.
+    /// Indices of the ports with waiting packets, without duplicates. Empty if `order` is `OfTime`.
     pub(crate) ports: Vec<u32>,
-    /// Next departure of each port with waiting packets, if `order` is `OfTime`.
+    /// Next departure of each port with waiting packets. Empty unless `order` is `OfTime`.
     pub(crate) departures: BinaryHeap<Reverse<(Instant, LinkRank, u32)>>,
-    /// Time of the first departure, as of the end of the last visit.
+    /// Time of the earliest departure, computed at the end of the last visit.
     pub(crate) next: Instant,
     /// Whether the switch is in the network's list `busy`.
     pub(crate) listed: bool,
 }
 
 impl Waiting {
-    /// Returns an entry without waiting packets for the switch with this `number` among switches, place `node` and ports `all`.
+    /// Returns an entry without waiting packets for a switch. The arguments are the values of the fields with the same names.
     pub(crate) fn new(order: Order, number: u32, node: u32, all: Range<u32>) -> Self {
         let (ports, departures) = (Vec::new(), BinaryHeap::new());
         Self { order, number, node, all, ports, departures, next: Instant::MAX, listed: false }
     }
 
-    /// Returns an entry without waiting packets for all hosts, whose ports come first. Each host has a node and a memory of its own.
+    /// Returns an entry without waiting packets for all hosts. The ports of hosts precede those of switches. Hosts share no memory: their
+    /// ports send in any order.
     pub(crate) fn of_hosts(hosts: u32) -> Self {
         Self::new(Order::Apart, u32::MAX, u32::MAX, 0..hosts)
     }

@@ -1,31 +1,31 @@
-//! A barrier at which the threads of a run meet, and which opens for all if one of them panics.
+//! A barrier for the threads of a run. If one thread panics, the barrier releases all others.
 //!
-//! All state that threads share has types of `sync`, so that a test can replace them by those of a model checker
+//! All shared state has types of the module `sync`, so that a test can replace them with those of a model checker
 //! (`tests/barrier.rs`).
 
 use std::sync::PoisonError;
 
 use super::sync::{AtomicBool, AtomicUsize, Condvar, Mutex, Ordering, panicking, spin_loop};
 
-/// Barrier of a fixed number of threads. The last thread to arrive runs a closure before any thread passes; each thread sees
-/// all writes that the others made before they arrived.
+/// Barrier of a fixed number of threads. The last thread to arrive runs a closure before any thread passes. After the barrier, each thread
+/// can read all values that the other threads wrote before it.
 #[derive(Debug)]
 pub(crate) struct Barrier {
     threads: usize,
     /// Number of times that a waiting thread spins before it sleeps.
     looks: u32,
     waiting: AtomicUsize,
-    /// Number of times that the barrier has opened, modulo 2^64.
+    /// Number of times that the barrier has opened, with wrap-around.
     turn: AtomicUsize,
     /// Whether a thread has panicked and will not arrive again.
     broken: AtomicBool,
-    /// Number of sleeping threads. If it is zero, opening skips the wake-up, the slowest step.
+    /// Number of sleeping threads. If it is zero, opening the barrier skips the wake-up, which is the slowest step.
     asleep: Mutex<usize>,
     opened: Condvar,
 }
 
 impl Barrier {
-    /// Returns a barrier of `threads` threads, each of which spins `looks` times before it sleeps.
+    /// Returns a barrier for `threads` threads. A waiting thread spins `looks` times before it sleeps.
     pub(crate) fn new(threads: usize, looks: u32) -> Self {
         Self {
             threads,
@@ -38,7 +38,7 @@ impl Barrier {
         }
     }
 
-    /// Waits for all threads; the last thread to arrive runs `decide`. Returns false if a thread gave up.
+    /// Waits for all threads. The last thread to arrive runs `decide`. Returns false if a thread called [`Self::give_up`].
     pub(crate) fn pass(&self, decide: impl FnOnce()) -> bool {
         let turn = self.turn.load(Ordering::Relaxed);
         if self.waiting.fetch_add(1, Ordering::AcqRel) + 1 == self.threads {

@@ -1,4 +1,4 @@
-//! Report of a run, from the measurements of its worlds.
+//! Merges the measurements of a run's worlds into its report.
 
 use std::collections::BTreeMap;
 
@@ -11,18 +11,18 @@ use crate::network::event::Ranks;
 use crate::run::world::World;
 use crate::traffic::Names;
 
-/// Measurements of a run as a whole.
+/// Measurements that belong to the whole run instead of one world.
 #[derive(Debug)]
 pub(crate) struct Whole {
     /// Time at which the run ended.
     pub(crate) end: Instant,
-    /// Flows whose trace was discarded.
+    /// Names of the flows with a discarded trace.
     pub(crate) forgotten: Vec<u32>,
-    /// Number of packets of each capture.
+    /// Number of captured packets, for each capture.
     pub(crate) captured: Vec<u64>,
 }
 
-/// Merges the worlds of a run's partitions into a report.
+/// Returns the report of a run, from the worlds of its partitions.
 pub(crate) fn report(experiment: Experiment, worlds: Vec<World>, whole: Whole) -> Report {
     let Whole { end, forgotten, captured } = whole;
     let (partitions, known): (Vec<Measured>, Vec<Flows>) =

@@ -14,7 +14,7 @@ pub(crate) struct Crew {
     members: Vec<Member>,
 }
 
-/// A thread, which receives partitions for a stretch and returns them after it.
+/// A thread, with channels: it receives partitions for each stretch, and returns them after the stretch.
 #[derive(Debug)]
 struct Member {
     tasks: Sender<Task>,
@@ -22,12 +22,12 @@ struct Member {
     thread: JoinHandle<()>,
 }
 
-/// Partitions that a thread runs in a stretch.
+/// Work of one thread in a stretch: the partitions that it runs.
 #[derive(Debug)]
 struct Task {
     meeting: Arc<Meeting>,
     partitions: Vec<Partition>,
-    /// Number of the first partition.
+    /// Number of the first of these partitions in the network.
     first: usize,
 }
 
@@ -39,7 +39,8 @@ struct Meeting {
 }
 
 impl Crew {
-    /// Runs the partitions of a stretch, one thread per share; the calling thread runs the first share.
+    /// Runs a stretch on one thread per element of `shares`, each with that number of partitions. The calling thread runs the first share.
+    /// Returns the state of the stretch and the schedule.
     ///
     /// # Panics
     ///
@@ -77,7 +78,7 @@ impl Crew {
         (stretch, schedule.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Returns the identifiers of the threads.
+    /// Returns the identifiers of the threads, except the calling thread.
     #[cfg(test)]
     pub(crate) fn threads(&self) -> Vec<thread::ThreadId> {
         self.members.iter().map(|member| member.thread.thread().id()).collect()
@@ -96,7 +97,7 @@ impl Drop for Crew {
     fn drop(&mut self) {
         for Member { tasks, done, thread } in self.members.drain(..) {
             drop((tasks, done));
-            // A panic of this thread has been reported already, or another thread's panic ends the run.
+            // If this thread has panicked, its panic has been reported, or the panic of another thread ends the run.
             drop(thread.join());
         }
     }

@@ -1,32 +1,34 @@
-//! Upper bound on the speed-up of a run by more cores.
+//! Upper bound on the speed-up of a run on several cores.
 
 use crate::network::division::Division;
 use crate::run::partition::Partition;
 
-/// Critical path of a run: the events of the busiest core, summed over all windows, for partitions assigned to a number of cores. All
-/// events count as equally long, and barriers and mail as free, so no run exceeds the bound.
+/// Critical path of a run for several numbers of cores: the number of events of the busiest core, summed over all windows.
+///
+/// The speed-up over one core is at most the number of all events divided by this sum, because barriers and mail also take time. The bound
+/// assumes that all events take the same time.
 #[derive(Debug)]
 pub(crate) struct CriticalPath {
     dealt: Vec<Dealt>,
-    /// Events of each partition before the window, by partition.
+    /// Number of events of each partition before the current window.
     fired: Vec<u64>,
     events: u64,
 }
 
-/// Assignment of partitions to a number of cores.
+/// Assignment of partitions to `cores` cores, with the length of the critical path.
 #[derive(Debug)]
 struct Dealt {
     cores: u32,
     /// Core of each partition.
     core_of: Vec<u32>,
-    /// Events in the window, by core.
+    /// Number of events of each core in the current window.
     events: Vec<u64>,
-    /// Sum over all windows of the events of the busiest core.
+    /// Length of the critical path: number of events of the busiest core, summed over all windows.
     longest: u64,
 }
 
 impl CriticalPath {
-    /// Returns empty critical paths, one for each of these numbers of `cores`. Called before the partitions run.
+    /// Returns an empty critical path for each number of cores in `cores`. Called before the partitions run.
     pub(crate) fn new(division: &Division, cores: &[u32]) -> Self {
         let dealt = |&cores: &u32| Dealt {
             cores,
@@ -38,7 +40,7 @@ impl CriticalPath {
         Self { dealt: cores.iter().map(dealt).collect(), fired: vec![0; partitions], events: 0 }
     }
 
-    /// Counts a window that all partitions have run.
+    /// Adds the events of a window. Called when all partitions have run this window.
     pub(crate) fn on_window(&mut self, partitions: &[Partition]) {
         for ((number, partition), fired) in partitions.iter().enumerate().zip(&mut self.fired) {
             let events = partition.events() - std::mem::replace(fired, partition.events());
@@ -53,7 +55,7 @@ impl CriticalPath {
         }
     }
 
-    /// Returns, by number of cores, the upper bound on the speed-up over one core.
+    /// Returns pairs of a number of cores and the upper bound on the speed-up over one core.
     pub(crate) fn speed_ups(&self) -> Vec<(u32, f64)> {
         let speed_up = |dealt: &Dealt| (dealt.cores, self.events as f64 / dealt.longest.max(1) as f64);
         self.dealt.iter().map(speed_up).collect()

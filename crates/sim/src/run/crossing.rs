@@ -7,7 +7,7 @@ use shallows_measure::Lost;
 use crate::hosts::packet::{Bodies, PacketRef, Packets};
 use crate::network::Arriving;
 
-/// Packets in flight from one partition to another, in the order in which they left.
+/// Packets in flight from one partition to another, in the order in which they were sent.
 #[derive(Debug, Default)]
 pub(crate) struct Crossings {
     pub(crate) packets: Vec<Arriving<PacketRef>>,
@@ -39,14 +39,14 @@ impl Crossings {
 /// Links to other partitions, and the packets that left through them since the last collection.
 #[derive(Debug, Default)]
 pub(crate) struct Exits {
-    /// By exit: index in `neighbours`, and the place of the far end in that partition.
+    /// For each exit: index of the other partition in `neighbours`, and index of the far end in that partition.
     ends: Vec<(u32, u32)>,
     neighbours: Vec<Neighbour>,
     /// Indices of the neighbours with packets to collect.
     addressed: Vec<u32>,
 }
 
-/// Another partition to which links lead.
+/// Partition to which links from this partition lead, with the packets to it.
 #[derive(Debug)]
 struct Neighbour {
     partition: u32,
@@ -56,7 +56,8 @@ struct Neighbour {
 }
 
 impl Exits {
-    /// Adds a link whose far end is in this `partition` at place `wire`; returns the number of the exit.
+    /// Adds a link to another partition, and returns the index of the exit. `partition` is the partition of the link's far end, and `wire`
+    /// the index of the far end there.
     pub(crate) fn add(&mut self, partition: u32, is_near: bool, wire: u32) -> u32 {
         let known = self.neighbours.iter().position(|neighbour| neighbour.partition == partition);
         let neighbour = known.unwrap_or_else(|| {
@@ -73,7 +74,7 @@ impl Exits {
         !self.ends.is_empty()
     }
 
-    /// Sends a packet through an exit. Its body stays until [`Self::collect`].
+    /// Sends a packet through an exit. The packet's body stays in the packet store until [`Self::collect`].
     #[inline(never)]
     pub(crate) fn leave(&mut self, exit: u32, at: Instant, header: Header, payload: PacketRef) {
         let (neighbour, wire) = self.ends[exit as usize];
@@ -84,7 +85,7 @@ impl Exits {
         left.push(Arriving { at, header, payload, wire });
     }
 
-    /// Discards the packets that left through this exit since the last collection, because the link has gone down; returns their counts.
+    /// Discards the packets that were sent through this exit since the last collection, because the link is down. Returns their counts.
     pub(crate) fn lose(&mut self, exit: u32, packets: &mut Packets) -> Lost {
         let (neighbour, wire) = self.ends[exit as usize];
         let left = &mut self.neighbours[neighbour as usize].left.packets;
@@ -102,8 +103,8 @@ impl Exits {
         lost
     }
 
-    /// Passes the packets that have left to `take`, with the partition to which they go; only partitions with packets are passed. Bodies
-    /// for another packet store leave `packets`.
+    /// Calls `take` for each partition to which packets were sent since the last call, with the number of that partition and the packets.
+    /// If the partition has another packet store, the bodies are moved out of `packets`.
     pub(crate) fn collect(&mut self, packets: &mut Packets, mut take: impl FnMut(u32, &mut Crossings)) {
         for neighbour in self.addressed.drain(..) {
             let Neighbour { partition, is_near, left } = &mut self.neighbours[neighbour as usize];

@@ -1,16 +1,16 @@
 //! The end of a run that ends when its last flow completes.
 //!
-//! Time is divided into steps whose length depends on the scenario alone. The run ends with the step in which its last flow
-//! completes. All counters and the simulated time are therefore the same for one partition, several partitions and any number of
-//! threads: a thread may run ahead of the last completion, but never beyond the end of that step. If sources of datagrams or echo
-//! requests have stop times of their own, the run continues at least through the step of the last stop. It then ends with the
-//! first step that leaves no packet under way.
+//! Simulated time is divided into steps of equal length, which depends only on the scenario. The run ends at the end of the step in which
+//! its last flow completes. All counters and the end of the run are therefore the same for any number of partitions and threads: a thread
+//! may run beyond the last completion, but not beyond the end of that step. If sources of datagrams or echo requests have stop times, the
+//! run continues at least to the end of the step of the last stop. It then ends with the first step after which no packet is in a queue or
+//! in flight.
 
 use shallows_core::{Duration, Instant};
 use shallows_scenario::Experiment;
 
-/// Returns the length of a step: the shortest delay above zero of the links between switches, or of all links if these have none; one
-/// picosecond if all delays are zero.
+/// Returns the length of a step: the shortest delay above zero of a link between switches. If there is none, returns the shortest delay
+/// above zero of any link, or one picosecond if all delays are zero.
 fn end_step(experiment: &Experiment) -> Duration {
     let network = &experiment.network;
     let shortest = |between_switches: bool| {
@@ -27,7 +27,7 @@ fn end_step(experiment: &Experiment) -> Duration {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ending {
     step: Duration,
-    /// Last instant at which a source with a stop time of its own may send; `None` without such sources.
+    /// Last instant at which a source of datagrams or echo requests with a stop time may send; `None` without such sources.
     sources: Option<Instant>,
 }
 
@@ -42,18 +42,19 @@ impl Ending {
         step_end(now, self.step)
     }
 
-    /// Returns whether the run is over at the end of a step, with this number of packets under way and the next event at `next`.
+    /// Returns whether the run is over at the end of a step. `under_way` counts packets in queues and in flight; `next` is the time
+    /// of the next event.
     pub(crate) fn is_over(self, under_way: u64, next: Instant) -> bool {
         self.sources.is_none_or(|last| under_way == 0 && next > self.step_end(last))
     }
 
-    /// Returns the end of a run that is over and whose last event was at `now`.
+    /// Returns the end time of a run that is over. `now` is the time of its last event.
     pub(crate) fn after(self, now: Instant) -> Instant {
         self.step_end(self.sources.map_or(now, |last| last.max(now))) + Duration(1)
     }
 }
 
-/// Returns the last instant of the step that contains `now`.
+/// Returns the last instant of the step of length `step` that contains `now`.
 pub(crate) fn step_end(now: Instant, step: Duration) -> Instant {
     Instant((now.0 / step.0 + 1) * step.0 - 1)
 }

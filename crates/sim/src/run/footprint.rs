@@ -1,7 +1,7 @@
-//! Lower bound on the memory of a run before it is built, and the memory of its records while it runs.
+//! Lower bound on the memory of a run before it is built, and memory of the records of a run in progress.
 //!
-//! Only memory that is certainly needed counts. Waiting packets and traces of changes are therefore left out, and samples are counted as
-//! if a single port always had a backlog.
+//! The lower bound contains only memory that the run certainly needs. It therefore contains neither waiting packets nor traces of changes,
+//! and it assumes that each sample contains a single port with a backlog.
 
 use std::sync::Arc;
 
@@ -15,19 +15,19 @@ use crate::run::simulation::Simulation;
 use crate::run::world::World;
 use crate::run::world::measured::Held;
 
-/// Memory need of one kind.
+/// Memory that a run needs for one kind of objects.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Need {
     /// Number and kind of the objects, such as "300 flows".
     pub what: String,
-    /// Bytes.
+    /// Size of these objects in bytes.
     pub bytes: f64,
-    /// Setting that reduces the need.
+    /// Advice that reduces this memory, such as "fewer switches".
     pub remedy: &'static str,
 }
 
-/// Returns the minimum memory of a run of `experiment`, by kind, largest first. The list is never empty, because each host has a
-/// switch, which has a route.
+/// Returns the minimum memory of a run of `experiment` for each kind of objects, largest first. The list is never empty, because each host
+/// is connected to a switch, which has a route.
 pub fn footprint(experiment: &Experiment) -> Vec<Need> {
     let mut needs =
         vec![tables(experiment), samples(experiment), echoes(experiment), connections(experiment)];
@@ -42,7 +42,8 @@ fn need<T>(count: f64, what: &str, remedy: &'static str) -> Need {
     Need { what: format!("{count:.0} {what}"), bytes: count * size_of::<T>() as f64, remedy }
 }
 
-/// Returns the memory of routing tables: a route from every switch to every switch with hosts, for each epoch with routes of its own.
+/// Returns the memory of routing tables. A table has a route from every switch to every switch with hosts. Epochs with equal routes share
+/// a table.
 fn tables(experiment: &Experiment) -> Need {
     let first = &experiment.network.routing;
     let mut tables: Vec<_> =
@@ -53,7 +54,7 @@ fn tables(experiment: &Experiment) -> Need {
     need::<[u32; 2]>(routes, "routes of switches", "fewer switches")
 }
 
-/// Returns the memory of buckets and bins, by kind of port.
+/// Returns the memory of buckets and bins for each kind of port.
 fn ports(experiment: &Experiment) -> impl Iterator<Item = Need> {
     let network = &experiment.network;
     network.ports.iter().enumerate().map(|(number, port)| {
@@ -90,7 +91,7 @@ fn echoes(experiment: &Experiment) -> Need {
     need::<Echo>(count, "echo requests", "a longer interval between pings, or fewer pairs")
 }
 
-/// Returns the memory of the connections that exist from the start.
+/// Returns the memory of the connections that are opened at the start of the run.
 fn connections(experiment: &Experiment) -> Need {
     let count = |(policy, pairs): (&Connections, &shallows_scenario::Pairs)| match policy {
         Connections::Persistent { per_pair, warm_up: Some(_), .. } => {
@@ -111,7 +112,7 @@ fn arrivals(experiment: &Experiment) -> [Need; 2] {
 }
 
 impl Simulation {
-    /// Returns the memory of the run's records so far by kind, largest first.
+    /// Returns the current memory of the run's records for each kind of record, largest first.
     pub fn held(&self) -> Vec<Need> {
         let held: Vec<Held> = self.worlds().map(World::held).collect();
         let sum = |count: fn(&Held) -> usize| held.iter().map(count).sum::<usize>() as f64;

@@ -1,4 +1,4 @@
-//! A run: one world per partition of the network, and the code that advances them in parallel.
+//! A run: one world for each partition of the network, and the code that advances these worlds in parallel.
 
 pub(crate) mod barrier;
 pub(crate) mod closing;

@@ -1,4 +1,4 @@
-//! Observers of a run, which never change it.
+//! Observers of a run: traces, samples and captures. They do not affect results.
 
 use std::collections::BTreeMap;
 
@@ -18,13 +18,13 @@ use crate::network::Change;
 pub(crate) struct Observers {
     pub(crate) ports: PortTracer,
     pub(crate) flows: FlowTracer,
-    /// Senders of the traced flows that have begun, by flow.
+    /// Sender of each traced flow that has begun, by name of the flow.
     begun: BTreeMap<u32, Begun>,
     pub(crate) queues: Sampler,
     pub(crate) tap: Tap,
 }
 
-/// Place of a flow's sender, and the bytes that its connection had written before the flow.
+/// Place of a flow's sender. `before` is the number of bytes that the flow's connection had written when the flow began.
 #[derive(Clone, Copy, Debug)]
 struct Begun {
     place: Place,
@@ -56,7 +56,7 @@ impl Observers {
         }
     }
 
-    /// Records the beginning of a flow: the place of its sender, and the number of bytes (`before`) that its connection had written.
+    /// Records the beginning of a flow. `place` is its sender; `before` is the number of bytes that its connection has written so far.
     /// Returns whether every change of the sender must be recorded.
     pub(crate) fn flow_begins(&mut self, flow: u32, place: Place, before: u64) -> bool {
         if !self.flows.follows(flow) {
@@ -66,7 +66,7 @@ impl Observers {
         self.flows.begin(flow)
     }
 
-    /// Records the sender of a flow that is traced at every change.
+    /// Records the state of a flow's sender in the traces that record every change.
     #[cold]
     pub(crate) fn sender_changed(&mut self, now: Instant, flow: u32, endpoint: &Endpoint) {
         if let Some(&Begun { before, .. }) = self.begun.get(&flow) {
@@ -74,7 +74,7 @@ impl Observers {
         }
     }
 
-    /// Records the senders of a trace with an interval; returns the time of the next record.
+    /// Records the state of the senders in a trace that has an interval. Returns the time of the trace's next record.
     pub(crate) fn sample_flows(&mut self, number: u32, now: Instant, hosts: &Hosts) -> Instant {
         let (flows, next) = self.flows.due(number, now);
         for flow in flows {
@@ -86,13 +86,14 @@ impl Observers {
     }
 }
 
-/// Returns values in the order of `QUANTITIES`; `None` for quantities that the sender lacks, or does not have yet.
+/// Returns the quantities of a sender in the order of `QUANTITIES`. A quantity is `None` if the sender has no value for it, for example
+/// before the first measurement.
 fn readings(endpoint: &Endpoint, before: u64) -> Readings {
     let Endpoint::Tcp(sender) = endpoint;
     let ssthresh = sender.ssthresh().0;
     [
         Some(sender.cwnd().0 as f64),
-        // RFC 5681 §3.1: the slow-start threshold is arbitrarily high at first.
+        // RFC 5681 §3.1: the initial slow-start threshold is arbitrarily high.
         (ssthresh != u64::MAX).then_some(ssthresh as f64),
         sender.alpha(),
         sender.srtt().map(|srtt| srtt.as_micros_f64()),

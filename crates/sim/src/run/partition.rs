@@ -1,4 +1,4 @@
-//! A partition of the network, with its own world and event queue, and the mail between partitions.
+//! A partition of the network with its world and event queue, and the mail between partitions.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,30 +17,31 @@ use crate::traffic::Newcomer;
 pub(crate) struct Partition {
     pub(crate) world: World,
     pub(crate) queue: EventQueue<Event>,
-    /// Bodies of packets under way, shared with the other partitions of its thread; swapped into its world while it runs.
+    /// Bodies of packets in queues or in flight, shared by all partitions of a thread. While a partition runs, they are in its world.
     store: Arc<Mutex<Packets>>,
-    /// Number of windows in which the partition has run.
+    /// Number of windows that the partition has run.
     pub(crate) visits: u64,
-    /// Whether the last window had at least as many events as the partition has links; the next window then needs most of the partition's
-    /// state.
+    /// Whether the partition's last window had at least as many events as the partition has links. The next window then probably needs most
+    /// of the partition's state.
     is_busy: bool,
 }
 
-/// Mail of one window: any partition writes it in the previous window, and each partition reads its own letterbox.
+/// Mail that partitions read in one window, with a letterbox for each partition. It was written by other partitions in the previous
+/// window.
 #[derive(Debug, Default)]
 pub(crate) struct Mail(Vec<Letterbox>);
 
-/// Mail to one partition.
+/// Letterbox of one partition: its unread mail.
 #[derive(Debug)]
 struct Letterbox {
     letters: Mutex<Letters>,
-    /// Time of the first event that the mail causes; `Instant::MAX` if the box is empty.
+    /// Time of the first event that the mail causes; `Instant::MAX` if the letterbox is empty.
     first: AtomicU64,
 }
 
 #[derive(Debug, Default)]
 struct Letters {
-    /// Packets, one entry per sending partition.
+    /// Packets from other partitions, with one entry for each partition that has sent some.
     crossings: Vec<Crossings>,
     /// Empty entries for reuse by senders.
     spare: Vec<Crossings>,
@@ -52,7 +53,7 @@ impl Partition {
         Self { world, queue, store, visits: 0, is_busy: false }
     }
 
-    /// Prefetches the partition's state, which has left the cache while other partitions ran.
+    /// Prefetches the partition's state if the partition is busy. The state left the cache while other partitions of the thread ran.
     pub(crate) fn prefetch(&self) {
         if self.is_busy {
             self.queue.prefetch();
@@ -60,7 +61,7 @@ impl Partition {
         }
     }
 
-    /// Reads the mail, runs until `until`, and writes mail to the others.
+    /// Reads the letterbox with this `number` in `mail`, runs until the time `until`, and writes mail to other partitions to `next_mail`.
     pub(crate) fn run(&mut self, until: Instant, mail: &Mail, next_mail: &Mail, number: usize) {
         self.visits += 1;
         let before = self.events();
@@ -71,14 +72,14 @@ impl Partition {
         self.world.run(&mut self.queue, until, u64::MAX);
         self.is_busy = self.events() - before >= self.world.links() as u64;
         for (partition, newcomer) in self.world.collect_newcomers() {
-            // The partition of the receiver reads this in the next window, before packets of the flow arrive.
+            // The partition of the receiver reads the announcement in the next window, before packets of the flow arrive there.
             next_mail.announce(partition, newcomer, until + Duration(1));
         }
         self.world.collect_crossings(|partition, left| next_mail.send(partition, left));
         self.world.exchange_packets(&mut packets);
     }
 
-    /// Puts packets from other partitions in flight to the nodes of this one.
+    /// Reads the letterbox with this `number` in `mail` between two windows: puts the packets in flight and announces the flows.
     pub(crate) fn read(&mut self, mail: &Mail, number: usize) {
         let store = Arc::clone(&self.store);
         let mut packets = store.lock().unwrap_or_else(PoisonError::into_inner);
@@ -87,7 +88,7 @@ impl Partition {
         self.world.exchange_packets(&mut packets);
     }
 
-    /// Puts packets from other partitions in flight, while the store is in the world.
+    /// Reads a letterbox like [`Self::read`], while the packet store is in the world.
     fn read_into(&mut self, mail: &Mail, number: usize) {
         if mail.first(number) == Instant::MAX {
             return;
@@ -120,13 +121,13 @@ impl Partition {
 }
 
 impl Mail {
-    /// Returns empty mail for this number of partitions.
+    /// Returns empty letterboxes for this number of partitions.
     pub(crate) fn new(partitions: usize) -> Self {
         let empty = || Letterbox { letters: Mutex::default(), first: AtomicU64::new(Instant::MAX.0) };
         Self((0..partitions).map(|_| empty()).collect())
     }
 
-    /// Returns the time of the first event that unread mail causes in this partition.
+    /// Returns the time of the first event that unread mail causes in this partition; `Instant::MAX` without unread mail.
     pub(crate) fn first(&self, partition: usize) -> Instant {
         Instant(self.0[partition].first.load(Ordering::Relaxed))
     }
@@ -138,7 +139,7 @@ impl Mail {
         letters.open().flows.push(newcomer);
     }
 
-    /// Sends packets to this partition; there must be at least one.
+    /// Moves packets to the letterbox of this partition. There must be at least one packet.
     fn send(&self, partition: u32, packets: &mut Crossings) {
         let letterbox = &self.0[partition as usize];
         letterbox.tell_of(packets.first());

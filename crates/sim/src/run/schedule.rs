@@ -1,4 +1,4 @@
-//! Determines windows, draws the flows that arrive in them, and ends the run.
+//! Determines the end of each window, draws the flows that arrive in it, and ends the run.
 
 use shallows_core::event::{EventQueue, World, run};
 use shallows_core::{Duration, Instant};
@@ -10,14 +10,14 @@ use crate::run::end::{Ending, step_end};
 use crate::run::partition::Mail;
 use crate::traffic::{Here, Names, Newcomer, Traffic};
 
-/// Decisions between two windows, for all partitions.
+/// Decisions that are made between two windows for all partitions together.
 #[derive(Debug)]
 pub(crate) struct Schedule {
     division: Division,
     drawing: Drawing,
-    /// Arrivals of drawn workloads.
+    /// Scheduled arrivals of the workloads in `drawing`.
     arrivals: EventQueue<Event>,
-    /// Last instant at which the run ends in any case.
+    /// Latest instant at which the run ends.
     limit: Instant,
     ends_on_completion: bool,
     ending: Ending,
@@ -25,7 +25,7 @@ pub(crate) struct Schedule {
     finished: bool,
 }
 
-/// Workloads whose flows are drawn ahead, window by window.
+/// Workloads that do not react to flows. Their flows are drawn in advance, window by window.
 #[derive(Debug)]
 struct Drawing {
     traffic: Traffic,
@@ -41,13 +41,13 @@ impl World for Drawing {
     }
 }
 
-/// Counts of all partitions together.
+/// Sums of the counts of all partitions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RunCounts {
-    /// Finite flows of applications.
+    /// Number of finite flows that workloads in partitions have started, which are those that react to flows.
     pub(crate) flows_started: u64,
     pub(crate) flows_completed: u64,
-    /// Applications that will send more even if they receive nothing.
+    /// Number of workloads in partitions that will generate further flows even without a notification.
     pub(crate) busy: u64,
     pub(crate) under_way: u64,
 }
@@ -79,7 +79,7 @@ impl Schedule {
         &self.division
     }
 
-    /// Returns the drawn workloads. Their counts include the flows of the open window.
+    /// Returns the workloads that do not react to flows. Their counts include the flows of the open window.
     pub(crate) fn traffic(&self) -> &Traffic {
         &self.drawing.traffic
     }
@@ -89,8 +89,8 @@ impl Schedule {
         self.finished
     }
 
-    /// Returns the last instant of the next window and announces its flows in `mail`; `None` if the run is over. `earliest` is a lower
-    /// bound on the next event of the partitions. `state` is called only if the counts can end the run.
+    /// Returns the last instant of the next window, and announces the flows that arrive in it in `mail`. Returns `None` if the run is over.
+    /// `earliest` is a lower bound on the next event of all partitions. `state` is called only if its counts can end the run.
     pub(crate) fn next(
         &mut self,
         earliest: Instant,
@@ -113,13 +113,14 @@ impl Schedule {
         Some(until)
     }
 
-    /// Returns whether all flows are complete, drawn workloads have no more, and no other traffic continues; the next event is at `first`.
+    /// Returns whether all flows are complete, no workload has further flows, and no other traffic continues. The next event is not before
+    /// `first`.
     fn is_over(&self, state: &RunCounts, first: Instant) -> bool {
         let open = self.drawing.traffic.finite + state.flows_started - state.flows_completed;
         open + state.busy == 0 && self.ending.is_over(state.under_way, first)
     }
 
-    /// Draws the flows that arrive until `until`, and announces them to the partitions of their hosts.
+    /// Draws the flows that arrive by `until`, and announces each to the partitions of its sender and receiver.
     fn draw(&mut self, until: Instant, mail: &Mail) {
         run(&mut self.drawing, &mut self.arrivals, until, u64::MAX);
         for newcomer in self.drawing.drawn.drain(..) {

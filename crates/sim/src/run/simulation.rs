@@ -1,4 +1,4 @@
-//! A run of one experiment: fires its events, checks the conservation laws and returns the report.
+//! A run of one experiment: fires events until the run ends, checks the conservation laws and returns the report.
 
 use std::io;
 use std::sync::Arc;
@@ -24,17 +24,17 @@ use crate::traffic::Traffic;
 pub struct Simulation {
     experiment: Experiment,
     execution: Execution,
-    /// Partitions of the network; one unless it is divided.
+    /// Partitions of the network. An undivided network is a single partition.
     partitions: Vec<Partition>,
     /// Windows in which several partitions run; `None` for a single partition.
     windows: Option<Windows>,
     ending: Ending,
-    /// Whether every flow is complete, so that the run continues step by step until it is over.
+    /// Whether every flow of a single partition is complete. The run then continues step by step until it is over ([`Ending`]).
     closing: bool,
     captures: Captures,
-    /// Whether the choice between one and several partitions per thread is still open.
+    /// Whether the run has yet to decide between one and several partitions per thread.
     on_trial: bool,
-    /// Whether the run is over because all its traffic has ended. Used for a single partition; `windows` has it for several.
+    /// Whether a run with a single partition is over because all its traffic has ended. With several partitions, `windows` has this state.
     finished: bool,
     done: bool,
 }
@@ -46,33 +46,34 @@ pub struct Progress {
     pub done: bool,
     /// Simulated time.
     pub now: Instant,
-    /// Share of the run that is done, from 0 to 1: of its flows, or of its time if it ends at a time.
+    /// Share of the run that is done, from 0 to 1: the larger of the share of completed flows and the share of the time to `stop.at`.
     pub fraction: f64,
     /// Number of flows that have arrived.
     pub flows_started: u64,
     /// Number of flows that are complete.
     pub flows_completed: u64,
-    /// Number of packets put on links.
+    /// Number of packet-hops: each packet counts once for each link on which it was sent.
     pub packet_hops: u64,
     /// Number of events fired.
     pub events: u64,
 }
 
-/// Number of events after which captured packets are written to files, so that they take only some megabytes.
+/// Number of events after which captured packets are written to files. Packets that are not yet written then take only some megabytes.
 const CAUGHT: u64 = 1 << 16;
 
-/// Number of events after which the number of partitions per thread is decided. They take less than a second, in which the queues of large
-/// networks fill.
+/// Number of events after which the number of partitions per thread is decided. These events take less than a second of wall time, and
+/// the queues of large networks fill during them.
 const TRIAL: u64 = 1 << 20;
 
 /// Number of events per visit of a partition above which several partitions per thread are faster.
 const WORTH_A_VISIT: u64 = 50;
 
-/// Number of directed links above which a network keeps its partitions even with few events, because it exceeds the cache in any case.
+/// Number of directed links above which a network keeps several partitions per thread even with few events. Such a network exceeds the
+/// cache with any number of events.
 const NEVER_ONE: usize = 8_192;
 
-/// Time at which any run without `stop.at` ends. A run that reaches this time has a flow without a path, whose timer only backs off. 100
-/// days are half of the clock's range, so no deadline overflows.
+/// Time at which a run without `stop.at` ends in any case. A run reaches this time only if a flow has no path, so that its retransmission
+/// timer backs off again and again. 100 days are half of the clock's range, so no deadline overflows.
 const END_OF_TIME: Instant = Instant(100 * 24 * 3_600 * 1_000_000_000_000);
 
 /// Opens sinks that discard all data.
@@ -90,7 +91,8 @@ impl Simulation {
         Self::divided(experiment, 1)
     }
 
-    /// Builds the network for up to `threads` threads ([`Self::adapt_threads`]). Results do not depend on the number.
+    /// Builds the network for up to `threads` threads ([`Self::adapt_threads`]). Captures are discarded. Results do not depend on
+    /// the number of threads.
     pub fn divided(experiment: Experiment, threads: u32) -> Self {
         Self::capturing(experiment, threads, nowhere).expect("nowhere takes everything")
     }
@@ -116,7 +118,7 @@ impl Simulation {
         Ok(built)
     }
 
-    /// Builds the network with this division; otherwise like [`Self::capturing`].
+    /// Builds the network with this division, and writes each capture to the sink that `open` returns for its name.
     ///
     /// # Errors
     ///
@@ -129,7 +131,8 @@ impl Simulation {
         Self::executed(experiment, Some(division), Execution::default(), open)
     }
 
-    /// Builds the network with this division, or as one partition, and with this way to run switches; otherwise like [`Self::capturing`].
+    /// Builds the network with this division, or as one partition, and runs its switches in the way of `execution`. Writes each capture to
+    /// the sink that `open` returns for its name.
     ///
     /// # Errors
     ///
@@ -166,7 +169,8 @@ impl Simulation {
         }
     }
 
-    /// Fires `events` more events, or fewer if the run ends; a few more if the network is divided or switches run by window.
+    /// Fires `events` events, or fewer if the run ends, and returns the progress. Fires some more events if the network is divided or
+    /// switches run by window, because a window is not interrupted.
     pub fn advance(&mut self, events: u64) -> Progress {
         let enough = self.events().saturating_add(events);
         let most = if self.captures.any() { CAUGHT } else { u64::MAX };
@@ -184,8 +188,8 @@ impl Simulation {
         self.progress()
     }
 
-    /// Decides whether threads keep several partitions each, which is faster if each visit of a partition has many events. Otherwise,
-    /// restarts the run with one partition per thread, and runs up to the same point. Only the speed depends on this.
+    /// Decides whether each thread keeps several partitions, which is faster if a partition has many events per window. If not, restarts
+    /// the run with one partition per thread and repeats it up to the same number of events. Results do not depend on this decision.
     fn judge(&mut self) {
         self.on_trial = false;
         let (events, visits) =
@@ -203,7 +207,8 @@ impl Simulation {
         self.advance(events);
     }
 
-    /// Writes the captured packets that no later packet can precede; with windows, these are all captured packets.
+    /// Writes the captured packets whose order is final, because later packets cannot precede them. With windows, these are all captured
+    /// packets.
     fn write_captures(&mut self) {
         let until = match &self.partitions[..] {
             [whole] if !self.done => whole.queue.now(),
@@ -213,7 +218,7 @@ impl Simulation {
         self.captures.write_before(until, taps);
     }
 
-    /// Fires events of a single partition, which needs no windows. Returns whether the run has ended.
+    /// Fires about `events` events of a run with a single partition. Returns whether the run has ended.
     fn advance_whole(&mut self, events: u64) -> bool {
         if self.closing {
             return self.close(events);
@@ -233,7 +238,8 @@ impl Simulation {
         self.close(events)
     }
 
-    /// Fires events of a single partition whose flows are all complete, from the end of a step. Returns whether the run has ended.
+    /// Fires about `events` events of a run with a single partition after all its flows are complete, step by step. Returns whether the run
+    /// has ended.
     fn close(&mut self, events: u64) -> bool {
         let limit = limit(&self.experiment);
         let Partition { world, queue, .. } = &mut self.partitions[0];
@@ -303,34 +309,35 @@ impl Simulation {
         self.partitions.len()
     }
 
-    /// Returns the number of windows that ran on several threads; windows with few events run on one.
+    /// Returns the number of windows that ran on several threads. Windows with few events run on one thread.
     pub fn threaded_windows(&self) -> u64 {
         self.windows.as_ref().map_or(0, |windows| windows.threaded_windows)
     }
 
-    /// Enables the choice of the number of threads during the run: the fastest at the moment, up to the number of the division. Results do
-    /// not change.
+    /// Lets the run change its number of threads: it measures its speed and uses the fastest number, up to the number of threads of the
+    /// division. Results do not depend on this.
     pub fn adapt_threads(&mut self) {
         if let Some(windows) = &mut self.windows {
             windows.adapt_threads();
         }
     }
 
-    /// Enables the measurement of the critical path for each of these numbers of `cores`. Needs one thread and several partitions.
+    /// Enables the measurement of the critical path for each number of cores in `cores`. Has an effect only with several partitions on one
+    /// thread.
     pub fn follow_critical_path(&mut self, cores: &[u32]) {
         if let Some(windows) = &mut self.windows {
             windows.follow_critical_path(cores);
         }
     }
 
-    /// Returns, by number of cores, an upper bound on the speed-up over one core, assuming that all events take the same time and
-    /// that everything else takes no time. Empty without [`Self::follow_critical_path`].
+    /// Returns pairs of a number of cores and an upper bound on the speed-up over one core. The bound assumes that all events take the same
+    /// time and that all other work takes no time. Empty without [`Self::follow_critical_path`].
     pub fn speed_ups(&self) -> Vec<(u32, f64)> {
         let path = self.windows.as_ref().and_then(|windows| windows.critical_path.as_ref());
         path.map(CriticalPath::speed_ups).unwrap_or_default()
     }
 
-    /// Flushes the captures. Call it regularly, to detect errors early, and before [`Self::finish`].
+    /// Flushes the captures. Call this function regularly, to detect errors early, and before [`Self::finish`].
     ///
     /// # Errors
     ///
@@ -362,7 +369,7 @@ impl Simulation {
         self.tally().audit(under_way);
         assert!(self.packets() <= under_way, "no packet is kept that is not under way");
         let finished = self.windows.as_ref().map_or(self.finished, Windows::finished);
-        // A run that stops at a time lasts until then, even if nothing happens at its end.
+        // A run with `stop.at` lasts until that time, even if its last event is earlier.
         let end = match self.experiment.stop.at {
             Some(at) if !finished => at,
             stop => {
@@ -377,7 +384,7 @@ impl Simulation {
     }
 }
 
-/// Builds the partitions of a network at time zero, and the windows in which they run if there are several.
+/// Builds the partitions of a network at time zero. Also returns the windows in which they run; `None` for a single partition.
 fn divide(
     experiment: &Experiment,
     division: Option<Division>,
@@ -401,12 +408,13 @@ fn divide(
     (partitions, windows)
 }
 
-/// Returns the last instant at which a run ends in any case.
+/// Returns the latest instant at which a run ends: `stop.at`, or [`END_OF_TIME`] without it.
 fn limit(experiment: &Experiment) -> Instant {
     experiment.stop.at.unwrap_or(END_OF_TIME)
 }
 
-/// Returns the typical time to an event: serialisation and propagation on the slowest link.
+/// Returns the typical time between scheduling and firing an event: the largest sum of serialisation time and delay over all links, plus
+/// the largest jitter.
 fn horizon(experiment: &Experiment) -> Duration {
     let network = &experiment.network;
     let packet = network.mtu + network.framing;

@@ -1,4 +1,4 @@
-//! A stretch: several windows on a fixed number of threads, with the counts of the partitions and their mail.
+//! A stretch: a sequence of windows that run on a fixed number of threads.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -9,17 +9,17 @@ use crate::run::barrier::{Alarm, Barrier};
 use crate::run::partition::{Mail, Partition};
 use crate::run::schedule::{RunCounts, Schedule};
 
-/// Wall clock. It determines the number of threads and the end of a stretch, never the results.
+/// Wall clock. It affects the number of threads and the end of a stretch, but never the results.
 #[expect(clippy::disallowed_types)]
 pub(crate) type Clock = std::time::Instant;
 
-/// State of a stretch.
+/// State of a stretch that its threads share: counts and mail of the partitions, and the barrier.
 #[derive(Debug)]
 pub(crate) struct Stretch {
     board: Vec<Entry>,
-    /// Mail of two windows. In each window, one is read and the other written; their roles swap in the next window.
+    /// Mail of two windows. In each window, one is read and the other is written. Their roles swap after each window.
     mail: [Mail; 2],
-    /// Last instant of the window; `NONE` if the stretch or the run is over.
+    /// Last instant of the open window; `NONE` if the stretch or the run is over.
     until: AtomicU64,
     windows: AtomicU64,
     limits: Limits,
@@ -32,22 +32,22 @@ pub(crate) struct Stretch {
 /// Limits at which a stretch ends.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
-    /// Events of all partitions since the run began.
+    /// Number of events of all partitions since the run began.
     pub(crate) events: u64,
-    /// Seconds of wall time; `None` if the clock is not read.
+    /// Seconds of wall time since the stretch began; `None` for no limit.
     pub(crate) seconds: Option<f64>,
 }
 
-/// Counts of one partition.
+/// Counts of one partition after its last window.
 #[derive(Debug)]
 struct Entry {
     /// Lower bound on the time of the partition's next event.
     next: AtomicU64,
     events: AtomicU64,
-    /// Number of started finite flows of the partition's applications.
+    /// Number of finite flows that the partition's workloads have started.
     flows_started: AtomicU64,
     flows_completed: AtomicU64,
-    /// Number of applications that will send more even if they receive nothing.
+    /// Number of the partition's workloads that will generate further flows even without a notification.
     busy: AtomicU64,
     under_way: AtomicU64,
 }
@@ -74,7 +74,7 @@ impl Entry {
 }
 
 impl Stretch {
-    /// Begins a stretch of these partitions, whose unread mail is `mail`, on the threads of the barrier.
+    /// Begins a stretch of these partitions. `mail` is their mail; `barrier` is for the threads that will run the stretch.
     pub(crate) fn new(partitions: &[Partition], barrier: Barrier, limits: Limits, mail: [Mail; 2]) -> Self {
         Self {
             board: partitions.iter().map(Entry::of).collect(),
@@ -88,7 +88,7 @@ impl Stretch {
         }
     }
 
-    /// Returns the number of windows so far.
+    /// Returns the number of windows that the stretch has opened.
     pub(crate) fn windows(&self) -> u64 {
         self.windows.load(Ordering::Relaxed)
     }
@@ -112,7 +112,7 @@ impl Stretch {
             || self.limits.seconds.is_some_and(|seconds| self.seconds() >= seconds)
     }
 
-    /// Determines the end of the next window, in which the mail with index `read` is read.
+    /// Opens the next window, or ends the stretch or the run. `read` is the index of the mail that is read in this window.
     pub(crate) fn open(&self, schedule: &mut Schedule, read: usize) {
         let next = if self.is_over() {
             None
@@ -142,12 +142,13 @@ impl Stretch {
         (until != NONE).then_some(Instant(until))
     }
 
-    /// Returns a time before which nothing happens in this partition.
+    /// Returns a lower bound on the time of the next event in this partition, including events that unread mail causes.
     fn next(&self, partition: usize, read: usize) -> Instant {
         Instant(self.board[partition].next.load(Ordering::Relaxed)).min(self.mail[read].first(partition))
     }
 
-    /// Runs through a window those `partitions` that have an event or mail. `first` is the number of the first partition.
+    /// Runs one window, up to the time `until`, in each of `partitions` that has an event or mail in it. `first` is the number of the first
+    /// of these partitions.
     pub(crate) fn live(&self, partitions: &mut [Partition], first: usize, until: Instant, read: usize) {
         let in_turn = partitions.len() > 1;
         for (number, partition) in (first..).zip(partitions) {
@@ -161,8 +162,8 @@ impl Stretch {
         }
     }
 
-    /// Runs these partitions through all windows of the stretch, in parallel with other threads. `first` is the number of the
-    /// first partition.
+    /// Runs all windows of the stretch in these partitions, in parallel with other threads. `first` is the number of the first of these
+    /// partitions.
     pub(crate) fn work(&self, partitions: &mut [Partition], first: usize, schedule: &Mutex<Schedule>) {
         let _alarm = Alarm(&self.barrier);
         let mut read = 0;
@@ -174,7 +175,7 @@ impl Stretch {
         }
     }
 
-    /// Ends the stretch: delivers unread mail to the partitions and returns the empty mail.
+    /// Ends the stretch: each partition reads its remaining mail. Returns the empty mail for reuse.
     pub(crate) fn deliver(self, partitions: &mut [Partition]) -> [Mail; 2] {
         for mail in &self.mail {
             for (number, partition) in partitions.iter_mut().enumerate() {

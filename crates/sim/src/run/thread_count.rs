@@ -3,59 +3,61 @@
 //! Results are the same on any number of threads, so a run can change their number at any time. Threads with a barrier are slower
 //! than one thread if other processes use their cores: each window then waits for a thread that the kernel has suspended.
 
-/// Chooses the number of threads: runs the current number, tries another one from time to time, and keeps the faster one.
+/// Choice of the number of threads. From time to time, another number than the current one is tried, and the faster one is kept.
 ///
-/// The current number runs at least [`SHARE`] times as long as a trial, and twice as long after each trial without a large difference, up
-/// to [`PATIENCE`] times. Trials, which may run at half the speed, therefore take at most 1/17 of a run. A new number is measured only
-/// after [`TRIAL`]: its threads wake, the kernel moves them to different cores, and their caches fill.
+/// Between two trials, the current number runs at least [`SHARE`] times as long as a trial. Each trial without a large difference doubles
+/// this time, up to [`PATIENCE`] times its minimum. A trial and its warm-up may run at half the speed, but take at most 1/17 of a run. A
+/// new number is measured only after a warm-up of [`TRIAL`] seconds, in which threads wake, move to different cores and fill their caches.
 #[derive(Clone, Debug)]
 pub(crate) struct ThreadCount {
     most: u32,
     current: u32,
-    /// Number under trial, which runs instead of the current one.
+    /// Number that is being tried instead of the current number; `None` between two trials.
     trial: Option<u32>,
-    /// Index of the next candidate.
+    /// Index of the next number to try in the list of candidates ([`Self::candidate`]).
     next: usize,
-    /// Packet-hops per second on the current number, weighted towards recent ones; `None` before the first measurement.
+    /// Packet-hops per second with the current number of threads: an average in which recent measurements count more. `None` before the
+    /// first measurement.
     rate: Option<f64>,
     measured: Measured,
-    /// Whether the number of threads has just changed.
+    /// Whether the number of threads has just changed, so that the next measurement is warm-up and does not count.
     is_fresh: bool,
-    /// Seconds on the current number since the last trial.
+    /// Seconds that the current number has run since the last trial.
     since_trial: f64,
-    /// Seconds between two trials.
+    /// Seconds that the current number must run before the next trial.
     wait: f64,
     trial_lasted: f64,
 }
 
-/// Packet-hops, and seconds of wall time, since the last evaluation.
+/// Number of packet-hops, and seconds of wall time, since the last evaluation.
 #[derive(Clone, Copy, Debug, Default)]
 struct Measured {
     hops: u64,
     seconds: f64,
 }
 
-/// Seconds of a trial, after as many seconds of warm-up: some hundred windows, and several time slices of the kernel.
+/// Duration of a trial in seconds, after a warm-up of the same duration. It comprises some hundred windows and several time slices of the
+/// kernel.
 const TRIAL: f64 = 0.01;
 
 /// Seconds between two evaluations of the current number.
 const LOOK: f64 = 0.04;
 
-/// Smallest ratio of the time on the current number to the counted time of a trial.
+/// Smallest ratio of the time between two trials to the duration of a trial without its warm-up.
 const SHARE: f64 = 32.0;
 
-/// Largest factor by which trials without a large difference lengthen the time between trials.
+/// Largest factor by which trials without a large difference can lengthen the time between two trials.
 const PATIENCE: f64 = 8.0;
 
-/// Smallest speed-up at which more threads replace fewer, because they take cores from other processes. At equal speed, fewer threads
-/// replace more.
+/// Smallest speed-up at which a larger number of threads replaces a smaller one. It is above 1, because more threads take cores from other
+/// processes. A smaller number replaces a larger one if it is at least as fast.
 const WORTH_IT: f64 = 1.1;
 
-/// Ratio of the rate to the previous rate below which other work has probably begun, so that a trial is due soon.
+/// Ratio of the rate to its previous average below which the next trial is advanced, because other processes have probably begun to run.
 const FALL: f64 = 0.75;
 
 impl ThreadCount {
-    /// Chooses among 1 to `most` threads, beginning with `most`.
+    /// Returns a choice among 1 to `most` threads that begins with `most`.
     pub(crate) fn new(most: u32) -> Self {
         Self {
             most,
@@ -76,14 +78,14 @@ impl ThreadCount {
         self.trial.unwrap_or(self.current)
     }
 
-    /// Returns the seconds after which [`Self::on_measured`] can change the number.
+    /// Returns the remaining seconds until [`Self::on_measured`] can change the number of threads.
     pub(crate) fn seconds(&self) -> f64 {
         let is_short = self.is_fresh || self.trial.is_some() || self.rate.is_none();
         let whole = if is_short { TRIAL } else { LOOK };
         whole - self.measured.seconds
     }
 
-    /// Records a measurement: packet-hops, and seconds of wall time.
+    /// Records that `hops` packet-hops have taken `seconds` seconds of wall time. May change the number of threads.
     pub(crate) fn on_measured(&mut self, hops: u64, seconds: f64) {
         self.measured.hops += hops;
         self.measured.seconds += seconds;
@@ -113,13 +115,13 @@ impl ThreadCount {
         }
     }
 
-    /// Evaluates a trial of another number, which is `faster` times as fast as the current one.
+    /// Evaluates a trial of the number `tried`. `faster` is its speed divided by the speed of the current number.
     fn on_trial(&mut self, tried: u32, faster: f64, rate: f64, seconds: f64) {
         let first = SHARE * seconds;
         self.since_trial = 0.0;
         self.trial_lasted = seconds;
         let is_better = faster >= if tried > self.current { WORTH_IT } else { 1.0 };
-        // If another number is much faster, the machine has changed, and may change again.
+        // If another number is much faster, the load of the machine has changed and may change again, so the next trial comes soon.
         self.wait =
             if faster >= 1.0 / FALL { first } else { (2.0 * self.wait).clamp(first, PATIENCE * first) };
         if is_better {
@@ -127,7 +129,8 @@ impl ThreadCount {
         }
     }
 
-    /// Returns the number to try next, in turns: one thread, half as many, or twice as many; `None` if there is no other.
+    /// Returns the number to try next. The candidates take turns: 1, half the current number, and twice the current number. `None` if no
+    /// candidate differs from the current number.
     fn candidate(&mut self) -> Option<u32> {
         let candidates = [1, self.current.div_ceil(2), (2 * self.current).min(self.most)];
         let turns = (0..candidates.len()).map(|turn| (self.next + turn) % candidates.len());

@@ -1,9 +1,8 @@
 //! Runs the partitions of a network in windows, on one thread or several.
 //!
-//! Simulated time is divided into windows as long as the shortest delay between two partitions. Within a window, partitions run
-//! independently, because packets to other partitions arrive in a later window. Between two windows, the flows of the next window are
-//! drawn, and the run may end (`schedule.rs`). Results therefore depend neither on the number of partitions nor on the threads that run
-//! them.
+//! Simulated time is divided into windows. A window is as long as the shortest delay between two partitions. Within a window, partitions
+//! run independently, because packets to other partitions arrive in a later window. Between two windows, the flows of the next window are
+//! drawn, and the run may end (`schedule.rs`). Results therefore depend neither on the number of partitions nor on the number of threads.
 
 use std::num::NonZero;
 use std::thread;
@@ -21,39 +20,39 @@ use crate::run::stretch::{Limits, Stretch};
 use crate::run::thread_count::ThreadCount;
 use crate::traffic::Traffic;
 
-/// Execution of several partitions.
+/// State of a run with several partitions.
 #[derive(Debug)]
 pub(crate) struct Windows {
-    /// `None` while threads use it.
+    /// Schedule of the run; `None` while several threads share it.
     schedule: Option<Schedule>,
     crew: Crew,
-    /// Chooses the number of threads by the speed of the run; `None` if all threads run.
+    /// Choice of the number of threads by the speed of the run; `None` if the number does not change.
     pub(crate) thread_count: Option<ThreadCount>,
-    /// Number of threads that can run at the same time.
+    /// Number of threads that the machine can run at the same time.
     cores: usize,
-    /// Events per window in the last stretch.
+    /// Mean number of events per window in the last stretch.
     density: u64,
     /// Number of windows that ran on several threads.
     pub(crate) threaded_windows: u64,
-    /// Critical path, if requested; only a run on one thread follows it.
+    /// Critical path, if requested. It is measured only if the run uses one thread.
     pub(crate) critical_path: Option<CriticalPath>,
-    /// Empty between two stretches; kept to avoid allocations.
+    /// Letterboxes, empty between two stretches. They are kept to avoid allocations.
     mail: [Mail; 2],
 }
 
-/// Number of events per window above which several threads save more time than their two barriers cost (some microseconds).
+/// Number of events per window from which on several threads save more time than the barrier costs (some microseconds).
 const DENSE: u64 = 100;
 
-/// Spins of a thread at the barrier before it sleeps: some microseconds, about the cost of waking it. With more threads than cores, a
-/// thread sleeps at once, because other threads need its core.
+/// Number of times that a thread spins at the barrier before it sleeps. This takes some microseconds, about as long as waking a thread.
+/// With more threads than cores, a thread sleeps at once, because other threads need its core.
 const LOOKS: u32 = 2_000;
 
-/// Maximum number of events of a stretch, after which the density is checked. Waking threads for a stretch costs as much as some hundred
-/// events.
+/// Maximum number of events in a stretch on several threads; `STRETCH_IN_TURN` is the maximum on one thread. The number of events per
+/// window is checked between stretches. A stretch is long, because waking its threads costs as much as some hundred events.
 const STRETCH_TOGETHER: u64 = 1 << 19;
 const STRETCH_IN_TURN: u64 = 1 << 14;
 
-/// Message of a panic if the schedule is missing.
+/// Message of the panic if the schedule is missing.
 const HANDED_BACK: &str = "threads have handed it back, or the run has panicked";
 
 impl Windows {
@@ -77,18 +76,18 @@ impl Windows {
         }
     }
 
-    /// Enables the measurement of the critical path for each of these numbers of `cores`.
+    /// Enables the measurement of the critical path for each number of cores in `cores`.
     pub(crate) fn follow_critical_path(&mut self, cores: &[u32]) {
         self.critical_path = Some(CriticalPath::new(self.division(), cores));
     }
 
-    /// Enables the choice of the fastest number of threads, up to the number of threads of the division.
+    /// Lets the run change its number of threads to the fastest number, up to the number of threads of the division.
     pub(crate) fn adapt_threads(&mut self) {
         let most = self.division().threads();
         self.thread_count = (most > 1).then(|| ThreadCount::new(most));
     }
 
-    /// Returns whether the number of threads adapts.
+    /// Returns whether the run can change its number of threads.
     pub(crate) fn adapts_threads(&self) -> bool {
         self.thread_count.is_some()
     }
@@ -97,7 +96,7 @@ impl Windows {
         self.schedule().division()
     }
 
-    /// Returns the drawn workloads. Their counts include the flows of the open window.
+    /// Returns the workloads that do not react to flows. Their counts include the flows of the open window.
     pub(crate) fn traffic(&self) -> &Traffic {
         self.schedule().traffic()
     }
@@ -107,7 +106,7 @@ impl Windows {
         self.schedule().finished()
     }
 
-    /// Returns the number of threads for dense windows.
+    /// Returns the number of threads that run windows with many events. Windows with few events run on one thread.
     pub(crate) fn threads(&self) -> u32 {
         self.thread_count.as_ref().map_or_else(|| self.division().threads(), ThreadCount::threads)
     }
@@ -116,7 +115,7 @@ impl Windows {
         self.schedule.as_ref().expect(HANDED_BACK)
     }
 
-    /// Runs windows until `events` more events have fired, a stretch is over or the run ends; returns whether the run has ended.
+    /// Runs one stretch, which ends after about `events` events or earlier. Returns whether the run has ended.
     pub(crate) fn advance(&mut self, partitions: &mut Vec<Partition>, events: u64) -> bool {
         let fired = |partitions: &[Partition]| partitions.iter().map(Partition::events).sum::<u64>();
         let hops = |partitions: &[Partition]| {
@@ -146,7 +145,7 @@ impl Windows {
         is_last
     }
 
-    /// Runs a stretch on several threads, each with its partitions.
+    /// Runs a stretch on `threads` threads. Each thread runs its share of the partitions.
     fn run_together(&mut self, partitions: &mut Vec<Partition>, threads: u32, stretch: Stretch) -> Stretch {
         let shares = self.division().shares_of(threads);
         let schedule = self.schedule.take().expect(HANDED_BACK);
@@ -226,7 +225,7 @@ mod tests {
         at = "1ms"
     "#;
 
-    /// Returns the two partitions of the network above, for two threads, before anything happens.
+    /// Returns the two partitions of the network of `TWO_SWITCHES` for two threads, at time zero.
     fn two_partitions(experiment: &Experiment) -> (Vec<Partition>, Windows) {
         let division = Division::new(experiment, 2).expect("it has two switches");
         let horizon = Duration::from_micros(10);
@@ -250,7 +249,7 @@ mod tests {
             let sites = Site::all(&experiment, Some(windows.division()));
             let last = sites[broken].links.numbers().last().expect("links leave every node");
             let (rank, place) = (Ranks::new(experiment.seed).of_link(last), sites[broken].links.count() - 1);
-            // Nothing is in flight to a receiver so soon.
+            // At this time, no packet is in flight on this link, so the event makes the partition panic.
             partitions[broken].queue.schedule(Instant(5), Event::of_link(Class::Deliver, rank, place));
             let ended = catch_unwind(AssertUnwindSafe(|| windows.advance(&mut partitions, u64::MAX)));
             assert!(ended.is_err(), "partition {broken}");

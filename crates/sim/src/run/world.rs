@@ -1,7 +1,7 @@
-//! The simulated world: a network and its hosts, and how events change them.
+//! The simulated world: a network, its hosts, and the handling of events.
 //!
-//! Each event goes either to the hosts, which exchange packets with the network ([`crate::hosts`]), or to the rest: network, packet
-//! generators and observers ([`outside`]).
+//! Some events are handled by the hosts, which exchange packets with the network ([`crate::hosts`]). All other events are handled by the
+//! network, the packet generators and the observers ([`outside`]).
 
 #[cfg(test)]
 mod agents;
@@ -30,7 +30,7 @@ use crate::run::world::pace::Pace;
 use crate::traffic::Newcomer;
 use crate::traffic::warm_up::WarmUp;
 
-/// State that events change: the whole network and its hosts, or one partition of it.
+/// State that events change: the network with its hosts, or one partition of it.
 #[derive(Debug)]
 pub(crate) struct World {
     hosts: Hosts,
@@ -71,7 +71,8 @@ impl event::World for World {
 }
 
 impl World {
-    /// Prefetches the data that most packets need on their way. Packets are not prefetched, because few of them are read.
+    /// Prefetches the state of network and hosts that most packets need. Packet bodies are not prefetched, because few of them
+    /// are read.
     pub(crate) fn prefetch(&self) {
         self.outside.network.prefetch();
         self.hosts.prefetch();
@@ -115,7 +116,7 @@ impl World {
         queue.schedule(at, Event::new(class, index, self.outside.ranks));
     }
 
-    /// Transmits the next packet of a port that is free.
+    /// Transmits the next packet of a port when its link becomes free.
     #[inline]
     fn transmit(&mut self, place: u32, queue: &mut EventQueue<Event>) {
         let (network, mut around) = self.driving(queue);
@@ -129,18 +130,18 @@ impl World {
         }
     }
 
-    /// Takes the flows to other partitions that have started since the last call, each with the partition of its receiver.
+    /// Removes and returns the flows to other partitions that have started since the last call, each with the partition of its receiver.
     pub(crate) fn collect_newcomers(&mut self) -> impl Iterator<Item = (u32, Newcomer)> + '_ {
         self.outside.generators.arrivals.leaving.collect()
     }
 
-    /// Passes the packets that have left since the last call to `take`, with the partition to which they go.
+    /// Calls `take` for each partition to which packets were sent since the last call, with the number of that partition and the packets.
     pub(crate) fn collect_crossings(&mut self, take: impl FnMut(u32, &mut Crossings)) {
         let ends = &mut self.outside.ends;
         ends.exits.collect(&mut ends.packets, take);
     }
 
-    /// Puts packets from another partition in flight to nodes of this one.
+    /// Puts packets from another partition in flight to nodes of this partition.
     pub(crate) fn enter(&mut self, crossings: &mut Crossings, queue: &mut EventQueue<Event>) {
         let Crossings { packets, is_far, bodies } = crossings;
         let mut bodies = bodies.unload();
@@ -157,12 +158,12 @@ impl World {
         self.outside.ends.packets.len()
     }
 
-    /// Swaps the packet store of this world with `packets`; partitions that share a store do so before and after they run.
+    /// Swaps the packet store of this world with `packets`. Called before and after the world runs, because partitions share the store.
     pub(crate) fn exchange_packets(&mut self, packets: &mut Packets) {
         std::mem::swap(&mut self.outside.ends.packets, packets);
     }
 
-    /// Delivers a packet at the far end of a link.
+    /// Delivers the next packet in flight on a link.
     #[inline]
     fn deliver(&mut self, place: u32, queue: &mut EventQueue<Event>) {
         let (network, mut around) = self.driving(queue);
@@ -190,13 +191,13 @@ impl World {
     pub(crate) fn announce(&mut self, newcomer: Newcomer, queue: &mut EventQueue<Event>) {
         self.hosts.expect(newcomer.number, &newcomer.flow);
         let arrivals = &mut self.outside.generators.arrivals;
-        // An application's flow has already arrived at its sender.
+        // A flow of a workload that reacts to flows has already arrived at its sender.
         if self.hosts.has(newcomer.flow.source) && !arrivals.traffic.has(newcomer.flow.workload.into()) {
             arrivals.announced.announce(newcomer, queue);
         }
     }
 
-    /// Draws the next flow of a workload, or starts the flow that is due; a started flow gets a connection or waits for one.
+    /// Handles an arrival event of a workload: starts the flow that arrives now, if there is one.
     #[inline(never)]
     fn flow_arrival(&mut self, workload: usize, queue: &mut EventQueue<Event>) {
         let Outside { generators, ends, .. } = &mut self.outside;
@@ -212,14 +213,14 @@ impl World {
         hosts.start(number, &flow, &mut driver);
     }
 
-    /// Returns whether the run may end because every flow that will ever arrive has arrived here and is complete. If so, nothing more
-    /// happens until [`Self::go_on_after_completion`].
+    /// Returns whether the run may end because no workload of this world has further flows and all its flows are complete. If so, no event
+    /// is handled until [`Self::go_on_after_completion`] is called.
     pub(crate) fn stop_if_complete(&mut self) -> bool {
         self.outside.finished = self.outside.is_complete();
         self.outside.finished
     }
 
-    /// Continues the run although all flows are complete.
+    /// Lets the run continue although all flows are complete.
     pub(crate) fn go_on_after_completion(&mut self) {
         self.outside.finished = false;
         self.outside.ends_on_completion = false;
@@ -234,7 +235,7 @@ impl World {
         }
     }
 
-    /// Sends a packet that belongs to no connection from its host.
+    /// Sends a packet that belongs to no connection, such as a datagram, from its source host.
     fn send(&mut self, header: Header, packet: PacketRef, queue: &mut EventQueue<Event>) {
         let (hosts, mut driver) = self.hosts(queue);
         hosts.send(header, packet, &mut driver);
@@ -270,7 +271,7 @@ impl World {
         self.schedule(next, Class::Sample, 0, queue);
     }
 
-    /// Records the ports of a trace with an interval.
+    /// Records the ports of a trace that has an interval, and schedules its next record.
     #[inline(never)]
     fn trace_ports(&mut self, index: u32, queue: &mut EventQueue<Event>) {
         self.outside.network.tally.events_of_no_node += 1;
@@ -281,7 +282,7 @@ impl World {
         self.schedule(next, Class::PortTrace, index.into(), queue);
     }
 
-    /// Records the senders of a trace with an interval.
+    /// Records the senders of a flow trace that has an interval, and schedules its next record.
     #[inline(never)]
     fn trace_flows(&mut self, number: u32, queue: &mut EventQueue<Event>) {
         self.outside.network.tally.events_of_no_node += 1;
@@ -305,7 +306,7 @@ impl World {
         hosts.on_drops(&mut driver);
     }
 
-    /// Checks the conservation laws that hold between two events; returns the number of packets under way in this world.
+    /// Checks the conservation laws, which hold between any two events. Returns the number of packets in queues and in flight here.
     ///
     /// # Panics
     ///

@@ -1,4 +1,4 @@
-//! Flows that were drawn in advance, until they arrive at their senders.
+//! Waiting list of the flows that were drawn before their arrival times.
 
 use std::collections::VecDeque;
 
@@ -7,7 +7,8 @@ use shallows_core::event::EventQueue;
 use crate::network::event::{Class, Event, Ranks};
 use crate::traffic::Newcomer;
 
-/// Flows by workload, in order of arrival. An event is scheduled for the first flow of each workload.
+/// Flows that have been drawn but have not arrived, by workload and in order of arrival. Only the first flow of each workload has a
+/// scheduled event.
 #[derive(Debug)]
 pub(crate) struct Announced {
     waiting: Vec<VecDeque<Newcomer>>,
@@ -20,7 +21,7 @@ impl Announced {
         Self { waiting: vec![VecDeque::new(); workloads], ranks }
     }
 
-    /// Adds a flow, which must not arrive before other flows of its workload.
+    /// Adds a flow. It must not arrive before the flows of its workload that were added earlier.
     pub(crate) fn announce(&mut self, newcomer: Newcomer, queue: &mut EventQueue<Event>) {
         let flow = newcomer.flow;
         let waiting = &mut self.waiting[usize::from(flow.workload)];
@@ -30,7 +31,7 @@ impl Announced {
         }
     }
 
-    /// Removes and returns the flow of this workload that arrives now, and schedules the next.
+    /// Removes and returns the flow of this workload that arrives now, and schedules the arrival of the workload's next flow.
     pub(crate) fn arrive(&mut self, workload: usize, queue: &mut EventQueue<Event>) -> Option<Newcomer> {
         let waiting = &mut self.waiting[workload];
         let arrived = waiting.pop_front();

@@ -5,7 +5,7 @@ use shallows_core::random::Stream;
 use shallows_core::{Bytes, Duration, Instant, Rate};
 use shallows_scenario::{DatagramPattern, DatagramSource};
 
-/// Sources of datagrams, and the bytes that arrived.
+/// Sources of datagrams, and the number of bytes that arrived from all of them.
 #[derive(Debug)]
 pub struct Datagrams {
     sources: Vec<Source>,
@@ -21,7 +21,7 @@ struct Source {
 }
 
 impl Datagrams {
-    /// Builds the sources; their datagrams are `overhead` bytes longer on the wire than their payload.
+    /// Builds the sources. Headers and framing add `overhead` bytes to the payload of each datagram.
     pub fn new(sources: &[DatagramSource], overhead: u16, seed: u64) -> Self {
         let source = |(index, config): (usize, &DatagramSource)| Source {
             // Each source has a five-tuple of its own; RFC 6335's dynamic ports suffice for all sources of a run.
@@ -42,7 +42,8 @@ impl Datagrams {
         self.sources.iter_mut().map(Source::first)
     }
 
-    /// Returns the datagram that a source sends now, unless it has stopped, and the time of its next one.
+    /// Returns the header of the datagram that a source sends now, and the time of its next datagram. Both are `None` if the source has
+    /// stopped.
     pub fn send(&mut self, index: u32, now: Instant) -> (Option<Header>, Option<Instant>) {
         let source = &mut self.sources[index as usize];
         if source.config.stop.is_some_and(|stop| now >= stop) {
@@ -59,8 +60,10 @@ impl Datagrams {
 }
 
 impl Source {
-    /// Returns the time of the first datagram. For a Poisson process, this time is an exponential time after the start: if all sources
-    /// sent at the start, they would begin with a burst that a Poisson process does not have.
+    /// Returns the time of the first datagram.
+    ///
+    /// A Poisson source waits an exponential time after its start. If all sources sent a datagram at the start, the first datagrams would
+    /// form a burst, unlike a Poisson process.
     fn first(&mut self) -> Instant {
         let start = self.config.start;
         match self.config.pattern {
@@ -94,7 +97,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns `count` sources with 1,500 bytes on the wire each 12 us, or 1 Gb/s, from 5 us on.
+    /// Returns `count` sources that start at 5 us. With `RATE`, each sends 1,500 bytes on the wire per 12 us on average.
     fn sources(count: usize, pattern: DatagramPattern, stop: Option<Instant>) -> Datagrams {
         let source = DatagramSource {
             source: HostId(0),
@@ -114,8 +117,8 @@ mod tests {
 
     #[test]
     fn poisson_sources_send_first_after_an_exponential_time() {
-        // The mean of n exponential times is within 3/√n of the expectation. The share that is longer than the mean is within three
-        // deviations, √((e − 1)/n) each, of 1/e.
+        // The mean of n exponential times differs from the expectation by at most 3/√n of it. A share of 1/e is longer than the
+        // expectation, with a relative standard deviation of √((e − 1)/n): three of these are 0.0394.
         let n = 10_000;
         let mut datagrams = sources(n, DatagramPattern::Poisson { rate: RATE }, None);
         let waits: Vec<f64> = datagrams.starts().map(|at| (at - START).as_micros_f64()).collect();
@@ -127,7 +130,7 @@ mod tests {
 
     #[test]
     fn poisson_sources_send_as_much_from_the_begin_on_as_later() {
-        // Expected are 500 datagrams in every mean gap, within three deviations of √500.
+        // In each interval of 12 us, the mean gap, 500 datagrams are expected. Three standard deviations are 3√500 = 67.
         let mut datagrams = sources(500, DatagramPattern::Poisson { rate: RATE }, None);
         let mut sent = [0_u32; 4];
         let mut next: Vec<Instant> = datagrams.starts().collect();
@@ -146,7 +149,7 @@ mod tests {
         for pattern in [DatagramPattern::Constant { rate: RATE }, on_off] {
             assert!(sources(10, pattern, None).starts().all(|at| at == START));
         }
-        // A share of 1/e of the 1,000 sources draws a first time after the end at 12 us.
+        // The first datagram of 1,000/e = 368 sources is expected after the end at 12 us. Three standard deviations are 46.
         let stop = START + Duration::from_micros(12);
         let mut datagrams = sources(1_000, DatagramPattern::Poisson { rate: RATE }, Some(stop));
         let starts: Vec<Instant> = datagrams.starts().collect();

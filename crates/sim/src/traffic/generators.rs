@@ -1,4 +1,4 @@
-//! Generators of packets: arriving flows, and hosts that send datagrams and echo requests.
+//! Generators of packets: flows, warm-up bytes of connections, datagrams and echo requests.
 
 use shallows_core::event::EventQueue;
 use shallows_scenario::Experiment;
@@ -11,7 +11,7 @@ use crate::traffic::probe::Probes;
 use crate::traffic::warm_up::WarmUps;
 use crate::traffic::{Newcomer, Traffic};
 
-/// All sources of packets.
+/// All sources of packets in a world.
 #[derive(Debug)]
 pub(crate) struct Generators {
     pub(crate) arrivals: Arrivals,
@@ -23,15 +23,16 @@ pub(crate) struct Generators {
 /// Sources of the flows of a world.
 #[derive(Debug)]
 pub(crate) struct Arrivals {
-    /// Workloads of this world: all workloads of an undivided network, or those that react to flows at the hosts of a partition.
+    /// Workloads that generate flows in this world. In an undivided network, these are all workloads. In a partition, these are the
+    /// workloads that react to flows.
     pub(crate) traffic: Traffic,
-    /// Flows of all other workloads, which are drawn in advance for all partitions.
+    /// Flows of the workloads that are not in `traffic`. They are drawn in advance for all partitions together.
     pub(crate) announced: Announced,
-    /// Flows to other partitions.
+    /// Flows to hosts of other partitions.
     pub(crate) leaving: Leaving,
 }
 
-/// Flows from this partition to others, which must be announced there before their packets arrive.
+/// Flows from this partition to hosts of other partitions. Each must be announced to the other partition before its packets arrive there.
 #[derive(Debug)]
 pub(crate) struct Leaving {
     /// Partition of each host; empty if the network is not divided.
@@ -40,7 +41,7 @@ pub(crate) struct Leaving {
 }
 
 impl Leaving {
-    /// Returns an empty list; `partition_of` is the partition of each host.
+    /// Returns an empty list. `partition_of` contains the partition of each host.
     pub(crate) fn new(partition_of: Vec<u32>) -> Self {
         Self { partition_of, flows: Vec::new() }
     }
@@ -51,14 +52,14 @@ impl Leaving {
         self.flows.push((self.partition_of[newcomer.flow.destination.0 as usize], newcomer));
     }
 
-    /// Removes and returns the flows, each with the partition of its receiver.
+    /// Removes and returns all flows, each with the partition of its receiver.
     pub(crate) fn collect(&mut self) -> impl Iterator<Item = (u32, Newcomer)> + '_ {
         self.flows.drain(..)
     }
 }
 
 impl Generators {
-    /// Schedules the first events of all sources of packets at these `hosts`.
+    /// Schedules the first event of each source of packets at these `hosts`.
     pub(crate) fn start(
         &mut self,
         experiment: &Experiment,
@@ -83,7 +84,7 @@ impl Generators {
 }
 
 impl Arrivals {
-    /// Draws from a workload, or takes its next announced flow. Returns the flow that arrives now, if any.
+    /// Handles an arrival event of a workload. Returns the flow that arrives now; `None` if the workload has no flow at this time.
     pub(crate) fn next(&mut self, workload: usize, queue: &mut EventQueue<Event>) -> Option<Newcomer> {
         if self.traffic.has(workload) {
             self.traffic.arrive(workload, queue)

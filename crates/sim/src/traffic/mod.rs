@@ -1,4 +1,4 @@
-//! Workloads: arrivals of their flows, and notification of their progress.
+//! Workloads: arrivals of flows, and notification of workloads when flows finish.
 
 pub(crate) mod announced;
 pub(crate) mod datagram;
@@ -13,33 +13,34 @@ use shallows_scenario::{Experiment, Flow, LocalHosts, Milestone, Next, QueryReco
 
 use crate::network::event::{Class, Event, Ranks};
 
-/// Workloads of a run or partition, which generate flows in order of arrival.
+/// Workloads of a run or of a partition. They generate flows in order of arrival.
 #[derive(Debug)]
 pub(crate) struct Traffic {
-    /// Sources by number of the workload; `None` for workloads that are not in this selection.
+    /// Sources by number of the workload; `None` for a workload that is not in this world's selection ([`Here`]).
     sources: Vec<Option<Source>>,
     /// Number of flows that have arrived.
     pub(crate) arrived: u32,
     /// Number of arrived flows with a size.
     pub(crate) finite: u64,
-    /// Selection of traced flows.
+    /// Choice of the flows to trace.
     pub(crate) choices: FlowChoices,
     names: Names,
     ranks: Ranks,
 }
 
-/// Selection of workloads.
+/// Selection of the workloads that generate flows in one world.
 #[derive(Clone, Debug)]
 pub(crate) enum Here {
     /// All workloads of an undivided network.
     All,
-    /// Workloads whose flows are drawn ahead for all partitions.
+    /// The workloads that do not react to flows. Their flows are drawn in advance for all partitions together.
     Drawn,
-    /// Workloads that react to flows, at the hosts of one partition.
+    /// The workloads that react to flows, restricted to the hosts of one partition.
     Applications(LocalHosts),
 }
 
-/// Names of flows: the numbers `first`, `first` + `step`, and so on, so that partitions name their flows independently.
+/// Sequence of numbers that name flows: `first`, `first` + `step`, and so on. Each partition has a different `first`, so that partitions
+/// can name their flows independently.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Names {
     pub(crate) first: u32,
@@ -47,11 +48,11 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    /// Names that are numbers in order of arrival.
+    /// The numbers 0, 1, 2 and so on, in order of arrival.
     pub(crate) const IN_ORDER: Self = Self { first: 0, step: 1 };
 
-    /// Returns the distance of names from one source, in a network of `partitions` partitions. It is 1 if no workload reacts: all flows are
-    /// then drawn ahead and named in order of arrival.
+    /// Returns the difference between consecutive names in a network of `partitions` partitions. It is 1 if no workload reacts to flows,
+    /// because all flows are then drawn in advance and named in order of arrival.
     pub(crate) fn step(experiment: &Experiment, partitions: u32) -> u32 {
         if experiment.reacts().contains(&true) { partitions + 1 } else { 1 }
     }
@@ -62,13 +63,13 @@ impl Names {
     }
 }
 
-/// Flow that arrives.
+/// Flow that arrives at its sender, with its name.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Newcomer {
     pub(crate) flow: Flow,
-    /// Name during the run; in an undivided network, the place in order of arrival.
+    /// Name of the flow during the run ([`Names`]). In an undivided network, flows are numbered in order of arrival.
     pub(crate) number: u32,
-    /// Trace of the flow, if it is traced.
+    /// Index of the trace that records this flow; `None` if the flow is not traced.
     pub(crate) trace: Option<u16>,
 }
 
@@ -77,15 +78,16 @@ pub(crate) struct Newcomer {
 struct Source {
     workload: Box<dyn Workload>,
     next: Option<Flow>,
-    /// Whether the workload has no further flow unless a notification causes one.
+    /// Whether the workload generates further flows only after a notification.
     is_idle: bool,
-    /// Times of the source's pending events, without duplicates, latest first. There are several if a completed flow causes another flow
-    /// before the scheduled time.
+    /// Times of the source's pending events, latest first, without duplicates. A second event is scheduled if a completed flow causes
+    /// another flow before the time of the first event.
     alarms: Vec<Instant>,
 }
 
 impl Source {
-    /// Draws the source's next flow, unless it has one. Returns the time of that flow, or the time to draw again.
+    /// Draws the source's next flow if none is waiting. Returns the time of the next flow, or the time at which to draw again; `None` if
+    /// neither is known.
     fn fill(&mut self, now: Instant) -> Option<Instant> {
         if let Some(flow) = self.next {
             return Some(flow.at);
@@ -102,7 +104,8 @@ impl Source {
         }
     }
 
-    /// Updates the source after a notification. Returns the time at which to draw the flows that result from it.
+    /// Updates the source after a notification of its workload. Returns the time at which to draw the next flow; `None` if a flow is
+    /// already waiting or the notification causes no flow.
     fn heard(&mut self, now: Instant) -> Option<Instant> {
         if self.next.is_some() {
             return None;
@@ -112,7 +115,7 @@ impl Source {
         due.map(|due| due.max(now))
     }
 
-    /// Records an event at this time; returns whether it must be scheduled.
+    /// Adds a time to `alarms`. Returns whether the time is new, so that the caller must schedule an event.
     fn arm(&mut self, at: Instant) -> bool {
         let place = self.alarms.partition_point(|&alarm| alarm > at);
         let is_new = self.alarms.get(place) != Some(&at);
@@ -148,12 +151,12 @@ impl Traffic {
         self.sources[workload].is_some()
     }
 
-    /// Returns the number of workloads that will send more even if they receive nothing.
+    /// Returns the number of workloads that will generate further flows even without a notification.
     pub(crate) fn busy(&self) -> u64 {
         self.sources.iter().flatten().filter(|source| !source.is_idle).count() as u64
     }
 
-    /// Returns the results of the queries that began in this selection, by workload.
+    /// Returns the records of queries for each workload; an empty slice for a workload that is not in this selection.
     pub(crate) fn queries(&self) -> impl Iterator<Item = &[QueryRecord]> {
         self.sources.iter().map(|source| source.as_ref().map_or(&[][..], |source| source.workload.queries()))
     }
@@ -165,7 +168,7 @@ impl Traffic {
         }
     }
 
-    /// Draws the next flow of a workload, unless it has one.
+    /// Draws the next flow of a workload if none is waiting, and schedules its arrival.
     fn fill(&mut self, index: usize, queue: &mut EventQueue<Event>) {
         let at = self.sources[index].as_mut().and_then(|source| source.fill(queue.now()));
         self.arm(index, at, queue);
@@ -179,7 +182,7 @@ impl Traffic {
         }
     }
 
-    /// Handles an event of a workload. Returns the flow that arrives now, if any.
+    /// Handles an arrival event of a workload. Returns the flow that arrives now, if any, and schedules the next arrival.
     pub(crate) fn arrive(&mut self, index: usize, queue: &mut EventQueue<Event>) -> Option<Newcomer> {
         let now = queue.now();
         let source = self.sources[index].as_mut()?;
@@ -193,11 +196,11 @@ impl Traffic {
         let place = self.arrived;
         self.arrived = place.checked_add(1).expect("fewer than 2^32 flows");
         let number = self.names.of(place);
-        // Traces choose by number only if all flows are drawn; the number is then the place in order of arrival.
+        // Traces choose flows by number only if all flows are drawn in advance. These are numbered in order of arrival.
         Some(Newcomer { flow, number, trace: self.choices.trace_of(number, flow.workload) })
     }
 
-    /// Handles a flow whose last byte has reached its receiver.
+    /// Notifies the workload of a flow that its last byte has reached the receiver.
     pub(crate) fn on_received(&mut self, flow: &FlowRecord, queue: &mut EventQueue<Event>) {
         if let Some(leg) = flow.leg {
             self.tell(flow, queue, |workload, now| workload.on_complete(leg, now));
@@ -205,20 +208,20 @@ impl Traffic {
         self.milestone(flow, Milestone::Received, queue);
     }
 
-    /// Handles a flow whose sender has all acknowledgements.
+    /// Notifies the workload of a flow that its last byte has been acknowledged.
     pub(crate) fn on_acked(&mut self, flow: &FlowRecord, queue: &mut EventQueue<Event>) {
         self.milestone(flow, Milestone::Acked, queue);
     }
 
-    /// Notifies a workload of the progress of a flow, if the flow is in its list.
+    /// Notifies the workload that a flow has reached a milestone. Does nothing if the flow is not from a list.
     fn milestone(&mut self, flow: &FlowRecord, milestone: Milestone, queue: &mut EventQueue<Event>) {
         if let Some(listed) = flow.listed {
             self.tell(flow, queue, |workload, now| workload.on_milestone(listed, milestone, now));
         }
     }
 
-    /// Notifies the workload of a flow. Resulting flows start after all other events of that time, so that the order of notifications does
-    /// not matter.
+    /// Calls `tell` with the workload of this flow, and schedules the flow that results. That flow starts after all other events of its
+    /// time, so the order of notifications at one time does not affect results.
     fn tell(
         &mut self,
         flow: &FlowRecord,

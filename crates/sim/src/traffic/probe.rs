@@ -7,36 +7,36 @@ use shallows_scenario::Probe;
 
 use crate::hosts::packet::ProbePacket;
 
-/// Pairs that measure, and their measurements.
+/// Pairs of hosts that measure round-trip times with echo requests, and their measurements.
 #[derive(Debug)]
 pub(crate) struct Probes {
     sources: Vec<Probe>,
-    /// Bytes of IP and ICMP headers and of framing.
+    /// Bytes of the IP and ICMP headers and of framing in each packet.
     overhead: u16,
     /// Number of requests sent, by pair.
     asked: Vec<u64>,
-    /// Requests in the order in which they were sent.
+    /// One entry for each request, in the order in which requests were sent.
     pub(crate) echoes: Vec<Echo>,
 }
 
-/// Returns the header of an echo request of pair `index`; `overhead` are the bytes of headers and framing.
+/// Returns the header of an echo request of pair `index`. Headers and framing add `overhead` bytes to its payload.
 ///
 /// # Panics
 ///
-/// If the payload of `probe` exceeds a packet, which scenarios exclude.
+/// If the payload of `probe` exceeds 65,535 bytes, which scenarios exclude.
 pub fn echo_request(probe: &Probe, index: u32, overhead: u16) -> Header {
     let size = u16::try_from(probe.payload.0).expect("checked by the scenario") + overhead;
     // ICMP has no ports. The number of the pair serves as ping's identifier, so that hashes distinguish pairs of the same hosts.
     header(probe, Header::new(probe.source, probe.destination).with_ports(index as u16, 0), size)
 }
 
-/// Returns the header of the reply to an echo request.
+/// Returns the header of the reply to an echo request of pair `index`.
 pub fn echo_reply(probe: &Probe, index: u32, request: &Header) -> Header {
     let back = Header::new(request.destination, request.source).with_ports(0, index as u16);
     header(probe, back, request.size().0 as u16)
 }
 
-/// Completes the common parts of requests and replies.
+/// Sets the fields that requests and replies have in common.
 fn header(probe: &Probe, between: Header, size: u16) -> Header {
     let ecn = if probe.ecn { Ecn::Ect } else { Ecn::NotEct };
     between.with_size(size).with_ecn(ecn).with_class(probe.class).with_kind(PacketKind::Probe)
@@ -47,8 +47,8 @@ impl Probes {
         Self { sources: sources.to_vec(), overhead, asked: vec![0; sources.len()], echoes: Vec::new() }
     }
 
-    /// Returns header and body of the request that pair `index` sends now, and the time of the pair's next request; `None` once the pair
-    /// has stopped.
+    /// Returns the header and body of the request that pair `index` sends now, and the time of the pair's next request. Returns `None` if
+    /// the pair has stopped.
     pub(crate) fn ask(&mut self, index: u32, now: Instant) -> Option<(Header, ProbePacket, Instant)> {
         let probe = &self.sources[index as usize];
         if probe.stop.is_some_and(|stop| now >= stop) {
@@ -56,7 +56,7 @@ impl Probes {
         }
         let header = echo_request(probe, index, self.overhead);
         let asked = &mut self.asked[index as usize];
-        // Requests of a pair are numbered, as with ping.
+        // Each pair numbers its requests from 0, as ping does.
         let message = EchoMessage { sequence: *asked, is_reply: false };
         let packet = ProbePacket { message, pair: index, asked: self.echoes.len() as u64, sent_at: now };
         *asked += 1;
@@ -64,7 +64,8 @@ impl Probes {
         Some((header, packet, now + probe.interval))
     }
 
-    /// Handles a request or reply at its host. Returns the reply to a request.
+    /// Handles a request or reply that has arrived at its destination. Returns the reply if the packet is a request; records the round-trip
+    /// time if it is a reply.
     pub(crate) fn answer(
         &mut self,
         now: Instant,

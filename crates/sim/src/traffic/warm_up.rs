@@ -1,4 +1,4 @@
-//! Bytes that prime persistent connections before their first flow.
+//! Warm-up: each persistent connection sends some bytes before its first flow.
 
 use shallows_core::event::EventQueue;
 use shallows_core::random::Stream;
@@ -9,14 +9,14 @@ use crate::hosts::Hosts;
 use crate::hosts::connection::Place;
 use crate::network::event::{Class, Event, Ranks};
 
-/// Connections to prime, latest first.
+/// Connections that have yet to send their warm-up bytes, latest first.
 #[derive(Debug)]
 pub(crate) struct WarmUps {
     pending: Vec<WarmUp>,
     ranks: Ranks,
 }
 
-/// Connection to prime, with time and bytes.
+/// Connection that sends `bytes` bytes at time `at` to warm up.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WarmUp {
     at: Instant,
@@ -29,7 +29,7 @@ impl WarmUps {
         Self { pending: Vec::new(), ranks }
     }
 
-    /// Opens the persistent connections of `hosts` that are to be primed, and schedules the priming of the first.
+    /// Opens the persistent connections of `hosts` that have a warm-up, and schedules the first warm-up.
     pub(crate) fn start(
         &mut self,
         experiment: &Experiment,
@@ -62,7 +62,7 @@ impl WarmUps {
         }
     }
 
-    /// Returns the next connection to prime now. If no connection is due, schedules the next one and returns `None`.
+    /// Removes and returns a warm-up that is due now. If none is due, schedules the next one and returns `None`.
     pub(crate) fn next(&mut self, queue: &mut EventQueue<Event>) -> Option<WarmUp> {
         let due = self.pending.pop_if(|next| next.at <= queue.now());
         if due.is_none() {

@@ -104,9 +104,9 @@ def _compare(parser: argparse.ArgumentParser) -> None:
         "--metrics",
         type=names,
         metavar="NAME,…",
-        help="comma-separated metrics, such as fct_us.small.p99,fct_us.large.mean; rank the schemes (or the "
-        "values of AXIS) by the first, and mark those that are Pareto-optimal over all of them; "
-        "default: no ranking for up to six schemes or values; for more, rank by the two main metrics",
+        help="comma-separated metrics, such as fct_us.small.p99,fct_us.large.mean: rank the schemes (or the "
+        "values of AXIS) by the first metric, and mark those that are Pareto-optimal in all listed metrics; "
+        "default: the two main metrics if there are more than six schemes or values, otherwise no ranking",
     )
     parser.add_argument(
         "--confidence",

@@ -13,8 +13,10 @@ pub(crate) trait HostAgent: Debug + Send {
     /// Handles a packet of any kind, or several merged packets, with `bytes` bytes on the wire.
     fn on_packet(&mut self, now: Instant, bytes: Bytes);
 
-    /// Handles `data` bytes that arrive on a connection and echo the timestamp `echo` (zero for none). `connection` is the slot of the
-    /// connection's receiver. Called after [`Self::on_packet`]. Returns the window to advertise from now on, if the agent sets windows.
+    /// Handles `data` bytes that arrive on a connection. Called after [`Self::on_packet`] for the same packet. Returns the receive window
+    /// to advertise from now on; `None` if the agent does not set windows.
+    ///
+    /// `connection` is the slot of the connection's receiver. `echo` is the timestamp that the packet echoes, or zero.
     fn on_data(&mut self, now: Instant, connection: u32, data: Bytes, echo: Instant) -> Option<Bytes>;
 
     /// Handles the end of a connection; its slot may be reused.

@@ -111,8 +111,8 @@ impl Nic {
         }
     }
 
-    /// Passes the arrival of `data` bytes at the receiver in `slot` to the agent, with the timestamp that the data echoes. Returns the
-    /// window to advertise from now on, if the agent sets one.
+    /// Passes the arrival of `data` bytes at the receiver in `slot` to the agent. `echo` is the timestamp that the packet echoes, or zero.
+    /// Returns the receive window to advertise from now on; `None` without an agent, or if the agent does not set windows.
     #[inline]
     pub(crate) fn on_data(&mut self, now: Instant, slot: u32, data: Bytes, echo: Instant) -> Option<Bytes> {
         let agent = self.agent.as_mut()?;

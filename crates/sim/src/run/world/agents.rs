@@ -1,4 +1,4 @@
-//! Test of a NIC's agent that sends packets by itself, as a receiver that grants credits does. Only this test uses the agent.
+//! Test of a NIC's agent that sends packets at its own times, like a receiver that grants credits. Only this test uses the agent.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,7 +19,7 @@ use crate::network::site::Site;
 use crate::network::testing::star;
 use crate::run::simulation::nowhere;
 
-/// Agent that sends `left` packets to host 1, one every [`INTERVAL`], beginning with the first data that it receives.
+/// Agent that sends `left` packets to host 1, one every [`INTERVAL`]. The first is sent when the agent's host first receives data.
 #[derive(Debug)]
 struct Credits {
     left: u32,

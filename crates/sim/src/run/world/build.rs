@@ -26,7 +26,7 @@ use crate::traffic::warm_up::WarmUps;
 use crate::traffic::{Here, Names, Traffic};
 
 impl World {
-    /// Builds the world of one site, which records the packets of `captures` at its ports.
+    /// Builds the world of one site. Its ports record the packets that `captures` requests.
     pub(crate) fn new(
         experiment: &Experiment,
         division: Option<&Division>,
@@ -93,7 +93,7 @@ impl World {
     }
 }
 
-/// Builds the sources of a site's flows.
+/// Builds the sources of flows for the hosts of a site.
 fn arrivals(experiment: &Experiment, division: Option<&Division>, site: &Site, ranks: Ranks) -> Arrivals {
     let (here, names, partition_of) = match division.filter(|division| division.partitions() > 1) {
         None => (Here::All, Names::IN_ORDER, Vec::new()),

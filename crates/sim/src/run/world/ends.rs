@@ -1,4 +1,4 @@
-//! The surroundings of a network: a `Driver` that stores packet bodies, serves observers, and passes packets to other partitions.
+//! The driver of a network in a simulation: it stores packet bodies, notifies observers, and passes packets to other partitions.
 
 use shallows_core::Instant;
 use shallows_core::event::EventQueue;
@@ -17,14 +17,14 @@ use crate::run::observers::Observers;
 pub(super) struct Ends {
     pub(super) packets: Packets,
     pub(super) observers: Observers,
-    /// Links to other partitions, and the packets that have left through them.
+    /// Links to other partitions, and the packets that were sent on them.
     pub(super) exits: Exits,
-    /// Whether hosts are notified of data that their NICs drop; `dropped` holds the pending notifications.
+    /// Whether hosts are notified of data segments that their NICs drop. `dropped` contains the pending notifications.
     pub(super) tells_drops: bool,
     pub(super) dropped: Vec<(HostId, DataPacket)>,
 }
 
-/// Driver of a network in a simulation: its surroundings and the event queue.
+/// Driver of a network in a simulation: packet bodies, observers and exits, with the event queue.
 pub(super) struct Around<'a> {
     pub(super) ends: &'a mut Ends,
     pub(super) queue: &'a mut EventQueue<Event>,
@@ -84,7 +84,7 @@ impl Driver<PacketRef> for Around<'_> {
 
     #[inline(always)]
     fn expect(&self, target: Target, payload: PacketRef) {
-        // The body is read next by the host, or by an exit to another partition.
+        // Only a host or an exit to another partition reads the body of the packet.
         if matches!(target, Target::Host) || self.ends.exits.are_there() {
             self.ends.packets.prefetch(payload);
         }

@@ -6,15 +6,15 @@ use shallows_core::event::{self, EventQueue};
 use crate::network::event::Event;
 use crate::run::world::World;
 
-/// Number of packets between prefetching a connection and using it: as long as a memory access takes.
+/// Number of packets between prefetching a connection and using it. Processing them takes about as long as a memory access.
 const AHEAD: usize = 4;
 
-/// Number of packets between prefetching the table entry that finds a connection and using the connection.
+/// Number of packets between prefetching the table entry of a connection and using the connection.
 const AHEAD_OF_NAME: usize = 2 * AHEAD;
 
 impl World {
-    /// Runs until `until`, until the run is finished, or until about `budget` events have fired (a window may exceed it). Returns whether
-    /// the call ended because the budget was used up.
+    /// Runs until the time `until`, until the run is finished, or until `budget` events have fired. A window may exceed the budget. Returns
+    /// whether the call ended because of the budget.
     pub(crate) fn run(&mut self, queue: &mut EventQueue<Event>, until: Instant, budget: u64) -> bool {
         let enough = self.events(queue).saturating_add(budget);
         loop {
@@ -34,8 +34,8 @@ impl World {
         }
     }
 
-    /// Runs windows until `until`, until the run is finished, or until `enough` events have fired in total. Returns whether `enough` was
-    /// reached.
+    /// Runs windows until the time `until`, until the run is finished, or until the total number of events is at least `enough`. Returns
+    /// whether the call ended because of `enough`.
     fn run_windows(&mut self, queue: &mut EventQueue<Event>, until: Instant, enough: u64) -> bool {
         while self.events(queue) < enough {
             let first = self.not_before(queue);
@@ -53,8 +53,8 @@ impl World {
         true
     }
 
-    /// Runs the hosts up to `end` of the open window, or until the run is finished. Arriving packets and events are processed in the order
-    /// in which they would fire as events.
+    /// Runs the hosts up to the time `end` in the open window, or until the run is finished. Arriving packets are not events, but are
+    /// processed in the same order as if they were.
     fn run_hosts(&mut self, queue: &mut EventQueue<Event>, end: Instant) {
         let mut order = std::mem::take(&mut self.order);
         let packets = self.outside.network.take_for_hosts(end, &mut order);
@@ -96,7 +96,7 @@ impl World {
         }
     }
 
-    /// Chooses between events and windows, once per period.
+    /// Chooses between events and windows, if the next check is due (`Pace::next`).
     fn choose(&mut self, queue: &mut EventQueue<Event>) {
         let events = self.events(queue);
         if events < self.pace.next() {
@@ -116,17 +116,17 @@ impl World {
         self.pace.note(events, visits, now);
     }
 
-    /// Returns a time before which nothing happens in this world.
+    /// Returns a lower bound on the time of the next event in this world.
     pub(crate) fn not_before(&self, queue: &EventQueue<Event>) -> Instant {
         queue.not_before().min(self.outside.network.not_before())
     }
 
-    /// Returns the time of the next event, or a lower bound on it for switches that run by window.
+    /// Returns the time of the next event. If switches run by window, returns a lower bound on it.
     pub(crate) fn next_at(&self, queue: &mut EventQueue<Event>) -> Instant {
         queue.next_at().unwrap_or(Instant::MAX).min(self.outside.network.not_before())
     }
 
-    /// Returns the number of fired events, including those of switches that run by window.
+    /// Returns the number of fired events, including arrivals and departures at nodes that run by window.
     pub(crate) fn events(&self, queue: &EventQueue<Event>) -> u64 {
         queue.handled() + self.outside.network.events()
     }
@@ -136,7 +136,7 @@ impl World {
         queue.now().max(self.outside.network.last())
     }
 
-    /// Advances switches that run by window up to `until`.
+    /// Advances switches up to the time `until` if they run by window.
     pub(super) fn visit_switches(&mut self, until: Instant, queue: &mut EventQueue<Event>) {
         let (network, mut around) = self.driving(queue);
         network.visit_switches(until, &mut around);

@@ -1,4 +1,4 @@
-//! Measurements of a world, and the number of its records.
+//! Access to the measurements of a world, and to the numbers of its records.
 
 use shallows_core::Instant;
 use shallows_measure::{Measured, Tally, Tap};
@@ -15,13 +15,13 @@ pub(crate) struct Held {
     pub(crate) queries: usize,
     pub(crate) echoes: usize,
     pub(crate) samples: usize,
-    /// Number of recorded changes of traced ports; `flow_changes` is the number for traced flows.
+    /// Number of recorded changes of traced ports. `flow_changes` is the number of recorded changes of traced flows.
     pub(crate) port_changes: usize,
     pub(crate) flow_changes: usize,
 }
 
 impl World {
-    /// Returns the counts so far.
+    /// Returns the counts of packets and flows so far.
     #[inline]
     pub(crate) fn tally(&self) -> &Tally {
         &self.outside.network.tally
@@ -33,17 +33,18 @@ impl World {
         self.outside.network.links().len()
     }
 
-    /// Returns the captured packets.
+    /// Returns the store of captured packets.
     pub(crate) fn tap(&mut self) -> &mut Tap {
         &mut self.outside.ends.observers.tap
     }
 
-    /// Returns the workloads of this world: all workloads of an undivided network, or those that react to flows at the world's hosts.
+    /// Returns the workloads that generate flows in this world. In an undivided network, these are all workloads. In a partition, these are
+    /// the workloads that react to flows.
     pub(crate) fn traffic(&self) -> &Traffic {
         &self.outside.generators.arrivals.traffic
     }
 
-    /// Returns the measurements at the `end` of the run, and its flows.
+    /// Consumes the world at the `end` of the run. Returns its measurements and flows.
     pub(crate) fn into_measured(self, end: Instant) -> (Measured, Flows) {
         let Self { hosts, outside: Outside { network, ends, generators, .. }, .. } = self;
         let queries = generators.arrivals.traffic.queries().map(<[_]>::to_vec).collect();

@@ -1,4 +1,4 @@
-//! All of a world except its hosts, and the driver of the hosts.
+//! The parts of a world other than its hosts, and the driver of the hosts.
 
 use shallows_core::Instant;
 use shallows_core::event::EventQueue;
@@ -13,7 +13,7 @@ use crate::network::event::{Class, Event, Ranks};
 use crate::run::world::ends::{Around, Ends};
 use crate::traffic::generators::Generators;
 
-/// Network, its surroundings, and the generators of packets.
+/// All parts of a world other than its hosts.
 #[derive(Debug)]
 pub(super) struct Outside {
     pub(super) network: Network<PacketRef>,
@@ -23,7 +23,7 @@ pub(super) struct Outside {
     /// Whether every flow is complete and completion ends the run.
     pub(super) finished: bool,
     pub(super) ends_on_completion: bool,
-    /// Whether this world is the whole network; only a whole network can detect the completion of the run.
+    /// Whether this world contains the whole network. Only such a world can detect that all flows are complete.
     pub(super) is_whole: bool,
 }
 
@@ -34,7 +34,7 @@ impl Outside {
     }
 }
 
-/// Driver of the hosts in a simulation: the rest of the world and the event queue.
+/// Driver of the hosts in a simulation: the other parts of the world, with the event queue.
 pub(super) struct Surroundings<'a> {
     pub(super) outside: &'a mut Outside,
     pub(super) queue: &'a mut EventQueue<Event>,

@@ -1,44 +1,44 @@
 //! Choice between events and windows at switches.
 //!
-//! With many events in a window, running each switch through the window in turn ([`crate::network`]) costs less; with few,
-//! single events cost less. The results are the same, so a run changes from one to the other whenever that is faster.
+//! If a window has many events, it is faster to run one switch after the other through the window ([`crate::network`]). If a window has few
+//! events, it is faster to handle single events. Results are the same, so a run can change between the two at any time.
 
 use shallows_core::{Duration, Instant};
 
-/// How switches advance in time. Only the speed of a run depends on it.
+/// Way to run switches: by events or by window. Affects only the speed of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Execution {
-    /// By events or by window, depending on recent traffic.
+    /// By events or by window, depending on recent numbers of events.
     #[default]
     Adaptive,
     /// Always by events.
     Events,
-    /// Always by window, unless some link has no delay.
+    /// Always by window; by events if a link has no delay.
     Windows,
 }
 
-/// Recent numbers of events, and the choice that follows from them.
+/// Choice between events and windows, from recent numbers of events.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pace {
     execution: Execution,
     /// Whether the first check has been made.
     is_begun: bool,
-    /// Total number of events at the last check; `visits` and `at` are the total visits and the time at that check.
+    /// Total number of events at the last check. `visits` and `at` are the total number of visits and the simulated time at that check.
     events: u64,
     visits: u64,
     at: Instant,
-    /// Number of checks until windows are tried again; `patience` is this number after the next failed try.
+    /// Number of checks until windows are tried again. `patience` is the value that `wait` gets after the next failed try.
     wait: u32,
     patience: u32,
 }
 
-/// Events between two checks.
+/// Number of events between two checks.
 const PERIOD: u64 = 1 << 14;
 
 /// Number of events per window above which windows are tried.
 const WORTH_A_TRY: u64 = 20;
 
-/// Number of events per visit (of a switch, or of all hosts together) below which windows are slower than events.
+/// Number of events per visit below which windows are slower than events. A visit is a switch, or all hosts together, in one window.
 const WORTH_A_VISIT: u64 = 8;
 
 /// Maximum number of checks between two tries.
@@ -65,7 +65,8 @@ impl Pace {
         }
     }
 
-    /// Returns whether switches change from events to windows of length `window`, given the total `events` by `now`.
+    /// Returns whether switches must change from events to windows. `events` is the total number of events at time `now`; `window` is the
+    /// length of a window.
     pub(super) fn tries_windows(&mut self, events: u64, now: Instant, window: Duration) -> bool {
         if self.execution == Execution::Windows {
             return true;
@@ -78,7 +79,7 @@ impl Pace {
         true
     }
 
-    /// Returns whether switches change from windows to events, given the total `events` and `visits`.
+    /// Returns whether switches must change from windows to events. `events` and `visits` are total numbers since the start of the run.
     pub(super) fn leaves_windows(&mut self, events: u64, visits: u64) -> bool {
         let leaves = events - self.events < WORTH_A_VISIT * (visits - self.visits);
         if leaves {
@@ -100,7 +101,7 @@ mod tests {
     fn windows_are_tried_where_much_happens_in_one_and_left_where_little_happens_at_a_visit() {
         let mut pace = Pace::new(Execution::Adaptive, true);
         assert_eq!(pace.next(), PERIOD);
-        // A period has 819 windows of twenty events each.
+        // At 20 events per window, a period of 16,384 events has 819 windows. Here they have 1,001 and 701 windows.
         assert!(!pace.tries_windows(PERIOD, Instant(1_000_000), WINDOW));
         assert!(pace.tries_windows(PERIOD, Instant(700_000), WINDOW));
         assert!(!pace.leaves_windows(PERIOD, PERIOD / 8));
