@@ -1,5 +1,6 @@
 """Tests of the drawing of a network: its links with their rates and delays, and its oversubscription."""
 
+import re
 from typing import Any
 
 import pytest
@@ -55,6 +56,14 @@ def test_a_link_of_the_drawing_has_its_rate_delay_and_number(
         (*link.ends, link.rate, link.delay, count) for link, count in boxes(network(drawn)).links.items()
     ]
     assert sorted(links) == expected
+
+
+def test_the_label_of_a_link_between_two_switches_of_a_row_is_not_cut_off() -> None:
+    svg = topology.draw(network(DUMBBELL))
+    baselines = [float(y) for y in re.findall(r'<text [^>]*y="([\d.]+)"', svg)]
+    assert "5 Gbps" in svg
+    # A letter of 12 pixels stands above its baseline.
+    assert min(baselines) >= 12
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from shallows.quantity import digits, parse_rate, rate, time
 from shallows.reports.network import MOST_COLUMNS, Boxes, Link, boxes
 from shallows.runs.network import Network
 
-BOX_WIDTH, BOX_HEIGHT, GAP_X, GAP_Y, MARGIN = 104, 40, 18, 58, 10
+BOX_WIDTH, BOX_HEIGHT, GAP_X, GAP_Y, MARGIN = 104, 40, 18, 58, 20
 
 CHARACTER = 6
 """Width of a character of a link's label."""
