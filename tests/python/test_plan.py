@@ -44,7 +44,7 @@ def test_plan_and_sweep_print_the_marking_curves_of_each_scheme(shell: Shell, sw
         said = shell(command, sweep).stdout
         assert said.count("Marking curves, ") == 2
         assert "threshold, queue" in said.partition("Marking curves, dctcp\n")[2].partition("\n\n")[0]
-        assert "\nMarking curves, reno\nno marker anywhere: full buffers drop\n" in said
+        assert "\nMarking curves, reno\nno marker anywhere: packets are never marked\n" in said
         # The note is below the first table alone.
         assert said.count("BDP: the link's rate") == 1
 

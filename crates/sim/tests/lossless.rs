@@ -65,6 +65,7 @@ fn an_incast_is_paused_and_nothing_is_dropped() {
     }
     assert!(report.problems().is_empty(), "{:?}", report.problems());
     assert_eq!(summary["lossless"]["class0"]["dropped"], 0);
+    assert!(report.observations().is_empty(), "buffer limits had an effect: {:?}", report.observations());
     // The same memory without lossless classes drops half of what arrives after it is full.
     let lossy = INCAST.replace("lossless = { classes = [0] }", "");
     assert!(run(&lossy, &[]).summary()["packets"]["dropped"].as_u64() > Some(500));

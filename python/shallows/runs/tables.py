@@ -17,7 +17,7 @@ def marking_curves(curves: Iterable[dict[str, Any]], title: str = "Marking curve
     """
     curves = list(curves)
     if not curves:
-        return Table(title, ["no marker anywhere: full buffers drop"], [])
+        return Table(title, ["no marker anywhere: packets are never marked"], [])
     rows = [
         ["link", *(rate(curve["rate_bps"]) for curve in curves)],
         ["marker", *(f"{curve['kind']}, {curve['scope']}" for curve in curves)],

@@ -105,9 +105,9 @@ impl Report {
 
     /// Returns observations: correct behaviour that matters for reading the results.
     pub fn observations(&self) -> Vec<String> {
-        let lossless = self.tally.packets_dropped == 0;
+        let is_idle = self.tally.packets_dropped == 0 && self.pauses.iter().all(|row| row.sent == 0);
         let text = "no packet was dropped: buffer limits and loss recovery had no effect";
-        lossless.then(|| text.to_owned()).into_iter().collect()
+        is_idle.then(|| text.to_owned()).into_iter().collect()
     }
 
     /// Returns warnings about the numbers: markers that never acted, misleading losses, unfinished flows and queries.
