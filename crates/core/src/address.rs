@@ -2,7 +2,7 @@
 
 use crate::packet::{Ecn, Header, HostId, PacketKind};
 
-/// Address of a packet: the source and the destination, each a host and a port number, and the class of service.
+/// Address of a packet: host and port number of the source, host and port number of the destination, and class of service.
 #[derive(Clone, Copy, Debug)]
 pub struct Address {
     /// Sending host.

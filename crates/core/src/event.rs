@@ -133,7 +133,7 @@ impl<E: Event> EventQueue<E> {
         place.is_some()
     }
 
-    /// Returns a lower bound of the time of the next event: that time itself, or the start of the bucket that holds the event.
+    /// Returns a lower bound for the time of the next event: its exact time, or the start of the bucket that holds it.
     pub fn not_before(&self) -> Instant {
         self.wheel.not_before().min(time_of(self.far_first))
     }
@@ -279,7 +279,7 @@ impl Wheel {
         }
     }
 
-    /// Inserts `entry` into a bucket after the open one. Returns `false` if the entry belongs to another place or no node is free.
+    /// Inserts `entry` into a bucket after the open one. Returns `false` if the entry does not belong in such a bucket or no node is free.
     #[inline(always)]
     fn insert_ahead(&mut self, entry: Entry) -> bool {
         let slot = time_of(entry).0 >> self.shift;
@@ -372,8 +372,7 @@ impl Wheel {
         }
     }
 
-    /// Moves the cursor up to `now` after time has passed without an event of the wheel. The range of times that the wheel covers moves
-    /// with the cursor.
+    /// Moves the cursor forward to `now` if the wheel is empty. The range of times that the wheel covers moves with the cursor.
     fn advance(&mut self, now: Instant) {
         // The cursor must not pass pending entries.
         if self.is_used_up() && self.occupied_words == 0 {
@@ -381,7 +380,7 @@ impl Wheel {
         }
     }
 
-    /// Returns a lower bound of the time of the earliest entry, or `Instant::MAX` if the wheel is empty.
+    /// Returns a lower bound for the time of the earliest entry, or `Instant::MAX` if the wheel is empty.
     fn not_before(&self) -> Instant {
         if !self.is_used_up() {
             return time_of(self.next);
@@ -398,7 +397,7 @@ impl Wheel {
 
     /// Moves the cursor to the next occupied bucket and sorts that bucket, unless it begins after `until`.
     ///
-    /// A bucket is not opened earlier, because entries that are inserted into an open bucket must be inserted in order.
+    /// Buckets are opened as late as possible, because an open bucket must stay sorted, so inserting into it is slower.
     #[inline(always)]
     fn open_next(&mut self, until: Instant) {
         let Some(slot) = self.next_slot().filter(|slot| slot << self.shift <= until.0) else { return };

@@ -13,7 +13,7 @@ use crate::units::Bytes;
 pub struct HostId(pub u32);
 
 impl HostId {
-    /// Destination of frames that end at the next node and belong to no host, such as those of PFC.
+    /// Destination of frames that are for the next node and not for a host, such as PFC frames.
     pub const NEXT_NODE: Self = Self(u32::MAX);
 }
 
@@ -55,8 +55,8 @@ pub struct Header {
     /// Port numbers: that of the sender in the high half, that of the receiver in the low half.
     ports: u32,
     /// Bit fields, from the lowest bit: size (16 bits), class (8), ECN (2), kind (4), incast (1). The highest bit is unused and reserved
-    /// for trimmed packets. There is no TTL, which is not needed while all switches change their routes at the same time; it would fit
-    /// above the 24 bits that a host number uses.
+    /// for trimmed packets. There is no TTL; none is needed as long as all switches change their routes at the same time. There would be
+    /// room for it in a host number, which uses only 24 bits.
     tags: u32,
 }
 
@@ -219,12 +219,12 @@ impl Flags {
 pub const MAX_SACK_BLOCKS: usize = 3;
 
 /// Block of received data. It lies above the cumulative acknowledgement (RFC 2018 §3), or below it if it reports data received twice (RFC
-/// 2883 §4). If `start` is larger than `end`, the block lies below, and the offsets count downwards.
+/// 2883 §4). If `start` is larger than `end`, the block lies below the acknowledgement, and its offsets count downwards.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackBlock {
-    /// Offset of the first byte of the block from the acknowledgement number.
+    /// Distance from the acknowledgement number to the first byte of the block.
     pub start: u32,
-    /// Offset of the first byte after the block from the acknowledgement number.
+    /// Distance from the acknowledgement number to the first byte after the block.
     pub end: u32,
 }
 
@@ -284,8 +284,8 @@ impl DataSegment {
         self.seq + u64::from(self.len)
     }
 
-    /// Returns this segment with the acknowledgement number of `ack`, which is for the opposite direction. The receive window of `ack` is
-    /// left out.
+    /// Returns this segment with the acknowledgement number, TSecr and flags of `ack`, which acknowledges data in the opposite direction.
+    /// The receive window of `ack` is not copied.
     #[must_use]
     #[inline]
     pub fn carrying(self, ack: &AckSegment) -> Self {

@@ -127,7 +127,7 @@ impl FromStr for Rate {
 }
 
 impl fmt::Display for Bytes {
-    /// Prints the size exactly. A binary unit is used only if the size is a whole number of it: `720KB`, `3MiB`, `128KiB`.
+    /// Prints the size exactly. A binary unit is used only for a whole number of that unit: `720KB`, `3MiB`, `128KiB`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let binary =
             SIZE_SUFFIXES[5..].iter().rev().find(|unit| self.0 >= unit.1 && self.0.is_multiple_of(unit.1));

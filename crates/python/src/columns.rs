@@ -47,12 +47,12 @@ impl PyColumns {
         groups.into_iter().map(|(cell, rows)| Ok((object(py, cell)?, Self(rows)))).collect()
     }
 
-    /// Returns the sum of the selected rows in a column of whole numbers.
+    /// Returns the sum of a column of whole numbers over the selected rows.
     fn sum(&self, column: &str) -> PyResult<i64> {
         self.0.sum(column).map_err(PyValueError::new_err)
     }
 
-    /// Returns the numbers of the selected rows in this column, in ascending order and without nulls.
+    /// Returns this column's numbers in the selected rows, in ascending order and without nulls.
     fn ordered<'py>(&self, py: Python<'py>, column: &str) -> PyResult<Bound<'py, PyAny>> {
         let values = py.detach(|| self.0.ordered(column)).map_err(PyValueError::new_err)?;
         let bytes = PyBytes::new_with(py, 8 * values.len(), |bytes| {
@@ -64,7 +64,7 @@ impl PyColumns {
         PyMemoryView::from(&bytes)?.call_method1("cast", ("d",))
     }
 
-    /// Returns the value of each selected row in this column, in the order of rows.
+    /// Returns this column's value in each selected row, in the order of the rows.
     fn values(&self, py: Python<'_>, column: &str) -> PyResult<Vec<Py<PyAny>>> {
         let values = self.0.values(column).map_err(PyValueError::new_err)?;
         values.map(|cell| object(py, cell)).collect()

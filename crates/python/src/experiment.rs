@@ -89,8 +89,8 @@ impl PyExperiment {
         guard(|| describe_needs(&footprint(&self.0)))
     }
 
-    /// Returns the number of flows that are expected by the end of the run, for each workload that sends flows. A query counts with the
-    /// responses of its workers. Flows whose start depends on events during the run are not counted.
+    /// Returns the number of flows that are expected by the end of the run, for each workload that sends flows. For queries, only the
+    /// responses of workers are counted. Flows whose start depends on events during the run are not counted.
     fn expected_flows(&self) -> Vec<f64> {
         self.0.arrivals().iter().map(|each| each.flows).collect()
     }

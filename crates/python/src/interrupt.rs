@@ -1,4 +1,4 @@
-//! Runs long work so that Ctrl-C and SIGTERM can end it. Python runs its signal handlers only between instructions of its own.
+//! Runs long work so that Ctrl-C and SIGTERM can end it. Python runs its signal handlers only between Python instructions.
 
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::thread;

@@ -11,12 +11,12 @@ use shallows_sim::{Need, Progress, Simulation};
 use crate::defect::guard;
 use crate::report::PyReport;
 
-/// A run of one experiment, or `None` when it cannot be used.
+/// Run of one experiment. `None` after it has finished or failed, and while another thread uses it.
 #[pyclass(name = "Simulation", module = "shallows._core", frozen)]
 pub(crate) struct PySimulation(Mutex<Option<Simulation>>);
 
-/// Number of events between two readings of the clock, which take some milliseconds. With several threads, each step is longer, because a
-/// step wakes the threads.
+/// Number of events between two readings of the clock. They take some milliseconds to simulate. With several threads, each step is longer,
+/// because a step wakes the threads.
 const STEP: u64 = 1 << 15;
 const STEP_OF_THREADS: u64 = 1 << 19;
 
@@ -41,8 +41,7 @@ impl PySimulation {
 
 #[pymethods]
 impl PySimulation {
-    /// From now on, adapts the number of threads during the run to the number that is fastest at the moment, up to the number given to
-    /// `simulate`.
+    /// Makes the rest of the run use the number of threads that is fastest at each moment, up to the number given to `simulate`.
     fn adapt_threads(&self) -> PyResult<()> {
         let mut simulation = self.take()?;
         let simulation = guard(move || {

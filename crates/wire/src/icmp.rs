@@ -41,7 +41,7 @@ impl Repr {
         Some((Self { kind, identifier, sequence }, data))
     }
 
-    /// Writes the header to the first [`LEN`] bytes. `sum` is the checksum's sum over the data.
+    /// Writes the header to the first [`LEN`] bytes. `sum` is the [`Sum`] over the data.
     ///
     /// # Panics
     ///

@@ -132,7 +132,7 @@ impl Repr {
         header[CHECKSUM..CHECKSUM + 2].copy_from_slice(&checksum.to_be_bytes());
     }
 
-    /// Returns the checksum's sum over the pseudo header of TCP and UDP (RFC 9293 §3.1), for a packet without IP options.
+    /// Returns the [`Sum`] over the pseudo header of TCP and UDP (RFC 9293 §3.1), for a packet without IP options.
     pub fn pseudo_header(&self) -> Sum {
         let payload = self.total_len.saturating_sub(LEN as u16);
         Sum::default()

@@ -61,7 +61,7 @@ impl Repr {
         LEN + self.options.buffer_len()
     }
 
-    /// Writes the header to the first [`Self::header_len`] bytes. `sum` is the checksum's sum over the pseudo header and the data.
+    /// Writes the header to the first [`Self::header_len`] bytes. `sum` is the [`Sum`] over the pseudo header and the data.
     ///
     /// # Panics
     ///

@@ -29,7 +29,7 @@ impl Repr {
         Some((repr, data))
     }
 
-    /// Writes the header to the first [`LEN`] bytes. `sum` is the checksum's sum over the pseudo header and the data.
+    /// Writes the header to the first [`LEN`] bytes. `sum` is the [`Sum`] over the pseudo header and the data.
     ///
     /// # Panics
     ///

@@ -6,7 +6,7 @@ use shallows_wire::checksum::Sum;
 use shallows_wire::tcp_options::Options;
 use shallows_wire::{ethernet, icmp, ipv4, pfc, tcp, udp};
 
-/// Random bytes, with a first byte that often begins an IPv4 header and a thirteenth that often gives a valid data offset.
+/// Generates random bytes. The first byte often begins an IPv4 header, and the thirteenth often has a valid data offset.
 fn bytes() -> impl Strategy<Value = Vec<u8>> {
     let likely =
         prop_oneof![3 => (4..6u8, 5..16u8).prop_map(|(high, low)| high << 4 | low), 1 => any::<u8>()];
@@ -24,7 +24,7 @@ fn bytes() -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
-/// Options of known and unknown kinds, mostly of their correct length, truncated to 40 bytes.
+/// Generates options of known and unknown kinds, mostly with their correct lengths, truncated to 40 bytes.
 fn options() -> impl Strategy<Value = Vec<u8>> {
     let kind = prop_oneof![4 => Just((1, 1)), 4 => Just((2, 4)), 4 => Just((3, 3)), 4 => Just((4, 2)), 4 => Just((8, 10)),
         4 => (1..=4u8).prop_map(|blocks| (5, 2 + 8 * blocks)), 1 => any::<(u8, u8)>()];
@@ -72,7 +72,8 @@ proptest! {
         prop_assert_eq!(checksum(&changed), checksum(&bytes));
     }
 
-    /// Emitted again, options parse to the same values; some SACK blocks may be missing, because padding takes their room.
+    /// Options that are parsed, emitted and parsed again have the same values. Some SACK blocks may be missing, because padding takes their
+    /// room.
     #[test]
     fn options_of_any_bytes_are_emitted_as_they_were_read(bytes in options()) {
         let read = Options::parse(&bytes);
