@@ -36,7 +36,7 @@ impl Jitter {
     }
 }
 
-/// Limit of a connection's bytes that wait in the sending host: `"off"` or a size.
+/// Maximum amount of a connection's data that waits in the sending host: `"off"` or a size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Backpressure {
     Off,

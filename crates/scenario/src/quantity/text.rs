@@ -35,7 +35,7 @@ pub(crate) enum Depth {
     Time(Duration),
 }
 
-/// `"auto"`, for a value that is computed from the rest of the scenario, or a given value.
+/// Value that the scenario gives, or `"auto"` if it is computed from the rest of the scenario.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Automatic<T> {
     #[default]

@@ -12,7 +12,7 @@ pub(crate) struct FlowTrace {
     /// Numbers of flows, which are counted from 0 in order of arrival, as in the table of flows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) flows: Vec<u32>,
-    /// Index of the workload in the scenario, counted from 0, whose flows are chosen. Default: all workloads.
+    /// Workload whose flows are chosen, given by its index in the scenario, counted from 0. Default: all workloads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) workload: Option<u32>,
     /// Number of flows to choose at random, uniformly. A separate random stream draws them. Default: all flows of `workload`.

@@ -7,18 +7,18 @@ use shallows_core::Bytes;
 use crate::quantity::{Automatic, Size, Time};
 
 /// Lossless classes: priority flow control (PFC) pauses the sender of a link before a switch must drop a packet of the class. Every port
-/// counts the packets that arrive by it, by class; each count is a priority group. A group takes reserved memory first, then the shared
+/// counts the packets of each class that arrive at it; each count is a priority group. A group takes reserved memory first, then the shared
 /// memory of the switch up to its limit, then headroom. At its limit it pauses the other end of the link.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Lossless {
     /// Lossless classes of service (DSCP), from 0 to 7. A class has the PFC priority of the same number. All other classes are lossy.
     pub(crate) classes: Vec<u8>,
-    /// Limit of a group's shared memory: alpha times the free shared memory. A power of two from 1/128 to 8, as on chips (SONiC:
-    /// `dynamic_th` is its exponent). Default 1, unless `limit` is given.
+    /// Limit on the shared memory that a group uses: alpha times the free shared memory. A power of two from 1/128 to 8, as on chips
+    /// (SONiC: `dynamic_th` is its exponent). Default 1, unless `limit` is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) alpha: Option<f64>,
-    /// Fixed limit of a group's shared memory (SONiC: `static_th`), instead of `alpha`.
+    /// Fixed limit on the shared memory that a group uses (SONiC: `static_th`), instead of `alpha`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) limit: Option<Size>,
     /// Reserved memory of each lossless group (SONiC: `size`), used first. Default `"0B"`.
@@ -28,11 +28,11 @@ pub(crate) struct Lossless {
     /// from the rate and delay of the link, the largest packet and the response time.
     #[serde(default)]
     pub(crate) headroom: Automatic<Size>,
-    /// Size of a pool of headroom that all groups of a switch share. `headroom` is then the maximum part of one group, and loss is
-    /// possible if too many groups pause at once. Default: every group has its own headroom.
+    /// Size of a pool of headroom that all groups of a switch share. `headroom` is then the most that one group may take from the pool, and
+    /// loss is possible if too many groups pause at once. Default: every group has its own headroom.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) headroom_pool: Option<Size>,
-    /// Shared memory up to which a paused group may be resumed regardless of its limit. Default `"0B"`.
+    /// Amount of shared memory: a paused group that uses at most this amount may be resumed regardless of its limit. Default `"0B"`.
     #[serde(default = "nothing")]
     pub(crate) xon: Size,
     /// Distance below the limit at which a paused group is resumed. Default `"auto"`: two of the largest packets.

@@ -68,7 +68,7 @@ pub(crate) struct Threshold {
     /// average.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) weight: Option<f64>,
-    /// Threshold of each queue: the whole K (default), or a share of K by the queue's quantum or weight.
+    /// Threshold of each queue: the whole K (default), or a share of K in proportion to the queue's quantum or weight.
     #[serde(default)]
     pub(crate) split: Split,
     /// Numbers of the queues to whose packets the marker applies. Default: all.
@@ -198,7 +198,7 @@ pub(crate) struct RedClassic {
     /// Spacing of marks. Default: `"uniform"`; with `variant = "ns-2"`, `"wait"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) spacing: Option<RedSpacing>,
-    /// Packet size whose transmission time is the unit for counting idle time. Default `"500B"`.
+    /// Size of a typical packet; its transmission time is the unit in which idle time is counted. Default `"500B"`.
     #[serde(default = "five_hundred_bytes")]
     pub(crate) typical_packet: Size,
     /// Numbers of the queues to whose packets the marker applies. Default: all.

@@ -49,7 +49,7 @@ pub(crate) use workload::*;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Spec {
-    /// Name of the scenario, which its results also have. Default: the name of the file without its ending.
+    /// Name of the scenario and of its results. Default: the name of the file without its ending.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) name: Option<String>,
     /// Root of every random stream, from 0 to 2⁶³ − 1 (the range of TOML integers). The same scenario and seed give the same results on
@@ -330,10 +330,10 @@ impl Default for Measure {
     }
 }
 
-/// Largest seed: the largest integer of TOML, in which resolved scenarios are written.
+/// Largest seed: the largest TOML integer, because resolved scenarios are written as TOML.
 pub const MAX_SEED: u64 = i64::MAX as u64;
 
-/// Deserialises a seed. In an override, a seed above the range of TOML integers is not a number in TOML and arrives as text.
+/// Deserialises a seed. An override with a seed above the range of TOML integers is not a number in TOML, so it arrives as text.
 fn seed<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
     struct Seed;
     impl Visitor<'_> for Seed {

@@ -219,7 +219,7 @@ pub(crate) struct HashedDrr {
     /// Number of buckets. Default 10.
     #[serde(default = "ten")]
     pub(crate) buckets: u32,
-    /// Bytes that a bucket may send in addition each time its turn comes. Default `"250B"`.
+    /// Bytes by which the allowance of a bucket grows each time its turn comes. Default `"250B"`.
     #[serde(default = "ns2_quantum")]
     pub(crate) quantum: Size,
     /// Limit of all buckets together. Default `"25KB"`.
@@ -244,7 +244,7 @@ pub(crate) struct Sfq {
     /// Packet fields that choose the bucket. Default `"address-pair"`, the conversation of the paper; ns-2 uses `"address-sum"`.
     #[serde(default = "address_pair")]
     pub(crate) hash: FlowHash,
-    /// Time after which the hash function changes, again and again. A change may reorder packets. Default: it never changes.
+    /// Time between two changes of the hash function. A change may reorder packets. Default: it never changes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) perturbation: Option<Time>,
     /// Choice of the packet that is dropped when the buckets are full. Default `"steal-tail"`.

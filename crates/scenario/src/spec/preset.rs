@@ -14,7 +14,7 @@ use crate::tagged;
 static PRESETS: LazyLock<Table> =
     LazyLock::new(|| toml::from_str(include_str!("presets.toml")).expect("presets.toml is TOML"));
 
-/// Key of a table in a preset: for each kind of congestion control, the keys that are set only with that kind.
+/// Key of a table in a preset. For each kind of congestion control, this table has the keys that are set only with that kind.
 const WHEN: &str = "when";
 
 /// Key of a table in a preset. Its entry `a = "b"` means that the preset computes the key `a` from the key `b` if the scenario sets `b`.
@@ -99,8 +99,9 @@ fn relevant(preset: &Table, given: &Table) -> Table {
     set
 }
 
-/// Changes the keys of `set` that `follows` lists, each with a key that it follows: a key gets the time that `given` has for the followed
-/// key, if any. Values that are not times are ignored, because the checks of those keys report them.
+/// Updates the times in `set` that follow another key. `follows` gives, for each such time, the path of the other key or a rule
+/// ([`before`]). If `given` has the other key, the time is computed from it. Values that are not times are ignored, because the checks of
+/// those keys report them.
 fn follow(set: &mut Table, follows: &Table, given: &Table) {
     for (key, leader) in follows {
         match (leader, set.get_mut(key)) {

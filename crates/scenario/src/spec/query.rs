@@ -34,7 +34,7 @@ pub(crate) struct PartitionAggregate {
     /// Size of each response. Set exactly one of `size`, `total` and `sizes`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) size: Option<Size>,
-    /// Size of all responses of a query together. Each response is an equal part, rounded up.
+    /// Total size of all responses to a query. Each response is an equal part, rounded up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) total: Option<Size>,
     /// Distribution from which the size of each response is drawn.

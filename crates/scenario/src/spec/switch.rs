@@ -55,8 +55,8 @@ pub(crate) enum Ecmp {
     /// spreads connections unevenly.
     #[serde(rename = "ns-2")]
     Ns2,
-    /// Random numbers for connections, as in BCC's ns-2 simulations. They spread connections nearly evenly, and acknowledgements take the
-    /// reverse path of their data. Connections that are opened during the run use `"symmetric"`.
+    /// Random number for each connection, which determines its path, as in BCC's ns-2 simulations. Connections are spread nearly evenly,
+    /// and acknowledgements take the reverse path of their data. Connections that are opened during the run use `"symmetric"`.
     #[serde(rename = "ns-2-bcc")]
     Ns2Bcc,
 }
@@ -76,7 +76,7 @@ pub(crate) struct PortOverride {
     /// Shaper of these ports.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) shaper: Option<Shaper>,
-    /// Time on the link of a packet that a marker drops at dequeue at these ports.
+    /// Time that a packet takes on the link if a marker of these ports drops it at dequeue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) egress_drop: Option<EgressDrop>,
 }
@@ -175,7 +175,7 @@ pub(crate) struct Abm {
     /// Rule that counts the use of reserved bytes. Default `"exact"`.
     #[serde(default)]
     pub(crate) reserved_rule: ReservedRule,
-    /// Share of a queue's threshold: at or above it, the queue counts as congested. Default 0.9.
+    /// Share of a queue's threshold that its backlog must reach before the queue counts as congested. Default 0.9.
     #[serde(default = "nine_tenths")]
     pub(crate) congested: f64,
     /// Number of bytes that a port sends between two measurements of drain rates; choose about the bytes of one round-trip time. Default

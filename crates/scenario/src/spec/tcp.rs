@@ -54,7 +54,7 @@ pub(crate) struct Tcp {
     /// ECE. Default `"at-once"`.
     #[serde(default)]
     pub(crate) ece_reaction: EceReaction,
-    /// Quantity that is reduced after a loss to give the new window. Default `"flight-size"`.
+    /// Quantity from which the new window is computed after a loss. Default `"flight-size"`.
     #[serde(default)]
     pub(crate) loss_base: LossBase,
     /// Retransmission timer.

@@ -251,7 +251,7 @@ impl Topology {
         Common { rate: rate.0, link_delay: link.0, host_delay: host.0, mtu: mtu.0, framing: framing.0, links }
     }
 
-    /// Returns the topology with those defaults filled in that depend on other keys.
+    /// Returns the topology after filling in the defaults that depend on other keys.
     pub(crate) fn resolved(&self) -> Self {
         let mut resolved = self.clone();
         match &mut resolved {

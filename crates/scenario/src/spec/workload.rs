@@ -144,7 +144,7 @@ pub(crate) struct SizesFile {
     /// Path of the file, relative to the scenario. Each line has a size and the cumulative share of flows up to this size, in 0–1 or 0–100.
     /// `#` begins a comment.
     pub(crate) path: String,
-    /// Number of bytes of one unit of the sizes in the file. Default `"1B"`; `"1460B"` for files in packets.
+    /// Unit in which the file gives sizes. Default `"1B"`; `"1460B"` for sizes in packets.
     #[serde(default = "one_byte")]
     pub(crate) unit: Size,
     /// Minimum size; smaller sizes are raised to this one. Default `"1B"`.
@@ -234,7 +234,7 @@ pub(crate) struct LongLived {
     /// Number of flows from each sender to each receiver. Default 1.
     #[serde(default = "one")]
     pub(crate) per_pair: u32,
-    /// Time at which flows start, before their random delay. Default `"0s"`.
+    /// Time at which flows start, apart from the random delay `spread`. Default `"0s"`.
     #[serde(default = "no_time")]
     pub(crate) start: Time,
     /// Maximum random delay, uniform, of the start of each flow. Default `"0s"`: all flows start at once.
@@ -262,7 +262,7 @@ pub(crate) struct Incast {
     /// Size of the response of each sender to each receiver. Set either `size` or `total`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) size: Option<Size>,
-    /// Size of all responses to a receiver in a round together. Each response is an equal part, rounded up.
+    /// Total size of all responses to one receiver in a round. Each response is an equal part, rounded up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) total: Option<Size>,
     /// Time at which the first round starts. Default `"0s"`.
@@ -327,8 +327,8 @@ pub(crate) struct Udp {
     pub(crate) receivers: HostSet,
     /// Rule for the times at which datagrams leave, and their rate.
     pub(crate) pattern: Pattern,
-    /// Whether all workloads together may offer a link more than its capacity, without regard to start and stop times. An offer equal to
-    /// the capacity is always allowed. Default false.
+    /// Whether the total traffic that all workloads offer a link may exceed its capacity. The total ignores start and stop times, and may
+    /// always equal the capacity. Default false.
     #[serde(default)]
     pub(crate) overload: bool,
     /// Bytes of data in each datagram. Default: the largest payload that fits into the MTU.
